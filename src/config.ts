@@ -1,0 +1,135 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { type Cidr, parseCidr } from './lib/network.ts';
+
+/** Everything the environment decides, checked and frozen. Paths are absolute. */
+export interface Config {
+  host: string;
+  port: number;
+  /** Without a trailing slash. */
+  baseUrl: string;
+  dataDir: string;
+  /** 32 bytes, or null: then `DATA_DIR/secrets.key` holds them. */
+  secretsKey: Buffer | null;
+  contentDir: string;
+  trustProxy: Cidr[];
+  publicRateLimit: number;
+  logLevel: LogLevel;
+  smtpUrl: string | null;
+  mailFrom: string | null;
+  webhookAllowTargets: Cidr[];
+  webhookSourceIps: Cidr[];
+  webhookLocalAddress: string | null;
+  enrichmentUrl: string | null;
+  adminMetricsToken: string | null;
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** All faults of the environment at once, each naming its variable and the way out. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n  ${faults.join('\n  ')}`,
+    );
+    this.faults = faults;
+  }
+}
+
+/** Reads the environment (CONTRACT of the process: README, "Configuration"). @throws ConfigError */
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  const faults: string[] = [];
+  const read = createReader(env, faults);
+  const port = read.integer('PORT', 3000, 0, 65_535);
+
+  const config: Config = {
+    host: read.text('HOST') ?? '127.0.0.1',
+    port,
+    baseUrl: read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? `http://localhost:${port}`,
+    dataDir: resolve(read.text('DATA_DIR') ?? './data'),
+    secretsKey: read.key('SECRETS_KEY'),
+    contentDir: resolve(read.text('CONTENT_DIR') ?? './content'),
+    trustProxy: read.cidrs('TRUST_PROXY'),
+    publicRateLimit: read.integer('PUBLIC_RATE_LIMIT', 60, 1, 1_000_000),
+    logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
+    smtpUrl: read.url('SMTP_URL', ['smtp:', 'smtps:']),
+    mailFrom: read.text('MAIL_FROM'),
+    webhookAllowTargets: read.cidrs('WEBHOOK_ALLOW_TARGETS'),
+    webhookSourceIps: read.cidrs('WEBHOOK_SOURCE_IPS'),
+    webhookLocalAddress: read.address('WEBHOOK_LOCAL_ADDRESS'),
+    enrichmentUrl: read.url('ENRICHMENT_URL', ['http:', 'https:']),
+    adminMetricsToken: read.text('ADMIN_METRICS_TOKEN'),
+  };
+  if (read.text('DATABASE_URL') !== null) {
+    faults.push(
+      'DATABASE_URL: this version keeps its data in SQLite under DATA_DIR only. Unset DATABASE_URL.',
+    );
+  }
+  if (config.smtpUrl !== null && config.mailFrom === null) {
+    faults.push('MAIL_FROM: must be set together with SMTP_URL, e.g. MAIL_FROM=signalpost@example.com.');
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  return Object.freeze(config);
+}
+
+/** Values never appear in a fault where they may be secret (URLs with passwords, keys, tokens). */
+function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
+  const text = (name: string): string | null => env[name]?.trim() || null;
+
+  return {
+    text,
+    integer(name: string, fallback: number, min: number, max: number): number {
+      const value = text(name);
+      if (value === null) return fallback;
+      const number = /^\d{1,10}$/.test(value) ? Number(value) : Number.NaN;
+      if (number >= min && number <= max) return number;
+      faults.push(`${name}: must be a whole number from ${min} to ${max}, not "${value}".`);
+      return fallback;
+    },
+    oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {
+      const value = text(name);
+      if (value === null) return fallback;
+      const found = allowed.find((item) => item === value);
+      if (found === undefined) faults.push(`${name}: must be one of ${allowed.join(', ')}, not "${value}".`);
+      return found ?? fallback;
+    },
+    url(name: string, protocols: string[]): string | null {
+      const value = text(name);
+      if (value === null) return null;
+      if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
+      faults.push(
+        `${name}: must be an absolute URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}.`,
+      );
+      return null;
+    },
+    cidrs(name: string): Cidr[] {
+      return (text(name) ?? '')
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '')
+        .flatMap((item) => {
+          const cidr = parseCidr(item);
+          if (cidr === null)
+            faults.push(`${name}: "${item}" is no address range; write e.g. 10.0.0.0/8 or ::1/128.`);
+          return cidr ?? [];
+        });
+    },
+    address(name: string): string | null {
+      const value = text(name);
+      if (value !== null && isIP(value) === 0) faults.push(`${name}: must be an IP address of this machine.`);
+      return value;
+    },
+    key(name: string): Buffer | null {
+      const value = text(name);
+      if (value === null) return null;
+      const bytes = Buffer.from(value, 'base64');
+      if (bytes.length === 32 && bytes.toString('base64').replace(/=+$/, '') === value.replace(/=+$/, ''))
+        return bytes;
+      faults.push(`${name}: must be 32 bytes in base64; make one with: openssl rand -base64 32`);
+      return null;
+    },
+  };
+}

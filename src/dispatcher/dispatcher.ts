@@ -1,0 +1,37 @@
+import type { Clock } from '../lib/clock.ts';
+import type { NewId } from '../lib/ids.ts';
+import type { AddressSet } from '../lib/network.ts';
+import type { Random } from '../lib/random.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import type { Store } from '../store/store.ts';
+
+/** What the dispatcher needs of the process. */
+export interface DispatcherParts {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  newId: NewId;
+  secretBox: SecretBox;
+  /** Addresses exempt from the public-HTTPS rule. */
+  allowTargets: AddressSet;
+  /** Local address of outgoing connections; null: the system's choice. */
+  localAddress: string | null;
+  /** One structured log line; never given bodies, secrets or URLs with a query. */
+  log: DispatcherLog;
+}
+
+export interface DispatcherLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** Takes stored deliveries to their receivers. */
+export interface Dispatcher {
+  /** Recovers what a dead process had in flight and begins to deliver. */
+  start(): Promise<void>;
+  /** Says that new work was committed for these endpoints. Cheap, synchronous, never throws. */
+  nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
+  /** Stops claiming and waits for what is in flight, at most `graceMs`; then cuts it off (it is sent again later). */
+  stop(graceMs: number): Promise<void>;
+}

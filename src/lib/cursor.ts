@@ -1,0 +1,32 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { deriveKey } from './secret-box.ts';
+
+const TAG_BYTES = 12;
+
+/** Opaque, signed page positions: a position counts only for the scope (tenant, route, filters) it was made for. */
+export interface Cursors {
+  encode(scope: string, position: readonly (string | number)[]): string;
+  /** The position, or null where the cursor is damaged, forged or of another scope. */
+  decode(scope: string, cursor: string): (string | number)[] | null;
+}
+
+/** Cursors signed with a key derived from `masterKey`; layout: base64url of tag (12 bytes) + JSON position. */
+export function createCursors(masterKey: Buffer): Cursors {
+  const key = deriveKey(masterKey, 'cursor');
+  const sign = (scope: string, body: Buffer) =>
+    createHmac('sha256', key).update(`${scope.length}:${scope}`).update(body).digest().subarray(0, TAG_BYTES);
+
+  return {
+    encode(scope, position) {
+      const body = Buffer.from(JSON.stringify(position));
+      return Buffer.concat([sign(scope, body), body]).toString('base64url');
+    },
+    decode(scope, cursor) {
+      const bytes = Buffer.from(cursor, 'base64url');
+      if (bytes.length <= TAG_BYTES || bytes.toString('base64url') !== cursor) return null;
+      const body = bytes.subarray(TAG_BYTES);
+      if (!timingSafeEqual(bytes.subarray(0, TAG_BYTES), sign(scope, body))) return null;
+      return JSON.parse(body.toString('utf8'));
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { BlockList, isIP } from 'node:net';
+
+/** An address range in CIDR notation (RFC 4632, RFC 4291), as it was written and taken apart. */
+export interface Cidr {
+  text: string;
+  address: string;
+  prefix: number;
+  family: 'ipv4' | 'ipv6';
+}
+
+/** Reads `192.0.2.0/24` or `2001:db8::/32`; a bare address is a range of one. Null where it is neither. */
+export function parseCidr(text: string): Cidr | null {
+  const [address = '', prefixText, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0 || address.includes('%')) return null;
+  const bits = version === 4 ? 32 : 128;
+  if (prefixText !== undefined && !/^\d{1,3}$/.test(prefixText)) return null;
+  const prefix = prefixText === undefined ? bits : Number(prefixText);
+  if (prefix > bits) return null;
+  return { text, address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' };
+}
+
+/** A membership test over ranges; `has` takes a literal address of either family. */
+export interface AddressSet {
+  has(address: string): boolean;
+}
+
+export function createAddressSet(ranges: readonly Cidr[]): AddressSet {
+  const list = new BlockList();
+  for (const range of ranges) list.addSubnet(range.address, range.prefix, range.family);
+  return {
+    has(address) {
+      const version = isIP(address);
+      return version !== 0 && ranges.length > 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6');
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import type { Random } from './random.ts';
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Encrypts small secrets at rest: AES-256-GCM, bound to a context so that a box cannot be moved to another row. */
+export interface SecretBox {
+  seal(plain: string, context: string): Buffer;
+  /** @throws where the key, the context or the bytes are not the ones it was sealed with. */
+  open(box: Uint8Array, context: string): string;
+}
+
+/** A box under `masterKey` (32 bytes). Layout: nonce (12) + tag (16) + ciphertext. */
+export function createSecretBox(masterKey: Buffer, random: Random): SecretBox {
+  const key = deriveKey(masterKey, 'secret-box');
+  return {
+    seal(plain, context) {
+      const nonce = random.bytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
+      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+      return Buffer.concat([nonce, cipher.getAuthTag(), body]);
+    },
+    open(box, context) {
+      const bytes = Buffer.from(box);
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES));
+      decipher.setAAD(Buffer.from(context));
+      decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+      return (
+        decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+      );
+    },
+  };
+}
+
+/** A 32-byte key for one purpose, so that no two uses share one (HKDF-SHA256, RFC 5869). */
+export function deriveKey(masterKey: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', masterKey, '', `signalpost/${purpose}`, 32));
+}

@@ -1,0 +1,83 @@
+/**
+ * States of a delivery:
+ *   pending   first attempt due            → delivered | retrying | dead | discarded | held
+ *   retrying  a later attempt due          → delivered | retrying | dead | discarded | held
+ *   held      its endpoint is paused       → pending | retrying | expired | dead | discarded
+ *   delivered, dead, discarded, rejected, expired: final (a replay starts again from dead, discarded, expired, delivered)
+ */
+export const DELIVERY_STATUSES = [
+  'pending',
+  'retrying',
+  'held',
+  'delivered',
+  'dead',
+  'discarded',
+  'rejected',
+  'expired',
+] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** A body over this many bytes is rejected before delivery (specification, section 8). */
+export const MAX_BODY_BYTES = 262_144;
+
+/** A delivery taken for one attempt. The lease token fences its outcome: a later holder's token differs. */
+export interface ClaimedDelivery {
+  id: string;
+  endpointId: string;
+  tenantId: string;
+  /** JSON object without its closing `signature` member. */
+  body: string;
+  /** Number of this attempt over the delivery's whole life, from 1; goes out as `X-Service-Attempt`. */
+  attempt: number;
+  /** Attempts made before this one since the delivery (last) became pending; decides whether a retry is left. */
+  attemptsInCycle: number;
+  leaseToken: string;
+}
+
+/** Why an attempt failed. `blocked_target` is a private or forbidden address. */
+export type AttemptErrorCode =
+  | 'http_status'
+  | 'redirect'
+  | 'timeout'
+  | 'connection_refused'
+  | 'connection_reset'
+  | 'dns'
+  | 'tls'
+  | 'blocked_target'
+  | 'invalid_response'
+  | 'network'
+  | 'internal';
+
+/** What one HTTP request came to; kept 30 days. Times are Unix milliseconds, durations milliseconds. */
+export interface AttemptRecord {
+  id: string;
+  attempt: number;
+  startedAt: number;
+  durationMs: number;
+  requestHeaders: Record<string, string>;
+  /** The body's `signature` member of this attempt: with the delivery's body it restores the exact bytes sent. */
+  bodySignature: string;
+  /** Null where no complete reply head came. */
+  response: { status: number; headers: Record<string, string | string[]>; body: string } | null;
+  error: { code: AttemptErrorCode; message: string } | null;
+  /** Milliseconds from the attempt's start to each phase's end, as far as it got. */
+  timings: { connectedMs?: number; headersMs?: number };
+}
+
+/** Where a delivery goes after an attempt. */
+export type DeliveryNext =
+  | { status: 'delivered' }
+  | { status: 'retrying'; at: number }
+  | { status: 'dead'; expiresAt: number }
+  | { status: 'discarded' };
+
+/** An attempt with all its consequences, committed together. `streak` says what it does to the endpoint's failures. */
+export interface Outcome {
+  deliveryId: string;
+  endpointId: string;
+  tenantId: string;
+  leaseToken: string;
+  attempt: AttemptRecord;
+  next: DeliveryNext;
+  streak: 'reset' | 'add' | 'keep';
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+
+export const EVENT_TYPES = [
+  'signal.detected',
+  'signal.new_hot',
+  'lead.enriched',
+  'pipeline.stage_changed',
+  'campaign.status_changed',
+  'digest.ready',
+  'reply.classified',
+  'deal.changed',
+] as const;
+/** The events an endpoint can subscribe to. `signal.detected` delivers the signal payload, all others the envelope. */
+export const eventTypeSchema = z.enum(EVENT_TYPES);
+export type EventType = z.infer<typeof eventTypeSchema>;
+
+/** Something that happened, kept whether or not anyone was told. `data` is JSON text. */
+export interface EventRow {
+  id: string;
+  tenantId: string;
+  type: EventType;
+  subjectId: string;
+  data: string;
+  createdAt: number;
+}
+
+/** Why an endpoint was not sent an event. */
+export type SkipReason = 'event_type' | 'signal_type' | 'classification' | 'icp_profile' | 'min_score';
+
+/** One event and what every endpoint of the tenant gets of it. */
+export interface RoutedEvent {
+  event: EventRow;
+  deliveries: NewDelivery[];
+  skipped: { endpointId: string; reason: SkipReason }[];
+}
+
+/** A delivery to be made with its event. `body` is the JSON object without its closing `signature` member. */
+export interface NewDelivery {
+  id: string;
+  endpointId: string;
+  body: string;
+  /** `rejected` where the body would exceed the size limit; it is logged and never sent. */
+  status: 'pending' | 'rejected';
+}

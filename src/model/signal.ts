@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { codePointLength } from '../lib/text.ts';
+
+export const SIGNAL_TYPES = ['intent_post', 'job_change', 'funding_event', 'review', 'qa_forum'] as const;
+export const signalTypeSchema = z.enum(SIGNAL_TYPES);
+export type SignalType = z.infer<typeof signalTypeSchema>;
+
+export const CLASSIFICATIONS = ['hot', 'warm', 'cold'] as const;
+export const classificationSchema = z.enum(CLASSIFICATIONS);
+export type Classification = z.infer<typeof classificationSchema>;
+
+export const MAX_TEXT_CODE_POINTS = 20_000;
+export const MAX_EXCERPT_CODE_POINTS = 500;
+export const MAX_BATCH_SIGNALS = 500;
+
+const fact = z.string().trim().max(300);
+const time = z.iso.datetime({ offset: true });
+const webUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_000);
+const emailOrEmpty = z.union([z.email(), z.literal('')]);
+const urlOrEmpty = z.union([webUrl, z.literal('')]);
+
+/** An observed post as it comes in at `POST /v1/signals`. Only `platform.name` and `text` must be known. */
+export const observedPostSchema = z.strictObject({
+  platform: z.strictObject({
+    name: z
+      .string()
+      .trim()
+      .toLowerCase()
+      .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be a platform name such as "reddit"'),
+    post_url: urlOrEmpty.optional(),
+    posted_at: z.union([time, z.literal('')]).optional(),
+  }),
+  text: z
+    .string()
+    .refine((text) => text.trim() !== '', 'must not be empty')
+    .refine(
+      (text) => codePointLength(text) <= MAX_TEXT_CODE_POINTS,
+      `must have at most ${MAX_TEXT_CODE_POINTS} characters`,
+    ),
+  external_id: z.string().trim().min(1).max(300).optional(),
+  signal_type: signalTypeSchema.optional(),
+  prospect: z
+    .strictObject({
+      name: fact.optional(),
+      title: fact.optional(),
+      email: emailOrEmpty.optional(),
+      linkedin_url: urlOrEmpty.optional(),
+    })
+    .optional(),
+  company: z
+    .strictObject({
+      name: fact.optional(),
+      domain: z
+        .string()
+        .trim()
+        .toLowerCase()
+        .regex(
+          /^(|([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63})$/,
+          'must be a domain such as "example.com"',
+        )
+        .optional(),
+      industry: fact.optional(),
+      headcount: z.union([fact, z.int().min(0).max(10_000_000)]).optional(),
+      location: fact.optional(),
+    })
+    .optional(),
+  icp_profile_id: z.string().optional(),
+});
+export type ObservedPost = z.infer<typeof observedPostSchema>;
+
+/** A signal as every API shows it: the webhook payload's members plus the ids it is tied to (specification, section 2). */
+export const signalSchema = z.strictObject({
+  signal_id: z.string(),
+  signal_type: signalTypeSchema,
+  classification: classificationSchema,
+  icp_score: z.int().min(0).max(100),
+  timestamp: z.iso.datetime(),
+  prospect: z.strictObject({
+    name: z.string(),
+    title: z.string(),
+    email: z.string(),
+    linkedin_url: z.string(),
+  }),
+  company: z.strictObject({
+    name: z.string(),
+    domain: z.string(),
+    industry: z.string(),
+    headcount: z.string(),
+    location: z.string(),
+  }),
+  platform: z.strictObject({ name: z.string(), post_url: z.string(), posted_at: z.string() }),
+  excerpt: z.string(),
+  icp_profile_name: z.string(),
+  profile_url: z.string(),
+  icp_profile_id: z.string(),
+  external_id: z.string().nullable(),
+  lead_id: z.string().nullable(),
+});
+export type Signal = z.infer<typeof signalSchema>;
+
+/** Why one factor gave its points; offsets are Unicode code points into the signal's `text`. */
+export const evidenceSchema = z.strictObject({
+  field: z.string(),
+  start: z.int().min(0),
+  end: z.int().min(0),
+  text: z.string(),
+});
+export type Evidence = z.infer<typeof evidenceSchema>;
+
+const factorSchema = z.strictObject({
+  key: z.string(),
+  points: z.int(),
+  max: z.int(),
+  label: z.string(),
+  evidence: z.array(evidenceSchema),
+});
+export type Factor = z.infer<typeof factorSchema>;
+
+/** A score taken apart: the points of factors and negatives add up to `score`. */
+export const explanationSchema = z.strictObject({
+  score: z.int().min(0).max(100),
+  /** Share of the profile's questions that the known facts could answer, 0 to 1. */
+  coverage: z.number().min(0).max(1),
+  model_version: z.string(),
+  thresholds: z.strictObject({ hot: z.int(), warm: z.int() }),
+  factors: z.array(factorSchema),
+  negatives: z.array(factorSchema),
+  summary: z.string(),
+});
+export type Explanation = z.infer<typeof explanationSchema>;
+
+/** Filters and position of a signals page. Times are Unix milliseconds, half open: from <= timestamp < to. */
+export interface SignalQuery {
+  platforms: string[];
+  /** Profile ids or names; a signal fits if either does. */
+  icps: string[];
+  from: number | null;
+  to: number | null;
+  signalTypes: SignalType[];
+  classifications: Classification[];
+  minScore: number | null;
+  companyDomains: string[];
+  sort: '-timestamp' | 'timestamp' | '-icp_score';
+  limit: number;
+  /** Key of the last row of the page before: [sort value…, signal id]. */
+  after: (string | number)[] | null;
+  /** Whether each row carries its explanation. */
+  explain: boolean;
+}
