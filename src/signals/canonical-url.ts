@@ -1,0 +1,20 @@
+const TRACKING =
+  /^(utm_|fbclid$|gclid$|msclkid$|mc_[ce]id$|igshid$|ref$|ref_src$|ref_source$|share_id$|si$|trk$|rcm$|context$)/;
+
+/**
+ * The one spelling under which a post is known again: https, host without `www.`, no fragment, no tracking
+ * parameters, the rest sorted, no trailing slash. Null where there is no URL.
+ */
+export function canonicalUrl(text: string): string | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  const host = url.host.replace(/^(www|old|new|m|mobile)\./, '');
+  const kept = [...url.searchParams].filter(([name]) => !TRACKING.test(name.toLowerCase()));
+  kept.sort(([a, x], [b, y]) => (a === b ? compare(x, y) : compare(a, b)));
+  const query = new URLSearchParams(kept).toString();
+  return `https://${host}${url.pathname.replace(/\/+$/, '')}${query === '' ? '' : `?${query}`}`;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

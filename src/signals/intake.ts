@@ -1,0 +1,162 @@
+import type { Clock } from '../lib/clock.ts';
+import type { NewId } from '../lib/ids.ts';
+import type { Fault } from '../model/errors.ts';
+import type { EventRow, RoutedEvent } from '../model/event.ts';
+import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
+import type { Endpoint } from '../model/webhook.ts';
+import type { NewSignal, Store } from '../store/store.ts';
+import { fanOut } from '../webhooks/fan-out.ts';
+import { eventEnvelope, newHotData, signalPayload } from '../webhooks/payload.ts';
+import { canonicalUrl } from './canonical-url.ts';
+import { type CompiledProfile, compileProfile, scorePost } from './score.ts';
+import { buildSignal } from './wire.ts';
+
+/** What intake needs of the process. */
+export interface IntakeParts {
+  store: Store;
+  clock: Clock;
+  newId: NewId;
+  baseUrl: string;
+}
+
+/** What became of one post. `signals` are wire JSON texts; `lanes` names the endpoints that now have work. */
+export type ObservedResult =
+  | {
+      status: 'created' | 'duplicate';
+      signals: string[];
+      signalIds: string[];
+      lanes: { endpointId: string; tenantId: string }[];
+    }
+  | { status: 'rejected'; errors: Fault[] };
+
+interface Tenancy {
+  tenantId: string;
+  profiles: CompiledProfile[];
+  endpoints: Endpoint[];
+}
+
+/**
+ * Scores posts, and stores their signals with every event and delivery they cause in one commit, before it returns.
+ * A post makes a signal for each active profile it matches (warm or better), and at least one, its best.
+ */
+export async function observePosts(
+  parts: IntakeParts,
+  tenantId: string,
+  posts: readonly ObservedPost[],
+): Promise<ObservedResult[]> {
+  const [profiles, endpoints] = await Promise.all([
+    parts.store.listProfiles(tenantId),
+    parts.store.listEndpoints(tenantId),
+  ]);
+  const tenancy: Tenancy = { tenantId, profiles: profiles.map(compileProfile), endpoints };
+  const planned = posts.map((post) => planPost(parts, tenancy, post));
+  const committed = await parts.store.commitSignals(planned.flatMap((plan) => plan.signals));
+
+  let next = 0;
+  return planned.map(({ signals, errors }): ObservedResult => {
+    const results = committed.slice(next, next + signals.length);
+    next += signals.length;
+    if (errors.length > 0) return { status: 'rejected', errors };
+    const created = signals.filter((_, i) => results[i]?.status === 'created');
+    return {
+      status: created.length > 0 ? 'created' : 'duplicate',
+      signals: results.map((result) => result.wire),
+      signalIds: results.map((result) => result.id),
+      lanes: created.flatMap(lanesOf),
+    };
+  });
+}
+
+function planPost(
+  parts: IntakeParts,
+  tenancy: Tenancy,
+  post: ObservedPost,
+): { signals: NewSignal[]; errors: Fault[] } {
+  const wanted = post.icp_profile_id;
+  const candidates = tenancy.profiles.filter(({ profile }) =>
+    wanted ? profile.id === wanted : profile.active,
+  );
+  if (candidates.length === 0) {
+    const detail = wanted
+      ? `There is no profile "${wanted}".`
+      : 'No profile is active; activate one or name one here.';
+    return { signals: [], errors: [{ pointer: '/icp_profile_id', detail }] };
+  }
+  const facts = factsOf(post);
+  const matches = candidates.map((compiled) => ({ compiled, score: scorePost(facts, compiled) }));
+  matches.sort((a, b) => b.score.score - a.score.score);
+  const kept = matches.filter(
+    ({ compiled, score }, i) => i === 0 || score.score >= compiled.profile.thresholds.warm,
+  );
+  return {
+    signals: kept.map(({ compiled, score }) => newSignal(parts, tenancy, post, compiled, score)),
+    errors: [],
+  };
+}
+
+function newSignal(
+  { clock, newId, baseUrl }: IntakeParts,
+  { tenantId, endpoints }: Tenancy,
+  post: ObservedPost,
+  { profile }: CompiledProfile,
+  score: Explanation,
+): NewSignal {
+  const now = clock.now();
+  const signal = buildSignal(post, profile, score, { id: newId('sig'), now, baseUrl });
+  return {
+    id: signal.signal_id,
+    tenantId,
+    profileId: profile.id,
+    platform: signal.platform.name,
+    externalId: signal.external_id,
+    canonicalUrl: canonicalUrl(signal.platform.post_url),
+    signalType: signal.signal_type,
+    classification: signal.classification,
+    score: signal.icp_score,
+    timestamp: now,
+    companyDomain: signal.company.domain,
+    wire: JSON.stringify(signal),
+    explanation: JSON.stringify(score),
+    text: post.text,
+    events: signalEvents(signal, { tenantId, now, newId, endpoints }),
+  };
+}
+
+/** `signal.detected` always, `signal.new_hot` beside it for a hot one. */
+function signalEvents(
+  signal: Signal,
+  at: { tenantId: string; now: number; newId: NewId; endpoints: Endpoint[] },
+): RoutedEvent[] {
+  const event = (type: EventRow['type'], data: string): EventRow => ({
+    id: at.newId('evt'),
+    tenantId: at.tenantId,
+    type,
+    subjectId: signal.signal_id,
+    data,
+    createdAt: at.now,
+  });
+  const detected = event('signal.detected', JSON.stringify({ signal_id: signal.signal_id }));
+  const routed = [fanOut(detected, signalPayload(signal), at.endpoints, at.newId, signal)];
+  if (signal.classification === 'hot') {
+    const hot = event('signal.new_hot', newHotData(signal));
+    routed.push(fanOut(hot, eventEnvelope(hot), at.endpoints, at.newId, signal));
+  }
+  return routed;
+}
+
+function factsOf({ text, prospect = {}, company = {} }: ObservedPost) {
+  return {
+    text,
+    title: prospect.title ?? '',
+    companyName: company.name ?? '',
+    industry: company.industry ?? '',
+    headcount: String(company.headcount ?? ''),
+    location: company.location ?? '',
+  };
+}
+
+function lanesOf(signal: NewSignal): { endpointId: string; tenantId: string }[] {
+  return signal.events.flatMap((routed) =>
+    routed.deliveries.map(({ endpointId }) => ({ endpointId, tenantId: signal.tenantId })),
+  );
+}

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { canonicalUrl } from '../../src/signals/canonical-url.ts';
+
+test.each([
+  [
+    'http://www.Reddit.com/r/a/comments/1/x/?utm_source=share&context=3#c',
+    'https://reddit.com/r/a/comments/1/x',
+  ],
+  ['https://old.reddit.com/r/a/comments/1/x', 'https://reddit.com/r/a/comments/1/x'],
+  ['https://news.ycombinator.com/item?id=1&ref=x', 'https://news.ycombinator.com/item?id=1'],
+  ['https://x.example/p?b=2&a=1', 'https://x.example/p?a=1&b=2'],
+  ['https://x.example:443/', 'https://x.example'],
+])('%s is known as %s', (url, canonical) => {
+  expect(canonicalUrl(url)).toBe(canonical);
+});
+
+test('different posts stay different', () => {
+  expect(canonicalUrl('https://x.example/item?id=1')).not.toBe(canonicalUrl('https://x.example/item?id=2'));
+});
+
+test('no URL has no canonical one', () => {
+  expect(canonicalUrl('')).toBeNull();
+});
