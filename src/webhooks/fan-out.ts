@@ -1,0 +1,47 @@
+import type { NewId } from '../lib/ids.ts';
+import { MAX_BODY_BYTES } from '../model/delivery.ts';
+import type { EventRow, NewDelivery, RoutedEvent, SkipReason } from '../model/event.ts';
+import type { Signal } from '../model/signal.ts';
+import type { Endpoint } from '../model/webhook.ts';
+import { SIGNATURE_MEMBER_BYTES } from './signature.ts';
+
+/**
+ * Who gets an event: a delivery for each endpoint that wants it, a reason for each that does not. `body` is made once,
+ * at event time. A paused endpoint gets its delivery too; the store holds it.
+ */
+export function fanOut(
+  event: EventRow,
+  body: string,
+  endpoints: readonly Endpoint[],
+  newId: NewId,
+  signal: Signal | null,
+): RoutedEvent {
+  const routed: RoutedEvent = { event, deliveries: [], skipped: [] };
+  const status = bodyStatus(body);
+  for (const endpoint of endpoints) {
+    const reason = skipReason(event, endpoint, signal);
+    if (reason === null) routed.deliveries.push({ id: newId('dlv'), endpointId: endpoint.id, body, status });
+    else routed.skipped.push({ endpointId: endpoint.id, reason });
+  }
+  return routed;
+}
+
+/** The first of an endpoint's filters that keeps an event from it, or null. Empty filter lists let everything through. */
+export function skipReason(event: EventRow, endpoint: Endpoint, signal: Signal | null): SkipReason | null {
+  const wanted = endpoint.settings;
+  if (!wanted.event_types.includes(event.type)) return 'event_type';
+  if (signal === null) return null;
+  if (!lets(wanted.signal_types, signal.signal_type)) return 'signal_type';
+  if (!lets(wanted.classifications, signal.classification)) return 'classification';
+  if (!lets(wanted.icp_profile_ids, signal.icp_profile_id)) return 'icp_profile';
+  return signal.icp_score < wanted.min_score ? 'min_score' : null;
+}
+
+function lets<T>(list: readonly T[], value: T): boolean {
+  return list.length === 0 || list.includes(value);
+}
+
+/** The limit is on what would be sent, so the signature member counts (specification, section 8). */
+function bodyStatus(body: string): NewDelivery['status'] {
+  return Buffer.byteLength(body) + SIGNATURE_MEMBER_BYTES > MAX_BODY_BYTES ? 'rejected' : 'pending';
+}

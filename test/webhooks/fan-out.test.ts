@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { MAX_BODY_BYTES } from '../../src/model/delivery.ts';
+import type { EventRow } from '../../src/model/event.ts';
+import type { Signal } from '../../src/model/signal.ts';
+import { type Endpoint, type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
+import { fanOut, skipReason } from '../../src/webhooks/fan-out.ts';
+import { SIGNATURE_MEMBER_BYTES } from '../../src/webhooks/signature.ts';
+
+const event: EventRow = {
+  id: 'evt_1',
+  tenantId: 'ten_1',
+  type: 'signal.detected',
+  subjectId: 'sig_1',
+  data: '{}',
+  createdAt: 0,
+};
+const signal = {
+  signal_type: 'review',
+  classification: 'warm',
+  icp_score: 55,
+  icp_profile_id: 'icp_1',
+} as Signal;
+
+function endpoint(settings: Partial<WebhookInput> = {}): Endpoint {
+  const input = webhookInputSchema.parse({ url: 'https://receiver.example/', ...settings });
+  return { id: 'whk_1', tenantId: 'ten_1', settings: input, status: 'active' } as Endpoint;
+}
+
+test('an endpoint without filters gets every signal.detected', () => {
+  expect(skipReason(event, endpoint(), signal)).toBeNull();
+});
+
+test.each([
+  [{ event_types: ['signal.new_hot'] }, 'event_type'],
+  [{ signal_types: ['intent_post'] }, 'signal_type'],
+  [{ classifications: ['hot', 'cold'] }, 'classification'],
+  [{ icp_profile_ids: ['icp_2'] }, 'icp_profile'],
+  [{ min_score: 56 }, 'min_score'],
+] as [Partial<WebhookInput>, string][])('%j keeps a signal away, with the reason %s', (settings, reason) => {
+  expect(skipReason(event, endpoint(settings), signal)).toBe(reason);
+  expect(fanOut(event, '{}', [endpoint(settings)], () => 'dlv_1', signal)).toMatchObject({
+    deliveries: [],
+    skipped: [{ endpointId: 'whk_1', reason }],
+  });
+});
+
+test('filters that name the signal’s own values let it through', () => {
+  const settings: Partial<WebhookInput> = {
+    signal_types: ['review'],
+    classifications: ['warm'],
+    icp_profile_ids: ['icp_1'],
+    min_score: 55,
+  };
+  expect(skipReason(event, endpoint(settings), signal)).toBeNull();
+});
+
+test('signal filters do not concern events of other kinds', () => {
+  const lead: EventRow = { ...event, type: 'lead.enriched' };
+  expect(skipReason(lead, endpoint({ event_types: ['lead.enriched'], min_score: 90 }), null)).toBeNull();
+});
+
+test('a body of exactly the limit is sent and one byte more is rejected', () => {
+  const largest = MAX_BODY_BYTES - SIGNATURE_MEMBER_BYTES;
+  const statusOf = (size: number) =>
+    fanOut(event, 'x'.repeat(size), [endpoint()], () => 'dlv_1', signal).deliveries[0]?.status;
+  expect(statusOf(largest)).toBe('pending');
+  expect(statusOf(largest + 1)).toBe('rejected');
+});

@@ -1,0 +1,50 @@
+import { createHmac } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { expect, test } from 'vitest';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createSigner, generateSecret, SIGNATURE_MEMBER_BYTES } from '../../src/webhooks/signature.ts';
+
+const secret = generateSecret(systemRandom);
+const now = Math.floor(Date.now() / 1000);
+const body = '{"signal_id":"sig_1","excerpt":"Grüße 😀 \\"quoted\\""}';
+const sealed = createSigner(secret).seal({ id: 'dlv_1', body, attempt: 3 }, now);
+
+test('a secret is whsec_ and base64 of 32 bytes', () => {
+  expect(Buffer.from(secret.replace(/^whsec_/, ''), 'base64')).toHaveLength(32);
+});
+
+test('the header signs the exact bytes sent, keyed with the secret as shown', () => {
+  const expected = createHmac('sha256', secret).update(sealed.body).digest('hex');
+  expect(sealed.headers['x-service-signature']).toBe(expected);
+});
+
+test('the body’s last member signs the body without it', () => {
+  const text = sealed.body.toString('utf8');
+  const stripped = text.replace(/,"signature":"[0-9a-f]{64}"\}$/, '}');
+  expect(stripped).toBe(body);
+  expect(JSON.parse(text).signature).toBe(createHmac('sha256', secret).update(stripped).digest('hex'));
+  expect(Object.keys(JSON.parse(text)).at(-1)).toBe('signature');
+});
+
+test('the Standard Webhooks library verifies the same request unchanged', () => {
+  expect(new Webhook(secret).verify(sealed.body.toString('utf8'), sealed.headers)).toEqual(
+    JSON.parse(sealed.body.toString()),
+  );
+});
+
+test('it refuses the request once a byte is changed', () => {
+  const changed = sealed.body.toString('utf8').replace('sig_1', 'sig_2');
+  expect(() => new Webhook(secret).verify(changed, sealed.headers)).toThrow();
+});
+
+test('the attempt’s number and the delivery’s id go out', () => {
+  expect(sealed.headers).toMatchObject({
+    'x-service-attempt': '3',
+    'webhook-id': 'dlv_1',
+    'webhook-timestamp': String(now),
+  });
+});
+
+test('the signature member takes the bytes that the size limit counts for it', () => {
+  expect(sealed.body.length - Buffer.byteLength(body)).toBe(SIGNATURE_MEMBER_BYTES);
+});
