@@ -55,17 +55,19 @@ export function allows(scopes: readonly Scope[], needed: Scope): boolean {
   return needed.endsWith(':read') && scopes.includes(needed.replace(/:read$/, ':write') as Scope);
 }
 
-const PRESETS: Record<string, readonly Scope[]> = {
-  read: SCOPES.filter((scope) => scope.endsWith(':read')),
-  write: SCOPES.filter((scope) => !scope.startsWith('keys:')),
-  admin: SCOPES,
-};
+const PRESETS: ReadonlyMap<string, readonly Scope[]> = new Map(
+  Object.entries({
+    read: SCOPES.filter((scope) => scope.endsWith(':read')),
+    write: SCOPES.filter((scope) => !scope.startsWith('keys:')),
+    admin: SCOPES,
+  }),
+);
 
 /** A comma list of scopes and presets (`read`, `write`: all but keys, `admin`), or the names that are neither. */
 export function parseScopes(text: string): { scopes: Scope[] } | { unknown: string[] } {
   const names = text.split(',').map((name) => name.trim());
-  const unknown = names.filter((name) => !(name in PRESETS) && !SCOPES.includes(name as Scope));
+  const unknown = names.filter((name) => !PRESETS.has(name) && !SCOPES.includes(name as Scope));
   if (unknown.length > 0) return { unknown };
-  const wanted = new Set(names.flatMap((name) => PRESETS[name] ?? [name as Scope]));
+  const wanted = new Set(names.flatMap((name) => PRESETS.get(name) ?? [name as Scope]));
   return { scopes: SCOPES.filter((scope) => wanted.has(scope)) };
 }

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { ConfigError, loadConfig } from '../src/config.ts';
+
+function faultsOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+test('an empty environment gives the documented defaults', () => {
+  const config = loadConfig({});
+  expect(config).toMatchObject({
+    host: '127.0.0.1',
+    port: 3000,
+    baseUrl: 'http://localhost:3000',
+    publicRateLimit: 60,
+    logLevel: 'info',
+    webhookAllowTargets: [],
+    secretsKey: null,
+  });
+});
+
+test('the base URL follows the port and loses its trailing slash', () => {
+  expect(loadConfig({ PORT: '8080' }).baseUrl).toBe('http://localhost:8080');
+  expect(loadConfig({ BASE_URL: 'https://volt.example/' }).baseUrl).toBe('https://volt.example');
+});
+
+test('every fault is listed at once, each with its variable', () => {
+  const faults = faultsOf({
+    PORT: '99999',
+    LOG_LEVEL: 'loud',
+    TRUST_PROXY: '10.0.0.0/8,nonsense',
+    SECRETS_KEY: 'short',
+  });
+  expect(faults).toHaveLength(4);
+  for (const name of ['PORT', 'LOG_LEVEL', 'TRUST_PROXY', 'SECRETS_KEY']) {
+    expect(faults.filter((fault) => fault.startsWith(`${name}:`))).toHaveLength(1);
+  }
+});
+
+test('numbers are whole and in range', () => {
+  for (const port of ['-1', '1.5', '0x50', '65536', 'http']) expect(faultsOf({ PORT: port })).toHaveLength(1);
+});
+
+test('address ranges of both families are read, and a bare address is a range of one', () => {
+  const { webhookAllowTargets } = loadConfig({ WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8, ::1/128,192.0.2.7' });
+  expect(webhookAllowTargets.map((cidr) => [cidr.address, cidr.prefix])).toEqual([
+    ['127.0.0.0', 8],
+    ['::1', 128],
+    ['192.0.2.7', 32],
+  ]);
+});
+
+test('a key of 32 bytes is taken, and a wrong one is not repeated in the fault', () => {
+  const key = Buffer.alloc(32, 9).toString('base64');
+  expect(loadConfig({ SECRETS_KEY: key }).secretsKey?.length).toBe(32);
+  expect(faultsOf({ SECRETS_KEY: 'hunter2' }).join()).not.toContain('hunter2');
+});
+
+test('a store that this version does not have is refused, and its password stays out of the fault', () => {
+  const faults = faultsOf({ DATABASE_URL: 'postgres://u:hunter2@db/x' });
+  expect(faults).toHaveLength(1);
+  expect(faults.join()).not.toContain('hunter2');
+});
+
+test('mail needs a sender', () => {
+  expect(faultsOf({ SMTP_URL: 'smtp://localhost' })).toEqual([expect.stringContaining('MAIL_FROM')]);
+});
