@@ -1,0 +1,110 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Logger, pino } from 'pino';
+import { buildApp } from './app.ts';
+import type { Config } from './config.ts';
+import { createDispatcher } from './dispatcher/create.ts';
+import type { Dispatcher } from './dispatcher/dispatcher.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
+import { type Cursors, createCursors } from './lib/cursor.ts';
+import { createIds, type NewId } from './lib/ids.ts';
+import { type AddressSet, createAddressSet } from './lib/network.ts';
+import { type Random, systemRandom } from './lib/random.ts';
+import { createSecretBox, type SecretBox } from './lib/secret-box.ts';
+import { loadSecretsKey } from './secrets-key.ts';
+import { openSqliteStore } from './store/sqlite/open.ts';
+import type { Store } from './store/store.ts';
+
+/** How long flights may take to land once the process was asked to stop (CONTRACT of a stop: README, "Stopping"). */
+export const DRAIN_MS = 30_000;
+
+/** Everything a process opens once and every part is handed: nothing else holds state. */
+export interface Runtime {
+  config: Config;
+  clock: Clock;
+  random: Random;
+  newId: NewId;
+  logger: Logger;
+  store: Store;
+  secretBox: SecretBox;
+  cursors: Cursors;
+  allowTargets: AddressSet;
+  /** Ends the store; after it nothing of the runtime may be used. */
+  close(): Promise<void>;
+}
+
+/** The data folder cannot be used. */
+export class DataFolderError extends Error {
+  override readonly name = 'DataFolderError';
+}
+
+/**
+ * Opens data folder, master key and store; nothing listens and nothing is delivered yet.
+ * @throws DataFolderError, SecretsKeyError, StoreOpenError
+ */
+export async function openRuntime(config: Config, options: { logger?: Logger } = {}): Promise<Runtime> {
+  const clock = systemClock;
+  const random = systemRandom;
+  const masterKey = prepareFolder(config, random);
+  const store = await openSqliteStore({ file: join(config.dataDir, 'signalpost.db'), clock });
+  return {
+    config,
+    clock,
+    random,
+    newId: createIds(clock, random),
+    logger: options.logger ?? createLogger(config),
+    store,
+    secretBox: createSecretBox(masterKey, random),
+    cursors: createCursors(masterKey),
+    allowTargets: createAddressSet(config.webhookAllowTargets),
+    close: () => store.close(),
+  };
+}
+
+/** A running server: the site, the API and the dispatcher on one runtime. */
+export interface Server {
+  /** Where it listens, e.g. `http://127.0.0.1:3000`. */
+  url: string;
+  /** Takes no more requests, claims no more deliveries, lets flights land, and closes the runtime. */
+  stop(): Promise<void>;
+}
+
+/** Listens first, then delivers: a process that cannot have its port must not touch another's deliveries. */
+export async function startServer(runtime: Runtime): Promise<Server> {
+  const { config, logger } = runtime;
+  const dispatcher = createDispatcher({ ...runtime, localAddress: config.webhookLocalAddress, log: logger });
+  const app = await buildApp({ ...runtime, nudge: dispatcher.nudge });
+  const url = await app.listen({ host: config.host, port: config.port });
+  await dispatcher.start();
+  return { url, stop: () => stopAll(app, dispatcher, runtime) };
+}
+
+async function stopAll(
+  app: { close(): Promise<unknown> },
+  dispatcher: Dispatcher,
+  runtime: Runtime,
+): Promise<void> {
+  await Promise.all([app.close(), dispatcher.stop(DRAIN_MS)]);
+  await runtime.close();
+}
+
+function prepareFolder(config: Config, random: Random): Buffer {
+  try {
+    mkdirSync(config.dataDir, { recursive: true });
+    return config.secretsKey ?? loadSecretsKey(config.dataDir, random);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    const detail = `The data folder ${config.dataDir} cannot be used (${error.code}).`;
+    throw new DataFolderError(
+      `${detail} Make it writable for this user, or set DATA_DIR to a folder that is.`,
+    );
+  }
+}
+
+/** One line of JSON an event, written asynchronously: a synchronous write costs as much as the request it tells of. */
+function createLogger(config: Config): Logger {
+  return pino(
+    { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination({ fd: 1, sync: false }),
+  );
+}
