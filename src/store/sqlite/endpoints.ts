@@ -1,0 +1,95 @@
+import type { Database } from 'better-sqlite3';
+import type { Endpoint, PausedReason, WebhookInput } from '../../model/webhook.ts';
+import type { LaneClaim } from '../store.ts';
+
+interface EndpointRow {
+  id: string;
+  tenant_id: string;
+  settings: string;
+  secret_box: Buffer;
+  secret_last4: string;
+  status: string;
+  paused_reason: string | null;
+  consecutive_failures: number;
+  version: number;
+  created_at: number;
+}
+
+function toEndpoint(row: EndpointRow): Endpoint {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    settings: JSON.parse(row.settings) as WebhookInput,
+    secretBox: row.secret_box,
+    secretLast4: row.secret_last4,
+    status: row.status as Endpoint['status'],
+    pausedReason: row.paused_reason as PausedReason | null,
+    consecutiveFailures: row.consecutive_failures,
+    version: row.version,
+    createdAt: row.created_at,
+  };
+}
+
+export function createEndpointSql(db: Database) {
+  const count = db
+    .prepare<[string], number>(
+      'SELECT count(*) FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL',
+    )
+    .pluck();
+  const insert = db.prepare<Record<string, unknown>[]>(
+    `INSERT INTO webhook_endpoints
+       (id, tenant_id, settings, secret_box, secret_last4, status, paused_reason, consecutive_failures, version, created_at)
+     VALUES
+       (:id, :tenantId, :settings, :secretBox, :secretLast4, :status, :pausedReason, :consecutiveFailures, :version, :createdAt)`,
+  );
+  const selectOfTenant = db.prepare<[string], EndpointRow>(
+    'SELECT * FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL ORDER BY created_at, id',
+  );
+  const selectOne = db.prepare<[string, string], EndpointRow>(
+    'SELECT * FROM webhook_endpoints WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
+  );
+  const markDeleted = db.prepare<[number, string, string]>(
+    `UPDATE webhook_endpoints SET deleted_at = ?, version = version + 1
+     WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL`,
+  );
+  const selectActiveVersion = db
+    .prepare<[string], number>(
+      "SELECT version FROM webhook_endpoints WHERE id = ? AND status = 'active' AND deleted_at IS NULL",
+    )
+    .pluck();
+  const selectById = db.prepare<[string], EndpointRow>('SELECT * FROM webhook_endpoints WHERE id = ?');
+  const addFailure = db.prepare<[string]>(
+    'UPDATE webhook_endpoints SET consecutive_failures = consecutive_failures + 1 WHERE id = ?',
+  );
+  // The condition saves the write in the common case, success after success.
+  const resetFailures = db.prepare<[string]>(
+    'UPDATE webhook_endpoints SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures <> 0',
+  );
+
+  return {
+    insert(endpoint: Endpoint, limit: number | null): boolean {
+      if (limit !== null && (count.get(endpoint.tenantId) ?? 0) >= limit) return false;
+      insert.run({ ...endpoint, settings: JSON.stringify(endpoint.settings) });
+      return true;
+    },
+    list: (tenantId: string): Endpoint[] => selectOfTenant.all(tenantId).map(toEndpoint),
+    get(tenantId: string, id: string): Endpoint | null {
+      const row = selectOne.get(id, tenantId);
+      return row === undefined ? null : toEndpoint(row);
+    },
+    markDeleted: (tenantId: string, id: string, now: number): boolean =>
+      markDeleted.run(now, id, tenantId).changes === 1,
+    /** What a claim tells its caller about the endpoint. */
+    changedSince(id: string, knownVersion: number): LaneClaim['endpoint'] {
+      const version = selectActiveVersion.get(id);
+      if (version === undefined) return 'gone';
+      if (version === knownVersion) return null;
+      const row = selectById.get(id);
+      return row === undefined ? 'gone' : toEndpoint(row);
+    },
+    applyStreak(id: string, streak: 'reset' | 'add' | 'keep'): void {
+      if (streak === 'add') addFailure.run(id);
+      if (streak === 'reset') resetFailures.run(id);
+    },
+  };
+}

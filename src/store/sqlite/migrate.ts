@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Database } from 'better-sqlite3';
+import { StoreOpenError } from '../errors.ts';
+
+const MIGRATIONS_DIR = join(import.meta.dirname, 'migrations');
+const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/;
+
+/** Marks the file as ours (`PRAGMA application_id`): "SgPo". */
+const APPLICATION_ID = 0x5367506f;
+
+/** Schema versions before and after; equal where nothing was to do. */
+export interface MigrationResult {
+  from: number;
+  to: number;
+}
+
+interface Migration {
+  version: number;
+  sql: string;
+}
+
+/** Brings the schema to this program's version. Forward only. @throws StoreOpenError */
+export function migrate(db: Database): MigrationResult {
+  const migrations = readMigrations();
+  const latest = migrations.length;
+  refuseForeign(db);
+  const from = schemaVersion(db);
+  if (from > latest) throw newerSchema(db, from, latest);
+  if (from === latest) return { from, to: latest };
+
+  // The lock first, the version again under it: two processes may start at once. Whole or not at all: a crash half
+  // way leaves the version it began with.
+  const apply = db.transaction(() => {
+    for (const { version, sql } of migrations.slice(schemaVersion(db))) {
+      db.exec(sql);
+      db.pragma(`user_version = ${version}`);
+    }
+    db.pragma(`application_id = ${APPLICATION_ID}`);
+  });
+  apply.exclusive();
+  return { from, to: latest };
+}
+
+export function schemaVersion(db: Database): number {
+  return Number(db.pragma('user_version', { simple: true }));
+}
+
+/** A database of some other program at our path is not to be filled with our tables. */
+function refuseForeign(db: Database): void {
+  if (db.pragma('application_id', { simple: true }) === APPLICATION_ID) return;
+  const tables = db.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table'").pluck().get();
+  if (tables === 0) return;
+  throw new StoreOpenError(
+    'foreign_database',
+    `${db.name} is a SQLite database of another program. Point DATA_DIR at a folder of its own.`,
+  );
+}
+
+function newerSchema(db: Database, found: number, known: number): StoreOpenError {
+  return new StoreOpenError(
+    'newer_schema',
+    `${db.name} has schema version ${found}, and this program knows versions up to ${known}: a newer release has ` +
+      'used it. Run that release, or restore a backup made before the upgrade.',
+  );
+}
+
+/** In order of their numbers, which must run from 1 without a gap. */
+function readMigrations(): Migration[] {
+  const files = readdirSync(MIGRATIONS_DIR)
+    .filter((name) => name.endsWith('.sql'))
+    .sort();
+  return files.map((name, index) => {
+    const version = Number(FILE_NAME.exec(basename(name))?.[1]);
+    if (version !== index + 1) throw new Error(`Migration ${name} is misnamed or leaves a gap before it.`);
+    return { version, sql: readFileSync(join(MIGRATIONS_DIR, name), 'utf8') };
+  });
+}

@@ -1,0 +1,64 @@
+import type { Database } from 'better-sqlite3';
+import type { Clock } from '../../lib/clock.ts';
+import type { Store } from '../store.ts';
+import { findDamage, findDamageAtStart } from './check.ts';
+import { damaged, explainFaults, openDatabase } from './database.ts';
+import { type MigrationResult, migrate } from './migrate.ts';
+import { createSqliteStore } from './sqlite-store.ts';
+
+export interface SqliteStoreOptions {
+  /** Path of the database, made with its folder where there is none; or `:memory:`. */
+  file: string;
+  clock: Clock;
+  /** How long a write waits for others to share its commit; 0: until the event loop's next turn. */
+  flushDelayMs?: number;
+  /** How long another process may hold the file's lock. */
+  busyTimeoutMs?: number;
+}
+
+/** Opens, checks and migrates the database. @throws StoreOpenError */
+export async function openSqliteStore({
+  file,
+  busyTimeoutMs,
+  ...options
+}: SqliteStoreOptions): Promise<Store> {
+  const db = openDatabase(file, busyTimeoutMs === undefined ? {} : { busyTimeoutMs });
+  return closeOnFailure(db, () => {
+    explainFaults(file, () => {
+      // Before the migration: it must not build on damage. An empty file passes.
+      const findings = findDamageAtStart(db);
+      if (findings.length > 0) throw damaged(file, findings);
+      migrate(db);
+    });
+    return createSqliteStore({ db, ...options });
+  });
+}
+
+/** Brings the file's schema to this program's version without starting anything. @throws StoreOpenError */
+export async function migrateSqlite(file: string): Promise<MigrationResult> {
+  const db = openDatabase(file);
+  try {
+    return explainFaults(file, () => migrate(db));
+  } finally {
+    db.close();
+  }
+}
+
+/** Reads the whole file; what is wrong with it, in plain words, or nothing. @throws StoreOpenError where it cannot be read */
+export async function checkSqlite(file: string): Promise<string[]> {
+  const db = openDatabase(file);
+  try {
+    return explainFaults(file, () => findDamage(db));
+  } finally {
+    db.close();
+  }
+}
+
+function closeOnFailure<T>(db: Database, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../src/lib/clock.ts';
+import type { NewDelivery, RoutedEvent } from '../../src/model/event.ts';
+import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
+import { type ApiKey, SCOPES } from '../../src/model/key.ts';
+import type { Owner, Tenant } from '../../src/model/tenant.ts';
+import { type Endpoint, webhookInputSchema } from '../../src/model/webhook.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import type { NewSignal, Store } from '../../src/store/store.ts';
+import { createManualClock, type ManualClock } from './manual-clock.ts';
+
+/** Some moment; a whole second, so that it reads well in a failed test. */
+export const T0 = Date.UTC(2026, 0, 1);
+
+/** A store in memory under a manual clock; writes commit without the clock being moved. */
+export async function openTestStore(): Promise<{ store: Store; clock: ManualClock }>;
+export async function openTestStore<C extends Clock>(options: {
+  clock: C;
+  file?: string;
+}): Promise<{ store: Store; clock: C }>;
+export async function openTestStore(options: { clock?: Clock; file?: string } = {}) {
+  const clock = options.clock ?? createManualClock(T0);
+  const store = await openSqliteStore({ file: options.file ?? ':memory:', clock, flushDelayMs: 0 });
+  return { store, clock };
+}
+
+/** What `createTenant` takes: a tenant on Pro with its owner, its `Default` profile and a full-access key. */
+export interface TenantFixture {
+  tenant: Tenant;
+  owner: Owner;
+  profile: IcpProfile;
+  key: ApiKey;
+}
+
+/** Every id follows from `id`: `aTenant('ten_a')` has profile `icp_ten_a`, owner `own_ten_a`, key `key_ten_a`. */
+export function aTenant(id = newId('ten'), overrides: Partial<Tenant> = {}): TenantFixture {
+  return {
+    tenant: { id, name: `Tenant ${id}`, plan: 'pro', trialEndsAt: null, createdAt: T0, ...overrides },
+    owner: {
+      id: `own_${id}`,
+      tenantId: id,
+      email: `${id}@example.com`,
+      setupTokenHash: `setup-hash-of-${id}`,
+      setupExpiresAt: T0 + 86_400_000,
+      createdAt: T0,
+    },
+    profile: defaultProfile(`icp_${id}`, id, T0),
+    key: aKey(id, { id: `key_${id}` }),
+  };
+}
+
+export function aKey(tenantId: string, overrides: Partial<ApiKey> = {}): ApiKey {
+  const id = overrides.id ?? newId('key');
+  return {
+    id,
+    tenantId,
+    name: 'test',
+    hash: `hash-of-${id}`,
+    last4: 'abcd',
+    scopes: [...SCOPES],
+    rateLimit: 600,
+    expiresAt: null,
+    lastUsedAt: null,
+    revokedAt: null,
+    createdAt: T0,
+    ...overrides,
+  };
+}
+
+/** A hot intent post of the tenant's `Default` profile, causing no events. */
+export function aSignal(tenantId: string, overrides: Partial<NewSignal> = {}): NewSignal {
+  const id = overrides.id ?? newId('sig');
+  return {
+    id,
+    tenantId,
+    profileId: `icp_${tenantId}`,
+    platform: 'reddit',
+    externalId: null,
+    canonicalUrl: null,
+    signalType: 'intent_post',
+    classification: 'hot',
+    score: 80,
+    timestamp: T0,
+    companyDomain: '',
+    wire: JSON.stringify({ signal_id: id }),
+    explanation: JSON.stringify({ score: overrides.score ?? 80 }),
+    text: `Text of ${id}`,
+    events: [],
+    ...overrides,
+  };
+}
+
+/** An active endpoint with every setting at its default. */
+export function anEndpoint(tenantId: string, overrides: Partial<Endpoint> = {}): Endpoint {
+  return {
+    id: newId('whk'),
+    tenantId,
+    settings: webhookInputSchema.parse({ url: 'https://receiver.example.com/hook' }),
+    secretBox: Buffer.from('sealed secret'),
+    secretLast4: 'wxyz',
+    status: 'active',
+    pausedReason: null,
+    consecutiveFailures: 0,
+    version: 1,
+    createdAt: T0,
+    ...overrides,
+  };
+}
+
+/** A `signal.detected` event with one delivery to each of `endpointIds`, due at `createdAt`. */
+export function aRoutedEvent(
+  tenantId: string,
+  endpointIds: string[],
+  overrides: { id?: string; createdAt?: number; deliveryIds?: string[]; status?: NewDelivery['status'] } = {},
+): RoutedEvent {
+  const id = overrides.id ?? newId('evt');
+  return {
+    event: {
+      id,
+      tenantId,
+      type: 'signal.detected',
+      subjectId: 'sig_subject',
+      data: '{}',
+      createdAt: overrides.createdAt ?? T0,
+    },
+    deliveries: endpointIds.map((endpointId, index) => ({
+      id: overrides.deliveryIds?.[index] ?? newId('dlv'),
+      endpointId,
+      body: JSON.stringify({ event: id }),
+      status: overrides.status ?? 'pending',
+    })),
+    skipped: [],
+  };
+}
+
+function newId(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 25)}`;
+}
