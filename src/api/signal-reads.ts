@@ -1,0 +1,78 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { callerOf } from '../http/auth.ts';
+import { cursorScope, paginate, paginationSchema, readCursor } from '../http/paging.ts';
+import { sendText } from '../http/problems.ts';
+import { DomainError } from '../model/errors.ts';
+import { explanationSchema, signalSchema } from '../model/signal.ts';
+import { signalQuerySchema, toSignalQuery } from './signal-query.ts';
+import type { ApiParts } from './v1.ts';
+
+type ReadParts = Pick<ApiParts, 'store' | 'cursors' | 'baseUrl'>;
+
+const listedSignalSchema = signalSchema.extend({ explanation: explanationSchema.optional() });
+const signalDetailSchema = signalSchema.extend({ text: z.string(), explanation: explanationSchema });
+
+/**
+ * `GET /v1/signals` and `GET /v1/signals/{id}`. Rows are stored as the JSON that every answer shows, so that an answer
+ * is put together of text; the response schemas document it, and the tests hold the text to them.
+ */
+export function addSignalReads(app: FastifyInstance, parts: ReadParts): void {
+  addList(app, parts);
+  addDetail(app, parts);
+}
+
+function addList(app: FastifyInstance, { store, cursors, baseUrl }: ReadParts): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/signals',
+    {
+      config: { scope: 'signals:read' },
+      schema: {
+        operationId: 'listSignals',
+        summary: 'Signals, newest first',
+        querystring: signalQuerySchema,
+        response: {
+          200: z.strictObject({ data: z.array(listedSignalSchema), pagination: paginationSchema }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { tenant } = callerOf(request);
+      const { filters, rest } = toSignalQuery(request.query);
+      const scope = cursorScope('signals', tenant.id, filters);
+      const after = readCursor(cursors, scope, request.query.cursor);
+      const page = await store.listSignals(tenant.id, { ...filters, ...rest, after });
+      const pagination = paginate(request, reply, {
+        baseUrl,
+        nextCursor: page.last === null ? null : cursors.encode(scope, page.last),
+        limit: rest.limit,
+      });
+      const text = `{"data":[${page.rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`;
+      return sendText(reply, 'application/json', text);
+    },
+  );
+}
+
+function addDetail(app: FastifyInstance, { store }: ReadParts): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/signals/:id',
+    {
+      config: { scope: 'signals:read' },
+      schema: {
+        operationId: 'getSignal',
+        summary: 'One signal with its text and explanation',
+        params: z.strictObject({ id: z.string() }),
+        querystring: z.strictObject({}),
+        response: { 200: z.strictObject({ data: signalDetailSchema }) },
+      },
+    },
+    async (request, reply) => {
+      const found = await store.getSignal(callerOf(request).tenant.id, request.params.id);
+      if (found === null) throw new DomainError('NOT_FOUND', `There is no signal "${request.params.id}".`);
+      const { wire, text, explanation } = found;
+      const members = `"text":${JSON.stringify(text)},"explanation":${explanation}`;
+      return sendText(reply, 'application/json', `{"data":${wire.slice(0, -1)},${members}}}`);
+    },
+  );
+}

@@ -1,0 +1,43 @@
+import type { FastifyInstance } from 'fastify';
+import { addAuthentication, takeAnonymous } from '../http/auth.ts';
+import { addFaceGate } from '../http/face-gate.ts';
+import { createRateLimiter } from '../http/limits.ts';
+import type { Problems } from '../http/problems.ts';
+import { setApiHeaders } from '../http/versions.ts';
+import type { Cursors } from '../lib/cursor.ts';
+import type { IntakeParts } from '../signals/intake.ts';
+import type { EndpointParts } from '../webhooks/endpoints.ts';
+import { addMe } from './me.ts';
+import { addSignalReads } from './signal-reads.ts';
+import { addSignalWrites } from './signals.ts';
+import { addWebhooks } from './webhooks.ts';
+
+/** What the routes of /v1 need of the process. */
+export interface ApiParts extends IntakeParts, EndpointParts {
+  cursors: Cursors;
+  problems: Problems;
+  /** Tells the dispatcher which endpoints have new work. */
+  nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
+}
+
+/** The signal-intelligence API; registered under `/v1`. */
+export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
+  const limiter = createRateLimiter(parts.clock);
+  const guard = { ...parts, limiter };
+
+  app.addHook('onRequest', (_request, reply, done) => {
+    setApiHeaders(reply);
+    done();
+  });
+  addFaceGate(app, {
+    problems: parts.problems,
+    hint: `See the OpenAPI description at ${parts.baseUrl}/v1/openapi.json`,
+    admit: (request, reply) => takeAnonymous(request, reply, guard),
+  });
+  addAuthentication(app, guard);
+
+  addMe(app, parts);
+  addSignalReads(app, parts);
+  addSignalWrites(app, parts);
+  addWebhooks(app, parts);
+}

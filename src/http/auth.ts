@@ -1,0 +1,114 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { allows, hashApiKey, isWellFormedApiKey, keyRefusal } from '../accounts/keys.ts';
+import type { Clock } from '../lib/clock.ts';
+import { DomainError } from '../model/errors.ts';
+import type { Scope } from '../model/key.ts';
+import type { Store } from '../store/store.ts';
+import { clientOf, type RateLimiter, rateLimited, setLimitHeaders } from './limits.ts';
+import type { Problems } from './problems.ts';
+import type { Caller } from './request-context.ts';
+
+/** Requests without a valid key that one client may make in a window: enough to fix a typo, too few to guess. */
+export const ANONYMOUS_RATE_LIMIT = 600;
+/** Last use is kept to the minute. */
+const TOUCH_EVERY_MS = 60_000;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The scope a key needs for the route; `any` where every valid key will do. Required on every /v1 route. */
+    scope?: Scope | 'any';
+  }
+}
+
+export interface AuthParts {
+  store: Store;
+  clock: Clock;
+  limiter: RateLimiter;
+  problems: Problems;
+}
+
+/** Lets requests of a face through with a valid key only, within the key's rate limit, and with the route's scope. */
+export function addAuthentication(app: FastifyInstance, parts: AuthParts): void {
+  // Fails closed: a route that names no scope is a bug found at start, not an open door.
+  app.addHook('onRoute', ({ method, url, config }) => {
+    if (config?.scope === undefined) throw new Error(`${method} ${url} names no scope`);
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    const caller = await identify(request, parts);
+    if (caller === null) {
+      if (takeAnonymous(request, reply, parts)) throw unauthenticated(request);
+      return reply;
+    }
+    request.caller = caller;
+    const { key } = caller;
+    const taken = parts.limiter.take(key.id, key.rateLimit);
+    setLimitHeaders(reply, taken);
+    if (taken.retryAfterSeconds !== null) return parts.problems.send(request, reply, rateLimited(taken));
+    touch(caller, parts);
+    const scope = request.routeOptions.config.scope;
+    if (scope !== undefined && scope !== 'any' && !allows(key.scopes, scope)) throw insufficient(scope);
+    return undefined;
+  });
+}
+
+/** The caller of a request behind {@link addAuthentication}. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === null) throw new Error('the route is not behind authentication');
+  return request.caller;
+}
+
+/** Counts a request that no key vouches for; false where it was answered with 429. */
+export function takeAnonymous(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { limiter, problems }: Pick<AuthParts, 'limiter' | 'problems'>,
+): boolean {
+  const taken = limiter.take(`client ${clientOf(request)}`, ANONYMOUS_RATE_LIMIT);
+  setLimitHeaders(reply, taken);
+  if (taken.retryAfterSeconds === null) return true;
+  problems.send(request, reply, rateLimited(taken));
+  return false;
+}
+
+async function identify(request: FastifyRequest, { store, clock }: AuthParts): Promise<Caller | null> {
+  const token = bearerOf(request);
+  // The check characters refuse a typo before the store is asked.
+  if (token === null || !isWellFormedApiKey(token)) return null;
+  const found = await store.findKey(hashApiKey(token));
+  return found !== null && keyRefusal(found.key, clock.now()) === null ? found : null;
+}
+
+/** RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1). */
+function bearerOf(request: FastifyRequest): string | null {
+  return /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
+}
+
+/** Not awaited: a key's last use is no reason to delay or to fail its request. */
+function touch({ key }: Caller, { store, clock }: AuthParts): void {
+  const now = clock.now();
+  if (key.lastUsedAt !== null && now - key.lastUsedAt < TOUCH_EVERY_MS) return;
+  store.touchKey(key.id, now).catch(() => undefined);
+}
+
+/** Which of unknown, revoked or expired a key is stays untold: it would confirm that a leaked key was real. */
+function unauthenticated(request: FastifyRequest): DomainError {
+  const sent = request.headers.authorization;
+  const token = bearerOf(request);
+  if (sent === undefined) return refused('No API key was sent.');
+  if (token === null) return refused('The Authorization header is not of the form "Bearer KEY".');
+  if (!isWellFormedApiKey(token)) return refused('The API key is mistyped: its check characters do not fit.');
+  return refused('The API key is not valid.');
+}
+
+function refused(detail: string): DomainError {
+  return new DomainError('UNAUTHENTICATED', detail, {
+    hint: 'Send an API key as "Authorization: Bearer sp_live_…".',
+  });
+}
+
+function insufficient(scope: Scope): DomainError {
+  return new DomainError('INSUFFICIENT_SCOPE', `The API key lacks the scope "${scope}".`, {
+    hint: `Use a key with the scope "${scope}".`,
+    members: { required_scope: scope },
+  });
+}

@@ -1,0 +1,56 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { collectMethods, type MethodTable, sendAllow } from './methods.ts';
+import type { Problem, Problems } from './problems.ts';
+import { isMalformed, pathOf } from './request-path.ts';
+
+export interface FaceGateParts {
+  problems: Problems;
+  /** Where a caller of this face finds what paths there are. */
+  hint: string;
+  /** Runs first on a request that no route takes; false where it has answered. */
+  admit?(request: FastifyRequest, reply: FastifyReply): boolean;
+}
+
+/**
+ * Answers a face's requests that no route takes, before any body is read: bad address 400, OPTIONS 204 with `Allow`,
+ * wrong method 405 with `Allow`, unknown path 404.
+ */
+export function addFaceGate(app: FastifyInstance, { problems, hint, admit }: FaceGateParts): void {
+  const methods = collectMethods(app);
+  app.addHook('onRequest', (request, reply, done) => {
+    const rewritten = request.raw.url !== request.originalUrl;
+    if (!request.is404 && !(rewritten && isMalformed(request.originalUrl))) return done();
+    if (admit !== undefined && !admit(request, reply)) return;
+    answerUnrouted(request, reply, methods, { problems, hint });
+  });
+  app.setNotFoundHandler((request, reply) => problems.send(request, reply, notFound(request, hint)));
+}
+
+function answerUnrouted(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  methods: MethodTable,
+  { problems, hint }: FaceGateParts,
+): void {
+  if (isMalformed(request.originalUrl)) {
+    problems.send(request, reply, { code: 'INVALID_REQUEST', detail: 'The address cannot be decoded.' });
+    return;
+  }
+  const allow = methods.allow(pathOf(request.originalUrl));
+  if (allow === null) {
+    problems.send(request, reply, notFound(request, hint));
+  } else if (request.method === 'OPTIONS') {
+    sendAllow(reply, allow);
+  } else {
+    reply.header('allow', allow);
+    problems.send(request, reply, {
+      code: 'METHOD_NOT_ALLOWED',
+      detail: `${request.method} is not served here; ${allow} are.`,
+      extra: { hint },
+    });
+  }
+}
+
+function notFound(request: FastifyRequest, hint: string): Problem {
+  return { code: 'NOT_FOUND', detail: `Unknown path: ${pathOf(request.originalUrl)}`, extra: { hint } };
+}

@@ -1,0 +1,90 @@
+import { isUtf8 } from 'node:buffer';
+import type { FastifyInstance } from 'fastify';
+import { DomainError, type Fault, invalidAt } from '../model/errors.ts';
+import { toPointer } from './faults.ts';
+
+const MAX_DEPTH = 32;
+/** An escape of NUL or of half a surrogate pair: raw ones cannot be, as the body is UTF-8 and JSON. */
+const SUSPECT_ESCAPE = /\\u(0000|[dD][89a-fA-F])/;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route checks the strings of each of its items itself, so that a bad one does not spoil the rest. */
+    itemwise?: true;
+  }
+}
+
+/** JSON is the one body there is: strict UTF-8, at most 32 levels deep, text that every store can keep. */
+export function addJsonBody(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    // Many clients send the content type with every DELETE.
+    if (bytes.length === 0 && request.method === 'DELETE') return done(null, undefined);
+    if (!isUtf8(bytes)) return done(invalidAt('', 'The body is not UTF-8.'));
+    const text = bytes.toString('utf8');
+    if (isTooDeep(text)) {
+      return done(invalidAt('', `The body is nested deeper than ${MAX_DEPTH} levels.`));
+    }
+    void parseJson(request, text, (error, body) => {
+      if (error !== null) return done(describeFault(text));
+      const fault =
+        SUSPECT_ESCAPE.test(text) && request.routeOptions.config.itemwise !== true ? findBadText(body) : null;
+      done(
+        fault === null ? null : new DomainError('INVALID_REQUEST', fault.detail, { errors: [fault] }),
+        body,
+      );
+    });
+  });
+}
+
+/** The first string that no store and no signature can carry: with NUL, or with half of a surrogate pair. */
+export function findBadText(value: unknown, path: readonly PropertyKey[] = []): Fault | null {
+  if (typeof value === 'string') {
+    if (!value.includes('\0') && value.isWellFormed()) return null;
+    return {
+      pointer: toPointer(path),
+      detail: 'The text holds a NUL or an unpaired surrogate; take it out.',
+    };
+  }
+  if (typeof value !== 'object' || value === null) return null;
+  for (const [key, item] of Object.entries(value)) {
+    const fault = findBadText(key, [...path, key]) ?? findBadText(item, [...path, key]);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+/** Depth is counted before parsing, on the text: what is refused costs one pass and no objects. */
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (inString) {
+      if (char === 0x5c) i++;
+      else if (char === 0x22) inString = false;
+    } else if (char === 0x22) inString = true;
+    else if (char === 0x7b || char === 0x5b) {
+      depth++;
+      if (depth > MAX_DEPTH) return true;
+    } else if (char === 0x7d || char === 0x5d) depth--;
+  }
+  return false;
+}
+
+/** Parses once more, only for the place of the fault. */
+function describeFault(text: string): DomainError {
+  if (text.trim() === '') return invalidAt('', 'The body is empty; send a JSON object.');
+  try {
+    JSON.parse(text);
+    return invalidAt('', 'The body has a member named "__proto__" or "constructor", which is refused.');
+  } catch (error) {
+    const place =
+      error instanceof Error ? / at position \d+(?: \(line \d+ column \d+\))?/.exec(error.message) : null;
+    return invalidAt(
+      '',
+      `The body is not valid JSON${place === null ? '' : `:${place[0].replace(' at', ' fault at')}`}.`,
+    );
+  }
+}

@@ -1,0 +1,61 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Cursors } from '../lib/cursor.ts';
+import { DomainError } from '../model/errors.ts';
+
+export type Position = (string | number)[];
+
+/** A whole number in a query, as text. */
+export function wholeNumber(min: number, max: number) {
+  const range = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, range)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, range);
+}
+
+/** Query parameters of every list. */
+export const pagingQuery = {
+  limit: wholeNumber(1, 100).default(25),
+  cursor: z.string().max(2_000).optional(),
+};
+
+/** The `pagination` member of every list. */
+export const paginationSchema = z.strictObject({
+  next_cursor: z.string().nullable(),
+  has_more: z.boolean(),
+  limit: z.int(),
+});
+export type Pagination = z.infer<typeof paginationSchema>;
+
+/** What a cursor counts for: whoever changes one part of it gets pages that do not fit together. */
+export function cursorScope(route: string, tenantId: string, filters: unknown): string {
+  return JSON.stringify([route, tenantId, filters]);
+}
+
+/** The position that a cursor stands for. @throws DomainError `INVALID_CURSOR` */
+export function readCursor(cursors: Cursors, scope: string, cursor: string | undefined): Position | null {
+  if (cursor === undefined) return null;
+  const position = cursors.decode(scope, cursor);
+  if (position !== null) return position;
+  const detail = 'The cursor is damaged, or was made for another list, filter, sort order or tenant.';
+  throw new DomainError('INVALID_CURSOR', detail, {
+    hint: 'Start again without "cursor", and keep the other parameters the same from page to page.',
+    errors: [{ parameter: 'cursor', detail }],
+  });
+}
+
+/** A page's `pagination`; where more follows, the answer gets `Link: rel="next"` (RFC 8288) too. */
+export function paginate(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page: { baseUrl: string; nextCursor: string | null; limit: number },
+): Pagination {
+  if (page.nextCursor !== null) {
+    const next = new URL(request.originalUrl, page.baseUrl);
+    next.searchParams.set('cursor', page.nextCursor);
+    reply.header('link', `<${page.baseUrl}${next.pathname}${next.search}>; rel="next"`);
+  }
+  return { next_cursor: page.nextCursor, has_more: page.nextCursor !== null, limit: page.limit };
+}

@@ -1,0 +1,104 @@
+import { STATUS_CODES } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ErrorCode, ProblemExtra } from '../model/errors.ts';
+import { pathOf } from './request-path.ts';
+
+/** Status of each code; the page of each is its name in kebab case in the portal's list of errors. */
+const KINDS = {
+  NOT_FOUND: { status: 404, title: 'Not Found' },
+  METHOD_NOT_ALLOWED: { status: 405, title: 'Method Not Allowed' },
+  RATE_LIMITED: { status: 429, title: 'Too Many Requests' },
+  INVALID_REQUEST: { status: 400, title: 'Bad Request' },
+  UNKNOWN_PARAMETER: { status: 400, title: 'Unknown Parameter' },
+  INVALID_CURSOR: { status: 400, title: 'Invalid Cursor' },
+  UNAUTHENTICATED: { status: 401, title: 'Unauthorized' },
+  INSUFFICIENT_SCOPE: { status: 403, title: 'Insufficient Scope' },
+  PLAN_REQUIRED: { status: 403, title: 'Plan Required' },
+  NOT_ACCEPTABLE: { status: 406, title: 'Not Acceptable' },
+  CONFLICT: { status: 409, title: 'Conflict' },
+  STAGE_CONFLICT: { status: 409, title: 'Stage Conflict' },
+  IDEMPOTENCY_IN_FLIGHT: { status: 409, title: 'Request In Flight' },
+  PAYLOAD_TOO_LARGE: { status: 413, title: 'Payload Too Large' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported Media Type' },
+  INVALID_TRANSITION: { status: 422, title: 'Invalid Transition' },
+  IDEMPOTENCY_MISMATCH: { status: 422, title: 'Idempotency Key Reused' },
+  INTERNAL: { status: 500, title: 'Internal Server Error' },
+  UNAVAILABLE: { status: 503, title: 'Service Unavailable' },
+} satisfies Record<ErrorCode, { status: number; title: string }>;
+
+const DEFAULT_RETRY_AFTER_SECONDS = 5;
+
+/** What went wrong, before it is a document. `status` overrides the code's own for faults below HTTP's routing. */
+export interface Problem {
+  code: ErrorCode;
+  detail: string;
+  status?: number;
+  extra?: ProblemExtra;
+}
+
+/** Renders and sends RFC 9457 problem documents. */
+export interface Problems {
+  /** The document as JSON text with its status; `instance` is the request's path, left out where it is not known. */
+  render(
+    problem: Problem,
+    context: { requestId: string; instance?: string },
+  ): { status: number; body: string };
+  /** Answers with the problem and the headers that belong to its code. */
+  send(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply;
+}
+
+/** Problem documents whose `type` links to the list of errors at `baseUrl`. */
+export function createProblems(baseUrl: string): Problems {
+  const types = new Map(
+    Object.keys(KINDS).map((code) => [code, `${baseUrl}/developers/errors#${toKebab(code)}`]),
+  );
+
+  const render: Problems['render'] = ({ code, detail, status, extra }, { requestId, instance }) => {
+    const kind = KINDS[code];
+    const answered = status ?? kind.status;
+    const document = {
+      type: types.get(code),
+      title: answered === kind.status ? kind.title : (STATUS_CODES[answered] ?? kind.title),
+      status: answered,
+      code,
+      detail,
+      hint: extra?.hint,
+      instance,
+      request_id: requestId,
+      errors: extra?.errors,
+      ...extra?.members,
+    };
+    return { status: answered, body: JSON.stringify(document) };
+  };
+
+  return {
+    render,
+    send(request, reply, problem) {
+      const { status, body } = render(problem, {
+        requestId: request.id,
+        instance: pathOf(request.originalUrl),
+      });
+      const retryAfter = retryAfterOf(problem);
+      if (retryAfter !== null) reply.header('retry-after', String(retryAfter));
+      if (problem.code === 'UNAUTHENTICATED') reply.header('www-authenticate', 'Bearer realm="Signalpost"');
+      return sendText(reply.code(status), 'application/problem+json', body);
+    },
+  };
+}
+
+/** Sends finished text as it is. Fastify adds a charset to JSON types otherwise, which RFC 8259 does not define. */
+export function sendText(reply: FastifyReply, contentType: string, text: string): FastifyReply {
+  return reply.header('content-type', contentType).serializer(asIs).send(text);
+}
+
+function asIs(payload: unknown): string {
+  return String(payload);
+}
+
+function retryAfterOf({ code, extra }: Problem): number | null {
+  return extra?.retryAfterSeconds ?? (code === 'UNAVAILABLE' ? DEFAULT_RETRY_AFTER_SECONDS : null);
+}
+
+function toKebab(code: string): string {
+  return code.toLowerCase().replaceAll('_', '-');
+}

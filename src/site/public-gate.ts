@@ -1,0 +1,83 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { clientOf, createRateLimiter, rateLimited, setLimitHeaders } from '../http/limits.ts';
+import { collectMethods, sendAllow } from '../http/methods.ts';
+import type { Problem, Problems } from '../http/problems.ts';
+import { pathOf } from '../http/request-path.ts';
+import { setApiHeaders } from '../http/versions.ts';
+import type { Clock } from '../lib/clock.ts';
+
+const ALLOW = 'GET, HEAD, OPTIONS';
+const SERVED = new Set(['GET', 'HEAD', 'OPTIONS']);
+const EXPOSED = [
+  'X-API-Version',
+  'X-Request-Id',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'RateLimit-Policy',
+  'Retry-After',
+].join(', ');
+
+export interface PublicGateParts {
+  baseUrl: string;
+  clock: Clock;
+  problems: Problems;
+  /** Requests per client and window. */
+  limit: number;
+}
+
+/**
+ * Checks every request under /api before its body is read, in the order limit (429), method (405), path (404), so that
+ * what is refused counts too. `app` has the prefix `/api`; its not-found handler makes unknown paths pass here.
+ */
+export function addPublicGate(
+  app: FastifyInstance,
+  { baseUrl, clock, problems, limit }: PublicGateParts,
+): void {
+  const methods = collectMethods(app);
+  const limiter = createRateLimiter(clock);
+
+  app.addHook('onRequest', (request, reply, done) => {
+    setApiHeaders(reply);
+    reply.header('access-control-allow-origin', '*');
+    reply.header('access-control-expose-headers', EXPOSED);
+    const taken = limiter.take(clientOf(request), limit);
+    setLimitHeaders(reply, taken);
+    if (taken.retryAfterSeconds !== null) {
+      problems.send(request, reply, rateLimited(taken));
+    } else if (!SERVED.has(request.method)) {
+      reply.header('allow', ALLOW);
+      problems.send(request, reply, methodNotAllowed(request, baseUrl));
+    } else if (!request.is404) {
+      done();
+    } else if (request.method === 'OPTIONS' && methods.allow(pathOf(request.originalUrl)) !== null) {
+      reply.header('access-control-allow-methods', ALLOW);
+      reply.header('access-control-allow-headers', '*');
+      reply.header('access-control-max-age', '86400');
+      sendAllow(reply, ALLOW);
+    } else {
+      problems.send(request, reply, unknownPath(request, baseUrl));
+    }
+  });
+  app.setNotFoundHandler((request, reply) => problems.send(request, reply, unknownPath(request, baseUrl)));
+}
+
+function methodNotAllowed(request: FastifyRequest, baseUrl: string): Problem {
+  return {
+    code: 'METHOD_NOT_ALLOWED',
+    detail: `${request.method} is not served under /api; only ${ALLOW} are.`,
+    extra: { hint: apiMap(baseUrl) },
+  };
+}
+
+function unknownPath(request: FastifyRequest, baseUrl: string): Problem {
+  return {
+    code: 'NOT_FOUND',
+    detail: `Unknown API path: ${pathOf(request.originalUrl)}`,
+    extra: { hint: apiMap(baseUrl) },
+  };
+}
+
+function apiMap(baseUrl: string): string {
+  return `See the OpenAPI description at ${baseUrl}/openapi.json`;
+}

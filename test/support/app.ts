@@ -1,0 +1,115 @@
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { createTenant, newKey } from '../../src/accounts/tenants.ts';
+import { buildApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createCursors } from '../../src/lib/cursor.ts';
+import { createIds } from '../../src/lib/ids.ts';
+import { createAddressSet } from '../../src/lib/network.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
+import type { Scope } from '../../src/model/key.ts';
+import type { Plan, Tenant } from '../../src/model/tenant.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { ManualClock } from './manual-clock.ts';
+import { openTestStore } from './store.ts';
+
+/** An app on a store in memory, with a tenant and its full-access key. */
+export interface TestApp {
+  app: FastifyInstance;
+  store: Store;
+  clock: ManualClock;
+  tenant: Tenant;
+  /** The tenant's first key, and the header that carries it. */
+  apiKey: string;
+  auth: { authorization: string };
+  /** Every line that was logged, as text. */
+  logLines: string[];
+  /** Every lane that the dispatcher was told of. */
+  nudged: { endpointId: string; tenantId: string }[];
+  /** Another key of the tenant. */
+  addKey(input: { scopes?: Scope[]; rateLimit?: number; expiresAt?: number }): Promise<TestKey>;
+  /** Another tenant with its full-access key. */
+  addTenant(plan?: Plan): Promise<{ tenant: Tenant; auth: { authorization: string } }>;
+}
+
+export interface TestKey {
+  id: string;
+  apiKey: string;
+  auth: { authorization: string };
+}
+
+export interface TestAppOptions {
+  env?: Record<string, string>;
+  plan?: Plan;
+  /** Puts something between the app and its store, to make it fail. */
+  wrapStore?(store: Store): Store;
+}
+
+export const BASE_URL = 'https://signals.example.com';
+
+export async function buildTestApp({
+  env = {},
+  plan = 'pro',
+  wrapStore,
+}: TestAppOptions = {}): Promise<TestApp> {
+  const { store, clock } = await openTestStore();
+  const random = systemRandom;
+  const newId = createIds(clock, random);
+  const masterKey = Buffer.alloc(32, 7);
+  const config = loadConfig({ BASE_URL, ...env });
+  const account = { store, clock, random, newId };
+  const logLines: string[] = [];
+  const nudged: TestApp['nudged'] = [];
+
+  const app = buildApp({
+    ...account,
+    store: wrapStore?.(store) ?? store,
+    config,
+    cursors: createCursors(masterKey),
+    secretBox: createSecretBox(masterKey, random),
+    allowTargets: createAddressSet(config.webhookAllowTargets),
+    logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) }),
+    nudge: (lanes) => void nudged.push(...lanes),
+  });
+  app.addHook('onClose', () => store.close());
+  await app.ready();
+
+  const { tenant, apiKey } = await createTenant(account, { name: 'Acme', email: 'owner@example.com', plan });
+  return {
+    app,
+    store,
+    clock,
+    tenant,
+    apiKey,
+    auth: bearer(apiKey),
+    logLines,
+    nudged,
+    async addKey({ scopes = [], ...rest }) {
+      const made = newKey(account, { tenantId: tenant.id, name: 'test', scopes, ...rest });
+      await store.createKey(made.key);
+      return { id: made.key.id, apiKey: made.apiKey, auth: bearer(made.apiKey) };
+    },
+    async addTenant(otherPlan = 'pro') {
+      const made = await createTenant(account, {
+        name: 'Other',
+        email: 'other@example.com',
+        plan: otherPlan,
+      });
+      return { tenant: made.tenant, auth: bearer(made.apiKey) };
+    },
+  };
+}
+
+export function bearer(apiKey: string): { authorization: string } {
+  return { authorization: `Bearer ${apiKey}` };
+}
+
+/** A post that scores as buying intent. */
+export function aPost(overrides: Record<string, unknown> = {}) {
+  return {
+    platform: { name: 'reddit', post_url: 'https://reddit.com/r/hvac/1', posted_at: '2026-01-01T00:00:00Z' },
+    text: 'We are looking for a new CRM, any recommendations? Budget approved, need to buy this month.',
+    ...overrides,
+  };
+}
