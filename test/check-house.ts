@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+
+const MAX_LINES = 300;
+
+/** The part of dependency-cruiser's JSON report that is read here. */
+interface CruiseReport {
+  modules: { source: string }[];
+  summary: { violations: { from: string; to: string; rule: { name: string } }[] };
+}
+
+/** Imports that point the wrong way, and sources that the tool did not read at all. */
+function directionFaults(sources: string[]): string[] {
+  const report = cruise();
+  const read = new Set(report.modules.map((module) => module.source));
+  // Without a parser that it knows, dependency-cruiser reads nothing and reports success: so the sources are counted.
+  const unread = sources.filter((file) => !read.has(file));
+  return [
+    ...unread.map((file) => `${file}: dependency-cruiser did not read it, so its imports are unchecked.`),
+    ...report.summary.violations.map(({ from, to, rule }) => `${from}: may not import ${to} (${rule.name}).`),
+  ];
+}
+
+function cruise(): CruiseReport {
+  const args = ['--config', '.dependency-cruiser.json', '--output-type', 'json', 'src', 'test', 'bench'];
+  const options = { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 } as const;
+  const { stdout, stderr } = spawnSync(process.execPath, ['node_modules/.bin/depcruise', ...args], options);
+  if (stdout === '') throw new Error(`dependency-cruiser gave no report:\n${stderr}`);
+  return JSON.parse(stdout);
+}
+
+function lengthFaults(sources: string[]): string[] {
+  return sources.flatMap((file) => {
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n').length;
+    return lines > MAX_LINES ? [`${file}: ${lines} lines; split it, ${MAX_LINES} is the most.`] : [];
+  });
+}
+
+/**
+ * npm up to 10 compiles every package with a binding.gyp unless the lockfile itself says `gypfile: false`, and
+ * `npm install` drops that line. Without it `npm ci` needs Python, a compiler and Node's headers, although
+ * better-sqlite3 brings its binaries along.
+ */
+function lockfileFaults(): string[] {
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  if (lock.packages['node_modules/better-sqlite3']?.gypfile === false) return [];
+  return [
+    'package-lock.json: add "gypfile": false to node_modules/better-sqlite3, or older npm compiles SQLite.',
+  ];
+}
+
+const sources = globSync('src/**/*.ts').sort();
+const faults = [...directionFaults(sources), ...lengthFaults(sources), ...lockfileFaults()];
+for (const fault of faults) console.error(fault);
+console.log(`${sources.length} source files checked, ${faults.length} faults.`);
+process.exitCode = faults.length > 0 ? 1 : 0;
