@@ -1,0 +1,60 @@
+import type { AttemptRecord, Outcome } from '../../../src/model/delivery.ts';
+import type { LaneClaim, Store } from '../../../src/store/store.ts';
+import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
+
+export const LEASE_MS = 60_000;
+
+/** One delivery of its own event to `endpointId` for each id, due at `dueAt`. */
+export async function addDeliveries(
+  store: Store,
+  endpointId: string,
+  ids: string[],
+  dueAt = T0,
+  tenantId = endpointId.replace('whk', 'ten'),
+): Promise<void> {
+  const events = ids.map((id) =>
+    aRoutedEvent(tenantId, [endpointId], { deliveryIds: [id], createdAt: dueAt }),
+  );
+  await store.commitSignals([aSignal(tenantId, { events })]);
+}
+
+/** Claims for one endpoint. */
+export async function claim(
+  store: Store,
+  endpointId: string,
+  { now = T0, limit = 10, token = 'lease_1', knownVersion = 1 } = {},
+): Promise<LaneClaim> {
+  const [lane] = await store.claimDeliveries({
+    lanes: [{ endpointId, limit, knownVersion }],
+    now,
+    leaseUntil: now + LEASE_MS,
+    leaseToken: token,
+  });
+  if (lane === undefined) throw new Error('A claim answers for each lane.');
+  return lane;
+}
+
+/** A failed first attempt of `dlv_1` to `whk_a`, to be tried again at `T0 + 5000`. */
+export function anOutcome(overrides: Partial<Outcome> = {}, attempt: Partial<AttemptRecord> = {}): Outcome {
+  return {
+    deliveryId: 'dlv_1',
+    endpointId: 'whk_a',
+    tenantId: 'ten_a',
+    leaseToken: 'lease_1',
+    attempt: {
+      id: 'att_1',
+      attempt: 1,
+      startedAt: T0,
+      durationMs: 12.5,
+      requestHeaders: { 'webhook-id': 'dlv_1' },
+      bodySignature: 'abc',
+      response: { status: 500, headers: { 'set-cookie': ['a', 'b'] }, body: 'no' },
+      error: { code: 'http_status', message: 'answered 500' },
+      timings: { connectedMs: 1, headersMs: 12 },
+      ...attempt,
+    },
+    next: { status: 'retrying', at: T0 + 5000 },
+    streak: 'add',
+    ...overrides,
+  };
+}

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
+import { addDeliveries, anOutcome, claim, LEASE_MS } from './claiming.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+export function describeDeliveries(open: OpenStore): void {
+  describe('making deliveries', () => {
+    test('a new delivery is due at the moment of its event', async () => {
+      await using opened = await openWithTenants(open);
+      await addDeliveries(opened.store, 'whk_a', ['dlv_1'], T0 + 7);
+      expect(await opened.store.getDelivery('ten_a', 'dlv_1')).toMatchObject({
+        status: 'pending',
+        attemptCount: 0,
+        nextAttemptAt: T0 + 7,
+        createdAt: T0 + 7,
+        attempts: [],
+      });
+      expect(await opened.store.getDelivery('ten_b', 'dlv_1')).toBeNull();
+    });
+
+    test('an endpoint deleted before the commit gets nothing; the event is kept', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      const event = aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'] });
+      const [deleted, [committed]] = await Promise.all([
+        store.deleteEndpoint('ten_a', 'whk_a', T0),
+        store.commitSignals([aSignal('ten_a', { events: [event] })]),
+      ]);
+      expect([deleted, committed?.status]).toEqual([true, 'created']);
+      expect(await store.getDelivery('ten_a', 'dlv_1')).toBeNull();
+    });
+
+    test('for a paused endpoint it is held and not due', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_p', status: 'paused' }), null);
+      const event = aRoutedEvent('ten_a', ['whk_p'], { deliveryIds: ['dlv_1'] });
+      await store.commitSignals([aSignal('ten_a', { events: [event] })]);
+      expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({
+        status: 'held',
+        nextAttemptAt: null,
+      });
+      expect(await store.listDueLanes()).toEqual([]);
+      expect(await claim(store, 'whk_p')).toMatchObject({ deliveries: [], endpoint: 'gone' });
+    });
+
+    test('one that is too large is logged as rejected and never due', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      const event = aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'], status: 'rejected' });
+      await store.commitSignals([aSignal('ten_a', { events: [event] })]);
+      expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({
+        status: 'rejected',
+        nextAttemptAt: null,
+      });
+      expect(await store.listDueLanes()).toEqual([]);
+    });
+
+    test("another tenant's endpoint gets nothing", async () => {
+      await using opened = await openWithTenants(open);
+      const event = aRoutedEvent('ten_a', ['whk_b'], { deliveryIds: ['dlv_1'] });
+      await opened.store.commitSignals([aSignal('ten_a', { events: [event] })]);
+      expect(await opened.store.getDelivery('ten_a', 'dlv_1')).toBeNull();
+      expect(await opened.store.getDelivery('ten_b', 'dlv_1')).toBeNull();
+    });
+  });
+
+  describe('recording outcomes', () => {
+    test('a failed attempt is logged whole, and the delivery waits for the next one', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_1']);
+      await claim(store, 'whk_a');
+      const outcome = anOutcome();
+      expect(await store.recordOutcome(outcome)).toBe(true);
+      expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({
+        status: 'retrying',
+        attemptCount: 1,
+        nextAttemptAt: T0 + 5000,
+        attempts: [outcome.attempt],
+      });
+    });
+
+    test.each([
+      ['delivered', { status: 'delivered' }],
+      ['dead', { status: 'dead', expiresAt: T0 + 1 }],
+      ['discarded', { status: 'discarded' }],
+    ] as const)('a delivery that is %s waits for nothing more', async (status, next) => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_1']);
+      await claim(store, 'whk_a');
+      expect(await store.recordOutcome(anOutcome({ next }))).toBe(true);
+      expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ status, nextAttemptAt: null });
+      expect(await store.listDueLanes()).toEqual([]);
+      expect(await claim(store, 'whk_a', { now: T0 + 10 * LEASE_MS })).toMatchObject({ deliveries: [] });
+    });
+
+    test('failures add up, other outcomes keep the count, a success clears it; the version stays', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      const counts: (number | undefined)[] = [];
+      for (const [index, streak] of (['add', 'add', 'keep', 'reset'] as const).entries()) {
+        const id = `dlv_${index}`;
+        await addDeliveries(store, 'whk_a', [id]);
+        await claim(store, 'whk_a');
+        await store.recordOutcome(
+          anOutcome({ deliveryId: id, streak, next: { status: 'delivered' } }, { id: `att_${index}` }),
+        );
+        counts.push((await store.getEndpoint('ten_a', 'whk_a'))?.consecutiveFailures);
+      }
+      expect(counts).toEqual([1, 2, 2, 0]);
+      expect((await store.getEndpoint('ten_a', 'whk_a'))?.version).toBe(1);
+    });
+
+    test('a lost lease changes nothing but keeps the attempt, beside the one of the same number', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_1']);
+      await claim(store, 'whk_a', { token: 'old' });
+      await claim(store, 'whk_a', { token: 'new', now: T0 + LEASE_MS });
+      const late = anOutcome({ leaseToken: 'old', next: { status: 'delivered' } }, { id: 'att_old' });
+      expect(await store.recordOutcome(late)).toBe(false);
+      expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ status: 'pending', attemptCount: 0 });
+      expect(await store.recordOutcome(anOutcome({ leaseToken: 'new' }, { id: 'att_new' }))).toBe(true);
+      const log = await store.getDelivery('ten_a', 'dlv_1');
+      expect(log).toMatchObject({ status: 'retrying', attemptCount: 1 });
+      expect(log?.attempts.map((a) => [a.id, a.attempt])).toEqual([
+        ['att_new', 1],
+        ['att_old', 1],
+      ]);
+      expect((await store.getEndpoint('ten_a', 'whk_a'))?.consecutiveFailures).toBe(1);
+    });
+
+    test('an outcome that comes twice is applied once', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_1']);
+      await claim(store, 'whk_a');
+      expect(await store.recordOutcome(anOutcome())).toBe(true);
+      expect(await store.recordOutcome(anOutcome({}, { id: 'att_2' }))).toBe(false);
+      expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ attemptCount: 1 });
+    });
+
+    test('what lands after its endpoint was deleted stays discarded', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_1']);
+      await claim(store, 'whk_a');
+      await store.deleteEndpoint('ten_a', 'whk_a', T0);
+      expect(await store.recordOutcome(anOutcome())).toBe(false);
+      const log = await store.getDelivery('ten_a', 'dlv_1');
+      expect(log).toMatchObject({ status: 'discarded', nextAttemptAt: null });
+      expect(log?.attempts).toHaveLength(1);
+    });
+  });
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
+import { claim } from './claiming.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+export function describeEndpoints(open: OpenStore): void {
+  describe('webhook endpoints', () => {
+    test('an endpoint comes back as it was stored, secret box included', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      const endpoint = anEndpoint('ten_a', {
+        secretBox: Buffer.from([0, 1, 255]),
+        status: 'paused',
+        pausedReason: 'gone',
+      });
+      expect(await store.createEndpoint(endpoint, null)).toBe(true);
+      expect(await store.getEndpoint('ten_a', endpoint.id)).toEqual(endpoint);
+      expect(await store.getEndpoint('ten_b', endpoint.id)).toBeNull();
+    });
+
+    test('a tenant gets no more endpoints than its limit, however many are asked for together', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      const asked = Array.from({ length: 5 }, () => store.createEndpoint(anEndpoint('ten_a'), 3));
+      expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(2); // one is there from the start
+      expect(await store.listEndpoints('ten_a')).toHaveLength(3);
+      expect(await store.listEndpoints('ten_b')).toHaveLength(1);
+    });
+
+    test('a deleted endpoint is gone, and makes room for another', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      expect(await store.deleteEndpoint('ten_b', 'whk_a', T0)).toBe(false);
+      expect(await store.deleteEndpoint('ten_a', 'whk_a', T0)).toBe(true);
+      expect(await store.deleteEndpoint('ten_a', 'whk_a', T0)).toBe(false);
+      expect(await store.getEndpoint('ten_a', 'whk_a')).toBeNull();
+      expect(await store.listEndpoints('ten_a')).toEqual([]);
+      expect(await store.createEndpoint(anEndpoint('ten_a'), 1)).toBe(true);
+    });
+
+    test('deleting an endpoint discards what waits for it, and nothing of others', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_held', status: 'paused' }), null);
+      await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_other' }), null);
+      const targets = ['whk_a', 'whk_held', 'whk_other'];
+      const deliveryIds = ['dlv_due', 'dlv_held', 'dlv_other'];
+      await store.commitSignals([
+        aSignal('ten_a', { events: [aRoutedEvent('ten_a', targets, { deliveryIds })] }),
+      ]);
+      await store.deleteEndpoint('ten_a', 'whk_a', T0);
+      await store.deleteEndpoint('ten_a', 'whk_held', T0);
+      const statusOf = async (id: string) => (await store.getDelivery('ten_a', id))?.status;
+      expect(await Promise.all(deliveryIds.map(statusOf))).toEqual(['discarded', 'discarded', 'pending']);
+      expect((await store.listDueLanes()).map((lane) => lane.endpointId)).toEqual(['whk_other']);
+      expect(await claim(store, 'whk_a')).toMatchObject({
+        deliveries: [],
+        nextDueAt: null,
+        endpoint: 'gone',
+      });
+    });
+  });
+}

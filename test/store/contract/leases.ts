@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { anEndpoint, T0 } from '../../support/store.ts';
+import { addDeliveries, anOutcome, claim, LEASE_MS } from './claiming.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+const idsOf = (lane: { deliveries: { id: string }[] }) => lane.deliveries.map((delivery) => delivery.id);
+
+export function describeLeases(open: OpenStore): void {
+  describe('claiming deliveries', () => {
+    test('what is due is claimed, the longest due first, and what is not due stays', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_late'], T0 + 2);
+      await addDeliveries(store, 'whk_a', ['dlv_early'], T0 + 1);
+      await addDeliveries(store, 'whk_a', ['dlv_future'], T0 + 3);
+      const lane = await claim(store, 'whk_a', { now: T0 + 2 });
+      expect(idsOf(lane)).toEqual(['dlv_early', 'dlv_late']);
+      expect(lane.nextDueAt).toBe(T0 + 3);
+    });
+
+    test('a claim carries what an attempt needs', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_1']);
+      const { deliveries, nextDueAt } = await claim(store, 'whk_a', { token: 'lease_x' });
+      expect(deliveries).toEqual([
+        {
+          id: 'dlv_1',
+          endpointId: 'whk_a',
+          tenantId: 'ten_a',
+          body: expect.stringMatching(/^\{"event":"evt_/),
+          attempt: 1,
+          attemptsInCycle: 0,
+          leaseToken: 'lease_x',
+        },
+      ]);
+      expect(nextDueAt).toBeNull();
+    });
+
+    test('a retry counts the attempts before it', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_1']);
+      await claim(store, 'whk_a');
+      await store.recordOutcome(anOutcome());
+      expect(idsOf(await claim(store, 'whk_a', { now: T0 + 4999 }))).toEqual([]);
+      const { deliveries } = await claim(store, 'whk_a', { now: T0 + 5000 });
+      expect(deliveries).toMatchObject([{ attempt: 2, attemptsInCycle: 1 }]);
+    });
+
+    test('the limit holds, and what it leaves tells when it was due', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
+      const first = await claim(store, 'whk_a', { limit: 2 });
+      expect([idsOf(first), first.nextDueAt]).toEqual([['dlv_1', 'dlv_2'], T0]);
+      const none = await claim(store, 'whk_a', { limit: 0 });
+      expect([idsOf(none), none.nextDueAt]).toEqual([[], T0]);
+      const rest = await claim(store, 'whk_a', { limit: 2 });
+      expect([idsOf(rest), rest.nextDueAt]).toEqual([['dlv_3'], null]);
+    });
+
+    test('what is leased is not given again until its lease has run out', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_1']);
+      await claim(store, 'whk_a');
+      expect(idsOf(await claim(store, 'whk_a', { now: T0 + LEASE_MS - 1 }))).toEqual([]);
+      expect((await store.getDelivery('ten_a', 'dlv_1'))?.nextAttemptAt).toBeNull();
+      const again = await claim(store, 'whk_a', { now: T0 + LEASE_MS, token: 'lease_2' });
+      expect(again.deliveries).toMatchObject([{ id: 'dlv_1', attempt: 1, leaseToken: 'lease_2' }]);
+    });
+
+    test('one call serves many lanes, and answers for each in its order', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_a']);
+      await addDeliveries(store, 'whk_b', ['dlv_b']);
+      const lanes = await store.claimDeliveries({
+        lanes: ['whk_b', 'whk_none', 'whk_a'].map((endpointId) => ({
+          endpointId,
+          limit: 5,
+          knownVersion: 1,
+        })),
+        now: T0,
+        leaseUntil: T0 + 1,
+        leaseToken: 'lease_1',
+      });
+      expect(lanes.map((lane) => [lane.endpointId, idsOf(lane), lane.endpoint])).toEqual([
+        ['whk_b', ['dlv_b'], null],
+        ['whk_none', [], 'gone'],
+        ['whk_a', ['dlv_a'], null],
+      ]);
+    });
+
+    test('the endpoint comes along where the caller has no copy or an old one', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      const endpoint = await store.getEndpoint('ten_a', 'whk_a');
+      expect((await claim(store, 'whk_a', { knownVersion: -1 })).endpoint).toEqual(endpoint);
+      expect((await claim(store, 'whk_a', { knownVersion: 1 })).endpoint).toBeNull();
+    });
+
+    test('no delivery is ever given to two, whatever the limits and however many ask', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      let run = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.nat(12),
+          fc.array(fc.nat(5), { minLength: 1, maxLength: 6 }),
+          async (count, limits) => {
+            const endpoint = anEndpoint('ten_a', { id: `whk_run${run++}` });
+            await store.createEndpoint(endpoint, null);
+            const ids = Array.from({ length: count }, (_, i) => `dlv_${endpoint.id}_${i}`);
+            await addDeliveries(store, endpoint.id, ids, T0, 'ten_a');
+            const lanes = await Promise.all(
+              limits.map((limit, i) => claim(store, endpoint.id, { limit, token: `lease_${i}` })),
+            );
+            const given = lanes.flatMap(idsOf);
+            const room = limits.reduce((sum, limit) => sum + limit, 0);
+            expect(new Set(given).size).toBe(given.length);
+            expect(given).toHaveLength(Math.min(count, room));
+          },
+        ),
+        { numRuns: 40 },
+      );
+    });
+  });
+
+  describe('recovering after a crash', () => {
+    test('what a dead process had claimed is due at once, under no lease', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_1']);
+      await claim(store, 'whk_a');
+      expect(await store.recoverDeliveries(T0 + 9)).toEqual([
+        { endpointId: 'whk_a', tenantId: 'ten_a', nextDueAt: T0 + 9 },
+      ]);
+      expect(await store.recordOutcome(anOutcome())).toBe(false);
+      expect(idsOf(await claim(store, 'whk_a', { now: T0 + 9 }))).toEqual(['dlv_1']);
+    });
+
+    test('what waits for its time keeps it', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_1'], T0 + 500);
+      await addDeliveries(store, 'whk_b', ['dlv_2'], T0 + 100);
+      expect(await store.recoverDeliveries(T0)).toEqual([
+        { endpointId: 'whk_b', tenantId: 'ten_b', nextDueAt: T0 + 100 },
+        { endpointId: 'whk_a', tenantId: 'ten_a', nextDueAt: T0 + 500 },
+      ]);
+    });
+
+    test('a lane under lease is listed with the end of the lease', async () => {
+      await using opened = await openWithTenants(open);
+      await addDeliveries(opened.store, 'whk_a', ['dlv_1']);
+      await claim(opened.store, 'whk_a');
+      expect(await opened.store.listDueLanes()).toMatchObject([{ nextDueAt: T0 + LEASE_MS }]);
+    });
+
+    test('the throttle is told of past attempts, and of those under way as made now', async () => {
+      await using opened = await openWithTenants(open);
+      const { store, clock } = opened;
+      await addDeliveries(store, 'whk_a', ['dlv_1']);
+      await addDeliveries(store, 'whk_b', ['dlv_2']);
+      await claim(store, 'whk_a');
+      await store.recordOutcome(anOutcome({}, { startedAt: T0 + 10 }));
+      await claim(store, 'whk_b');
+      clock.advance(30);
+      expect(await store.recentAttempts(T0 + 9)).toEqual([
+        { endpointId: 'whk_a', startedAt: T0 + 10 },
+        { endpointId: 'whk_b', startedAt: T0 + 30 },
+      ]);
+      expect(await store.recentAttempts(T0 + 10)).toEqual([{ endpointId: 'whk_b', startedAt: T0 + 30 }]);
+    });
+  });
+}

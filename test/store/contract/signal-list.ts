@@ -1,0 +1,156 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { SignalQuery } from '../../../src/model/signal.ts';
+import type { NewSignal, Store } from '../../../src/store/store.ts';
+import { aSignal, T0 } from '../../support/store.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+const ANY: SignalQuery = {
+  platforms: [],
+  icps: [],
+  from: null,
+  to: null,
+  signalTypes: [],
+  classifications: [],
+  minScore: null,
+  companyDomains: [],
+  sort: '-timestamp',
+  limit: 25,
+  after: null,
+  explain: false,
+};
+
+async function listIds(store: Store, query: Partial<SignalQuery>): Promise<string[]> {
+  const page = await store.listSignals('ten_a', { ...ANY, ...query });
+  return page.rows.map((row) => JSON.parse(row).signal_id);
+}
+
+const SAMPLE: Partial<NewSignal>[] = [
+  { id: 'sig_1', timestamp: T0 + 1, score: 90, platform: 'reddit', companyDomain: 'acme.com' },
+  { id: 'sig_2', timestamp: T0 + 2, score: 50, platform: 'x', classification: 'warm' },
+  { id: 'sig_3', timestamp: T0 + 3, score: 10, platform: 'g2', classification: 'cold', signalType: 'review' },
+  { id: 'sig_4', timestamp: T0 + 4, score: 90, platform: 'x', companyDomain: 'globex.com' },
+];
+
+async function openWithSample(open: OpenStore) {
+  const opened = await openWithTenants(open);
+  await opened.store.commitSignals(SAMPLE.map((signal) => aSignal('ten_a', signal)));
+  await opened.store.commitSignals([aSignal('ten_b', { id: 'sig_of_b' })]);
+  return opened;
+}
+
+export function describeSignalList(open: OpenStore): void {
+  describe('listing signals', () => {
+    test.each<[SignalQuery['sort'], string[]]>([
+      ['-timestamp', ['sig_4', 'sig_3', 'sig_2', 'sig_1']],
+      ['timestamp', ['sig_1', 'sig_2', 'sig_3', 'sig_4']],
+      ['-icp_score', ['sig_4', 'sig_1', 'sig_2', 'sig_3']],
+    ])('sorted by %s, the signals of one tenant come in that order', async (sort, ids) => {
+      await using opened = await openWithSample(open);
+      expect(await listIds(opened.store, { sort })).toEqual(ids);
+    });
+
+    test.each<[string, Partial<SignalQuery>, string[]]>([
+      ['a platform', { platforms: ['x'] }, ['sig_4', 'sig_2']],
+      ['several platforms', { platforms: ['g2', 'reddit'] }, ['sig_3', 'sig_1']],
+      ['a profile by id', { icps: ['icp_ten_a'] }, ['sig_4', 'sig_3', 'sig_2', 'sig_1']],
+      ['a profile by name in any case', { icps: ['dEFAULT'] }, ['sig_4', 'sig_3', 'sig_2', 'sig_1']],
+      ['a profile of another tenant', { icps: ['icp_ten_b'] }, []],
+      ['a type', { signalTypes: ['review'] }, ['sig_3']],
+      ['several types', { signalTypes: ['review', 'job_change'] }, ['sig_3']],
+      ['a classification', { classifications: ['warm'] }, ['sig_2']],
+      ['several classifications', { classifications: ['hot', 'cold'] }, ['sig_4', 'sig_3', 'sig_1']],
+      ['a least score', { minScore: 50 }, ['sig_4', 'sig_2', 'sig_1']],
+      ['a domain', { companyDomains: ['acme.com'] }, ['sig_1']],
+      ['several domains', { companyDomains: ['acme.com', 'globex.com'] }, ['sig_4', 'sig_1']],
+      ['a start, itself included', { from: T0 + 3 }, ['sig_4', 'sig_3']],
+      ['an end, itself left out', { to: T0 + 3 }, ['sig_2', 'sig_1']],
+      ['all at once', { platforms: ['x'], classifications: ['hot'], minScore: 1, from: T0 }, ['sig_4']],
+    ])('filtered by %s, only what fits is listed', async (_, query, ids) => {
+      await using opened = await openWithSample(open);
+      expect(await listIds(opened.store, query)).toEqual(ids);
+      const byScore = await listIds(opened.store, { ...query, sort: '-icp_score' });
+      expect(byScore.sort()).toEqual(ids.sort());
+    });
+
+    test('a page that others follow carries its last key; the last page carries none', async () => {
+      await using opened = await openWithSample(open);
+      const { store } = opened;
+      const first = await store.listSignals('ten_a', { ...ANY, limit: 3 });
+      expect(first.last).toEqual([T0 + 2, 'sig_2']);
+      const second = await store.listSignals('ten_a', { ...ANY, limit: 3, after: first.last });
+      expect(second.rows).toEqual([JSON.stringify({ signal_id: 'sig_1' })]);
+      expect(second.last).toBeNull();
+      expect((await store.listSignals('ten_a', { ...ANY, limit: 4 })).last).toBeNull();
+    });
+
+    test('a position of another order is refused', async () => {
+      await using opened = await openWithSample(open);
+      const query: SignalQuery = { ...ANY, sort: '-icp_score', after: [T0, 'sig_1'] };
+      await expect(opened.store.listSignals('ten_a', query)).rejects.toMatchObject({
+        code: 'INVALID_CURSOR',
+      });
+    });
+
+    test('on demand each row carries its explanation as its last member', async () => {
+      await using opened = await openWithSample(open);
+      const page = await opened.store.listSignals('ten_a', { ...ANY, explain: true, limit: 1 });
+      expect(page.rows).toEqual(['{"signal_id":"sig_4","explanation":{"score":90}}']);
+    });
+
+    test('paging sees every signal exactly once, in order, whatever is added meanwhile', async () => {
+      await using opened = await openWithTenants(open);
+      await fc.assert(
+        fc.asyncProperty(pagingRun, (run) => checkPaging(opened.store, run)),
+        { numRuns: 60 },
+      );
+    });
+  });
+}
+
+/** Few moments and scores, so that ties are the rule. */
+const someSignal = fc.record({ at: fc.nat(3), score: fc.nat(2) });
+const pagingRun = fc.record({
+  before: fc.array(someSignal, { maxLength: 25 }),
+  meanwhile: fc.array(someSignal, { maxLength: 6 }),
+  limit: fc.integer({ min: 1, max: 7 }),
+  sort: fc.constantFrom<SignalQuery['sort'][]>('-timestamp', 'timestamp', '-icp_score'),
+  run: fc.uuid(), // a platform of its own for each run: the store is shared
+});
+
+type PagingRun = typeof pagingRun extends fc.Arbitrary<infer T> ? T : never;
+
+async function checkPaging(store: Store, { before, meanwhile, limit, sort, run }: PagingRun): Promise<void> {
+  const toSignal = ({ at, score }: { at: number; score: number }, prefix: string) => {
+    const signal = aSignal('ten_a', { platform: run, timestamp: T0 + at, score });
+    const wire = JSON.stringify({ from: prefix, id: signal.id, key: keyOf(sort, T0 + at, score, signal.id) });
+    return { ...signal, wire };
+  };
+  const all = before.map((signal) => toSignal(signal, 'before'));
+  await store.commitSignals(all);
+
+  const seen: { from: string; id: string; key: string }[] = [];
+  let after: SignalQuery['after'] = null;
+  do {
+    const page = await store.listSignals('ten_a', { ...ANY, platforms: [run], sort, limit, after });
+    seen.push(...page.rows.map((row) => JSON.parse(row)));
+    after = page.last;
+    const added = meanwhile.pop();
+    if (added !== undefined) await store.commitSignals([toSignal(added, 'meanwhile')]);
+  } while (after !== null);
+
+  const keys = seen.map((row) => row.key);
+  const ascending = sort === 'timestamp' ? keys : keys.toReversed();
+  expect(ascending).toEqual([...new Set(keys)].sort());
+  expect(
+    seen
+      .filter((row) => row.from === 'before')
+      .map((row) => row.id)
+      .sort(),
+  ).toEqual(all.map((signal) => signal.id).sort());
+}
+
+/** The row's place in its order as text: numbers of equal length compare as text does. */
+function keyOf(sort: SignalQuery['sort'], timestamp: number, score: number, id: string): string {
+  return sort === '-icp_score' ? `${score}/${timestamp}/${id}` : `${timestamp}/${id}`;
+}

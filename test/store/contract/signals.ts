@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import { defaultProfile } from '../../../src/model/icp.ts';
+import { aRoutedEvent, aSignal, aTenant, T0 } from '../../support/store.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+export function describeSignals(open: OpenStore): void {
+  describe('storing signals', () => {
+    test('a new signal is stored with its events and deliveries', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      const signal = aSignal('ten_a', {
+        events: [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'] })],
+      });
+      expect(await store.commitSignals([signal])).toEqual([
+        { status: 'created', id: signal.id, wire: signal.wire },
+      ]);
+      expect(await store.getSignal('ten_a', signal.id)).toEqual({
+        wire: signal.wire,
+        explanation: signal.explanation,
+        text: signal.text,
+      });
+      expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({
+        status: 'pending',
+        endpointId: 'whk_a',
+      });
+    });
+
+    test('a signal of another tenant is not found', async () => {
+      await using opened = await openWithTenants(open);
+      await opened.store.commitSignals([aSignal('ten_a', { id: 'sig_1' })]);
+      expect(await opened.store.getSignal('ten_b', 'sig_1')).toBeNull();
+    });
+
+    test.each([
+      ['external id', { externalId: 'p1' }],
+      ['canonical URL', { canonicalUrl: 'https://example.com/p1' }],
+    ])('a post known by its %s is a duplicate and brings no event', async (_, sameness) => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      const events = [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_2'] })];
+      const first = aSignal('ten_a', { id: 'sig_1', ...sameness });
+      await store.commitSignals([first]);
+      const again = aSignal('ten_a', { id: 'sig_2', ...sameness, events });
+      expect(await store.commitSignals([again])).toEqual([
+        { status: 'duplicate', id: 'sig_1', wire: first.wire },
+      ]);
+      expect(await store.getSignal('ten_a', 'sig_2')).toBeNull();
+      expect(await store.getDelivery('ten_a', 'dlv_2')).toBeNull();
+      expect(await store.listDueLanes()).toEqual([]);
+    });
+
+    test('duplicates within one call count too', async () => {
+      await using opened = await openWithTenants(open);
+      const results = await opened.store.commitSignals([
+        aSignal('ten_a', { id: 'sig_1', externalId: 'p1' }),
+        aSignal('ten_a', { id: 'sig_2', externalId: 'p1' }),
+        aSignal('ten_a', { id: 'sig_3' }),
+      ]);
+      expect(results.map((r) => [r.status, r.id])).toEqual([
+        ['created', 'sig_1'],
+        ['duplicate', 'sig_1'],
+        ['created', 'sig_3'],
+      ]);
+    });
+
+    test('the same post of another tenant, profile or platform is another signal', async () => {
+      await using opened = await open();
+      const { store } = opened;
+      await store.createTenant(aTenant('ten_a'));
+      // A tenant's further profile; until profiles can be made by themselves it comes with a tenant of its own.
+      const second = aTenant('ten_b');
+      await store.createTenant({ ...second, profile: defaultProfile('icp_2', 'ten_a', T0) });
+      const results = await store.commitSignals([
+        aSignal('ten_a', { externalId: 'p1' }),
+        aSignal('ten_a', { externalId: 'p1', platform: 'x' }),
+        aSignal('ten_a', { externalId: 'p1', profileId: 'icp_2' }),
+        aSignal('ten_b', { externalId: 'p1', profileId: 'icp_2' }),
+      ]);
+      expect(results.map((r) => r.status)).toEqual(['created', 'created', 'created', 'created']);
+    });
+
+    test('a call with one impossible signal stores none of its signals', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      const impossible = aSignal('ten_none', { profileId: 'icp_none' });
+      await expect(store.commitSignals([aSignal('ten_a', { id: 'sig_1' }), impossible])).rejects.toThrow();
+      expect(await store.getSignal('ten_a', 'sig_1')).toBeNull();
+    });
+
+    test('calls made together do not share their fate', async () => {
+      await using opened = await openWithTenants(open);
+      const { store } = opened;
+      const results = await Promise.allSettled([
+        store.commitSignals([aSignal('ten_a', { id: 'sig_1' })]),
+        store.commitSignals([aSignal('ten_none', { profileId: 'icp_none' })]),
+        store.commitSignals([aSignal('ten_a', { id: 'sig_2' })]),
+      ]);
+      expect(results.map((r) => r.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect(await store.getSignal('ten_a', 'sig_1')).not.toBeNull();
+      expect(await store.getSignal('ten_a', 'sig_2')).not.toBeNull();
+    });
+  });
+}

@@ -1,0 +1,20 @@
+import { describe } from 'vitest';
+import { describeAccounts } from './accounts.ts';
+import { describeDeliveries } from './deliveries.ts';
+import { describeEndpoints } from './endpoints.ts';
+import { describeLeases } from './leases.ts';
+import { describeSignalList } from './signal-list.ts';
+import { describeSignals } from './signals.ts';
+import type { OpenStore } from './under-test.ts';
+
+/** What every driver must do, whatever database is behind it. */
+export function describeStore(driver: string, open: OpenStore): void {
+  describe(`store on ${driver}`, () => {
+    describeAccounts(open);
+    describeSignals(open);
+    describeSignalList(open);
+    describeEndpoints(open);
+    describeDeliveries(open);
+    describeLeases(open);
+  });
+}

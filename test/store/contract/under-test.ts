@@ -1,0 +1,22 @@
+import type { Store } from '../../../src/store/store.ts';
+import type { ManualClock } from '../../support/manual-clock.ts';
+import { anEndpoint, aTenant } from '../../support/store.ts';
+
+/** A fresh store of the driver under test; the suite closes it. */
+export interface StoreUnderTest {
+  store: Store;
+  clock: ManualClock;
+}
+
+/** Opens an empty store; every test takes one of its own. */
+export type OpenStore = () => Promise<StoreUnderTest & AsyncDisposable>;
+
+/** A store that holds the tenants `ten_a` and `ten_b`, each with one active endpoint: `whk_a`, `whk_b`. */
+export async function openWithTenants(open: OpenStore) {
+  const opened = await open();
+  for (const name of ['a', 'b']) {
+    await opened.store.createTenant(aTenant(`ten_${name}`));
+    await opened.store.createEndpoint(anEndpoint(`ten_${name}`, { id: `whk_${name}` }), null);
+  }
+  return opened;
+}

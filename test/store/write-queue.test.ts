@@ -1,0 +1,205 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createWriteQueue, type StorageFault, type WriteQueueOptions } from '../../src/store/write-queue.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+
+class TestFault extends Error {
+  readonly fault: StorageFault;
+  constructor(fault: StorageFault) {
+    super(`fault ${fault}`);
+    this.fault = fault;
+  }
+}
+
+/** A queue over a list that rolls back as a database does; `onCommit` may throw as COMMIT can. */
+function setUp(options: Partial<WriteQueueOptions> & { onCommit?: (rows: number[]) => void } = {}) {
+  const clock = createManualClock();
+  const batches: number[][] = [];
+  let stored: number[] = [];
+  let open: number[] = [];
+  const { onCommit, ...overrides } = options;
+  const queue = createWriteQueue({
+    clock,
+    flushDelayMs: 0,
+    faultOf: (error) => (error instanceof TestFault ? error.fault : null),
+    runBatch(work) {
+      open = [];
+      work();
+      onCommit?.(open);
+      stored = [...stored, ...open];
+      batches.push(open);
+    },
+    ...overrides,
+  });
+  const insert = (value: number) =>
+    queue.run(() => {
+      open.push(value);
+      return value;
+    });
+  return { queue, clock, batches, insert, stored: () => stored };
+}
+
+const unavailable = { code: 'UNAVAILABLE', extra: { retryAfterSeconds: 1 } };
+
+describe('group commit', () => {
+  test('operations that arrive together share one transaction and keep their order', async () => {
+    const { insert, batches } = setUp();
+    expect(await Promise.all([insert(1), insert(2), insert(3)])).toEqual([1, 2, 3]);
+    expect(batches).toEqual([[1, 2, 3]]);
+  });
+
+  test('the first operation waits for company as long as it is told to', async () => {
+    const { insert, clock, stored } = setUp({ flushDelayMs: 2 });
+    const first = insert(1);
+    clock.advance(1);
+    const second = insert(2);
+    expect(stored()).toEqual([]);
+    clock.advance(1);
+    expect(stored()).toEqual([1, 2]);
+    await Promise.all([first, second]);
+  });
+
+  test('a full batch is committed without waiting for the timer', async () => {
+    const { insert, batches } = setUp({ flushDelayMs: 1000, maxBatch: 3 });
+    await Promise.all([insert(1), insert(2), insert(3)]);
+    expect(batches).toEqual([[1, 2, 3]]);
+  });
+
+  test('what exceeds a batch goes in the next one, in order', async () => {
+    const { insert, batches } = setUp({ maxBatch: 2 });
+    await Promise.all([insert(1), insert(2), insert(3), insert(4), insert(5)]);
+    expect(batches).toEqual([[1, 2], [3, 4], [5]]);
+  });
+
+  test('a promise resolves only after its commit', async () => {
+    const seen: string[] = [];
+    const { insert, queue } = setUp({ flushDelayMs: 2, onCommit: () => seen.push('commit') });
+    const done = insert(1).then(() => seen.push('resolved'));
+    await queue.close();
+    await done;
+    expect(seen).toEqual(['commit', 'resolved']);
+  });
+});
+
+describe('failures', () => {
+  test('a poison operation fails alone, with its own error', async () => {
+    const { insert, queue, stored } = setUp();
+    const poison = queue.run(() => {
+      throw new Error('poison');
+    });
+    const results = await Promise.allSettled([insert(1), poison, insert(2)]);
+    expect(results.map((r) => r.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    await expect(poison).rejects.toThrow('poison');
+    expect(stored()).toEqual([1, 2]);
+  });
+
+  test('a commit that fails rejects every operation and stores nothing', async () => {
+    const { insert, stored } = setUp({
+      onCommit: () => {
+        throw new TestFault('full');
+      },
+    });
+    const results = await Promise.allSettled([insert(1), insert(2)]);
+    expect(results).toMatchObject([
+      { status: 'rejected', reason: unavailable },
+      { status: 'rejected', reason: unavailable },
+    ]);
+    expect(stored()).toEqual([]);
+  });
+
+  test('where the storage is full for a big change only, the small ones are kept', async () => {
+    const { insert, stored } = setUp({
+      onCommit: (rows) => {
+        if (rows.includes(666)) throw new TestFault('full');
+      },
+    });
+    const results = await Promise.allSettled([insert(1), insert(666), insert(2)]);
+    expect(results[1]).toMatchObject({ status: 'rejected', reason: unavailable });
+    expect(stored()).toEqual([1, 2]);
+  });
+
+  test('an outage is not met again by each operation of the batch', async () => {
+    let tries = 0;
+    const { insert } = setUp({
+      runBatch: () => {
+        tries++;
+        throw new TestFault('outage');
+      },
+    });
+    const results = await Promise.allSettled([insert(1), insert(2), insert(3)]);
+    expect(results.every((r) => r.status === 'rejected' && r.reason.code === 'UNAVAILABLE')).toBe(true);
+    expect(tries).toBe(1);
+  });
+
+  test('an outage during the replay rejects what is left, and keeps what was committed', async () => {
+    const { insert, stored } = setUp({
+      onCommit: (rows) => {
+        if (rows.length > 1) throw new TestFault('full');
+        if (rows[0] === 2) throw new TestFault('outage');
+      },
+    });
+    const results = await Promise.allSettled([insert(1), insert(2), insert(3)]);
+    expect(results.map((r) => r.status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(stored()).toEqual([1]);
+  });
+
+  test('the queue works again after a failure', async () => {
+    let broken = true;
+    const { insert, stored } = setUp({
+      onCommit: () => {
+        if (broken) throw new TestFault('outage');
+      },
+    });
+    await expect(insert(1)).rejects.toMatchObject(unavailable);
+    broken = false;
+    await insert(2);
+    expect(stored()).toEqual([2]);
+  });
+
+  test('whatever mixture of good and poison operations comes, exactly the good ones are stored, in order', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.boolean(), { maxLength: 40 }),
+        fc.integer({ min: 1, max: 8 }),
+        async (good, maxBatch) => {
+          const { insert, queue, stored } = setUp({ maxBatch });
+          const results = await Promise.allSettled(
+            good.map((isGood, i) =>
+              isGood
+                ? insert(i)
+                : queue.run(() => {
+                    throw new Error('poison');
+                  }),
+            ),
+          );
+          expect(results.map((r) => r.status === 'fulfilled')).toEqual(good);
+          expect(stored()).toEqual(good.flatMap((isGood, i) => (isGood ? [i] : [])));
+        },
+      ),
+    );
+  });
+});
+
+describe('limits and end', () => {
+  test('an operation over the bound is refused at once, and the ones before it are stored', async () => {
+    const { insert, stored } = setUp({ maxQueued: 2 });
+    const accepted = [insert(1), insert(2)];
+    await expect(insert(3)).rejects.toMatchObject(unavailable);
+    await Promise.all(accepted);
+    expect(stored()).toEqual([1, 2]);
+  });
+
+  test('close commits what waits, though its timer never fires', async () => {
+    const { insert, queue, stored } = setUp({ flushDelayMs: 1000, maxBatch: 2 });
+    const waiting = [insert(1), insert(2), insert(3)];
+    await queue.close();
+    await Promise.all(waiting);
+    expect(stored()).toEqual([1, 2, 3]);
+  });
+
+  test('after close operations are refused', async () => {
+    const { insert, queue } = setUp();
+    await queue.close();
+    await expect(insert(1)).rejects.toMatchObject(unavailable);
+  });
+});
