@@ -1,0 +1,112 @@
+import type { Clock } from '../lib/clock.ts';
+import type { NewId } from '../lib/ids.ts';
+import type { AddressSet } from '../lib/network.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import type { AttemptRecord, ClaimedDelivery } from '../model/delivery.ts';
+import type { Endpoint } from '../model/webhook.ts';
+import { createSigner, type Signer } from '../webhooks/signature.ts';
+import { checkTarget } from '../webhooks/targets.ts';
+import type { DispatcherLog } from './dispatcher.ts';
+import { MESSAGES } from './faults.ts';
+import type { Send, SendResult } from './send.ts';
+
+const USER_AGENT = 'Signalpost-Webhooks/1';
+
+/** An endpoint made ready to send to, once a version. */
+export interface LaneTarget {
+  endpoint: Endpoint;
+  /** Null where the endpoint cannot be sent to; `fault` says why, and every attempt ends in it. */
+  ready: { origin: string; host: string; path: string; signer: Signer } | null;
+  fault: 'internal' | 'blocked_target';
+}
+
+/** One attempt as it will be kept, and what decides about the delivery. */
+export interface Attempt {
+  record: AttemptRecord;
+  result: SendResult;
+}
+
+export interface Attempts {
+  prepare(endpoint: Endpoint): LaneTarget;
+  /** Signs and sends; never rejects: what cannot be prepared ends as an `internal` failure of this delivery alone. */
+  run(target: LaneTarget, delivery: ClaimedDelivery): Promise<Attempt>;
+}
+
+export interface AttemptParts {
+  clock: Clock;
+  newId: NewId;
+  secretBox: SecretBox;
+  allow: AddressSet;
+  send: Send;
+  log: DispatcherLog;
+}
+
+export function createAttempts({ clock, newId, secretBox, allow, send, log }: AttemptParts): Attempts {
+  function prepare(endpoint: Endpoint): LaneTarget {
+    // Again at every version, not only at save: the exempt addresses may have been taken away since.
+    const checked = checkTarget(endpoint.settings.url, allow);
+    if ('fault' in checked) return { endpoint, ready: null, fault: 'blocked_target' };
+    try {
+      const signer = createSigner(secretBox.open(endpoint.secretBox, endpoint.id));
+      const { origin, host, pathname, search } = checked.url;
+      return { endpoint, ready: { origin, host, path: pathname + search, signer }, fault: 'internal' };
+    } catch (error) {
+      log.error({ err: error, endpointId: endpoint.id }, 'an endpoint secret cannot be opened');
+      return { endpoint, ready: null, fault: 'internal' };
+    }
+  }
+
+  async function run(target: LaneTarget, delivery: ClaimedDelivery): Promise<Attempt> {
+    const record: AttemptRecord = {
+      id: newId('att'),
+      attempt: delivery.attempt,
+      startedAt: clock.now(),
+      durationMs: 0,
+      requestHeaders: {},
+      bodySignature: '',
+      response: null,
+      error: null,
+      timings: {},
+    };
+    const result = await sendSigned(target, delivery, record);
+    record.durationMs = result.durationMs;
+    record.response = result.response;
+    record.error = result.error;
+    record.timings = result.timings;
+    return { record, result };
+  }
+
+  function sendSigned(
+    { endpoint, ready, fault }: LaneTarget,
+    delivery: ClaimedDelivery,
+    record: AttemptRecord,
+  ): SendResult | Promise<SendResult> {
+    if (ready === null) return unsent(fault);
+    try {
+      const sealed = ready.signer.seal(delivery, Math.floor(record.startedAt / 1_000));
+      const { headers, body } = sealed;
+      headers['content-type'] = 'application/json';
+      headers['user-agent'] = USER_AGENT;
+      record.bodySignature = sealed.bodySignature;
+      record.requestHeaders = { host: ready.host, ...headers, 'content-length': String(body.length) };
+      const timeoutMs = endpoint.settings.timeout_seconds * 1_000;
+      return send({ origin: ready.origin, path: ready.path, headers, body, timeoutMs });
+    } catch (error) {
+      log.error({ err: error, deliveryId: delivery.id }, 'a delivery cannot be prepared');
+      return unsent('internal');
+    }
+  }
+
+  return { prepare, run };
+}
+
+function unsent(code: LaneTarget['fault']): SendResult {
+  return {
+    response: null,
+    error: { code, message: MESSAGES[code] },
+    timings: {},
+    durationMs: 0,
+    retryAfterMs: null,
+    cut: false,
+  };
+}

@@ -1,0 +1,135 @@
+import type { Clock } from '../lib/clock.ts';
+import type { NewId } from '../lib/ids.ts';
+import type { LaneClaim, LaneDemand, Store } from '../store/store.ts';
+import type { Attempts } from './attempt.ts';
+import type { DispatcherLog } from './dispatcher.ts';
+import { demandOf, dropClaimed, isHungry, type Lane } from './lanes.ts';
+import type { Turns } from './turns.ts';
+
+/** The longest timeout of an endpoint. */
+const LONGEST_ATTEMPT_MS = 30_000;
+/** A lease holds the wait for a turn, the longest attempt, and its commit. */
+const LEASE_MS = LONGEST_ATTEMPT_MS + 30_000;
+/** How long a claimed delivery may wait for its turn; later the attempt could outlive the lease. */
+const WAIT_MS = 20_000;
+/** One claim's size: about 10 ms of the store's writer, so that nobody else waits longer for their commit. */
+const CLAIM_LIMIT = 512;
+const CLAIMS_AT_ONCE = 2;
+const PAUSE_AFTER_FAULT_MS = 1_000;
+
+/** Fills lanes from the store. */
+export interface Claimer {
+  /** Claims for lanes whose turn it is, unless enough claims are under way. Never throws, never waits. */
+  run(): void;
+}
+
+export interface ClaimerParts {
+  store: Store;
+  clock: Clock;
+  newId: NewId;
+  attempts: Attempts;
+  log: DispatcherLog;
+  turns: Turns<Lane>;
+  /** Called for each lane after a claim, when what it holds may have changed. */
+  onClaimed(lane: Lane): void;
+  /** Called once all lanes of a claim were told. */
+  onDone(): void;
+}
+
+/**
+ * One store call serves many lanes, and calls overlap with sending: while one waits for its commit, lanes live on what
+ * they have, and those that run low meanwhile share the next call.
+ */
+export function createClaimer(parts: ClaimerParts): Claimer {
+  const { store, clock, turns, log } = parts;
+  let running = 0;
+  let paused = false;
+
+  function run(): void {
+    while (running < CLAIMS_AT_ONCE && !paused) {
+      const claim = gather();
+      if (claim.lanes.length === 0) return;
+      running++;
+      void fill(claim.lanes, claim.demands);
+    }
+  }
+
+  function gather(): { lanes: Lane[]; demands: LaneDemand[] } {
+    const now = clock.monotonic();
+    const wallNow = clock.now();
+    const lanes: Lane[] = [];
+    const demands: LaneDemand[] = [];
+    for (let left = CLAIM_LIMIT; left > 0; ) {
+      const lane = turns.next();
+      if (lane === null) break;
+      if (!isHungry(lane, wallNow, now)) continue;
+      const limit = Math.min(left, demandOf(lane, now));
+      lane.claiming = true;
+      lane.dueAt = Number.POSITIVE_INFINITY; // work that is stored from here on sets it anew
+      lanes.push(lane);
+      const knownVersion = lane.target?.endpoint.version ?? -1;
+      demands.push({ endpointId: lane.endpointId, limit, knownVersion });
+      left -= Math.max(1, limit);
+    }
+    return { lanes, demands };
+  }
+
+  async function fill(lanes: Lane[], demands: LaneDemand[]): Promise<void> {
+    const now = clock.now();
+    const until = clock.monotonic() + WAIT_MS;
+    const seen = lanes.map((lane) => lane.committedFailures);
+    try {
+      const leaseToken = parts.newId('lease');
+      const claims = await store.claimDeliveries({
+        lanes: demands,
+        now,
+        leaseUntil: now + LEASE_MS,
+        leaseToken,
+      });
+      const byEndpoint = new Map(claims.map((claim) => [claim.endpointId, claim]));
+      for (const [index, lane] of lanes.entries()) {
+        const claim = byEndpoint.get(lane.endpointId);
+        if (claim !== undefined) accept(lane, claim, until);
+        lane.confirmedFailures = seen[index] ?? 0;
+      }
+    } catch (error) {
+      log.warn({ err: error, lanes: lanes.length }, 'deliveries could not be claimed; trying again');
+      for (const lane of lanes) lane.dueAt = Math.min(lane.dueAt, now);
+      pause();
+    }
+    running--;
+    for (const lane of lanes) {
+      lane.claiming = false;
+      parts.onClaimed(lane);
+    }
+    parts.onDone();
+  }
+
+  function pause(): void {
+    if (paused) return;
+    paused = true;
+    clock.after(PAUSE_AFTER_FAULT_MS, () => {
+      paused = false;
+      parts.onDone();
+    });
+  }
+
+  function accept(lane: Lane, claim: LaneClaim, until: number): void {
+    if (claim.nextDueAt !== null) lane.dueAt = Math.min(lane.dueAt, claim.nextDueAt);
+    if (claim.endpoint === 'gone') {
+      lane.target = null;
+      dropClaimed(lane);
+      return;
+    }
+    if (claim.endpoint !== null) {
+      lane.target = parts.attempts.prepare(claim.endpoint);
+      lane.throttle.setLimit(claim.endpoint.settings.rate_limit_per_minute);
+    }
+    if (claim.deliveries.length === 0) return;
+    lane.batches.push({ deliveries: claim.deliveries, next: 0, until });
+    lane.claimed += claim.deliveries.length;
+    lane.bodyBytes = claim.deliveries.reduce((most, { body }) => Math.max(most, body.length), 0);
+  }
+
+  return { run };
+}

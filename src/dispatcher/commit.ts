@@ -1,0 +1,39 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Outcome } from '../model/delivery.ts';
+import type { Store } from '../store/store.ts';
+import type { DispatcherLog } from './dispatcher.ts';
+
+const PAUSE_MS = 1_000;
+/** After a lease's length the delivery is claimed and sent again anyway, so that its outcome is of no more use. */
+const TRIES = 60;
+
+/** Stores an outcome; `lost` where its lease had passed to someone else or the store stayed out of order. Never rejects. */
+export type Commit = (outcome: Outcome) => Promise<'kept' | 'lost'>;
+
+/**
+ * A full or busy store must not turn a delivered webhook into one sent twice: the outcome waits in memory and is tried
+ * again every second. Meanwhile the count of uncommitted outcomes holds sending back.
+ */
+export function createCommit(parts: { store: Store; clock: Clock; log: DispatcherLog }): Commit {
+  const { store, clock, log } = parts;
+  return async (outcome) => {
+    const { deliveryId, endpointId } = outcome;
+    for (let tries = 1; tries <= TRIES; tries++) {
+      try {
+        if (await store.recordOutcome(outcome)) return 'kept';
+        log.warn({ deliveryId, endpointId }, 'an attempt outlived its lease; only the attempt was kept');
+        return 'lost';
+      } catch (error) {
+        log.warn(
+          { err: error, deliveryId, endpointId, tries },
+          'an outcome could not be stored; trying again',
+        );
+        await new Promise<void>((resolve) => {
+          clock.after(PAUSE_MS, resolve);
+        });
+      }
+    }
+    log.error({ deliveryId, endpointId }, 'an outcome was given up; the delivery will be sent again');
+    return 'lost';
+  };
+}

@@ -1,0 +1,125 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { buildConnector } from 'undici';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { AddressSet } from '../lib/network.ts';
+import { type Lookup, resolveTarget } from '../webhooks/targets.ts';
+import { ConnectError, dialError } from './faults.ts';
+
+/** How long one address may take while others remain: a dead IPv6 route must not use up the whole deadline. */
+const NEXT_ADDRESS_AFTER_MS = 3_000;
+/** Also the longest timeout of an endpoint: nothing dials longer than any request would wait. */
+const DIAL_LIMIT_MS = 30_000;
+
+export interface ConnectParts {
+  clock: Clock;
+  /** Addresses exempt from the public-HTTPS rule. */
+  allow: AddressSet;
+  lookup: Lookup;
+  localAddress: string | null;
+  /** Certificate authorities besides the system's, PEM. */
+  ca?: string;
+}
+
+/** A connection being made; `cancel` ends it with `error` and does nothing once it stands. */
+export interface Dial {
+  cancel(error: Error): void;
+}
+
+/** undici's connector, with a handle to stop it: an AbortSignal does not act before the connection stands. */
+export type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => Dial;
+
+/**
+ * Resolves, checks every address, and dials the very address that was checked: the name is not resolved a second time,
+ * so that a DNS answer cannot change between the check and the connection.
+ */
+export function createConnect(parts: ConnectParts): Connect {
+  return (options, callback) => {
+    const hostname = options.hostname.endsWith('.') ? options.hostname.slice(0, -1) : options.hostname;
+    const secure = options.protocol === 'https:';
+    let socket: Socket | null = null;
+    let patience: Timer | null = null;
+    let settled = false;
+
+    const limit = parts.clock.after(DIAL_LIMIT_MS, () => fail(new ConnectError('timeout')));
+
+    function settle(): boolean {
+      if (settled) return false;
+      settled = true;
+      limit.cancel();
+      patience?.cancel();
+      return true;
+    }
+
+    function fail(error: Error): void {
+      if (!settle()) return;
+      socket?.destroy();
+      callback(error, null);
+    }
+
+    /** Dials `addresses[index]` and, when that fails, the one after it. */
+    function dial(addresses: readonly string[], index: number): void {
+      const address = addresses[index];
+      if (settled || address === undefined) return;
+      const last = index === addresses.length - 1;
+      let given = false;
+      let reached = false;
+      const attempt = open(address);
+      socket = attempt;
+
+      const giveUp = (error: ConnectError) => {
+        if (given) return;
+        given = true;
+        patience?.cancel();
+        attempt.destroy();
+        if (last) fail(error);
+        else dial(addresses, index + 1);
+      };
+      if (!last)
+        patience = parts.clock.after(NEXT_ADDRESS_AFTER_MS, () => giveUp(new ConnectError('timeout')));
+      attempt.on('error', (error) => giveUp(dialError(error, secure && reached)));
+      attempt.once('connect', () => {
+        reached = true;
+      });
+      attempt.once(secure ? 'secureConnect' : 'connect', () => {
+        if (given || !settle()) return;
+        given = true;
+        callback(null, attempt);
+      });
+    }
+
+    function open(address: string): Socket {
+      const port = Number(options.port || (secure ? 443 : 80));
+      const base = {
+        host: address,
+        port,
+        ...(parts.localAddress === null ? {} : { localAddress: parts.localAddress }),
+      };
+      const opened = secure ? connectTls({ ...base, ...tlsOptions(hostname, parts.ca) }) : connectTcp(base);
+      return opened.setNoDelay(true).setKeepAlive(true, 30_000);
+    }
+
+    resolveTarget(hostname, parts.allow, parts.lookup).then(
+      (target) => {
+        if (settled) return;
+        if ('fault' in target) fail(new ConnectError(target.fault === 'dns' ? 'dns' : 'blocked_target'));
+        else if (!secure && !target.addresses.every((address) => parts.allow.has(address)))
+          fail(new ConnectError('blocked_target'));
+        else dial(target.addresses, 0);
+      },
+      () => fail(new ConnectError('dns')),
+    );
+    return { cancel: fail };
+  };
+}
+
+function tlsOptions(hostname: string, ca: string | undefined) {
+  return {
+    // No SNI for IP literals (RFC 6066 section 3); the certificate is then checked against the address.
+    servername: isIP(hostname) === 0 ? hostname : '',
+    minVersion: 'TLSv1.3',
+    maxVersion: 'TLSv1.3',
+    ALPNProtocols: ['http/1.1'],
+    ...(ca === undefined ? {} : { ca }),
+  } as const;
+}

@@ -1,0 +1,103 @@
+import type { Timer } from '../lib/clock.ts';
+import { createLookup } from '../webhooks/target-lookup.ts';
+import type { Lookup } from '../webhooks/targets.ts';
+import { createAttempts } from './attempt.ts';
+import { createClaimer } from './claim.ts';
+import { createCommit } from './commit.ts';
+import { createConnect } from './connect.ts';
+import type { Dispatcher, DispatcherParts } from './dispatcher.ts';
+import type { Lane } from './lanes.ts';
+import { createPools } from './pools.ts';
+import { createScheduler } from './scheduler.ts';
+import { createSend } from './send.ts';
+import { WINDOW_MS } from './throttle.ts';
+import { createTurns } from './turns.ts';
+
+/** How often to look for work that another process stored; also the housekeeping's beat. */
+const SAFETY_NET_MS = 15_000;
+
+/** What tests put in the network's place. */
+export interface DispatcherNetwork {
+  lookup?: Lookup;
+  /** Certificate authorities besides the system's, PEM. */
+  ca?: string;
+}
+
+/** Wires the room together; the parts know each other only through what they are given here. */
+export function createDispatcher(parts: DispatcherParts, network: DispatcherNetwork = {}): Dispatcher {
+  const { store, clock, log, newId, random, secretBox, allowTargets: allow, localAddress } = parts;
+  const { lookup = createLookup(), ...tls } = network;
+  const pools = createPools(clock, createConnect({ clock, allow, lookup, localAddress, ...tls }));
+  const attempts = createAttempts({ clock, newId, secretBox, allow, log, send: createSend(clock, pools) });
+  const commit = createCommit({ store, clock, log });
+  const toSend = createTurns<Lane>();
+  const toClaim = createTurns<Lane>();
+  const scheduler = createScheduler({
+    ...{ clock, random, attempts, commit, toSend, toClaim },
+    claimer: () => claimer,
+  });
+  const claimer = createClaimer({
+    ...{ store, clock, newId, attempts, log },
+    turns: toClaim,
+    onClaimed: scheduler.consider,
+    onDone: scheduler.wake,
+  });
+
+  let state: 'new' | 'running' | 'stopped' = 'new';
+  let safetyNet: Timer | null = null;
+
+  async function lookAround(): Promise<void> {
+    try {
+      const lanes = await store.listDueLanes();
+      for (const { endpointId, tenantId, nextDueAt } of lanes) scheduler.due(endpointId, tenantId, nextDueAt);
+      scheduler.wake();
+      scheduler.prune();
+      pools.sweep();
+    } catch (error) {
+      log.warn({ err: error }, 'waiting work could not be listed; trying again');
+    }
+    if (state === 'running') armSafetyNet();
+  }
+
+  function armSafetyNet(): void {
+    safetyNet = clock.after(SAFETY_NET_MS, () => void lookAround());
+  }
+
+  /** The throttle holds over a restart: it is told of the attempts that still count. */
+  async function seedThrottles(): Promise<void> {
+    const now = clock.now();
+    const offset = clock.monotonic() - now;
+    for (const { endpointId, startedAt } of await store.recentAttempts(now - WINDOW_MS)) {
+      scheduler.lane(endpointId, '').throttle.record(Math.min(startedAt, now) + offset);
+    }
+  }
+
+  return {
+    async start() {
+      await seedThrottles();
+      const lanes = await store.recoverDeliveries(clock.now());
+      state = 'running';
+      for (const { endpointId, tenantId, nextDueAt } of lanes) scheduler.due(endpointId, tenantId, nextDueAt);
+      scheduler.wake();
+      armSafetyNet();
+    },
+    nudge(lanes) {
+      if (state !== 'running') return; // before the start, the start itself finds the work
+      const now = clock.now();
+      for (const { endpointId, tenantId } of lanes) scheduler.due(endpointId, tenantId, now);
+      scheduler.wake();
+    },
+    async stop(graceMs) {
+      if (state === 'stopped') return;
+      state = 'stopped';
+      safetyNet?.cancel();
+      let cutOff: Timer | null = null;
+      const grace = new Promise<void>((resolve) => {
+        cutOff = clock.after(graceMs, resolve);
+      });
+      await Promise.race([scheduler.drain(), grace]);
+      (cutOff as Timer | null)?.cancel();
+      await pools.destroy();
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import type { ClaimedDelivery } from '../model/delivery.ts';
+import type { LaneTarget } from './attempt.ts';
+import { createFifo, type Fifo } from './fifo.ts';
+import { createThrottle, type Throttle } from './throttle.ts';
+
+/** Requests in flight to one endpoint (contract, section 5). */
+export const IN_FLIGHT_PER_ENDPOINT = 20;
+/** Deliveries claimed ahead for a healthy endpoint, so that the next claim's commit overlaps with sending. */
+const AHEAD = 40;
+/** The same in bytes: bodies reach 256 KB. */
+const AHEAD_BYTES = 1_048_576;
+
+/** Deliveries of one claim; after `until` (monotonic) their lease is too short for another attempt. */
+export interface Batch {
+  deliveries: readonly ClaimedDelivery[];
+  next: number;
+  until: number;
+}
+
+/**
+ * One endpoint's work in memory. States, by what it holds:
+ *   idle       nothing due, nothing claimed                     → due
+ *   due        `dueAt` has come; waits for a claim              → claimed | idle
+ *   claimed    deliveries at hand; sends while there is room    → claimed | due | idle
+ *   doubtful   failed since the last claim: sends nothing until a claim says that it was not paused
+ */
+export interface Lane {
+  readonly endpointId: string;
+  tenantId: string;
+  readonly throttle: Throttle;
+  /** What the endpoint's current version says; null before the first claim, and when it was paused or deleted. */
+  target: LaneTarget | null;
+  /** When its next unclaimed delivery is due, Unix milliseconds; Infinity: none known. */
+  dueAt: number;
+  readonly batches: Fifo<Batch>;
+  claimed: number;
+  inFlight: number;
+  claiming: boolean;
+  /** Whether the last attempt succeeded. Only then is more claimed than can be sent at once. */
+  healthy: boolean;
+  /** Failures so far, those of them that the store has, and those that the last claim took into account. */
+  failures: number;
+  committedFailures: number;
+  confirmedFailures: number;
+  /** Bytes of the largest body of the last claim. */
+  bodyBytes: number;
+}
+
+export function createLane(endpointId: string, tenantId: string, limit: number): Lane {
+  return {
+    endpointId,
+    tenantId,
+    throttle: createThrottle(limit),
+    target: null,
+    dueAt: Number.POSITIVE_INFINITY,
+    batches: createFifo(),
+    claimed: 0,
+    inFlight: 0,
+    claiming: false,
+    healthy: false,
+    failures: 0,
+    committedFailures: 0,
+    confirmedFailures: 0,
+    bodyBytes: 0,
+  };
+}
+
+/** True while a failure may have paused the endpoint without us knowing: the store decides that at commit. */
+export function isDoubtful(lane: Lane): boolean {
+  return lane.failures !== lane.confirmedFailures;
+}
+
+/** How many more deliveries a claim should bring, within the throttle's room. */
+export function demandOf(lane: Lane, now: number): number {
+  const ahead = lane.healthy ? Math.min(AHEAD, Math.floor(AHEAD_BYTES / Math.max(lane.bodyBytes, 1))) : 0;
+  const room = IN_FLIGHT_PER_ENDPOINT - lane.inFlight + ahead;
+  // Before the first claim the endpoint's own limit is not known: the throttle then stands at the default.
+  return Math.max(0, Math.min(room, lane.throttle.room(now)) - lane.claimed);
+}
+
+/** True where a claim is worth its while: half of what was claimed ahead is used up, or the lane must be confirmed. */
+export function isHungry(lane: Lane, wallNow: number, now: number): boolean {
+  const due = lane.dueAt <= wallNow;
+  // The endpoint's own limit and state come with the first claim, be it of nothing.
+  if (lane.claiming || lane.target === null) return due && !lane.claiming;
+  if (isDoubtful(lane)) return lane.failures === lane.committedFailures && (due || lane.claimed > 0);
+  return due && lane.claimed <= AHEAD / 2 && demandOf(lane, now) > 0;
+}
+
+/** Takes the next claimed delivery; null where none is left whose lease is long enough. */
+export function takeClaimed(lane: Lane, now: number): ClaimedDelivery | null {
+  for (let batch = lane.batches.peek(); batch !== undefined; batch = lane.batches.peek()) {
+    const delivery = now <= batch.until ? batch.deliveries[batch.next] : undefined;
+    if (delivery !== undefined) {
+      batch.next++;
+      lane.claimed--;
+      return delivery;
+    }
+    lane.claimed -= batch.deliveries.length - batch.next;
+    lane.batches.shift();
+  }
+  return null;
+}
+
+/** Drops what was claimed and not sent: its lease runs out, and what was held or deleted is out of reach anyway. */
+export function dropClaimed(lane: Lane): void {
+  lane.batches.clear();
+  lane.claimed = 0;
+}

@@ -1,0 +1,216 @@
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Random } from '../lib/random.ts';
+import type { ClaimedDelivery } from '../model/delivery.ts';
+import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../model/webhook.ts';
+import type { Attempt, Attempts, LaneTarget } from './attempt.ts';
+import type { Claimer } from './claim.ts';
+import type { Commit } from './commit.ts';
+import { createLane, IN_FLIGHT_PER_ENDPOINT, isDoubtful, isHungry, type Lane, takeClaimed } from './lanes.ts';
+import { decide } from './outcome.ts';
+import type { Turns } from './turns.ts';
+
+/** Requests in flight over all endpoints: sockets and memory. */
+const MAX_IN_FLIGHT = 4_096;
+/** Outcomes that wait for their commit before sending pauses. */
+const MAX_UNCOMMITTED = 2_048;
+/** The timer's grain: many lanes falling due within it are woken by one sweep. */
+const WAKE_GRAIN_MS = 5;
+/** setTimeout's own limit is 2^31 − 1; waking once a day to look changes nothing. */
+const MAX_TIMER_MS = 86_400_000;
+
+/** Decides who sends when. All of it is synchronous bookkeeping; the waiting is done by others. */
+export interface Scheduler {
+  /** An endpoint's lane, made where there is none; `tenantId` is empty where the caller does not know it. */
+  lane(endpointId: string, tenantId: string): Lane;
+  /** Work for this endpoint is due at `dueAt` (Unix milliseconds). */
+  due(endpointId: string, tenantId: string, dueAt: number): void;
+  /** Looks whether the lane can do something now, and sees to it that it is looked at again when it can. */
+  consider(lane: Lane): void;
+  /** Sends what may be sent and claims what is wanted, soon. */
+  wake(): void;
+  /** Forgets lanes that hold nothing. */
+  prune(): void;
+  /** Starts nothing any more; resolves when nothing is in flight and every outcome is stored. */
+  drain(): Promise<void>;
+}
+
+export interface SchedulerParts {
+  clock: Clock;
+  random: Random;
+  attempts: Attempts;
+  commit: Commit;
+  claimer: () => Claimer;
+  toSend: Turns<Lane>;
+  toClaim: Turns<Lane>;
+}
+
+export function createScheduler(parts: SchedulerParts): Scheduler {
+  const { clock, attempts, toSend, toClaim } = parts;
+  const lanes = new Map<string, Lane>();
+  let inFlight = 0;
+  let uncommitted = 0;
+  let woken = false;
+  let draining: (() => void) | null = null;
+  let timer: Timer | null = null;
+  let timerAt = Number.POSITIVE_INFINITY;
+
+  function lane(endpointId: string, tenantId: string): Lane {
+    let found = lanes.get(endpointId);
+    if (found === undefined) {
+      found = createLane(endpointId, tenantId, DEFAULT_RATE_LIMIT_PER_MINUTE);
+      lanes.set(endpointId, found);
+    }
+    if (tenantId !== '') found.tenantId = tenantId;
+    return found;
+  }
+
+  function consider(lane: Lane): void {
+    const now = clock.monotonic();
+    const wallNow = clock.now();
+    const hasRoom = lane.throttle.room(now) > 0;
+    const sendable = lane.claimed > 0 && !isDoubtful(lane);
+    if (sendable && hasRoom && lane.inFlight < laneLimit()) toSend.add(lane);
+    if (isHungry(lane, wallNow, now)) toClaim.add(lane);
+    else if (lane.dueAt > wallNow) wakeAt(now + lane.dueAt - wallNow);
+    if (!hasRoom && (lane.claimed > 0 || lane.dueAt <= wallNow)) wakeAt(lane.throttle.nextRoomAt(now));
+  }
+
+  /**
+   * How many requests one endpoint may have in flight: fewer when very many are in flight overall, which takes more than a
+   * hundred stalled endpoints. The stalled share what is left, and there is always a place for the healthy.
+   */
+  function laneLimit(): number {
+    if (inFlight < MAX_IN_FLIGHT / 2) return IN_FLIGHT_PER_ENDPOINT;
+    return inFlight < MAX_IN_FLIGHT * 0.75 ? 5 : 1;
+  }
+
+  /** One timer for all lanes, at the earliest moment that any of them has something to do. */
+  function wakeAt(at: number): void {
+    if (at >= timerAt || at === Number.POSITIVE_INFINITY || draining !== null) return;
+    timer?.cancel();
+    timerAt = at;
+    timer = clock.after(Math.min(Math.max(at - clock.monotonic(), WAKE_GRAIN_MS), MAX_TIMER_MS), () => {
+      timerAt = Number.POSITIVE_INFINITY;
+      for (const lane of lanes.values()) consider(lane);
+      wake();
+    });
+  }
+
+  /**
+   * After the current turn of the event loop, once for all that happened in it. undici takes a connection back only after an
+   * immediate of its own, so that sending at once would open a new connection for every reply.
+   */
+  function wake(): void {
+    if (woken || draining !== null) return;
+    woken = true;
+    setImmediate(pump);
+  }
+
+  function pump(): void {
+    woken = false;
+    if (draining !== null) return;
+    while (inFlight < MAX_IN_FLIGHT && uncommitted < MAX_UNCOMMITTED) {
+      const lane = toSend.next();
+      if (lane === null) break;
+      sendOne(lane);
+      consider(lane);
+    }
+    parts.claimer().run();
+  }
+
+  function sendOne(lane: Lane): void {
+    const now = clock.monotonic();
+    if (lane.target === null || isDoubtful(lane) || lane.inFlight >= laneLimit()) return;
+    if (lane.throttle.room(now) === 0) return;
+    const delivery = takeClaimed(lane, now);
+    if (delivery === null) return;
+    lane.throttle.take(now); // at the moment of sending: a claim may wait for its turn
+    lane.inFlight++;
+    inFlight++;
+    void deliver(lane, lane.target, delivery);
+  }
+
+  async function deliver(lane: Lane, target: LaneTarget, delivery: ClaimedDelivery): Promise<void> {
+    const attempt = await attempts.run(target, delivery);
+    if (attempt.result.cut) {
+      release(lane); // its lease runs out, and the next start makes it due at once
+      return;
+    }
+    const failed = attempt.result.error !== null;
+    lane.healthy = !failed;
+    if (failed) lane.failures++;
+    else release(lane); // its outcome follows with the next commit; the place need not wait for it
+    uncommitted++;
+    await conclude(lane, target, delivery, attempt);
+    uncommitted--;
+    if (failed) {
+      lane.committedFailures++;
+      release(lane); // not before the commit, which is where the 20th failure pauses the endpoint
+    }
+    settled();
+  }
+
+  async function conclude(
+    lane: Lane,
+    target: LaneTarget,
+    delivery: ClaimedDelivery,
+    { record, result }: Attempt,
+  ): Promise<void> {
+    const { next, streak } = decide({
+      result,
+      settings: target.endpoint.settings,
+      attemptsInCycle: delivery.attemptsInCycle,
+      now: clock.now(),
+      fraction: result.error === null ? 0 : parts.random.fraction(),
+    });
+    const kept = await parts.commit({
+      deliveryId: delivery.id,
+      endpointId: lane.endpointId,
+      tenantId: lane.tenantId,
+      leaseToken: delivery.leaseToken,
+      attempt: record,
+      next,
+      streak,
+    });
+    if (kept === 'kept' && next.status === 'retrying') lane.dueAt = Math.min(lane.dueAt, next.at);
+  }
+
+  function release(lane: Lane): void {
+    lane.inFlight--;
+    inFlight--;
+    consider(lane);
+    wake();
+    settled();
+  }
+
+  function settled(): void {
+    if (uncommitted === MAX_UNCOMMITTED - 1) wake();
+    if (inFlight === 0 && uncommitted === 0) draining?.();
+  }
+
+  return {
+    lane,
+    consider,
+    wake,
+    due(endpointId, tenantId, dueAt) {
+      const found = lane(endpointId, tenantId);
+      found.dueAt = Math.min(found.dueAt, dueAt);
+      consider(found);
+    },
+    prune() {
+      const now = clock.monotonic();
+      for (const lane of lanes.values()) if (isIdle(lane, now)) lanes.delete(lane.endpointId);
+    },
+    drain: () =>
+      new Promise((resolve) => {
+        draining = resolve;
+        timer?.cancel();
+        settled();
+      }),
+  };
+}
+
+function isIdle(lane: Lane, now: number): boolean {
+  const busy = lane.claiming || lane.inFlight > 0 || lane.claimed > 0;
+  return !busy && lane.dueAt === Number.POSITIVE_INFINITY && lane.throttle.idle(now);
+}

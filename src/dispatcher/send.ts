@@ -1,0 +1,192 @@
+import type { Dispatcher as Undici } from 'undici';
+import type { Clock } from '../lib/clock.ts';
+import type { AttemptRecord } from '../model/delivery.ts';
+import { readRetryAfter } from './backoff.ts';
+import type { Dial } from './connect.ts';
+import { createDeadlines, type Deadlines, type Expiring } from './deadlines.ts';
+import { type AttemptFault, ConnectError, faultOf, isClosed, statusFault } from './faults.ts';
+import type { PooledHandler, Pools } from './pools.ts';
+import { createReply, type Reply } from './reply.ts';
+
+/** One POST to one receiver. */
+export interface SendRequest {
+  /** Scheme, host and port. */
+  origin: string;
+  /** Path and query. */
+  path: string;
+  headers: Record<string, string>;
+  body: Buffer;
+  /** From name resolution to the end of the reply. */
+  timeoutMs: number;
+}
+
+/** What came of it. A 2xx whose head was complete in time has no error, whatever its body then did. */
+export interface SendResult extends Pick<AttemptRecord, 'response' | 'timings' | 'durationMs'> {
+  error: AttemptFault | null;
+  /** How long a 429 or 503 asked to wait, at most 1 h. */
+  retryAfterMs: number | null;
+  /** True where we cut the request off ourselves, on shutdown: it says nothing about the receiver. */
+  cut: boolean;
+}
+
+/** Sends one request; never rejects. */
+export type Send = (request: SendRequest) => Promise<SendResult>;
+
+/** A sender over `pools`. Its deadlines are kept together, on one timer. */
+export function createSend(clock: Clock, pools: Pools): Send {
+  const deadlines = createDeadlines(clock);
+  return (request) =>
+    new Promise((resolve) => {
+      new Exchange({ clock, pools, deadlines }, request, resolve).start();
+    });
+}
+
+interface ExchangeParts {
+  clock: Clock;
+  pools: Pools;
+  deadlines: Deadlines;
+}
+
+/**
+ * One request and its reply: undici's handler, the deadline's item and the dial's listener in one object. A class, because
+ * undici calls seven methods on it for every delivery, and closures for each would be made anew every time.
+ */
+class Exchange implements PooledHandler, Expiring {
+  deadline = 0;
+  readonly #parts: ExchangeParts;
+  /** Let go of at the end: an idle connection remembers its last handler, and bodies are large. */
+  #request: SendRequest | null;
+  readonly #timeoutMs: number;
+  readonly #resolve: (result: SendResult) => void;
+  readonly #startedAt: number;
+  #controller: Undici.DispatchController | null = null;
+  #dial: Dial | null = null;
+  #answered = false;
+  #again = false;
+  #done = false;
+  #reply: Reply | null = null;
+  #connectedMs = -1;
+  #headersMs = -1;
+
+  constructor(parts: ExchangeParts, request: SendRequest, resolve: (result: SendResult) => void) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#timeoutMs = request.timeoutMs;
+    this.#resolve = resolve;
+    this.#startedAt = parts.clock.monotonic();
+  }
+
+  start(): void {
+    this.#parts.deadlines.add(this, this.#timeoutMs);
+    this.#dispatch();
+  }
+
+  #dispatch(): void {
+    if (this.#request === null) return;
+    const { origin, path, headers, body } = this.#request;
+    const options: Undici.DispatchOptions = { path, method: 'POST', headers, body };
+    try {
+      if (this.#again) this.#parts.pools.dispatchFresh(origin, options, this);
+      else this.#parts.pools.dispatch(origin, options, this);
+    } catch (error) {
+      this.#finish(faultOf(error), false);
+    }
+  }
+
+  onDial(dial: Dial): void {
+    if (this.#done) dial.cancel(new ConnectError('timeout'));
+    else this.#dial = dial;
+  }
+
+  onConnected(): void {
+    this.#connectedMs = this.#elapsed();
+  }
+
+  onRequestStart(controller: Undici.DispatchController): void {
+    // Too late: throwing ends the request before a byte of it is written and leaves the connection as it was.
+    if (this.#done) throw new ConnectError('timeout');
+    this.#controller = controller;
+  }
+
+  onResponseStarted(): void {
+    this.#answered = true;
+  }
+
+  onResponseStart(_: Undici.DispatchController, status: number, headers: Record<string, unknown>): void {
+    if (status < 200 || this.#done) return; // 103 and its like come before the real head
+    this.#headersMs = this.#elapsed();
+    this.#reply = createReply(status, headers as Record<string, string | string[]>);
+  }
+
+  onResponseData(_: Undici.DispatchController, chunk: Buffer): void {
+    if (this.#reply === null || this.#done || this.#reply.add(chunk)) return;
+    this.#conclude();
+    this.#abort();
+  }
+
+  onResponseEnd(): void {
+    this.#conclude();
+  }
+
+  onResponseError(_: Undici.DispatchController | null, error: Error): void {
+    if (this.#done) return;
+    if (isOurs(error)) this.#finish(faultOf(error), true);
+    else if (this.#reply !== null) this.#conclude();
+    // The receiver closed a kept-alive connection at the moment we used it: it has not seen the request.
+    else if (this.#dial === null && !this.#answered && !this.#again && isClosed(error)) {
+      this.#again = true;
+      this.#controller = null;
+      this.#dispatch();
+    } else this.#finish(faultOf(error), false);
+  }
+
+  expire(): void {
+    if (this.#done) return;
+    if (this.#reply !== null) this.#conclude();
+    else this.#finish(faultOf(new ConnectError('timeout')), false);
+    this.#abort();
+  }
+
+  #abort(): void {
+    const reason = new ConnectError('timeout');
+    if (this.#controller !== null) this.#controller.abort(reason);
+    else this.#dial?.cancel(reason);
+  }
+
+  /** Ends with the reply that is here. */
+  #conclude(): void {
+    if (this.#reply === null) return;
+    const { status } = this.#reply;
+    this.#finish(status >= 200 && status < 300 ? null : statusFault(status), false);
+  }
+
+  #finish(error: AttemptFault | null, cut: boolean): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#parts.deadlines.remove(this, this.#timeoutMs);
+    this.#request = null;
+    const reply = this.#reply;
+    const waits = reply !== null && (reply.status === 429 || reply.status === 503);
+    this.#resolve({
+      response: reply?.record() ?? null,
+      error,
+      timings: {
+        ...(this.#connectedMs < 0 ? {} : { connectedMs: this.#connectedMs }),
+        ...(this.#headersMs < 0 ? {} : { headersMs: this.#headersMs }),
+      },
+      durationMs: this.#elapsed(),
+      retryAfterMs: waits ? readRetryAfter(reply.headers['retry-after'], this.#parts.clock.now()) : null,
+      cut,
+    });
+  }
+
+  /** Milliseconds since the start, to a tenth. */
+  #elapsed(): number {
+    return Math.round((this.#parts.clock.monotonic() - this.#startedAt) * 10) / 10;
+  }
+}
+
+/** True for what undici reports when we closed its pools. */
+function isOurs(error: Error): boolean {
+  return 'code' in error && (error.code === 'UND_ERR_DESTROYED' || error.code === 'UND_ERR_CLOSED');
+}

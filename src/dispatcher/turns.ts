@@ -1,0 +1,48 @@
+import { createFifo, type Fifo } from './fifo.ts';
+
+/** Who waits for a turn: one of a tenant's endpoints. */
+export interface Waiter {
+  readonly endpointId: string;
+  readonly tenantId: string;
+}
+
+/** A queue that is fair twice: tenants take turns, and within a tenant its endpoints do. */
+export interface Turns<W extends Waiter> {
+  /** At the end of its tenant's queue; once, however often it is added. */
+  add(waiter: W): void;
+  /** Whose turn it is, taken out; null where nobody waits. */
+  next(): W | null;
+}
+
+/**
+ * A tenant with a thousand busy endpoints gets no more turns than one with a single endpoint. Both operations take
+ * constant time, so that a turn costs the same with one lane and with ten thousand.
+ */
+export function createTurns<W extends Waiter>(): Turns<W> {
+  const tenants = createFifo<string>();
+  const queues = new Map<string, Fifo<W>>();
+  const waiting = new Set<W>();
+  return {
+    add(waiter) {
+      if (waiting.has(waiter)) return;
+      waiting.add(waiter);
+      let queue = queues.get(waiter.tenantId);
+      if (queue === undefined) {
+        queue = createFifo();
+        queues.set(waiter.tenantId, queue);
+        tenants.push(waiter.tenantId);
+      }
+      queue.push(waiter);
+    },
+    next() {
+      const tenantId = tenants.shift();
+      if (tenantId === undefined) return null;
+      const queue = queues.get(tenantId);
+      const waiter = queue?.shift() ?? null;
+      if (queue !== undefined && queue.size > 0) tenants.push(tenantId);
+      else queues.delete(tenantId);
+      if (waiter !== null) waiting.delete(waiter);
+      return waiter;
+    },
+  };
+}

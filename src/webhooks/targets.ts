@@ -1,0 +1,89 @@
+import { isIP } from 'node:net';
+import type { AddressSet } from '../lib/network.ts';
+import { isPublicAddress } from './target-address.ts';
+
+/** All addresses of a name, as IP literals; rejects or answers none where it does not resolve. */
+export type Lookup = (hostname: string) => Promise<readonly string[]>;
+
+/** A target as its addresses, or why there are none. `blocked` never tells which address it was. */
+export type ResolvedTarget = { addresses: readonly string[] } | { fault: 'blocked' | 'dns' };
+
+const PORTS = new Set(['', '443', '8443']);
+
+/** Names that only mean something inside a network (RFC 6761, 6762, 8375, ICANN's `.internal`, and common habit). */
+const PRIVATE_SUFFIXES = [
+  'localhost',
+  'localdomain',
+  'local',
+  'internal',
+  'intranet',
+  'home.arpa',
+  'lan',
+  'home',
+  'corp',
+  'private',
+];
+
+const NOT_PUBLIC = 'must point to the public internet, not to a private, local or reserved address';
+
+/**
+ * The rules for a webhook's target that need no look-up: public HTTPS on port 443 or 8443, no credentials, no
+ * fragment. `new URL` has already turned every spelling of an IPv4 address (decimal, octal, hex, short, full-width,
+ * trailing dot) into dotted form, so that one test on the parsed host covers them all. A literal inside `allow`, or
+ * `localhost` where `allow` has 127.0.0.1, may use `http:` and any port.
+ */
+export function checkTarget(urlText: string, allow: AddressSet): { url: URL } | { fault: string } {
+  const url = URL.parse(urlText);
+  if (url === null) return { fault: 'must be an absolute URL, like https://example.com/webhooks' };
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return { fault: 'must start with https://' };
+  if (url.username !== '' || url.password !== '')
+    return { fault: 'must not contain a user name or a password' };
+  if (urlText.includes('#')) return { fault: 'must not contain a fragment (#…)' };
+
+  const host = hostOf(url);
+  if (isIP(host) === 0 ? host === 'localhost' && allow.has('127.0.0.1') : allow.has(host)) return { url };
+  if (url.protocol !== 'https:') return { fault: 'must start with https://' };
+  if (!PORTS.has(url.port)) return { fault: 'must use port 443 or 8443' };
+  if (isIP(host) === 0 ? isPrivateName(host) : !isPublicAddress(host)) return { fault: NOT_PUBLIC };
+  return { url };
+}
+
+/** A URL's host without IPv6 brackets and without the root dot (`localhost.` is `localhost`). */
+export function hostOf(url: URL): string {
+  const host = url.hostname;
+  if (host.startsWith('[')) return host.slice(1, -1);
+  return host.endsWith('.') ? host.slice(0, -1) : host;
+}
+
+/**
+ * Every address a host stands for, each of them public or allowed. One forbidden address refuses the whole answer:
+ * a name that answers with both is an attempt at rebinding or a mistake, never a receiver.
+ */
+export async function resolveTarget(
+  hostname: string,
+  allow: AddressSet,
+  lookup: Lookup,
+): Promise<ResolvedTarget> {
+  const addresses = isIP(hostname) === 0 ? await lookup(hostname).catch(() => []) : [hostname];
+  if (addresses.length === 0) return { fault: 'dns' };
+  const reachable = addresses.every((address) => allow.has(address) || isPublicAddress(address));
+  return reachable ? { addresses } : { fault: 'blocked' };
+}
+
+/**
+ * For the moment of saving: a fault where the name resolves to a forbidden address, null where it is fine or does not
+ * resolve now. It is resolved and checked again at every connection, which is what the safety rests on.
+ */
+export async function checkResolvedTarget(
+  url: URL,
+  allow: AddressSet,
+  lookup: Lookup,
+): Promise<string | null> {
+  const resolved = await resolveTarget(hostOf(url), allow, lookup);
+  return 'fault' in resolved && resolved.fault === 'blocked' ? NOT_PUBLIC : null;
+}
+
+function isPrivateName(host: string): boolean {
+  if (!host.includes('.')) return true; // one label resolves by the search domains of our own network
+  return PRIVATE_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`));
+}

@@ -1,0 +1,125 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** A request as the receiver saw it. */
+export interface Received {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+  /** Number of its connection, from 1. */
+  connection: number;
+}
+
+/** What a test tells the receiver to do with one request. */
+export type Answer = (response: ServerResponse, request: Received, socket: Socket) => void;
+
+/** A real HTTP server on loopback that records what it gets. */
+export interface Receiver {
+  readonly url: string;
+  readonly port: number;
+  readonly requests: Received[];
+  readonly connections: number;
+  /** Most requests that were open at once. */
+  readonly mostAtOnce: number;
+  /** What to do from now on. */
+  answer: Answer;
+  /** Resolves when `count` requests have come in all. */
+  received(count: number): Promise<void>;
+  /** Cuts idle and busy connections alike; the server goes on listening. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+/** Answers at once with a status and headers. */
+export const status =
+  (code: number, headers: Record<string, string> = {}, body = ''): Answer =>
+  (response) => {
+    response.writeHead(code, headers).end(body);
+  };
+
+/** Says nothing and keeps the connection. */
+export const hang: Answer = () => {};
+
+/** Bytes of one's own instead of an HTTP reply. */
+export const raw =
+  (bytes: string, end = false): Answer =>
+  (_, __, socket) => {
+    socket.write(bytes);
+    if (end) socket.end();
+  };
+
+/** Closes the connection without a byte. */
+export const close: Answer = (_, __, socket) => {
+  socket.destroy();
+};
+
+/** Starts a receiver on a free port of 127.0.0.1; `tls` makes it https. */
+export async function startReceiver(
+  answer: Answer = status(200),
+  tls?: { key: string; cert: string; maxVersion?: 'TLSv1.2' },
+): Promise<Receiver> {
+  const requests: Received[] = [];
+  const sockets = new Map<Socket, number>();
+  const waiting: { count: number; resolve: () => void }[] = [];
+  let connections = 0;
+  let open = 0;
+  let mostAtOnce = 0;
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    open++;
+    mostAtOnce = Math.max(mostAtOnce, open);
+    response.once('close', () => open--);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { socket, method = '', url = '', headers } = request;
+    const received = {
+      method,
+      path: url,
+      headers,
+      body: Buffer.concat(chunks).toString(),
+      connection: sockets.get(socket) ?? 0,
+    };
+    requests.push(received);
+    receiver.answer(response, received, socket);
+    for (const waiter of waiting) if (requests.length >= waiter.count) waiter.resolve();
+  };
+  const listener = (request: IncomingMessage, response: ServerResponse) =>
+    void handle(request, response).catch(() => {}); // the connection was cut while the body came in
+  const server = tls === undefined ? createServer(listener) : createTlsServer({ ...tls }, listener);
+  server.keepAliveTimeout = 60_000;
+  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    sockets.set(socket, ++connections);
+    socket.on('error', () => {});
+    socket.once('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+
+  const receiver: Receiver = {
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}/hook`,
+    port,
+    requests,
+    get connections() {
+      return connections;
+    },
+    get mostAtOnce() {
+      return mostAtOnce;
+    },
+    answer,
+    received: (count) =>
+      new Promise((resolve) => {
+        if (requests.length >= count) resolve();
+        else waiting.push({ count, resolve });
+      }),
+    cut() {
+      for (const socket of sockets.keys()) socket.destroy();
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return receiver;
+}
