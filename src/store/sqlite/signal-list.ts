@@ -75,7 +75,7 @@ export function buildListSql(tenantId: string, profileIds: string[] | null, quer
   addDomains(where, query.companyDomains);
   if (query.from !== null) add(where, 'timestamp >= ?', query.from);
   if (query.to !== null) add(where, 'timestamp < ?', query.to);
-  if (query.minScore !== null) add(where, 'score >= ?', query.minScore);
+  if (query.minScore !== null) add(where, sortedByScore ? 'score >= ?' : '+score >= ?', query.minScore);
   if (query.after !== null) {
     if (query.after.length !== key.length)
       throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');

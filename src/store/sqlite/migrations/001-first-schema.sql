@@ -66,13 +66,16 @@ CREATE UNIQUE INDEX signals_known_by_external_id ON signals (tenant_id, profile_
   WHERE external_id IS NOT NULL;
 CREATE UNIQUE INDEX signals_known_by_url ON signals (tenant_id, profile_id, platform, canonical_url)
   WHERE canonical_url IS NOT NULL;
--- One index a filter, each ending in the order of a page: a filtered page is a walk, not a sort.
-CREATE INDEX signals_by_time ON signals (tenant_id, timestamp, id);
-CREATE INDEX signals_by_score ON signals (tenant_id, score, timestamp, id);
-CREATE INDEX signals_by_platform ON signals (tenant_id, platform, timestamp, id);
-CREATE INDEX signals_by_profile ON signals (tenant_id, profile_id, timestamp, id);
-CREATE INDEX signals_by_classification ON signals (tenant_id, classification, timestamp, id);
-CREATE INDEX signals_by_type ON signals (tenant_id, signal_type, timestamp, id);
+-- One index a filter, each in the order of a page: a filtered page is a walk, not a sort. What follows `id` are the
+-- other filters, so that the rows that do not fit are passed by in the index alone: 50 ns each instead of 2.4 us.
+CREATE INDEX signals_by_time
+  ON signals (tenant_id, timestamp, id, score, classification, platform, signal_type, profile_id);
+CREATE INDEX signals_by_score
+  ON signals (tenant_id, score, timestamp, id, classification, platform, signal_type, profile_id);
+CREATE INDEX signals_by_platform ON signals (tenant_id, platform, timestamp, id, score, classification);
+CREATE INDEX signals_by_profile ON signals (tenant_id, profile_id, timestamp, id, score, classification);
+CREATE INDEX signals_by_classification ON signals (tenant_id, classification, timestamp, id, score);
+CREATE INDEX signals_by_type ON signals (tenant_id, signal_type, timestamp, id, score, classification);
 -- Most posts name no company: without them the index stays small.
 CREATE INDEX signals_by_domain ON signals (tenant_id, company_domain, timestamp, id) WHERE company_domain <> '';
 

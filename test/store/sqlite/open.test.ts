@@ -1,0 +1,131 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+import { StoreOpenError, type StoreOpenFault } from '../../../src/store/errors.ts';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { checkSqlite, openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
+import { anEndpoint, aTenant, openTestStore } from '../../support/store.ts';
+import { tempFolder } from './temp-folder.ts';
+
+const open = (file: string) =>
+  openSqliteStore({ file, clock: createManualClock(), flushDelayMs: 0, busyTimeoutMs: 1 });
+
+async function expectRefusal(file: string, fault: StoreOpenFault, message: RegExp): Promise<void> {
+  const error = await open(file).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(StoreOpenError);
+  expect(error).toMatchObject({ fault, message: expect.stringMatching(message) });
+}
+
+/** A sound database of ours with one tenant. */
+async function aStoreFile(): Promise<string> {
+  const file = join(tempFolder(), 'signalpost.db');
+  const { store } = await openTestStore({ clock: createManualClock(), file });
+  await store.createTenant(aTenant('ten_a'));
+  await store.close();
+  return file;
+}
+
+describe('opening', () => {
+  test('a folder that is not there is made', async () => {
+    const file = join(tempFolder(), 'a', 'b', 'signalpost.db');
+    await (await open(file)).close();
+    expect(existsSync(file)).toBe(true);
+  });
+
+  test('what was stored is there after reopening', async () => {
+    const file = await aStoreFile();
+    const store = await open(file);
+    expect(await store.getTenant('ten_a')).toEqual(aTenant('ten_a').tenant);
+    await store.close();
+  });
+
+  test('every commit reaches the disk before it counts', () => {
+    const db = openDatabase(join(tempFolder(), 'signalpost.db'));
+    const setting = (name: string) => db.pragma(name, { simple: true });
+    expect(setting('synchronous')).toBe(2); // FULL
+    expect(setting('journal_mode')).toBe('wal');
+    expect(setting('foreign_keys')).toBe(1);
+    expect(setting('page_size')).toBe(8192);
+    db.close();
+  });
+
+  test('closing twice is harmless', async () => {
+    const store = await open(await aStoreFile());
+    await store.close();
+    await store.close();
+    await expect(store.createEndpoint(anEndpoint('ten_a'), null)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    });
+  });
+});
+
+describe('refusing to open', () => {
+  test('a folder that cannot be made is named, with the way out', async () => {
+    const blocker = join(tempFolder(), 'a-file');
+    writeFileSync(blocker, '');
+    await expectRefusal(join(blocker, 'data', 'signalpost.db'), 'folder_not_writable', /a-file.*DATA_DIR/s);
+  });
+
+  test('a file that is no database is left as it is', async () => {
+    const file = join(tempFolder(), 'signalpost.db');
+    writeFileSync(file, 'Dear diary, '.repeat(1000));
+    await expectRefusal(file, 'not_a_database', /not a SQLite database.*Move it away/s);
+  });
+
+  test('a database of another program is not filled with our tables', async () => {
+    const file = join(tempFolder(), 'signalpost.db');
+    const other = new Sqlite(file);
+    other.exec('CREATE TABLE photos (id INTEGER)');
+    other.close();
+    await expectRefusal(file, 'foreign_database', /another program/);
+  });
+
+  test('a schema of a newer release is refused', async () => {
+    const file = await aStoreFile();
+    const db = new Sqlite(file);
+    db.pragma('user_version = 999');
+    db.close();
+    await expectRefusal(file, 'newer_schema', /version 999.*newer release/s);
+  });
+
+  test('a reference to a row that is not there counts as damage', async () => {
+    const file = await aStoreFile();
+    const db = new Sqlite(file);
+    db.pragma('foreign_keys = OFF');
+    db.exec("DELETE FROM tenants WHERE id = 'ten_a'");
+    db.close();
+    await expectRefusal(file, 'damaged', /a row of \w+ refers to a row of tenants.*Restore a backup/s);
+    expect(await checkSqlite(file)).toContainEqual(expect.stringContaining('refers to a row of tenants'));
+  });
+
+  test('a damaged page is found', async () => {
+    const file = await aStoreFile();
+    const db = new Sqlite(file);
+    db.unsafeMode();
+    db.pragma('writable_schema = ON');
+    // Two tables on one page: what a misdirected write leaves behind.
+    db.exec(
+      "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'events') WHERE name = 'signals'",
+    );
+    db.close();
+    await expectRefusal(file, 'damaged', /damaged.*Restore a backup/s);
+  });
+
+  test('a file that another process keeps locked is named as such', async () => {
+    const file = await aStoreFile();
+    const other = new Sqlite(file);
+    other.pragma('locking_mode = EXCLUSIVE');
+    other.exec('BEGIN EXCLUSIVE');
+    await expectRefusal(file, 'locked', /locked by another process.*Stop/s);
+    other.close();
+  });
+
+  test('a sound file has nothing to report', async () => {
+    expect(await checkSqlite(await aStoreFile())).toEqual([]);
+  });
+});

@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { createSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
+import { aSignal, aTenant } from '../../support/store.ts';
+import { tempFolder } from './temp-folder.ts';
+
+const unavailable = { code: 'UNAVAILABLE', extra: { retryAfterSeconds: 1 } };
+
+async function openWithTenant() {
+  const file = join(tempFolder(), 'signalpost.db');
+  const db = openDatabase(file, { busyTimeoutMs: 1 });
+  migrate(db);
+  const store = createSqliteStore({ db, clock: createManualClock(), flushDelayMs: 0 });
+  await store.createTenant(aTenant('ten_a'));
+  return { file, db, store };
+}
+
+/** No further page may be had: what a full disk is to SQLite. */
+function fillDisk(db: Sqlite.Database): () => void {
+  db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`);
+  return () => db.pragma('max_page_count = 4294967294');
+}
+
+test('on a full disk what does not fit is refused whole, and goes in once there is room', async () => {
+  const { db, store } = await openWithTenant();
+  const makeRoom = fillDisk(db);
+  const big = [
+    aSignal('ten_a', { id: 'sig_1' }),
+    aSignal('ten_a', { id: 'sig_2', text: 'x'.repeat(50_000) }),
+  ];
+  await expect(store.commitSignals(big)).rejects.toMatchObject(unavailable);
+  expect(await store.getSignal('ten_a', 'sig_1')).toBeNull();
+  expect(await store.getSignal('ten_a', 'sig_2')).toBeNull();
+  makeRoom();
+  expect((await store.commitSignals(big)).map((r) => r.status)).toEqual(['created', 'created']);
+  await store.close();
+});
+
+test('on a full disk no answer of many is a false yes', async () => {
+  const { db, store } = await openWithTenant();
+  fillDisk(db);
+  const signals = Array.from({ length: 60 }, (_, i) =>
+    aSignal('ten_a', { id: `sig_${i}`, text: 'x'.repeat(2000) }),
+  );
+  const results = await Promise.allSettled(signals.map((signal) => store.commitSignals([signal])));
+  const stored = await Promise.all(signals.map((signal) => store.getSignal('ten_a', signal.id)));
+  expect(results.map((r) => r.status === 'fulfilled')).toEqual(stored.map((signal) => signal !== null));
+  expect(results.some((r) => r.status === 'rejected')).toBe(true);
+  await store.close();
+});
+
+test('while another process holds the lock writes are refused, reads go on', async () => {
+  const { file, store } = await openWithTenant();
+  const other = new Sqlite(file);
+  other.exec('BEGIN IMMEDIATE');
+  await expect(store.probe()).rejects.toMatchObject(unavailable);
+  expect(await store.getTenant('ten_a')).not.toBeNull();
+  other.exec('ROLLBACK');
+  other.close();
+  await expect(store.probe()).resolves.toBeUndefined();
+  await store.close();
+});
+
+test('a database that has become read-only refuses writes', async () => {
+  const { db, store } = await openWithTenant();
+  db.pragma('query_only = ON');
+  await expect(store.createTenant(aTenant('ten_b'))).rejects.toMatchObject(unavailable);
+  await store.close();
+});
+
+test('a commit that fails refuses what it should have stored', async () => {
+  const { db, store } = await openWithTenant();
+  // Foreign keys that are checked at COMMIT only make COMMIT itself the statement that fails.
+  db.pragma('defer_foreign_keys = OFF');
+  db.exec(`CREATE TABLE late (id TEXT REFERENCES tenants (id) DEFERRABLE INITIALLY DEFERRED);
+           CREATE TRIGGER break_commit AFTER INSERT ON signals BEGIN INSERT INTO late VALUES ('ten_none'); END`);
+  await expect(store.commitSignals([aSignal('ten_a', { id: 'sig_1' })])).rejects.toThrow(/FOREIGN KEY/);
+  expect(await store.getSignal('ten_a', 'sig_1')).toBeNull();
+  await store.createTenant(aTenant('ten_b'));
+  await store.close();
+});

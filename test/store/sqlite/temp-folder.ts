@@ -1,0 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** An empty folder that goes with the test. */
+export function tempFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'signalpost-store-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
