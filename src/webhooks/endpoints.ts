@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import { type Clock, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
@@ -10,6 +9,7 @@ import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint, WebhookInput, WebhookResource } from '../model/webhook.ts';
 import type { Store } from '../store/store.ts';
 import { generateSecret } from './signature.ts';
+import { createLookup } from './target-lookup.ts';
 import { checkResolvedTarget, checkTarget } from './targets.ts';
 
 /** What the use cases of endpoints need of the process. */
@@ -87,7 +87,7 @@ export function endpointResource(endpoint: Endpoint): WebhookResource {
 async function acceptTarget({ allowTargets }: EndpointParts, text: string): Promise<string> {
   const target = checkTarget(text, allowTargets);
   if ('fault' in target) throw invalidAt('/url', target.fault);
-  const fault = await checkResolvedTarget(target.url, allowTargets, (host) => lookup(host, { all: true }));
+  const fault = await checkResolvedTarget(target.url, allowTargets, createLookup());
   if (fault !== null) throw invalidAt('/url', fault);
   return target.url.href;
 }

@@ -1,0 +1,23 @@
+import { parseArgs } from 'node:util';
+import { benchDispatch } from './dispatch/bench.ts';
+import { type Figure, report } from './report.ts';
+
+const BENCHES: Record<string, () => Promise<Figure[]>> = {
+  dispatch: benchDispatch,
+};
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false } },
+});
+const unknown = positionals.filter((name) => !(name in BENCHES));
+if (unknown.length > 0) {
+  console.error(
+    `There is no benchmark "${unknown.join('", "')}". There are: ${Object.keys(BENCHES).join(', ')}.`,
+  );
+  process.exit(64);
+}
+for (const name of positionals.length > 0 ? positionals : Object.keys(BENCHES)) {
+  const run = BENCHES[name];
+  if (run) report(await run(), values.json);
+}
