@@ -1,0 +1,72 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { parseScopes } from '../accounts/keys.ts';
+import { newKey } from '../accounts/tenants.ts';
+import { DEFAULT_KEY_RATE_LIMIT, SCOPES, type Scope } from '../model/key.ts';
+import { instant, integer, nonEmpty } from './arguments.ts';
+import { CommandError, EXIT, type Opened, type Ports, withStorage } from './ports.ts';
+
+interface Options {
+  tenant: string;
+  name: string;
+  scopes: Scope[];
+  rateLimit: number;
+  expires?: number;
+  json?: true;
+}
+
+/** `key create`: an API key of a tenant, which is shown this once. */
+export function addKeyCreate(parent: Command, ports: Ports): void {
+  parent
+    .command('create')
+    .description('make an API key')
+    .requiredOption('--tenant <id>', 'tenant it belongs to')
+    .requiredOption('--name <name>', 'what it is for', nonEmpty)
+    .requiredOption('--scopes <list>', 'comma list of scopes, or read, write (all but keys), admin', scopes)
+    .option('--rate-limit <n>', 'requests per 60 s', integer(1, 1_000_000), DEFAULT_KEY_RATE_LIMIT)
+    .option('--expires <time>', 'end of its life, e.g. 2027-01-31T00:00:00Z', instant)
+    .option('--json', 'one JSON object on stdout')
+    .action((options: Options) => createOne(ports, options));
+}
+
+async function createOne(ports: Ports, options: Options): Promise<void> {
+  if (options.expires !== undefined && options.expires <= ports.clock.now()) {
+    throw new CommandError('--expires lies in the past.', EXIT.usage);
+  }
+  const { key, apiKey } = await withStorage(ports, (opened) => storeKey(opened, options));
+  if (options.json) {
+    const wire = { key_id: key.id, api_key: apiKey, scopes: key.scopes, rate_limit: key.rateLimit };
+    ports.out(JSON.stringify(wire));
+    return;
+  }
+  ports.out(`Key      ${key.id}  ${key.name}`);
+  ports.out(`API key  ${apiKey}`);
+  ports.out(`Scopes   ${key.scopes.join(' ')}`);
+  ports.out(`Limit    ${key.rateLimit} requests per 60 s`);
+  ports.out('');
+  ports.out('The key is shown this once.');
+}
+
+async function storeKey(opened: Opened, options: Options) {
+  const tenant = await opened.store.getTenant(options.tenant);
+  if (tenant === null) {
+    throw new CommandError(`There is no tenant "${options.tenant}". List them with: tenant list`);
+  }
+  const { name, rateLimit, expires } = options;
+  const made = newKey(opened, {
+    tenantId: tenant.id,
+    name,
+    scopes: options.scopes,
+    rateLimit,
+    expiresAt: expires ?? null,
+  });
+  await opened.store.createKey(made.key);
+  return made;
+}
+
+function scopes(text: string): Scope[] {
+  const parsed = parseScopes(text);
+  if ('scopes' in parsed) return parsed.scopes;
+  throw new InvalidArgumentError(
+    `Unknown: ${parsed.unknown.map((name) => `"${name}"`).join(', ')}. There are: read, write, admin, ${SCOPES.join(', ')}.`,
+  );
+}

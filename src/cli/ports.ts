@@ -1,0 +1,56 @@
+import type { AccountParts } from '../accounts/tenants.ts';
+import type { Clock } from '../lib/clock.ts';
+
+/** What the process hands to its commands: they know neither the runtime nor the HTTP server. */
+export interface Ports {
+  env: NodeJS.ProcessEnv;
+  clock: Clock;
+  /** Results, a line at a time, on stdout. */
+  out(line: string): void;
+  /** Diagnostics, a line at a time, on stderr. */
+  err(line: string): void;
+  setExitCode(code: number): void;
+  /** Opens data folder and storage as `env` (the process's own if left out) says; nothing listens yet. */
+  open(options: OpenOptions): Promise<Opened>;
+  /** Brings the storage to this program's schema without starting anything. */
+  migrate(): Promise<{ file: string; from: number; to: number }>;
+  /** Runs `stop` and ends the process with 0 when SIGTERM or Ctrl-C comes. */
+  onStop(stop: () => Promise<void>): void;
+}
+
+export interface OpenOptions {
+  env?: NodeJS.ProcessEnv;
+  /** `requests`: the server's own log, one line a request. `faults`: warnings and errors only, on stderr. */
+  log: 'requests' | 'faults';
+}
+
+/** An open storage, ready to be served. */
+export interface Opened extends AccountParts {
+  /** Absolute address used in links, without a trailing slash. */
+  baseUrl: string;
+  start(): Promise<{ url: string; stop(): Promise<void> }>;
+  close(): Promise<void>;
+}
+
+/** Exit codes of the command line. */
+export const EXIT = { ok: 0, failed: 1, network: 2, rateLimited: 3, usage: 64 } as const;
+
+/** A fault of what was asked for, in words for whoever asked; ends the process with `exitCode`. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: number;
+  constructor(message: string, exitCode: number = EXIT.failed) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Opens the storage for one piece of work and closes it whatever comes. A running server sees the change at once. */
+export async function withStorage<T>(ports: Ports, work: (opened: Opened) => Promise<T>): Promise<T> {
+  const opened = await ports.open({ log: 'faults' });
+  try {
+    return await work(opened);
+  } finally {
+    await opened.close();
+  }
+}

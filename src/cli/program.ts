@@ -1,0 +1,50 @@
+import { Command, CommanderError } from 'commander';
+import { addDemo } from './demo.ts';
+import { addHealth } from './health.ts';
+import { addKeyCreate } from './key-create.ts';
+import { addKeyList } from './key-list.ts';
+import { addKeyRevoke } from './key-revoke.ts';
+import { addListen } from './listen.ts';
+import { addMigrate } from './migrate.ts';
+import { CommandError, EXIT, type Ports } from './ports.ts';
+import { addServe } from './serve.ts';
+import { addTenantCreate } from './tenant-create.ts';
+import { addTenantList } from './tenant-list.ts';
+import { addTenantPlan } from './tenant-plan.ts';
+
+/** Runs one command; no arguments mean `serve`. @throws CommandError, and whatever opening and starting throw */
+export async function runCommand(args: readonly string[], ports: Ports): Promise<void> {
+  const program = createProgram(ports);
+  try {
+    await program.parseAsync(args.length === 0 ? ['serve'] : args, { from: 'user' });
+  } catch (error) {
+    // Commander has printed its own message by now; help and version that were asked for are no fault.
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw new CommandError('', EXIT.usage);
+  }
+}
+
+function createProgram(ports: Ports): Command {
+  const program = new Command('signalpost')
+    .description("A trade business's public site and its signal intelligence, in one server process.")
+    .exitOverride()
+    .showHelpAfterError('Add --help for what it takes.')
+    .configureOutput({
+      writeOut: (text) => ports.out(text.trimEnd()),
+      writeErr: (text) => ports.err(text.trimEnd()),
+    });
+  addServe(program, ports);
+  addMigrate(program, ports);
+  addHealth(program, ports);
+  const tenant = program.command('tenant').description('tenants');
+  addTenantCreate(tenant, ports);
+  addTenantList(tenant, ports);
+  addTenantPlan(tenant, ports);
+  const key = program.command('key').description('API keys');
+  addKeyCreate(key, ports);
+  addKeyList(key, ports);
+  addKeyRevoke(key, ports);
+  addListen(program, ports);
+  addDemo(program, ports);
+  return program;
+}

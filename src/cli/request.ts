@@ -1,0 +1,61 @@
+import { Agent, request } from 'undici';
+import type { Clock } from '../lib/clock.ts';
+
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** A whole answer of an HTTP server. */
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+}
+
+/** No whole answer came: refused, no such host, cut off, or nothing in time. */
+export class NetworkError extends Error {
+  override readonly name = 'NetworkError';
+}
+
+export interface Call {
+  url: string;
+  method?: 'GET' | 'POST';
+  headers?: Record<string, string>;
+  body?: string;
+  timeoutMs: number;
+}
+
+/** One request, redirects not followed, the whole of it under one deadline. @throws NetworkError */
+export async function fetchText(clock: Clock, { url, timeoutMs, ...options }: Call): Promise<Answer> {
+  const agent = new Agent({
+    connect: { timeout: timeoutMs },
+    headersTimeout: timeoutMs,
+    maxResponseSize: MAX_BYTES,
+  });
+  // Not an AbortSignal: it does not act before the connection stands.
+  let expire = (_error: Error): void => undefined;
+  const deadline = new Promise<never>((_resolve, reject) => {
+    expire = reject;
+  });
+  const timer = clock.after(timeoutMs, () =>
+    expire(new NetworkError(`${url}: no answer in ${timeoutMs / 1000} s`)),
+  );
+  try {
+    return await Promise.race([readWhole(agent, url, options), deadline]);
+  } catch (error) {
+    if (error instanceof NetworkError) throw error;
+    throw new NetworkError(`${url}: ${reason(error)}`);
+  } finally {
+    timer.cancel();
+    void agent.destroy();
+  }
+}
+
+async function readWhole(agent: Agent, url: string, options: Omit<Call, 'url' | 'timeoutMs'>) {
+  const answer = await request(url, { dispatcher: agent, ...options });
+  return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+}
+
+function reason(error: unknown): string {
+  // `localhost` has two addresses: what failed on each stands inside.
+  const inner = error instanceof AggregateError ? error.errors[0] : error;
+  return inner instanceof Error ? inner.message : String(inner);
+}

@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import type { Opened, Ports } from './ports.ts';
+
+/** `serve`: runs the server until SIGTERM or Ctrl-C; also what the process does when it is told nothing. */
+export function addServe(parent: Command, ports: Ports): void {
+  parent
+    .command('serve')
+    .description('run the server (also without any command)')
+    .action(() => serve(ports));
+}
+
+async function serve(ports: Ports): Promise<void> {
+  const opened = await ports.open({ log: 'requests' });
+  const first = (await opened.store.listTenants()).length === 0;
+  const starting = opened.start();
+  // A signal may come while the server starts: then it is let start first, so that there is one way to stop.
+  ports.onStop(async () => (await starting).stop());
+  const { url } = await starting.catch(async (error: unknown) => {
+    await opened.close();
+    throw error;
+  });
+  ports.out(`Signalpost listens at ${url}`);
+  if (first) welcome(ports, opened);
+}
+
+/** Only what is true of this release: there is no dashboard yet, so no link to it. */
+function welcome(ports: Ports, { baseUrl }: Opened): void {
+  ports.out(`Site address: ${baseUrl}`);
+  ports.out('There is no tenant yet. This makes one with a full-access API key, while the server runs:');
+  ports.out(`  ${tenantCommand(ports.env)}`);
+}
+
+/** The command must meet the server's own folder and address, so what decides them is repeated. */
+function tenantCommand(env: NodeJS.ProcessEnv): string {
+  const settings = ['DATA_DIR', 'BASE_URL', 'PORT']
+    .filter((name) => env[name]?.trim())
+    .map((name) => `${name}=${shellWord(env[name] ?? '')} `);
+  const command = 'npm run --silent signalpost -- tenant create --name "Your firm" --email you@example.com';
+  return `${settings.join('')}${command}`;
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

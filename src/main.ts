@@ -1,0 +1,107 @@
+#!/usr/bin/env node
+import { join } from 'node:path';
+import closeWithGrace from 'close-with-grace';
+import { CommandError, type Opened, type OpenOptions, type Ports } from './cli/ports.ts';
+import { runCommand } from './cli/program.ts';
+import { ConfigError, loadConfig } from './config.ts';
+import { systemClock } from './lib/clock.ts';
+
+const EXIT_UNEXPECTED = 70; // sysexits.h EX_SOFTWARE
+const EXIT_CONFIG = 78; // EX_CONFIG
+
+/** The server drains for at most 30 s; what takes longer is stuck, and is cut off. */
+const STOP_DEADLINE_MS = 35_000;
+/** Under npm one Ctrl-C arrives twice, from the terminal and from npm: only a later one means "at once". */
+const SAME_KEYSTROKE_MS = 1_000;
+
+/**
+ * Faults whose message is for the operator and names the way out. Known by name, so that `health` and `listen` need
+ * not load the server to tell them.
+ */
+const OPERATOR_ERRORS = new Set(['DataFolderError', 'SecretsKeyError', 'StoreOpenError', 'DomainError']);
+
+/** Opens what the environment describes. The server's modules load here, where they are needed. */
+async function open({ env = process.env, log }: OpenOptions): Promise<Opened> {
+  const config = loadConfig(env);
+  const [{ openRuntime, startServer }, { pino }] = await Promise.all([
+    import('./runtime.ts'),
+    import('pino'),
+  ]);
+  const faultsOnly = () => pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
+  const runtime = await openRuntime(config, log === 'requests' ? {} : { logger: faultsOnly() });
+  return { ...runtime, baseUrl: config.baseUrl, start: () => startServer(runtime) };
+}
+
+async function migrate(): Promise<{ file: string; from: number; to: number }> {
+  const file = join(loadConfig(process.env).dataDir, 'signalpost.db');
+  const { migrateSqlite } = await import('./store/sqlite/open.ts');
+  return { file, ...(await migrateSqlite(file)) };
+}
+
+function onStop(stop: () => Promise<void>): void {
+  // Unexpected errors are told in `fail`, not here: a process in an unknown state has nothing to drain for.
+  const skip = ['uncaughtException', 'unhandledRejection', 'beforeExit', 'SIGINT'] as const;
+  const grace = closeWithGrace({ delay: STOP_DEADLINE_MS, skip: [...skip] }, stop);
+  let stoppingSince: number | null = null;
+  process.on('SIGINT', () => {
+    const now = systemClock.monotonic();
+    if (stoppingSince === null) {
+      stoppingSince = now;
+      grace.close();
+    } else if (now - stoppingSince > SAME_KEYSTROKE_MS) {
+      process.exit(1);
+    }
+  });
+}
+
+/** The message and exit code of whatever ended the process. */
+function explain(error: unknown): { exitCode: number; message: string } {
+  if (error instanceof ConfigError) return { exitCode: EXIT_CONFIG, message: error.message };
+  if (error instanceof CommandError) return { exitCode: error.exitCode, message: error.message };
+  if (error instanceof Error) {
+    if (OPERATOR_ERRORS.has(error.name)) return { exitCode: 1, message: error.message };
+    const listening = listenFault(error);
+    if (listening !== null) return { exitCode: 1, message: listening };
+  }
+  const text = error instanceof Error ? error.message : String(error);
+  const message = `Unexpected error: ${text}\nSet SIGNALPOST_DEBUG=1 to see where it came from.`;
+  return { exitCode: EXIT_UNEXPECTED, message };
+}
+
+function listenFault(error: NodeJS.ErrnoException & { address?: string; port?: number }): string | null {
+  if (error.syscall !== 'listen' && error.syscall !== 'getaddrinfo') return null;
+  const place = error.port === undefined ? (error.address ?? 'the address') : `port ${error.port}`;
+  if (error.code === 'EADDRINUSE')
+    return `${place} is in use. Stop what uses it, or set PORT to a free one (0: any).`;
+  if (error.code === 'EACCES')
+    return `This user may not listen on ${place}. Set PORT to one of 1024 or more.`;
+  return `Cannot listen (${error.code}). Set HOST to an address of this machine and PORT to a free port.`;
+}
+
+function fail(error: unknown): never {
+  const { exitCode, message } = explain(error);
+  if (message !== '') process.stderr.write(`${message}\n`);
+  if (process.env.SIGNALPOST_DEBUG && error instanceof Error) process.stderr.write(`${error.stack}\n`);
+  process.exit(exitCode);
+}
+
+const ports: Ports = {
+  env: process.env,
+  clock: systemClock,
+  out: (line) => void process.stdout.write(`${line}\n`),
+  err: (line) => void process.stderr.write(`${line}\n`),
+  setExitCode(code) {
+    process.exitCode = code;
+  },
+  open,
+  migrate,
+  onStop,
+};
+
+// A reader such as `head` may close the pipe early; that is its right, not a fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+process.on('uncaughtException', fail);
+await runCommand(process.argv.slice(2), ports).catch(fail);
