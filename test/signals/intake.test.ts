@@ -1,0 +1,170 @@
+import { beforeEach, expect, test } from 'vitest';
+import { createIds } from '../../src/lib/ids.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { type ObservedPost, observedPostSchema, signalSchema } from '../../src/model/signal.ts';
+import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
+import { observePosts } from '../../src/signals/intake.ts';
+import type { NewSignal, Store } from '../../src/store/store.ts';
+import { anEndpoint, aTenant, openTestStore } from '../support/store.ts';
+
+const HOT = 'We are looking for a new booking system this month. Budget is $5k.';
+const COLD = 'Nice weather on site, lads.';
+
+let store: Store;
+let committed: NewSignal[];
+let observe: (...posts: object[]) => ReturnType<typeof observePosts>;
+
+beforeEach(async () => {
+  const opened = await openTestStore();
+  committed = [];
+  store = {
+    ...opened.store,
+    commitSignals(signals) {
+      committed.push(...signals);
+      return opened.store.commitSignals(signals);
+    },
+  };
+  await store.createTenant(aTenant('ten_a'));
+  const parts = {
+    store,
+    clock: opened.clock,
+    newId: createIds(opened.clock, systemRandom),
+    baseUrl: 'https://sp.example',
+  };
+  observe = (...posts) =>
+    observePosts(
+      parts,
+      'ten_a',
+      posts.map((post) =>
+        observedPostSchema.parse({ platform: { name: 'Reddit' }, ...post } as ObservedPost),
+      ),
+    );
+});
+
+async function addEndpoint(id: string, settings: Partial<WebhookInput> = {}) {
+  const input = webhookInputSchema.parse({ url: 'https://r.example/', ...settings });
+  await store.createEndpoint(anEndpoint('ten_a', { id, settings: input }), null);
+}
+
+function deliveriesOf(id: string) {
+  return committed.flatMap((signal) =>
+    signal.events.flatMap(({ event, deliveries }) =>
+      deliveries
+        .filter((d) => d.endpointId === id)
+        .map((d) => ({ type: event.type, body: JSON.parse(d.body) })),
+    ),
+  );
+}
+
+test('a post makes a signal with every member of the documented shape, unknown facts as empty strings', async () => {
+  const [result] = await observe({ text: HOT });
+  if (result?.status !== 'created') throw new Error('not created');
+  const signal = signalSchema.parse(JSON.parse(result.signals[0] ?? ''));
+  expect(signal).toMatchObject({
+    classification: 'hot',
+    signal_type: 'intent_post',
+    platform: { name: 'reddit', post_url: '', posted_at: '' },
+    prospect: { name: '', title: '', email: '', linkedin_url: '' },
+    excerpt: HOT,
+    icp_profile_name: 'Default',
+    profile_url: `https://sp.example/dashboard/signals/${signal.signal_id}`,
+  });
+});
+
+test('a cold post makes one signal all the same', async () => {
+  const [result] = await observe({ text: COLD });
+  expect(result).toMatchObject({
+    status: 'created',
+    signals: [expect.stringContaining('"classification":"cold"')],
+  });
+});
+
+test('the same post again is a duplicate that answers the first signal and sends nothing', async () => {
+  await addEndpoint('whk_1');
+  const post = {
+    text: HOT,
+    platform: { name: 'reddit', post_url: 'https://www.reddit.com/r/a/1/?utm_source=x' },
+  };
+  const [first] = await observe(post);
+  const [again] = await observe({
+    ...post,
+    platform: { name: 'reddit', post_url: 'https://reddit.com/r/a/1' },
+  });
+  if (first?.status !== 'created' || again?.status !== 'duplicate') throw new Error('unexpected results');
+  expect(again.signals).toEqual(first.signals);
+  expect(again.lanes).toEqual([]);
+});
+
+test('an unknown profile rejects that post alone, with a pointer to the fault', async () => {
+  const results = await observe({ text: HOT, icp_profile_id: 'icp_nobody' }, { text: COLD });
+  expect(results.map((result) => result.status)).toEqual(['rejected', 'created']);
+  expect(results[0]).toMatchObject({ errors: [{ pointer: '/icp_profile_id' }] });
+});
+
+test('signal.detected delivers the payload of the specification, in its members and no others', async () => {
+  await addEndpoint('whk_1');
+  await observe({ text: HOT, external_id: 'x1' });
+  expect(deliveriesOf('whk_1').map(({ type, body }) => [type, Object.keys(body)])).toEqual([
+    [
+      'signal.detected',
+      [
+        'signal_id',
+        'signal_type',
+        'classification',
+        'icp_score',
+        'timestamp',
+        'prospect',
+        'company',
+        'platform',
+        'excerpt',
+        'icp_profile_name',
+        'profile_url',
+      ],
+    ],
+  ]);
+});
+
+test('a hot signal also makes signal.new_hot, in the documented envelope', async () => {
+  await addEndpoint('whk_1', { event_types: ['signal.new_hot'] });
+  await observe({ text: HOT, prospect: { name: 'Ann Bly' } }, { text: COLD });
+  expect(deliveriesOf('whk_1')).toEqual([
+    {
+      type: 'signal.new_hot',
+      body: {
+        event: 'signal.new_hot',
+        tenant_id: 'ten_a',
+        data: {
+          platform: 'reddit',
+          score: 'hot',
+          lead_name: 'Ann Bly',
+          signal_text: HOT,
+          signal_id: committed[0]?.id,
+        },
+        id: expect.stringMatching(/^evt_/),
+        timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+      },
+    },
+  ]);
+});
+
+test('an endpoint that filters an event out leaves a reason, and its lane is not told of', async () => {
+  await addEndpoint('whk_1', { classifications: ['cold'] });
+  const [result] = await observe({ text: HOT });
+  expect(result).toMatchObject({ lanes: [] });
+  expect(committed[0]?.events[0]?.skipped).toEqual([{ endpointId: 'whk_1', reason: 'classification' }]);
+});
+
+test('the excerpt has at most 500 characters and the stored text is whole', async () => {
+  const text = `${HOT} ${'and so on '.repeat(100)}`;
+  const [result] = await observe({ text });
+  if (result?.status !== 'created') throw new Error('not created');
+  const signal = JSON.parse(result.signals[0] ?? '');
+  expect(Array.from(signal.excerpt).length).toBeLessThanOrEqual(500);
+  expect(signal.excerpt.endsWith('…')).toBe(true);
+  expect((await store.getSignal('ten_a', signal.signal_id))?.text).toBe(text);
+});
+
+test('where nothing can be stored nothing is answered as accepted', async () => {
+  store.commitSignals = () => Promise.reject(new Error('disk full'));
+  await expect(observe({ text: HOT })).rejects.toThrow('disk full');
+});
