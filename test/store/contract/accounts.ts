@@ -5,8 +5,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 export function describeAccounts(open: OpenStore): void {
   describe('tenants', () => {
     test('a tenant is created whole: with owner, profile and key', async () => {
-      await using opened = await open();
-      const { store } = opened;
+      const { store } = await open();
       const change = aTenant('ten_a', { trialEndsAt: T0 + 1, plan: 'trial' });
       await store.createTenant(change);
       expect(await store.getTenant('ten_a')).toEqual(change.tenant);
@@ -16,8 +15,7 @@ export function describeAccounts(open: OpenStore): void {
     });
 
     test('a tenant whose key exists already leaves nothing behind', async () => {
-      await using opened = await open();
-      const { store } = opened;
+      const { store } = await open();
       await store.createTenant(aTenant('ten_a'));
       const clash = { ...aTenant('ten_b'), key: aKey('ten_b', { hash: aTenant('ten_a').key.hash }) };
       await expect(store.createTenant(clash)).rejects.toThrow();
@@ -26,8 +24,7 @@ export function describeAccounts(open: OpenStore): void {
     });
 
     test('the plan of a tenant can be changed, that of nobody cannot', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       expect(await store.setPlan('ten_a', 'starter', null)).toBe(true);
       expect(await store.getTenant('ten_a')).toMatchObject({ plan: 'starter', trialEndsAt: null });
       expect(await store.setPlan('ten_none', 'starter', null)).toBe(false);
@@ -36,8 +33,7 @@ export function describeAccounts(open: OpenStore): void {
 
   describe('keys', () => {
     test('keys are listed of one tenant or of all, in the order they were made', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await store.createKey(aKey('ten_a', { id: 'key_2', createdAt: T0 + 1 }));
       const ids = async (tenantId: string | null) => (await store.listKeys(tenantId)).map((key) => key.id);
       expect(await ids('ten_a')).toEqual(['key_ten_a', 'key_2']);
@@ -45,8 +41,7 @@ export function describeAccounts(open: OpenStore): void {
     });
 
     test('a revoked key is still found, with the time it was first revoked', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       expect(await store.revokeKey('key_ten_a', T0 + 5)).toBe(true);
       expect(await store.revokeKey('key_ten_a', T0 + 9)).toBe(true);
       expect((await store.findKey('hash-of-key_ten_a'))?.key.revokedAt).toBe(T0 + 5);
@@ -54,13 +49,12 @@ export function describeAccounts(open: OpenStore): void {
     });
 
     test('an unknown hash finds no key', async () => {
-      await using opened = await openWithTenants(open);
+      const opened = await openWithTenants(open);
       expect(await opened.store.findKey('no such hash')).toBeNull();
     });
 
     test('the last use of a key is written at most once a minute', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       const lastUse = async () => (await store.findKey('hash-of-key_ten_a'))?.key.lastUsedAt;
       await store.touchKey('key_ten_a', T0);
       await store.touchKey('key_ten_a', T0 + 59_999);
@@ -71,7 +65,7 @@ export function describeAccounts(open: OpenStore): void {
   });
 
   test('the probe passes on a working store', async () => {
-    await using opened = await open();
+    const opened = await open();
     await expect(opened.store.probe()).resolves.toBeUndefined();
   });
 }

@@ -6,7 +6,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 export function describeDeliveries(open: OpenStore): void {
   describe('making deliveries', () => {
     test('a new delivery is due at the moment of its event', async () => {
-      await using opened = await openWithTenants(open);
+      const opened = await openWithTenants(open);
       await addDeliveries(opened.store, 'whk_a', ['dlv_1'], T0 + 7);
       expect(await opened.store.getDelivery('ten_a', 'dlv_1')).toMatchObject({
         status: 'pending',
@@ -19,8 +19,7 @@ export function describeDeliveries(open: OpenStore): void {
     });
 
     test('an endpoint deleted before the commit gets nothing; the event is kept', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       const event = aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'] });
       const [deleted, [committed]] = await Promise.all([
         store.deleteEndpoint('ten_a', 'whk_a', T0),
@@ -31,8 +30,7 @@ export function describeDeliveries(open: OpenStore): void {
     });
 
     test('for a paused endpoint it is held and not due', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_p', status: 'paused' }), null);
       const event = aRoutedEvent('ten_a', ['whk_p'], { deliveryIds: ['dlv_1'] });
       await store.commitSignals([aSignal('ten_a', { events: [event] })]);
@@ -45,8 +43,7 @@ export function describeDeliveries(open: OpenStore): void {
     });
 
     test('one that is too large is logged as rejected and never due', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       const event = aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'], status: 'rejected' });
       await store.commitSignals([aSignal('ten_a', { events: [event] })]);
       expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({
@@ -57,7 +54,7 @@ export function describeDeliveries(open: OpenStore): void {
     });
 
     test("another tenant's endpoint gets nothing", async () => {
-      await using opened = await openWithTenants(open);
+      const opened = await openWithTenants(open);
       const event = aRoutedEvent('ten_a', ['whk_b'], { deliveryIds: ['dlv_1'] });
       await opened.store.commitSignals([aSignal('ten_a', { events: [event] })]);
       expect(await opened.store.getDelivery('ten_a', 'dlv_1')).toBeNull();
@@ -67,8 +64,7 @@ export function describeDeliveries(open: OpenStore): void {
 
   describe('recording outcomes', () => {
     test('a failed attempt is logged whole, and the delivery waits for the next one', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
       const outcome = anOutcome();
@@ -86,8 +82,7 @@ export function describeDeliveries(open: OpenStore): void {
       ['dead', { status: 'dead', expiresAt: T0 + 1 }],
       ['discarded', { status: 'discarded' }],
     ] as const)('a delivery that is %s waits for nothing more', async (status, next) => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
       expect(await store.recordOutcome(anOutcome({ next }))).toBe(true);
@@ -97,8 +92,7 @@ export function describeDeliveries(open: OpenStore): void {
     });
 
     test('failures add up, other outcomes keep the count, a success clears it; the version stays', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       const counts: (number | undefined)[] = [];
       for (const [index, streak] of (['add', 'add', 'keep', 'reset'] as const).entries()) {
         const id = `dlv_${index}`;
@@ -114,8 +108,7 @@ export function describeDeliveries(open: OpenStore): void {
     });
 
     test('a lost lease changes nothing but keeps the attempt, beside the one of the same number', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a', { token: 'old' });
       await claim(store, 'whk_a', { token: 'new', now: T0 + LEASE_MS });
@@ -133,8 +126,7 @@ export function describeDeliveries(open: OpenStore): void {
     });
 
     test('an outcome that comes twice is applied once', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
       expect(await store.recordOutcome(anOutcome())).toBe(true);
@@ -143,8 +135,7 @@ export function describeDeliveries(open: OpenStore): void {
     });
 
     test('what lands after its endpoint was deleted stays discarded', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
       await store.deleteEndpoint('ten_a', 'whk_a', T0);

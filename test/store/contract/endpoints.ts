@@ -6,8 +6,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 export function describeEndpoints(open: OpenStore): void {
   describe('webhook endpoints', () => {
     test('an endpoint comes back as it was stored, secret box included', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       const endpoint = anEndpoint('ten_a', {
         secretBox: Buffer.from([0, 1, 255]),
         status: 'paused',
@@ -19,8 +18,7 @@ export function describeEndpoints(open: OpenStore): void {
     });
 
     test('a tenant gets no more endpoints than its limit, however many are asked for together', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       const asked = Array.from({ length: 5 }, () => store.createEndpoint(anEndpoint('ten_a'), 3));
       expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(2); // one is there from the start
       expect(await store.listEndpoints('ten_a')).toHaveLength(3);
@@ -28,8 +26,7 @@ export function describeEndpoints(open: OpenStore): void {
     });
 
     test('a deleted endpoint is gone, and makes room for another', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       expect(await store.deleteEndpoint('ten_b', 'whk_a', T0)).toBe(false);
       expect(await store.deleteEndpoint('ten_a', 'whk_a', T0)).toBe(true);
       expect(await store.deleteEndpoint('ten_a', 'whk_a', T0)).toBe(false);
@@ -39,8 +36,7 @@ export function describeEndpoints(open: OpenStore): void {
     });
 
     test('deleting an endpoint discards what waits for it, and nothing of others', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_held', status: 'paused' }), null);
       await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_other' }), null);
       const targets = ['whk_a', 'whk_held', 'whk_other'];

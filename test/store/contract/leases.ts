@@ -9,8 +9,7 @@ const idsOf = (lane: { deliveries: { id: string }[] }) => lane.deliveries.map((d
 export function describeLeases(open: OpenStore): void {
   describe('claiming deliveries', () => {
     test('what is due is claimed, the longest due first, and what is not due stays', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_late'], T0 + 2);
       await addDeliveries(store, 'whk_a', ['dlv_early'], T0 + 1);
       await addDeliveries(store, 'whk_a', ['dlv_future'], T0 + 3);
@@ -20,8 +19,7 @@ export function describeLeases(open: OpenStore): void {
     });
 
     test('a claim carries what an attempt needs', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       const { deliveries, nextDueAt } = await claim(store, 'whk_a', { token: 'lease_x' });
       expect(deliveries).toEqual([
@@ -39,8 +37,7 @@ export function describeLeases(open: OpenStore): void {
     });
 
     test('a retry counts the attempts before it', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
       await store.recordOutcome(anOutcome());
@@ -50,8 +47,7 @@ export function describeLeases(open: OpenStore): void {
     });
 
     test('the limit holds, and what it leaves tells when it was due', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
       const first = await claim(store, 'whk_a', { limit: 2 });
       expect([idsOf(first), first.nextDueAt]).toEqual([['dlv_1', 'dlv_2'], T0]);
@@ -62,8 +58,7 @@ export function describeLeases(open: OpenStore): void {
     });
 
     test('what is leased is not given again until its lease has run out', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
       expect(idsOf(await claim(store, 'whk_a', { now: T0 + LEASE_MS - 1 }))).toEqual([]);
@@ -73,8 +68,7 @@ export function describeLeases(open: OpenStore): void {
     });
 
     test('one call serves many lanes, and answers for each in its order', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_a']);
       await addDeliveries(store, 'whk_b', ['dlv_b']);
       const lanes = await store.claimDeliveries({
@@ -95,16 +89,14 @@ export function describeLeases(open: OpenStore): void {
     });
 
     test('the endpoint comes along where the caller has no copy or an old one', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       const endpoint = await store.getEndpoint('ten_a', 'whk_a');
       expect((await claim(store, 'whk_a', { knownVersion: -1 })).endpoint).toEqual(endpoint);
       expect((await claim(store, 'whk_a', { knownVersion: 1 })).endpoint).toBeNull();
     });
 
     test('no delivery is ever given to two, whatever the limits and however many ask', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       let run = 0;
       await fc.assert(
         fc.asyncProperty(
@@ -131,8 +123,7 @@ export function describeLeases(open: OpenStore): void {
 
   describe('recovering after a crash', () => {
     test('what a dead process had claimed is due at once, under no lease', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
       expect(await store.recoverDeliveries(T0 + 9)).toEqual([
@@ -143,8 +134,7 @@ export function describeLeases(open: OpenStore): void {
     });
 
     test('what waits for its time keeps it', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1'], T0 + 500);
       await addDeliveries(store, 'whk_b', ['dlv_2'], T0 + 100);
       expect(await store.recoverDeliveries(T0)).toEqual([
@@ -154,15 +144,14 @@ export function describeLeases(open: OpenStore): void {
     });
 
     test('a lane under lease is listed with the end of the lease', async () => {
-      await using opened = await openWithTenants(open);
+      const opened = await openWithTenants(open);
       await addDeliveries(opened.store, 'whk_a', ['dlv_1']);
       await claim(opened.store, 'whk_a');
       expect(await opened.store.listDueLanes()).toMatchObject([{ nextDueAt: T0 + LEASE_MS }]);
     });
 
     test('the throttle is told of past attempts, and of those under way as made now', async () => {
-      await using opened = await openWithTenants(open);
-      const { store, clock } = opened;
+      const { store, clock } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await addDeliveries(store, 'whk_b', ['dlv_2']);
       await claim(store, 'whk_a');

@@ -46,7 +46,7 @@ export function describeSignalList(open: OpenStore): void {
       ['timestamp', ['sig_1', 'sig_2', 'sig_3', 'sig_4']],
       ['-icp_score', ['sig_4', 'sig_1', 'sig_2', 'sig_3']],
     ])('sorted by %s, the signals of one tenant come in that order', async (sort, ids) => {
-      await using opened = await openWithSample(open);
+      const opened = await openWithSample(open);
       expect(await listIds(opened.store, { sort })).toEqual(ids);
     });
 
@@ -67,15 +67,14 @@ export function describeSignalList(open: OpenStore): void {
       ['an end, itself left out', { to: T0 + 3 }, ['sig_2', 'sig_1']],
       ['all at once', { platforms: ['x'], classifications: ['hot'], minScore: 1, from: T0 }, ['sig_4']],
     ])('filtered by %s, only what fits is listed', async (_, query, ids) => {
-      await using opened = await openWithSample(open);
+      const opened = await openWithSample(open);
       expect(await listIds(opened.store, query)).toEqual(ids);
       const byScore = await listIds(opened.store, { ...query, sort: '-icp_score' });
       expect(byScore.sort()).toEqual(ids.sort());
     });
 
     test('a page that others follow carries its last key; the last page carries none', async () => {
-      await using opened = await openWithSample(open);
-      const { store } = opened;
+      const { store } = await openWithSample(open);
       const first = await store.listSignals('ten_a', { ...ANY, limit: 3 });
       expect(first.last).toEqual([T0 + 2, 'sig_2']);
       const second = await store.listSignals('ten_a', { ...ANY, limit: 3, after: first.last });
@@ -85,7 +84,7 @@ export function describeSignalList(open: OpenStore): void {
     });
 
     test('a position of another order is refused', async () => {
-      await using opened = await openWithSample(open);
+      const opened = await openWithSample(open);
       const query: SignalQuery = { ...ANY, sort: '-icp_score', after: [T0, 'sig_1'] };
       await expect(opened.store.listSignals('ten_a', query)).rejects.toMatchObject({
         code: 'INVALID_CURSOR',
@@ -93,13 +92,13 @@ export function describeSignalList(open: OpenStore): void {
     });
 
     test('on demand each row carries its explanation as its last member', async () => {
-      await using opened = await openWithSample(open);
+      const opened = await openWithSample(open);
       const page = await opened.store.listSignals('ten_a', { ...ANY, explain: true, limit: 1 });
       expect(page.rows).toEqual(['{"signal_id":"sig_4","explanation":{"score":90}}']);
     });
 
     test('paging sees every signal exactly once, in order, whatever is added meanwhile', async () => {
-      await using opened = await openWithTenants(open);
+      const opened = await openWithTenants(open);
       await fc.assert(
         fc.asyncProperty(pagingRun, (run) => checkPaging(opened.store, run)),
         { numRuns: 60 },

@@ -6,8 +6,7 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 export function describeSignals(open: OpenStore): void {
   describe('storing signals', () => {
     test('a new signal is stored with its events and deliveries', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       const signal = aSignal('ten_a', {
         events: [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'] })],
       });
@@ -26,7 +25,7 @@ export function describeSignals(open: OpenStore): void {
     });
 
     test('a signal of another tenant is not found', async () => {
-      await using opened = await openWithTenants(open);
+      const opened = await openWithTenants(open);
       await opened.store.commitSignals([aSignal('ten_a', { id: 'sig_1' })]);
       expect(await opened.store.getSignal('ten_b', 'sig_1')).toBeNull();
     });
@@ -35,8 +34,7 @@ export function describeSignals(open: OpenStore): void {
       ['external id', { externalId: 'p1' }],
       ['canonical URL', { canonicalUrl: 'https://example.com/p1' }],
     ])('a post known by its %s is a duplicate and brings no event', async (_, sameness) => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       const events = [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_2'] })];
       const first = aSignal('ten_a', { id: 'sig_1', ...sameness });
       await store.commitSignals([first]);
@@ -50,7 +48,7 @@ export function describeSignals(open: OpenStore): void {
     });
 
     test('duplicates within one call count too', async () => {
-      await using opened = await openWithTenants(open);
+      const opened = await openWithTenants(open);
       const results = await opened.store.commitSignals([
         aSignal('ten_a', { id: 'sig_1', externalId: 'p1' }),
         aSignal('ten_a', { id: 'sig_2', externalId: 'p1' }),
@@ -64,8 +62,7 @@ export function describeSignals(open: OpenStore): void {
     });
 
     test('the same post of another tenant, profile or platform is another signal', async () => {
-      await using opened = await open();
-      const { store } = opened;
+      const { store } = await open();
       await store.createTenant(aTenant('ten_a'));
       // A tenant's further profile; until profiles can be made by themselves it comes with a tenant of its own.
       const second = aTenant('ten_b');
@@ -80,16 +77,14 @@ export function describeSignals(open: OpenStore): void {
     });
 
     test('a call with one impossible signal stores none of its signals', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       const impossible = aSignal('ten_none', { profileId: 'icp_none' });
       await expect(store.commitSignals([aSignal('ten_a', { id: 'sig_1' }), impossible])).rejects.toThrow();
       expect(await store.getSignal('ten_a', 'sig_1')).toBeNull();
     });
 
     test('calls made together do not share their fate', async () => {
-      await using opened = await openWithTenants(open);
-      const { store } = opened;
+      const { store } = await openWithTenants(open);
       const results = await Promise.allSettled([
         store.commitSignals([aSignal('ten_a', { id: 'sig_1' })]),
         store.commitSignals([aSignal('ten_none', { profileId: 'icp_none' })]),

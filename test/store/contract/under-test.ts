@@ -2,14 +2,14 @@ import type { Store } from '../../../src/store/store.ts';
 import type { ManualClock } from '../../support/manual-clock.ts';
 import { anEndpoint, aTenant } from '../../support/store.ts';
 
-/** A fresh store of the driver under test; the suite closes it. */
+/** A fresh store of the driver under test. */
 export interface StoreUnderTest {
   store: Store;
   clock: ManualClock;
 }
 
-/** Opens an empty store; every test takes one of its own. */
-export type OpenStore = () => Promise<StoreUnderTest & AsyncDisposable>;
+/** Opens an empty store, of its own for each test, and closes it when the test has ended. */
+export type OpenStore = () => Promise<StoreUnderTest>;
 
 /** A store that holds the tenants `ten_a` and `ten_b`, each with one active endpoint: `whk_a`, `whk_b`. */
 export async function openWithTenants(open: OpenStore) {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { StoreOpenError, type StoreOpenFault } from '../../../src/store/errors.ts';
+import { findDamage, findDamageAtStart } from '../../../src/store/sqlite/check.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { checkSqlite, openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
@@ -127,5 +128,17 @@ describe('refusing to open', () => {
 
   test('a sound file has nothing to report', async () => {
     expect(await checkSqlite(await aStoreFile())).toEqual([]);
+  });
+
+  test('of a large file only the vital tables are read', async () => {
+    const file = await aStoreFile();
+    const db = openDatabase(file);
+    db.pragma('foreign_keys = OFF');
+    db.exec("INSERT INTO event_skips VALUES ('evt_none', 'whk_none', 'min_score')");
+    expect(findDamage(db)).toHaveLength(1);
+    expect(findDamageAtStart(db, 0)).toEqual([]);
+    db.exec("DELETE FROM tenants WHERE id = 'ten_a'");
+    expect(findDamageAtStart(db, 0)).toContainEqual(expect.stringContaining('refers to a row of tenants'));
+    db.close();
   });
 });
