@@ -21,8 +21,9 @@ function directionFaults(sources: string[]): string[] {
   ];
 }
 
+/** Reads src alone, which every rule speaks of: the tool cannot read the `using` declarations of the tests. */
 function cruise(): CruiseReport {
-  const args = ['--config', '.dependency-cruiser.json', '--output-type', 'json', 'src', 'test', 'bench'];
+  const args = ['--config', '.dependency-cruiser.json', '--output-type', 'json', 'src'];
   const options = { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 } as const;
   const { stdout, stderr } = spawnSync(process.execPath, ['node_modules/.bin/depcruise', ...args], options);
   if (stdout === '') throw new Error(`dependency-cruiser gave no report:\n${stderr}`);
