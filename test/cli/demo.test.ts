@@ -1,0 +1,42 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { observedPostSchema } from '../../src/model/signal.ts';
+import { run, start, temporaryFolder } from './process.ts';
+
+test('every sample is a post that the API takes', () => {
+  const lines = readFileSync('data/samples.jsonl', 'utf8').trim().split('\n');
+  expect(lines).toHaveLength(14);
+  for (const line of lines) expect(observedPostSchema.safeParse(JSON.parse(line)).error).toBeUndefined();
+});
+
+test('demo --once scores every sample, verifies every delivery, removes its data and exits with 0', async () => {
+  using folder = temporaryFolder();
+  const { code, stdout, stderr } = await run(['demo', '--once'], { TMPDIR: folder.path });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.match(/^ *\d+ {2}(HOT|warm|cold) /gm)).toHaveLength(14);
+  const wanted = stdout.match(/^ *\d+ {2}(HOT|warm) /gm)?.length ?? 0;
+  expect(wanted).toBeGreaterThan(3);
+  expect(stdout.match(/→ .* verified .* attempt 1 /g)).toHaveLength(wanted);
+  expect(stdout).toContain(`All ${wanted} deliveries`);
+  expect(readdirSync(folder.path)).toEqual([]);
+});
+
+test('demo delivers one more signal that its curl line describes, until Ctrl-C', async () => {
+  using folder = temporaryFolder();
+  const temporary = join(folder.path, 'tmp');
+  mkdirSync(temporary);
+  await using demo = start(['demo'], { TMPDIR: temporary });
+  const [, url, authorization, body] = await demo.said(
+    /curl -sS -X POST (\S+) \\\n {2}-H '(Authorization: Bearer \S+)' \\\n.*\n {2}-d '(.*)'/,
+  );
+  const [name = '', value = ''] = (authorization ?? '').split(': ');
+  const headers = { [name]: value, 'content-type': 'application/json' };
+  const answer = await fetch(url ?? '', { method: 'POST', headers, body: body ?? '' });
+  expect(answer.status).toBe(201);
+  const { data } = (await answer.json()) as { data: { signals: [{ signal_id: string }] } };
+  await demo.said(new RegExp(`verified {2}signal\\.detected ${data.signals[0].signal_id}`));
+  demo.kill('SIGINT');
+  expect((await demo.ended).code).toBe(0);
+  expect(existsSync(temporary) && readdirSync(temporary)).toEqual([]);
+});

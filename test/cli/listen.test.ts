@@ -1,0 +1,93 @@
+import { createHmac } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { start } from './process.ts';
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const UNSIGNED = '{"signal_id":"sig_1","excerpt":"Grüße — 東京"}';
+
+const hex = (data: string) => createHmac('sha256', SECRET).update(data).digest('hex');
+
+/** A delivery signed by hand, as the documentation says, with `change` undoing part of it. */
+function signed(change: { age?: number; id?: string } = {}) {
+  const body = `${UNSIGNED.slice(0, -1)},"signature":"${hex(UNSIGNED)}"}`;
+  const timestamp = String(Math.floor(Date.now() / 1000) - (change.age ?? 0));
+  const standard = createHmac('sha256', Buffer.alloc(32, 7))
+    .update(`dlv_1.${timestamp}.${body}`)
+    .digest('base64');
+  const headers = {
+    'content-type': 'application/json',
+    'x-service-signature': hex(body),
+    'x-service-attempt': '2',
+    'webhook-id': change.id ?? 'dlv_1',
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,AAAA v1,${standard}`,
+  };
+  return { body, headers };
+}
+
+async function listen(args: string[]) {
+  const process = start(['listen', '--port', '0', ...args]);
+  const [, url = ''] = await process.said(/Listening at (http:\/\/127\.0\.0\.1:\d+)/);
+  const post = (delivery: { body: string; headers: Record<string, string> }) =>
+    fetch(url, { method: 'POST', ...delivery });
+  return { process, post, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
+}
+
+test('verifies a genuine delivery in all three ways and prints one line', async () => {
+  await using receiver = await listen(['--secret', SECRET]);
+  expect((await receiver.post(signed())).status).toBe(200);
+  const [line] = await receiver.process.said(/^.*sig_1.*$/m);
+  expect(line).toContain('  verified  signal.detected sig_1  attempt 2  dlv_1');
+  expect(line).toContain('(X-Service-Signature, body signature, webhook-signature)');
+});
+
+test('says loudly what does not fit when the bytes were changed', async () => {
+  await using receiver = await listen(['--secret', SECRET]);
+  const { body, headers } = signed();
+  await receiver.post({ headers, body: body.replace('sig_1', 'sig_2') });
+  await receiver.process.said(/SIGNATURE MISMATCH !!! {2}signal\.detected sig_2/);
+  await receiver.process.said(/X-Service-Signature: it is not the HMAC/);
+  await receiver.process.said(/body signature: it is not the HMAC/);
+  await receiver.process.said(/webhook-signature: none of its signatures fits/);
+  await receiver.process.said(/Check that the secret is this endpoint's current one/);
+});
+
+test('tells which signatures still fit when only one does not', async () => {
+  await using receiver = await listen(['--secret', SECRET]);
+  await receiver.post(signed({ id: 'dlv_2' }));
+  await receiver.process.said(/webhook-signature: none of its signatures fits/);
+  await receiver.process.said(/X-Service-Signature: ok/);
+  await receiver.process.said(/body signature: ok/);
+});
+
+test('refuses a timestamp of more than 5 minutes ago', async () => {
+  await using receiver = await listen(['--secret', SECRET]);
+  await receiver.post(signed({ age: 400 }));
+  await receiver.process.said(/its timestamp is 40\d s from this machine's clock/);
+});
+
+test('says that nothing was verified when it has no secret', async () => {
+  await using receiver = await listen([]);
+  await receiver.process.said(/No --secret was given/);
+  await receiver.post(signed());
+  await receiver.process.said(/ {2}not verified {2}signal\.detected sig_1/);
+});
+
+test('answers with the status it was told, and prints JSON lines on stdout alone', async () => {
+  const process = start(['listen', '--port', '0', '--status', '503', '--json', '--secret', SECRET]);
+  await using _ending = process;
+  const url = await process.heard(/Listening at (http:\/\/127\.0\.0\.1:\d+)/);
+  const answer = await fetch(url[1] ?? '', { method: 'POST', ...signed() });
+  expect(answer.status).toBe(503);
+  const [line] = await process.said(/^\{.*\}$/m);
+  expect(JSON.parse(line)).toMatchObject({
+    webhook_id: 'dlv_1',
+    event: 'signal.detected',
+    subject_id: 'sig_1',
+    attempt: 2,
+    verified: true,
+    checks: { 'X-Service-Signature': 'ok', 'body signature': 'ok', 'webhook-signature': 'ok' },
+  });
+  process.kill('SIGTERM');
+  expect((await process.ended).code).toBe(0);
+});

@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { run, start, temporaryFolder } from './process.ts';
+
+test('lists every fault of the configuration at once, opens nothing, and exits with 78', async () => {
+  using folder = temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  const ended = await run([], { DATA_DIR: dataDir, PORT: 'abc', LOG_LEVEL: 'loud', TRUST_PROXY: 'x' });
+  expect(ended).toMatchObject({ code: 78, stdout: '' });
+  for (const name of ['PORT:', 'LOG_LEVEL:', 'TRUST_PROXY:']) expect(ended.stderr).toContain(name);
+  expect(existsSync(dataDir)).toBe(false);
+});
+
+test('exits with 64 and says why when a command is misused', async () => {
+  const misuses = [
+    ['nonsense'],
+    ['serve', 'extra'],
+    ['tenant'],
+    ['tenant', 'create', '--name', 'A'],
+    ['tenant', 'create', '--name', 'A', '--email', 'no-address'],
+    ['tenant', 'create', '--name', 'A', '--email', 'a@example.com', '--plan', 'gold'],
+    ['key', 'create', '--tenant', 'ten_x', '--name', 'A', '--scopes', 'everything'],
+    ['listen', '--port', '70000'],
+    ['health', '--base-url', 'not an address'],
+  ];
+  const ends = await Promise.all(misuses.map((args) => run(args)));
+  for (const ended of ends) {
+    expect(ended).toMatchObject({ code: 64, stdout: '' });
+    expect(ended.stderr).not.toBe('');
+    expect(ended.stderr).not.toContain('    at ');
+  }
+});
+
+test('prints help and exits with 0 when asked for it', async () => {
+  const { code, stdout } = await run(['--help']);
+  expect(code).toBe(0);
+  for (const name of ['serve', 'tenant', 'key', 'health', 'listen', 'demo']) expect(stdout).toContain(name);
+});
+
+test('names the port that is in use and the way out, without a stack', async () => {
+  using folder = temporaryFolder();
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const { code, stderr } = await run(['serve'], { DATA_DIR: folder.path, PORT: String(port) });
+  taken.close();
+  expect(code).toBe(1);
+  expect(stderr).toBe(`port ${port} is in use. Stop what uses it, or set PORT to a free one (0: any).\n`);
+});
+
+test('names the data folder that cannot be used, without a stack', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'a-file');
+  writeFileSync(file, '');
+  const { code, stdout, stderr } = await run(['serve'], { DATA_DIR: join(file, 'below'), PORT: '0' });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain(join(file, 'below'));
+  expect(stderr).toContain('DATA_DIR');
+  expect(stderr).not.toContain('    at ');
+});
+
+test('refuses a database that is none in one message', async () => {
+  using folder = temporaryFolder();
+  writeFileSync(
+    join(folder.path, 'signalpost.db'),
+    'this is not a database, whatever its name says'.repeat(100),
+  );
+  const { code, stderr } = await run(['tenant', 'list'], { DATA_DIR: folder.path });
+  expect(code).toBe(1);
+  expect(stderr).toContain('signalpost.db');
+  expect(stderr).not.toContain('    at ');
+});
+
+test.for(['SIGTERM', 'SIGINT'] as const)('drains and exits with 0 on %s', async (signal) => {
+  using folder = temporaryFolder();
+  await using server = start(['serve'], { DATA_DIR: folder.path, PORT: '0' });
+  await server.said(/listens at http/);
+  server.kill(signal);
+  // npm passes a terminal's Ctrl-C on once more.
+  if (signal === 'SIGINT') server.kill(signal);
+  expect((await server.ended).code).toBe(0);
+});
+
+test('tells on the first start how to make a tenant, and is silent about it later', async () => {
+  using folder = temporaryFolder();
+  const env = { DATA_DIR: folder.path, PORT: '0' };
+  {
+    await using first = start([], env);
+    const [, command] = await first.said(/^ {2}(.+tenant create.+)$/m);
+    expect(command).toContain(`DATA_DIR=${folder.path} `);
+    expect(command).toContain('npm run --silent signalpost -- tenant create --name');
+    first.kill('SIGTERM');
+    expect((await first.ended).stdout).not.toContain('dashboard');
+  }
+  await run(['tenant', 'create', '--name', 'Acme', '--email', 'a@example.com'], env);
+  await using second = start([], env);
+  await second.said(/listens at http/);
+  second.kill('SIGTERM');
+  expect((await second.ended).stdout).not.toContain('tenant create');
+});
+
+test('migrates an empty folder and says between which versions', async () => {
+  using folder = temporaryFolder();
+  const env = { DATA_DIR: folder.path };
+  expect((await run(['migrate'], env)).stdout).toMatch(
+    /signalpost\.db went from schema version 0 to \d+\.\n/,
+  );
+  expect((await run(['migrate'], env)).stdout).toMatch(/signalpost\.db is at schema version \d+\.\n/);
+});

@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const LIMIT_MS = 15_000;
+
+/** How a process ended, with all it said. */
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A process under way. */
+export interface Running {
+  /** Resolves with the match as soon as stdout holds it; rejects where the process ends or 15 s pass before. */
+  said(pattern: RegExp): Promise<RegExpExecArray>;
+  /** The same of stderr. */
+  heard(pattern: RegExp): Promise<RegExpExecArray>;
+  kill(signal: NodeJS.Signals): void;
+  ended: Promise<Ended>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Starts the real program; of the environment it gets only what is given here and PATH. */
+export function start(args: string[], env: NodeJS.ProcessEnv = {}): Running {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => {
+    said.stdout += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    said.stderr += chunk.toString();
+  });
+  const ended = once(child, 'close').then(([code]) => ({ code, ...said }));
+  return {
+    ended,
+    kill: (signal) => void child.kill(signal),
+    said: (pattern) => waitFor(child, () => pattern.exec(said.stdout), said),
+    heard: (pattern) => waitFor(child, () => pattern.exec(said.stderr), said),
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null) child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** Runs the real program to its end. */
+export async function run(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  await using running = start(args, env);
+  return await running.ended;
+}
+
+/** A folder of the test's own, removed with it. */
+export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
+  const path = mkdtempSync(join(tmpdir(), 'signalpost-cli-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+function waitFor<T>(child: ChildProcess, look: () => T | null, said: object): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void) => {
+      clearTimeout(timer);
+      child.stdout?.off('data', check);
+      child.stderr?.off('data', check);
+      child.off('close', gone);
+      act();
+    };
+    const check = () => {
+      const found = look();
+      if (found !== null) settle(() => resolve(found));
+    };
+    const giveUp = (why: string) => settle(() => reject(new Error(`${why}: ${JSON.stringify(said)}`)));
+    const gone = () => giveUp('the process ended first');
+    const timer = setTimeout(() => giveUp('not said in time'), LIMIT_MS);
+    child.stdout?.on('data', check);
+    child.stderr?.on('data', check);
+    child.on('close', gone);
+    check();
+  });
+}
