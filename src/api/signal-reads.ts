@@ -3,7 +3,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
 import { cursorScope, paginate, paginationSchema, readCursor } from '../http/paging.ts';
-import { sendText } from '../http/problems.ts';
+import { JSON_TYPE, sendText } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
 import { explanationSchema, signalSchema } from '../model/signal.ts';
 import { signalQuerySchema, toSignalQuery } from './signal-query.ts';
@@ -49,7 +49,7 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: ReadParts): 
         limit: rest.limit,
       });
       const text = `{"data":[${page.rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`;
-      return sendText(reply, 'application/json', text);
+      return sendText(reply, JSON_TYPE, text);
     },
   );
 }
@@ -72,7 +72,7 @@ function addDetail(app: FastifyInstance, { store }: ReadParts): void {
       if (found === null) throw new DomainError('NOT_FOUND', `There is no signal "${request.params.id}".`);
       const { wire, text, explanation } = found;
       const members = `"text":${JSON.stringify(text)},"explanation":${explanation}`;
-      return sendText(reply, 'application/json', `{"data":${wire.slice(0, -1)},${members}}}`);
+      return sendText(reply, JSON_TYPE, `{"data":${wire.slice(0, -1)},${members}}}`);
     },
   );
 }

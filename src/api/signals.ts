@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
 import { check } from '../http/faults.ts';
 import { findBadText } from '../http/json-body.ts';
-import { sendText } from '../http/problems.ts';
+import { JSON_TYPE, sendText } from '../http/problems.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
 import { MAX_BATCH_SIGNALS, type ObservedPost, observedPostSchema, signalSchema } from '../model/signal.ts';
 import { type ObservedResult, observePosts } from '../signals/intake.ts';
@@ -62,7 +62,7 @@ function addOne(app: FastifyInstance, parts: WriteParts): void {
       parts.nudge(result.lanes);
       reply.code(result.status === 'created' ? 201 : 200);
       const text = `{"data":{"status":"${result.status}","signals":[${result.signals.join(',')}]}}`;
-      return sendText(reply, 'application/json', text);
+      return sendText(reply, JSON_TYPE, text);
     },
   );
 }

@@ -86,6 +86,9 @@ export function createProblems(baseUrl: string): Problems {
   };
 }
 
+/** Content type of /v1's answers, spliced or serialised alike; Fastify gives serialised ones the charset. */
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
 /** Sends finished text as it is. Fastify adds a charset to JSON types otherwise, which RFC 8259 does not define. */
 export function sendText(reply: FastifyReply, contentType: string, text: string): FastifyReply {
   return reply.header('content-type', contentType).serializer(asIs).send(text);

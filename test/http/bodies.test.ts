@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
+
+let t: TestApp;
+beforeEach(async () => {
+  t = await buildTestApp();
+});
+afterEach(() => t.app.close());
+
+function post(payload: string | Buffer, contentType = 'application/json', url = '/v1/signals') {
+  return t.app.inject({ method: 'POST', url, headers: { ...t.auth, 'content-type': contentType }, payload });
+}
+
+test('JSON that is broken is refused', async () => {
+  const answer = await post('{"text": ');
+  expect(answer.statusCode).toBe(400);
+  expect(answer.json()).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ pointer: '' }] });
+});
+
+test('an empty body is refused with what is missing', async () => {
+  expect((await post('')).json()).toMatchObject({ code: 'INVALID_REQUEST', status: 400 });
+  const none = await t.app.inject({ method: 'POST', url: '/v1/signals', headers: t.auth });
+  expect(none.json()).toMatchObject({ code: 'INVALID_REQUEST', status: 400 });
+});
+
+test.each(['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'nonsense'])(
+  'a body of type %s is refused with 415',
+  async (contentType) => {
+    const answer = await post('a=1', contentType);
+    expect(answer.statusCode).toBe(415);
+    expect(answer.json().code).toBe('UNSUPPORTED_MEDIA_TYPE');
+  },
+);
+
+test('a charset beside the type is no obstacle', async () => {
+  expect((await post(JSON.stringify(aPost()), 'Application/JSON; charset=UTF-8')).statusCode).toBe(201);
+});
+
+test('a body over 1 MiB is refused with 413, for a batch over 5 MiB', async () => {
+  const mebibyte = 1024 * 1024;
+  const one = await post(JSON.stringify({ pad: 'a'.repeat(mebibyte) }));
+  expect(one.statusCode).toBe(413);
+  expect(one.json()).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', detail: expect.stringContaining('1048576') });
+  const pad = (size: number) => JSON.stringify({ signals: [{ pad: 'a'.repeat(size) }] });
+  expect((await post(pad(4 * mebibyte), undefined, '/v1/signals/batch')).statusCode).toBe(200);
+  expect((await post(pad(5 * mebibyte), undefined, '/v1/signals/batch')).statusCode).toBe(413);
+});
+
+test('a body nested deeper than 32 levels is refused, brackets within strings do not count', async () => {
+  const deep = await post('['.repeat(33) + ']'.repeat(33));
+  expect(deep.json()).toMatchObject({ status: 400, detail: expect.stringContaining('32 levels') });
+  expect((await post('['.repeat(200_000))).statusCode).toBe(400);
+  const text = `We need a CRM \\" ${'[{'.repeat(50)}`;
+  expect((await post(`{"platform":{"name":"x"},"text":"${text}"}`)).statusCode).toBe(201);
+});
+
+test('bytes that are no UTF-8 are refused', async () => {
+  const body = Buffer.concat([
+    Buffer.from('{"platform":{"name":"x"},"text":"'),
+    Buffer.from([0xff]),
+    Buffer.from('"}'),
+  ]);
+  expect((await post(body)).json()).toMatchObject({ status: 400, detail: 'The body is not UTF-8.' });
+});
+
+test.each(['\\u0000', '\\ud800', '\\uDC00 a'])('text with %s is refused at its place', async (bad) => {
+  const answer = await post(`{"platform":{"name":"x"},"text":"a ${bad} b"}`);
+  expect(answer.json()).toMatchObject({ status: 400, errors: [{ pointer: '/text' }] });
+});
+
+test('a member named __proto__ is refused', async () => {
+  const answer = await post('{"platform":{"name":"x","__proto__":{"a":1}},"text":"a"}');
+  expect(answer.json()).toMatchObject({ status: 400, code: 'INVALID_REQUEST' });
+});
+
+test('an emoji written as an escaped pair is text like any other', async () => {
+  expect((await post('{"platform":{"name":"x"},"text":"we need a CRM \\ud83d\\ude00"}')).statusCode).toBe(
+    201,
+  );
+});
+
+test('DELETE with a content type and no body is no fault', async () => {
+  const answer = await t.app.inject({
+    method: 'DELETE',
+    url: '/v1/webhooks/whk_none',
+    headers: { ...t.auth, 'content-type': 'application/json' },
+  });
+  expect(answer.statusCode).toBe(404);
+});

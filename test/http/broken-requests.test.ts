@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { type RawAnswer, sendRaw } from './raw-http.ts';
+
+let t: TestApp;
+beforeAll(async () => {
+  t = await buildTestApp();
+  await t.app.listen({ host: '127.0.0.1', port: 0 });
+});
+afterAll(() => t.app.close());
+
+function expectProblem(answer: RawAnswer, status: number, code: string) {
+  expect(answer.status).toBe(status);
+  expect(answer.headers['content-type']).toBe('application/problem+json');
+  expect(answer.headers['x-request-id']).toMatch(/^req_/);
+  const problem = JSON.parse(answer.body);
+  expect(problem).toMatchObject({
+    type: expect.stringMatching(/^https:\/\/signals\.example\.com\/developers\/errors#/),
+    status,
+    code,
+    request_id: answer.headers['x-request-id'],
+  });
+  return problem;
+}
+
+test('an unknown verb is a problem', async () => {
+  const answer = await sendRaw(t.app, 'BREW /api/health HTTP/1.1\r\nHost: x\r\n\r\n');
+  expectProblem(answer, 400, 'INVALID_REQUEST');
+  expect(answer.headers['x-api-version']).toBe('v1');
+});
+
+test('an oversized header is a problem with status 431', async () => {
+  const answer = await sendRaw(
+    t.app,
+    `GET /api/health HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`,
+  );
+  expect(expectProblem(answer, 431, 'INVALID_REQUEST').title).toBe('Request Header Fields Too Large');
+});
+
+test('a NUL byte in the address is a problem', async () => {
+  expectProblem(await sendRaw(t.app, 'GET /api/\0 HTTP/1.1\r\nHost: x\r\n\r\n'), 400, 'INVALID_REQUEST');
+});
+
+test('what is no HTTP at all is a problem', async () => {
+  expectProblem(await sendRaw(t.app, 'hello\r\n\r\n'), 400, 'INVALID_REQUEST');
+});
+
+test('CONNECT is a problem', async () => {
+  expectProblem(
+    await sendRaw(t.app, 'CONNECT a.example:443 HTTP/1.1\r\nHost: x\r\n\r\n'),
+    400,
+    'INVALID_REQUEST',
+  );
+});
+
+test('a request without Host is a problem', async () => {
+  const answer = await sendRaw(t.app, 'GET /api/health HTTP/1.1\r\nConnection: close\r\n\r\n');
+  expectProblem(answer, 400, 'INVALID_REQUEST');
+});
+
+test('an expectation that nobody knows does not keep a request from its answer', async () => {
+  const request = 'GET /api/health HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n';
+  expect((await sendRaw(t.app, request)).status).toBe(200);
+});
+
+test('an absolute address is read like its path', async () => {
+  const request = 'GET http://x/api/nope?a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+  expect(expectProblem(await sendRaw(t.app, request), 404, 'NOT_FOUND').instance).toBe('/api/nope');
+});
+
+test('what could not be routed leaves a log line', async () => {
+  const answer = await sendRaw(t.app, 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n');
+  const line = t.logLines.find((text) => text.includes(String(answer.headers['x-request-id'])));
+  expect(JSON.parse(line ?? '{}')).toMatchObject({ status: 400, reason: 'HPE_INVALID_METHOD' });
+});
