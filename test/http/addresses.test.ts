@@ -18,14 +18,11 @@ test.each(['/%zz', '/a/%', '/%ff', '/v1/%zz', '/v1/signals/%zz'])(
   },
 );
 
-test.each(['/nope', '//evil', '/v1', '/v1/nope', '/%00'])(
-  '%s is unknown: 404',
-  async (url) => {
-    const answer = await t.app.inject(url);
-    expect(answer.statusCode).toBe(404);
-    expect(answer.json()).toMatchObject({ code: 'NOT_FOUND', status: 404, instance: url });
-  },
-);
+test.each(['/nope', '//evil', '/v1', '/v1/nope', '/%00'])('%s is unknown: 404', async (url) => {
+  const answer = await t.app.inject(url);
+  expect(answer.statusCode).toBe(404);
+  expect(answer.json()).toMatchObject({ code: 'NOT_FOUND', status: 404, instance: url });
+});
 
 test('an address that cannot be decoded is logged and has an id like any other', async () => {
   const answer = await t.app.inject('/%zz');

@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { signalSchema } from '../../src/model/signal.ts';
+import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
+
+let t: TestApp;
+beforeEach(async () => {
+  t = await buildTestApp({ env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
+});
+afterEach(() => t.app.close());
+
+function post(payload: object, url = '/v1/signals') {
+  return t.app.inject({ method: 'POST', url, headers: t.auth, payload });
+}
+
+test('a new post is 201 with its signals, the same post again 200 with the same ones', async () => {
+  const first = await post(aPost());
+  expect(first.statusCode).toBe(201);
+  expect(first.json().data.status).toBe('created');
+  const [signal] = first.json().data.signals;
+  expect(signalSchema.parse(signal)).toEqual(signal);
+
+  const again = await post(aPost());
+  expect(again.statusCode).toBe(200);
+  expect(again.json().data).toEqual({ status: 'duplicate', signals: [signal] });
+});
+
+test('an unknown profile is refused at its place', async () => {
+  const answer = await post(aPost({ icp_profile_id: 'icp_none' }));
+  expect(answer.statusCode).toBe(400);
+  expect(answer.json()).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ pointer: '/icp_profile_id' }] });
+});
+
+test('the dispatcher hears of new work once, and of none for a duplicate', async () => {
+  const made = await post({ url: 'http://127.0.0.1:9/hook' }, '/v1/webhooks');
+  const lane = { endpointId: made.json().data.id, tenantId: t.tenant.id };
+  await post(aPost());
+  expect(t.nudged).toContainEqual(lane);
+  const heard = t.nudged.length;
+  await post(aPost());
+  expect(t.nudged).toHaveLength(heard);
+});
+
+test('in a batch each post stands on its own', async () => {
+  await post(aPost());
+  const answer = await post(
+    {
+      signals: [
+        aPost({ platform: { name: 'hn' }, external_id: 'a' }),
+        { text: 'x', platfrom: {} },
+        aPost(),
+        aPost({ icp_profile_id: 'icp_none' }),
+        aPost({ text: 'a\0b' }),
+        null,
+      ],
+    },
+    '/v1/signals/batch',
+  );
+  expect(answer.statusCode).toBe(200);
+  const { results, ...counts } = answer.json().data;
+  expect(counts).toEqual({ created: 1, duplicates: 1, rejected: 4 });
+  expect(results.map((r: { index: number; status: string }) => [r.index, r.status])).toEqual([
+    [0, 'created'],
+    [1, 'rejected'],
+    [2, 'duplicate'],
+    [3, 'rejected'],
+    [4, 'rejected'],
+    [5, 'rejected'],
+  ]);
+  expect(results[0]).toMatchObject({ signal_ids: [expect.stringMatching(/^sig_/)], errors: [] });
+  expect(results[1].errors.map((e: { pointer: string }) => e.pointer)).toEqual([
+    '/signals/1/platform',
+    '/signals/1/platfrom',
+  ]);
+  expect(results[3].errors[0].pointer).toBe('/signals/3/icp_profile_id');
+  expect(results[4].errors[0].pointer).toBe('/signals/4/text');
+  expect(results[5].errors[0].pointer).toBe('/signals/5');
+});
+
+test('a batch has 1 to 500 posts', async () => {
+  const full = Array.from({ length: 501 }, () => aPost());
+  expect((await post({ signals: full }, '/v1/signals/batch')).json()).toMatchObject({
+    status: 400,
+    errors: [{ pointer: '/signals', detail: expect.stringContaining('at most 500') }],
+  });
+  expect((await post({ signals: [] }, '/v1/signals/batch')).statusCode).toBe(400);
+  expect((await post({ signals: full.slice(1) }, '/v1/signals/batch')).statusCode).toBe(200);
+});

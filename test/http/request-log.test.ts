@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
+
+let t: TestApp;
+beforeEach(async () => {
+  t = await buildTestApp({ env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
+});
+afterEach(() => t.app.close());
+
+const lines = () => t.logLines.map((line) => JSON.parse(line));
+
+test('each request leaves one line with what it was and how it went', async () => {
+  const answer = await t.app.inject({ url: '/v1/signals/sig_1', headers: t.auth });
+  expect(lines()).toEqual([
+    expect.objectContaining({
+      msg: 'request',
+      request_id: answer.headers['x-request-id'],
+      method: 'GET',
+      route: '/v1/signals/:id',
+      status: 404,
+      ms: expect.any(Number),
+      tenant_id: t.tenant.id,
+      key_id: expect.stringMatching(/^key_/),
+    }),
+  ]);
+});
+
+test('a request without a key has no tenant in its line, and an unknown path stands there without its query', async () => {
+  await t.app.inject('/api/health?a=1');
+  await t.app.inject('/nope?token=abc');
+  expect(lines().map(({ route, status }) => [route, status])).toEqual([
+    ['/api/health', 200],
+    ['/nope', 404],
+  ]);
+  expect(lines()[0]).not.toHaveProperty('tenant_id');
+});
+
+test('no key, secret, query or body ever stands in a line', async () => {
+  const webhook = { url: 'http://127.0.0.1:9/hook?token=hush' };
+  const made = await t.app.inject({ method: 'POST', url: '/v1/webhooks', headers: t.auth, payload: webhook });
+  await t.app.inject({
+    method: 'POST',
+    url: '/v1/signals',
+    headers: t.auth,
+    payload: aPost({ text: 'We need a plumber' }),
+  });
+  await t.app.inject({
+    method: 'POST',
+    url: '/v1/signals',
+    headers: t.auth,
+    payload: { text: 'We need a plumber' },
+  });
+  await t.app.inject({ url: '/v1/signals?cursor=hush', headers: t.auth });
+  await t.app.inject({ url: '/v1/me', headers: { authorization: `Basic ${t.apiKey}` } });
+  const log = t.logLines.join('');
+  expect(t.logLines).toHaveLength(5);
+  for (const secret of [t.apiKey, made.json().data.secret, 'hush', 'plumber', 'Bearer']) {
+    expect(log).not.toContain(secret);
+  }
+});
+
+test('a sane request id of the caller is kept, any other replaced', async () => {
+  const answer = async (id: string) =>
+    (await t.app.inject({ url: '/api/health', headers: { 'x-request-id': id } })).headers['x-request-id'];
+  expect(await answer('trace-1.A_b')).toBe('trace-1.A_b');
+  for (const bad of ['a b', 'a"b', 'x'.repeat(65), '', 'é']) expect(await answer(bad)).toMatch(/^req_/);
+});
