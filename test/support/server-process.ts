@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const START_MS = 15_000;
+
+/** A real server process on a data folder of the caller's. */
+export interface ServerProcess {
+  url: string;
+  /** kill -9, and waits until the process is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM, and the exit code that the process ended with. */
+  terminate(): Promise<number | null>;
+}
+
+/** What every process of a test gets: its own data folder, loopback receivers allowed, no log. */
+export function serverEnv(dataDir: string, port: number): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env.PATH,
+    DATA_DIR: dataDir,
+    PORT: String(port),
+    LOG_LEVEL: 'warn',
+    WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8',
+  };
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** Starts the server and resolves when it answers on its port. */
+export async function startServerProcess(dataDir: string, port: number): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    env: serverEnv(dataDir, port),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output: string[] = [];
+  child.stdout.on('data', (chunk: Buffer) => output.push(chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => output.push(chunk.toString()));
+  const url = `http://127.0.0.1:${port}`;
+  await untilHealthy(child, url, output);
+  return {
+    url,
+    kill: async () => {
+      child.kill('SIGKILL');
+      await ended(child);
+    },
+    terminate: async () => {
+      child.kill('SIGTERM');
+      return ended(child);
+    },
+  };
+}
+
+/** Runs the command line once and returns what it printed. @throws where it does not exit 0 */
+export async function runCommand(args: string[], env: NodeJS.ProcessEnv): Promise<string> {
+  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  const code = await ended(child);
+  if (code !== 0) throw new Error(`"${args.join(' ')}" exited ${code}: ${stderr}`);
+  return stdout;
+}
+
+async function ended(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
+  return child.exitCode;
+}
+
+async function untilHealthy(child: ChildProcess, url: string, output: string[]): Promise<void> {
+  const deadline = Date.now() + START_MS;
+  while (Date.now() < deadline && child.exitCode === null) {
+    const healthy = await fetch(`${url}/api/health`).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (healthy) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  child.kill('SIGKILL');
+  throw new Error(`the server did not start: ${output.join('')}`);
+}
