@@ -91,12 +91,14 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
       if (state === 'stopped') return;
       state = 'stopped';
       safetyNet?.cancel();
-      let cutOff: Timer | null = null;
-      const grace = new Promise<void>((resolve) => {
-        cutOff = clock.after(graceMs, resolve);
+      await new Promise<void>((resolve) => {
+        const cutOff = clock.after(graceMs, resolve);
+        scheduler.drain().then(() => {
+          cutOff.cancel();
+          resolve();
+        }, resolve);
+        if (graceMs <= 0) resolve();
       });
-      await Promise.race([scheduler.drain(), grace]);
-      (cutOff as Timer | null)?.cancel();
       await pools.destroy();
     },
   };

@@ -1,3 +1,4 @@
+import { errors } from 'undici';
 import type { AttemptErrorCode } from '../model/delivery.ts';
 
 /** Why a connection could not be made; `code` is what the attempt's log shows. */
@@ -71,8 +72,8 @@ const SYSTEM_CODES: Record<string, AttemptErrorCode> = {
 function requestCode(error: unknown): AttemptErrorCode {
   if (isClosed(error)) return 'connection_reset';
   const code = codeOf(error);
-  if (code === 'UND_ERR_SOCKET' || code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW')
-    return 'invalid_response';
+  if (code === 'UND_ERR_SOCKET' || code === 'UND_ERR_HEADERS_OVERFLOW') return 'invalid_response';
+  if (error instanceof errors.HTTPParserError) return 'invalid_response';
   if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) return 'tls';
   if (code.startsWith('UND_ERR_') || error instanceof TypeError) return 'internal';
   return SYSTEM_CODES[code] ?? 'network';

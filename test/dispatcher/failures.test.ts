@@ -1,0 +1,142 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Answer, close, hang, type Receiver, raw, startReceiver, status } from '../support/receiver.ts';
+import { CLOSED_PORT, createHarness, type HarnessOptions, settle } from './harness.ts';
+
+let receiver: Receiver;
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(() => receiver.close());
+
+/** One attempt against `answer`; `after` runs when the request has arrived. */
+async function attempt(answer: Answer, url = receiver.url, options: HarnessOptions = {}, timeoutMs = 0) {
+  receiver.answer = answer;
+  const before = receiver.requests.length;
+  const harness = await createHarness(options);
+  const { id } = await harness.endpoint({ url, timeout_seconds: 5 });
+  const [deliveryId = ''] = await harness.enqueue(id);
+  await harness.dispatcher.start();
+  if (timeoutMs > 0) {
+    await receiver.received(before + 1);
+    await settle(); // what the receiver wrote is read now
+    harness.clock.advance(timeoutMs);
+  }
+  await harness.committed(1);
+  const log = await harness.delivery(deliveryId);
+  await harness.dispatcher.stop(0);
+  const [record] = log.attempts;
+  if (record === undefined) throw new Error('no attempt was recorded');
+  return {
+    log,
+    record,
+    code: record.error?.code ?? null,
+    wait: (log.nextAttemptAt ?? 0) - harness.clock.now(),
+  };
+}
+
+describe('an attempt fails', () => {
+  it('as http_status on any other status, and keeps the reply', async () => {
+    const { log, code, record, wait } = await attempt(status(500, {}, 'oops'));
+    expect([log.status, code, record.response?.status, record.response?.body, wait]).toEqual([
+      'retrying',
+      'http_status',
+      500,
+      'oops',
+      1_000,
+    ]);
+  });
+
+  it('as redirect, which is not followed', async () => {
+    const { code } = await attempt(status(302, { location: receiver.url }));
+    expect(code).toBe('redirect');
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  it('as connection_refused where nothing listens', async () => {
+    expect((await attempt(hang, `http://127.0.0.1:${CLOSED_PORT}/`)).code).toBe('connection_refused');
+  });
+
+  it('as connection_reset where a new connection is closed without an answer, without trying twice', async () => {
+    expect((await attempt(close)).code).toBe('connection_reset');
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  it('as invalid_response on anything but HTTP', async () => {
+    expect((await attempt(raw('SSH-2.0-OpenSSH\r\n\r\n'))).code).toBe('invalid_response');
+    expect((await attempt(raw(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`))).code).toBe(
+      'invalid_response',
+    );
+  });
+
+  it('as timeout where no reply comes, however the head drips', async () => {
+    expect((await attempt(hang, receiver.url, {}, 5_000)).code).toBe('timeout');
+    const dripping = await attempt(raw('HTTP/1.1 200 OK\r\nx-slow: '), receiver.url, {}, 5_000);
+    expect([dripping.code, dripping.record.response]).toEqual(['timeout', null]);
+  });
+
+  it('as dns where the name does not resolve', async () => {
+    const lookup = async () => [];
+    expect((await attempt(hang, 'https://example.com/', { network: { lookup } })).code).toBe('dns');
+  });
+
+  it('as blocked_target where a name that was public now answers with a private address', async () => {
+    const lookup = async () => ['127.0.0.1'];
+    const { code, record } = await attempt(hang, 'https://example.com/', { allow: [], network: { lookup } });
+    expect(code).toBe('blocked_target');
+    expect(JSON.stringify(record)).not.toContain('127.0.0.1');
+    expect(receiver.requests).toHaveLength(0);
+  });
+
+  it('as blocked_target where the exemption of a saved target was taken away', async () => {
+    expect((await attempt(hang, receiver.url, { allow: [] })).code).toBe('blocked_target');
+  });
+
+  it('as tls where the receiver speaks no TLS', async () => {
+    expect((await attempt(hang, receiver.url.replace('http:', 'https:'))).code).toBe('tls');
+  });
+});
+
+describe('a 2xx whose head is complete', () => {
+  it('is success though its body stalls past the time limit', async () => {
+    const { log, code } = await attempt(
+      raw('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'),
+      receiver.url,
+      {},
+      5_000,
+    );
+    expect([log.status, code]).toEqual(['delivered', null]);
+  });
+
+  it('is success though its connection breaks in the body', async () => {
+    const broken = raw('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf', true);
+    const { log, record } = await attempt(broken);
+    expect([log.status, record.response?.body]).toEqual(['delivered', 'half']);
+  });
+
+  it('is read up to 64 KB, of which 16 KB are kept, and is not decompressed', async () => {
+    const endless: Answer = (response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      const more = () => {
+        while (!response.destroyed && response.write('é'.repeat(10_000)));
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    };
+    const { log, record } = await attempt(endless);
+    expect(log.status).toBe('delivered');
+    expect(record.response?.body).toBe('é'.repeat(8_192));
+  });
+
+  it('counts after informational replies', async () => {
+    const { log } = await attempt(raw('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n'));
+    expect(log.status).toBe('delivered');
+  });
+});
+
+describe('Retry-After', () => {
+  it('is waited for on 429 and 503, and ignored elsewhere', async () => {
+    expect((await attempt(status(429, { 'retry-after': '90' }))).wait).toBe(90_000);
+    expect((await attempt(status(503, { 'retry-after': '7200' }))).wait).toBe(3_600_000);
+    expect((await attempt(status(500, { 'retry-after': '90' }))).wait).toBe(1_000);
+  });
+});

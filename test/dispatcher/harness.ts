@@ -1,0 +1,128 @@
+import { createDispatcher, type DispatcherNetwork } from '../../src/dispatcher/create.ts';
+import type { Dispatcher } from '../../src/dispatcher/dispatcher.ts';
+import { createIds } from '../../src/lib/ids.ts';
+import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
+import type { Outcome } from '../../src/model/delivery.ts';
+import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
+import type { DeliveryLog, Store } from '../../src/store/store.ts';
+import { generateSecret } from '../../src/webhooks/signature.ts';
+import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
+import { anEndpoint, aRoutedEvent, aSignal, aTenant, openTestStore } from '../support/store.ts';
+
+/** Addresses by their text, for a dispatcher or a target check. */
+export const addresses = (...texts: string[]) =>
+  createAddressSet(texts.map((text) => parseCidr(text)).filter((cidr) => cidr !== null));
+
+/** A dispatcher over a store in memory under a manual clock, with real sockets. */
+export interface Harness {
+  store: Store;
+  clock: ManualClock;
+  dispatcher: Dispatcher;
+  /** Outcomes as they were committed. */
+  outcomes: Outcome[];
+  /** Resolves when `count` outcomes have been committed in all. */
+  committed(count: number): Promise<void>;
+  endpoint(
+    settings: Partial<WebhookInput> & { url: string },
+    tenantId?: string,
+  ): Promise<{ id: string; secret: string }>;
+  /** Stores `count` deliveries to the endpoint, without telling the dispatcher. */
+  enqueue(endpointId: string, count?: number, tenantId?: string): Promise<string[]>;
+  delivery(id: string): Promise<DeliveryLog>;
+  /** Another dispatcher over the same store, as after a restart. */
+  restart(): Dispatcher;
+}
+
+export interface HarnessOptions {
+  network?: DispatcherNetwork;
+  allow?: string[];
+  /** Where the clock stands at first, Unix milliseconds. */
+  startAt?: number;
+  /** Wraps the store, to make it fail or to watch it. */
+  wrap?(store: Store): Store;
+}
+
+export const TENANT = 'ten_a';
+
+export async function createHarness(options: HarnessOptions = {}): Promise<Harness> {
+  const { store: inner, clock } = await openTestStore({ clock: createManualClock(options.startAt) });
+  const random = { ...systemRandom, fraction: () => 0 };
+  const newId = createIds(clock, random);
+  const secretBox = createSecretBox(Buffer.alloc(32, 7), random);
+  const outcomes: Outcome[] = [];
+  const waiting: { count: number; resolve: () => void }[] = [];
+  const tenants = new Set<string>();
+
+  const watched: Store = {
+    ...inner,
+    async recordOutcome(outcome) {
+      const kept = await inner.recordOutcome(outcome);
+      outcomes.push(outcome);
+      // After the dispatcher has taken note of it: its own continuation runs first.
+      setImmediate(() => {
+        for (const waiter of waiting) if (outcomes.length >= waiter.count) waiter.resolve();
+      });
+      return kept;
+    },
+  };
+  const store = options.wrap?.(watched) ?? watched;
+  const open = () =>
+    createDispatcher(
+      {
+        ...{ store, clock, random, newId, secretBox, localAddress: null },
+        allowTargets: addresses(...(options.allow ?? ['127.0.0.0/8'])),
+        log: { info() {}, warn() {}, error() {} },
+      },
+      options.network,
+    );
+
+  async function ensureTenant(id: string): Promise<void> {
+    if (tenants.has(id)) return;
+    tenants.add(id);
+    await inner.createTenant(aTenant(id));
+  }
+
+  return {
+    store,
+    clock,
+    dispatcher: open(),
+    outcomes,
+    committed: (count) =>
+      new Promise((resolve) => {
+        if (outcomes.length >= count) resolve();
+        else waiting.push({ count, resolve });
+      }),
+    async endpoint(settings, tenantId = TENANT) {
+      await ensureTenant(tenantId);
+      const secret = generateSecret(random);
+      const endpoint = anEndpoint(tenantId, { settings: webhookInputSchema.parse(settings) });
+      endpoint.secretBox = secretBox.seal(secret, endpoint.id);
+      await inner.createEndpoint(endpoint, null);
+      return { id: endpoint.id, secret };
+    },
+    async enqueue(endpointId, count = 1, tenantId = TENANT) {
+      const events = Array.from({ length: count }, () => aRoutedEvent(tenantId, [endpointId]));
+      for (const { event } of events) event.createdAt = clock.now();
+      await inner.commitSignals([aSignal(tenantId, { events })]);
+      return events.flatMap((event) => event.deliveries.map((delivery) => delivery.id));
+    },
+    async delivery(id) {
+      for (const tenantId of tenants) {
+        const found = await inner.getDelivery(tenantId, id);
+        if (found !== null) return found;
+      }
+      throw new Error(`no delivery ${id}`);
+    },
+    restart: open,
+  };
+}
+
+/** A port of loopback where nothing listens. */
+export const CLOSED_PORT = 1;
+
+/** Lets everything that is ready on the event loop happen, sockets included, `turns` times. */
+export async function settle(turns = 20): Promise<void> {
+  for (let i = 0; i < turns; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { close, type Receiver, startReceiver, status } from '../support/receiver.ts';
+import { createHarness, settle } from './harness.ts';
+
+let receiver: Receiver;
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(() => receiver.close());
+
+describe('a kept-alive connection', () => {
+  it('that the receiver closes instead of answering is replaced once, within the same attempt', async () => {
+    const harness = await createHarness();
+    const { id } = await harness.endpoint({ url: receiver.url });
+    await harness.dispatcher.start();
+    await harness.enqueue(id);
+    harness.dispatcher.nudge([{ endpointId: id, tenantId: 'ten_a' }]);
+    await harness.committed(1);
+    await settle();
+
+    receiver.answer = (response, request, socket) =>
+      (request.connection === 1 ? close : status(200))(response, request, socket);
+    const [second = ''] = await harness.enqueue(id);
+    harness.dispatcher.nudge([{ endpointId: id, tenantId: 'ten_a' }]);
+    await harness.committed(2);
+    const log = await harness.delivery(second);
+    expect([log.status, log.attemptCount]).toEqual(['delivered', 1]);
+    expect(receiver.requests.map((request) => request.connection)).toEqual([1, 1, 2]);
+    await harness.dispatcher.stop(0);
+  });
+
+  it('is replaced no second time: the attempt then fails', async () => {
+    const harness = await createHarness();
+    const { id } = await harness.endpoint({ url: receiver.url });
+    await harness.dispatcher.start();
+    await harness.enqueue(id);
+    harness.dispatcher.nudge([{ endpointId: id, tenantId: 'ten_a' }]);
+    await harness.committed(1);
+    await settle();
+
+    receiver.answer = close;
+    const [second = ''] = await harness.enqueue(id);
+    harness.dispatcher.nudge([{ endpointId: id, tenantId: 'ten_a' }]);
+    await harness.committed(2);
+    expect((await harness.delivery(second)).attempts[0]?.error?.code).toBe('connection_reset');
+    expect(receiver.requests).toHaveLength(3);
+    await harness.dispatcher.stop(0);
+  });
+});

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { decide } from '../../src/dispatcher/outcome.ts';
+import { webhookInputSchema } from '../../src/model/webhook.ts';
+
+const settings = webhookInputSchema.parse({ url: 'https://example.com/', max_retries: 2 });
+const failed = { error: { code: 'http_status', message: '' }, retryAfterMs: null } as const;
+const base = { result: failed, settings, attemptsInCycle: 0, now: 1_000, fraction: 0 };
+
+describe('what an attempt does to its delivery', () => {
+  it('delivers on success and ends the endpoint’s row of failures', () => {
+    expect(decide({ ...base, result: { error: null, retryAfterMs: null } })).toEqual({
+      next: { status: 'delivered' },
+      streak: 'reset',
+    });
+  });
+
+  it('retries as often as the endpoint allows after the first attempt', () => {
+    const next = [0, 1, 2].map((attemptsInCycle) => decide({ ...base, attemptsInCycle }).next.status);
+    expect(next).toEqual(['retrying', 'retrying', 'dead']);
+  });
+
+  it('keeps an exhausted delivery for seven days, or discards it where dead letters are off', () => {
+    const exhausted = { ...base, attemptsInCycle: 2 };
+    expect(decide(exhausted).next).toEqual({ status: 'dead', expiresAt: 1_000 + 604_800_000 });
+    expect(decide({ ...exhausted, settings: { ...settings, dead_letter: false } }).next).toEqual({
+      status: 'discarded',
+    });
+  });
+
+  it('counts a failure against the endpoint, but not a forbidden target', () => {
+    expect(decide(base).streak).toBe('add');
+    const blocked = { error: { code: 'blocked_target', message: '' }, retryAfterMs: null } as const;
+    expect(decide({ ...base, result: blocked }).streak).toBe('keep');
+  });
+
+  it('waits as long as the receiver asked', () => {
+    const asked = { ...failed, retryAfterMs: 90_000 };
+    expect(decide({ ...base, result: asked }).next).toEqual({ status: 'retrying', at: 91_000 });
+  });
+});

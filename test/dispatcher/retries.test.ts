@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Receiver, startReceiver, status } from '../support/receiver.ts';
+import { createHarness, settle } from './harness.ts';
+
+let receiver: Receiver;
+beforeEach(async () => {
+  receiver = await startReceiver(status(500));
+});
+afterEach(() => receiver.close());
+
+describe('a failing delivery', () => {
+  it('is tried again after 1 s, 5 s and 30 s, never early, and then kept as a dead letter', async () => {
+    const harness = await createHarness();
+    const { id } = await harness.endpoint({ url: receiver.url });
+    const [deliveryId = ''] = await harness.enqueue(id);
+    await harness.dispatcher.start();
+    await harness.committed(1);
+    for (const [index, waitMs] of [1_000, 5_000, 30_000].entries()) {
+      harness.clock.advance(waitMs - 1);
+      await settle();
+      expect(receiver.requests).toHaveLength(index + 1);
+      harness.clock.advance(1 + 10); // the timer's grain
+      await harness.committed(index + 2);
+    }
+    const log = await harness.delivery(deliveryId);
+    expect(log.status).toBe('dead');
+    expect(log.attempts.map((attempt) => attempt.attempt)).toEqual([1, 2, 3, 4]);
+    expect(receiver.requests.map((request) => request.headers['x-service-attempt'])).toEqual([
+      '1',
+      '2',
+      '3',
+      '4',
+    ]);
+    expect(new Set(receiver.requests.map((request) => request.headers['webhook-id'])).size).toBe(1);
+    await harness.dispatcher.stop(0);
+  });
+
+  it('holds its place until its failure is stored, so that nothing starts once the store has paused the endpoint', async () => {
+    let failures = 0;
+    const harness = await createHarness({
+      wrap: (store) => ({
+        ...store,
+        async recordOutcome(outcome) {
+          const kept = await store.recordOutcome(outcome);
+          failures++;
+          return kept;
+        },
+        async claimDeliveries(request) {
+          if (failures < 20) return store.claimDeliveries(request);
+          return request.lanes.map(({ endpointId }) => ({
+            endpointId,
+            deliveries: [],
+            nextDueAt: null,
+            endpoint: 'gone' as const,
+          }));
+        },
+      }),
+    });
+    const { id } = await harness.endpoint({ url: receiver.url });
+    await harness.enqueue(id, 55);
+    await harness.dispatcher.start();
+    await harness.committed(20);
+    harness.clock.advance(120_000);
+    await settle(50);
+    expect(receiver.requests).toHaveLength(20);
+    await harness.dispatcher.stop(0);
+  });
+
+  it('that cannot be prepared fails as internal and does not hold up the others', async () => {
+    receiver.answer = status(200);
+    const harness = await createHarness();
+    const good = await harness.endpoint({ url: receiver.url });
+    const bad = await harness.endpoint({ url: receiver.url });
+    const [poison = ''] = await harness.enqueue(bad.id);
+    const [healthy = ''] = await harness.enqueue(good.id);
+    const claim = harness.store.claimDeliveries;
+    harness.store.claimDeliveries = async (request) => {
+      const claims = await claim(request);
+      for (const { endpoint } of claims)
+        if (endpoint !== null && endpoint !== 'gone' && endpoint.id === bad.id)
+          endpoint.secretBox = Buffer.from('?');
+      return claims;
+    };
+    await harness.dispatcher.start();
+    await harness.committed(2);
+    expect((await harness.delivery(healthy)).status).toBe('delivered');
+    const log = await harness.delivery(poison);
+    expect([log.status, log.attempts[0]?.error?.code]).toEqual(['retrying', 'internal']);
+    await harness.dispatcher.stop(0);
+  });
+});

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { createHarness, settle } from './harness.ts';
+
+let receiver: Receiver;
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(() => receiver.close());
+
+describe('a store out of order', () => {
+  it('is asked again a second later for work, without a busy loop', async () => {
+    let calls = 0;
+    const harness = await createHarness({
+      wrap: (store) => ({
+        ...store,
+        claimDeliveries: (request) =>
+          ++calls === 1 ? Promise.reject(new Error('disk full')) : store.claimDeliveries(request),
+      }),
+    });
+    const { id } = await harness.endpoint({ url: receiver.url });
+    await harness.enqueue(id);
+    await harness.dispatcher.start();
+    await settle(50);
+    expect(calls).toBe(1);
+    harness.clock.advance(1_000);
+    await harness.committed(1);
+    await harness.dispatcher.stop(0);
+  });
+
+  it('gets an outcome again until it takes it, so that nothing is sent twice', async () => {
+    let calls = 0;
+    const harness = await createHarness({
+      wrap: (store) => ({
+        ...store,
+        recordOutcome: (outcome) =>
+          ++calls === 1 ? Promise.reject(new Error('disk full')) : store.recordOutcome(outcome),
+      }),
+    });
+    const { id } = await harness.endpoint({ url: receiver.url });
+    const [deliveryId = ''] = await harness.enqueue(id);
+    await harness.dispatcher.start();
+    await receiver.received(1);
+    await settle(50);
+    harness.clock.advance(1_000);
+    await harness.committed(1);
+    expect((await harness.delivery(deliveryId)).status).toBe('delivered');
+    expect(receiver.requests).toHaveLength(1);
+    await harness.dispatcher.stop(0);
+  });
+
+  it('is looked through every 15 s for work that nobody announced', async () => {
+    const harness = await createHarness();
+    const { id } = await harness.endpoint({ url: receiver.url });
+    await harness.dispatcher.start();
+    await harness.enqueue(id);
+    await settle();
+    expect(receiver.requests).toHaveLength(0);
+    harness.clock.advance(15_000);
+    await harness.committed(1);
+    await harness.dispatcher.stop(0);
+  });
+});
