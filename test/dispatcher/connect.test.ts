@@ -1,0 +1,82 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Connect, createConnect } from '../../src/dispatcher/connect.ts';
+import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
+import { type Receiver, startReceiver, status } from '../support/receiver.ts';
+import { addresses, settle } from './harness.ts';
+import { TEST_TLS } from './tls-fixture.ts';
+
+let receiver: Receiver;
+let clock: ManualClock;
+let names: string[] = [];
+beforeEach(async () => {
+  receiver = await startReceiver(status(200), TEST_TLS);
+  clock = createManualClock();
+});
+afterEach(() => receiver.close());
+
+const connectWith = (answer: () => Promise<string[]>): Connect =>
+  createConnect({
+    clock,
+    allow: addresses('127.0.0.0/8'),
+    lookup: (name) => {
+      names.push(name);
+      return answer();
+    },
+    localAddress: null,
+    ca: TEST_TLS.cert,
+  });
+
+/** The connection, or the code it failed with. */
+function dial(connect: Connect, options: { hostname: string; protocol?: string }): Promise<Socket | string> {
+  const { hostname, protocol = 'https:' } = options;
+  return new Promise((resolve) => {
+    connect({ hostname, host: hostname, protocol, port: String(receiver.port) }, (error, socket) =>
+      resolve(error === null ? socket : String((error as Error & { code: string }).code)),
+    );
+  });
+}
+
+describe('a connection', () => {
+  it('goes to the address that was checked, under the name’s own SNI, and tries the next one on failure', async () => {
+    names = [];
+    const connect = connectWith(async () => ['127.0.0.2', '127.0.0.1']); // nothing listens on the first
+    const socket = (await dial(connect, { hostname: 'receiver.example.com' })) as TLSSocket;
+    expect(socket.remoteAddress).toBe('127.0.0.1');
+    expect(socket.getProtocol()).toBe('TLSv1.3');
+    expect(socket.servername).toBe('receiver.example.com');
+    expect(names).toEqual(['receiver.example.com']);
+    socket.destroy();
+  });
+
+  it('is refused to a certificate of another name', async () => {
+    expect(
+      await dial(
+        connectWith(async () => ['127.0.0.1']),
+        { hostname: 'other.example.com' },
+      ),
+    ).toBe('tls');
+  });
+
+  it('is not dialled where one address of the name is forbidden', async () => {
+    const connect = connectWith(async () => ['127.0.0.1', '10.0.0.1']);
+    expect(await dial(connect, { hostname: 'receiver.example.com' })).toBe('blocked_target');
+    expect(receiver.connections).toBe(0);
+  });
+
+  it('without TLS is made to exempt addresses only', async () => {
+    const connect = connectWith(async () => ['93.184.216.34']);
+    expect(await dial(connect, { hostname: 'receiver.example.com', protocol: 'http:' })).toBe(
+      'blocked_target',
+    );
+  });
+
+  it('ends with the time limit though the name never resolves', async () => {
+    const connect = connectWith(() => new Promise(() => {}));
+    const dialled = dial(connect, { hostname: 'receiver.example.com' });
+    await settle(2);
+    clock.advance(30_000);
+    expect(await dialled).toBe('timeout');
+  });
+});
