@@ -1,0 +1,22 @@
+FROM node:24-slim
+
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
+WORKDIR /app
+
+# No package needs its install script: SQLite's binaries are in its package, and Node is the image's own.
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
+
+COPY src ./src
+COPY data/samples.jsonl ./data/samples.jsonl
+
+# A named volume takes its owner from here, so that the server can write without being root.
+RUN mkdir /data && chown node:node /data
+VOLUME /data
+USER node
+EXPOSE 3000
+
+HEALTHCHECK --interval=30s --timeout=12s --start-period=10s CMD ["node", "src/main.ts", "health"]
+
+# Node itself is the first process: it gets SIGTERM and drains. Give it the time: docker stop --time 40
+ENTRYPOINT ["node", "src/main.ts"]
