@@ -1,7 +1,8 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
-import { type ApiParts, v1 } from './api/v1.ts';
+import type { ApiParts } from './api/parts.ts';
+import { v1 } from './api/v1.ts';
 import type { Config } from './config.ts';
 import { answerSpecialRequests, createClientErrorHandler } from './http/client-errors.ts';
 import { addErrorHandler, createErrorHandler } from './http/errors.ts';

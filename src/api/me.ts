@@ -6,7 +6,7 @@ import { callerOf } from '../http/auth.ts';
 import { toIso } from '../lib/clock.ts';
 import { scopeSchema } from '../model/key.ts';
 import { planSchema } from '../model/tenant.ts';
-import type { ApiParts } from './v1.ts';
+import type { ApiParts } from './parts.ts';
 
 const meSchema = z.strictObject({
   tenant: z.strictObject({ id: z.string(), name: z.string() }),

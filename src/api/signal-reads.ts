@@ -6,8 +6,8 @@ import { cursorScope, paginate, paginationSchema, readCursor } from '../http/pag
 import { JSON_TYPE, sendText } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
 import { explanationSchema, signalSchema } from '../model/signal.ts';
+import type { ApiParts } from './parts.ts';
 import { signalQuerySchema, toSignalQuery } from './signal-query.ts';
-import type { ApiParts } from './v1.ts';
 
 type ReadParts = Pick<ApiParts, 'store' | 'cursors' | 'baseUrl'>;
 

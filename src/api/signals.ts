@@ -8,7 +8,7 @@ import { JSON_TYPE, sendText } from '../http/problems.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
 import { MAX_BATCH_SIGNALS, type ObservedPost, observedPostSchema, signalSchema } from '../model/signal.ts';
 import { type ObservedResult, observePosts } from '../signals/intake.ts';
-import type { ApiParts } from './v1.ts';
+import type { ApiParts } from './parts.ts';
 
 type WriteParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'baseUrl' | 'nudge'>;
 

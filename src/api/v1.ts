@@ -2,23 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { addAuthentication, takeAnonymous } from '../http/auth.ts';
 import { addFaceGate } from '../http/face-gate.ts';
 import { createRateLimiter } from '../http/limits.ts';
-import type { Problems } from '../http/problems.ts';
 import { setApiHeaders } from '../http/versions.ts';
-import type { Cursors } from '../lib/cursor.ts';
-import type { IntakeParts } from '../signals/intake.ts';
-import type { EndpointParts } from '../webhooks/endpoints.ts';
 import { addMe } from './me.ts';
+import type { ApiParts } from './parts.ts';
 import { addSignalReads } from './signal-reads.ts';
 import { addSignalWrites } from './signals.ts';
 import { addWebhooks } from './webhooks.ts';
-
-/** What the routes of /v1 need of the process. */
-export interface ApiParts extends IntakeParts, EndpointParts {
-  cursors: Cursors;
-  problems: Problems;
-  /** Tells the dispatcher which endpoints have new work. */
-  nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
-}
 
 /** The signal-intelligence API; registered under `/v1`. */
 export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {

@@ -6,7 +6,7 @@ import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from
 import { DomainError } from '../model/errors.ts';
 import { webhookInputSchema, webhookResourceSchema } from '../model/webhook.ts';
 import { createEndpoint, endpointResource } from '../webhooks/endpoints.ts';
-import type { ApiParts } from './v1.ts';
+import type { ApiParts } from './parts.ts';
 
 const idParams = z.strictObject({ id: z.string() });
 const noQuery = z.strictObject({});

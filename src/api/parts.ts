@@ -1,0 +1,12 @@
+import type { Problems } from '../http/problems.ts';
+import type { Cursors } from '../lib/cursor.ts';
+import type { IntakeParts } from '../signals/intake.ts';
+import type { EndpointParts } from '../webhooks/endpoints.ts';
+
+/** What the routes of /v1 need of the process. */
+export interface ApiParts extends IntakeParts, EndpointParts {
+  cursors: Cursors;
+  problems: Problems;
+  /** Tells the dispatcher which endpoints have new work. */
+  nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
+}
