@@ -17,7 +17,7 @@ export interface Deadlines {
 /**
  * Requests share a few distinct timeouts (1 to 30 s, whole seconds), and within one of them the first in is the first
  * out: an insertion-ordered set each, whose head is the next to expire. A request that ends in time costs one insertion and
- * one deletion; the timer is set about once a timeout, where a timer a request was 4 % of the send path.
+ * one deletion, and the timer is set about once a timeout instead of once a request.
  */
 export function createDeadlines(clock: Clock): Deadlines {
   const byTimeout = new Map<number, Set<Expiring>>();

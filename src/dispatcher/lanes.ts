@@ -1,10 +1,9 @@
 import type { ClaimedDelivery } from '../model/delivery.ts';
 import type { LaneTarget } from './attempt.ts';
 import { createFifo, type Fifo } from './fifo.ts';
+import { IN_FLIGHT_PER_ENDPOINT } from './places.ts';
 import { createThrottle, type Throttle } from './throttle.ts';
 
-/** Requests in flight to one endpoint (contract, section 5). */
-export const IN_FLIGHT_PER_ENDPOINT = 20;
 /** Deliveries claimed ahead for a healthy endpoint, so that the next claim's commit overlaps with sending. */
 const AHEAD = 40;
 /** The same in bytes: bodies reach 256 KB. */

@@ -5,12 +5,11 @@ import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../model/webhook.ts';
 import type { Attempt, Attempts, LaneTarget } from './attempt.ts';
 import type { Claimer } from './claim.ts';
 import type { Commit } from './commit.ts';
-import { createLane, IN_FLIGHT_PER_ENDPOINT, isDoubtful, isHungry, type Lane, takeClaimed } from './lanes.ts';
+import { createLane, isDoubtful, isHungry, type Lane, takeClaimed } from './lanes.ts';
 import { decide } from './outcome.ts';
+import { createPlaces } from './places.ts';
 import type { Turns } from './turns.ts';
 
-/** Requests in flight over all endpoints: sockets and memory. */
-const MAX_IN_FLIGHT = 4_096;
 /** Outcomes that wait for their commit before sending pauses. */
 const MAX_UNCOMMITTED = 2_048;
 /** The timer's grain: many lanes falling due within it are woken by one sweep. */
@@ -47,7 +46,7 @@ export interface SchedulerParts {
 export function createScheduler(parts: SchedulerParts): Scheduler {
   const { clock, attempts, toSend, toClaim } = parts;
   const lanes = new Map<string, Lane>();
-  let inFlight = 0;
+  const places = createPlaces(clock, wake);
   let uncommitted = 0;
   let woken = false;
   let draining: (() => void) | null = null;
@@ -69,19 +68,10 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     const wallNow = clock.now();
     const hasRoom = lane.throttle.room(now) > 0;
     const sendable = lane.claimed > 0 && !isDoubtful(lane);
-    if (sendable && hasRoom && lane.inFlight < laneLimit()) toSend.add(lane);
+    if (sendable && hasRoom && lane.inFlight < places.perEndpoint()) toSend.add(lane);
     if (isHungry(lane, wallNow, now)) toClaim.add(lane);
     else if (lane.dueAt > wallNow) wakeAt(now + lane.dueAt - wallNow);
     if (!hasRoom && (lane.claimed > 0 || lane.dueAt <= wallNow)) wakeAt(lane.throttle.nextRoomAt(now));
-  }
-
-  /**
-   * How many requests one endpoint may have in flight: fewer when very many are in flight overall, which takes more than a
-   * hundred stalled endpoints. The stalled share what is left, and there is always a place for the healthy.
-   */
-  function laneLimit(): number {
-    if (inFlight < MAX_IN_FLIGHT / 2) return IN_FLIGHT_PER_ENDPOINT;
-    return inFlight < MAX_IN_FLIGHT * 0.75 ? 5 : 1;
   }
 
   /** One timer for all lanes, at the earliest moment that any of them has something to do. */
@@ -109,7 +99,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   function pump(): void {
     woken = false;
     if (draining !== null) return;
-    while (inFlight < MAX_IN_FLIGHT && uncommitted < MAX_UNCOMMITTED) {
+    while (toSend.size > 0 && uncommitted < MAX_UNCOMMITTED && !places.full()) {
       const lane = toSend.next();
       if (lane === null) break;
       sendOne(lane);
@@ -120,32 +110,32 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
 
   function sendOne(lane: Lane): void {
     const now = clock.monotonic();
-    if (lane.target === null || isDoubtful(lane) || lane.inFlight >= laneLimit()) return;
+    if (lane.target === null || isDoubtful(lane) || lane.inFlight >= places.perEndpoint()) return;
     if (lane.throttle.room(now) === 0) return;
     const delivery = takeClaimed(lane, now);
     if (delivery === null) return;
     lane.throttle.take(now); // at the moment of sending: a claim may wait for its turn
     lane.inFlight++;
-    inFlight++;
     void deliver(lane, lane.target, delivery);
   }
 
   async function deliver(lane: Lane, target: LaneTarget, delivery: ClaimedDelivery): Promise<void> {
+    const place = places.take();
     const attempt = await attempts.run(target, delivery);
     if (attempt.result.cut) {
-      release(lane); // its lease runs out, and the next start makes it due at once
+      release(lane, place); // its lease runs out, and the next start makes it due at once
       return;
     }
     const failed = attempt.result.error !== null;
     lane.healthy = !failed;
     if (failed) lane.failures++;
-    else release(lane); // its outcome follows with the next commit; the place need not wait for it
+    else release(lane, place); // its outcome follows with the next commit; the place need not wait for it
     uncommitted++;
     await conclude(lane, target, delivery, attempt);
     uncommitted--;
     if (failed) {
       lane.committedFailures++;
-      release(lane); // not before the commit, which is where the 20th failure pauses the endpoint
+      release(lane, place); // not before the commit, which is where the 20th failure pauses the endpoint
     }
     settled();
   }
@@ -175,9 +165,9 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     if (kept === 'kept' && next.status === 'retrying') lane.dueAt = Math.min(lane.dueAt, next.at);
   }
 
-  function release(lane: Lane): void {
+  function release(lane: Lane, place: number): void {
     lane.inFlight--;
-    inFlight--;
+    places.release(place);
     consider(lane);
     wake();
     settled();
@@ -185,7 +175,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
 
   function settled(): void {
     if (uncommitted === MAX_UNCOMMITTED - 1) wake();
-    if (inFlight === 0 && uncommitted === 0) draining?.();
+    if (places.taken === 0 && uncommitted === 0) draining?.();
   }
 
   return {

@@ -12,6 +12,8 @@ export interface Turns<W extends Waiter> {
   add(waiter: W): void;
   /** Whose turn it is, taken out; null where nobody waits. */
   next(): W | null;
+  /** How many wait. */
+  readonly size: number;
 }
 
 /**
@@ -23,6 +25,9 @@ export function createTurns<W extends Waiter>(): Turns<W> {
   const queues = new Map<string, Fifo<W>>();
   const waiting = new Set<W>();
   return {
+    get size() {
+      return waiting.size;
+    },
     add(waiter) {
       if (waiting.has(waiter)) return;
       waiting.add(waiter);
