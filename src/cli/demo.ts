@@ -92,13 +92,16 @@ async function startDemoServer(ports: Ports, undo: Undo): Promise<{ url: string;
     WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8,::1/128',
   };
   const opened = await ports.open({ env, log: 'faults' });
-  const { apiKey } = await createTenant(opened, { name: 'Demo', email: 'owner@demo.example', plan: 'trial' });
-  const server = await opened.start().catch(async (error: unknown) => {
+  try {
+    const account = { name: 'Demo', email: 'owner@demo.example', plan: 'trial' } as const;
+    const { apiKey } = await createTenant(opened, account);
+    const server = await opened.start();
+    undo.push(() => server.stop());
+    return { url: server.url, apiKey };
+  } catch (error) {
     await opened.close();
     throw error;
-  });
-  undo.push(() => server.stop());
-  return { url: server.url, apiKey };
+  }
 }
 
 async function observeSamples(ports: Ports, api: DemoApi, count: DeliveryCount): Promise<void> {

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { run, start, temporaryFolder } from './process.ts';
+import { run, start, startScript, temporaryFolder } from './process.ts';
 
 test('lists every fault of the configuration at once, opens nothing, and exits with 78', async () => {
   using folder = temporaryFolder();
@@ -82,6 +82,15 @@ test.for(['SIGTERM', 'SIGINT'] as const)('drains and exits with 0 on %s', async 
   // npm passes a terminal's Ctrl-C on once more.
   if (signal === 'SIGINT') server.kill(signal);
   expect((await server.ended).code).toBe(0);
+});
+
+test('SIGTERM to npm reaches the server, which ends with it', async () => {
+  using folder = temporaryFolder();
+  await using npm = startScript('start', { DATA_DIR: folder.path, PORT: '0' });
+  const [, url = ''] = await npm.said(/listens at (http\S+)/);
+  npm.kill('SIGTERM');
+  expect((await npm.ended).code).toBe(0);
+  await expect(fetch(url)).rejects.toThrow();
 });
 
 test('tells on the first start how to make a tenant, and is silent about it later', async () => {

@@ -28,7 +28,16 @@ export interface Running {
 
 /** Starts the real program; of the environment it gets only what is given here and PATH. */
 export function start(args: string[], env: NodeJS.ProcessEnv = {}): Running {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  return startProgram(process.execPath, [MAIN, ...args], env);
+}
+
+/** The same for a script of package.json, as its user starts it. */
+export function startScript(script: string, env: NodeJS.ProcessEnv = {}): Running {
+  return startProgram('npm', ['run', '--silent', script], { HOME: process.env.HOME, ...env });
+}
+
+function startProgram(program: string, args: string[], env: NodeJS.ProcessEnv): Running {
+  const child = spawn(program, args, {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
