@@ -28,7 +28,10 @@ async function open({ env = process.env, log }: OpenOptions): Promise<Opened> {
     import('pino'),
   ]);
   const faultsOnly = () => pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
-  const runtime = await openRuntime(config, log === 'requests' ? {} : { logger: faultsOnly() });
+  const runtime = await openRuntime(config, {
+    writerThread: log === 'requests', // only the server asks for its own log
+    ...(log === 'requests' ? {} : { logger: faultsOnly() }),
+  });
   return { ...runtime, baseUrl: config.baseUrl, start: () => startServer(runtime) };
 }
 

@@ -33,6 +33,12 @@ export interface Runtime {
   close(): Promise<void>;
 }
 
+export interface RuntimeOptions {
+  logger?: Logger;
+  /** Writes to the store in a thread of its own; worth its start for a server, not for a command's one write. */
+  writerThread?: boolean;
+}
+
 /** The data folder cannot be used. */
 export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
@@ -42,11 +48,12 @@ export class DataFolderError extends Error {
  * Opens data folder, master key and store; nothing listens and nothing is delivered yet.
  * @throws DataFolderError, SecretsKeyError, StoreOpenError
  */
-export async function openRuntime(config: Config, options: { logger?: Logger } = {}): Promise<Runtime> {
+export async function openRuntime(config: Config, options: RuntimeOptions = {}): Promise<Runtime> {
   const clock = systemClock;
   const random = systemRandom;
   const masterKey = prepareFolder(config, random);
-  const store = await openSqliteStore({ file: join(config.dataDir, 'signalpost.db'), clock });
+  const file = join(config.dataDir, 'signalpost.db');
+  const store = await openSqliteStore({ file, clock, writerThread: options.writerThread ?? false });
   return {
     config,
     clock,

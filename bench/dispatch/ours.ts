@@ -76,7 +76,7 @@ async function openParts(file: string) {
     clock,
     random,
     newId: createIds(clock, random),
-    store: await openSqliteStore({ file, clock }),
+    store: await openSqliteStore({ file, clock, writerThread: true }),
     secretBox: createSecretBox(random.bytes(32), random),
     allowTargets: createAddressSet(loopback ? [loopback] : []),
     baseUrl: 'http://localhost:3000',

@@ -65,7 +65,7 @@ export interface Endpoint {
   tenantId: string;
   settings: WebhookInput;
   /** AES-256-GCM box of the secret, bound to the endpoint's id. */
-  secretBox: Buffer;
+  secretBox: Uint8Array;
   secretLast4: string;
   status: (typeof ENDPOINT_STATUSES)[number];
   pausedReason: PausedReason | null;

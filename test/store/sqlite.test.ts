@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { openTestStore, T0 } from '../support/store.ts';
 import { describeStore } from './contract/suite.ts';
@@ -16,4 +17,15 @@ describeStore('SQLite in a file', async () => {
   const opened = await openTestStore({ clock: createManualClock(T0), file });
   onTestFinished(opened.store.close);
   return opened;
+});
+
+describeStore('SQLite in a file, written in a thread of its own', async () => {
+  const clock = createManualClock(T0);
+  const store = await openSqliteStore({
+    file: join(tempFolder(), 'signalpost.db'),
+    clock,
+    writerThread: true,
+  });
+  onTestFinished(store.close);
+  return { store, clock };
 });

@@ -96,7 +96,7 @@ export function anEndpoint(tenantId: string, overrides: Partial<Endpoint> = {}):
     id: newId('whk'),
     tenantId,
     settings: webhookInputSchema.parse({ url: 'https://receiver.example.com/hook' }),
-    secretBox: Buffer.from('sealed secret'),
+    secretBox: new TextEncoder().encode('sealed secret'),
     secretLast4: 'wxyz',
     status: 'active',
     pausedReason: null,

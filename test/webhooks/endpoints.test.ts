@@ -32,7 +32,7 @@ const create = (input: object = {}, as: Tenant = tenant) =>
 test('a new endpoint has a secret that only its own box gives back', async () => {
   const { endpoint, secret } = await create();
   expect(secret).toMatch(/^whsec_/);
-  expect(endpoint.secretBox.toString('latin1')).not.toContain(secret);
+  expect(Buffer.from(endpoint.secretBox).toString('latin1')).not.toContain(secret);
   expect(parts.secretBox.open(endpoint.secretBox, endpoint.id)).toBe(secret);
 });
 

@@ -22,10 +22,18 @@ export function toAttempt(row: AttemptRow): AttemptRecord {
   };
 }
 
-/** The JSON column of an attempt. Made before the transaction, which should hold its lock for SQL only. */
-export function attemptDetail(attempt: AttemptRecord): string {
-  const { requestHeaders, bodySignature, response, error, timings } = attempt;
-  return JSON.stringify({ requestHeaders, bodySignature, response, error, timings } satisfies AttemptDetail);
+/** An attempt as the table holds it. */
+export interface StoredAttempt extends Pick<AttemptRecord, 'id' | 'attempt' | 'startedAt' | 'durationMs'> {
+  /** The rest as JSON. */
+  detail: string;
+}
+
+/** Made before the transaction, which should hold its lock for SQL only. */
+export function toStored(record: AttemptRecord): StoredAttempt {
+  const { id, attempt, startedAt, durationMs, requestHeaders, bodySignature, response, error, timings } =
+    record;
+  const detail = { requestHeaders, bodySignature, response, error, timings } satisfies AttemptDetail;
+  return { id, attempt, startedAt, durationMs, detail: JSON.stringify(detail) };
 }
 
 export function createAttemptSql(db: Database) {
@@ -39,8 +47,8 @@ export function createAttemptSql(db: Database) {
   );
 
   return {
-    insert(deliveryId: string, attempt: AttemptRecord, detail: string): void {
-      insert.run(attempt.id, deliveryId, attempt.attempt, attempt.startedAt, attempt.durationMs, detail);
+    insert(deliveryId: string, { id, attempt, startedAt, durationMs, detail }: StoredAttempt): void {
+      insert.run(id, deliveryId, attempt, startedAt, durationMs, detail);
     },
     since: (since: number) => selectSince.all(since),
   };

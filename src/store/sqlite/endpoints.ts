@@ -20,7 +20,7 @@ function toEndpoint(row: EndpointRow): Endpoint {
     id: row.id,
     tenantId: row.tenant_id,
     settings: JSON.parse(row.settings) as WebhookInput,
-    secretBox: row.secret_box,
+    secretBox: new Uint8Array(row.secret_box), // not a Buffer: what crosses threads comes out as this
     secretLast4: row.secret_last4,
     status: row.status as Endpoint['status'],
     pausedReason: row.paused_reason as PausedReason | null,

@@ -5,6 +5,10 @@ import { findDamage, findDamageAtStart } from './check.ts';
 import { damaged, explainFaults, openDatabase } from './database.ts';
 import { type MigrationResult, migrate } from './migrate.ts';
 import { createSqliteStore } from './sqlite-store.ts';
+import { createInlineWriter } from './writer.ts';
+import { createThreadWriter } from './writer-thread.ts';
+
+const BUSY_TIMEOUT_MS = 5_000;
 
 export interface SqliteStoreOptions {
   /** Path of the database, made with its folder where there is none; or `:memory:`. */
@@ -14,15 +18,19 @@ export interface SqliteStoreOptions {
   flushDelayMs?: number;
   /** How long another process may hold the file's lock. */
   busyTimeoutMs?: number;
+  /** Writes in a thread of their own: for a server, whose requests should not wait for the disk. Not for `:memory:`. */
+  writerThread?: boolean;
 }
 
 /** Opens, checks and migrates the database. @throws StoreOpenError */
 export async function openSqliteStore({
   file,
-  busyTimeoutMs,
-  ...options
+  clock,
+  flushDelayMs,
+  busyTimeoutMs = BUSY_TIMEOUT_MS,
+  writerThread = false,
 }: SqliteStoreOptions): Promise<Store> {
-  const db = openDatabase(file, busyTimeoutMs === undefined ? {} : { busyTimeoutMs });
+  const db = openDatabase(file, { busyTimeoutMs });
   return closeOnFailure(db, () => {
     explainFaults(file, () => {
       // Before the migration: it must not build on damage. An empty file passes.
@@ -30,7 +38,10 @@ export async function openSqliteStore({
       if (findings.length > 0) throw damaged(file, findings);
       migrate(db);
     });
-    return createSqliteStore({ db, ...options });
+    const writer = writerThread
+      ? createThreadWriter({ file, busyTimeoutMs })
+      : createInlineWriter({ db, clock, ...(flushDelayMs === undefined ? {} : { flushDelayMs }) });
+    return createSqliteStore({ db, clock, writer });
   });
 }
 

@@ -1,12 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
-import type { RoutedEvent } from '../../model/event.ts';
-import type { NewSignal, Store } from '../store.ts';
-import { createWriteQueue, translateFault } from '../write-queue.ts';
-import { attemptDetail, createAttemptSql } from './attempts.ts';
+import type { Store } from '../store.ts';
+import { translateFault } from '../write-queue.ts';
+import { createAttemptSql, toStored } from './attempts.ts';
 import { createDeliverySql } from './deliveries.ts';
 import { createEndpointSql } from './endpoints.ts';
-import { createEventSql } from './events.ts';
 import { faultOfSqlite } from './faults.ts';
 import { createKeySql } from './keys.ts';
 import { createLeaseSql } from './leases.ts';
@@ -15,32 +13,26 @@ import { createProfileSql } from './profiles.ts';
 import { createSignalListSql } from './signal-list.ts';
 import { createSignalSql } from './signals.ts';
 import { createTenantSql } from './tenants.ts';
-import { createTransaction } from './transaction.ts';
+import type { Writer } from './writer.ts';
 
 const TOUCH_INTERVAL_MS = 60_000;
 
 interface Context {
-  sql: ReturnType<typeof createSql>;
+  sql: ReturnType<typeof createReadSql>;
   clock: Clock;
-  /** Runs in the write queue: resolves after COMMIT. */
-  write<T>(operation: () => T): Promise<T>;
+  /** Changes resolve after COMMIT. */
+  writer: Writer;
   /** Runs at once: SQLite answers synchronously, from what is committed. */
   read<T>(query: () => T): Promise<T>;
 }
 
-/** The store on an open, migrated database, which it closes with itself. */
-export function createSqliteStore(options: { db: Database; clock: Clock; flushDelayMs?: number }): Store {
-  const { db, clock, flushDelayMs } = options;
-  const queue = createWriteQueue({
-    runBatch: createTransaction(db),
-    faultOf: faultOfSqlite,
-    clock,
-    ...(flushDelayMs === undefined ? {} : { flushDelayMs }),
-  });
+/** The store on an open, migrated database, which it closes with itself and its writer. */
+export function createSqliteStore(options: { db: Database; clock: Clock; writer: Writer }): Store {
+  const { db, clock, writer } = options;
   const context: Context = {
-    sql: createSql(db),
+    sql: createReadSql(db),
     clock,
-    write: queue.run,
+    writer,
     async read(query) {
       try {
         return query();
@@ -56,17 +48,17 @@ export function createSqliteStore(options: { db: Database; clock: Clock; flushDe
     ...endpointMethods(context),
     ...deliveryMethods(context),
     async probe() {
-      await context.write(() => context.sql.probe.write(clock.now()));
+      await writer.run('probe', clock.now());
       await context.read(context.sql.probe.read);
     },
     async close() {
-      await queue.close();
+      await writer.close();
       db.close();
     },
   };
 }
 
-function createSql(db: Database) {
+function createReadSql(db: Database) {
   return {
     tenants: createTenantSql(db),
     keys: createKeySql(db),
@@ -74,7 +66,6 @@ function createSql(db: Database) {
     signals: createSignalSql(db),
     listSignals: createSignalListSql(db),
     endpoints: createEndpointSql(db),
-    events: createEventSql(db),
     deliveries: createDeliverySql(db),
     leases: createLeaseSql(db),
     attempts: createAttemptSql(db),
@@ -82,21 +73,15 @@ function createSql(db: Database) {
   };
 }
 
-function accountMethods({ sql, write, read }: Context) {
+function accountMethods({ sql, writer, read }: Context) {
   const touchedAt = new Map<string, number>();
 
   return {
-    createTenant: (change) =>
-      write(() => {
-        sql.tenants.insert(change.tenant);
-        sql.tenants.insertOwner(change.owner);
-        sql.profiles.insert(change.profile);
-        sql.keys.insert(change.key);
-      }),
+    createTenant: (change) => writer.run('createTenant', change),
     listTenants: () => read(() => sql.tenants.list()),
     getTenant: (id) => read(() => sql.tenants.get(id)),
-    setPlan: (tenantId, plan, trialEndsAt) => write(() => sql.tenants.setPlan(tenantId, plan, trialEndsAt)),
-    createKey: (key) => write(() => sql.keys.insert(key)),
+    setPlan: (tenantId, plan, trialEndsAt) => writer.run('setPlan', tenantId, plan, trialEndsAt),
+    createKey: (key) => writer.run('createKey', key),
     listKeys: (tenantId) => read(() => sql.keys.list(tenantId)),
     findKey: (hash) => read(() => sql.keys.find(hash)),
     async touchKey(id, now) {
@@ -105,31 +90,20 @@ function accountMethods({ sql, write, read }: Context) {
       if (last !== undefined && now >= last && now - last < TOUCH_INTERVAL_MS) return;
       touchedAt.set(id, now);
       try {
-        await write(() => sql.keys.touch(id, now));
+        await writer.run('touchKey', id, now);
       } catch (error) {
         touchedAt.delete(id);
         throw error;
       }
     },
-    revokeKey: (id, now) => write(() => sql.keys.revoke(id, now)),
+    revokeKey: (id, now) => writer.run('revokeKey', id, now),
   } satisfies Partial<Store>;
 }
 
-function signalMethods({ sql, write, read }: Context) {
-  const insertRouted = ({ event, deliveries, skipped }: RoutedEvent): void => {
-    sql.events.insert(event);
-    for (const delivery of deliveries) sql.deliveries.insert(event, delivery);
-    for (const { endpointId, reason } of skipped) sql.events.insertSkip(event.id, endpointId, reason);
-  };
-  const insertSignal = (signal: NewSignal) => {
-    const committed = sql.signals.insert(signal);
-    if (committed.status === 'created') signal.events.forEach(insertRouted);
-    return committed;
-  };
-
+function signalMethods({ sql, writer, read }: Context) {
   return {
     listProfiles: (tenantId) => read(() => sql.profiles.list(tenantId)),
-    commitSignals: (signals) => write(() => signals.map(insertSignal)),
+    commitSignals: (signals) => writer.run('commitSignals', signals),
     getSignal: (tenantId, id) => read(() => sql.signals.get(tenantId, id)),
     listSignals: (tenantId, query) =>
       read(() => {
@@ -139,46 +113,23 @@ function signalMethods({ sql, write, read }: Context) {
   } satisfies Partial<Store>;
 }
 
-function endpointMethods({ sql, write, read }: Context) {
+function endpointMethods({ sql, writer, read }: Context) {
   return {
-    createEndpoint: (endpoint, limit) => write(() => sql.endpoints.insert(endpoint, limit)),
+    createEndpoint: (endpoint, limit) => writer.run('createEndpoint', endpoint, limit),
     listEndpoints: (tenantId) => read(() => sql.endpoints.list(tenantId)),
     getEndpoint: (tenantId, id) => read(() => sql.endpoints.get(tenantId, id)),
-    deleteEndpoint: (tenantId, id, now) =>
-      write(() => {
-        if (!sql.endpoints.markDeleted(tenantId, id, now)) return false;
-        sql.deliveries.discardOf(id);
-        return true;
-      }),
+    deleteEndpoint: (tenantId, id, now) => writer.run('deleteEndpoint', tenantId, id, now),
   } satisfies Partial<Store>;
 }
 
-function deliveryMethods({ sql, clock, write, read }: Context) {
+function deliveryMethods({ sql, clock, writer, read }: Context) {
   return {
-    recoverDeliveries: (now) =>
-      write(() => {
-        sql.leases.releaseAll(now);
-        return sql.leases.lanes();
-      }),
+    recoverDeliveries: (now) => writer.run('recoverDeliveries', now),
     listDueLanes: () => read(() => sql.leases.lanes()),
-    claimDeliveries: ({ lanes, ...terms }) =>
-      write(() =>
-        lanes.map((lane) => {
-          const { endpointId, knownVersion } = lane;
-          const endpoint = sql.endpoints.changedSince(endpointId, knownVersion);
-          if (endpoint === 'gone') return { endpointId, deliveries: [], nextDueAt: null, endpoint };
-          return { endpointId, ...sql.leases.claim(lane, terms), endpoint };
-        }),
-      ),
-    recordOutcome(outcome) {
-      const { deliveryId, endpointId, leaseToken, attempt, next, streak } = outcome;
-      const detail = attemptDetail(attempt);
-      return write(() => {
-        sql.attempts.insert(deliveryId, attempt, detail);
-        const applied = sql.leases.finish(deliveryId, leaseToken, next);
-        if (applied) sql.endpoints.applyStreak(endpointId, streak);
-        return applied;
-      });
+    claimDeliveries: (request) => writer.run('claimDeliveries', request),
+    recordOutcome({ deliveryId, endpointId, leaseToken, attempt, next, streak }) {
+      const outcome = { deliveryId, endpointId, leaseToken, attempt: toStored(attempt), next, streak };
+      return writer.run('recordOutcome', outcome);
     },
     recentAttempts: (since) =>
       read(() => {

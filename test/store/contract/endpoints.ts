@@ -8,7 +8,7 @@ export function describeEndpoints(open: OpenStore): void {
     test('an endpoint comes back as it was stored, secret box included', async () => {
       const { store } = await openWithTenants(open);
       const endpoint = anEndpoint('ten_a', {
-        secretBox: Buffer.from([0, 1, 255]),
+        secretBox: Uint8Array.of(0, 1, 255),
         status: 'paused',
         pausedReason: 'gone',
       });

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { createInlineWriter } from '../../../src/store/sqlite/writer.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { aSignal, aTenant } from '../../support/store.ts';
 import { tempFolder } from './temp-folder.ts';
@@ -14,7 +15,8 @@ async function openWithTenant() {
   const file = join(tempFolder(), 'signalpost.db');
   const db = openDatabase(file, { busyTimeoutMs: 1 });
   migrate(db);
-  const store = createSqliteStore({ db, clock: createManualClock(), flushDelayMs: 0 });
+  const clock = createManualClock();
+  const store = createSqliteStore({ db, clock, writer: createInlineWriter({ db, clock, flushDelayMs: 0 }) });
   await store.createTenant(aTenant('ten_a'));
   return { file, db, store };
 }

@@ -1,0 +1,91 @@
+import { Worker } from 'node:worker_threads';
+import { DomainError } from '../../model/errors.ts';
+import type { Operations } from './operations.ts';
+import type { Writer } from './writer.ts';
+import type { Answer, Call, WriterData } from './writer-worker.ts';
+
+/** Changes under way at most; beyond it callers hear UNAVAILABLE at once instead of filling the memory. */
+const MAX_UNDER_WAY = 20_000;
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * A writer in a thread of its own, with its own connection: the disk's flush, and the SQL with it, take nothing from
+ * the thread that serves requests and sends deliveries. While one batch commits the next gathers, so that a commit
+ * serves more operations the busier it gets, with no delay to choose.
+ */
+export function createThreadWriter(data: WriterData): Writer {
+  const worker = new Worker(new URL('./writer-worker.ts', import.meta.url), { workerData: data });
+  const waiting = new Map<number, Waiting>();
+  let outbox: Call[] = [];
+  let nextId = 0;
+  let ended: DomainError | null = null;
+
+  worker.unref(); // it keeps the process alive only while somebody awaits it
+  worker.on('message', (answers: Answer[]) => {
+    for (const answer of answers) settle(answer);
+  });
+  worker.on('error', (cause) => end('The storage stopped unexpectedly.', cause));
+  worker.on('exit', () => end('The storage is closed.', null));
+
+  function settle(answer: Answer): void {
+    const entry = waiting.get(answer.id);
+    if (entry === undefined) return;
+    waiting.delete(answer.id);
+    if (waiting.size === 0) worker.unref();
+    if (answer.error === null) entry.resolve(answer.value);
+    else entry.reject(toError(answer.error));
+  }
+
+  function end(detail: string, cause: unknown): void {
+    if (ended !== null) return;
+    ended = new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1 });
+    ended.cause = cause;
+    for (const entry of waiting.values()) entry.reject(ended);
+    waiting.clear();
+  }
+
+  /** One message for all that one turn of the event loop asks for. */
+  function post(call: Call): void {
+    if (outbox.length === 0) setImmediate(flush);
+    outbox.push(call);
+  }
+
+  function flush(): void {
+    const calls = outbox;
+    outbox = [];
+    if (calls.length > 0 && ended === null) worker.postMessage(calls);
+  }
+
+  return {
+    run<K extends keyof Operations>(name: K, ...args: Parameters<Operations[K]>) {
+      if (ended !== null) return Promise.reject(ended);
+      if (waiting.size >= MAX_UNDER_WAY) {
+        const detail = 'Too many changes wait to be stored.';
+        return Promise.reject(new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1 }));
+      }
+      return new Promise<ReturnType<Operations[K]>>((resolve, reject) => {
+        const id = nextId++;
+        if (waiting.size === 0) worker.ref();
+        waiting.set(id, { resolve: (value) => resolve(value as ReturnType<Operations[K]>), reject });
+        post({ id, name, args });
+      });
+    },
+    async close() {
+      flush();
+      if (ended !== null) return;
+      worker.ref();
+      const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+      worker.postMessage('close');
+      await exited;
+    },
+  };
+}
+
+function toError(error: NonNullable<Answer['error']>): Error {
+  if (error.code === null) return Object.assign(new Error(error.message), { stack: error.stack });
+  return new DomainError(error.code, error.message, error.extra);
+}
