@@ -123,21 +123,22 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     const place = places.take();
     const attempt = await attempts.run(target, delivery);
     if (attempt.result.cut) {
-      release(lane, place); // its lease runs out, and the next start makes it due at once
+      freePlace(place);
+      leave(lane); // its lease runs out, and the next start makes it due at once
       return;
     }
     const failed = attempt.result.error !== null;
     lane.healthy = !failed;
     if (failed) lane.failures++;
-    else release(lane, place); // its outcome follows with the next commit; the place need not wait for it
+    else freePlace(place); // of all requests in flight: a commit should not hold up other endpoints
     uncommitted++;
     await conclude(lane, target, delivery, attempt);
     uncommitted--;
     if (failed) {
       lane.committedFailures++;
-      release(lane, place); // not before the commit, which is where the 20th failure pauses the endpoint
+      freePlace(place); // not before the commit, which is where the 20th failure pauses the endpoint
     }
-    settled();
+    leave(lane);
   }
 
   async function conclude(
@@ -165,9 +166,14 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     if (kept === 'kept' && next.status === 'retrying') lane.dueAt = Math.min(lane.dueAt, next.at);
   }
 
-  function release(lane: Lane, place: number): void {
-    lane.inFlight--;
+  function freePlace(place: number): void {
     places.release(place);
+    wake();
+  }
+
+  /** Only now, with its outcome stored: what a crash sends again is at most what an endpoint may have in flight. */
+  function leave(lane: Lane): void {
+    lane.inFlight--;
     consider(lane);
     wake();
     settled();

@@ -137,7 +137,7 @@ CREATE INDEX deliveries_by_event ON deliveries (event_id);
 CREATE TABLE delivery_bodies (
   delivery_id TEXT NOT NULL PRIMARY KEY REFERENCES deliveries (id),
   body        TEXT NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE attempts (
   id          TEXT    NOT NULL,
@@ -149,7 +149,7 @@ CREATE TABLE attempts (
   detail      TEXT    NOT NULL,
   -- An attempt whose lease was lost and the one that replaced it carry the same number: both are kept.
   PRIMARY KEY (delivery_id, attempt, id)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE INDEX attempts_by_time ON attempts (started_at);
 
 -- What the health probe writes to.
