@@ -7,6 +7,9 @@ import type { Answer, Call, WriterData } from './writer-worker.ts';
 /** Changes under way at most; beyond it callers hear UNAVAILABLE at once instead of filling the memory. */
 const MAX_UNDER_WAY = 20_000;
 
+/** How long the first change waits for company: each message between threads costs both of them a system call. */
+const GATHER_MS = 2;
+
 interface Waiting {
   resolve(value: unknown): void;
   reject(error: unknown): void;
@@ -48,9 +51,9 @@ export function createThreadWriter(data: WriterData): Writer {
     waiting.clear();
   }
 
-  /** One message for all that one turn of the event loop asks for. */
+  /** One message for all that is asked for within {@link GATHER_MS}. */
   function post(call: Call): void {
-    if (outbox.length === 0) setImmediate(flush);
+    if (outbox.length === 0) setTimeout(flush, GATHER_MS);
     outbox.push(call);
   }
 
