@@ -163,7 +163,7 @@ export const NEGATIVE_GROUPS: readonly CueGroup[] = [
       ),
       cue(
         70,
-        '\\b(?:check out (?:my|our)|my (?:startup|new app|side project)|we offer|our agency|our (?:clients|customers) (?:love|get|see))\\b',
+        '\\b(?:check out (?:my|our)|my (?:startup|new app|side project)|we offer|our (?:clients|customers) (?:love|get|see))\\b',
       ),
     ],
   },

@@ -44,6 +44,14 @@ test.each([
   expect(classify(score(text).score, base.thresholds)).toBe('cold');
 });
 
+test('a buyer who replaces an agency is not taken for one', () => {
+  const explanation = score(
+    'We are replacing our agency this quarter, which one would you recommend? Budget is approved.',
+  );
+  expect(explanation.negatives).toEqual([]);
+  expect(classify(explanation.score, explanation.thresholds)).toBe('hot');
+});
+
 test('a competitor’s own staff counts against', () => {
   const explanation = score(HOT, { competitors: ['Acme'] }, { companyName: 'ACME' });
   expect(explanation.negatives.map((factor) => factor.key)).toContain('vendor_staff');
