@@ -1,5 +1,5 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { Random } from '../lib/random.ts';
-import { createHmacSha256 } from './hmac.ts';
 
 const SECRET_PREFIX = 'whsec_';
 
@@ -8,7 +8,7 @@ export function generateSecret(random: Random): string {
   return SECRET_PREFIX + random.bytes(32).toString('base64');
 }
 
-/** Signs one endpoint's deliveries; keys are prepared once, since an attempt needs three HMACs. */
+/** Signs one endpoint's deliveries; keys are imported once, since an attempt needs three HMACs. */
 export interface Signer {
   /** The bytes to send for a stored body, and all signature headers of this attempt. */
   seal(delivery: { id: string; body: string; attempt: number }, timestampSeconds: number): SignedBody;
@@ -28,19 +28,21 @@ export interface SignedBody {
  * - `webhook-signature` is `v1,` + base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the secret's 32 bytes.
  */
 export function createSigner(secret: string): Signer {
-  const withString = createHmacSha256(Buffer.from(secret, 'utf8'));
-  const withBytes = createHmacSha256(Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64'));
+  const stringKey = createSecretKey(Buffer.from(secret, 'utf8'));
+  const bytesKey = createSecretKey(Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64'));
   return {
     seal({ id, body, attempt }, timestampSeconds) {
-      const bodySignature = withString(Buffer.from(body, 'utf8'), 'hex');
-      const signed = withSignature(body, bodySignature);
-      const bytes = Buffer.from(signed, 'utf8');
-      const standard = withBytes(Buffer.from(`${id}.${timestampSeconds}.${signed}`, 'utf8'), 'base64');
+      const bodySignature = hmac(stringKey, body, 'hex');
+      const bytes = Buffer.from(withSignature(body, bodySignature), 'utf8');
+      const standard = createHmac('sha256', bytesKey)
+        .update(`${id}.${timestampSeconds}.`)
+        .update(bytes)
+        .digest('base64');
       return {
         body: bytes,
         bodySignature,
         headers: {
-          'x-service-signature': withString(bytes, 'hex'),
+          'x-service-signature': hmac(stringKey, bytes, 'hex'),
           'x-service-attempt': String(attempt),
           'webhook-id': id,
           'webhook-timestamp': String(timestampSeconds),
@@ -58,3 +60,7 @@ export function withSignature(body: string, signature: string): string {
 
 /** Bytes that {@link withSignature} adds; the size limit counts them. */
 export const SIGNATURE_MEMBER_BYTES = `,"signature":"${'0'.repeat(64)}"`.length;
+
+function hmac(key: KeyObject, data: string | Buffer, encoding: 'hex' | 'base64'): string {
+  return createHmac('sha256', key).update(data).digest(encoding);
+}
