@@ -18,7 +18,7 @@ interface Waiting {
 /**
  * A writer in a thread of its own, with its own connection: the disk's flush, and the SQL with it, take nothing from
  * the thread that serves requests and sends deliveries. While one batch commits the next gathers, so that a commit
- * serves more operations the busier it gets, with no delay to choose.
+ * serves more operations the busier it gets.
  */
 export function createThreadWriter(data: WriterData): Writer {
   const worker = new Worker(new URL('./writer-worker.ts', import.meta.url), { workerData: data });
@@ -31,7 +31,12 @@ export function createThreadWriter(data: WriterData): Writer {
   worker.on('message', (answers: Answer[]) => {
     for (const answer of answers) settle(answer);
   });
-  worker.on('error', (cause) => end('The storage stopped unexpectedly.', cause));
+  worker.on('error', (cause) => {
+    end('The storage stopped unexpectedly.', cause);
+    // Uncaught on purpose: a server that cannot store is better ended and started again, where it recovers, than left
+    // answering 503 for ever. Nothing that was answered with success is lost by it.
+    throw cause;
+  });
   worker.on('exit', () => end('The storage is closed.', null));
 
   function settle(answer: Answer): void {

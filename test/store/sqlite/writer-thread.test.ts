@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import Sqlite from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
+import { aTenant } from '../../support/store.ts';
+import { tempFolder } from './temp-folder.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+test('a lock that another process holds is told as UNAVAILABLE across the threads, and passes', async () => {
+  const file = join(tempFolder(), 'signalpost.db');
+  const clock = createManualClock();
+  const store = await openSqliteStore({ file, clock, busyTimeoutMs: 1, writerThread: true });
+  await store.createTenant(aTenant('ten_a'));
+  const other = new Sqlite(file);
+  other.exec('BEGIN IMMEDIATE');
+  await expect(store.createTenant(aTenant('ten_b'))).rejects.toMatchObject({
+    name: 'DomainError',
+    code: 'UNAVAILABLE',
+    extra: { retryAfterSeconds: 1 },
+  });
+  other.exec('ROLLBACK');
+  other.close();
+  await store.createTenant(aTenant('ten_b'));
+  expect((await store.listTenants()).map((tenant) => tenant.id).sort()).toEqual(['ten_a', 'ten_b']);
+  await store.close();
+});
+
+test('what is asked for before a close is committed, and what comes after it is refused', async () => {
+  const file = join(tempFolder(), 'signalpost.db');
+  const clock = createManualClock();
+  const store = await openSqliteStore({ file, clock, writerThread: true });
+  const written = store.createTenant(aTenant('ten_a'));
+  await store.close();
+  await written;
+  await expect(store.createTenant(aTenant('ten_b'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  const again = await openSqliteStore({ file, clock });
+  expect((await again.listTenants()).map((tenant) => tenant.id)).toEqual(['ten_a']);
+  await again.close();
+});
+
+// A server that goes on without its writer answers 503 for ever; one that ends is started again and recovers.
+test('a writer that dies takes the process with it, and says why', async () => {
+  const blocker = join(tempFolder(), 'file');
+  writeFileSync(blocker, '');
+  const script = `
+    import { createThreadWriter } from '${ROOT}/src/store/sqlite/writer-thread.ts';
+    const writer = createThreadWriter({ file: '${blocker}/signalpost.db', busyTimeoutMs: 1 });
+    await writer.run('probe', 0).catch((error) => console.log(error.code));
+    setTimeout(() => {}, 60_000);`;
+  const run = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+    timeout: 15_000,
+  });
+  await expect(run).rejects.toMatchObject({ killed: false, stderr: expect.stringContaining('data folder') });
+});
