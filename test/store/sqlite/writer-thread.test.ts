@@ -45,15 +45,15 @@ test('what is asked for before a close is committed, and what comes after it is 
 
 // A server that goes on without its writer answers 503 for ever; one that ends is started again and recovers.
 test('a writer that dies takes the process with it, and says why', async () => {
-  const blocker = join(tempFolder(), 'file');
+  const folder = tempFolder();
+  const [blocker, script] = [join(folder, 'file'), join(folder, 'write.mjs')];
   writeFileSync(blocker, '');
-  const script = `
+  const source = `
     import { createThreadWriter } from '${ROOT}/src/store/sqlite/writer-thread.ts';
     const writer = createThreadWriter({ file: '${blocker}/signalpost.db', busyTimeoutMs: 1 });
     await writer.run('probe', 0).catch((error) => console.log(error.code));
     setTimeout(() => {}, 60_000);`;
-  const run = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
-    timeout: 15_000,
-  });
+  writeFileSync(script, source);
+  const run = promisify(execFile)(process.execPath, [script], { timeout: 15_000 });
   await expect(run).rejects.toMatchObject({ killed: false, stderr: expect.stringContaining('data folder') });
 });
