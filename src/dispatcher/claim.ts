@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
-import type { LaneClaim, LaneDemand, Store } from '../store/store.ts';
+import type { LaneClaim, LaneDemand } from '../store/delivery-store.ts';
+import type { Store } from '../store/store.ts';
 import type { Attempts } from './attempt.ts';
 import type { DispatcherLog } from './dispatcher.ts';
 import { demandOf, dropClaimed, isHungry, type Lane } from './lanes.ts';

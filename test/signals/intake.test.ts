@@ -4,7 +4,8 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { type ObservedPost, observedPostSchema, signalSchema } from '../../src/model/signal.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
 import { observePosts } from '../../src/signals/intake.ts';
-import type { NewSignal, Store } from '../../src/store/store.ts';
+import type { NewSignal } from '../../src/store/signal-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { anEndpoint, aTenant, openTestStore } from '../support/store.ts';
 
 const HOT = 'We are looking for a new booking system this month. Budget is $5k.';

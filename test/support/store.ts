@@ -5,8 +5,9 @@ import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import { type ApiKey, SCOPES } from '../../src/model/key.ts';
 import type { Owner, Tenant } from '../../src/model/tenant.ts';
 import { type Endpoint, webhookInputSchema } from '../../src/model/webhook.ts';
+import type { NewSignal } from '../../src/store/signal-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
-import type { NewSignal, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 
 /** Some moment; a whole second, so that it reads well in a failed test. */

@@ -1,5 +1,6 @@
 import type { AttemptRecord, Outcome } from '../../../src/model/delivery.ts';
-import type { LaneClaim, Store } from '../../../src/store/store.ts';
+import type { LaneClaim } from '../../../src/store/delivery-store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 
 export const LEASE_MS = 60_000;

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SignalQuery } from '../../../src/model/signal.ts';
-import type { NewSignal, Store } from '../../../src/store/store.ts';
+import type { NewSignal } from '../../../src/store/signal-store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { SignalQuery } from '../../../src/model/signal.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { buildListSql } from '../../../src/store/sqlite/signal-list.ts';
+import { buildListSql } from '../../../src/store/sqlite/tables/signal-list.ts';
 
 const ANY: SignalQuery = {
   platforms: [],

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { AttemptRecord } from '../../model/delivery.ts';
+import type { AttemptRecord } from '../../../model/delivery.ts';
 
 /** An `attempts` row. */
 export interface AttemptRow {

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { ClaimedDelivery, DeliveryNext } from '../../model/delivery.ts';
-import type { ClaimRequest, DueLane, LaneDemand } from '../store.ts';
+import type { ClaimedDelivery, DeliveryNext } from '../../../model/delivery.ts';
+import type { ClaimRequest, DueLane, LaneDemand } from '../../delivery-store.ts';
 
 interface DueRow {
   id: string;

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Owner, Plan, Tenant } from '../../model/tenant.ts';
+import type { Owner, Plan, Tenant } from '../../../model/tenant.ts';
 
 /** A `tenants` row. */
 export interface TenantRow {

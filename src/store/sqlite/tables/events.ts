@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { EventRow, SkipReason } from '../../model/event.ts';
+import type { EventRow, SkipReason } from '../../../model/event.ts';
 
 export function createEventSql(db: Database) {
   const insert = db.prepare<[string, string, string, string, number, string]>(

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { CommittedSignal, NewSignal, SignalDetail } from '../store.ts';
+import type { CommittedSignal, NewSignal, SignalDetail } from '../../signal-store.ts';
 
 interface KnownRow {
   id: string;

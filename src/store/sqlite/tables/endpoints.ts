@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { Endpoint, PausedReason, WebhookInput } from '../../model/webhook.ts';
-import type { LaneClaim } from '../store.ts';
+import type { Endpoint, PausedReason, WebhookInput } from '../../../model/webhook.ts';
+import type { LaneClaim } from '../../delivery-store.ts';
 
 interface EndpointRow {
   id: string;

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { IcpProfile } from '../../model/icp.ts';
+import type { IcpProfile } from '../../../model/icp.ts';
 
 interface ProfileRow {
   id: string;

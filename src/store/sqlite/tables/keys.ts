@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { ApiKey, Scope } from '../../model/key.ts';
-import type { Tenant } from '../../model/tenant.ts';
+import type { ApiKey, Scope } from '../../../model/key.ts';
+import type { Tenant } from '../../../model/tenant.ts';
 import { type TenantRow, toTenant } from './tenants.ts';
 
 interface KeyRow {

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import type { AttemptRecord } from '../../model/delivery.ts';
-import type { EventRow, NewDelivery } from '../../model/event.ts';
-import type { DeliveryLog } from '../store.ts';
+import type { AttemptRecord } from '../../../model/delivery.ts';
+import type { EventRow, NewDelivery } from '../../../model/event.ts';
+import type { DeliveryLog } from '../../delivery-store.ts';
 import { type AttemptRow, toAttempt } from './attempts.ts';
 
 interface DeliveryRow {

@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { DomainError } from '../../model/errors.ts';
-import type { SignalQuery } from '../../model/signal.ts';
-import type { SignalPage } from '../store.ts';
+import { DomainError } from '../../../model/errors.ts';
+import type { SignalQuery } from '../../../model/signal.ts';
+import type { SignalPage } from '../../signal-store.ts';
 
 interface ListRow {
   id: string;

@@ -1,0 +1,20 @@
+import type { IcpProfile } from '../model/icp.ts';
+import type { ApiKey } from '../model/key.ts';
+import type { Owner, Plan, Tenant } from '../model/tenant.ts';
+
+/** Tenants, owners and API keys. */
+export interface AccountStore {
+  createTenant(change: { tenant: Tenant; owner: Owner; profile: IcpProfile; key: ApiKey }): Promise<void>;
+  listTenants(): Promise<(Tenant & { ownerEmail: string })[]>;
+  getTenant(id: string): Promise<Tenant | null>;
+  /** False where there is no such tenant. */
+  setPlan(tenantId: string, plan: Plan, trialEndsAt: number | null): Promise<boolean>;
+  createKey(key: ApiKey): Promise<void>;
+  listKeys(tenantId: string | null): Promise<ApiKey[]>;
+  /** The key with its tenant, looked up by SHA-256; revoked and expired ones too. */
+  findKey(hash: string): Promise<{ key: ApiKey; tenant: Tenant } | null>;
+  /** Last use, to the minute: written at most once a minute a key. */
+  touchKey(id: string, now: number): Promise<void>;
+  /** False where there is no such key. Revoking twice keeps the first time. */
+  revokeKey(id: string, now: number): Promise<boolean>;
+}

@@ -1,0 +1,62 @@
+import type { AttemptRecord, ClaimedDelivery, Outcome } from '../model/delivery.ts';
+import type { Endpoint } from '../model/webhook.ts';
+
+/** How much one endpoint may be given by a claim; `knownVersion` is the caller's copy of the endpoint (-1: none). */
+export interface LaneDemand {
+  endpointId: string;
+  limit: number;
+  knownVersion: number;
+}
+
+export interface ClaimRequest {
+  lanes: LaneDemand[];
+  /** Unix milliseconds; what is due at or before it is claimed. */
+  now: number;
+  /** When an unfinished claim may be taken again. */
+  leaseUntil: number;
+  leaseToken: string;
+}
+
+/** One endpoint's part of a claim. */
+export interface LaneClaim {
+  endpointId: string;
+  deliveries: ClaimedDelivery[];
+  /** When the next delivery that was not claimed is due; null: none waits. */
+  nextDueAt: number | null;
+  /** The endpoint, where it is newer than the caller's copy; null: unchanged; `gone`: deleted or paused. */
+  endpoint: Endpoint | null | 'gone';
+}
+
+/** An endpoint with waiting work, as the dispatcher finds it at start. */
+export interface DueLane {
+  endpointId: string;
+  tenantId: string;
+  nextDueAt: number;
+}
+
+/** A delivery with its attempts, oldest first. */
+export interface DeliveryLog {
+  id: string;
+  endpointId: string;
+  eventId: string;
+  status: string;
+  body: string;
+  attemptCount: number;
+  nextAttemptAt: number | null;
+  createdAt: number;
+  attempts: AttemptRecord[];
+}
+
+/** Deliveries, from the claim to the outcome. */
+export interface DeliveryStore {
+  /** Makes deliveries that a dead process had claimed due again, and returns every endpoint with waiting work. */
+  recoverDeliveries(now: number): Promise<DueLane[]>;
+  /** Every active endpoint with waiting work: the safety net for work that another process stored. */
+  listDueLanes(): Promise<DueLane[]>;
+  claimDeliveries(request: ClaimRequest): Promise<LaneClaim[]>;
+  /** False where the lease was lost: then only the attempt is kept. */
+  recordOutcome(outcome: Outcome): Promise<boolean>;
+  /** Start times of the endpoint's attempts after `since`, ascending: what the throttle must remember over a restart. */
+  recentAttempts(since: number): Promise<{ endpointId: string; startedAt: number }[]>;
+  getDelivery(tenantId: string, id: string): Promise<DeliveryLog | null>;
+}

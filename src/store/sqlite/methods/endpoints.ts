@@ -1,0 +1,14 @@
+import type { EndpointStore } from '../../endpoint-store.ts';
+import type { Context } from '../context.ts';
+import { createEndpointSql } from '../tables/endpoints.ts';
+
+export function endpointMethods({ db, writer, read }: Context) {
+  const endpoints = createEndpointSql(db);
+
+  return {
+    createEndpoint: (endpoint, limit) => writer.run('createEndpoint', endpoint, limit),
+    listEndpoints: (tenantId) => read(() => endpoints.list(tenantId)),
+    getEndpoint: (tenantId, id) => read(() => endpoints.get(tenantId, id)),
+    deleteEndpoint: (tenantId, id, now) => writer.run('deleteEndpoint', tenantId, id, now),
+  } satisfies EndpointStore;
+}
