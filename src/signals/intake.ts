@@ -8,6 +8,7 @@ import type { NewSignal } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
 import { fanOut } from '../webhooks/fan-out.ts';
 import { eventEnvelope, newHotData, signalPayload } from '../webhooks/payload.ts';
+import { lanesOf } from '../webhooks/state-changes.ts';
 import { canonicalUrl } from './canonical-url.ts';
 import { type CompiledProfile, compileProfile, scorePost } from './score.ts';
 import { buildSignal } from './wire.ts';
@@ -63,7 +64,7 @@ export async function observePosts(
       status: created.length > 0 ? 'created' : 'duplicate',
       signals: results.map((result) => result.wire),
       signalIds: results.map((result) => result.id),
-      lanes: created.flatMap(lanesOf),
+      lanes: created.flatMap((signal) => lanesOf(signal.events)),
     };
   });
 }
@@ -154,10 +155,4 @@ function factsOf({ text, prospect = {}, company = {} }: ObservedPost) {
     headcount: String(company.headcount ?? ''),
     location: company.location ?? '',
   };
-}
-
-function lanesOf(signal: NewSignal): { endpointId: string; tenantId: string }[] {
-  return signal.events.flatMap((routed) =>
-    routed.deliveries.map(({ endpointId }) => ({ endpointId, tenantId: signal.tenantId })),
-  );
 }

@@ -1,0 +1,41 @@
+import type { Clock } from '../lib/clock.ts';
+import type { NewId } from '../lib/ids.ts';
+import type { EventType, RoutedEvent } from '../model/event.ts';
+import type { EndpointStore } from '../store/endpoint-store.ts';
+import { fanOut } from './fan-out.ts';
+import { eventEnvelope } from './payload.ts';
+
+/** Something that changed and whom it is about; `data` holds `previous` and `current` where a state changed. */
+export interface StateChange {
+  type: Exclude<EventType, 'signal.detected' | 'signal.new_hot'>;
+  subjectId: string;
+  data: Record<string, unknown>;
+}
+
+export interface RouteParts {
+  store: EndpointStore;
+  clock: Clock;
+  newId: NewId;
+}
+
+/** The events of a change with their deliveries, to be committed together with the change itself. */
+export async function routeChanges(
+  { store, clock, newId }: RouteParts,
+  tenantId: string,
+  changes: readonly StateChange[],
+): Promise<RoutedEvent[]> {
+  if (changes.length === 0) return [];
+  const endpoints = await store.listEndpoints(tenantId);
+  const createdAt = clock.now();
+  return changes.map(({ type, subjectId, data }) => {
+    const event = { id: newId('evt'), tenantId, type, subjectId, data: JSON.stringify(data), createdAt };
+    return fanOut(event, eventEnvelope(event), endpoints, newId, null);
+  });
+}
+
+/** The endpoints that got a delivery of these events: what the dispatcher is told once they are stored. */
+export function lanesOf(events: readonly RoutedEvent[]): { endpointId: string; tenantId: string }[] {
+  return events.flatMap(({ event, deliveries }) =>
+    deliveries.map(({ endpointId }) => ({ endpointId, tenantId: event.tenantId })),
+  );
+}
