@@ -26,6 +26,13 @@ const KINDS = {
   UNAVAILABLE: { status: 503, title: 'Service Unavailable' },
 } satisfies Record<ErrorCode, { status: number; title: string }>;
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Codes that a route can answer besides those that follow from its scope, body, query and path. */
+    problems?: readonly ErrorCode[];
+  }
+}
+
 const DEFAULT_RETRY_AFTER_SECONDS = 5;
 
 /** What went wrong, before it is a document. `status` overrides the code's own for faults below HTTP's routing. */
