@@ -15,8 +15,8 @@ export function suggest(name: string, known: readonly string[]): string | null {
   return bestDistance < typed.length ? best : null;
 }
 
-/** Levenshtein distance in two rows. */
-function editDistance(a: string, b: string): number {
+/** Levenshtein distance in two rows; takes time in the product of the lengths. */
+export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

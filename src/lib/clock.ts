@@ -29,6 +29,11 @@ export function toIso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** Unix milliseconds as an HTTP date (RFC 9110, section 5.6.7), to the second. */
+export function toHttpDate(ms: number): string {
+  return new Date(ms).toUTCString();
+}
+
 /** An RFC 3339 date-time as Unix milliseconds, or NaN where it is none. */
 export function fromIso(text: string): number {
   return Date.parse(text);
