@@ -30,6 +30,7 @@ export function addMe(app: FastifyInstance, { store, clock }: Pick<ApiParts, 'st
       schema: {
         operationId: 'getMe',
         summary: 'Tenant, plan, scopes, limits and usage of the key',
+        tags: ['Account'],
         querystring: z.strictObject({}),
         response: { 200: z.strictObject({ data: meSchema }) },
       },

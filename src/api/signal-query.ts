@@ -1,25 +1,14 @@
 import { z } from 'zod';
 import { pagingQuery, wholeNumber } from '../http/paging.ts';
-import { fromIso } from '../lib/clock.ts';
+import { listOf, queryTime } from '../http/query.ts';
 import { classificationSchema, type SignalQuery, signalTypeSchema } from '../model/signal.ts';
-
-/** A filter given several times, as a comma list, or both. */
-function listOf<T extends z.ZodType<unknown, string>>(item: T) {
-  return z
-    .union([z.string(), z.array(z.string())])
-    .transform((given) => [given].flat().flatMap(splitList))
-    .pipe(z.array(item).max(50))
-    .default([]);
-}
-
-const time = z.iso.datetime({ offset: true }).transform(fromIso).nullable().default(null);
 
 /** Query of `GET /v1/signals`. */
 export const signalQuerySchema = z.strictObject({
   platform: listOf(z.string().toLowerCase()),
   icp: listOf(z.string()).describe('Profile ids or names'),
-  from: time.describe('From this time on'),
-  to: time.describe('Before this time'),
+  from: queryTime.describe('From this time on'),
+  to: queryTime.describe('Before this time'),
   signal_type: listOf(signalTypeSchema),
   classification: listOf(classificationSchema),
   min_score: wholeNumber(0, 100).nullable().default(null),
@@ -48,11 +37,4 @@ export function toSignalQuery(query: z.output<typeof signalQuerySchema>): {
     },
     rest: { limit: query.limit, explain: query.include === 'explanation' },
   };
-}
-
-function splitList(text: string): string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 }

@@ -31,6 +31,7 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: ReadParts): 
       schema: {
         operationId: 'listSignals',
         summary: 'Signals, newest first',
+        tags: ['Signals'],
         querystring: signalQuerySchema,
         response: {
           200: z.strictObject({ data: z.array(listedSignalSchema), pagination: paginationSchema }),
@@ -62,6 +63,7 @@ function addDetail(app: FastifyInstance, { store }: ReadParts): void {
       schema: {
         operationId: 'getSignal',
         summary: 'One signal with its text and explanation',
+        tags: ['Signals'],
         params: z.strictObject({ id: z.string() }),
         querystring: z.strictObject({}),
         response: { 200: z.strictObject({ data: signalDetailSchema }) },

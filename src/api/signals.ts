@@ -50,6 +50,7 @@ function addOne(app: FastifyInstance, parts: WriteParts): void {
       schema: {
         operationId: 'createSignal',
         summary: 'Score, store and route an observed post',
+        tags: ['Signals'],
         querystring: z.strictObject({}),
         body: observedPostSchema,
         response: { 200: observedAnswer, 201: observedAnswer },
@@ -76,6 +77,7 @@ function addBatch(app: FastifyInstance, parts: WriteParts): void {
       schema: {
         operationId: 'createSignals',
         summary: `Score, store and route up to ${MAX_BATCH_SIGNALS} observed posts`,
+        tags: ['Signals'],
         querystring: z.strictObject({}),
         body: z.strictObject({
           signals: z

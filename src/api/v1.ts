@@ -4,6 +4,8 @@ import { addFaceGate } from '../http/face-gate.ts';
 import { createRateLimiter } from '../http/limits.ts';
 import { setApiHeaders } from '../http/versions.ts';
 import { addMe } from './me.ts';
+import { collectDocument } from './openapi/document.ts';
+import { addOpenApiRoute } from './openapi/route.ts';
 import type { ApiParts } from './parts.ts';
 import { addSignalReads } from './signal-reads.ts';
 import { addSignalWrites } from './signals.ts';
@@ -24,7 +26,9 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
     admit: (request, reply) => takeAnonymous(request, reply, guard),
   });
   addAuthentication(app, guard);
+  const document = await collectDocument(app, parts.baseUrl);
 
+  addOpenApiRoute(app, document);
   addMe(app, parts);
   addSignalReads(app, parts);
   addSignalWrites(app, parts);

@@ -28,6 +28,7 @@ function addCreate(app: FastifyInstance, parts: ApiParts): void {
       schema: {
         operationId: 'createWebhook',
         summary: 'Create an endpoint; answers its secret',
+        tags: ['Webhooks'],
         querystring: noQuery,
         body: webhookInputSchema,
         response: { 201: z.strictObject({ data: created }) },
@@ -49,6 +50,7 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: ApiParts): v
       schema: {
         operationId: 'listWebhooks',
         summary: 'Endpoints, oldest first',
+        tags: ['Webhooks'],
         querystring: z.strictObject(pagingQuery),
         response: {
           200: z.strictObject({ data: z.array(webhookResourceSchema), pagination: paginationSchema }),
@@ -83,6 +85,7 @@ function addGet(app: FastifyInstance, { store }: ApiParts): void {
       schema: {
         operationId: 'getWebhook',
         summary: 'One endpoint',
+        tags: ['Webhooks'],
         params: idParams,
         querystring: noQuery,
         response: { 200: z.strictObject({ data: webhookResourceSchema }) },
@@ -104,8 +107,10 @@ function addDelete(app: FastifyInstance, { store, clock }: ApiParts): void {
       schema: {
         operationId: 'deleteWebhook',
         summary: 'Delete an endpoint and discard what waits for it',
+        tags: ['Webhooks'],
         params: idParams,
         querystring: noQuery,
+        response: { 204: z.undefined().describe('Deleted') },
       },
     },
     async (request, reply) => {

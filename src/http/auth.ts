@@ -15,8 +15,8 @@ const TOUCH_EVERY_MS = 60_000;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The scope a key needs for the route; `any` where every valid key will do. Required on every /v1 route. */
-    scope?: Scope | 'any';
+    /** The scope a key needs for the route; `any`: every valid key will do, `none`: no key. Required on every /v1 route. */
+    scope?: Scope | 'any' | 'none';
   }
 }
 
@@ -34,6 +34,8 @@ export function addAuthentication(app: FastifyInstance, parts: AuthParts): void 
     if (config?.scope === undefined) throw new Error(`${method} ${url} names no scope`);
   });
   app.addHook('onRequest', async (request, reply) => {
+    const scope = request.routeOptions.config.scope;
+    if (scope === 'none') return takeAnonymous(request, reply, parts) ? undefined : reply;
     const caller = await identify(request, parts);
     if (caller === null) {
       if (takeAnonymous(request, reply, parts)) throw unauthenticated(request);
@@ -45,7 +47,6 @@ export function addAuthentication(app: FastifyInstance, parts: AuthParts): void 
     setLimitHeaders(reply, taken);
     if (taken.retryAfterSeconds !== null) return parts.problems.send(request, reply, rateLimited(taken));
     touch(caller, parts);
-    const scope = request.routeOptions.config.scope;
     if (scope !== undefined && scope !== 'any' && !allows(key.scopes, scope)) throw insufficient(scope);
     return undefined;
   });

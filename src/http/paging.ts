@@ -12,21 +12,27 @@ export function wholeNumber(min: number, max: number) {
     .string()
     .regex(/^\d{1,9}$/, range)
     .transform(Number)
-    .refine((value) => value >= min && value <= max, range);
+    .refine((value) => value >= min && value <= max, range)
+    .meta({ 'x-as': { type: 'integer', minimum: min, maximum: max } });
 }
 
 /** Query parameters of every list. */
 export const pagingQuery = {
-  limit: wholeNumber(1, 100).default(25),
-  cursor: z.string().max(2_000).optional(),
+  limit: wholeNumber(1, 100).default(25).describe('The most that a page may hold; 25 where absent'),
+  cursor: z.string().max(2_000).optional().describe('`next_cursor` of the page before'),
 };
 
 /** The `pagination` member of every list. */
-export const paginationSchema = z.strictObject({
-  next_cursor: z.string().nullable(),
-  has_more: z.boolean(),
-  limit: z.int(),
-});
+export const paginationSchema = z
+  .strictObject({
+    next_cursor: z
+      .string()
+      .nullable()
+      .describe('Send it as `cursor` for the next page; null: this is the last'),
+    has_more: z.boolean(),
+    limit: z.int().describe('The most that a page holds'),
+  })
+  .meta({ id: 'Pagination' });
 export type Pagination = z.infer<typeof paginationSchema>;
 
 /** What a cursor counts for: whoever changes one part of it gets pages that do not fit together. */

@@ -33,6 +33,11 @@ declare module 'fastify' {
   }
 }
 
+/** The HTTP status of a code. */
+export function problemStatus(code: ErrorCode): number {
+  return KINDS[code].status;
+}
+
 const DEFAULT_RETRY_AFTER_SECONDS = 5;
 
 /** What went wrong, before it is a document. `status` overrides the code's own for faults below HTTP's routing. */

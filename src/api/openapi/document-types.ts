@@ -1,0 +1,49 @@
+/** The parts of an OpenAPI 3.1 document that are worked on here; JSON Schemas stay open. */
+export type JsonSchema = { [keyword: string]: unknown };
+
+export interface Parameter {
+  name: string;
+  in: 'query' | 'path' | 'header';
+  required?: boolean;
+  description?: string;
+  schema: JsonSchema;
+  style?: string;
+  explode?: boolean;
+}
+
+export interface MediaType {
+  schema: JsonSchema;
+  example?: unknown;
+}
+
+export interface Reference {
+  $ref: string;
+}
+
+export interface Answer {
+  description: string;
+  headers?: Record<string, unknown>;
+  content?: Record<string, MediaType>;
+}
+
+export interface Operation {
+  operationId?: string;
+  summary?: string;
+  description?: string;
+  tags?: string[];
+  parameters?: (Parameter | Reference)[];
+  requestBody?: { required?: boolean; description?: string; content: Record<string, MediaType> };
+  responses: Record<string, Answer | Reference>;
+  security?: Record<string, string[]>[];
+  'x-required-scope'?: string;
+}
+
+export interface Document {
+  openapi: string;
+  info: Record<string, unknown>;
+  servers: { url: string; description?: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  webhooks?: Record<string, { post: Operation }>;
+  components: Record<string, Record<string, unknown>>;
+}

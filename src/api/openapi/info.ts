@@ -1,0 +1,53 @@
+import type { Document } from './document-types.ts';
+
+const DESCRIPTION = `Signals that someone is about to buy, found in public posts, scored and explained; the leads, pipeline and
+campaigns that grow out of them; and signed webhooks that tell your systems.
+
+**Keys.** Send \`Authorization: Bearer sp_live_…\`. Each key has scopes (\`x-required-scope\` on every operation; \`:write\`
+includes \`:read\`), a rate limit of its own and may expire. Everything is scoped to the key's tenant: another tenant's id is
+404, as an unknown one.
+
+**Answers.** One thing is \`{"data": {…}}\`, many are \`{"data": […], "pagination": {…}}\` with \`Link: rel="next"\`. Cursors are
+opaque, and valid for the list and the filters they were made for. Unknown parameters and members are refused with the name
+that was probably meant. Times are RFC 3339 in UTC.
+
+**Errors** are problem documents (RFC 9457, \`application/problem+json\`) with a \`code\` to act on, a \`detail\` to read, and a
+\`type\` that links to an explanation.
+
+**Safe retries.** Send \`Idempotency-Key\` with any POST: for 24 hours the same key and body replay the first success.
+
+**Compatibility.** Within \`v1\` only compatible changes are made: be ready for new members in answers and new event types.
+A deprecation is announced by \`Deprecation\` and \`Sunset\` headers at least 12 months ahead.`;
+
+/** What stands at the head of the document; `baseUrl` is where this server is reached. */
+export function documentHead(baseUrl: string): Omit<Document, 'paths' | 'components'> {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Signalpost signal-intelligence API',
+      version: '1.0.0',
+      summary: 'Signals, leads, pipeline, campaigns and webhooks',
+      description: DESCRIPTION,
+      contact: { name: 'Developers portal', url: `${baseUrl}/developers` },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: baseUrl }],
+    tags: [
+      { name: 'Account', description: 'Who the key is and what it may do; this description.' },
+      { name: 'Signals', description: 'Observed posts in, scored and explained signals out.' },
+      { name: 'Leads', description: 'People, with what is known of them and where it came from.' },
+      {
+        name: 'Pipeline',
+        description: 'Where each lead stands, how it got there, and the deal it may become.',
+      },
+      { name: 'Campaigns', description: 'Outreach, what came back, and its statistics.' },
+      { name: 'Companies', description: 'What is known of a company, and the signals it sent.' },
+      { name: 'Profiles', description: 'Ideal Customer Profiles: what signals are matched with.' },
+      { name: 'Sources', description: 'Where posts are detected.' },
+      { name: 'Webhooks', description: 'Endpoints that events are delivered to, signed.' },
+      { name: 'Deliveries', description: 'What was sent, what came back, and what could not be delivered.' },
+      { name: 'Events', description: 'Everything that happened, and who was told.' },
+      { name: 'Keys', description: 'API keys, their scopes and limits.' },
+    ],
+  };
+}

@@ -1,0 +1,119 @@
+import { STATUS_CODES } from 'node:http';
+import { problemStatus } from '../../http/problems.ts';
+import type { ErrorCode } from '../../model/errors.ts';
+import type { Answer, Document, JsonSchema, Reference } from './document-types.ts';
+import { ANSWER_HEADERS, headerRef } from './headers.ts';
+
+/** What each code means to the caller of an operation. */
+const MEANINGS = {
+  NOT_FOUND: 'there is no such thing in this tenant',
+  METHOD_NOT_ALLOWED: 'the path has no such method; `Allow` names those it has',
+  RATE_LIMITED: "the key's limit is used up; `Retry-After` says for how long",
+  INVALID_REQUEST: 'the request is malformed or a value is not allowed; `errors` points to each fault',
+  UNKNOWN_PARAMETER: 'a parameter is unknown; the problem names the one that was probably meant',
+  INVALID_CURSOR: 'the cursor is damaged, or was made for another list, filter or tenant',
+  UNAUTHENTICATED: 'no valid API key was sent',
+  INSUFFICIENT_SCOPE: 'the key lacks the scope that `required_scope` names',
+  PLAN_REQUIRED: 'the plan does not include it; `required_plan` names one that does',
+  NOT_ACCEPTABLE: 'nothing that the client accepts can be sent',
+  CONFLICT: 'it does not fit with what is there',
+  STAGE_CONFLICT: 'the lead is not in the stage that was expected',
+  IDEMPOTENCY_IN_FLIGHT: 'the first request with this `Idempotency-Key` is still running; try again shortly',
+  PAYLOAD_TOO_LARGE: 'the body is too large',
+  UNSUPPORTED_MEDIA_TYPE: 'the body is not `application/json`',
+  INVALID_TRANSITION: 'the state does not allow this change',
+  IDEMPOTENCY_MISMATCH: 'the `Idempotency-Key` was used for a different request',
+  INTERNAL: 'something went wrong on our side; `request_id` leads us to it',
+  UNAVAILABLE: 'nothing can be stored just now; nothing was changed, try again after `Retry-After`',
+} satisfies Record<ErrorCode, string>;
+
+/** The schema of every problem document (RFC 9457); further members belong to single codes. */
+export const PROBLEM_SCHEMA: JsonSchema = {
+  type: 'object',
+  description: 'A problem document (RFC 9457).',
+  required: ['type', 'title', 'status', 'code', 'detail', 'request_id'],
+  properties: {
+    type: { type: 'string', format: 'uri', description: 'Where this kind of problem is explained' },
+    title: { type: 'string' },
+    status: { type: 'integer', description: 'The HTTP status' },
+    code: { type: 'string', description: 'The kind of problem, for programs' },
+    detail: { type: 'string', description: 'What went wrong this time, for people' },
+    hint: { type: 'string', description: 'The way out' },
+    instance: { type: 'string', description: 'The path that was asked for' },
+    request_id: { type: 'string', description: 'As in `X-Request-Id`' },
+    errors: {
+      type: 'array',
+      description: 'Each fault of the request with its place',
+      items: {
+        type: 'object',
+        required: ['detail'],
+        properties: {
+          pointer: { type: 'string', description: 'JSON pointer (RFC 6901) into the body' },
+          parameter: { type: 'string', description: 'Query, path or header parameter' },
+          detail: { type: 'string' },
+        },
+      },
+    },
+  },
+};
+
+/**
+ * Puts the problems that an operation can answer into the document: one response a status, shared by the operations
+ * that have the same codes.
+ */
+export function addProblems(
+  document: Document,
+  responses: Record<string, Answer | Reference>,
+  codes: Iterable<ErrorCode>,
+): void {
+  document.components.responses ??= {};
+  const shared = document.components.responses;
+  for (const [status, group] of groupByStatus(codes)) {
+    const name = group.map(toPascal).join('Or');
+    shared[name] ??= problemAnswer(status, group);
+    responses[String(status)] = { $ref: `#/components/responses/${name}` };
+  }
+}
+
+function groupByStatus(codes: Iterable<ErrorCode>): [number, ErrorCode[]][] {
+  const groups = new Map<number, ErrorCode[]>();
+  for (const code of [...new Set(codes)].sort()) {
+    const status = problemStatus(code);
+    groups.set(status, [...(groups.get(status) ?? []), code]);
+  }
+  return [...groups].sort(([a], [b]) => a - b);
+}
+
+function problemAnswer(status: number, codes: ErrorCode[]): Answer {
+  const lines = codes.map((code) => `\`${code}\`: ${MEANINGS[code]}`);
+  return {
+    description: `${STATUS_CODES[status]}. ${lines.join('; ')}.`,
+    headers: { ...ANSWER_HEADERS, ...extraHeaders(codes) },
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Problem' },
+            { type: 'object', properties: { status: { const: status }, code: { enum: codes } } },
+          ],
+        },
+      },
+    },
+  };
+}
+
+function extraHeaders(codes: ErrorCode[]): Record<string, unknown> {
+  const headers: Record<string, unknown> = {};
+  if (codes.includes('UNAUTHENTICATED')) headers['WWW-Authenticate'] = headerRef('WWW-Authenticate');
+  if (codes.includes('RATE_LIMITED') || codes.includes('UNAVAILABLE')) {
+    headers['Retry-After'] = headerRef('Retry-After');
+  }
+  return headers;
+}
+
+function toPascal(code: string): string {
+  return code
+    .split('_')
+    .map((word) => word.slice(0, 1) + word.slice(1).toLowerCase())
+    .join('');
+}

@@ -1,0 +1,71 @@
+import type { Document, JsonSchema, Parameter } from './document-types.ts';
+
+/** Patterns that zod writes beside a format say the same again in hundreds of characters. */
+const SELF_EXPLAINING = new Set(['date-time', 'date', 'email', 'uri', 'uuid']);
+
+/** Takes out of every schema below `node` what only zod's own machinery needs. */
+export function tidySchemas(node: unknown): void {
+  if (typeof node !== 'object' || node === null) return;
+  if (!Array.isArray(node)) tidySchema(node as JsonSchema);
+  for (const [key, child] of Object.entries(node)) {
+    if (key !== 'example' && key !== 'examples' && key !== 'default') tidySchemas(child);
+  }
+}
+
+function tidySchema(schema: JsonSchema): void {
+  if (typeof schema.pattern === 'string' && SELF_EXPLAINING.has(String(schema.format))) delete schema.pattern;
+  // zod bounds every integer by what a double holds exactly.
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+}
+
+/**
+ * A query parameter as a caller sees it. What zod reads is text: a schema that turns it into something else says with
+ * `.meta({ 'x-as': … })` what the text stands for. An absent parameter is absent, never null.
+ */
+export function tidyParameter(parameter: Parameter): void {
+  if (parameter.in !== 'query') return;
+  const { 'x-as': meant, ...plain } = withoutNull(parameter.schema);
+  const schema = typeof meant === 'object' && meant !== null ? { ...(meant as JsonSchema) } : plain;
+  if (isEmpty(schema.default)) delete schema.default;
+  delete schema.description;
+  parameter.schema = schema;
+  if (schema.type === 'array') Object.assign(parameter, { style: 'form', explode: true });
+}
+
+function withoutNull(schema: JsonSchema): JsonSchema {
+  const branches = Array.isArray(schema.anyOf) ? schema.anyOf.filter((one) => one?.type !== 'null') : [];
+  if (branches.length === 0) return schema;
+  const { anyOf: _, ...rest } = schema;
+  return branches.length === 1 ? { ...branches[0], ...rest } : { ...rest, anyOf: branches };
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || (Array.isArray(value) && value.length === 0);
+}
+
+/** Drops components that nothing refers to: every registered schema comes in an input and an output form. */
+export function pruneComponents(document: Document): void {
+  const { components, ...rest } = document;
+  const seen = new Set<string>();
+  const queue = refsIn(rest);
+  for (let ref = queue.pop(); ref !== undefined; ref = queue.pop()) {
+    if (seen.has(ref)) continue;
+    seen.add(ref);
+    const [, , kind = '', name = ''] = ref.split('/');
+    queue.push(...refsIn(components[kind]?.[name]));
+  }
+  for (const [kind, entries] of Object.entries(components)) {
+    if (kind === 'securitySchemes') continue;
+    for (const name of Object.keys(entries)) {
+      if (!seen.has(`#/components/${kind}/${name}`)) delete entries[name];
+    }
+    if (Object.keys(entries).length === 0) delete components[kind];
+  }
+}
+
+function refsIn(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const own = '$ref' in node && typeof node.$ref === 'string' ? [node.$ref] : [];
+  return [...own, ...Object.values(node).flatMap(refsIn)];
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { fromIso } from '../lib/clock.ts';
+
+const MAX_VALUES = 50;
+
+/** A filter that may be given several times, as a comma list, or both; absent means no values. */
+export function listOf<T extends z.ZodType<unknown, string>>(item: T) {
+  return z
+    .union([z.string(), z.array(z.string())])
+    .transform((given) => [given].flat().flatMap(splitList))
+    .pipe(z.array(item).max(MAX_VALUES))
+    .default([])
+    .meta({ 'x-as': { type: 'array', items: z.toJSONSchema(item, { io: 'input' }), maxItems: MAX_VALUES } });
+}
+
+/** A moment in a query, as Unix milliseconds; null where it is absent. */
+export const queryTime = z.iso
+  .datetime({ offset: true })
+  .transform(fromIso)
+  .nullable()
+  .default(null)
+  .meta({ 'x-as': { type: 'string', format: 'date-time' } });
+
+/** `true` or `false` in a query, as text. */
+export const queryFlag = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .meta({ 'x-as': { type: 'boolean' } });
+
+function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
