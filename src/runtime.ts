@@ -14,6 +14,7 @@ import { createSecretBox, type SecretBox } from './lib/secret-box.ts';
 import { loadSecretsKey } from './secrets-key.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import type { Store } from './store/store.ts';
+import { refuseTests } from './webhooks/test-delivery.ts';
 
 /** How long flights may take to land once the process was asked to stop (CONTRACT of a stop: README, "Stopping"). */
 export const DRAIN_MS = 30_000;
@@ -80,7 +81,12 @@ export interface Server {
 export async function startServer(runtime: Runtime): Promise<Server> {
   const { config, logger } = runtime;
   const dispatcher = createDispatcher({ ...runtime, localAddress: config.webhookLocalAddress, log: logger });
-  const app = await buildApp({ ...runtime, nudge: dispatcher.nudge });
+  const app = await buildApp({
+    ...runtime,
+    nudge: dispatcher.nudge,
+    endpointChanged: () => undefined,
+    sendTest: refuseTests,
+  });
   const url = await app.listen({ host: config.host, port: config.port });
   await dispatcher.start();
   return { url, stop: () => stopAll(app, dispatcher, runtime) };

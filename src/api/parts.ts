@@ -2,6 +2,7 @@ import type { Problems } from '../http/problems.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { IntakeParts } from '../signals/intake.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
+import type { SendTest } from '../webhooks/test-delivery.ts';
 
 /** What the routes of /v1 need of the process. */
 export interface ApiParts extends IntakeParts, EndpointParts {
@@ -9,4 +10,7 @@ export interface ApiParts extends IntakeParts, EndpointParts {
   problems: Problems;
   /** Tells the dispatcher which endpoints have new work. */
   nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
+  /** Tells the dispatcher that its copy of an endpoint is old: settings, secret or pause were changed, or it was deleted. */
+  endpointChanged(endpointId: string): void;
+  sendTest: SendTest;
 }

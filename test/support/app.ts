@@ -11,6 +11,7 @@ import { createSecretBox } from '../../src/lib/secret-box.ts';
 import type { Scope } from '../../src/model/key.ts';
 import type { Plan, Tenant } from '../../src/model/tenant.ts';
 import type { Store } from '../../src/store/store.ts';
+import { refuseTests, type SendTest } from '../../src/webhooks/test-delivery.ts';
 import type { ManualClock } from './manual-clock.ts';
 import { openTestStore } from './store.ts';
 
@@ -27,6 +28,8 @@ export interface TestApp {
   logLines: string[];
   /** Every lane that the dispatcher was told of. */
   nudged: { endpointId: string; tenantId: string }[];
+  /** Every endpoint whose change the dispatcher was told of. */
+  changed: string[];
   /** Another key of the tenant. */
   addKey(input: { scopes?: Scope[]; rateLimit?: number; expiresAt?: number }): Promise<TestKey>;
   /** Another tenant with its full-access key. */
@@ -44,6 +47,8 @@ export interface TestAppOptions {
   plan?: Plan;
   /** Puts something between the app and its store, to make it fail. */
   wrapStore?(store: Store): Store;
+  /** Stands in for the dispatcher's test deliveries. */
+  sendTest?: SendTest;
 }
 
 export const BASE_URL = 'https://signals.example.com';
@@ -52,6 +57,7 @@ export async function buildTestApp({
   env = {},
   plan = 'pro',
   wrapStore,
+  sendTest = refuseTests,
 }: TestAppOptions = {}): Promise<TestApp> {
   const { store, clock } = await openTestStore();
   const random = systemRandom;
@@ -61,6 +67,7 @@ export async function buildTestApp({
   const account = { store, clock, random, newId };
   const logLines: string[] = [];
   const nudged: TestApp['nudged'] = [];
+  const changed: string[] = [];
 
   const app = buildApp({
     ...account,
@@ -71,6 +78,8 @@ export async function buildTestApp({
     allowTargets: createAddressSet(config.webhookAllowTargets),
     logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) }),
     nudge: (lanes) => void nudged.push(...lanes),
+    endpointChanged: (endpointId) => void changed.push(endpointId),
+    sendTest,
   });
   app.addHook('onClose', () => store.close());
   await app.ready();
@@ -85,6 +94,7 @@ export async function buildTestApp({
     auth: bearer(apiKey),
     logLines,
     nudged,
+    changed,
     async addKey({ scopes = [], ...rest }) {
       const made = newKey(account, { tenantId: tenant.id, name: 'test', scopes, ...rest });
       await store.createKey(made.key);

@@ -1,0 +1,69 @@
+import type { NewId } from '../lib/ids.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import type { AttemptRecord } from '../model/delivery.ts';
+import { DomainError } from '../model/errors.ts';
+import type { Endpoint } from '../model/webhook.ts';
+import { signalPayload } from './payload.ts';
+import { SAMPLE_SIGNAL } from './sample-signal.ts';
+import { createSigner } from './signature.ts';
+
+/** One test delivery, as the dispatcher is asked to send it: signed and sent like any other, outside every queue. */
+export interface TestRequest {
+  /** As stored now, paused or not. */
+  endpoint: Endpoint;
+  /** Its `webhook-id`. No delivery of this id is stored. */
+  deliveryId: string;
+  /** JSON object without its closing `signature` member, like a stored body. */
+  body: string;
+}
+
+/** What came of it; `throttled` where the endpoint's throttle had no room, and nothing was sent. */
+export type TestAnswer =
+  | { kind: 'sent'; record: AttemptRecord }
+  | { kind: 'throttled'; retryAfterMs: number };
+
+/**
+ * Sends a test delivery at once: takes a place in the endpoint's throttle, and touches neither its failure count nor its
+ * pause. Never rejects for what the receiver does.
+ */
+export type SendTest = (request: TestRequest) => Promise<TestAnswer>;
+
+/** What stands in for the dispatcher where there is none. */
+export const refuseTests: SendTest = () =>
+  Promise.reject(new DomainError('UNAVAILABLE', 'This process does not deliver; nothing was sent.'));
+
+/**
+ * The body of a test delivery without its signature: the `webhook.test` envelope around a sample signal. Nothing in it
+ * changes from one test to the next, so that the same secret always makes the same bytes.
+ */
+export function testBody(tenantId: string): string {
+  const head = JSON.stringify({ event: 'webhook.test', tenant_id: tenantId }).slice(0, -1);
+  const tail = JSON.stringify({ id: 'evt_test', timestamp: SAMPLE_SIGNAL.timestamp }).slice(1);
+  return `${head},"data":${signalPayload(SAMPLE_SIGNAL)},${tail}`;
+}
+
+/** The bytes of the endpoint's test delivery and their signature, known before anything is sent. */
+export function expectedTest(
+  { secretBox }: { secretBox: SecretBox },
+  endpoint: Endpoint,
+): { body: string; signature: string } {
+  const signer = createSigner(secretBox.open(endpoint.secretBox, endpoint.id));
+  const sealed = signer.seal({ id: 'dlv_test', body: testBody(endpoint.tenantId) }, 0);
+  return { body: sealed.body.toString('utf8'), signature: sealed.serviceSignature };
+}
+
+/** Sends the endpoint its test. @throws DomainError `RATE_LIMITED` where the throttle has no room */
+export async function testEndpoint(
+  parts: { newId: NewId; sendTest: SendTest },
+  endpoint: Endpoint,
+): Promise<{ body: string; record: AttemptRecord }> {
+  const body = testBody(endpoint.tenantId);
+  const answer = await parts.sendTest({ endpoint, deliveryId: parts.newId('dlv'), body });
+  if (answer.kind === 'sent') return { body, record: answer.record };
+  const seconds = Math.max(1, Math.ceil(answer.retryAfterMs / 1_000));
+  throw new DomainError(
+    'RATE_LIMITED',
+    `The endpoint has had its ${endpoint.settings.rate_limit_per_minute} requests of the last 60 seconds, deliveries included.`,
+    { retryAfterSeconds: seconds, hint: `Wait ${seconds} seconds (Retry-After), then test again.` },
+  );
+}
