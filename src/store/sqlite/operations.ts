@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { accountOperations } from './operations/accounts.ts';
 import { deliveryOperations } from './operations/deliveries.ts';
 import { endpointOperations } from './operations/endpoints.ts';
+import { idempotencyOperations } from './operations/idempotency.ts';
 import { signalOperations } from './operations/signals.ts';
 
 /**
@@ -14,6 +15,7 @@ export function createOperations(db: Database) {
     ...signalOperations(db),
     ...endpointOperations(db),
     ...deliveryOperations(db),
+    ...idempotencyOperations(db),
   };
 }
 

@@ -7,6 +7,7 @@ import { faultOfSqlite } from './faults.ts';
 import { accountMethods } from './methods/accounts.ts';
 import { deliveryMethods } from './methods/deliveries.ts';
 import { endpointMethods } from './methods/endpoints.ts';
+import { idempotencyMethods } from './methods/idempotency.ts';
 import { signalMethods } from './methods/signals.ts';
 import { createProbeSql } from './tables/probe.ts';
 import type { Writer } from './writer.ts';
@@ -33,6 +34,7 @@ export function createSqliteStore(options: { db: Database; clock: Clock; writer:
     ...signalMethods(context),
     ...endpointMethods(context),
     ...deliveryMethods(context),
+    ...idempotencyMethods(context),
     async probe() {
       await writer.run('probe', clock.now());
       await context.read(probe.read);

@@ -1,0 +1,17 @@
+-- A POST that carried an Idempotency-Key: reserved before it runs, answered when it has succeeded (store/idempotency-store.ts).
+CREATE TABLE idempotency_keys (
+  tenant_id   TEXT    NOT NULL REFERENCES tenants (id),
+  route       TEXT    NOT NULL,
+  key         TEXT    NOT NULL,
+  fingerprint TEXT    NOT NULL,
+  token       TEXT    NOT NULL,
+  -- Until then an unanswered request counts as running; later its process must have died.
+  lease_until INTEGER NOT NULL,
+  expires_at  INTEGER NOT NULL,
+  -- Null until it is answered.
+  status      INTEGER,
+  location    TEXT,
+  body        TEXT,
+  PRIMARY KEY (tenant_id, route, key)
+) STRICT;
+CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at);
