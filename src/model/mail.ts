@@ -1,0 +1,33 @@
+import type { PausedReason } from './webhook.ts';
+
+/**
+ * Mail to an account's owner, by what it tells. It is stored with the change it tells of, as facts; text and address are
+ * made when it is sent.
+ */
+export type MailFacts =
+  | {
+      kind: 'endpoint_paused';
+      endpointId: string;
+      label: string;
+      /** Host of the target: its path may hold what only the receiver should know. */
+      host: string;
+      reason: Exclude<PausedReason, 'manual' | 'plan'>;
+    }
+  | { kind: 'endpoints_over_plan'; plan: string; limit: number; endpointIds: string[] }
+  | { kind: 'message'; subject: string; text: string };
+
+/** A mail to be stored. `id` is the same for the same cause, so that a change made twice tells of it once. */
+export interface NewMail {
+  id: string;
+  tenantId: string;
+  facts: MailFacts;
+  createdAt: number;
+}
+
+/** A mail of the outbox. `nextTryAt` is null once it was sent or given up. Times are Unix milliseconds. */
+export interface Mail extends NewMail {
+  tries: number;
+  nextTryAt: number | null;
+  sentAt: number | null;
+  announced: boolean;
+}
