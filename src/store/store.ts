@@ -1,4 +1,5 @@
 import type { AccountStore } from './account-store.ts';
+import type { CampaignStore } from './campaign-store.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
@@ -8,7 +9,13 @@ import type { SignalStore } from './signal-store.ts';
  * Everything the product asks of its storage: one method, one use case, one atomic change, durable when its promise
  * resolves. Methods reject with `DomainError` (`UNAVAILABLE` where the storage is full or busy) and change nothing then.
  */
-export interface Store extends AccountStore, SignalStore, EndpointStore, DeliveryStore, IdempotencyStore {
+export interface Store
+  extends AccountStore,
+    SignalStore,
+    CampaignStore,
+    EndpointStore,
+    DeliveryStore,
+    IdempotencyStore {
   /** Reads and writes; rejects where the store cannot do either. */
   probe(): Promise<void>;
   close(): Promise<void>;

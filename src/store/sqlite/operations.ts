@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { accountOperations } from './operations/accounts.ts';
+import { campaignOperations } from './operations/campaigns.ts';
 import { deliveryOperations } from './operations/deliveries.ts';
 import { endpointOperations } from './operations/endpoints.ts';
 import { idempotencyOperations } from './operations/idempotency.ts';
@@ -13,6 +14,7 @@ export function createOperations(db: Database) {
   return {
     ...accountOperations(db),
     ...signalOperations(db),
+    ...campaignOperations(db),
     ...endpointOperations(db),
     ...deliveryOperations(db),
     ...idempotencyOperations(db),

@@ -5,6 +5,7 @@ import { translateFault } from '../write-queue.ts';
 import type { Context } from './context.ts';
 import { faultOfSqlite } from './faults.ts';
 import { accountMethods } from './methods/accounts.ts';
+import { campaignMethods } from './methods/campaigns.ts';
 import { deliveryMethods } from './methods/deliveries.ts';
 import { endpointMethods } from './methods/endpoints.ts';
 import { idempotencyMethods } from './methods/idempotency.ts';
@@ -32,6 +33,7 @@ export function createSqliteStore(options: { db: Database; clock: Clock; writer:
   return {
     ...accountMethods(context),
     ...signalMethods(context),
+    ...campaignMethods(context),
     ...endpointMethods(context),
     ...deliveryMethods(context),
     ...idempotencyMethods(context),

@@ -18,7 +18,7 @@ CREATE TABLE campaigns (
 CREATE INDEX campaigns_by_time ON campaigns (tenant_id, created_at, id);
 CREATE INDEX campaigns_by_status ON campaigns (tenant_id, status, created_at, id);
 
--- Who a recipient number is: a lead's id, an e-mail address, or both. Events hold the number alone, so that erasing a
+-- Who a recipient number is: a lead's id, an e-mail address ("email:…"), or both. Events hold the number alone, so that erasing a
 -- person is deleting these rows, and what was counted stays counted.
 CREATE TABLE campaign_recipients (
   campaign_id TEXT    NOT NULL REFERENCES campaigns (id),
@@ -40,6 +40,9 @@ CREATE TABLE campaign_events (
   step        INTEGER,
   reply_class TEXT,
   auto        INTEGER NOT NULL,
+  -- What was told of a reply: the one thing beside the aliases that names the person.
+  told_id     TEXT REFERENCES events (id),
   PRIMARY KEY (campaign_id, occurred_at, event_key)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX campaign_events_known ON campaign_events (campaign_id, event_key);
+CREATE INDEX campaign_events_told ON campaign_events (campaign_id, recipient) WHERE told_id IS NOT NULL;
