@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { StoreOpenError } from '../errors.ts';
+import { type SearchableSignal, signalTerms } from './search-terms.ts';
 
 const MIGRATIONS_DIR = join(import.meta.dirname, 'migrations');
 const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/;
@@ -37,9 +38,47 @@ export function migrate(db: Database): MigrationResult {
       db.pragma(`user_version = ${version}`);
     }
     db.pragma(`application_id = ${APPLICATION_ID}`);
+    if (from > 0) refuseBrokenReferences(db);
   });
-  apply.exclusive();
+  addSignalTerms(db);
+  withoutForeignKeys(db, () => apply.exclusive());
   return { from, to: latest };
+}
+
+/** A table that is rebuilt is dropped first, which would take its children along (sqlite.org/lang_altertable.html, 7). */
+function withoutForeignKeys(db: Database, step: () => void): void {
+  const enforced = db.pragma('foreign_keys', { simple: true });
+  db.pragma('foreign_keys = OFF');
+  try {
+    step();
+  } finally {
+    db.pragma(`foreign_keys = ${enforced}`);
+  }
+}
+
+function refuseBrokenReferences(db: Database): void {
+  if (db.prepare('PRAGMA foreign_key_check').get() === undefined) return;
+  throw new Error('A migration left rows that refer to rows that are not there.');
+}
+
+/** What migrations call to index the signals that are there already. */
+function addSignalTerms(db: Database): void {
+  const columns = [
+    'tenantId',
+    'profileId',
+    'platform',
+    'signalType',
+    'classification',
+    'score',
+    'companyDomain',
+    'text',
+    'wire',
+  ];
+  db.function('signal_terms', { varargs: true, deterministic: true }, (...values: unknown[]) =>
+    signalTerms(
+      Object.fromEntries(columns.map((name, i) => [name, values[i]])) as unknown as SearchableSignal,
+    ),
+  );
 }
 
 export function schemaVersion(db: Database): number {

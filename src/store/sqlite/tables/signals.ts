@@ -8,12 +8,18 @@ interface KnownRow {
 
 /** Signals as they are stored and shown one by one; lists are in `signal-list.ts`. */
 export function createSignalSql(db: Database) {
+  // `seq` takes the next free place of its millisecond; a full one breaks the table's CHECK instead of another's order.
+  // The cast: numbers are bound as floating point, which would round the sum.
   const insert = db.prepare<Record<string, unknown>[]>(
     `INSERT INTO signals
-       (id, tenant_id, profile_id, platform, signal_type, classification, score, timestamp, company_domain,
+       (seq, id, tenant_id, profile_id, platform, signal_type, classification, score, timestamp, company_domain,
         external_id, canonical_url, wire, explanation, text)
      VALUES
-       (:id, :tenantId, :profileId, :platform, :signalType, :classification, :score, :timestamp, :companyDomain,
+       ((:timestamp << 21)
+          + (ifnull((SELECT (max(seq) >> 7) & 16383 FROM signals
+                     WHERE seq >= :timestamp << 21 AND seq < (:timestamp + 1) << 21) + 1, 0) << 7)
+          + CAST(:score AS INTEGER),
+        :id, :tenantId, :profileId, :platform, :signalType, :classification, :score, :timestamp, :companyDomain,
         :externalId, :canonicalUrl, :wire, :explanation, :text)
      ON CONFLICT DO NOTHING`,
   );
