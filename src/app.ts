@@ -12,12 +12,15 @@ import { addRequestContext, createRequestIds } from './http/request-context.ts';
 import { addRequestLog } from './http/request-log.ts';
 import { routableTarget } from './http/request-path.ts';
 import { validatorCompiler } from './http/validation.ts';
+import type { SiteContent } from './site/content/site-content.ts';
 import { pages, publicApi } from './site/site.ts';
 
 /** What the faces need of the process. */
 export interface AppParts extends Omit<ApiParts, 'problems' | 'baseUrl'> {
   config: Config;
   logger: Logger;
+  /** The public site's pages and identity. */
+  content: SiteContent;
 }
 
 const BODY_BYTES = 1024 * 1024;

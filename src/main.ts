@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import closeWithGrace from 'close-with-grace';
 import { CommandError, type Opened, type OpenOptions, type Ports } from './cli/ports.ts';
 import { runCommand } from './cli/program.ts';
-import { ConfigError, loadConfig } from './config.ts';
+import { type Config, ConfigError, loadConfig } from './config.ts';
 import { systemClock } from './lib/clock.ts';
+import type { SiteContent } from './site/content/site-content.ts';
 
 const EXIT_UNEXPECTED = 70; // sysexits.h EX_SOFTWARE
 const EXIT_CONFIG = 78; // EX_CONFIG
@@ -23,16 +24,25 @@ const OPERATOR_ERRORS = new Set(['DataFolderError', 'SecretsKeyError', 'StoreOpe
 /** Opens what the environment describes. The server's modules load here, where they are needed. */
 async function open({ env = process.env, log }: OpenOptions): Promise<Opened> {
   const config = loadConfig(env);
-  const [{ openRuntime, startServer }, { pino }] = await Promise.all([
+  const serving = log === 'requests'; // only the server asks for its own log
+  const [content, { openRuntime, startServer }, { pino }] = await Promise.all([
+    // Before the data folder is touched: a fault of a page stops the start with nothing opened.
+    serving ? loadContent(config) : null,
     import('./runtime.ts'),
     import('pino'),
   ]);
   const faultsOnly = () => pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
   const runtime = await openRuntime(config, {
-    writerThread: log === 'requests', // only the server asks for its own log
-    ...(log === 'requests' ? {} : { logger: faultsOnly() }),
+    writerThread: serving,
+    ...(serving ? {} : { logger: faultsOnly() }),
   });
-  return { ...runtime, baseUrl: config.baseUrl, start: () => startServer(runtime) };
+  const start = async () => startServer(runtime, content ?? (await loadContent(config)));
+  return { ...runtime, baseUrl: config.baseUrl, start };
+}
+
+async function loadContent({ contentDir, baseUrl }: Config): Promise<SiteContent> {
+  const { loadSiteContent } = await import('./site/content/site-content.ts');
+  return loadSiteContent({ contentDir, baseUrl });
 }
 
 async function migrate(): Promise<{ file: string; from: number; to: number }> {
@@ -60,6 +70,9 @@ function onStop(stop: () => Promise<void>): void {
 /** The message and exit code of whatever ended the process. */
 function explain(error: unknown): { exitCode: number; message: string } {
   if (error instanceof ConfigError) return { exitCode: EXIT_CONFIG, message: error.message };
+  if (error instanceof Error && error.name === 'ContentError') {
+    return { exitCode: EXIT_CONFIG, message: error.message };
+  }
   if (error instanceof CommandError) return { exitCode: error.exitCode, message: error.message };
   if (error instanceof Error) {
     if (OPERATOR_ERRORS.has(error.name)) return { exitCode: 1, message: error.message };

@@ -12,6 +12,7 @@ import { type AddressSet, createAddressSet } from './lib/network.ts';
 import { type Random, systemRandom } from './lib/random.ts';
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts';
 import { loadSecretsKey } from './secrets-key.ts';
+import type { SiteContent } from './site/content/site-content.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import type { Store } from './store/store.ts';
 import { refuseTests } from './webhooks/test-delivery.ts';
@@ -78,11 +79,12 @@ export interface Server {
 }
 
 /** Listens first, then delivers: a process that cannot have its port must not touch another's deliveries. */
-export async function startServer(runtime: Runtime): Promise<Server> {
+export async function startServer(runtime: Runtime, content: SiteContent): Promise<Server> {
   const { config, logger } = runtime;
   const dispatcher = createDispatcher({ ...runtime, localAddress: config.webhookLocalAddress, log: logger });
   const app = await buildApp({
     ...runtime,
+    content,
     nudge: dispatcher.nudge,
     endpointChanged: () => undefined,
     sendTest: refuseTests,

@@ -55,6 +55,8 @@ export interface Problems {
     problem: Problem,
     context: { requestId: string; instance?: string },
   ): { status: number; body: string };
+  /** The status and title that a code has by itself. */
+  kindOf(code: ErrorCode): { status: number; title: string };
   /** Answers with the problem and the headers that belong to its code. */
   send(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply;
 }
@@ -85,6 +87,7 @@ export function createProblems(baseUrl: string): Problems {
 
   return {
     render,
+    kindOf: (code) => KINDS[code],
     send(request, reply, problem) {
       const { status, body } = render(problem, {
         requestId: request.id,

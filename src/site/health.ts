@@ -1,46 +1,15 @@
 import type { FastifyInstance } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { z } from 'zod';
 import { sendText } from '../http/problems.ts';
-import { type Clock, toIso } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
+import { healthOperation } from '../model/public-api.ts';
+import { addOperation } from './operation.ts';
+import { createTimedBody } from './timed-body.ts';
 
-export const healthSchema = z.strictObject({
-  success: z.literal(true),
-  data: z.strictObject({
-    status: z.literal('ok'),
-    service: z.string().describe('Host name of the service'),
-    time: z.iso.datetime().describe('Server time'),
-  }),
-});
-
-/** `GET /api/health`: the liveness probe. All but the time is put together once. */
+/** `GET /api/health`: the liveness probe. */
 export function addHealth(app: FastifyInstance, { baseUrl, clock }: { baseUrl: string; clock: Clock }): void {
-  const service = JSON.stringify(new URL(baseUrl).hostname);
-  const head = `{"success":true,"data":{"status":"ok","service":${service},"time":"`;
-
-  // Under load many probes share a millisecond, and formatting it is the dearest part of an answer.
-  let lastMs = Number.NaN;
-  let body = '';
-  const bodyAt = (ms: number) => {
-    if (ms !== lastMs) {
-      lastMs = ms;
-      body = `${head}${toIso(ms)}"}}`;
-    }
-    return body;
-  };
-
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/health',
-    {
-      schema: {
-        operationId: 'getHealth',
-        summary: 'Liveness probe',
-        description: 'Returns status and server time.',
-        response: { 200: healthSchema },
-      },
-    },
-    (_request, reply) => {
-      sendText(reply, 'application/json', bodyAt(clock.now()));
-    },
-  );
+  const service = new URL(baseUrl).hostname;
+  const bodyAt = createTimedBody((time) => ({ success: true, data: { status: 'ok', service, time } }));
+  addOperation(app, healthOperation, (_request, reply) => {
+    sendText(reply, 'application/json', bodyAt(clock.now()));
+  });
 }

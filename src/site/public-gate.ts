@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { clientOf, createRateLimiter, rateLimited, setLimitHeaders } from '../http/limits.ts';
-import { collectMethods, sendAllow } from '../http/methods.ts';
+import { collectMethods } from '../http/methods.ts';
 import type { Problem, Problems } from '../http/problems.ts';
 import { pathOf } from '../http/request-path.ts';
 import { setApiHeaders } from '../http/versions.ts';
 import type { Clock } from '../lib/clock.ts';
+import { SITE_METHODS, sendPreflight } from './cors.ts';
 
-const ALLOW = 'GET, HEAD, OPTIONS';
 const SERVED = new Set(['GET', 'HEAD', 'OPTIONS']);
 const EXPOSED = [
   'X-API-Version',
@@ -46,15 +46,12 @@ export function addPublicGate(
     if (taken.retryAfterSeconds !== null) {
       problems.send(request, reply, rateLimited(taken));
     } else if (!SERVED.has(request.method)) {
-      reply.header('allow', ALLOW);
+      reply.header('allow', SITE_METHODS);
       problems.send(request, reply, methodNotAllowed(request, baseUrl));
     } else if (!request.is404) {
       done();
     } else if (request.method === 'OPTIONS' && methods.allow(pathOf(request.originalUrl)) !== null) {
-      reply.header('access-control-allow-methods', ALLOW);
-      reply.header('access-control-allow-headers', '*');
-      reply.header('access-control-max-age', '86400');
-      sendAllow(reply, ALLOW);
+      sendPreflight(reply);
     } else {
       problems.send(request, reply, unknownPath(request, baseUrl));
     }
@@ -65,7 +62,7 @@ export function addPublicGate(
 function methodNotAllowed(request: FastifyRequest, baseUrl: string): Problem {
   return {
     code: 'METHOD_NOT_ALLOWED',
-    detail: `${request.method} is not served under /api; only ${ALLOW} are.`,
+    detail: `${request.method} is not served under /api; only ${SITE_METHODS} are.`,
     extra: { hint: apiMap(baseUrl) },
   };
 }

@@ -70,11 +70,3 @@ test('OPTIONS answers 204 with Allow, and lets a browser of any origin ask', asy
     'ratelimit-remaining': '59',
   });
 });
-
-test('the home page names the service and links to the health probe', async () => {
-  const answer = await t.app.inject('/');
-  expect(answer.statusCode).toBe(200);
-  expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
-  expect(answer.body).toContain('signals.example.com');
-  expect(answer.body).toContain('href="/api/health"');
-});

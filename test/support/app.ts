@@ -10,9 +10,11 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
 import type { Scope } from '../../src/model/key.ts';
 import type { Plan, Tenant } from '../../src/model/tenant.ts';
+import type { SiteContent } from '../../src/site/content/site-content.ts';
 import type { Store } from '../../src/store/store.ts';
 import { refuseTests, type SendTest } from '../../src/webhooks/test-delivery.ts';
 import type { ManualClock } from './manual-clock.ts';
+import { aSite } from './site-content.ts';
 import { openTestStore } from './store.ts';
 
 /** An app on a store in memory, with a tenant and its full-access key. */
@@ -45,6 +47,8 @@ export interface TestKey {
 export interface TestAppOptions {
   env?: Record<string, string>;
   plan?: Plan;
+  /** The site; a small one of known text where it is left out. */
+  content?: SiteContent;
   /** Puts something between the app and its store, to make it fail. */
   wrapStore?(store: Store): Store;
   /** Stands in for the dispatcher's test deliveries. */
@@ -56,6 +60,7 @@ export const BASE_URL = 'https://signals.example.com';
 export async function buildTestApp({
   env = {},
   plan = 'pro',
+  content = aSite(),
   wrapStore,
   sendTest = refuseTests,
 }: TestAppOptions = {}): Promise<TestApp> {
@@ -73,6 +78,7 @@ export async function buildTestApp({
     ...account,
     store: wrapStore?.(store) ?? store,
     config,
+    content,
     cursors: createCursors(masterKey),
     secretBox: createSecretBox(masterKey, random),
     allowTargets: createAddressSet(config.webhookAllowTargets),

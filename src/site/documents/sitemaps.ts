@@ -1,0 +1,65 @@
+import { Readable } from 'node:stream';
+import { SitemapStream, streamToPromise } from 'sitemap';
+import { toIso } from '../../lib/clock.ts';
+import { OPENAPI_PATH } from '../../model/public-api.ts';
+import {
+  LLMS_FULL_PATH,
+  LLMS_PATH,
+  pageUrl,
+  SITEMAP_MD_PATH,
+  SITEMAP_XML_PATH,
+  STATUS_PATH,
+} from '../addresses.ts';
+import { fixedDocument, MARKDOWN, type SiteDocument } from './document.ts';
+import type { DocumentParts } from './parts.ts';
+import { bySection } from './sections.ts';
+
+/** `/sitemap.xml`: the address of every page. */
+export async function createSitemapXml({ baseUrl, content, madeAt }: DocumentParts): Promise<SiteDocument> {
+  const items = content.pages.map(({ path, lastModified }) => ({
+    url: pageUrl(baseUrl, path),
+    lastmod: toIso(lastModified),
+  }));
+  const stream = Readable.from(items).pipe(new SitemapStream({ xmlns: PLAIN }));
+  return fixedDocument({
+    path: SITEMAP_XML_PATH,
+    title: 'Sitemap (XML)',
+    description: 'The address of every page, for search engines.',
+    contentType: 'application/xml; charset=utf-8',
+    body: (await streamToPromise(stream)).toString('utf8'),
+    lastModified: madeAt,
+  });
+}
+
+/** No namespaces of news, images and videos: there are none. */
+const PLAIN = { news: false, xhtml: false, image: false, video: false };
+
+/** `/sitemap.md`: the same pages with what they are about. */
+export function createSitemapMd({ baseUrl, content, madeAt }: DocumentParts): SiteDocument {
+  const sections = bySection(content).map(({ section, pages }) => {
+    const lines = pages.map(
+      ({ path, title, description }) => `- [${title}](${pageUrl(baseUrl, path)}): ${description}`,
+    );
+    return `## ${section}\n\n${lines.join('\n')}`;
+  });
+  const programs = [
+    `- [llms.txt](${baseUrl}${LLMS_PATH}): index for agents, with the length of each page`,
+    `- [llms-full.txt](${baseUrl}${LLMS_FULL_PATH}): all pages in one file`,
+    `- [OpenAPI description](${baseUrl}${OPENAPI_PATH}): the public API`,
+    `- [Status](${baseUrl}${STATUS_PATH}): who the service is, as JSON`,
+  ];
+  const body = [
+    `# Sitemap of ${content.identity.name}`,
+    'Each page is also markdown: ask for `text/markdown`, or add `.md` to its address.',
+    ...sections,
+    `## For programs\n\n${programs.join('\n')}`,
+  ];
+  return fixedDocument({
+    path: SITEMAP_MD_PATH,
+    title: 'Sitemap',
+    description: 'Every page with what it is about.',
+    contentType: MARKDOWN,
+    body: `${body.join('\n\n')}\n`,
+    lastModified: madeAt,
+  });
+}

@@ -1,0 +1,134 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Problem, type Problems, sendText } from '../http/problems.ts';
+import { pathOf } from '../http/request-path.ts';
+import { OPENAPI_PATH } from '../model/public-api.ts';
+import {
+  DOCS_PATH,
+  LLMS_PATH,
+  markdownPath,
+  pageUrl,
+  SITEMAP_MD_PATH,
+  SITEMAP_XML_PATH,
+  STATUS_PATH,
+} from './addresses.ts';
+import type { SiteContent, TitledLink } from './content/site-content.ts';
+import { MARKDOWN } from './documents/document.ts';
+import { nearestPages } from './nearest.ts';
+import type { Negotiate } from './negotiation.ts';
+import { CONTENT_SECURITY_POLICY, siteLinks } from './page-headers.ts';
+
+const HTML = 'text/html; charset=utf-8';
+/** Long enough to recognise what was asked for. */
+const MAX_SHOWN_PATH = 200;
+
+export interface PageErrorParts {
+  baseUrl: string;
+  content: SiteContent;
+  negotiate: Negotiate;
+  problems: Problems;
+}
+
+/** What the site answers where it has no page to give. */
+export interface PageErrors {
+  /** 404 with the ways on: markdown where it is asked for, else a page. */
+  notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply;
+  badAddress(request: FastifyRequest, reply: FastifyReply): FastifyReply;
+  /** Needs `Allow` set. */
+  methodNotAllowed(request: FastifyRequest, reply: FastifyReply): FastifyReply;
+}
+
+/** Errors of pages in the form that suits who asks: page, markdown or problem document. */
+export function createPageErrors(parts: PageErrorParts): PageErrors {
+  const { baseUrl, content } = parts;
+  const ways = waysOn(baseUrl);
+  const link = siteLinks(baseUrl).join(', ');
+  const setHeaders = (reply: FastifyReply) =>
+    reply.headers({ vary: 'Accept', link, 'cache-control': 'no-store' });
+
+  return {
+    notFound(request, reply) {
+      const path = pathOf(request.originalUrl).slice(0, MAX_SHOWN_PATH);
+      const near = nearestPages(path, content.pages);
+      setHeaders(reply).code(404);
+      if (wantsMarkdown(request, parts.negotiate)) {
+        const nearest = near.map(({ title, path }) => ({ title, url: `${baseUrl}${markdownPath(path)}` }));
+        return sendText(reply, MARKDOWN, recoveryDocument(path, nearest, ways));
+      }
+      const nearest = near.map(({ title, path }) => ({ title, url: pageUrl(baseUrl, path) }));
+      reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
+      return sendText(reply, HTML, content.notFoundHtml({ path, nearest, links: ways }));
+    },
+    badAddress(request, reply) {
+      setHeaders(reply);
+      return sendError(parts, request, reply, {
+        code: 'INVALID_REQUEST',
+        detail: 'The address cannot be decoded: it holds a "%" that begins no escape.',
+        extra: { hint: `Start at ${baseUrl}/` },
+      });
+    },
+    methodNotAllowed(request, reply) {
+      setHeaders(reply);
+      return sendError(parts, request, reply, {
+        code: 'METHOD_NOT_ALLOWED',
+        detail: `${request.method} is not served here; ${String(reply.getHeader('allow'))} are.`,
+        extra: { hint: `Start at ${baseUrl}/` },
+      });
+    },
+  };
+}
+
+/** An address that ends in `.md` asks for markdown, unless the client says that it wants a page. */
+function wantsMarkdown(request: FastifyRequest, negotiate: Negotiate): boolean {
+  const { type, named } = negotiate(request.headers.accept);
+  if (named || type === null) return type === 'text/markdown';
+  return type === 'text/markdown' || pathOf(request.originalUrl).endsWith('.md');
+}
+
+/** A page for whom asks for pages, markdown for whom asks for that; who states nothing is a program. */
+function sendError(
+  { content, negotiate, problems }: PageErrorParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem: Problem,
+): FastifyReply {
+  const { type, named } = negotiate(request.headers.accept);
+  if (!named || type === null) return problems.send(request, reply, problem);
+  const { status, title } = problems.kindOf(problem.code);
+  reply.code(status);
+  if (type === 'text/markdown') {
+    return sendText(reply, MARKDOWN, `# ${title}\n\n${problem.detail}\n\n${problem.extra?.hint ?? ''}\n`);
+  }
+  reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
+  return sendText(reply, HTML, content.errorHtml({ status, title, detail: problem.detail }));
+}
+
+function waysOn(baseUrl: string): TitledLink[] {
+  return [
+    { title: 'Sitemap', url: `${baseUrl}${SITEMAP_MD_PATH}` },
+    { title: 'Sitemap (XML)', url: `${baseUrl}${SITEMAP_XML_PATH}` },
+    { title: 'llms.txt, the index for agents', url: `${baseUrl}${LLMS_PATH}` },
+    { title: 'Docs index, the developers portal', url: `${baseUrl}${DOCS_PATH}` },
+    { title: 'API map: OpenAPI description', url: `${baseUrl}${OPENAPI_PATH}` },
+    { title: 'API map: status and endpoints', url: `${baseUrl}${STATUS_PATH}` },
+  ];
+}
+
+/** Short, and in the order in which an agent can use it: what was likely meant, then the maps. */
+function recoveryDocument(path: string, nearest: readonly TitledLink[], ways: readonly TitledLink[]): string {
+  const list = (links: readonly TitledLink[]) => links.map(({ title, url }) => `- [${title}](${url})`);
+  return [
+    '# Page not found',
+    '',
+    // A back tick would end the code; nothing else can, as an address holds no line break.
+    `There is no page at \`${path.replaceAll('`', '%60')}\`.`,
+    '',
+    '## Nearest pages',
+    '',
+    ...list(nearest),
+    '',
+    '## Ways on',
+    '',
+    ...list(ways),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,36 @@
+import { OPENAPI_PATH } from '../model/public-api.ts';
+import { API_CATALOG_PATH, LLMS_PATH, markdownPath, pageUrl } from './addresses.ts';
+
+/**
+ * What pages may load: their own files alone. `unsafe-inline` is for the colours of highlighted code, which stand in
+ * style attributes; scripts have no such exception.
+ */
+export const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "img-src 'self' data:",
+  "style-src 'self' 'unsafe-inline'",
+  "script-src 'self'",
+  "font-src 'self'",
+  "manifest-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** `Link` to what describes the whole site (RFC 8288; relations of RFC 8631, RFC 9727). */
+export function siteLinks(baseUrl: string): string[] {
+  return [
+    `<${baseUrl}${LLMS_PATH}>; rel="describedby"; type="text/plain"`,
+    `<${baseUrl}${OPENAPI_PATH}>; rel="service-desc"; type="application/json"`,
+    `<${baseUrl}${API_CATALOG_PATH}>; rel="api-catalog"`,
+  ];
+}
+
+/** The same and the page's own: its address for all, and its markdown. */
+export function pageLinks(baseUrl: string, path: string): string {
+  return [
+    `<${pageUrl(baseUrl, path)}>; rel="canonical"`,
+    `<${baseUrl}${markdownPath(path)}>; rel="alternate"; type="text/markdown"`,
+    ...siteLinks(baseUrl),
+  ].join(', ');
+}

@@ -1,0 +1,99 @@
+import type { FastifyInstance } from 'fastify';
+import type { Problems } from '../http/problems.ts';
+import { markdownPath } from './addresses.ts';
+import type { Page, SiteContent } from './content/site-content.ts';
+import { MARKDOWN } from './documents/document.ts';
+import type { Negotiate } from './negotiation.ts';
+import { CONTENT_SECURITY_POLICY, pageLinks } from './page-headers.ts';
+import {
+  CACHE_BRIEFLY,
+  CACHE_FOR_EVER,
+  type Representation,
+  represent,
+  sendRepresentation,
+} from './representation.ts';
+
+export interface PageParts {
+  baseUrl: string;
+  content: SiteContent;
+  negotiate: Negotiate;
+  problems: Problems;
+}
+
+/** A page's two representations, and the one that its markdown address always gives. */
+interface PageAnswers {
+  html: Representation;
+  markdown: Representation;
+  twin: Representation;
+}
+
+/** Routes of every page: its address, which negotiates, and the fixed one of its markdown. */
+export function addPages(app: FastifyInstance, parts: PageParts): void {
+  for (const page of parts.content.pages) addPage(app, page, parts);
+}
+
+/** Routes of the files that pages need. Their addresses change with their bytes. */
+export function addAssets(
+  app: FastifyInstance,
+  { content, madeAt }: { content: SiteContent; madeAt: number },
+): void {
+  for (const { path, contentType, body } of content.assets) {
+    const asset = represent({ body, contentType, cacheControl: CACHE_FOR_EVER, lastModified: madeAt });
+    app.get(path, (request, reply) => {
+      sendRepresentation(request, reply, asset);
+    });
+  }
+}
+
+function addPage(app: FastifyInstance, page: Page, { baseUrl, negotiate, problems }: PageParts): void {
+  const { html, markdown, twin } = answersOf(page, baseUrl);
+  const available = [
+    { type: 'text/html', url: `${baseUrl}${page.path}` },
+    { type: 'text/markdown', url: `${baseUrl}${markdownPath(page.path)}` },
+  ];
+  app.get(page.path, (request, reply) => {
+    const { type } = negotiate(request.headers.accept);
+    if (type === 'text/html') {
+      sendRepresentation(request, reply, html);
+    } else if (type === 'text/markdown') {
+      sendRepresentation(request, reply, markdown);
+    } else {
+      reply.headers({ vary: 'Accept', link: pageLinks(baseUrl, page.path), 'cache-control': 'no-store' });
+      problems.send(request, reply, {
+        code: 'NOT_ACCEPTABLE',
+        detail: 'The page is there as text/html and as text/markdown, and Accept allows neither.',
+        extra: {
+          hint: `Ask for text/markdown, or get ${available[1]?.url}, which is always markdown.`,
+          members: { available },
+        },
+      });
+    }
+  });
+  app.get(markdownPath(page.path), (request, reply) => {
+    sendRepresentation(request, reply, twin);
+  });
+}
+
+function answersOf(page: Page, baseUrl: string): PageAnswers {
+  const common = {
+    vary: 'Accept',
+    link: pageLinks(baseUrl, page.path),
+    'x-markdown-tokens': String(page.tokens),
+  };
+  const answer = (body: string, contentType: string, own: Record<string, string>) =>
+    represent({
+      body,
+      contentType,
+      cacheControl: CACHE_BRIEFLY,
+      lastModified: page.lastModified,
+      headers: { ...common, ...own },
+    });
+  return {
+    html: answer(page.html, 'text/html; charset=utf-8', {
+      'content-security-policy': CONTENT_SECURITY_POLICY,
+    }),
+    // RFC 9110, section 8.7: the address that always gives what was chosen here.
+    markdown: answer(page.markdown, MARKDOWN, { 'content-location': markdownPath(page.path) }),
+    twin: answer(page.markdown, MARKDOWN, {}),
+  };
+}
