@@ -3,14 +3,13 @@ import type { NewId } from '../lib/ids.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { AttemptRecord, ClaimedDelivery } from '../model/delivery.ts';
+import { deliveryHeaders, timestampSeconds } from '../model/delivery-headers.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import { createSigner, type Signer } from '../webhooks/signature.ts';
 import { checkTarget } from '../webhooks/targets.ts';
 import type { DispatcherLog } from './dispatcher.ts';
 import { MESSAGES } from './faults.ts';
 import type { Send, SendResult } from './send.ts';
-
-const USER_AGENT = 'Signalpost-Webhooks/1';
 
 /** An endpoint made ready to send to, once a version. */
 export interface LaneTarget {
@@ -62,8 +61,7 @@ export function createAttempts({ clock, newId, secretBox, allow, send, log }: At
       attempt: delivery.attempt,
       startedAt: clock.now(),
       durationMs: 0,
-      requestHeaders: {},
-      bodySignature: '',
+      sent: null,
       response: null,
       error: null,
       timings: {},
@@ -83,12 +81,10 @@ export function createAttempts({ clock, newId, secretBox, allow, send, log }: At
   ): SendResult | Promise<SendResult> {
     if (ready === null) return unsent(fault);
     try {
-      const sealed = ready.signer.seal(delivery, Math.floor(record.startedAt / 1_000));
-      const { headers, body } = sealed;
-      headers['content-type'] = 'application/json';
-      headers['user-agent'] = USER_AGENT;
-      record.bodySignature = sealed.bodySignature;
-      record.requestHeaders = { host: ready.host, ...headers, 'content-length': String(body.length) };
+      const { startedAt, attempt } = record;
+      const { body, ...signatures } = ready.signer.seal(delivery, timestampSeconds(startedAt));
+      const headers = deliveryHeaders({ deliveryId: delivery.id, attempt, startedAt }, signatures);
+      record.sent = { host: ready.host, contentLength: body.length, ...signatures };
       const timeoutMs = endpoint.settings.timeout_seconds * 1_000;
       return send({ origin: ready.origin, path: ready.path, headers, body, timeoutMs });
     } catch (error) {

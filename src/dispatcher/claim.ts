@@ -1,10 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
-import type { NewId } from '../lib/ids.ts';
 import type { LaneClaim, LaneDemand } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Attempts } from './attempt.ts';
 import type { DispatcherLog } from './dispatcher.ts';
-import { demandOf, dropClaimed, isHungry, type Lane } from './lanes.ts';
+import { addClaimed, demandOf, dropClaimed, isHungry, type Lane } from './lanes.ts';
 import type { Turns } from './turns.ts';
 
 /** The longest timeout of an endpoint. */
@@ -27,7 +26,8 @@ export interface Claimer {
 export interface ClaimerParts {
   store: Store;
   clock: Clock;
-  newId: NewId;
+  /** Names this process's leases. */
+  leaseToken: string;
   attempts: Attempts;
   log: DispatcherLog;
   turns: Turns<Lane>;
@@ -69,7 +69,8 @@ export function createClaimer(parts: ClaimerParts): Claimer {
       lane.dueAt = Number.POSITIVE_INFINITY; // work that is stored from here on sets it anew
       lanes.push(lane);
       const knownVersion = lane.target?.endpoint.version ?? -1;
-      demands.push({ endpointId: lane.endpointId, limit, knownVersion });
+      const held = Array.from(lane.held, ([id, attempt]) => ({ id, attempt }));
+      demands.push({ endpointId: lane.endpointId, limit, knownVersion, held });
       left -= Math.max(1, limit);
     }
     return { lanes, demands };
@@ -80,12 +81,11 @@ export function createClaimer(parts: ClaimerParts): Claimer {
     const until = clock.monotonic() + WAIT_MS;
     const seen = lanes.map((lane) => lane.committedFailures);
     try {
-      const leaseToken = parts.newId('lease');
       const claims = await store.claimDeliveries({
         lanes: demands,
         now,
         leaseUntil: now + LEASE_MS,
-        leaseToken,
+        leaseToken: parts.leaseToken,
       });
       const byEndpoint = new Map(claims.map((claim) => [claim.endpointId, claim]));
       for (const [index, lane] of lanes.entries()) {
@@ -126,10 +126,7 @@ export function createClaimer(parts: ClaimerParts): Claimer {
       lane.target = parts.attempts.prepare(claim.endpoint);
       lane.throttle.setLimit(claim.endpoint.settings.rate_limit_per_minute);
     }
-    if (claim.deliveries.length === 0) return;
-    lane.batches.push({ deliveries: claim.deliveries, next: 0, until });
-    lane.claimed += claim.deliveries.length;
-    lane.bodyBytes = claim.deliveries.reduce((most, { body }) => Math.max(most, body.length), 0);
+    addClaimed(lane, claim.deliveries, until);
   }
 
   return { run };

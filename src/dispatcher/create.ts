@@ -30,6 +30,7 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   const pools = createPools(clock, createConnect({ clock, allow, lookup, localAddress, ...tls }));
   const attempts = createAttempts({ clock, newId, secretBox, allow, log, send: createSend(clock, pools) });
   const commit = createCommit({ store, clock, log });
+  const leaseToken = newId('lease');
   const toSend = createTurns<Lane>();
   const toClaim = createTurns<Lane>();
   const scheduler = createScheduler({
@@ -37,7 +38,7 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
     claimer: () => claimer,
   });
   const claimer = createClaimer({
-    ...{ store, clock, newId, attempts, log },
+    ...{ store, clock, leaseToken, attempts, log },
     turns: toClaim,
     onClaimed: scheduler.consider,
     onDone: scheduler.wake,
@@ -72,10 +73,30 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
     }
   }
 
+  /** True once nothing is in flight, false where that takes longer than `graceMs`. */
+  function landed(graceMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cutOff = clock.after(graceMs, () => resolve(false));
+      void scheduler.drain().then(() => {
+        cutOff.cancel();
+        resolve(true);
+      });
+      if (graceMs <= 0) resolve(false);
+    });
+  }
+
+  async function releaseLeases(): Promise<void> {
+    try {
+      await store.releaseLeases(leaseToken);
+    } catch (error) {
+      log.warn({ err: error }, 'leases could not be released; the next start ends them');
+    }
+  }
+
   return {
     async start() {
       await seedThrottles();
-      const lanes = await store.recoverDeliveries(clock.now());
+      const lanes = await store.recoverDeliveries();
       state = 'running';
       for (const { endpointId, tenantId, nextDueAt } of lanes) scheduler.due(endpointId, tenantId, nextDueAt);
       scheduler.wake();
@@ -91,15 +112,10 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
       if (state === 'stopped') return;
       state = 'stopped';
       safetyNet?.cancel();
-      await new Promise<void>((resolve) => {
-        const cutOff = clock.after(graceMs, resolve);
-        scheduler.drain().then(() => {
-          cutOff.cancel();
-          resolve();
-        }, resolve);
-        if (graceMs <= 0) resolve();
-      });
+      const allLanded = await landed(graceMs);
       await pools.destroy();
+      // What was cut off may have arrived: its lease stays, so that the next start counts it for the throttle.
+      if (allLanded) await releaseLeases();
     },
   };
 }

@@ -33,6 +33,8 @@ export interface Lane {
   dueAt: number;
   readonly batches: Fifo<Batch>;
   claimed: number;
+  /** Everything claimed whose outcome is not stored yet, in flight or not: id to number of the attempt. */
+  readonly held: Map<string, number>;
   inFlight: number;
   claiming: boolean;
   /** Whether the last attempt succeeded. Only then is more claimed than can be sent at once. */
@@ -54,6 +56,7 @@ export function createLane(endpointId: string, tenantId: string, limit: number):
     dueAt: Number.POSITIVE_INFINITY,
     batches: createFifo(),
     claimed: 0,
+    held: new Map(),
     inFlight: 0,
     claiming: false,
     healthy: false,
@@ -86,6 +89,18 @@ export function isHungry(lane: Lane, wallNow: number, now: number): boolean {
   return due && lane.claimed <= AHEAD / 2 && demandOf(lane, now) > 0;
 }
 
+/** Adds what a claim brought, to be sent before `until` (monotonic milliseconds). */
+export function addClaimed(lane: Lane, deliveries: readonly ClaimedDelivery[], until: number): void {
+  if (deliveries.length === 0) return;
+  lane.batches.push({ deliveries, next: 0, until });
+  lane.claimed += deliveries.length;
+  lane.bodyBytes = 0;
+  for (const { id, attempt, body } of deliveries) {
+    lane.held.set(id, attempt);
+    lane.bodyBytes = Math.max(lane.bodyBytes, body.length);
+  }
+}
+
 /** Takes the next claimed delivery; null where none is left whose lease is long enough. */
 export function takeClaimed(lane: Lane, now: number): ClaimedDelivery | null {
   for (let batch = lane.batches.peek(); batch !== undefined; batch = lane.batches.peek()) {
@@ -95,14 +110,19 @@ export function takeClaimed(lane: Lane, now: number): ClaimedDelivery | null {
       lane.claimed--;
       return delivery;
     }
-    lane.claimed -= batch.deliveries.length - batch.next;
+    giveBack(lane, batch);
     lane.batches.shift();
   }
   return null;
 }
 
-/** Drops what was claimed and not sent: its lease runs out, and what was held or deleted is out of reach anyway. */
+/** Gives back what was claimed and not sent: the next claim may bring it again, where it is still due then. */
 export function dropClaimed(lane: Lane): void {
-  lane.batches.clear();
-  lane.claimed = 0;
+  for (let batch = lane.batches.shift(); batch !== undefined; batch = lane.batches.shift())
+    giveBack(lane, batch);
+}
+
+function giveBack(lane: Lane, { deliveries, next }: Batch): void {
+  for (const { id } of deliveries.slice(next)) lane.held.delete(id);
+  lane.claimed -= deliveries.length - next;
 }

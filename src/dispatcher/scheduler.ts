@@ -124,7 +124,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     const attempt = await attempts.run(target, delivery);
     if (attempt.result.cut) {
       freePlace(place);
-      leave(lane); // its lease runs out, and the next start makes it due at once
+      leave(lane, delivery); // nothing is stored of it: it is still due
       return;
     }
     const failed = attempt.result.error !== null;
@@ -138,7 +138,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       lane.committedFailures++;
       freePlace(place); // not before the commit, which is where the 20th failure pauses the endpoint
     }
-    leave(lane);
+    leave(lane, delivery);
   }
 
   async function conclude(
@@ -157,8 +157,6 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     const kept = await parts.commit({
       deliveryId: delivery.id,
       endpointId: lane.endpointId,
-      tenantId: lane.tenantId,
-      leaseToken: delivery.leaseToken,
       attempt: record,
       next,
       streak,
@@ -172,8 +170,9 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   }
 
   /** Only now, with its outcome stored: what a crash sends again is at most what an endpoint may have in flight. */
-  function leave(lane: Lane): void {
+  function leave(lane: Lane, delivery: ClaimedDelivery): void {
     lane.inFlight--;
+    lane.held.delete(delivery.id);
     consider(lane);
     wake();
     settled();

@@ -33,6 +33,11 @@ export function createIds(clock: Clock, random: Random): NewId {
   };
 }
 
+/** An id that sorts before every id of `prefix` made at or after `ms`: the start of a range by time. */
+export function idFloor(prefix: string, ms: number): string {
+  return `${prefix}_${encodeTime(Math.max(0, ms))}`;
+}
+
 function encodeTime(ms: number): string {
   let rest = ms;
   let text = '';

@@ -20,18 +20,15 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 /** A body over this many bytes is rejected before delivery (specification, section 8). */
 export const MAX_BODY_BYTES = 262_144;
 
-/** A delivery taken for one attempt. The lease token fences its outcome: a later holder's token differs. */
+/** A delivery taken for one attempt. */
 export interface ClaimedDelivery {
   id: string;
-  endpointId: string;
-  tenantId: string;
   /** JSON object without its closing `signature` member. */
   body: string;
   /** Number of this attempt over the delivery's whole life, from 1; goes out as `X-Service-Attempt`. */
   attempt: number;
   /** Attempts made before this one since the delivery (last) became pending; decides whether a retry is left. */
   attemptsInCycle: number;
-  leaseToken: string;
 }
 
 /** Why an attempt failed. `blocked_target` is a private or forbidden address. */
@@ -54,14 +51,30 @@ export interface AttemptRecord {
   attempt: number;
   startedAt: number;
   durationMs: number;
-  requestHeaders: Record<string, string>;
-  /** The body's `signature` member of this attempt: with the delivery's body it restores the exact bytes sent. */
-  bodySignature: string;
+  /** Null where nothing could be sent. */
+  sent: SentRequest | null;
   /** Null where no complete reply head came. */
   response: { status: number; headers: Record<string, string | string[]>; body: string } | null;
   error: { code: AttemptErrorCode; message: string } | null;
   /** Milliseconds from the attempt's start to each phase's end, as far as it got. */
   timings: { connectedMs?: number; headersMs?: number };
+}
+
+/** What is kept of a request: with the delivery's body it restores the exact bytes and headers sent. */
+export interface SentRequest {
+  host: string;
+  contentLength: number;
+  /** The body's `signature` member, hex. */
+  bodySignature: string;
+  /** `X-Service-Signature`, hex. */
+  serviceSignature: string;
+  /** `webhook-signature`, with its version. */
+  standardSignature: string;
+}
+
+/** An attempt as it is shown, its request's headers restored. */
+export interface AttemptLog extends AttemptRecord {
+  requestHeaders: Record<string, string>;
 }
 
 /** Where a delivery goes after an attempt. */
@@ -71,12 +84,13 @@ export type DeliveryNext =
   | { status: 'dead'; expiresAt: number }
   | { status: 'discarded' };
 
-/** An attempt with all its consequences, committed together. `streak` says what it does to the endpoint's failures. */
+/**
+ * An attempt with all its consequences, committed together. The attempt's number is the fence: a second outcome of the
+ * same attempt changes nothing. `streak` says what it does to the endpoint's failures.
+ */
 export interface Outcome {
   deliveryId: string;
   endpointId: string;
-  tenantId: string;
-  leaseToken: string;
   attempt: AttemptRecord;
   next: DeliveryNext;
   streak: 'reset' | 'add' | 'keep';

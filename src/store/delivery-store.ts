@@ -1,19 +1,28 @@
-import type { AttemptRecord, ClaimedDelivery, Outcome } from '../model/delivery.ts';
+import type { AttemptLog, ClaimedDelivery, Outcome } from '../model/delivery.ts';
 import type { Endpoint } from '../model/webhook.ts';
+
+/** What a process already holds of an endpoint's deliveries: claimed, and without a stored outcome. */
+export interface HeldAttempt {
+  id: string;
+  attempt: number;
+}
 
 /** How much one endpoint may be given by a claim; `knownVersion` is the caller's copy of the endpoint (-1: none). */
 export interface LaneDemand {
   endpointId: string;
   limit: number;
   knownVersion: number;
+  /** What it holds already, and is not given again. */
+  held: HeldAttempt[];
 }
 
 export interface ClaimRequest {
   lanes: LaneDemand[];
   /** Unix milliseconds; what is due at or before it is claimed. */
   now: number;
-  /** When an unfinished claim may be taken again. */
+  /** Until then no other process is given deliveries of these endpoints; each claim renews it. */
   leaseUntil: number;
+  /** The caller's own, the same for every claim of its life. */
   leaseToken: string;
 }
 
@@ -21,7 +30,7 @@ export interface ClaimRequest {
 export interface LaneClaim {
   endpointId: string;
   deliveries: ClaimedDelivery[];
-  /** When the next delivery that was not claimed is due; null: none waits. */
+  /** When the next delivery that was not claimed is due, or the lease of another process ends; null: none waits. */
   nextDueAt: number | null;
   /** The endpoint, where it is newer than the caller's copy; null: unchanged; `gone`: deleted or paused. */
   endpoint: Endpoint | null | 'gone';
@@ -44,17 +53,19 @@ export interface DeliveryLog {
   attemptCount: number;
   nextAttemptAt: number | null;
   createdAt: number;
-  attempts: AttemptRecord[];
+  attempts: AttemptLog[];
 }
 
 /** Deliveries, from the claim to the outcome. */
 export interface DeliveryStore {
-  /** Makes deliveries that a dead process had claimed due again, and returns every endpoint with waiting work. */
-  recoverDeliveries(now: number): Promise<DueLane[]>;
+  /** Ends every lease of a dead process, and returns every endpoint with waiting work. */
+  recoverDeliveries(): Promise<DueLane[]>;
   /** Every active endpoint with waiting work: the safety net for work that another process stored. */
   listDueLanes(): Promise<DueLane[]>;
   claimDeliveries(request: ClaimRequest): Promise<LaneClaim[]>;
-  /** False where the lease was lost: then only the attempt is kept. */
+  /** Ends the leases of a process that stops. */
+  releaseLeases(leaseToken: string): Promise<void>;
+  /** False where that attempt was counted already or nothing waits any more: then only the attempt is kept. */
   recordOutcome(outcome: Outcome): Promise<boolean>;
   /** Start times of the endpoint's attempts after `since`, ascending: what the throttle must remember over a restart. */
   recentAttempts(since: number): Promise<{ endpointId: string; startedAt: number }[]>;

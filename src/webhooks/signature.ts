@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { Random } from '../lib/random.ts';
+import type { SentRequest } from '../model/delivery.ts';
 
 const SECRET_PREFIX = 'whsec_';
 
@@ -10,15 +11,12 @@ export function generateSecret(random: Random): string {
 
 /** Signs one endpoint's deliveries; keys are imported once, since an attempt needs three HMACs. */
 export interface Signer {
-  /** The bytes to send for a stored body, and all signature headers of this attempt. */
-  seal(delivery: { id: string; body: string; attempt: number }, timestampSeconds: number): SignedBody;
+  /** The bytes to send for a stored body, and all signatures of this attempt. */
+  seal(delivery: { id: string; body: string }, timestampSeconds: number): SignedBody;
 }
 
-export interface SignedBody {
+export interface SignedBody extends Omit<SentRequest, 'host' | 'contentLength'> {
   body: Buffer;
-  /** The body's `signature` member. */
-  bodySignature: string;
-  headers: Record<string, string>;
 }
 
 /**
@@ -31,7 +29,7 @@ export function createSigner(secret: string): Signer {
   const stringKey = createSecretKey(Buffer.from(secret, 'utf8'));
   const bytesKey = createSecretKey(Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64'));
   return {
-    seal({ id, body, attempt }, timestampSeconds) {
+    seal({ id, body }, timestampSeconds) {
       const bodySignature = hmac(stringKey, body, 'hex');
       const bytes = Buffer.from(withSignature(body, bodySignature), 'utf8');
       const standard = createHmac('sha256', bytesKey)
@@ -41,13 +39,8 @@ export function createSigner(secret: string): Signer {
       return {
         body: bytes,
         bodySignature,
-        headers: {
-          'x-service-signature': hmac(stringKey, bytes, 'hex'),
-          'x-service-attempt': String(attempt),
-          'webhook-id': id,
-          'webhook-timestamp': String(timestampSeconds),
-          'webhook-signature': `v1,${standard}`,
-        },
+        serviceSignature: hmac(stringKey, bytes, 'hex'),
+        standardSignature: `v1,${standard}`,
       };
     },
   };

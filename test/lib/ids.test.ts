@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../../src/lib/clock.ts';
-import { createIds } from '../../src/lib/ids.ts';
+import { createIds, idFloor } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 
 function idsAt(times: number[]) {
@@ -27,4 +27,11 @@ test('ids sort by the time they were made in', () => {
 test('ten thousand ids of one millisecond are all different', () => {
   const newId = idsAt([]);
   expect(new Set(Array.from({ length: 10_000 }, () => newId('x'))).size).toBe(10_000);
+});
+
+test('the floor of a moment sorts before every id made at or after it, and after those made before', () => {
+  const newId = idsAt([1_000, 1_001]);
+  const [before, at] = [newId('att'), newId('att')];
+  const floor = idFloor('att', 1_001);
+  expect([before < floor, floor < at, idFloor('att', -1)]).toEqual([true, true, 'att_000000000']);
 });

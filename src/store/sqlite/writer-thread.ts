@@ -21,7 +21,11 @@ interface Waiting {
  * serves more operations the busier it gets.
  */
 export function createThreadWriter(data: WriterData): Writer {
-  const worker = new Worker(new URL('./writer-worker.ts', import.meta.url), { workerData: data });
+  // Without the process's own flags: a thread refuses some of them, and the server would not start.
+  const worker = new Worker(new URL('./writer-worker.ts', import.meta.url), {
+    workerData: data,
+    execArgv: [],
+  });
   const waiting = new Map<number, Waiting>();
   let outbox: Call[] = [];
   let nextId = 0;

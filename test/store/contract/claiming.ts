@@ -1,3 +1,4 @@
+import { idFloor } from '../../../src/lib/ids.ts';
 import type { AttemptRecord, Outcome } from '../../../src/model/delivery.ts';
 import type { LaneClaim } from '../../../src/store/delivery-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -23,10 +24,10 @@ export async function addDeliveries(
 export async function claim(
   store: Store,
   endpointId: string,
-  { now = T0, limit = 10, token = 'lease_1', knownVersion = 1 } = {},
+  { now = T0, limit = 10, token = 'lease_1', knownVersion = 1, held = [] as string[] } = {},
 ): Promise<LaneClaim> {
   const [lane] = await store.claimDeliveries({
-    lanes: [{ endpointId, limit, knownVersion }],
+    lanes: [{ endpointId, limit, knownVersion, held: held.map((id) => ({ id, attempt: 1 })) }],
     now,
     leaseUntil: now + LEASE_MS,
     leaseToken: token,
@@ -40,15 +41,18 @@ export function anOutcome(overrides: Partial<Outcome> = {}, attempt: Partial<Att
   return {
     deliveryId: 'dlv_1',
     endpointId: 'whk_a',
-    tenantId: 'ten_a',
-    leaseToken: 'lease_1',
     attempt: {
-      id: 'att_1',
+      id: `${idFloor('att', attempt.startedAt ?? T0)}_1`,
       attempt: 1,
       startedAt: T0,
       durationMs: 12.5,
-      requestHeaders: { 'webhook-id': 'dlv_1' },
-      bodySignature: 'abc',
+      sent: {
+        host: 'receiver.example.com',
+        contentLength: 123,
+        bodySignature: 'abc',
+        serviceSignature: 'def',
+        standardSignature: 'v1,ghi',
+      },
       response: { status: 500, headers: { 'set-cookie': ['a', 'b'] }, body: 'no' },
       error: { code: 'http_status', message: 'answered 500' },
       timings: { connectedMs: 1, headersMs: 12 },

@@ -73,7 +73,22 @@ export function describeDeliveries(open: OpenStore): void {
         status: 'retrying',
         attemptCount: 1,
         nextAttemptAt: T0 + 5000,
-        attempts: [outcome.attempt],
+        attempts: [
+          {
+            ...outcome.attempt,
+            requestHeaders: {
+              host: 'receiver.example.com',
+              'content-type': 'application/json',
+              'user-agent': 'Signalpost-Webhooks/1',
+              'x-service-signature': 'def',
+              'x-service-attempt': '1',
+              'webhook-id': 'dlv_1',
+              'webhook-timestamp': String(T0 / 1000),
+              'webhook-signature': 'v1,ghi',
+              'content-length': '123',
+            },
+          },
+        ],
       });
     });
 
@@ -107,20 +122,19 @@ export function describeDeliveries(open: OpenStore): void {
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.version).toBe(1);
     });
 
-    test('a lost lease changes nothing but keeps the attempt, beside the one of the same number', async () => {
+    test('of two attempts of the same number the first to land counts; both are kept', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a', { token: 'old' });
       await claim(store, 'whk_a', { token: 'new', now: T0 + LEASE_MS });
-      const late = anOutcome({ leaseToken: 'old', next: { status: 'delivered' } }, { id: 'att_old' });
+      expect(await store.recordOutcome(anOutcome({}, { id: 'att_first' }))).toBe(true);
+      const late = anOutcome({ next: { status: 'delivered' }, streak: 'reset' }, { id: 'att_late' });
       expect(await store.recordOutcome(late)).toBe(false);
-      expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ status: 'pending', attemptCount: 0 });
-      expect(await store.recordOutcome(anOutcome({ leaseToken: 'new' }, { id: 'att_new' }))).toBe(true);
       const log = await store.getDelivery('ten_a', 'dlv_1');
       expect(log).toMatchObject({ status: 'retrying', attemptCount: 1 });
       expect(log?.attempts.map((a) => [a.id, a.attempt])).toEqual([
-        ['att_new', 1],
-        ['att_old', 1],
+        ['att_first', 1],
+        ['att_late', 1],
       ]);
       expect((await store.getEndpoint('ten_a', 'whk_a'))?.consecutiveFailures).toBe(1);
     });

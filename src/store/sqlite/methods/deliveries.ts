@@ -1,4 +1,4 @@
-import type { DeliveryStore } from '../../delivery-store.ts';
+import type { DeliveryStore, HeldAttempt } from '../../delivery-store.ts';
 import type { Context } from '../context.ts';
 import { createAttemptSql, toStored } from '../tables/attempts.ts';
 import { createDeliverySql } from '../tables/deliveries.ts';
@@ -10,20 +10,29 @@ export function deliveryMethods({ db, clock, writer, read }: Context) {
   const attempts = createAttemptSql(db);
 
   return {
-    recoverDeliveries: (now) => writer.run('recoverDeliveries', now),
+    recoverDeliveries: () => writer.run('recoverDeliveries'),
     listDueLanes: () => read(() => leases.lanes()),
-    claimDeliveries: (request) => writer.run('claimDeliveries', request),
-    recordOutcome({ deliveryId, endpointId, leaseToken, attempt, next, streak }) {
-      const outcome = { deliveryId, endpointId, leaseToken, attempt: toStored(attempt), next, streak };
+    releaseLeases: (leaseToken) => writer.run('releaseLeases', leaseToken),
+    claimDeliveries: ({ lanes, ...terms }) =>
+      writer.run('claimDeliveries', {
+        lanes: lanes.map((lane) => ({ ...lane, held: heldText(lane.held) })),
+        ...terms,
+      }),
+    recordOutcome({ deliveryId, endpointId, attempt, next, streak }) {
+      const outcome = { deliveryId, endpointId, attempt: toStored(attempt), next, streak };
       return writer.run('recordOutcome', outcome);
     },
     recentAttempts: (since) =>
       read(() => {
         // What was under way when the process died may have reached its receiver just now: counted as sent now.
         const startedAt = clock.now();
-        const underWay = leases.leasedEndpoints().map((endpointId) => ({ endpointId, startedAt }));
+        const underWay = leases.held().map(({ endpointId }) => ({ endpointId, startedAt }));
         return [...attempts.since(since), ...underWay].sort((a, b) => a.startedAt - b.startedAt);
       }),
     getDelivery: (tenantId, id) => read(() => deliveries.get(tenantId, id)),
   } satisfies DeliveryStore;
+}
+
+function heldText(held: readonly HeldAttempt[]): string {
+  return `{${held.map(({ id, attempt }) => `"${id}":${attempt}`).join(',')}}`;
 }

@@ -120,9 +120,7 @@ CREATE TABLE deliveries (
   endpoint_id     TEXT    NOT NULL REFERENCES webhook_endpoints (id),
   event_id        TEXT    NOT NULL REFERENCES events (id),
   status          TEXT    NOT NULL,
-  -- While leased: when the lease runs out, so that an abandoned claim falls due by itself.
   next_attempt_at INTEGER,
-  lease_token     TEXT,
   attempt_count   INTEGER NOT NULL DEFAULT 0,
   -- attempt_count at the moment the delivery (last) became pending.
   cycle_start     INTEGER NOT NULL DEFAULT 0,
@@ -139,18 +137,28 @@ CREATE TABLE delivery_bodies (
   body        TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Which process sends an endpoint's deliveries, until when, and which of them it holds. A row an endpoint instead of a
+-- mark on each delivery: a claim of dozens writes one row and moves no entry of an index.
+CREATE TABLE lane_leases (
+  endpoint_id TEXT    NOT NULL PRIMARY KEY,
+  token       TEXT    NOT NULL,
+  until       INTEGER NOT NULL,
+  -- {delivery id: number of the attempt it is held for}
+  held        TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Ids sort by time, so that rows are appended, and found by time without an index for it.
 CREATE TABLE attempts (
-  id          TEXT    NOT NULL,
+  id          TEXT    NOT NULL PRIMARY KEY,
   delivery_id TEXT    NOT NULL REFERENCES deliveries (id),
+  -- An attempt that came too late and the one that counted in its place carry the same number: both are kept.
   attempt     INTEGER NOT NULL,
   started_at  INTEGER NOT NULL,
   duration_ms REAL    NOT NULL,
-  -- Request headers, body signature, response, error and timings as JSON.
-  detail      TEXT    NOT NULL,
-  -- An attempt whose lease was lost and the one that replaced it carry the same number: both are kept.
-  PRIMARY KEY (delivery_id, attempt, id)
+  -- What was sent (without the body and what follows from the rest), response, error and timings as JSON.
+  detail      TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX attempts_by_time ON attempts (started_at);
+CREATE INDEX attempts_by_delivery ON attempts (delivery_id);
 
 -- What the health probe writes to.
 CREATE TABLE probe (

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { DeliveryNext, Outcome } from '../../../model/delivery.ts';
-import type { ClaimRequest, DueLane, LaneClaim } from '../../delivery-store.ts';
+import type { ClaimRequest, DueLane, LaneClaim, LaneDemand } from '../../delivery-store.ts';
 import { createAttemptSql, type StoredAttempt } from '../tables/attempts.ts';
 import { createEndpointSql } from '../tables/endpoints.ts';
 import { createLeaseSql } from '../tables/leases.ts';
@@ -9,10 +9,14 @@ import { createLeaseSql } from '../tables/leases.ts';
 export interface StoredOutcome {
   deliveryId: string;
   endpointId: string;
-  leaseToken: string;
   attempt: StoredAttempt;
   next: DeliveryNext;
   streak: Outcome['streak'];
+}
+
+/** A claim whose lanes say what they hold as a JSON object, `{delivery id: attempt}`: one text crosses to the writer. */
+export interface StoredClaim extends Omit<ClaimRequest, 'lanes'> {
+  lanes: (Omit<LaneDemand, 'held'> & { held: string })[];
 }
 
 export function deliveryOperations(db: Database) {
@@ -21,20 +25,20 @@ export function deliveryOperations(db: Database) {
   const endpoints = createEndpointSql(db);
 
   return {
-    recoverDeliveries(now: number): DueLane[] {
-      leases.releaseAll(now);
+    recoverDeliveries(): DueLane[] {
+      leases.releaseAll();
       return leases.lanes();
     },
-    claimDeliveries: ({ lanes, ...terms }: ClaimRequest): LaneClaim[] =>
-      lanes.map((lane) => {
-        const { endpointId, knownVersion } = lane;
+    releaseLeases: (leaseToken: string): void => leases.release(leaseToken),
+    claimDeliveries: ({ lanes, ...terms }: StoredClaim): LaneClaim[] =>
+      lanes.map(({ endpointId, limit, knownVersion, held }) => {
         const endpoint = endpoints.changedSince(endpointId, knownVersion);
         if (endpoint === 'gone') return { endpointId, deliveries: [], nextDueAt: null, endpoint };
-        return { endpointId, ...leases.claim(lane, terms), endpoint };
+        return { endpointId, ...leases.claim({ endpointId, limit, held, ...terms }), endpoint };
       }),
-    recordOutcome({ deliveryId, endpointId, leaseToken, attempt, next, streak }: StoredOutcome): boolean {
+    recordOutcome({ deliveryId, endpointId, attempt, next, streak }: StoredOutcome): boolean {
       attempts.insert(deliveryId, attempt);
-      const applied = leases.finish(deliveryId, leaseToken, next);
+      const applied = leases.finish(deliveryId, attempt.attempt, next);
       if (applied) endpoints.applyStreak(endpointId, streak);
       return applied;
     },

@@ -1,9 +1,12 @@
 import type { Database } from 'better-sqlite3';
-import type { AttemptRecord } from '../../../model/delivery.ts';
+import { idFloor } from '../../../lib/ids.ts';
+import type { AttemptLog, AttemptRecord } from '../../../model/delivery.ts';
+import { sentHeaders } from '../../../model/delivery-headers.ts';
 
 /** An `attempts` row. */
 export interface AttemptRow {
   id: string;
+  delivery_id: string;
   attempt: number;
   started_at: number;
   duration_ms: number;
@@ -12,14 +15,12 @@ export interface AttemptRow {
 
 type AttemptDetail = Omit<AttemptRecord, 'id' | 'attempt' | 'startedAt' | 'durationMs'>;
 
-export function toAttempt(row: AttemptRow): AttemptRecord {
-  return {
-    id: row.id,
-    attempt: row.attempt,
-    startedAt: row.started_at,
-    durationMs: row.duration_ms,
-    ...(JSON.parse(row.detail) as AttemptDetail),
-  };
+export function toAttempt(row: AttemptRow): AttemptLog {
+  const { id, attempt, started_at: startedAt } = row;
+  const detail = JSON.parse(row.detail) as AttemptDetail;
+  const requestHeaders =
+    detail.sent === null ? {} : sentHeaders({ deliveryId: row.delivery_id, attempt, startedAt }, detail.sent);
+  return { id, attempt, startedAt, durationMs: row.duration_ms, ...detail, requestHeaders };
 }
 
 /** An attempt as the table holds it. */
@@ -29,10 +30,9 @@ export interface StoredAttempt extends Pick<AttemptRecord, 'id' | 'attempt' | 's
 }
 
 /** Made before the transaction, which should hold its lock for SQL only. */
-export function toStored(record: AttemptRecord): StoredAttempt {
-  const { id, attempt, startedAt, durationMs, requestHeaders, bodySignature, response, error, timings } =
-    record;
-  const detail = { requestHeaders, bodySignature, response, error, timings } satisfies AttemptDetail;
+export function toStored({ id, attempt, startedAt, durationMs, ...rest }: AttemptRecord): StoredAttempt {
+  const { sent, response, error, timings } = rest;
+  const detail = { sent, response, error, timings } satisfies AttemptDetail;
   return { id, attempt, startedAt, durationMs, detail: JSON.stringify(detail) };
 }
 
@@ -40,16 +40,20 @@ export function createAttemptSql(db: Database) {
   const insert = db.prepare<[string, string, number, number, number, string]>(
     'INSERT INTO attempts (id, delivery_id, attempt, started_at, duration_ms, detail) VALUES (?, ?, ?, ?, ?, ?)',
   );
-  const selectSince = db.prepare<[number], { endpointId: string; startedAt: number }>(
+  const selectOf = db.prepare<[string], AttemptRow>(
+    'SELECT * FROM attempts WHERE delivery_id = ? ORDER BY attempt, started_at, id',
+  );
+  const selectSince = db.prepare<[string, number], { endpointId: string; startedAt: number }>(
     `SELECT d.endpoint_id AS endpointId, a.started_at AS startedAt
      FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
-     WHERE a.started_at > ? ORDER BY a.started_at`,
+     WHERE a.id >= ? AND a.started_at > ? ORDER BY a.started_at`,
   );
 
   return {
     insert(deliveryId: string, { id, attempt, startedAt, durationMs, detail }: StoredAttempt): void {
       insert.run(id, deliveryId, attempt, startedAt, durationMs, detail);
     },
-    since: (since: number) => selectSince.all(since),
+    of: (deliveryId: string): AttemptLog[] => selectOf.all(deliveryId).map(toAttempt),
+    since: (since: number) => selectSince.all(idFloor('att', since), since),
   };
 }

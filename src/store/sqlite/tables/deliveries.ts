@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
-import type { AttemptRecord } from '../../../model/delivery.ts';
+import type { AttemptLog } from '../../../model/delivery.ts';
 import type { EventRow, NewDelivery } from '../../../model/event.ts';
 import type { DeliveryLog } from '../../delivery-store.ts';
-import { type AttemptRow, toAttempt } from './attempts.ts';
+import { createAttemptSql } from './attempts.ts';
 
 interface DeliveryRow {
   id: string;
@@ -15,7 +15,7 @@ interface DeliveryRow {
   created_at: number;
 }
 
-function toLog(row: DeliveryRow, attempts: AttemptRecord[]): DeliveryLog {
+function toLog(row: DeliveryRow, attempts: AttemptLog[]): DeliveryLog {
   return {
     id: row.id,
     endpointId: row.endpoint_id,
@@ -43,19 +43,15 @@ export function createDeliverySql(db: Database) {
   const insertBody = db.prepare<[string, string]>(
     'INSERT INTO delivery_bodies (delivery_id, body) VALUES (?, ?)',
   );
-  // While an attempt runs the column holds the end of its lease, which is no time anyone asked for.
   const selectOne = db.prepare<[string, string], DeliveryRow>(
-    `SELECT d.id, d.endpoint_id, d.event_id, d.status, b.body, d.attempt_count, d.created_at,
-            iif(d.lease_token IS NULL, d.next_attempt_at, NULL) AS next_attempt_at
+    `SELECT d.id, d.endpoint_id, d.event_id, d.status, b.body, d.attempt_count, d.next_attempt_at, d.created_at
      FROM deliveries d JOIN delivery_bodies b ON b.delivery_id = d.id
      WHERE d.id = ? AND d.tenant_id = ?`,
   );
-  const selectAttempts = db.prepare<[string], AttemptRow>(
-    'SELECT * FROM attempts WHERE delivery_id = ? ORDER BY attempt, started_at, id',
-  );
+  const attempts = createAttemptSql(db);
   // Two statements, each for its own partial index: one with all three states would read the whole table.
   const discardWaiting = db.prepare<[string]>(
-    `UPDATE deliveries SET status = 'discarded', next_attempt_at = NULL, lease_token = NULL
+    `UPDATE deliveries SET status = 'discarded', next_attempt_at = NULL
      WHERE endpoint_id = ? AND status IN ('pending', 'retrying')`,
   );
   const discardHeld = db.prepare<[string]>(
@@ -76,7 +72,7 @@ export function createDeliverySql(db: Database) {
     },
     get(tenantId: string, id: string): DeliveryLog | null {
       const row = selectOne.get(id, tenantId);
-      return row === undefined ? null : toLog(row, selectAttempts.all(id).map(toAttempt));
+      return row === undefined ? null : toLog(row, attempts.of(id));
     },
     discardOf(endpointId: string): void {
       discardWaiting.run(endpointId);

@@ -1,50 +1,75 @@
 import type { Database } from 'better-sqlite3';
 import type { ClaimedDelivery, DeliveryNext } from '../../../model/delivery.ts';
-import type { ClaimRequest, DueLane, LaneDemand } from '../../delivery-store.ts';
+import type { DueLane } from '../../delivery-store.ts';
 
 interface DueRow {
   id: string;
-  tenant_id: string;
   next_attempt_at: number;
   attempt_count: number;
   cycle_start: number;
   body: string;
 }
 
+interface LeaseRow {
+  endpoint_id: string;
+  token: string;
+  until: number;
+  held: string;
+}
+
+/** One endpoint's part of a claim, as the SQL wants it. `held` is a JSON object of delivery ids. */
+export interface LaneTerms {
+  endpointId: string;
+  limit: number;
+  held: string;
+  now: number;
+  leaseUntil: number;
+  leaseToken: string;
+}
+
+/** A delivery that a process held when it was last heard of, and the number of the attempt it held it for. */
+export interface HeldDelivery {
+  endpointId: string;
+  id: string;
+  attempt: number;
+}
+
 /** The literal condition of the index `deliveries_due`: SQLite uses a partial index only where it reads the same. */
 const WAITING = "status IN ('pending', 'retrying')";
 
 /**
- * Claims and their outcomes. A claimed delivery keeps its status and carries a lease: the token fences the outcome, and
- * next_attempt_at is the lease's end, so that a claim nobody finished falls due again by itself.
+ * Claims and their outcomes. A claim leases the endpoint, not each delivery: a claimed delivery stays as it is until its
+ * outcome, whose fence is the number of the attempt. A second outcome of the same attempt finds it counted already.
  */
 export function createLeaseSql(db: Database) {
-  const selectDue = db.prepare<[string, number, number], DueRow>(
-    `SELECT d.id, d.tenant_id, d.next_attempt_at, d.attempt_count, d.cycle_start, b.body
+  const selectLease = db.prepare<[string], LeaseRow>('SELECT * FROM lane_leases WHERE endpoint_id = ?');
+  const selectLeases = db.prepare<[], LeaseRow>('SELECT * FROM lane_leases');
+  const writeLease = db.prepare<[string, string, number, string]>(
+    `INSERT INTO lane_leases (endpoint_id, token, until, held) VALUES (?, ?, ?, ?)
+     ON CONFLICT (endpoint_id) DO UPDATE SET token = excluded.token, until = excluded.until, held = excluded.held`,
+  );
+  const deleteLeases = db.prepare<[]>('DELETE FROM lane_leases');
+  const deleteLeasesOf = db.prepare<[string]>('DELETE FROM lane_leases WHERE token = ?');
+  const selectDue = db.prepare<[string, number, string, number], DueRow>(
+    `SELECT d.id, d.next_attempt_at, d.attempt_count, d.cycle_start, b.body
      FROM deliveries d INDEXED BY deliveries_due JOIN delivery_bodies b ON b.delivery_id = d.id
-     WHERE d.endpoint_id = ? AND d.${WAITING} AND d.next_attempt_at <= ?
+     WHERE d.endpoint_id = ? AND d.${WAITING} AND d.next_attempt_at <= ? AND d.id NOT IN (SELECT key FROM json_each(?))
      ORDER BY d.next_attempt_at, d.id LIMIT ?`,
   );
   const selectNextDue = db
     .prepare<[string, number], number>(
       `SELECT next_attempt_at FROM deliveries INDEXED BY deliveries_due
-       WHERE endpoint_id = ? AND ${WAITING} AND next_attempt_at > ? AND lease_token IS NULL
-       ORDER BY next_attempt_at LIMIT 1`,
+       WHERE endpoint_id = ? AND ${WAITING} AND next_attempt_at > ? ORDER BY next_attempt_at LIMIT 1`,
     )
     .pluck();
-  const lease = db.prepare<[string, number, string]>(
-    'UPDATE deliveries SET lease_token = ?, next_attempt_at = ? WHERE id = ?',
+  const finish = db.prepare<[string, number | null, number | null, number, string, number]>(
+    `UPDATE deliveries SET status = ?, next_attempt_at = ?, expires_at = ?, attempt_count = ?
+     WHERE id = ? AND attempt_count = ? AND ${WAITING}`,
   );
-  const finish = db.prepare<[string, number | null, number | null, string, string]>(
-    `UPDATE deliveries SET status = ?, next_attempt_at = ?, expires_at = ?, lease_token = NULL,
-            attempt_count = attempt_count + 1
-     WHERE id = ? AND lease_token = ?`,
-  );
-  const releaseAll = db.prepare<[number]>(
-    `UPDATE deliveries SET lease_token = NULL, next_attempt_at = ? WHERE ${WAITING} AND lease_token IS NOT NULL`,
-  );
-  const selectLeased = db
-    .prepare<[], string>(`SELECT endpoint_id FROM deliveries WHERE ${WAITING} AND lease_token IS NOT NULL`)
+  const selectWaiting = db
+    .prepare<[string, number], number>(
+      `SELECT 1 FROM deliveries WHERE id = ? AND attempt_count = ? AND ${WAITING}`,
+    )
     .pluck();
   // One index seek an endpoint: the cost does not grow with the backlog.
   const selectLanes = db.prepare<[], DueLane>(
@@ -57,35 +82,55 @@ export function createLeaseSql(db: Database) {
   );
 
   return {
-    claim(lane: LaneDemand, { now, leaseUntil, leaseToken }: Omit<ClaimRequest, 'lanes'>) {
-      const rows = selectDue.all(lane.endpointId, now, lane.limit + 1); // one more tells what stays behind
-      const left = rows[lane.limit];
-      const deliveries = rows.slice(0, lane.limit).map((row): ClaimedDelivery => {
-        lease.run(leaseToken, leaseUntil, row.id);
-        return {
-          id: row.id,
-          endpointId: lane.endpointId,
-          tenantId: row.tenant_id,
-          body: row.body,
-          attempt: row.attempt_count + 1,
-          attemptsInCycle: row.attempt_count - row.cycle_start,
-          leaseToken,
-        };
-      });
-      const nextDueAt = left?.next_attempt_at ?? selectNextDue.get(lane.endpointId, now) ?? null;
+    claim({ endpointId, limit, held, now, leaseUntil, leaseToken }: LaneTerms) {
+      const lease = selectLease.get(endpointId);
+      if (lease !== undefined && lease.token !== leaseToken && lease.until > now) {
+        return { deliveries: [], nextDueAt: lease.until };
+      }
+      const rows = selectDue.all(endpointId, now, held, limit + 1); // one more tells what stays behind
+      const nextDueAt = rows[limit]?.next_attempt_at ?? selectNextDue.get(endpointId, now) ?? null;
+      if (rows.length > limit) rows.length = limit;
+      const deliveries = rows.map(toClaimed);
+      if (deliveries.length > 0 || lease !== undefined) {
+        writeLease.run(endpointId, leaseToken, leaseUntil, heldWith(held, deliveries));
+      }
       return { deliveries, nextDueAt };
     },
-    /** False where the lease is no longer the holder's. */
-    finish(deliveryId: string, leaseToken: string, next: DeliveryNext): boolean {
+    /** False where that attempt was counted already, or the delivery waits for none any more. */
+    finish(deliveryId: string, attempt: number, next: DeliveryNext): boolean {
       const dueAt = next.status === 'retrying' ? next.at : null;
       const expiresAt = next.status === 'dead' ? next.expiresAt : null;
-      return finish.run(next.status, dueAt, expiresAt, deliveryId, leaseToken).changes === 1;
+      return finish.run(next.status, dueAt, expiresAt, attempt, deliveryId, attempt - 1).changes === 1;
     },
-    releaseAll(now: number): void {
-      releaseAll.run(now);
-    },
-    /** The endpoint of each delivery under way, one entry a delivery. */
-    leasedEndpoints: (): string[] => selectLeased.all(),
+    releaseAll: (): void => void deleteLeases.run(),
+    release: (token: string): void => void deleteLeasesOf.run(token),
+    /** Every delivery that a lease names and whose attempt has no outcome. */
+    held: (): HeldDelivery[] =>
+      selectLeases
+        .all()
+        .flatMap(heldOf)
+        .filter(({ id, attempt }) => selectWaiting.get(id, attempt - 1) === 1),
     lanes: (): DueLane[] => selectLanes.all(),
   };
+}
+
+function toClaimed(row: DueRow): ClaimedDelivery {
+  return {
+    id: row.id,
+    body: row.body,
+    attempt: row.attempt_count + 1,
+    attemptsInCycle: row.attempt_count - row.cycle_start,
+  };
+}
+
+/** JSON put together as text: ids need no escaping, and parsing what the caller holds would cost more than the claim. */
+function heldWith(held: string, deliveries: readonly ClaimedDelivery[]): string {
+  let text = held.slice(0, -1);
+  for (const { id, attempt } of deliveries) text += `${text === '{' ? '' : ','}"${id}":${attempt}`;
+  return `${text}}`;
+}
+
+function heldOf({ endpoint_id, held }: LeaseRow): HeldDelivery[] {
+  const attempts = JSON.parse(held) as Record<string, number>;
+  return Object.entries(attempts).map(([id, attempt]) => ({ endpointId: endpoint_id, id, attempt }));
 }

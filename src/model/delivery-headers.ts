@@ -1,0 +1,37 @@
+import type { SentRequest } from './delivery.ts';
+
+const USER_AGENT = 'Signalpost-Webhooks/1';
+
+/** What tells an attempt's headers apart, besides its signatures. */
+export interface AttemptKey {
+  deliveryId: string;
+  attempt: number;
+  /** Unix milliseconds; the header has whole seconds. */
+  startedAt: number;
+}
+
+/** The headers we set on a delivery's request; the connection adds `Host` and `Content-Length`. */
+export function deliveryHeaders(
+  { deliveryId, attempt, startedAt }: AttemptKey,
+  signatures: Pick<SentRequest, 'serviceSignature' | 'standardSignature'>,
+): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': USER_AGENT,
+    'x-service-signature': signatures.serviceSignature,
+    'x-service-attempt': String(attempt),
+    'webhook-id': deliveryId,
+    'webhook-timestamp': String(timestampSeconds(startedAt)),
+    'webhook-signature': signatures.standardSignature,
+  };
+}
+
+/** All headers of a request that was sent, made again from what is kept of it. */
+export function sentHeaders(key: AttemptKey, sent: SentRequest): Record<string, string> {
+  return { host: sent.host, ...deliveryHeaders(key, sent), 'content-length': String(sent.contentLength) };
+}
+
+/** The `webhook-timestamp` of an attempt: whole Unix seconds (standardwebhooks.com). */
+export function timestampSeconds(startedAt: number): number {
+  return Math.floor(startedAt / 1_000);
+}
