@@ -5,6 +5,7 @@ import type { ApiParts } from './api/parts.ts';
 import { v1 } from './api/v1.ts';
 import type { Config } from './config.ts';
 import { answerSpecialRequests, createClientErrorHandler } from './http/client-errors.ts';
+import { addDeprecations, DEPRECATIONS, type Deprecation } from './http/deprecations.ts';
 import { addErrorHandler, createErrorHandler } from './http/errors.ts';
 import { addJsonBody } from './http/json-body.ts';
 import { createProblems } from './http/problems.ts';
@@ -21,6 +22,8 @@ export interface AppParts extends Omit<ApiParts, 'problems' | 'baseUrl'> {
   logger: Logger;
   /** The public site's pages and identity. */
   content: SiteContent;
+  /** Those in force, where it is left out. */
+  deprecations?: readonly Deprecation[];
 }
 
 const BODY_BYTES = 1024 * 1024;
@@ -60,10 +63,18 @@ export function buildApp(parts: AppParts): FastifyInstance {
 
   addRequestContext(app, { problems });
   addRequestLog(app, { logger });
+  const deprecations = parts.deprecations ?? DEPRECATIONS;
+  addDeprecations(app, { baseUrl: config.baseUrl, deprecations });
   addErrorHandler(app, handleError);
   addJsonBody(app);
 
-  const site = { ...parts, problems, baseUrl: config.baseUrl, publicRateLimit: config.publicRateLimit };
+  const site = {
+    ...parts,
+    problems,
+    deprecations,
+    baseUrl: config.baseUrl,
+    publicRateLimit: config.publicRateLimit,
+  };
   app.register(publicApi, { ...site, prefix: '/api' });
   app.register(v1, { ...site, prefix: '/v1' });
   app.register(pages, site);

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Cursors } from '../lib/cursor.ts';
 import { DomainError } from '../model/errors.ts';
+import { addLink } from './links.ts';
 
 export type Position = (string | number)[];
 
@@ -61,7 +62,7 @@ export function paginate(
   if (page.nextCursor !== null) {
     const next = new URL(request.originalUrl, page.baseUrl);
     next.searchParams.set('cursor', page.nextCursor);
-    reply.header('link', `<${page.baseUrl}${next.pathname}${next.search}>; rel="next"`);
+    addLink(reply, `<${page.baseUrl}${next.pathname}${next.search}>; rel="next"`);
   }
   return { next_cursor: page.nextCursor, has_more: page.nextCursor !== null, limit: page.limit };
 }

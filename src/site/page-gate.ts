@@ -37,10 +37,8 @@ export function addPageGate(app: FastifyInstance, errors: PageErrors): void {
       errors.methodNotAllowed(request, reply);
     } else {
       // Only a path that is known is redirected to, so that no `//evil` can become the address of another host.
-      reply
-        .header('location', `${bare}${queryOf(request)}`)
-        .code(308)
-        .send();
+      reply.headers({ location: `${bare}${queryOf(request)}`, 'cache-control': CACHE_BRIEFLY });
+      reply.code(308).send();
     }
   });
   app.setNotFoundHandler((request, reply) => errors.notFound(request, reply));

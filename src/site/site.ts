@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { Deprecation } from '../http/deprecations.ts';
 import type { Problems } from '../http/problems.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { SiteContent } from './content/site-content.ts';
@@ -17,6 +18,7 @@ export interface SiteParts {
   clock: Clock;
   problems: Problems;
   content: SiteContent;
+  deprecations: readonly Deprecation[];
   /** Requests per client and window under /api. */
   publicRateLimit: number;
 }
@@ -33,12 +35,12 @@ export async function publicApi(app: FastifyInstance, parts: SiteParts): Promise
  * Everything is made here, at start: a request only picks.
  */
 export async function pages(app: FastifyInstance, parts: SiteParts): Promise<void> {
-  const { clock, content } = parts;
+  const { clock } = parts;
   const made = { ...parts, negotiate: createNegotiation(), madeAt: clock.now() };
   addPageGate(app, createPageErrors(made));
   addPages(app, made);
   addAssets(app, made);
-  for (const document of await createDocuments({ baseUrl: parts.baseUrl, content, madeAt: made.madeAt })) {
+  for (const document of await createDocuments(made)) {
     app.get(document.path, (request, reply) => {
       sendRepresentation(request, reply, document.at(clock.now()));
     });

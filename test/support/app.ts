@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { createTenant, newKey } from '../../src/accounts/tenants.ts';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
+import type { Deprecation } from '../../src/http/deprecations.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { createAddressSet } from '../../src/lib/network.ts';
@@ -49,6 +50,7 @@ export interface TestAppOptions {
   plan?: Plan;
   /** The site; a small one of known text where it is left out. */
   content?: SiteContent;
+  deprecations?: readonly Deprecation[];
   /** Puts something between the app and its store, to make it fail. */
   wrapStore?(store: Store): Store;
   /** Stands in for the dispatcher's test deliveries. */
@@ -61,6 +63,7 @@ export async function buildTestApp({
   env = {},
   plan = 'pro',
   content = aSite(),
+  deprecations = [],
   wrapStore,
   sendTest = refuseTests,
 }: TestAppOptions = {}): Promise<TestApp> {
@@ -79,6 +82,7 @@ export async function buildTestApp({
     store: wrapStore?.(store) ?? store,
     config,
     content,
+    deprecations,
     cursors: createCursors(masterKey),
     secretBox: createSecretBox(masterKey, random),
     allowTargets: createAddressSet(config.webhookAllowTargets),

@@ -27,13 +27,13 @@ export async function createDocuments(parts: DocumentParts): Promise<SiteDocumen
   ];
 }
 
-function createOpenApi({ baseUrl, madeAt }: DocumentParts): SiteDocument {
+function createOpenApi({ baseUrl, deprecations, madeAt }: DocumentParts): SiteDocument {
   return fixedDocument({
     path: OPENAPI_PATH,
     title: 'OpenAPI description',
     description: 'The public API, as OpenAPI 3.0.',
     contentType: 'application/json',
-    body: `${JSON.stringify(publicOpenApi(baseUrl), null, 2)}\n`,
+    body: `${JSON.stringify(publicOpenApi(baseUrl, deprecations), null, 2)}\n`,
     lastModified: madeAt,
   });
 }

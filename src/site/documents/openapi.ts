@@ -1,3 +1,4 @@
+import { DEPRECATIONS, type Deprecation } from '../../http/deprecations.ts';
 import { API_VERSION } from '../../http/versions.ts';
 import { PUBLIC_OPERATIONS, type PublicOperation, publicProblemSchema } from '../../model/public-api.ts';
 import { DOCS_PATH } from '../addresses.ts';
@@ -9,8 +10,12 @@ const EVERY_ANSWER = ['X-API-Version', 'X-Request-Id', ...LIMIT_HEADERS];
 const TAG = 'Public site API';
 
 /** The public API as OpenAPI 3.0.3; the same document for the same address. */
-export function publicOpenApi(baseUrl: string): Record<string, unknown> {
+export function publicOpenApi(
+  baseUrl: string,
+  deprecations: readonly Deprecation[] = DEPRECATIONS,
+): Record<string, unknown> {
   const components = createSchemaComponents();
+  const parts = { components, baseUrl, deprecations };
   return {
     openapi: '3.0.3',
     info: {
@@ -24,10 +29,7 @@ export function publicOpenApi(baseUrl: string): Record<string, unknown> {
     tags: [{ name: TAG, description: 'Availability and discovery. Read only, no key needed.' }],
     paths: {
       ...Object.fromEntries(
-        PUBLIC_OPERATIONS.map((operation) => [
-          operation.path,
-          { get: describe(operation, components, baseUrl) },
-        ]),
+        PUBLIC_OPERATIONS.map((operation) => [operation.path, { get: describe(operation, parts) }]),
       ),
       '/api/{unknown}': { get: unknownPath() },
     },
@@ -35,16 +37,14 @@ export function publicOpenApi(baseUrl: string): Record<string, unknown> {
       schemas: components.schemas,
       headers: HEADERS,
       responses: {
-        NotFound: problem(components, baseUrl, 'NOT_FOUND', 'The path matches no operation'),
+        NotFound: problem(parts, 'NOT_FOUND', 'The path matches no operation'),
         MethodNotAllowed: problem(
-          components,
-          baseUrl,
+          parts,
           'METHOD_NOT_ALLOWED',
           'A method other than GET, HEAD and OPTIONS, on any path under /api',
         ),
         RateLimited: problem(
-          components,
-          baseUrl,
+          parts,
           'RATE_LIMITED',
           'The client made more requests in the window than the limit allows',
         ),
@@ -62,12 +62,20 @@ const DESCRIPTION = `Whether the service is up, who it is, and where everything 
 - The version stands in the path. Within v1 changes are backward-compatible: answers may gain members.
 - Suggested order of discovery: /llms.txt, then /api/v1/status, then the pages you need, as markdown.`;
 
-function describe(operation: PublicOperation, components: SchemaComponents, baseUrl: string) {
+interface Parts {
+  components: SchemaComponents;
+  baseUrl: string;
+  deprecations: readonly Deprecation[];
+}
+
+function describe(operation: PublicOperation, { components, baseUrl, deprecations }: Parts) {
+  const deprecated = deprecations.some(({ method, path }) => method === 'GET' && path === operation.path);
   return {
     operationId: operation.operationId,
     tags: [TAG],
     summary: operation.summary,
     description: operation.description,
+    ...(deprecated && { deprecated }),
     security: [],
     responses: {
       200: {
@@ -113,7 +121,7 @@ function unknownPath() {
 
 type ProblemCode = Parameters<typeof problemExample>[0];
 
-function problem(components: SchemaComponents, baseUrl: string, code: ProblemCode, description: string) {
+function problem({ components, baseUrl }: Parts, code: ProblemCode, description: string) {
   const own = { NOT_FOUND: [], METHOD_NOT_ALLOWED: ['Allow'], RATE_LIMITED: ['Retry-After'] }[code];
   return {
     description,

@@ -1,0 +1,69 @@
+import type { FastifyInstance } from 'fastify';
+import { toHttpDate } from '../lib/clock.ts';
+
+/** One operation that will go, and where its callers are to go instead. */
+export interface Deprecation {
+  method: string;
+  /** The route's pattern, as it is registered: `/v1/signals/:id`. */
+  path: string;
+  /** When it was deprecated, Unix milliseconds. */
+  deprecatedAt: number;
+  /** When it will be removed, Unix milliseconds: at least twelve months later. */
+  sunsetAt: number;
+  /** Path or address of what replaces it. */
+  successor: string;
+}
+
+/** Within which a version stays supported after its deprecation was announced. */
+const NOTICE_MS = 365 * 24 * 60 * 60 * 1000;
+
+/** Every deprecation in force, of all APIs. Nothing is deprecated today. */
+export const DEPRECATIONS: readonly Deprecation[] = [];
+
+export interface DeprecationParts {
+  baseUrl: string;
+  deprecations: readonly Deprecation[];
+}
+
+/**
+ * Marks every answer of a deprecated operation, its refusals too, with `Deprecation: true`, `Sunset` (RFC 8594) and
+ * `Link: rel="successor-version"` (RFC 5829). To be added before whatever can refuse a request.
+ */
+export function addDeprecations(app: FastifyInstance, { baseUrl, deprecations }: DeprecationParts): void {
+  if (deprecations.length === 0) return;
+  for (const { method, path, deprecatedAt, sunsetAt } of deprecations) {
+    if (sunsetAt - deprecatedAt < NOTICE_MS)
+      throw new Error(`${method} ${path} is to go within twelve months`);
+  }
+  const headers = new Map(
+    deprecations.map((entry) => [keyOf(entry.method, entry.path), headersOf(entry, baseUrl)]),
+  );
+  const unmatched = new Set(headers.keys());
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const name of [method].flat()) unmatched.delete(keyOf(name, url));
+  });
+  app.addHook('onReady', async () => {
+    // A line that marks nothing would be an announcement that no caller gets.
+    if (unmatched.size > 0) throw new Error(`deprecations name no route: ${[...unmatched].join(', ')}`);
+  });
+  app.addHook('onRequest', (request, reply, done) => {
+    const { url } = request.routeOptions;
+    const found = url === undefined ? undefined : headers.get(keyOf(request.method, url));
+    if (found !== undefined) reply.headers(found);
+    done();
+  });
+}
+
+/** HEAD is its GET without the body, so it is deprecated with it. */
+function keyOf(method: string, path: string): string {
+  return `${method === 'HEAD' ? 'GET' : method} ${path}`;
+}
+
+function headersOf({ sunsetAt, successor }: Deprecation, baseUrl: string): Record<string, string> {
+  const address = successor.startsWith('/') ? `${baseUrl}${successor}` : successor;
+  return {
+    deprecation: 'true',
+    sunset: toHttpDate(sunsetAt),
+    link: `<${address}>; rel="successor-version"`,
+  };
+}
