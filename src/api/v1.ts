@@ -3,6 +3,9 @@ import { addAuthentication, takeAnonymous } from '../http/auth.ts';
 import { addFaceGate } from '../http/face-gate.ts';
 import { createRateLimiter } from '../http/limits.ts';
 import { setApiHeaders } from '../http/versions.ts';
+import { addCampaignEvents } from './campaign-events.ts';
+import { addCampaignStats } from './campaign-stats.ts';
+import { addCampaigns } from './campaigns.ts';
 import { addMe } from './me.ts';
 import { collectDocument } from './openapi/document.ts';
 import { addOpenApiRoute } from './openapi/route.ts';
@@ -33,4 +36,7 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
   addSignalReads(app, parts);
   addSignalWrites(app, parts);
   addWebhooks(app, parts);
+  addCampaigns(app, parts);
+  addCampaignEvents(app, parts);
+  addCampaignStats(app, parts);
 }

@@ -1,0 +1,91 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { isTimeZone, startOfDate } from '../campaigns/buckets.ts';
+import { findCampaign } from '../campaigns/campaigns.ts';
+import { campaignStats, type StatsQuery } from '../campaigns/stats.ts';
+import { callerOf } from '../http/auth.ts';
+import { fromIso } from '../lib/clock.ts';
+import { isCampaignTime } from '../model/campaign.ts';
+import { campaignStatsSchema, MAX_BUCKETS, statsIntervalSchema } from '../model/campaign-stats.ts';
+import { DomainError } from '../model/errors.ts';
+import type { ApiParts } from './parts.ts';
+
+const bound = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
+
+const statsQuerySchema = z.strictObject({
+  from: bound
+    .optional()
+    .describe(
+      "From this time on; a date means its beginning in `timezone`. Left out: the campaign's first event",
+    ),
+  to: bound
+    .optional()
+    .describe(
+      "Before this time; a date means its beginning in `timezone`. Left out: after the campaign's last event",
+    ),
+  interval: statsIntervalSchema
+    .optional()
+    .describe(
+      `What a bucket of the series is: at most ${MAX_BUCKETS} of them. Left out: days, or weeks where days are too many`,
+    ),
+  timezone: z
+    .string()
+    .max(64)
+    .refine(isTimeZone, 'must be an IANA time zone such as "Europe/Berlin"')
+    .default('UTC')
+    .describe('The IANA time zone whose days and weeks the series has'),
+});
+
+/** `GET /v1/campaigns/{id}/stats`: how a campaign performs. */
+export function addCampaignStats(app: FastifyInstance, { store }: Pick<ApiParts, 'store'>): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/campaigns/:id/stats',
+    {
+      config: { scope: 'campaigns:read' },
+      schema: {
+        operationId: 'getCampaignStats',
+        summary: 'How a campaign performs',
+        description: [
+          'Counts events (`total`) and distinct recipients (`unique`). Without a range it covers the whole life of the',
+          'campaign. Replies of machines are counted apart and are in no rate. A lead and its address are one recipient.',
+        ].join(' '),
+        tags: ['Campaigns'],
+        params: z.strictObject({ id: z.string() }),
+        querystring: statsQuerySchema,
+        response: { 200: z.strictObject({ data: campaignStatsSchema }) },
+      },
+    },
+    async (request) => {
+      const query = toStatsQuery(request.query);
+      const campaign = await findCampaign(store, callerOf(request).tenant.id, request.params.id);
+      return { data: await campaignStats(store, campaign, query) };
+    },
+  );
+}
+
+function toStatsQuery({ from, to, interval, timezone }: z.output<typeof statsQuerySchema>): StatsQuery {
+  const query = {
+    from: toMoment('from', from, timezone),
+    to: toMoment('to', to, timezone),
+    interval: interval ?? null,
+    timezone,
+  };
+  if (query.from !== null && query.to !== null && query.to <= query.from) {
+    throw refused('to', '"to" must be after "from".');
+  }
+  return query;
+}
+
+function toMoment(parameter: string, text: string | undefined, timezone: string): number | null {
+  if (text === undefined) return null;
+  const moment = text.includes('T') ? fromIso(text) : startOfDate(text, timezone);
+  if (!isCampaignTime(moment)) {
+    throw refused(parameter, `"${parameter}" must be a time of the years 1970 to 2999.`);
+  }
+  return moment;
+}
+
+function refused(parameter: string, detail: string): DomainError {
+  return new DomainError('INVALID_REQUEST', detail, { errors: [{ parameter, detail }] });
+}

@@ -1,0 +1,155 @@
+import type { Clock } from '../lib/clock.ts';
+import { toIso } from '../lib/clock.ts';
+import type { NewId } from '../lib/ids.ts';
+import type {
+  Campaign,
+  CampaignInput,
+  CampaignPatch,
+  CampaignResource,
+  CampaignSettings,
+  CampaignStatus,
+} from '../model/campaign.ts';
+import { DomainError, invalidAt } from '../model/errors.ts';
+import type { CampaignStore } from '../store/campaign-store.ts';
+import type { EndpointStore } from '../store/endpoint-store.ts';
+import { lanesOf, routeChanges } from '../webhooks/state-changes.ts';
+import { movesTo } from './status.ts';
+
+export interface CampaignParts {
+  store: CampaignStore & EndpointStore;
+  clock: Clock;
+  newId: NewId;
+}
+
+/** A campaign after a change, and the endpoints that now have work. */
+export interface ChangedCampaign {
+  campaign: Campaign;
+  lanes: ReturnType<typeof lanesOf>;
+}
+
+/** Each time around means that another change came between; more in a row than this do not happen by accident. */
+const MAX_TRIES = 8;
+
+/** Makes a campaign; one that is to be more than a draft is a draft that moved at once. @throws DomainError */
+export async function createCampaign(
+  parts: CampaignParts,
+  tenantId: string,
+  { name, status, ...settings }: CampaignInput,
+): Promise<ChangedCampaign> {
+  const now = parts.clock.now();
+  const draft: Campaign = {
+    id: parts.newId('cam'),
+    tenantId,
+    name,
+    status: 'draft',
+    settings,
+    startedAt: null,
+    completedAt: null,
+    statusChangedAt: now,
+    createdAt: now,
+    updatedAt: now,
+    version: 1,
+  };
+  refuseBackwards(settings);
+  const campaign = withStatus(draft, status, now);
+  const events = await statusEvents(parts, draft, campaign);
+  await parts.store.createCampaign(campaign, events);
+  return { campaign, lanes: lanesOf(events) };
+}
+
+/** Applies a patch, with the event of a changed status in the same commit. @throws DomainError */
+export async function changeCampaign(
+  parts: CampaignParts,
+  tenantId: string,
+  change: { id: string; patch: CampaignPatch },
+): Promise<ChangedCampaign> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const current = await findCampaign(parts.store, tenantId, change.id);
+    const campaign = applyPatch(current, change.patch, parts.clock.now());
+    if (campaign === current) return { campaign, lanes: [] };
+    const events = await statusEvents(parts, current, campaign);
+    if (await parts.store.updateCampaign(campaign, current.version, events)) {
+      return { campaign, lanes: lanesOf(events) };
+    }
+  }
+  const detail = 'The campaign is being changed by others all the time. Nothing was changed; try again.';
+  throw new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1 });
+}
+
+/** The tenant's campaign. @throws DomainError `NOT_FOUND` */
+export async function findCampaign(store: CampaignStore, tenantId: string, id: string): Promise<Campaign> {
+  const campaign = await store.getCampaign(tenantId, id);
+  if (campaign === null) throw new DomainError('NOT_FOUND', `There is no campaign "${id}".`);
+  return campaign;
+}
+
+/** The campaign after a patch; the same object where nothing changes. @throws DomainError */
+export function applyPatch(current: Campaign, patch: CampaignPatch, now: number): Campaign {
+  const { name = current.name, status = current.status } = patch;
+  const settings = patchedSettings(current.settings, patch);
+  refuseBackwards(settings);
+  const moved = withStatus(current, status, now);
+  const same = name === current.name && JSON.stringify(settings) === JSON.stringify(current.settings);
+  if (same && moved === current) return current;
+  return { ...moved, name, settings, updatedAt: now, version: current.version + 1 };
+}
+
+function patchedSettings(settings: CampaignSettings, patch: CampaignPatch): CampaignSettings {
+  return {
+    description: patch.description ?? settings.description,
+    channel: patch.channel ?? settings.channel,
+    steps: patch.steps ?? settings.steps,
+    // These can be set to null.
+    starts_at: patch.starts_at === undefined ? settings.starts_at : patch.starts_at,
+    ends_at: patch.ends_at === undefined ? settings.ends_at : patch.ends_at,
+  };
+}
+
+/** A campaign as every API shows it. */
+export function campaignResource(campaign: Campaign): CampaignResource {
+  const { settings } = campaign;
+  return {
+    id: campaign.id,
+    name: campaign.name,
+    description: settings.description,
+    channel: settings.channel,
+    status: campaign.status,
+    steps: settings.steps,
+    starts_at: settings.starts_at,
+    ends_at: settings.ends_at,
+    started_at: campaign.startedAt === null ? null : toIso(campaign.startedAt),
+    completed_at: campaign.completedAt === null ? null : toIso(campaign.completedAt),
+    status_changed_at: toIso(campaign.statusChangedAt),
+    created_at: toIso(campaign.createdAt),
+    updated_at: toIso(campaign.updatedAt),
+  };
+}
+
+function withStatus(campaign: Campaign, status: CampaignStatus, now: number): Campaign {
+  if (!movesTo(campaign.status, status)) return campaign;
+  return {
+    ...campaign,
+    status,
+    statusChangedAt: now,
+    startedAt: campaign.startedAt ?? (status === 'active' ? now : null),
+    completedAt: status === 'completed' ? now : null,
+  };
+}
+
+function refuseBackwards({ starts_at, ends_at }: Pick<CampaignResource, 'starts_at' | 'ends_at'>): void {
+  // Both are in the one form that sorts as text does.
+  if (starts_at === null || ends_at === null || ends_at > starts_at) return;
+  throw invalidAt('/ends_at', `"ends_at" must be after "starts_at" (${starts_at}).`);
+}
+
+function statusEvents(parts: CampaignParts, before: Campaign, after: Campaign) {
+  if (before.status === after.status) return Promise.resolve([]);
+  const data = {
+    campaign_id: after.id,
+    campaign_name: after.name,
+    previous: before.status,
+    current: after.status,
+  };
+  const change = { type: 'campaign.status_changed', subjectId: after.id, data } as const;
+  return routeChanges(parts, after.tenantId, [change]);
+}

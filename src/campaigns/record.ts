@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { toIso } from '../lib/clock.ts';
+import type { Campaign } from '../model/campaign.ts';
+import { type CampaignEventInput, isAutoReply } from '../model/campaign-event.ts';
+import type { CampaignEventResult, NamedPerson, NewCampaignEvent } from '../store/campaign-store.ts';
+import { lanesOf, routeChanges, type StateChange } from '../webhooks/state-changes.ts';
+import type { CampaignParts } from './campaigns.ts';
+
+/** What became of each event, and the endpoints that now have work. */
+export interface RecordedEvents {
+  results: CampaignEventResult[];
+  lanes: ReturnType<typeof lanesOf>;
+}
+
+/** Stores what happened, and for each classified reply the event that tells of it, in one commit. */
+export async function recordEvents(
+  parts: CampaignParts,
+  campaign: Campaign,
+  inputs: readonly CampaignEventInput[],
+): Promise<RecordedEvents> {
+  if (inputs.length === 0) return { results: [], lanes: [] };
+  const events = await withReplyEvents(parts, campaign, inputs.map(toNewEvent), inputs);
+  const results = await parts.store.recordCampaignEvents(campaign, events);
+  const created = events.filter((_, index) => results[index] === 'created');
+  return { results, lanes: created.flatMap((event) => lanesOf(event.events)) };
+}
+
+function toNewEvent(input: CampaignEventInput): NewCampaignEvent {
+  return {
+    key: createHash('sha256').update(input.event_id).digest('base64url'),
+    type: input.type,
+    occurredAt: input.occurred_at,
+    leadId: input.lead_id ?? null,
+    email: input.email ?? null,
+    step: input.step ?? null,
+    replyClass: input.reply_class ?? null,
+    auto: isAutoReply(input),
+    events: [],
+  };
+}
+
+async function withReplyEvents(
+  parts: CampaignParts,
+  campaign: Campaign,
+  events: NewCampaignEvent[],
+  inputs: readonly CampaignEventInput[],
+): Promise<NewCampaignEvent[]> {
+  const replies = events.flatMap((event, index) => (event.replyClass === null ? [] : [{ event, index }]));
+  if (replies.length === 0) return events;
+  const people = await parts.store.completePeople(
+    campaign.tenantId,
+    replies.map(({ event: { leadId, email } }) => ({ leadId, email })),
+  );
+  const changes = replies.map(({ event, index }, i) =>
+    replyChange(campaign, event, { eventId: inputs[index]?.event_id ?? '', ...people[i] }),
+  );
+  const routed = await routeChanges(parts, campaign.tenantId, changes);
+  const byIndex = new Map(replies.map(({ index }, i) => [index, routed[i]]));
+  return events.map((event, index) => {
+    const own = byIndex.get(index);
+    return own === undefined ? event : { ...event, events: [own] };
+  });
+}
+
+/** `reply.classified`: a reply came to have a class, which it had not before. What is not known is an empty string. */
+function replyChange(
+  campaign: Campaign,
+  event: NewCampaignEvent,
+  { eventId, leadId, email }: { eventId: string } & Partial<NamedPerson>,
+): StateChange {
+  return {
+    type: 'reply.classified',
+    subjectId: leadId ?? campaign.id,
+    data: {
+      campaign_id: campaign.id,
+      campaign_name: campaign.name,
+      event_id: eventId,
+      lead_id: leadId ?? '',
+      email: email ?? '',
+      step: event.step,
+      reply_class: event.replyClass,
+      auto: event.auto,
+      occurred_at: toIso(event.occurredAt),
+      previous: null,
+      current: event.replyClass,
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { toIso } from '../lib/clock.ts';
+import type { Campaign } from '../model/campaign.ts';
+import { type CampaignStats, MAX_BUCKETS, type StatsInterval } from '../model/campaign-stats.ts';
+import { DomainError } from '../model/errors.ts';
+import type { CampaignEventRow, CampaignEventWindow, CampaignStore } from '../store/campaign-store.ts';
+import { type Bucket, bucketsOf, type Range } from './buckets.ts';
+import { ReplyTally, ratesOf, Tally } from './tally.ts';
+
+/** What is asked; Unix milliseconds. A null bound is that of the campaign's life, a null interval is chosen to fit. */
+export interface StatsQuery {
+  from: number | null;
+  to: number | null;
+  interval: StatsInterval | null;
+  timezone: string;
+}
+
+/** Events read at a time: 10 ms, between which other requests get their turn. */
+const PAGE_EVENTS = 10_000;
+
+/**
+ * Statistics of a campaign, counted from its events: unique counts of any range in any time zone cannot be added up from
+ * parts kept beforehand. @throws DomainError `INVALID_REQUEST` where the series would have too many buckets
+ */
+export async function campaignStats(
+  store: CampaignStore,
+  campaign: Campaign,
+  query: StatsQuery,
+): Promise<CampaignStats> {
+  const range = rangeOf(query, await store.getCampaignSpan(campaign.id));
+  const { interval, buckets } = range === null ? NO_SERIES : seriesOf(range, query);
+  const counted = createCount(buckets);
+  if (range !== null) {
+    for await (const events of walk(store, campaign.id, range))
+      for (const event of events) counted.add(event);
+  }
+  return {
+    campaign_id: campaign.id,
+    from: range === null ? null : toIso(range.from),
+    to: range === null ? null : toIso(range.to),
+    interval,
+    timezone: query.timezone,
+    ...counted.result(campaign),
+  };
+}
+
+const NO_SERIES = { interval: null, buckets: [] };
+
+/** The asked bounds, else those of the campaign's life; null where nothing ever happened and not both are given. */
+function rangeOf({ from, to }: StatsQuery, span: { first: number; last: number } | null): Range | null {
+  if (from !== null && to !== null) return { from, to };
+  if (span === null) return null;
+  const start = from ?? Math.min(span.first, to ?? span.first);
+  return { from: start, to: to ?? Math.max(span.last + 1, start) };
+}
+
+function seriesOf(
+  range: Range,
+  { interval, timezone }: StatsQuery,
+): { interval: StatsInterval | null; buckets: Bucket[] } {
+  for (const candidate of interval === null ? (['day', 'week'] as const) : [interval]) {
+    const buckets = bucketsOf(range, { interval: candidate, timezone, max: MAX_BUCKETS });
+    if (buckets !== null) return { interval: candidate, buckets };
+  }
+  if (interval === null) return NO_SERIES;
+  const detail = `The range has more than ${MAX_BUCKETS} ${interval}s, the most that a series can have.`;
+  throw new DomainError('INVALID_REQUEST', detail, {
+    hint:
+      interval === 'day' ? 'Ask for a shorter range, or for "interval=week".' : 'Ask for a shorter range.',
+    errors: [{ parameter: 'interval', detail }],
+  });
+}
+
+/** The events of a range in the order of time, a page at a time, so that no campaign is too large to be counted. */
+async function* walk(store: CampaignStore, campaignId: string, range: Range) {
+  let after: CampaignEventWindow['after'] = null;
+  for (;;) {
+    const events = await store.listCampaignEvents(campaignId, { ...range, after, limit: PAGE_EVENTS });
+    yield events;
+    const last = events.at(-1);
+    if (last === undefined || events.length < PAGE_EVENTS) return;
+    after = last;
+    await nextTurn();
+  }
+}
+
+/** Counts events, which must come in the order of time, into the whole, the steps and the buckets. */
+function createCount(buckets: readonly Bucket[]) {
+  const whole = new Tally();
+  const replies = new ReplyTally();
+  const steps = new Map<number | null, Tally>();
+  const series = buckets.map(() => new Tally());
+  let place = 0;
+
+  return {
+    add(event: CampaignEventRow): void {
+      whole.add(event);
+      replies.add(event);
+      tallyOf(steps, event.step).add(event);
+      while (place < buckets.length - 1 && event.occurredAt >= (buckets[place]?.end ?? 0)) place++;
+      series[place]?.add(event);
+    },
+    result(campaign: Campaign) {
+      const { steps: named } = campaign.settings;
+      for (const { step } of named) tallyOf(steps, step);
+      return {
+        ...summaryOf(whole),
+        replies_by_class: replies.counts(),
+        by_step: [...steps]
+          .sort(([a], [b]) => (a ?? Infinity) - (b ?? Infinity))
+          .map(([step, tally]) => ({
+            step,
+            name: named.find((one) => one.step === step)?.name ?? null,
+            ...summaryOf(tally),
+          })),
+        series: buckets.map(({ date, start, end }, index) => ({
+          date,
+          start: toIso(start),
+          end: toIso(end),
+          counts: (series[index] ?? new Tally()).counts(),
+        })),
+      };
+    },
+  };
+}
+
+function summaryOf(tally: Tally) {
+  const counts = tally.counts();
+  return { recipients_contacted: tally.contacted, counts, rates: ratesOf(counts, tally.contacted) };
+}
+
+function tallyOf(steps: Map<number | null, Tally>, step: number | null): Tally {
+  const known = steps.get(step);
+  if (known !== undefined) return known;
+  const tally = new Tally();
+  steps.set(step, tally);
+  return tally;
+}
