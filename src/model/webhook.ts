@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventTypeSchema } from './event.ts';
+import { payloadFormatSchema, savedFormatSchema } from './payload-format.ts';
 import { classificationSchema, signalTypeSchema } from './signal.ts';
 
 export const ENDPOINT_STATUSES = ['active', 'paused'] as const;
@@ -15,25 +16,62 @@ const uniqueList = <T extends z.ZodType>(item: T) =>
     .max(50)
     .transform((list) => [...new Set(list)] as z.output<T>[]);
 
-/** Settings of an endpoint as a caller writes them (specification, section 2; empty filter lists let everything through). */
-export const webhookInputSchema = z.strictObject({
-  url: z.string().trim().min(1).max(2_048),
-  label: z.string().trim().max(200).default(''),
+const settings = {
+  url: z.string().trim().min(1).max(2_048).describe('Public HTTPS address that deliveries are posted to'),
+  label: z.string().trim().max(200).describe('A name of your own'),
   event_types: uniqueList(eventTypeSchema)
     .refine((l) => l.length > 0, 'must name at least one event')
-    .default(['signal.detected']),
-  signal_types: uniqueList(signalTypeSchema).default([]),
-  classifications: uniqueList(classificationSchema).default([]),
-  icp_profile_ids: uniqueList(z.string().min(1).max(64)).default([]),
-  min_score: z.int().min(0).max(100).default(0),
-  max_retries: z.int().min(1).max(10).default(3),
-  retry_interval_seconds: z.int().min(30).max(600).nullable().default(null),
-  backoff: z.enum(['exponential', 'fixed']).default('exponential'),
-  timeout_seconds: z.int().min(1).max(30).default(30),
-  dead_letter: z.boolean().default(true),
-  rate_limit_per_minute: z.int().min(1).max(1_000_000).default(DEFAULT_RATE_LIMIT_PER_MINUTE),
+    .describe('Events it is subscribed to'),
+  signal_types: uniqueList(signalTypeSchema).describe('Only signals of these types; empty: all'),
+  classifications: uniqueList(classificationSchema).describe('Only signals of these classes; empty: all'),
+  icp_profile_ids: uniqueList(z.string().min(1).max(64)).describe(
+    'Only signals of these profiles; empty: all',
+  ),
+  min_score: z.int().min(0).max(100).describe('Only signals with at least this score'),
+  max_retries: z.int().min(1).max(10).describe('Attempts after the first'),
+  retry_interval_seconds: z
+    .int()
+    .min(30)
+    .max(600)
+    .nullable()
+    .describe('Wait before the first retry; null: 1 s, 5 s, 30 s, then six times as long each'),
+  backoff: z.enum(['exponential', 'fixed']).describe('How the interval goes on'),
+  timeout_seconds: z.int().min(1).max(30).describe('From name resolution to the end of the reply'),
+  dead_letter: z.boolean().describe('Keep what has used up its retries for 7 days, instead of discarding it'),
+  payload_format: payloadFormatSchema
+    .nullable()
+    .describe('Shape of `signal.detected` (Pro and above); null: the standard payload'),
+  rate_limit_per_minute: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .describe('Requests in any 60 s; over 60 on Enterprise only'),
+  auto_resume: z.boolean().describe('Probe a paused endpoint, and resume it when it answers 2xx'),
+};
+
+/** Settings of an endpoint as a caller writes them (specification, section 2; empty filter lists let everything through). */
+export const webhookInputSchema = z.strictObject({
+  url: settings.url,
+  label: settings.label.default(''),
+  event_types: settings.event_types.default(['signal.detected']),
+  signal_types: settings.signal_types.default([]),
+  classifications: settings.classifications.default([]),
+  icp_profile_ids: settings.icp_profile_ids.default([]),
+  min_score: settings.min_score.default(0),
+  max_retries: settings.max_retries.default(3),
+  retry_interval_seconds: settings.retry_interval_seconds.default(null),
+  backoff: settings.backoff.default('exponential'),
+  timeout_seconds: settings.timeout_seconds.default(30),
+  dead_letter: settings.dead_letter.default(true),
+  payload_format: settings.payload_format.default(null),
+  rate_limit_per_minute: settings.rate_limit_per_minute.default(DEFAULT_RATE_LIMIT_PER_MINUTE),
+  auto_resume: settings.auto_resume.default(true),
 });
 export type WebhookInput = z.infer<typeof webhookInputSchema>;
+
+/** A change of settings: what is left out stays as it is. */
+export const webhookPatchSchema = z.strictObject(settings).partial();
+export type WebhookPatch = z.infer<typeof webhookPatchSchema>;
 
 /** An endpoint on the wire. `secret` is whole in the answer of its creation only; later `secret_last4` tells which it is. */
 export const webhookResourceSchema = z.strictObject({
@@ -50,10 +88,13 @@ export const webhookResourceSchema = z.strictObject({
   backoff: z.enum(['exponential', 'fixed']),
   timeout_seconds: z.int(),
   dead_letter: z.boolean(),
+  payload_format: savedFormatSchema.nullable(),
   rate_limit_per_minute: z.int(),
+  auto_resume: z.boolean(),
   status: z.enum(ENDPOINT_STATUSES),
   paused_reason: z.enum(PAUSED_REASONS).nullable(),
-  consecutive_failures: z.int(),
+  paused_at: z.iso.datetime().nullable(),
+  consecutive_failures: z.int().describe('Failed attempts in a row; at 20 it is paused'),
   secret_last4: z.string(),
   created_at: z.iso.datetime(),
 });
@@ -69,6 +110,7 @@ export interface Endpoint {
   secretLast4: string;
   status: (typeof ENDPOINT_STATUSES)[number];
   pausedReason: PausedReason | null;
+  pausedAt: number | null;
   consecutiveFailures: number;
   version: number;
   createdAt: number;

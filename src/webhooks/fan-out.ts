@@ -6,22 +6,25 @@ import type { Endpoint } from '../model/webhook.ts';
 import { SIGNATURE_MEMBER_BYTES } from './signature.ts';
 
 /**
- * Who gets an event: a delivery for each endpoint that wants it, a reason for each that does not. `body` is made once,
- * at event time. A paused endpoint gets its delivery too; the store holds it.
+ * Who gets an event: a delivery for each endpoint that wants it, a reason for each that does not. Bodies are made at
+ * event time and never again. A paused endpoint gets its delivery too, which is held.
  */
 export function fanOut(
   event: EventRow,
-  body: string,
+  bodyOf: (endpoint: Endpoint) => string,
   endpoints: readonly Endpoint[],
   newId: NewId,
   signal: Signal | null,
 ): RoutedEvent {
   const routed: RoutedEvent = { event, deliveries: [], skipped: [] };
-  const status = bodyStatus(body);
   for (const endpoint of endpoints) {
     const reason = skipReason(event, endpoint, signal);
-    if (reason === null) routed.deliveries.push({ id: newId('dlv'), endpointId: endpoint.id, body, status });
-    else routed.skipped.push({ endpointId: endpoint.id, reason });
+    if (reason !== null) {
+      routed.skipped.push({ endpointId: endpoint.id, reason });
+      continue;
+    }
+    const body = bodyOf(endpoint);
+    routed.deliveries.push({ id: newId('dlv'), endpointId: endpoint.id, body, status: bodyStatus(body) });
   }
   return routed;
 }
@@ -43,5 +46,7 @@ function lets<T>(list: readonly T[], value: T): boolean {
 
 /** The limit is on what would be sent, so the signature member counts (specification, section 8). */
 function bodyStatus(body: string): NewDelivery['status'] {
+  // UTF-8 takes at most 3 bytes for a UTF-16 unit: most bodies need no count.
+  if (body.length * 3 + SIGNATURE_MEMBER_BYTES <= MAX_BODY_BYTES) return 'pending';
   return Buffer.byteLength(body) + SIGNATURE_MEMBER_BYTES > MAX_BODY_BYTES ? 'rejected' : 'pending';
 }

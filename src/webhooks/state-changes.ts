@@ -29,7 +29,8 @@ export async function routeChanges(
   const createdAt = clock.now();
   return changes.map(({ type, subjectId, data }) => {
     const event = { id: newId('evt'), tenantId, type, subjectId, data: JSON.stringify(data), createdAt };
-    return fanOut(event, eventEnvelope(event), endpoints, newId, null);
+    const body = eventEnvelope(event);
+    return fanOut(event, () => body, endpoints, newId, null);
   });
 }
 

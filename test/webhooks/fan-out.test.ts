@@ -38,7 +38,15 @@ test.each([
   [{ min_score: 56 }, 'min_score'],
 ] as [Partial<WebhookInput>, string][])('%j keeps a signal away, with the reason %s', (settings, reason) => {
   expect(skipReason(event, endpoint(settings), signal)).toBe(reason);
-  expect(fanOut(event, '{}', [endpoint(settings)], () => 'dlv_1', signal)).toMatchObject({
+  expect(
+    fanOut(
+      event,
+      () => '{}',
+      [endpoint(settings)],
+      () => 'dlv_1',
+      signal,
+    ),
+  ).toMatchObject({
     deliveries: [],
     skipped: [{ endpointId: 'whk_1', reason }],
   });
@@ -62,7 +70,13 @@ test('signal filters do not concern events of other kinds', () => {
 test('a body of exactly the limit is sent and one byte more is rejected', () => {
   const largest = MAX_BODY_BYTES - SIGNATURE_MEMBER_BYTES;
   const statusOf = (size: number) =>
-    fanOut(event, 'x'.repeat(size), [endpoint()], () => 'dlv_1', signal).deliveries[0]?.status;
+    fanOut(
+      event,
+      () => 'x'.repeat(size),
+      [endpoint()],
+      () => 'dlv_1',
+      signal,
+    ).deliveries[0]?.status;
   expect(statusOf(largest)).toBe('pending');
   expect(statusOf(largest + 1)).toBe('rejected');
 });

@@ -6,10 +6,13 @@ ALTER TABLE webhook_endpoints ADD COLUMN next_probe_at INTEGER;
 ALTER TABLE webhook_endpoints ADD COLUMN probes INTEGER NOT NULL DEFAULT 0;
 -- Set once nothing waits for a deleted endpoint any more.
 ALTER TABLE webhook_endpoints ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX webhook_endpoints_all_of_tenant ON webhook_endpoints (tenant_id, created_at, id);
 CREATE INDEX webhook_endpoints_paused ON webhook_endpoints (paused_at) WHERE status = 'paused' AND deleted_at IS NULL;
 CREATE INDEX webhook_endpoints_probed ON webhook_endpoints (next_probe_at) WHERE next_probe_at IS NOT NULL;
-CREATE INDEX webhook_endpoints_to_clear ON webhook_endpoints (deleted_at) WHERE deleted_at IS NOT NULL AND cleared = 0;
+CREATE INDEX webhook_endpoints_deleted ON webhook_endpoints (deleted_at) WHERE deleted_at IS NOT NULL;
+
+UPDATE webhook_endpoints
+SET settings = json_set(settings, '$.payload_format', NULL, '$.auto_resume', json('true'))
+WHERE json_type(settings, '$.auto_resume') IS NULL;
 
 -- `held` is not stored: it is what a waiting delivery of a paused endpoint is shown as. To pause or resume an endpoint
 -- is thus one row, whatever its backlog.
@@ -19,8 +22,12 @@ UPDATE deliveries SET status = 'pending', next_attempt_at = created_at WHERE sta
 -- The event's type, so that a log filtered by it need not look up the event of every row.
 ALTER TABLE deliveries ADD COLUMN event_type TEXT NOT NULL DEFAULT '';
 UPDATE deliveries SET event_type = (SELECT e.type FROM events e WHERE e.id = event_id);
+-- Logs, newest first. Neither of these changes while a delivery is on its way: what ends well costs them nothing. The
+-- states it can end badly in have an index of their own; what waits is found by deliveries_due.
 CREATE INDEX deliveries_by_time ON deliveries (tenant_id, created_at, id, event_type);
-CREATE INDEX deliveries_by_status ON deliveries (endpoint_id, status, created_at, id, event_type);
+CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, created_at, id, event_type);
+CREATE INDEX deliveries_ended ON deliveries (tenant_id, status, created_at, id, endpoint_id, event_type)
+  WHERE status IN ('dead', 'discarded', 'rejected', 'expired');
 CREATE INDEX deliveries_expiring ON deliveries (expires_at) WHERE status = 'dead';
 
 -- When a test delivery was sent: it counts for the throttle, over a restart too. Kept for minutes.

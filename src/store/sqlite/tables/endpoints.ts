@@ -10,6 +10,7 @@ interface EndpointRow {
   secret_last4: string;
   status: string;
   paused_reason: string | null;
+  paused_at: number | null;
   consecutive_failures: number;
   version: number;
   created_at: number;
@@ -24,6 +25,7 @@ function toEndpoint(row: EndpointRow): Endpoint {
     secretLast4: row.secret_last4,
     status: row.status as Endpoint['status'],
     pausedReason: row.paused_reason as PausedReason | null,
+    pausedAt: row.paused_at,
     consecutiveFailures: row.consecutive_failures,
     version: row.version,
     createdAt: row.created_at,
@@ -38,9 +40,9 @@ export function createEndpointSql(db: Database) {
     .pluck();
   const insert = db.prepare<Record<string, unknown>[]>(
     `INSERT INTO webhook_endpoints
-       (id, tenant_id, settings, secret_box, secret_last4, status, paused_reason, consecutive_failures, version, created_at)
+       (id, tenant_id, settings, secret_box, secret_last4, status, paused_reason, paused_at, consecutive_failures, version, created_at)
      VALUES
-       (:id, :tenantId, :settings, :secretBox, :secretLast4, :status, :pausedReason, :consecutiveFailures, :version, :createdAt)`,
+       (:id, :tenantId, :settings, :secretBox, :secretLast4, :status, :pausedReason, :pausedAt, :consecutiveFailures, :version, :createdAt)`,
   );
   const selectOfTenant = db.prepare<[string], EndpointRow>(
     'SELECT * FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL ORDER BY created_at, id',

@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { check } from '../../src/http/faults.ts';
+import { PAYLOAD_FIELDS, type PayloadFormat, payloadFormatSchema } from '../../src/model/payload-format.ts';
+import { createPayloads, formattedPayload } from '../../src/webhooks/format.ts';
+import { signalPayload } from '../../src/webhooks/payload.ts';
+import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';
+
+const made = (format: object) =>
+  JSON.parse(formattedPayload(SAMPLE_SIGNAL, payloadFormatSchema.parse(format)));
+
+/** Pointer and detail of each fault. */
+function faultsOf(format: unknown): string[] {
+  const checked = check(payloadFormatSchema, format, 'body');
+  return checked.ok ? [] : checked.faults.map(({ pointer, detail }) => `${pointer} ${detail}`);
+}
+
+describe('the body that a format makes', () => {
+  it('is the standard payload where nothing is asked for', () => {
+    expect(formattedPayload(SAMPLE_SIGNAL, null)).toBe(signalPayload(SAMPLE_SIGNAL));
+    expect(made({})).toEqual(JSON.parse(signalPayload(SAMPLE_SIGNAL)));
+  });
+
+  it('has the fields of the specification, all of them and no others', () => {
+    expect(Object.keys(made({}))).toEqual([...PAYLOAD_FIELDS]);
+  });
+
+  it('has the included fields only, in the order of the payload', () => {
+    expect(Object.keys(made({ include: ['excerpt', 'signal_id', 'excerpt'] }))).toEqual([
+      'signal_id',
+      'excerpt',
+    ]);
+  });
+
+  it('lacks the excluded fields', () => {
+    expect(Object.keys(made({ exclude: ['prospect', 'company'] }))).toEqual(
+      PAYLOAD_FIELDS.filter((field) => field !== 'prospect' && field !== 'company'),
+    );
+  });
+
+  it('joins the names of nested members with _ when it is flat', () => {
+    expect(made({ include: ['prospect', 'platform', 'excerpt'], flatten: true })).toEqual({
+      prospect_name: SAMPLE_SIGNAL.prospect.name,
+      prospect_title: SAMPLE_SIGNAL.prospect.title,
+      prospect_email: SAMPLE_SIGNAL.prospect.email,
+      prospect_linkedin_url: SAMPLE_SIGNAL.prospect.linkedin_url,
+      platform_name: SAMPLE_SIGNAL.platform.name,
+      platform_post_url: SAMPLE_SIGNAL.platform.post_url,
+      platform_posted_at: SAMPLE_SIGNAL.platform.posted_at,
+      excerpt: SAMPLE_SIGNAL.excerpt,
+    });
+  });
+
+  it('ends in the custom members, each of its own type', () => {
+    const body = made({ include: ['signal_id'], custom: { source: 'signalpost', weight: 1.5, live: true } });
+    expect(body).toEqual({ signal_id: 'sig_sample', source: 'signalpost', weight: 1.5, live: true });
+  });
+
+  it('may be custom members alone', () => {
+    expect(made({ include: [], custom: { ping: 1 } })).toEqual({ ping: 1 });
+  });
+});
+
+describe('a format is refused', () => {
+  it.each<[string, object, string]>([
+    ['for an unknown field', { include: ['prospect', 'budget'] }, '/include/1 "include" must be one of'],
+    ['for the signature as a field', { exclude: ['signature'] }, '/exclude/0 "exclude" must be one of'],
+    [
+      'for both lists together',
+      { include: ['excerpt'], exclude: ['company'] },
+      '/exclude "exclude" must not be given together',
+    ],
+    [
+      'for a custom field by a name that is there',
+      { custom: { excerpt: 'x' } },
+      '/custom/excerpt "excerpt" is a field of the payload already',
+    ],
+    [
+      'for a custom field by a flattened name',
+      { flatten: true, custom: { prospect_name: 'x' } },
+      '/custom/prospect_name "prospect_name" is a field',
+    ],
+    [
+      'for a custom signature',
+      { custom: { signature: 'x' } },
+      '/custom/signature "signature" is the name of the signature',
+    ],
+    ['that includes nothing', { include: [] }, ' The body leaves nothing to send'],
+    ['that excludes everything', { exclude: [...PAYLOAD_FIELDS] }, ' The body leaves nothing to send'],
+    [
+      'for a value of 8,193 characters',
+      { custom: { a: 'x'.repeat(8_193) } },
+      '/custom/a "a" must have at most 8192 characters',
+    ],
+    ['for null', { custom: { a: null } }, '/custom/a "a" must be a string, a number, or true or false'],
+    ['for an object', { custom: { a: {} } }, '/custom/a "a" must be a string, a number, or true or false'],
+    [
+      'for a misspelt member',
+      { flaten: true },
+      '/flaten "flaten" is not a known member. Did you mean "flatten"?',
+    ],
+  ])('%s', (_, format, fault) => {
+    expect(faultsOf(format)[0]).toContain(fault);
+  });
+
+  it('for 51 custom members, and not for 50', () => {
+    const custom = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`key_${i}`, i]));
+    expect(faultsOf({ custom: custom(50) })).toEqual([]);
+    expect(faultsOf({ custom: custom(51) })[0]).toContain('/custom "custom" must have at most 50 keys');
+  });
+
+  it('not for a value of 8,192 characters, which may take several code units each', () => {
+    expect(faultsOf({ custom: { a: '😀'.repeat(8_192) } })).toEqual([]);
+  });
+
+  it('not for a custom name that only collides with what is left out or flattened away', () => {
+    expect(faultsOf({ exclude: ['excerpt'], custom: { excerpt: 'mine' } })).toEqual([]);
+    expect(faultsOf({ flatten: true, custom: { prospect: 'mine' } })).toEqual([]);
+  });
+});
+
+test('whatever format is accepted, its body is not empty and holds every custom member unchanged', () => {
+  const fields = fc.uniqueArray(fc.constantFrom(...PAYLOAD_FIELDS));
+  const value = fc.oneof(fc.string(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean());
+  const custom = fc.dictionary(
+    fc.constantFrom('a', 'b', 'excerpt', 'prospect_name', 'signature', '7'),
+    value,
+    {
+      maxKeys: 3,
+    },
+  );
+  const lists = fc.oneof(fc.record({ include: fields }), fc.record({ exclude: fields }), fc.constant({}));
+  const format = fc
+    .tuple(lists, fc.boolean(), custom)
+    .map(([list, flatten, own]) => ({ ...list, flatten, custom: own }));
+  let accepted = 0;
+  fc.assert(
+    fc.property(format, (input) => {
+      const parsed = payloadFormatSchema.safeParse(input);
+      if (!parsed.success) return;
+      accepted++;
+      const body = JSON.parse(formattedPayload(SAMPLE_SIGNAL, parsed.data));
+      expect(Object.keys(body).length).toBeGreaterThan(0);
+      expect(body).not.toHaveProperty('signature');
+      // Through JSON, which knows no -0.
+      expect(body).toMatchObject(JSON.parse(JSON.stringify(input.custom)));
+      if (parsed.data.flatten) expect(Object.values(body).every((v) => typeof v !== 'object')).toBe(true);
+    }),
+    { numRuns: 500 },
+  );
+  expect(accepted).toBeGreaterThan(100);
+});
+
+test('endpoints without a format, or with the same one, share one string', () => {
+  const bodyOf = createPayloads(SAMPLE_SIGNAL);
+  const format: PayloadFormat = { flatten: true, custom: {} };
+  expect(bodyOf(null)).toBe(signalPayload(SAMPLE_SIGNAL));
+  expect(bodyOf({ ...format })).toBe(bodyOf({ ...format }));
+  expect(bodyOf(format)).not.toBe(bodyOf(null));
+});
