@@ -1,0 +1,165 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import Ajv from 'ajv';
+import addFormats from 'ajv-formats';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { buildTestApp, type TestApp } from '../../support/app.ts';
+import { OPENAPI_FILES, servedOpenApi } from '../../support/openapi-files.ts';
+
+interface Operation {
+  operationId: string;
+  security: unknown;
+  responses: Record<string, Answer | { $ref: string }>;
+}
+interface Answer {
+  headers: Record<string, unknown>;
+  content: Record<string, { schema: { $ref: string }; example: unknown }>;
+}
+interface Document {
+  openapi: string;
+  info: { version: string };
+  servers: { url: string }[];
+  paths: Record<string, { get: Operation }>;
+  components: { schemas: Record<string, object>; responses: Record<string, Answer> };
+  'x-webhooks': unknown;
+}
+
+let t: TestApp;
+let document: Document;
+beforeEach(async () => {
+  t = await buildTestApp({ env: { PUBLIC_RATE_LIMIT: '3' } });
+  document = (await t.app.inject('/openapi.json')).json();
+});
+afterEach(() => t.app.close());
+
+const PATHS = ['/api/health', '/api/v1/status', '/api/{unknown}'];
+const EVERY = [
+  'X-API-Version',
+  'X-Request-Id',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'RateLimit-Policy',
+];
+
+const operations = () => PATHS.map((path) => document.paths[path]?.get as Operation);
+
+function answersOf({ responses }: Operation): [string, Answer][] {
+  return Object.entries(responses).map(([status, answer]) => {
+    if (!('$ref' in answer)) return [status, answer];
+    const name = answer.$ref.split('/').at(-1) ?? '';
+    return [status, document.components.responses[name] as Answer];
+  });
+}
+
+/** Judges by the document's own schemas, as a client that is generated from it would. */
+function validator() {
+  const ajv = addFormats(new Ajv({ strict: false }));
+  ajv.addSchema({ $id: 'doc', components: { schemas: document.components.schemas } });
+  return (ref: string, value: unknown) => {
+    const validate = ajv.getSchema(`doc${ref}`);
+    if (validate === undefined) throw new Error(`${ref} does not resolve`);
+    return validate(value) ? [] : validate.errors;
+  };
+}
+
+test('is OpenAPI 3.0.3 of version 1.0.0, with no webhooks', () => {
+  expect(document.openapi).toBe('3.0.3');
+  expect(document.info.version).toBe('1.0.0');
+  expect(document['x-webhooks']).toEqual({});
+  expect(document.servers).toEqual([{ url: 'https://signals.example.com' }]);
+});
+
+test('describes three operations, each with an id of its own and empty security', () => {
+  expect(Object.keys(document.paths)).toEqual(PATHS);
+  expect(new Set(operations().map(({ operationId }) => operationId)).size).toBe(3);
+  for (const { security } of operations()) expect(security).toEqual([]);
+});
+
+test('describes success and every error of each operation with a schema, an example and headers', () => {
+  expect(operations().map((operation) => answersOf(operation).map(([status]) => status))).toEqual([
+    ['200', '405', '429'],
+    ['200', '405', '429'],
+    ['404', '405', '429'],
+  ]);
+  const validate = validator();
+  for (const [status, { headers, content }] of operations().flatMap(answersOf)) {
+    expect(Object.keys(headers)).toEqual(expect.arrayContaining(EVERY));
+    if (status === '429') expect(headers).toHaveProperty('Retry-After');
+    if (status === '405') expect(headers).toHaveProperty('Allow');
+    const [[type, media] = ['', null]] = Object.entries(content);
+    expect(type).toBe(status === '200' ? 'application/json' : 'application/problem+json');
+    expect(validate(media?.schema.$ref ?? '', media?.example)).toEqual([]);
+  }
+});
+
+test('the fields of each schema are those that are promised', () => {
+  const fields = Object.fromEntries(
+    Object.entries(document.components.schemas).map(([name, schema]) => {
+      const { properties, required } = schema as { properties: object; required: string[] };
+      return [name, Object.keys(properties).map((key) => (required.includes(key) ? key : `${key}?`))];
+    }),
+  );
+  expect(fields).toEqual({
+    HealthResponse: ['success', 'data'],
+    StatusResponse: ['success', 'data'],
+    StatusData: [
+      'service',
+      'website',
+      'description',
+      'docs',
+      'openapi',
+      'llms',
+      'contact',
+      'apiVersion',
+      'versioningPolicy?',
+      'deprecationPolicy?',
+      'endpoints',
+      'time',
+    ],
+    EndpointInfo: ['method', 'path', 'description'],
+    Problem: ['type', 'title', 'status', 'code', 'detail?', 'hint?', 'instance?', 'request_id?'],
+  });
+});
+
+test.each([
+  ['GET', '/api/health', '200'],
+  ['GET', '/api/v1/status', '200'],
+  ['GET', '/api/{unknown}', '404'],
+  ['POST', '/api/{unknown}', '405'],
+  ['GET', '/api/health', '429'],
+] as const)(
+  'what %s %s answers with %s fits its schema and has the headers described',
+  async (method, path, status) => {
+    if (status === '429') for (let i = 0; i < 3; i++) await t.app.inject('/api/health');
+    const answer = await t.app.inject({ method, url: path.replace('{unknown}', 'bookings') });
+    expect(String(answer.statusCode)).toBe(status);
+    const described = answersOf(document.paths[path]?.get as Operation).find(
+      ([s]) => s === status,
+    )?.[1] as Answer;
+    for (const name of Object.keys(described.headers))
+      expect(answer.headers).toHaveProperty(name.toLowerCase());
+    const type = String(answer.headers['content-type']);
+    expect(validator()(described.content[type]?.schema.$ref ?? '', answer.json())).toEqual([]);
+  },
+);
+
+test.each(OPENAPI_FILES)(
+  '$file holds what $path serves; else run npm run openapi',
+  async ({ file, path }) => {
+    expect(readFileSync(file, 'utf8')).toBe(await servedOpenApi(path));
+  },
+);
+
+test('redocly finds nothing to say about the public description', () => {
+  const { stdout, status } = spawnSync(
+    process.execPath,
+    ['node_modules/.bin/redocly', 'lint', 'public', '--format=json'],
+    {
+      encoding: 'utf8',
+      env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+    },
+  );
+  expect(status).toBe(0);
+  expect(JSON.parse(stdout).problems).toEqual([]);
+});
