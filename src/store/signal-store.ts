@@ -17,6 +17,8 @@ export interface NewSignal {
   /** When it was detected, Unix milliseconds. */
   timestamp: number;
   companyDomain: string;
+  /** What its author is known again by (`model/person-keys.ts`). */
+  personKeys: string[];
   /** The signal as JSON text, exactly as every answer shows it. */
   wire: string;
   /** The explanation as JSON text. */

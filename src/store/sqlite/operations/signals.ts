@@ -1,22 +1,28 @@
 import type { Database } from 'better-sqlite3';
 import type { CommittedSignal, NewSignal } from '../../signal-store.ts';
+import { createSignalPeopleSql } from '../tables/signal-people.ts';
 import { createSignalSearchSql } from '../tables/signal-search.ts';
 import { createSignalSql } from '../tables/signals.ts';
 import { createEventWriter } from './events.ts';
 
 export function signalOperations(db: Database) {
+  const write = createSignalWriter(db);
+  return { commitSignals: (changes: NewSignal[]): CommittedSignal[] => changes.map(write) };
+}
+
+/** Stores a signal with its search terms, its author's keys and its events, unless it is known: part of a change. */
+export function createSignalWriter(db: Database): (signal: NewSignal) => CommittedSignal {
   const signals = createSignalSql(db);
   const search = createSignalSearchSql(db);
+  const people = createSignalPeopleSql(db);
   const insertRouted = createEventWriter(db);
 
-  return {
-    commitSignals: (changes: NewSignal[]): CommittedSignal[] =>
-      changes.map((signal) => {
-        const committed = signals.insert(signal);
-        if (committed.status === 'duplicate') return committed;
-        search.indexInserted(signal);
-        signal.events.forEach(insertRouted);
-        return committed;
-      }),
+  return (signal) => {
+    const committed = signals.insert(signal);
+    if (committed.status === 'duplicate') return committed;
+    search.indexInserted(signal);
+    people.insert(signal.tenantId, signal.id, signal.personKeys);
+    signal.events.forEach(insertRouted);
+    return committed;
   };
 }

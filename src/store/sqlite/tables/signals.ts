@@ -48,12 +48,14 @@ export function createSignalSql(db: Database) {
   return {
     /** Stores it, or tells which one was there already: the unique indexes decide, earlier ones of this call included. */
     insert(signal: NewSignal): CommittedSignal {
-      const { events: _, ...columns } = signal;
+      const { events: _events, personKeys: _keys, ...columns } = signal;
       if (insert.run(columns).changes === 1) return { status: 'created', id: signal.id, wire: signal.wire };
       const row = findKnown(signal);
       if (row === null) throw new Error(`Signal ${signal.id} exists, and is another post.`);
       return { status: 'duplicate', ...row };
     },
+    /** Id of the stored signal that is the same post and profile, or null. */
+    known: (signal: NewSignal): string | null => findKnown(signal)?.id ?? null,
     get: (tenantId: string, id: string): SignalDetail | null => selectOne.get(id, tenantId) ?? null,
   };
 }

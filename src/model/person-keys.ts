@@ -1,0 +1,71 @@
+import { getDomain } from 'tldts';
+import { normaliseDomain } from '../lib/domain.ts';
+
+/** What a person is known again by; an empty string is not known. */
+export interface PersonFacts {
+  email: string;
+  linkedin_url: string;
+}
+
+/**
+ * The keys under which one person's posts and leads meet, e.g. `email:jane@acme.com`, `linkedin:in/jane-doe`. Plus
+ * addresses stay apart: `sales+north@` and `sales+south@` are often two mailboxes, and joining people is not undone.
+ */
+export function personKeys({ email, linkedin_url }: PersonFacts): string[] {
+  const address = normaliseEmail(email);
+  const profile = linkedinProfile(linkedin_url);
+  return [
+    ...(address === '' ? [] : [`email:${address}`]),
+    ...(profile === null ? [] : [`linkedin:${profile}`]),
+  ];
+}
+
+/** The form in which e-mail addresses are compared and shown. */
+export function normaliseEmail(email: string): string {
+  return email.trim().toLowerCase();
+}
+
+/**
+ * The path that names a LinkedIn member in whatever spelling: locale hosts (`de.linkedin.com`), the mobile site, a
+ * language at the end, query and trailing slash make no difference. Null for anything but a member's page.
+ */
+export function linkedinProfile(text: string): string | null {
+  const written = text.trim();
+  const url = /^https?:\/\//i.test(written) ? written : `https://${written}`;
+  if (!URL.canParse(url)) return null;
+  const { hostname, pathname } = new URL(url);
+  if (hostname !== 'linkedin.com' && !hostname.endsWith('.linkedin.com')) return null;
+  const path = /^\/(?:mwlite\/)?(in|pub)\/([^/]+)((?:\/[^/]+){0,3})/i.exec(pathname);
+  if (path === null) return null;
+  const kind = path[1]?.toLowerCase();
+  // An old public address needs its three groups of characters; a new one is followed by a language at most.
+  return `${kind}/${decoded(path[2] ?? '')}${kind === 'pub' ? (path[3] ?? '').toLowerCase() : ''}`;
+}
+
+/** The key of a name at a company: the weakest, as two people may share it. Null where either is not known. */
+export function nameKey(name: string, companyDomain: string): string | null {
+  const words = foldName(name);
+  const domain = normaliseDomain(companyDomain);
+  if (words === '' || domain === null) return null;
+  // Private suffixes count: two shops of myshopify.com are two companies.
+  return `name:${words}@${getDomain(domain, { allowPrivateDomains: true }) ?? domain}`;
+}
+
+/** Accents of European scripts go; marks of others, where they are vowels, stay. */
+function foldName(name: string): string {
+  return name
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/gu, '')
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
+    .trim();
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment).normalize('NFC').toLowerCase();
+  } catch {
+    return segment.toLowerCase(); // a stray percent sign
+  }
+}
