@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { addAuthentication, takeAnonymous } from '../http/auth.ts';
 import { addFaceGate } from '../http/face-gate.ts';
+import { addIdempotency } from '../http/idempotency.ts';
 import { createRateLimiter } from '../http/limits.ts';
 import { setApiHeaders } from '../http/versions.ts';
 import { addCampaignEvents } from './campaign-events.ts';
@@ -29,6 +30,7 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
     admit: (request, reply) => takeAnonymous(request, reply, guard),
   });
   addAuthentication(app, guard);
+  addIdempotency(app, parts);
   const document = await collectDocument(app, parts.baseUrl);
 
   addOpenApiRoute(app, document);

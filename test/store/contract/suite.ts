@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { describeAccounts } from './accounts.ts';
 import { describeDeliveries } from './deliveries.ts';
 import { describeEndpoints } from './endpoints.ts';
+import { describeIdempotency } from './idempotency.ts';
 import { describeLeases } from './leases.ts';
 import { describeSignalList } from './signal-list.ts';
 import { describeSignals } from './signals.ts';
@@ -16,5 +17,6 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeEndpoints(open);
     describeDeliveries(open);
     describeLeases(open);
+    describeIdempotency(open);
   });
 }

@@ -1,0 +1,224 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { KEY_LIFE_MS, LEASE_MS } from '../../src/http/idempotency.ts';
+import { DomainError } from '../../src/model/errors.ts';
+import type { Store } from '../../src/store/store.ts';
+import { aPost, buildTestApp, type TestApp, type TestAppOptions } from '../support/app.ts';
+
+let t: TestApp;
+beforeEach(() => open());
+afterEach(() => t.app.close());
+
+async function open(options: TestAppOptions = {}) {
+  t = await buildTestApp({ env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' }, ...options });
+}
+
+async function reopen(wrapStore: (store: Store) => Store) {
+  await t.app.close();
+  await open({ wrapStore });
+}
+
+/** Sends at once: what `inject` returns waits until it is awaited. */
+async function post(
+  url: string,
+  payload: object | string,
+  key: string,
+  headers: Record<string, string> = t.auth,
+) {
+  const sent = { ...headers, 'idempotency-key': key, 'content-type': 'application/json' };
+  return t.app.inject({ method: 'POST', url, headers: sent, payload });
+}
+
+const postSignal = (key: string, text = 'Looking for a CRM', headers = t.auth) =>
+  post('/v1/signals', { platform: { name: 'reddit' }, text }, key, headers);
+
+const createWebhook = (key: string, headers = t.auth) =>
+  post('/v1/webhooks', { url: 'http://127.0.0.1:9/hook' }, key, headers);
+
+async function countSignals(): Promise<number> {
+  const { data } = (await t.app.inject({ url: '/v1/signals?limit=100', headers: t.auth })).json();
+  return data.length;
+}
+
+test('the same key and body replay the first answer, and do nothing', async () => {
+  const first = await postSignal('k1');
+  t.clock.advance(1_000);
+  const second = await postSignal('k1');
+  expect(first.statusCode).toBe(201);
+  expect(first.headers['idempotent-replayed']).toBeUndefined();
+  expect(second.statusCode).toBe(201);
+  expect(second.body).toBe(first.body);
+  expect(second.headers['content-type']).toBe(first.headers['content-type']);
+  expect(second.headers['idempotent-replayed']).toBe('true');
+  expect(second.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
+  expect(await countSignals()).toBe(1);
+});
+
+test('a retry whose members come in another order is the same request', async () => {
+  const first = await post('/v1/signals', '{"platform":{"name":"reddit"},"text":"Looking for a CRM"}', 'k1');
+  const second = await post(
+    '/v1/signals',
+    '{ "text": "Looking for a CRM", "platform": {"name":"reddit"} }',
+    'k1',
+  );
+  expect(second.headers['idempotent-replayed']).toBe('true');
+  expect(second.body).toBe(first.body);
+});
+
+test('the same key with another body is refused, a body that is not valid too', async () => {
+  await postSignal('k1');
+  for (const answer of [await postSignal('k1', 'Something else'), await post('/v1/signals', {}, 'k1')]) {
+    expect(answer.statusCode).toBe(422);
+    expect(answer.json().code).toBe('IDEMPOTENCY_MISMATCH');
+  }
+  expect(await countSignals()).toBe(1);
+});
+
+test('a key counts for one tenant and one route', async () => {
+  const other = await t.addTenant();
+  expect((await postSignal('k1')).statusCode).toBe(201);
+  expect((await postSignal('k1', 'Another text', other.auth)).statusCode).toBe(201);
+  const hook = await createWebhook('k1');
+  expect(hook.statusCode).toBe(201);
+  expect(hook.headers['idempotent-replayed']).toBeUndefined();
+});
+
+test('a replay keeps the address of what was made, and leaves its secret out', async () => {
+  const first = await createWebhook('k1');
+  const second = await createWebhook('k1');
+  expect(first.json().data.secret).toMatch(/^whsec_/);
+  expect(second.json().data).toEqual({ ...first.json().data, secret: null });
+  expect(second.headers.location).toBe(first.headers.location);
+});
+
+test('a key of fifty parallel posts makes one thing', async () => {
+  const answers = await Promise.all(Array.from({ length: 50 }, () => createWebhook('k1')));
+  const made = answers.filter((answer) => answer.statusCode === 201);
+  const refused = answers.filter((answer) => answer.statusCode === 409);
+  expect(made.length).toBeGreaterThanOrEqual(1);
+  expect(made.length + refused.length).toBe(50);
+  expect(new Set(made.map((answer) => answer.json().data.id)).size).toBe(1);
+  expect(await t.store.listEndpoints(t.tenant.id)).toHaveLength(1);
+  for (const answer of refused) {
+    expect(answer.json().code).toBe('IDEMPOTENCY_IN_FLIGHT');
+    expect(answer.headers['retry-after']).toBe('1');
+  }
+});
+
+test('after 24 hours a key is free for anything', async () => {
+  await postSignal('k1');
+  t.clock.advance(KEY_LIFE_MS - 1);
+  expect((await postSignal('k1')).headers['idempotent-replayed']).toBe('true');
+  t.clock.advance(1);
+  const later = await postSignal('k1', 'Another text');
+  expect(later.statusCode).toBe(201);
+  expect(later.headers['idempotent-replayed']).toBeUndefined();
+});
+
+test('a refusal is not kept: the mended request runs under the same key', async () => {
+  const refused = await post('/v1/signals', { platform: { name: 'reddit' } }, 'k1');
+  expect(refused.statusCode).toBe(400);
+  expect((await postSignal('k1')).statusCode).toBe(201);
+});
+
+test('a request without the scope neither takes a key nor sees its answer', async () => {
+  await postSignal('k1');
+  const reader = await t.addKey({ scopes: ['signals:read'] });
+  expect((await postSignal('k1', undefined, reader.auth)).statusCode).toBe(403);
+});
+
+test('without a key every post is a new one', async () => {
+  const send = () => t.app.inject({ method: 'POST', url: '/v1/signals', headers: t.auth, payload: aPost() });
+  expect((await send()).statusCode).toBe(201);
+  expect((await send()).headers['idempotent-replayed']).toBeUndefined();
+});
+
+describe('a key', () => {
+  test.each(['', 'with space', 'ü', 'x'.repeat(256), 'tab\there'])('cannot be %j', async (key) => {
+    const answer = await postSignal(key);
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json()).toMatchObject({
+      code: 'INVALID_REQUEST',
+      errors: [{ parameter: 'Idempotency-Key', detail: expect.stringContaining('1 to 255') }],
+    });
+  });
+
+  test.each(['!', '~', '"8e03978e-40d5-43dd-bc93-6894a57f9324"', 'x'.repeat(255)])(
+    'can be %j',
+    async (key) => {
+      expect((await postSignal(key)).statusCode).toBe(201);
+    },
+  );
+});
+
+describe('where the first request is', () => {
+  /** Holds every commit of signals back until told to let them through. */
+  async function stall() {
+    const told = Promise.withResolvers<void>();
+    await reopen((store) => ({
+      ...store,
+      commitSignals: (signals) => told.promise.then(() => store.commitSignals(signals)),
+    }));
+    return told.resolve;
+  }
+
+  test('still running, the second is told to wait', async () => {
+    const goOn = await stall();
+    const first = postSignal('k1');
+    const second = await postSignal('k1');
+    expect(second.statusCode).toBe(409);
+    expect(second.json().code).toBe('IDEMPOTENCY_IN_FLIGHT');
+    expect(second.headers['retry-after']).toBe('1');
+    expect((await postSignal('k1', 'Another text')).json().code).toBe('IDEMPOTENCY_MISMATCH');
+    goOn();
+    expect((await first).statusCode).toBe(201);
+    expect((await postSignal('k1')).headers['idempotent-replayed']).toBe('true');
+  });
+
+  test('cut off, the second is told once that its outcome is unknown, and the third runs', async () => {
+    const goOn = await stall();
+    const first = postSignal('k1');
+    expect((await postSignal('k1')).json().code).toBe('IDEMPOTENCY_IN_FLIGHT');
+    t.clock.advance(LEASE_MS);
+    const told = await postSignal('k1');
+    expect(told.statusCode).toBe(409);
+    expect(told.json()).toMatchObject({ code: 'CONFLICT', detail: expect.stringContaining('cut off') });
+    const third = postSignal('k1', 'A text of its own');
+    goOn();
+    await first;
+    expect((await third).json().data.signals[0].excerpt).toBe('A text of its own');
+    // The first came back after all: its answer must not take the place of the one that runs under the key now.
+    expect((await postSignal('k1', 'A text of its own')).body).toBe((await third).body);
+  });
+});
+
+describe('where the storage fails', () => {
+  test('before the request runs, nothing is done', async () => {
+    await reopen((store) => ({
+      ...store,
+      reserveKey: () => Promise.reject(new DomainError('UNAVAILABLE', 'full')),
+    }));
+    expect((await postSignal('k1')).statusCode).toBe(503);
+    expect(await countSignals()).toBe(0);
+  });
+
+  test('after it has run, its caller still hears of the success', async () => {
+    await reopen((store) => ({
+      ...store,
+      answerKey: () => Promise.reject(new DomainError('UNAVAILABLE', 'full')),
+    }));
+    expect((await postSignal('k1')).statusCode).toBe(201);
+    expect(t.logLines.join()).toContain('idempotency key not settled');
+  });
+
+  test('while it runs, the key is free again', async () => {
+    let fails = true;
+    await reopen((store) => ({
+      ...store,
+      commitSignals: (signals) =>
+        fails ? Promise.reject(new DomainError('UNAVAILABLE', 'full')) : store.commitSignals(signals),
+    }));
+    expect((await postSignal('k1')).statusCode).toBe(503);
+    fails = false;
+    expect((await postSignal('k1')).statusCode).toBe(201);
+  });
+});
