@@ -1,14 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { Fault } from '../model/errors.ts';
-import type { EventRow, RoutedEvent } from '../model/event.ts';
 import { personKeys } from '../model/person-keys.ts';
-import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
+import type { Explanation, ObservedPost } from '../model/signal.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
-import { fanOut } from '../webhooks/fan-out.ts';
-import { eventEnvelope, newHotData, signalPayload } from '../webhooks/payload.ts';
+import { listReceivers, signalEvents } from '../webhooks/signal-events.ts';
 import { lanesOf } from '../webhooks/state-changes.ts';
 import { canonicalUrl } from './canonical-url.ts';
 import { type CompiledProfile, compileProfile, scorePost } from './score.ts';
@@ -35,7 +33,7 @@ export type ObservedResult =
 interface Tenancy {
   tenantId: string;
   profiles: CompiledProfile[];
-  endpoints: Endpoint[];
+  receivers: Endpoint[];
 }
 
 /**
@@ -47,11 +45,11 @@ export async function observePosts(
   tenantId: string,
   posts: readonly ObservedPost[],
 ): Promise<ObservedResult[]> {
-  const [profiles, endpoints] = await Promise.all([
+  const [profiles, receivers] = await Promise.all([
     parts.store.listProfiles(tenantId),
-    parts.store.listEndpoints(tenantId),
+    listReceivers(parts, tenantId),
   ]);
-  const tenancy: Tenancy = { tenantId, profiles: profiles.map(compileProfile), endpoints };
+  const tenancy: Tenancy = { tenantId, profiles: profiles.map(compileProfile), receivers };
   const planned = posts.map((post) => planPost(parts, tenancy, post));
   const committed = await parts.store.commitSignals(planned.flatMap((plan) => plan.signals));
 
@@ -99,7 +97,7 @@ function planPost(
 
 function newSignal(
   { clock, newId, baseUrl }: IntakeParts,
-  { tenantId, endpoints }: Tenancy,
+  { tenantId, receivers }: Tenancy,
   post: ObservedPost,
   { profile }: CompiledProfile,
   score: Explanation,
@@ -122,30 +120,8 @@ function newSignal(
     wire: JSON.stringify(signal),
     explanation: JSON.stringify(score),
     text: post.text,
-    events: signalEvents(signal, { tenantId, now, newId, endpoints }),
+    events: signalEvents(signal, { tenantId, now, newId, receivers }),
   };
-}
-
-/** `signal.detected` always, `signal.new_hot` beside it for a hot one. */
-function signalEvents(
-  signal: Signal,
-  at: { tenantId: string; now: number; newId: NewId; endpoints: Endpoint[] },
-): RoutedEvent[] {
-  const event = (type: EventRow['type'], data: string): EventRow => ({
-    id: at.newId('evt'),
-    tenantId: at.tenantId,
-    type,
-    subjectId: signal.signal_id,
-    data,
-    createdAt: at.now,
-  });
-  const detected = event('signal.detected', JSON.stringify({ signal_id: signal.signal_id }));
-  const routed = [fanOut(detected, signalPayload(signal), at.endpoints, at.newId, signal)];
-  if (signal.classification === 'hot') {
-    const hot = event('signal.new_hot', newHotData(signal));
-    routed.push(fanOut(hot, eventEnvelope(hot), at.endpoints, at.newId, signal));
-  }
-  return routed;
 }
 
 function factsOf({ text, prospect = {}, company = {} }: ObservedPost) {

@@ -102,6 +102,7 @@ export function anEndpoint(tenantId: string, overrides: Partial<Endpoint> = {}):
     secretLast4: 'wxyz',
     status: 'active',
     pausedReason: null,
+    pausedAt: null,
     consecutiveFailures: 0,
     version: 1,
     createdAt: T0,
