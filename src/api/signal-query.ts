@@ -3,6 +3,8 @@ import { pagingQuery, wholeNumber } from '../http/paging.ts';
 import { listOf, queryTime } from '../http/query.ts';
 import { classificationSchema, type SignalQuery, signalTypeSchema } from '../model/signal.ts';
 
+const MAX_SEARCH_CHARS = 500;
+
 /** Query of `GET /v1/signals`. */
 export const signalQuerySchema = z.strictObject({
   platform: listOf(z.string().toLowerCase()),
@@ -13,6 +15,16 @@ export const signalQuerySchema = z.strictObject({
   classification: listOf(classificationSchema),
   min_score: wholeNumber(0, 100).nullable().default(null),
   company_domain: listOf(z.string().toLowerCase()),
+  q: z
+    .string()
+    .trim()
+    .max(MAX_SEARCH_CHARS)
+    .transform((text) => (text === '' ? null : text))
+    .nullable()
+    .default(null)
+    .describe(
+      'Words that must all occur in text, people or company, in any case, with or without diacritics, in singular or plural; quoted words stand side by side',
+    ),
   sort: z.enum(['-timestamp', 'timestamp', '-icp_score']).default('-timestamp'),
   include: z.enum(['explanation']).optional(),
   ...pagingQuery,
@@ -33,6 +45,7 @@ export function toSignalQuery(query: z.output<typeof signalQuerySchema>): {
       classifications: query.classification,
       minScore: query.min_score,
       companyDomains: query.company_domain,
+      q: query.q,
       sort: query.sort,
     },
     rest: { limit: query.limit, explain: query.include === 'explanation' },

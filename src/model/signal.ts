@@ -140,9 +140,11 @@ export interface SignalQuery {
   classifications: Classification[];
   minScore: number | null;
   companyDomains: string[];
+  /** Words that must all occur in text, people or company, as a person types them; null: not searched. */
+  q: string | null;
   sort: '-timestamp' | 'timestamp' | '-icp_score';
   limit: number;
-  /** Key of the last row of the page before: [sort value…, signal id]. */
+  /** `last` of the page before. */
   after: (string | number)[] | null;
   /** Whether each row carries its explanation. */
   explain: boolean;

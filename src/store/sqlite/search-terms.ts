@@ -21,8 +21,6 @@ export interface SearchableSignal {
 
 export type FilterName = 'platform' | 'icp' | 'type' | 'class' | 'domain' | 'score' | 'decade';
 
-/** Enough of an id's random end to tell tenants apart; every hit is checked against its row's tenant besides. */
-const TENANT_MARK_CHARS = 8;
 const MAX_WORD_CHARS = 40;
 /** Stands between fields, so that no phrase reaches from one into the next. */
 const FIELD_GAP = '|';
@@ -62,9 +60,19 @@ export function filterTerm(tenantId: string, name: FilterName, value: string | n
   return `${tenantMark(tenantId)}#${name}:${text}`;
 }
 
-/** The term of a word within a tenant. */
-export function wordTerm(tenantId: string, word: string): string {
-  return tenantMark(tenantId) + word;
+/**
+ * What a person asks for, as phrases of terms that must all occur: words stand alone, what is quoted or grown together
+ * ("follow-up", an address) is one phrase. Empty where nothing in it can be looked for.
+ */
+export function searchPhrases(tenantId: string, asked: string): string[] {
+  const mark = tenantMark(tenantId);
+  const chunks = asked.matchAll(/"([^"]*)"?|[^\s"]+/gu);
+  const phrases = Array.from(chunks, ([whole, quoted]) =>
+    wordsOf(quoted ?? whole)
+      .map((word) => mark + word)
+      .join(' '),
+  );
+  return [...new Set(phrases.filter((phrase) => phrase !== ''))];
 }
 
 /** Everything a signal is found by, as the index takes it: terms with spaces between them. */
@@ -105,8 +113,9 @@ function factsOf(wire: string): string[] {
   );
 }
 
+/** The whole id: neighbours in the index share their beginning, which is stored once a page. */
 function tenantMark(tenantId: string): string {
-  return `${tenantId.slice(-TENANT_MARK_CHARS)}~`;
+  return `${tenantId}~`;
 }
 
 function foldLetters(lower: string): string {

@@ -5,6 +5,7 @@ import { describeEndpoints } from './endpoints.ts';
 import { describeIdempotency } from './idempotency.ts';
 import { describeLeases } from './leases.ts';
 import { describeSignalList } from './signal-list.ts';
+import { describeSignalSearch } from './signal-search.ts';
 import { describeSignals } from './signals.ts';
 import type { OpenStore } from './under-test.ts';
 
@@ -14,6 +15,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeAccounts(open);
     describeSignals(open);
     describeSignalList(open);
+    describeSignalSearch(open);
     describeEndpoints(open);
     describeDeliveries(open);
     describeLeases(open);

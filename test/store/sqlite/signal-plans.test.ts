@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { pageSql, type Shape, type Source } from '../../../src/store/sqlite/tables/signal-list-sql.ts';
+
+const VALUES = {
+  tenantId: 'ten_a',
+  match: '"ten_a~crm"',
+  above: 0n,
+  below: 1n,
+  minScore: 0,
+  limit: 25,
+  score: 0n,
+  after: 0n,
+};
+
+/** SQLite's plan for a page, in its words. */
+function planOf(shape: Shape, source: Source): string {
+  const db = openDatabase(':memory:');
+  migrate(db);
+  const sql = `EXPLAIN QUERY PLAN ${pageSql(shape, source, true)}`;
+  const steps = db.prepare<unknown[], { detail: string }>(sql).all(VALUES);
+  db.close();
+  return steps.map((step) => step.detail).join('; ');
+}
+
+describe('a page of signals is a walk along an index, never a sort', () => {
+  test.each(['newestFirst', 'oldestFirst'] as const)('%s, unfiltered', (shape) => {
+    expect(planOf(shape, 'tenant')).toBe(
+      'SEARCH s USING INDEX signals_by_time (tenant_id=? AND rowid>? AND rowid<?)',
+    );
+  });
+
+  test.each([
+    ['ofScore', 'score=? AND rowid>? AND rowid<?'],
+    ['belowScore', 'score>? AND score<?'],
+  ] as const)('best first, unfiltered: %s', (shape, bounds) => {
+    expect(planOf(shape, 'tenant')).toBe(`SEARCH s USING INDEX signals_by_score (tenant_id=? AND ${bounds})`);
+  });
+
+  test.each(['newestFirst', 'oldestFirst'] as const)('%s, with any filter or words', (shape) => {
+    const [walk, row, ...rest] = planOf(shape, 'terms').split('; ');
+    expect(walk).toMatch(/^SCAN signal_search VIRTUAL TABLE INDEX/);
+    expect(row).toBe('SEARCH s USING INTEGER PRIMARY KEY (rowid=?)');
+    expect(rest).toEqual([]);
+  });
+});
+
+test.each(['tenant', 'terms'] as const)(
+  'best first within a window or a few hits, only their numbers are sorted (%s)',
+  (source) => {
+    const plan = planOf('sorted', source);
+    expect(plan).toContain(
+      source === 'tenant'
+        ? 'SEARCH s USING COVERING INDEX signals_by_time (tenant_id=? AND rowid>? AND rowid<?)'
+        : 'SCAN signal_search VIRTUAL TABLE INDEX',
+    );
+    expect(plan).toContain('SEARCH s USING INTEGER PRIMARY KEY (rowid=?)');
+  },
+);

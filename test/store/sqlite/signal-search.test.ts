@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Database } from 'better-sqlite3';
+import { beforeEach, expect, test } from 'vitest';
+import type { SignalQuery } from '../../../src/model/signal.ts';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { createOperations } from '../../../src/store/sqlite/operations.ts';
+import { createSignalListSql } from '../../../src/store/sqlite/tables/signal-list.ts';
+import { createSignalSearchSql } from '../../../src/store/sqlite/tables/signal-search.ts';
+import { aSignal, aTenant, T0 } from '../../support/store.ts';
+import { ANY } from '../contract/signal-list.ts';
+
+let db: Database;
+beforeEach(() => {
+  db = openDatabase(':memory:');
+  migrate(db);
+  createOperations(db).createTenant(aTenant('ten_a'));
+  return () => db.close();
+});
+
+function add(...signals: Parameters<typeof aSignal>[1][]): void {
+  createOperations(db).commitSignals(signals.map((signal) => aSignal('ten_a', signal)));
+}
+
+function find(query: Partial<SignalQuery>, sortMax?: number) {
+  const list = createSignalListSql(db, sortMax === undefined ? {} : { sortMax });
+  return list('ten_a', null, { ...ANY, ...query });
+}
+
+const named = (id: string, name: string) => ({
+  id,
+  wire: JSON.stringify({ signal_id: id, prospect: { name } }),
+});
+
+test('a person who is taken out of a signal is taken out of the index, the rest is still found', () => {
+  add(named('sig_1', 'Jane Unusual'), named('sig_2', 'Joe Unusual'));
+  const search = createSignalSearchSql(db);
+  search.reindex('sig_1', () => {
+    db.prepare('UPDATE signals SET wire = ? WHERE id = ?').run('{"signal_id":"sig_1"}', 'sig_1');
+  });
+  expect(find({ q: 'jane' }).rows).toEqual([]);
+  expect(find({ q: 'unusual' }).rows).toHaveLength(1);
+  expect(find({ q: 'sig_1' }).rows).toEqual(['{"signal_id":"sig_1"}']);
+});
+
+test('what was taken out is not left in the pages of the index', () => {
+  add({ id: 'sig_1', text: 'zanzibarish' }, { id: 'sig_2', text: 'other' });
+  const pages = () =>
+    Buffer.concat(db.prepare('SELECT block FROM signal_search_data').pluck().all() as Buffer[]);
+  expect(pages().includes('zanzibarish')).toBe(true);
+  const search = createSignalSearchSql(db);
+  search.reindex('sig_1', () => {
+    db.prepare('DELETE FROM signals WHERE id = ?').run('sig_1');
+  });
+  expect(pages().includes('zanzibarish')).toBe(false);
+  expect(find({ platforms: ['reddit'] }).rows).toEqual(['{"signal_id":"sig_2"}']);
+  expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+});
+
+test('of more hits than are sorted, the best come first all the same, page by page', () => {
+  const scores = Array.from({ length: 60 }, (_, i) => (i * 37) % 7);
+  add(
+    ...scores.map((score, i) => ({
+      id: `sig_${i}`,
+      timestamp: T0 + (i % 4),
+      score,
+      text: 'crm',
+      wire: JSON.stringify({ score, at: i % 4 }),
+    })),
+  );
+  for (const query of [{ q: 'crm' }, { from: T0 }, {}, { q: 'crm', minScore: 3 }, { minScore: 3 }]) {
+    const seen: { score: number; at: number }[] = [];
+    let after: SignalQuery['after'] = null;
+    do {
+      const page = find({ ...query, sort: '-icp_score', limit: 4, after }, 3);
+      seen.push(...page.rows.map((row) => JSON.parse(row)));
+      after = page.last;
+    } while (after !== null);
+    expect(seen).toHaveLength(scores.filter((score) => score >= (query.minScore ?? 0)).length);
+    expect(seen).toEqual([...seen].sort((a, b) => b.score - a.score || b.at - a.at));
+  }
+});
+
+test('signals stored before there was an index are found after the migration, in their order', () => {
+  const old = openBefore(6);
+  const insert = old.prepare(
+    `INSERT INTO signals VALUES (?, 'ten_a', 'icp_1', 'x', 'review', 'hot', 80, ?, '', NULL, NULL, ?, '{}', 'A crm.')`,
+  );
+  for (const id of ['sig_1', 'sig_2', 'sig_3']) insert.run(id, T0, JSON.stringify({ signal_id: id }));
+  migrate(old);
+  const list = createSignalListSql(old);
+  const { rows } = list('ten_a', null, { ...ANY, q: 'crm', signalTypes: ['review'], sort: 'timestamp' });
+  expect(rows).toEqual(['sig_1', 'sig_2', 'sig_3'].map((id) => JSON.stringify({ signal_id: id })));
+  expect(old.pragma('foreign_keys', { simple: true })).toBe(1);
+  old.close();
+});
+
+/** A database of the schema before `version`, with a tenant and a profile. */
+function openBefore(version: number): Database {
+  const old = openDatabase(':memory:');
+  const folder = join(import.meta.dirname, '../../../src/store/sqlite/migrations');
+  for (const file of readdirSync(folder)
+    .sort()
+    .slice(0, version - 1))
+    old.exec(readFileSync(join(folder, file), 'utf8'));
+  old.pragma(`user_version = ${version - 1}`);
+  old.pragma(`application_id = ${0x5367506f}`);
+  old.exec(`INSERT INTO tenants VALUES ('ten_a', 'A', 'pro', NULL, 0);
+    INSERT INTO icp_profiles (id, tenant_id, name, settings, active, created_at) VALUES ('icp_1', 'ten_a', 'A', '{}', 1, 0);`);
+  return old;
+}
+
+test('a signal more than fits into a millisecond is refused, not put out of order', () => {
+  add({ id: 'sig_1' });
+  const full = (BigInt(T0) << 21n) + (16_383n << 7n) + 80n;
+  db.prepare('UPDATE signals SET seq = ?').run(full);
+  expect(() => add({ id: 'sig_2' })).toThrow(/CHECK/);
+});
