@@ -20,25 +20,27 @@ export interface ParsedMarkdown {
   tokens: Token[];
   headings: (Heading & { line: number })[];
   links: PageLink[];
-  /** Languages of its code blocks with the line of each. */
-  languages: { name: string; line: number }[];
+  /** Its fenced code, each block with the language it names and its line. */
+  code: { language: string; code: string; line: number }[];
 }
 
 /** A parser with anchors; raw HTML is shown as text, so that no page can bring a script or an external request. */
 export function createMarkdown(): MarkdownIt {
+  const linkHeading = anchor.permalink.headerLink({ class: 'anchor' });
   const markdown = createParser({ html: false, linkify: false });
   return markdown.use(anchor, {
     slugify,
     tabIndex: false,
-    permalink: anchor.permalink.headerLink({ class: 'anchor' }),
-    level: [2, 3, 4],
+    permalink: (slug, options, state, index) => {
+      if (state.tokens[index]?.tag !== 'h1') linkHeading(slug, options, state, index);
+    },
   });
 }
 
 /** Parses `body`, whose first line is line `firstLine` of its file. */
 export function parseMarkdown(markdown: MarkdownIt, body: string, firstLine: number): ParsedMarkdown {
   const tokens = markdown.parse(body, {});
-  const parsed: ParsedMarkdown = { tokens, headings: [], links: [], languages: [] };
+  const parsed: ParsedMarkdown = { tokens, headings: [], links: [], code: [] };
   tokens.forEach((token, index) => {
     const line = firstLine + (token.map?.[0] ?? 0);
     if (token.type === 'heading_open') {
@@ -46,7 +48,9 @@ export function parseMarkdown(markdown: MarkdownIt, body: string, firstLine: num
       const level = Number(token.tag.slice(1));
       parsed.headings.push({ id: String(token.attrGet('id') ?? ''), text, level, line });
     }
-    if (token.type === 'fence') parsed.languages.push({ name: fenceLanguage(token), line });
+    if (token.type === 'fence') {
+      parsed.code.push({ language: fenceLanguage(token), code: token.content.trimEnd(), line });
+    }
     if (token.type === 'inline') parsed.links.push(...linksOf(token, line));
   });
   return parsed;
@@ -55,6 +59,11 @@ export function parseMarkdown(markdown: MarkdownIt, body: string, firstLine: num
 /** `sh` of a block that opens with three backticks and `sh quick-start.sh`; empty where none is named. */
 export function fenceLanguage(token: Token): string {
   return token.info.trim().split(/\s+/)[0] ?? '';
+}
+
+/** `quick-start.sh` of a block that opens with three backticks and `sh quick-start.sh`. */
+export function fenceTitle(token: Token): string {
+  return token.info.trim().split(/\s+/)[1] ?? '';
 }
 
 /** The words of an inline token, without their marks. */

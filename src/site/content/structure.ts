@@ -1,0 +1,131 @@
+import createParser, { type Token } from 'markdown-it';
+import type { FrontMatter } from './page-file.ts';
+
+/** A top-level block: the tokens from its opening to its closing one. */
+type Block = Token[];
+
+/**
+ * Groups a page's blocks for its layout, so that plain markdown is enough for a designed page:
+ * - `landing`: what stands before the first H2 is the opening, each H2 a band, its H3s cards;
+ * - `article`, `reference`: H1 and first paragraph are the head, the rest runs on.
+ * In all of them a paragraph of nothing but links is a row of buttons, and quotes that follow each other stand together.
+ */
+export function structure(tokens: readonly Token[], layout: FrontMatter['layout']): Token[] {
+  const blocks = splitBlocks(tokens);
+  for (const block of blocks) markBlock(block);
+  const [opening, ...sections] = splitAt(blocks, 'h2');
+  if (layout !== 'landing') {
+    const head = (opening ?? []).findIndex((block) => tagOf(block) === 'p') + 1;
+    const lead = opening?.[head - 1];
+    if (lead !== undefined) addClass(lead[0], 'lead');
+    const top = wrap('<header class="page-head">', (opening ?? []).slice(0, head), '</header>');
+    return [...top, ...(opening ?? []).slice(head).flat(), ...sections.flatMap(groupQuotes)];
+  }
+  return [...hero(opening ?? []), ...sections.flatMap(band)];
+}
+
+function hero(blocks: Block[]): Token[] {
+  const images = blocks.filter(isImage);
+  const words = blocks.filter((block) => !isImage(block));
+  addClass(words.find((block) => tagOf(block) === 'p')?.[0], 'lead');
+  return [
+    ...wrap('<div class="hero">', [wrap('<div class="hero-words">', words, '</div>'), ...images], '</div>'),
+  ];
+}
+
+function band(blocks: Block[]): Token[] {
+  const [intro, ...cards] = splitAt(blocks, 'h3');
+  const grid = wrap(
+    '<div class="cards">',
+    cards.map((card) => wrap('<div class="card">', card, '</div>')),
+    '</div>',
+  );
+  const inner = [groupQuotes(intro ?? []), ...(cards.length > 0 ? [grid] : [])];
+  return wrap('<section class="band">', inner, '</section>');
+}
+
+/** Quotes that stand next to each other share a row; `— Name, place` closes each. */
+function groupQuotes(blocks: Block[]): Token[] {
+  const result: Token[] = [];
+  let quotes: Block[] = [];
+  const flush = () => {
+    result.push(...(quotes.length > 1 ? wrap('<div class="quotes">', quotes, '</div>') : quotes.flat()));
+    quotes = [];
+  };
+  for (const block of blocks) {
+    if (tagOf(block) === 'blockquote') {
+      quotes.push(block);
+    } else {
+      flush();
+      result.push(...block);
+    }
+  }
+  flush();
+  return result;
+}
+
+function markBlock(block: Block): void {
+  if (isActions(block)) addClass(block[0], 'actions');
+  if (tagOf(block) !== 'blockquote') return;
+  block.forEach((token, index) => {
+    if (token.type === 'paragraph_open' && block[index + 1]?.content.startsWith('— ')) addClass(token, 'by');
+  });
+}
+
+function isActions(block: Block): boolean {
+  const inline = block[1];
+  if (tagOf(block) !== 'p' || inline?.type !== 'inline') return false;
+  let depth = 0;
+  let links = 0;
+  for (const child of inline.children ?? []) {
+    if (child.type === 'link_open') links++;
+    depth += child.nesting;
+    const isLinked = depth > 0 || child.nesting !== 0;
+    if (!isLinked && child.type !== 'softbreak' && child.content.trim() !== '') return false;
+  }
+  return links > 0;
+}
+
+function isImage(block: Block): boolean {
+  const children = block[1]?.children ?? [];
+  return tagOf(block) === 'p' && children.length === 1 && children[0]?.type === 'image';
+}
+
+function splitBlocks(tokens: readonly Token[]): Block[] {
+  const blocks: Block[] = [];
+  let depth = 0;
+  for (const token of tokens) {
+    if (depth === 0 && token.nesting >= 0) blocks.push([]);
+    blocks.at(-1)?.push(token);
+    depth += token.nesting;
+  }
+  return blocks;
+}
+
+/** Groups of blocks: what stands before the first heading `tag`, then one group for each. */
+function splitAt(blocks: readonly Block[], tag: string): Block[][] {
+  const groups: Block[][] = [[]];
+  for (const block of blocks) {
+    if (tagOf(block) === tag) groups.push([]);
+    groups.at(-1)?.push(block);
+  }
+  return groups;
+}
+
+function tagOf(block: Block): string {
+  return block[0]?.tag ?? '';
+}
+
+function addClass(token: Token | undefined, name: string): void {
+  token?.attrJoin('class', name);
+}
+
+function wrap(open: string, blocks: readonly Block[], close: string): Token[] {
+  return [markup(open), ...blocks.flat(), markup(close)];
+}
+
+function markup(html: string): Token {
+  const token = new createParser.Token('html_block', '', 0);
+  token.content = `${html}\n`;
+  return token;
+}

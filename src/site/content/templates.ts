@@ -1,0 +1,85 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { Eta } from 'eta';
+import { type Asset, hashed } from './assets.ts';
+import type { SiteIdentity } from './identity.ts';
+import type { Heading } from './markdown.ts';
+
+/** In the order in which later rules win. */
+const STYLES = [
+  'tokens.css',
+  'base.css',
+  'frame.css',
+  'prose.css',
+  'landing.css',
+  'reference.css',
+  'code.css',
+];
+
+/** What every document's frame shows, whichever page it is around. */
+export interface FrameView {
+  identity: SiteIdentity;
+  locale: string;
+  stylesheet: string;
+  icon: string | null;
+  shareImage: { url: string; width: number; height: number } | null;
+  phoneLink: string;
+  hours: { days: string; times: string }[];
+  footerGroups: { id: string; name: string; links: { path: string; title: string }[] }[];
+  navigation: { path: string; label: string; current: 'page' | 'true' | null }[];
+}
+
+/** A page of the site inside its frame. */
+export interface PageView extends FrameView {
+  layout: 'landing' | 'article' | 'reference';
+  documentTitle: string;
+  title: string;
+  description: string;
+  section: string;
+  url: string;
+  markdownUrl: string;
+  jsonLd: string;
+  /** The rendered markdown. */
+  content: string;
+  toc: Heading[];
+  trail: { path: string; title: string }[];
+  siblings: { path: string; title: string; current: boolean }[];
+  /** `2026-11-20`. */
+  updated: string;
+}
+
+/** What is shown where there is no page; not to be indexed. */
+export interface MessageView extends FrameView {
+  layout: 'message';
+  documentTitle: string;
+  title: string;
+  description: string;
+  url: null;
+  jsonLd: null;
+}
+
+/** The documents that the site's templates make. */
+export interface Templates {
+  page(view: PageView): string;
+  notFound(view: MessageView & { path: string; links: object[]; nearest: object[] }): string;
+  error(view: MessageView & { status: number; detail: string }): string;
+}
+
+/** Compiles the templates; everything that they print is escaped unless a template says otherwise. */
+export function createTemplates(): Templates {
+  const views = fileURLToPath(new URL('./templates', import.meta.url));
+  const eta = new Eta({ views, cache: true });
+  return {
+    page: (view) => eta.render(`./${view.layout}`, view),
+    notFound: (view) => eta.render('./not-found', view),
+    error: (view) => eta.render('./error', view),
+  };
+}
+
+/** The one stylesheet of all pages, under an address made of its bytes. */
+export async function readStylesheet(): Promise<Asset> {
+  const parts = await Promise.all(
+    STYLES.map((name) => readFile(new URL(`./styles/${name}`, import.meta.url), 'utf8')),
+  );
+  return hashed('/assets/site.css', Buffer.from(parts.join('\n')), 'text/css; charset=utf-8');
+}

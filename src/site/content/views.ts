@@ -1,0 +1,133 @@
+import { toIso } from '../../lib/clock.ts';
+import { markdownPath, pageUrl } from '../addresses.ts';
+import type { Asset, NamedAsset } from './assets.ts';
+import type { ParsedPage } from './checks.ts';
+import { openingHours } from './hours.ts';
+import type { SiteIdentity } from './identity.ts';
+import { jsonLd } from './json-ld.ts';
+import type { Heading } from './markdown.ts';
+import { phoneLink } from './placeholders.ts';
+import type { FrameView, MessageView, PageView } from './templates.ts';
+
+/** Shorter pages are seen whole; a list of their headings would be longer than the way to them. */
+const LONG_PAGE_TOKENS = 700;
+const LONG_PAGE_HEADINGS = 4;
+/** Search results cut titles here. */
+const MAX_TITLE = 60;
+
+/** What the views of all pages are made from. */
+export interface ViewParts {
+  identity: SiteIdentity;
+  baseUrl: string;
+  /** In the order of lists. */
+  pages: readonly ParsedPage[];
+  assets: ReadonlyMap<string, NamedAsset>;
+  stylesheet: Asset;
+}
+
+/** A page's own parts of its view. */
+export interface RenderedPage {
+  page: ParsedPage;
+  content: string;
+  headings: readonly Heading[];
+  tokens: number;
+}
+
+/** Makes the data that templates print. */
+export interface Views {
+  page(rendered: RenderedPage): PageView;
+  message(title: string): MessageView;
+}
+
+/** Works out once what all documents share. */
+export function createViews(parts: ViewParts): Views {
+  const { identity, baseUrl, pages } = parts;
+  const frame = createFrame(parts);
+  const titled = (title: string) => {
+    const whole = `${title} – ${identity.name}`;
+    return whole.length <= MAX_TITLE ? whole : title;
+  };
+
+  return {
+    page({ page, content, headings, tokens }) {
+      const { title, description, section, layout } = page.front;
+      const trail = trailOf(page, pages);
+      const isLong = tokens >= LONG_PAGE_TOKENS && headings.length >= LONG_PAGE_HEADINGS;
+      return {
+        ...frame,
+        layout,
+        documentTitle: titled(title),
+        title,
+        description,
+        section,
+        url: pageUrl(baseUrl, page.path),
+        markdownUrl: `${baseUrl}${markdownPath(page.path)}`,
+        jsonLd: jsonLd({
+          identity,
+          baseUrl,
+          page,
+          trail: trail.map((step) => ({ title: step.title, url: pageUrl(baseUrl, step.path) })),
+          shareImageUrl: frame.shareImage?.url ?? null,
+        }),
+        content,
+        toc: isLong ? headings.filter(({ level }) => level === 2 || level === 3) : [],
+        trail,
+        siblings: pages
+          .filter(({ front }) => front.section === section)
+          .map((other) => ({ ...linkTo(other), current: other === page })),
+        updated: toIso(page.lastModified).slice(0, 10),
+        navigation: identity.navigation.map((link) => ({
+          ...link,
+          current: currentOf(link.path, page.path),
+        })),
+      };
+    },
+    message: (title) => ({
+      ...frame,
+      layout: 'message',
+      documentTitle: titled(title),
+      title,
+      description: identity.description,
+      url: null,
+      jsonLd: null,
+    }),
+  };
+}
+
+function createFrame({ identity, baseUrl, pages, assets, stylesheet }: ViewParts): FrameView {
+  const share = assets.get(`/assets/${identity.shareImage}`);
+  return {
+    identity,
+    locale: identity.lang.replace('-', '_'),
+    stylesheet: stylesheet.path,
+    icon: assets.get(`/assets/${identity.icon}`)?.path ?? null,
+    shareImage: share?.size == null ? null : { url: `${baseUrl}${share.path}`, ...share.size },
+    phoneLink: phoneLink(identity.phone),
+    hours: openingHours(identity.openingHours),
+    footerGroups: identity.sections
+      .map((name, index) => ({
+        id: String(index),
+        name,
+        links: pages.filter(({ front }) => front.section === name).map(linkTo),
+      }))
+      .filter(({ links }) => links.length > 0),
+    navigation: identity.navigation.map((link) => ({ ...link, current: null })),
+  };
+}
+
+/** A page's name in lists: its short one where it has one. */
+function linkTo({ path, front }: ParsedPage): { path: string; title: string } {
+  return { path, title: front.label ?? front.title };
+}
+
+/** The pages above a page that exist, from the home page down to itself. */
+function trailOf(page: ParsedPage, pages: readonly ParsedPage[]): { path: string; title: string }[] {
+  const steps = page.path.split('/').filter((step) => step !== '');
+  const paths = ['/', ...steps.map((_step, index) => `/${steps.slice(0, index + 1).join('/')}`)];
+  return paths.flatMap((path) => pages.filter((other) => other.path === path).map(linkTo));
+}
+
+function currentOf(link: string, path: string): 'page' | 'true' | null {
+  if (link === path) return 'page';
+  return path.startsWith(`${link}/`) ? 'true' : null;
+}
