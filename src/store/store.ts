@@ -3,6 +3,7 @@ import type { CampaignStore } from './campaign-store.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
+import type { LeadStore } from './lead-store.ts';
 import type { SignalStore } from './signal-store.ts';
 
 /**
@@ -12,6 +13,7 @@ import type { SignalStore } from './signal-store.ts';
 export interface Store
   extends AccountStore,
     SignalStore,
+    LeadStore,
     CampaignStore,
     EndpointStore,
     DeliveryStore,

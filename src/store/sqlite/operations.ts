@@ -4,6 +4,7 @@ import { campaignOperations } from './operations/campaigns.ts';
 import { deliveryOperations } from './operations/deliveries.ts';
 import { endpointOperations } from './operations/endpoints.ts';
 import { idempotencyOperations } from './operations/idempotency.ts';
+import { leadOperations } from './operations/leads.ts';
 import { signalOperations } from './operations/signals.ts';
 
 /**
@@ -14,6 +15,7 @@ export function createOperations(db: Database) {
   return {
     ...accountOperations(db),
     ...signalOperations(db),
+    ...leadOperations(db),
     ...campaignOperations(db),
     ...endpointOperations(db),
     ...deliveryOperations(db),

@@ -9,6 +9,7 @@ import { campaignMethods } from './methods/campaigns.ts';
 import { deliveryMethods } from './methods/deliveries.ts';
 import { endpointMethods } from './methods/endpoints.ts';
 import { idempotencyMethods } from './methods/idempotency.ts';
+import { leadMethods } from './methods/leads.ts';
 import { signalMethods } from './methods/signals.ts';
 import { createProbeSql } from './tables/probe.ts';
 import type { Writer } from './writer.ts';
@@ -33,6 +34,7 @@ export function createSqliteStore(options: { db: Database; clock: Clock; writer:
   return {
     ...accountMethods(context),
     ...signalMethods(context),
+    ...leadMethods(context),
     ...campaignMethods(context),
     ...endpointMethods(context),
     ...deliveryMethods(context),

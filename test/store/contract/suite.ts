@@ -3,6 +3,8 @@ import { describeAccounts } from './accounts.ts';
 import { describeDeliveries } from './deliveries.ts';
 import { describeEndpoints } from './endpoints.ts';
 import { describeIdempotency } from './idempotency.ts';
+import { describeLeadList } from './lead-list.ts';
+import { describeLeads } from './leads.ts';
 import { describeLeases } from './leases.ts';
 import { describeSignalList } from './signal-list.ts';
 import { describeSignalSearch } from './signal-search.ts';
@@ -16,6 +18,8 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeSignals(open);
     describeSignalList(open);
     describeSignalSearch(open);
+    describeLeads(open);
+    describeLeadList(open);
     describeEndpoints(open);
     describeDeliveries(open);
     describeLeases(open);

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { normaliseDomain } from '../lib/domain.ts';
+import { customValueSchema, DEPARTMENTS, SENIORITIES } from './lead.ts';
+import { linkedinProfile } from './person-keys.ts';
+import { stageSchema } from './pipeline.ts';
+import { observedPostSchema } from './signal.ts';
+
+export const MAX_BATCH_LEADS = 100;
+export const MAX_TAGS = 100;
+export const MAX_CUSTOM_FIELDS = 100;
+const MAX_SIGNAL_IDS = 100;
+
+/** Absent, null and empty all say "nothing": exports of other systems write any of them. */
+const optional = <T extends z.ZodType>(schema: T) => z.union([schema, z.literal(''), z.null()]).optional();
+
+const fact = optional(z.string().trim().max(300));
+const domain = z
+  .string()
+  .max(2_000)
+  .transform((text, context) => {
+    const normalised = normaliseDomain(text);
+    if (normalised !== null) return normalised;
+    context.addIssue({ code: 'custom', message: 'must be a domain such as "example.com"' });
+    return z.NEVER;
+  });
+const linkedinUrl = z
+  .string()
+  .trim()
+  .max(2_000)
+  .refine(
+    (text) => linkedinProfile(text) !== null,
+    'must be the address of a LinkedIn member such as "https://www.linkedin.com/in/jane-doe"',
+  )
+  .transform((text) => (/^https?:\/\//i.test(text) ? text : `https://${text}`));
+
+const tags = z
+  .array(z.string().trim().min(1).max(50))
+  .max(MAX_TAGS)
+  .describe('Compared without regard to case');
+const customName = z.string().trim().min(1).max(64);
+
+/** What callers may say about a person; what is left out, null or empty is not known. */
+const personFields = {
+  name: fact,
+  first_name: fact,
+  last_name: fact,
+  email: optional(z.string().trim().toLowerCase().pipe(z.email().max(254))).describe('E-mail address'),
+  linkedin_url: optional(linkedinUrl).describe('Address of the profile, such as linkedin.com/in/jane-doe'),
+  title: fact.describe('Job title'),
+  seniority: optional(z.enum(SENIORITIES)),
+  department: optional(z.enum(DEPARTMENTS)),
+};
+const companyFields = {
+  name: fact,
+  domain: optional(domain).describe('Such as acme.com; addresses of web sites are cut down to it'),
+  industry: fact,
+  headcount: optional(z.union([z.string().trim().max(300), z.int().min(0).max(10_000_000)])),
+  location: fact,
+};
+
+/** Body of `POST /v1/leads`. Who it is must follow from it: see `leads/incoming.ts`. */
+export const leadInputSchema = z.strictObject({
+  ...personFields,
+  company: z.strictObject(companyFields).nullish(),
+  source: fact.describe('Where the lead came from; kept from the first request that says it'),
+  stage: stageSchema
+    .nullish()
+    .describe('Initial stage, "new" where absent; a lead that is known stays where it is'),
+  signal_ids: z
+    .array(z.string().min(1).max(64))
+    .max(MAX_SIGNAL_IDS)
+    .default([])
+    .describe('Signals to attach; their authors and companies fill what is not known'),
+  signal: observedPostSchema.nullish().describe('An observed post as of createSignal, to score and attach'),
+  tags: tags.default([]),
+  custom_fields: z
+    .record(customName, customValueSchema.nullable())
+    .default({})
+    .describe(`At most ${MAX_CUSTOM_FIELDS} values under names of your own`),
+  enrich: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether to conclude what is missing from what is known: domain, names, seniority, company facts',
+    ),
+});
+export type LeadInput = z.output<typeof leadInputSchema>;
+
+/** Body of `PATCH /v1/leads/{id}` (RFC 7396): null or an empty string clears, what is absent stays. */
+export const leadPatchSchema = z.strictObject({
+  ...personFields,
+  company: z.strictObject(companyFields).nullish().describe('null clears all of it'),
+  source: fact,
+  tags: z.union([tags, z.null()]).optional().describe('Replaces all tags'),
+  custom_fields: z
+    .record(customName, customValueSchema.nullable())
+    .nullish()
+    .describe('Merged by name; null removes one, or all of them'),
+});
+export type LeadPatch = z.output<typeof leadPatchSchema>;

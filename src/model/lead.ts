@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { dealSchema, stageSchema } from './pipeline.ts';
+import { classificationSchema, explanationSchema, signalSchema } from './signal.ts';
+
+export const SENIORITIES = [
+  'founder',
+  'owner',
+  'c_suite',
+  'partner',
+  'vp',
+  'head',
+  'director',
+  'manager',
+  'senior',
+  'entry',
+  'intern',
+] as const;
+export type Seniority = (typeof SENIORITIES)[number];
+
+export const DEPARTMENTS = [
+  'executive',
+  'sales',
+  'marketing',
+  'customer_success',
+  'product',
+  'design',
+  'engineering',
+  'data',
+  'security',
+  'it',
+  'operations',
+  'procurement',
+  'finance',
+  'hr',
+  'legal',
+] as const;
+export type Department = (typeof DEPARTMENTS)[number];
+
+/** Everything that can be known of a lead as text; a company's facts are written with a dot. */
+export const FACT_FIELDS = [
+  'name',
+  'first_name',
+  'last_name',
+  'email',
+  'linkedin_url',
+  'title',
+  'seniority',
+  'department',
+  'company.name',
+  'company.domain',
+  'company.industry',
+  'company.headcount',
+  'company.location',
+] as const;
+export type FactField = (typeof FACT_FIELDS)[number];
+export type CompanyField = Extract<FactField, `company.${string}`> extends `company.${infer F}` ? F : never;
+
+/** Where a fact came from; what was given by hand or seen in a post stands above what was concluded. */
+export const FACT_SOURCES = ['request', 'signal', 'email', 'name', 'title', 'company'] as const;
+export type FactSource = (typeof FACT_SOURCES)[number];
+
+const provenanceSchema = z
+  .strictObject({
+    source: z
+      .enum(FACT_SOURCES)
+      .describe('`request`: given by a caller; `signal`: seen in a post; else what it was concluded from'),
+    confidence: z.number().min(0).max(1).describe('1: certain'),
+    at: z.iso.datetime(),
+  })
+  .meta({ id: 'Provenance' });
+export type Provenance = z.infer<typeof provenanceSchema>;
+
+/** Values that callers attach under names of their own. */
+export const customValueSchema = z.union([z.string().max(2_000), z.number(), z.boolean()]);
+
+/** A lead as every API shows it; what is not known is an empty string, as in signals. */
+export const leadSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    first_name: z.string(),
+    last_name: z.string(),
+    email: z.string(),
+    linkedin_url: z.string(),
+    title: z.string(),
+    seniority: z.enum([...SENIORITIES, '']),
+    department: z.enum([...DEPARTMENTS, '']),
+    company: signalSchema.shape.company,
+    source: z.string().describe('Where the lead came from'),
+    stage: stageSchema,
+    stage_changed_at: z.iso.datetime(),
+    icp_score: z.int().min(0).max(100).nullable().describe('Of its best signal; null where it has none'),
+    classification: classificationSchema.nullable().describe('Of its best signal'),
+    signal_count: z.int(),
+    last_signal_at: z.iso.datetime().nullable(),
+    tags: z.array(z.string()),
+    custom_fields: z.record(z.string(), customValueSchema),
+    deal: dealSchema.nullable(),
+    provenance: z
+      .record(z.string(), provenanceSchema)
+      .describe('Where each known fact came from and how sure it is, by its name: `title`, `company.domain`'),
+    enriched_at: z.iso.datetime().nullable(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Lead' });
+export type Lead = z.infer<typeof leadSchema>;
+
+/** How many of a lead's signals its answer holds, best first; `signal_count` counts all. */
+export const SHOWN_SIGNALS = 25;
+
+/** A lead with its signals, as the routes of single leads show it. */
+export const leadDetailSchema = leadSchema
+  .extend({
+    signals: z
+      .array(signalSchema.extend({ explanation: explanationSchema }))
+      .describe(`The ${SHOWN_SIGNALS} best signals, best first, each with the reasons of its score`),
+  })
+  .meta({ id: 'LeadDetail' });
+
+/** Filters and position of a page of leads. Lists let through what fits any of their values. */
+export interface LeadQuery {
+  stages: Lead['stage'][];
+  classifications: NonNullable<Lead['classification']>[];
+  minScore: number | null;
+  companyDomains: string[];
+  sources: string[];
+  tag: string | null;
+  /** Identity key of an e-mail address or profile: at most one lead has it. */
+  identity: string | null;
+  sort: '-created_at' | 'created_at' | '-icp_score';
+  limit: number;
+  after: (string | number)[] | null;
+}

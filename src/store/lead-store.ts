@@ -1,0 +1,100 @@
+import type { RoutedEvent } from '../model/event.ts';
+import type { Lead, LeadQuery } from '../model/lead.ts';
+import type { Actor, BoardStage, Stage } from '../model/pipeline.ts';
+import type { NewSignal } from './signal-store.ts';
+
+/** A lead as it is stored; a change applies to the version it was decided on, and to no other. */
+export interface StoredLead {
+  lead: Lead;
+  version: number;
+}
+
+/** A signal that a lead may be made of. JSON texts as stored. */
+export interface LeadSignal {
+  id: string;
+  /** The lead it belongs to; null: none yet. */
+  leadId: string | null;
+  wire: string;
+}
+
+/** An attached signal with all that tells of its author. */
+export interface PersonalSignal extends LeadSignal {
+  explanation: string;
+}
+
+/** A move to be written to the history. Times are Unix milliseconds. */
+export interface NewStageMove {
+  previous: Stage | null;
+  current: Stage;
+  reason: string;
+  actor: Actor;
+  movedAt: number;
+  /** How long the lead was in the previous stage; null for its first. */
+  stayedMs: number | null;
+}
+
+/** A row of the history; `position` counts a lead's moves from 1. */
+export interface StageMoveRow extends NewStageMove {
+  position: number;
+}
+
+/** An identity key and the lead that has it; null: nobody. */
+export interface IdentityHolder {
+  key: string;
+  leadId: string | null;
+}
+
+/** A lead as it shall be, with everything that changes together with it. */
+export interface LeadChange {
+  tenantId: string;
+  lead: Lead;
+  /** The version it was decided on; 0: it is new. */
+  expectedVersion: number;
+  /** Who had which identity when it was decided; the change applies only where that is still so. */
+  seen: IdentityHolder[];
+  /** Every identity that the lead shall have from now on, as far as no other lead has it; null: those it has. */
+  keys: string[] | null;
+  /** Signals to store and attach; none of them may be known yet. */
+  newSignals: NewSignal[];
+  /** Stored signals to attach; none of them may belong to a lead. */
+  attach: string[];
+  move: NewStageMove | null;
+  events: RoutedEvent[];
+}
+
+/** A page of leads as wire JSON texts; `last` is the keyset position of its last row, null when nothing follows. */
+export interface LeadPage {
+  rows: string[];
+  last: (string | number)[] | null;
+}
+
+/** A column of the board with its newest leads as wire JSON texts. */
+export interface BoardColumn extends BoardStage {
+  leads: string[];
+}
+
+/** Leads: who they are, where they stand, and which signals are theirs. */
+export interface LeadStore {
+  getLead(tenantId: string, id: string): Promise<StoredLead | null>;
+  listLeads(tenantId: string, query: LeadQuery): Promise<LeadPage>;
+  /** Who has each of `keys`, in their order. */
+  findIdentities(tenantId: string, keys: readonly string[]): Promise<IdentityHolder[]>;
+  /** The tenant's signals of these ids, in any order; unknown ones are left out. */
+  findLeadSignals(tenantId: string, ids: readonly string[]): Promise<LeadSignal[]>;
+  /** Signals whose author has one of `keys`, newest first. */
+  findSignalsOfPerson(tenantId: string, keys: readonly string[]): Promise<PersonalSignal[]>;
+  /** For each new signal the id of the stored one that is the same post and profile, or null. */
+  findKnownSignals(signals: readonly NewSignal[]): Promise<(string | null)[]>;
+  /** The best attached signals with their explanations, as wire JSON texts. */
+  listSignalsOfLead(leadId: string, limit: number): Promise<string[]>;
+  /** Every attached signal, with its explanation. */
+  listPersonalSignals(leadId: string): Promise<PersonalSignal[]>;
+  /** Facts of a company from the tenant's stored signals: the newest known value of each. */
+  findCompanyFacts(tenantId: string, domain: string): Promise<Partial<Lead['company']>>;
+  /** Stores the lead with signals, move and events; false where what it was decided on no longer holds. */
+  commitLead(change: LeadChange): Promise<boolean>;
+  /** Every stage in the order of the pipeline, each with its `limit` newest leads. */
+  readBoard(tenantId: string, limit: number): Promise<BoardColumn[]>;
+  /** Moves of a lead, newest first, before position `before` where it is given. */
+  listStageMoves(leadId: string, page: { before: number | null; limit: number }): Promise<StageMoveRow[]>;
+}

@@ -1,0 +1,95 @@
+import type { Database } from 'better-sqlite3';
+import { fromIso } from '../../../lib/clock.ts';
+import type { Lead } from '../../../model/lead.ts';
+import type { IdentityHolder, StoredLead } from '../../lead-store.ts';
+
+interface LeadRow {
+  wire: string;
+  version: number;
+}
+
+/** What is filtered, sorted and summed beside a lead's JSON. */
+function columnsOf(lead: Lead) {
+  return {
+    id: lead.id,
+    stage: lead.stage,
+    score: lead.icp_score ?? -1,
+    classification: lead.classification ?? '',
+    companyDomain: lead.company.domain,
+    source: lead.source.toLowerCase(),
+    dealCurrency: lead.deal?.currency ?? null,
+    dealAmount: lead.deal?.amount_minor ?? null,
+    wire: JSON.stringify(lead),
+  };
+}
+
+/** Leads with their identities and tags; what belongs to a lead beside them is in `lead-signals.ts`, `stage-moves.ts`. */
+export function createLeadSql(db: Database) {
+  const selectOne = db.prepare<[string, string], LeadRow>(
+    'SELECT wire, version FROM leads WHERE id = ? AND tenant_id = ?',
+  );
+  const selectVersion = db
+    .prepare<[string, string], number>('SELECT version FROM leads WHERE id = ? AND tenant_id = ?')
+    .pluck();
+  const insert = db.prepare<Record<string, unknown>[]>(
+    `INSERT INTO leads
+       (id, tenant_id, stage, score, classification, company_domain, source, deal_currency, deal_amount, created_at,
+        version, wire)
+     VALUES
+       (:id, :tenantId, :stage, :score, :classification, :companyDomain, :source, :dealCurrency, :dealAmount,
+        :createdAt, 1, :wire)`,
+  );
+  const update = db.prepare<Record<string, unknown>[]>(
+    `UPDATE leads SET stage = :stage, score = :score, classification = :classification,
+            company_domain = :companyDomain, source = :source, deal_currency = :dealCurrency,
+            deal_amount = :dealAmount, version = version + 1, wire = :wire
+     WHERE id = :id`,
+  );
+  const selectHolder = db
+    .prepare<[string, string], string>('SELECT lead_id FROM lead_identities WHERE tenant_id = ? AND key = ?')
+    .pluck();
+  // The first lead that bears a name at a company keeps it: others of that name are told apart by their addresses.
+  const insertIdentity = db.prepare<[string, string, string]>(
+    'INSERT INTO lead_identities (tenant_id, key, lead_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  const deleteIdentities = db.prepare<[string]>('DELETE FROM lead_identities WHERE lead_id = ?');
+  const insertTag = db.prepare<[string, string, number, string]>(
+    'INSERT INTO lead_tags (tenant_id, tag, created_at, lead_id) VALUES (?, ?, ?, ?)',
+  );
+  const deleteTags = db.prepare<[string]>('DELETE FROM lead_tags WHERE lead_id = ?');
+  const remove = db.prepare<[string]>('DELETE FROM leads WHERE id = ?');
+
+  return {
+    get(tenantId: string, id: string): StoredLead | null {
+      const row = selectOne.get(id, tenantId);
+      return row === undefined ? null : { lead: JSON.parse(row.wire) as Lead, version: row.version };
+    },
+    /** 0 where there is no such lead. */
+    version: (tenantId: string, id: string): number => selectVersion.get(id, tenantId) ?? 0,
+    insert(tenantId: string, lead: Lead): void {
+      insert.run({ ...columnsOf(lead), tenantId, createdAt: fromIso(lead.created_at) });
+    },
+    update(lead: Lead): void {
+      update.run(columnsOf(lead));
+    },
+    holder: (tenantId: string, key: string): IdentityHolder => ({
+      key,
+      leadId: selectHolder.get(tenantId, key) ?? null,
+    }),
+    setIdentities(tenantId: string, leadId: string, keys: readonly string[]): void {
+      deleteIdentities.run(leadId);
+      for (const key of keys) insertIdentity.run(tenantId, key, leadId);
+    },
+    setTags(tenantId: string, lead: Lead): void {
+      deleteTags.run(lead.id);
+      const createdAt = fromIso(lead.created_at);
+      for (const tag of lead.tags) insertTag.run(tenantId, tag.toLowerCase(), createdAt, lead.id);
+    },
+    /** What belongs to the lead in other tables must be gone already. */
+    remove(leadId: string): void {
+      deleteIdentities.run(leadId);
+      deleteTags.run(leadId);
+      remove.run(leadId);
+    },
+  };
+}

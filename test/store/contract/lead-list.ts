@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import { toIso } from '../../../src/lib/clock.ts';
+import type { Lead, LeadQuery } from '../../../src/model/lead.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { aLead, aNewLead } from '../../support/leads.ts';
+import { T0 } from '../../support/store.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+const ANY: LeadQuery = {
+  stages: [],
+  classifications: [],
+  minScore: null,
+  companyDomains: [],
+  sources: [],
+  tag: null,
+  identity: null,
+  sort: '-created_at',
+  limit: 25,
+  after: null,
+};
+
+const company = (domain: string): Lead['company'] => ({
+  name: '',
+  domain,
+  industry: '',
+  headcount: '',
+  location: '',
+});
+
+const LEADS: Partial<Lead>[] = [
+  { stage: 'new', icp_score: 10, classification: 'cold', source: 'Web', tags: ['VIP', 'roof'] },
+  { stage: 'contacted', icp_score: 90, classification: 'hot', source: 'web', company: company('acme.com') },
+  { stage: 'won', icp_score: 50, classification: 'warm', source: 'reddit', company: company('beta.com') },
+  { stage: 'new', tags: ['vip'] },
+  { stage: 'lost', icp_score: 90, classification: 'hot', company: company('acme.com') },
+];
+
+async function openWithLeads(open: OpenStore): Promise<Store> {
+  const { store } = await openWithTenants(open);
+  for (const [i, overrides] of LEADS.entries()) await add(store, `led_${i + 1}`, T0 + i * 1_000, overrides);
+  await store.commitLead(aNewLead('ten_b', aLead('led_b', { tags: ['vip'] })));
+  return store;
+}
+
+async function add(store: Store, id: string, createdAt: number, overrides: Partial<Lead> = {}) {
+  await store.commitLead(aNewLead('ten_a', aLead(id, { created_at: toIso(createdAt), ...overrides })));
+}
+
+const numbers = (rows: string[]) => rows.map((text) => Number(JSON.parse(text).id.slice(4)));
+
+export function describeLeadList(open: OpenStore): void {
+  describe('pages of leads', () => {
+    test.each<[string, Partial<LeadQuery>, number[]]>([
+      ['nothing', {}, [5, 4, 3, 2, 1]],
+      ['a stage', { stages: ['new'] }, [4, 1]],
+      ['several stages', { stages: ['new', 'won'] }, [4, 3, 1]],
+      ['a classification', { classifications: ['hot'] }, [5, 2]],
+      ['several classifications', { classifications: ['hot', 'warm'] }, [5, 3, 2]],
+      ['a least score', { minScore: 50 }, [5, 3, 2]],
+      ['a domain', { companyDomains: ['acme.com'] }, [5, 2]],
+      ['several domains', { companyDomains: ['acme.com', 'beta.com'] }, [5, 3, 2]],
+      ['a source, in any case', { sources: ['web'] }, [2, 1]],
+      ['a tag, in any case', { tag: 'vip' }, [4, 1]],
+      ['an address', { identity: 'email:led_2@acme.com' }, [2]],
+      ['an address that nobody has', { identity: 'email:nobody@acme.com' }, []],
+      [
+        'all at once',
+        { stages: ['new'], classifications: ['cold'], minScore: 5, sources: ['web'], tag: 'vip' },
+        [1],
+      ],
+    ])('filtered by %s, only what fits is listed, in every order', async (_, query, expected) => {
+      const store = await openWithLeads(open);
+      const list = async (sort: LeadQuery['sort']) =>
+        numbers((await store.listLeads('ten_a', { ...ANY, ...query, sort })).rows);
+      expect(await list('-created_at')).toEqual(expected);
+      expect(await list('created_at')).toEqual([...expected].reverse());
+      const byScore = [...expected].sort(
+        (a, b) => (LEADS[b - 1]?.icp_score ?? -1) - (LEADS[a - 1]?.icp_score ?? -1),
+      );
+      expect(await list('-icp_score')).toEqual(byScore);
+    });
+
+    test.each<[LeadQuery['sort'], string | null]>([
+      ['-created_at', null],
+      ['created_at', null],
+      ['-icp_score', null],
+      ['-created_at', 'vip'],
+      ['-icp_score', 'vip'],
+    ])(
+      'paging by %s (tag %s) sees every lead exactly once, whatever is added meanwhile',
+      async (sort, tag) => {
+        const store = await openWithLeads(open);
+        const whole = numbers((await store.listLeads('ten_a', { ...ANY, sort, tag })).rows);
+        const seen: number[] = [];
+        let after: LeadQuery['after'] = null;
+        let added = 100;
+        do {
+          const page = await store.listLeads('ten_a', { ...ANY, sort, tag, limit: 1, after });
+          seen.push(...numbers(page.rows));
+          after = page.last;
+          if (added < 103) await add(store, `led_${added}`, T0 + added++ * 1_000, { tags: ['vip'] });
+        } while (after !== null);
+        expect(seen.filter((number) => number < 100)).toEqual(whole);
+        expect(new Set(seen).size).toBe(seen.length);
+      },
+    );
+
+    test('a position of another order is refused', async () => {
+      const store = await openWithLeads(open);
+      const page = store.listLeads('ten_a', { ...ANY, sort: '-icp_score', after: [1, 'led_1'] });
+      await expect(page).rejects.toMatchObject({ code: 'INVALID_CURSOR' });
+    });
+  });
+}

@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest';
+import { aLead, aLeadUpdate, aMove, aNewLead } from '../../support/leads.ts';
+import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+export function describeLeads(open: OpenStore): void {
+  describe('leads', () => {
+    test('a new lead is stored with its identity, its first move and its events', async () => {
+      const { store } = await openWithTenants(open);
+      const lead = aLead('led_1');
+      const events = [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'] })];
+      expect(await store.commitLead(aNewLead('ten_a', lead, { events }))).toBe(true);
+
+      expect(await store.getLead('ten_a', 'led_1')).toEqual({ lead, version: 1 });
+      expect(await store.getLead('ten_b', 'led_1')).toBeNull();
+      expect(await store.findIdentities('ten_a', ['email:led_1@acme.com', 'email:x@acme.com'])).toEqual([
+        { key: 'email:led_1@acme.com', leadId: 'led_1' },
+        { key: 'email:x@acme.com', leadId: null },
+      ]);
+      expect(await store.findIdentities('ten_b', ['email:led_1@acme.com'])).toEqual([
+        { key: 'email:led_1@acme.com', leadId: null },
+      ]);
+      expect(await store.listStageMoves('led_1', { before: null, limit: 10 })).toEqual([
+        { ...aMove(null, 'new'), position: 1 },
+      ]);
+      expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ status: 'pending' });
+    });
+
+    test('of two leads made of one identity only one comes to be, and the other leaves nothing', async () => {
+      const { store } = await openWithTenants(open);
+      const make = (id: string) =>
+        store.commitLead(
+          aNewLead('ten_a', aLead(id, { email: 'same@acme.com' }), {
+            events: [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: [`dlv_${id}`] })],
+          }),
+        );
+      const results = await Promise.all([make('led_1'), make('led_2')]);
+      expect(results.filter(Boolean)).toHaveLength(1);
+      const loser = results[0] ? 'led_2' : 'led_1';
+      expect(await store.getLead('ten_a', loser)).toBeNull();
+      expect(await store.getDelivery('ten_a', `dlv_${loser}`)).toBeNull();
+    });
+
+    test('a change applies only to the version it was decided on', async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const changes = ['first', 'second'].map((title) =>
+        store.commitLead(aLeadUpdate('ten_a', aLead('led_1', { title }))),
+      );
+      expect(await Promise.all(changes)).toEqual([true, false]);
+      expect(await store.getLead('ten_a', 'led_1')).toMatchObject({ version: 2, lead: { title: 'first' } });
+    });
+
+    test("a tenant cannot change another's lead", async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      expect(await store.commitLead(aLeadUpdate('ten_b', aLead('led_1', { title: 'x' })))).toBe(false);
+    });
+
+    test('identities follow the lead, and one that another lead has stays there', async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1'), { keys: ['email:1', 'name:jane@acme.com'] }));
+      await store.commitLead(aNewLead('ten_a', aLead('led_2'), { keys: ['email:2', 'name:jane@acme.com'] }));
+      await store.commitLead(
+        aLeadUpdate('ten_a', aLead('led_2'), { keys: ['email:3', 'name:jane@acme.com'] }),
+      );
+      const keys = ['email:1', 'email:2', 'email:3', 'name:jane@acme.com'];
+      const holders = await store.findIdentities('ten_a', keys);
+      expect(holders.map(({ leadId }) => leadId)).toEqual(['led_1', null, 'led_2', 'led_1']);
+    });
+
+    test('an attached signal names its lead, and no second lead gets it', async () => {
+      const { store } = await openWithTenants(open);
+      const wire = JSON.stringify({ signal_id: 'sig_1', lead_id: null });
+      await store.commitSignals([aSignal('ten_a', { id: 'sig_1', wire })]);
+      expect(await store.commitLead(aNewLead('ten_a', aLead('led_1'), { attach: ['sig_1'] }))).toBe(true);
+      expect(await store.commitLead(aNewLead('ten_a', aLead('led_2'), { attach: ['sig_1'] }))).toBe(false);
+      const shown = { signal_id: 'sig_1', lead_id: 'led_1' };
+      expect(JSON.parse((await store.getSignal('ten_a', 'sig_1'))?.wire ?? '')).toEqual(shown);
+      expect((await store.listSignalsOfLead('led_1', 10)).map((text) => JSON.parse(text))).toEqual([
+        { ...shown, explanation: { score: 80 } },
+      ]);
+      expect(await store.findLeadSignals('ten_a', ['sig_1', 'sig_none'])).toMatchObject([
+        { id: 'sig_1', leadId: 'led_1' },
+      ]);
+      expect(await store.findLeadSignals('ten_b', ['sig_1'])).toEqual([]);
+    });
+
+    test("another tenant's signal is not attached", async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitSignals([aSignal('ten_b', { id: 'sig_1' })]);
+      expect(await store.commitLead(aNewLead('ten_a', aLead('led_1'), { attach: ['sig_1'] }))).toBe(false);
+    });
+
+    test('a new signal comes with its lead, and not where it was known already', async () => {
+      const { store } = await openWithTenants(open);
+      const signal = aSignal('ten_a', { id: 'sig_1', externalId: 'p1' });
+      expect(await store.findKnownSignals([signal])).toEqual([null]);
+      expect(await store.commitLead(aNewLead('ten_a', aLead('led_1'), { newSignals: [signal] }))).toBe(true);
+      const again = aSignal('ten_a', { id: 'sig_2', externalId: 'p1' });
+      expect(await store.findKnownSignals([again])).toEqual(['sig_1']);
+      expect(await store.commitLead(aNewLead('ten_a', aLead('led_2'), { newSignals: [again] }))).toBe(false);
+      expect(await store.getSignal('ten_a', 'sig_2')).toBeNull();
+      expect(await store.getLead('ten_a', 'led_2')).toBeNull();
+    });
+
+    test("a person's signals are found by any of their keys, newest first", async () => {
+      const { store } = await openWithTenants(open);
+      const personKeys = ['email:a@acme.com', 'linkedin:in/a'];
+      await store.commitSignals([
+        aSignal('ten_a', { id: 'sig_1', personKeys, timestamp: T0 }),
+        aSignal('ten_a', { id: 'sig_2', personKeys: ['linkedin:in/a'], timestamp: T0 + 1 }),
+        aSignal('ten_a', { id: 'sig_3', personKeys: ['email:b@acme.com'] }),
+        aSignal('ten_b', { id: 'sig_4', personKeys }),
+      ]);
+      const found = await store.findSignalsOfPerson('ten_a', personKeys);
+      expect(found.map(({ id }) => id)).toEqual(['sig_2', 'sig_1']);
+    });
+
+    test('the facts of a company are the newest that its signals know', async () => {
+      const { store } = await openWithTenants(open);
+      const company = (facts: object) =>
+        JSON.stringify({
+          company: { name: '', domain: 'acme.com', industry: '', headcount: '', location: '', ...facts },
+        });
+      await store.commitSignals([
+        aSignal('ten_a', {
+          companyDomain: 'acme.com',
+          timestamp: T0,
+          wire: company({ name: 'Acme', location: 'Old' }),
+        }),
+        aSignal('ten_a', {
+          companyDomain: 'acme.com',
+          timestamp: T0 + 1,
+          wire: company({ location: 'New' }),
+        }),
+        aSignal('ten_b', { companyDomain: 'acme.com', wire: company({ industry: 'HVAC' }) }),
+      ]);
+      expect(await store.findCompanyFacts('ten_a', 'acme.com')).toEqual({
+        name: 'Acme',
+        domain: 'acme.com',
+        location: 'New',
+      });
+      expect(await store.findCompanyFacts('ten_a', '')).toEqual({});
+    });
+
+    test('the history is read backwards, page by page', async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      await store.commitLead(aLeadUpdate('ten_a', aLead('led_1'), { move: aMove('new', 'contacted') }));
+      await store.commitLead(
+        aLeadUpdate('ten_a', aLead('led_1'), { expectedVersion: 2, move: aMove('contacted', 'won') }),
+      );
+      const first = await store.listStageMoves('led_1', { before: null, limit: 2 });
+      expect(first.map(({ position, current }) => [position, current])).toEqual([
+        [3, 'won'],
+        [2, 'contacted'],
+      ]);
+      const rest = await store.listStageMoves('led_1', { before: 2, limit: 2 });
+      expect(rest.map(({ position }) => position)).toEqual([1]);
+    });
+
+    test('the board counts every stage and sums deals by currency, however large', async () => {
+      const { store } = await openWithTenants(open);
+      const deal = (amount_minor: number, currency: string) =>
+        ({ amount_minor, currency, status: 'open', close_date: null }) as const;
+      const max = Number.MAX_SAFE_INTEGER;
+      const leads = [
+        aLead('led_1', { deal: deal(100, 'USD') }),
+        aLead('led_2', { deal: deal(250, 'USD') }),
+        aLead('led_3', { deal: deal(7, 'EUR') }),
+        aLead('led_4'),
+        aLead('led_5', { stage: 'won', deal: deal(max, 'JPY') }),
+        aLead('led_6', { stage: 'won', deal: deal(max, 'JPY') }),
+      ];
+      for (const lead of leads) await store.commitLead(aNewLead('ten_a', lead));
+      await store.commitLead(aNewLead('ten_b', aLead('led_7')));
+      const board = await store.readBoard('ten_a', 2);
+      expect(board.map(({ stage, count }) => [stage, count])).toEqual([
+        ['new', 4],
+        ['contacted', 0],
+        ['engaged', 0],
+        ['qualified', 0],
+        ['proposal', 0],
+        ['won', 2],
+        ['lost', 0],
+      ]);
+      expect(board[0]?.value).toEqual([
+        { currency: 'EUR', amount_minor: 7, deals: 1 },
+        { currency: 'USD', amount_minor: 350, deals: 2 },
+      ]);
+      expect(board[5]?.value).toEqual([{ currency: 'JPY', amount_minor: 2 * max, deals: 2 }]);
+      expect(board[0]?.leads.map((text) => JSON.parse(text).id)).toEqual(['led_4', 'led_3']);
+    });
+  });
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import type { LeadQuery } from '../../../src/model/lead.ts';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { buildLeadListSql } from '../../../src/store/sqlite/tables/lead-list.ts';
+
+const ANY: LeadQuery = {
+  stages: [],
+  classifications: [],
+  minScore: null,
+  companyDomains: [],
+  sources: [],
+  tag: null,
+  identity: null,
+  sort: '-created_at',
+  limit: 25,
+  after: null,
+};
+
+/** SQLite's plan for a page, in its words. */
+function planOf(query: Partial<LeadQuery>): string {
+  const db = openDatabase(':memory:');
+  migrate(db);
+  const { sql, values } = buildLeadListSql('ten_a', { ...ANY, ...query });
+  const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
+  db.close();
+  return steps.map((step) => step.detail).join('; ');
+}
+
+const POSITION: Record<LeadQuery['sort'], (string | number)[]> = {
+  '-created_at': [1, 'led_1'],
+  created_at: [1, 'led_1'],
+  '-icp_score': [1, 1, 'led_1'],
+};
+
+describe('a page of leads is a walk along an index, never a sort', () => {
+  test.each<[string, Partial<LeadQuery>, string]>([
+    ['no filter', {}, 'leads_by_time'],
+    ['a stage', { stages: ['new'] }, 'leads_by_stage'],
+    ['several stages', { stages: ['new', 'won'] }, 'leads_by_time'],
+    ['a classification', { classifications: ['hot'] }, 'leads_by_classification'],
+    ['a source', { sources: ['web'] }, 'leads_by_source'],
+    ['a least score', { minScore: 70 }, 'leads_by_time'],
+    ['a tag', { tag: 'vip' }, 'PRIMARY KEY'],
+    ['a tag and a stage', { tag: 'vip', stages: ['new'] }, 'PRIMARY KEY'],
+  ])('for %s', (_, query, index) => {
+    for (const sort of ['-created_at', 'created_at'] as const) {
+      for (const after of [null, POSITION[sort]]) {
+        const plan = planOf({ ...query, sort, after });
+        expect(plan).toContain(`USING ${index === 'PRIMARY KEY' ? '' : 'INDEX '}${index}`);
+        expect(plan).not.toContain('TEMP B-TREE');
+      }
+    }
+  });
+
+  test('for the order by score, with any filter but the domain', () => {
+    const query: Partial<LeadQuery> = {
+      stages: ['new'],
+      classifications: ['hot'],
+      sources: ['web'],
+      minScore: 5,
+      tag: 'vip',
+      sort: '-icp_score',
+    };
+    for (const after of [null, POSITION['-icp_score']]) {
+      const plan = planOf({ ...query, after });
+      expect(plan).toContain('USING INDEX leads_by_score');
+      expect(plan).not.toContain('TEMP B-TREE');
+    }
+  });
+
+  test('a domain and an address are found by their own index', () => {
+    expect(planOf({ companyDomains: ['acme.com'] })).toContain('leads_by_domain');
+    expect(planOf({ identity: 'email:a@acme.com' })).toMatch(/sqlite_autoindex_leads|lead_identities/);
+  });
+});
