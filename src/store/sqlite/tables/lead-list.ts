@@ -90,11 +90,7 @@ function addFilters(where: Where, tenantId: string, query: LeadQuery, ordered: b
   addList(where, 'stage', query.stages, ordered);
   addList(where, 'classification', query.classifications, ordered);
   addList(where, 'source', query.sources, ordered);
-  if (query.companyDomains.length > 0) {
-    // A domain selects so few rows that sorting them is cheaper than walking past all others.
-    add(where, "l.company_domain <> ''"); // as the index says
-    add(where, 'l.company_domain IN (SELECT value FROM json_each(?))', JSON.stringify(query.companyDomains));
-  }
+  addDomains(where, query.companyDomains);
   if (query.minScore !== null) {
     add(where, query.sort === '-icp_score' ? 'l.score >= ?' : '+l.score >= ?', query.minScore);
   }
@@ -110,6 +106,15 @@ function addFilters(where: Where, tenantId: string, query: LeadQuery, ordered: b
     const tagged = 't.tenant_id = ? AND t.tag = ? AND t.created_at = l.created_at AND t.lead_id = l.id';
     add(where, `EXISTS (SELECT 1 FROM lead_tags t WHERE ${tagged})`, tenantId, query.tag);
   }
+}
+
+/** A domain selects so few rows that sorting them is cheaper than walking past all others. */
+function addDomains(where: Where, domains: readonly string[]): void {
+  const [first] = domains;
+  if (first === undefined) return;
+  add(where, "l.company_domain <> ''"); // as the index says
+  if (domains.length === 1) add(where, 'l.company_domain = ?', first);
+  else add(where, 'l.company_domain IN (SELECT value FROM json_each(?))', JSON.stringify(domains));
 }
 
 function tagColumn(column: 'created_at' | 'score' | 'id'): string {
