@@ -43,10 +43,11 @@ export function bucketsOf(
 
 /**
  * Where midnight is struck twice (Havana, the Azores), luxon gives the second one when it comes from another day: the
- * moment before it is then still of the same day, and that day's start seen from there is the first.
+ * moment before it is then still of the same date, and that day's start seen from there is the first. Its `hasSame`
+ * errs in the same way, so dates are compared.
  */
 function startOf(time: DateTime, interval: StatsInterval): DateTime {
   const start = time.startOf(interval);
   const before = start.minus({ milliseconds: 1 });
-  return before.hasSame(start, 'day') ? before.startOf('day') : start;
+  return before.toISODate() === start.toISODate() ? before.startOf('day') : start;
 }

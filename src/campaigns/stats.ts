@@ -15,8 +15,8 @@ export interface StatsQuery {
   timezone: string;
 }
 
-/** Events read at a time: 10 ms, between which other requests get their turn. */
-const PAGE_EVENTS = 10_000;
+/** Events counted in one turn of the event loop: 4 to 7 ms of it; 100,000 take 75 to 130 ms of processor time in all. */
+const PAGE_EVENTS = 5_000;
 
 /**
  * Statistics of a campaign, counted from its events: unique counts of any range in any time zone cannot be added up from

@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { bucketsOf, isTimeZone, startOfDate } from '../../src/campaigns/buckets.ts';
+
+const HOUR = 3_600_000;
+const utc = (text: string) => Date.parse(text);
+
+/** The days of a range with their hours. */
+function hoursOf(timezone: string, from: string, to: string): [string, number][] {
+  const range = { from: startOfDate(from, timezone), to: startOfDate(to, timezone) };
+  const buckets = bucketsOf(range, { interval: 'day', timezone, max: 400 });
+  return (buckets ?? []).map(({ date, start, end }) => [date, (end - start) / HOUR]);
+}
+
+describe('days of a time zone', () => {
+  test.each<[string, string, string, string, number]>([
+    ['Europe/Berlin', 'springs forward', '2026-03-29', '2026-03-30', 23],
+    ['Europe/Berlin', 'falls back', '2026-10-25', '2026-10-26', 25],
+    ['America/New_York', 'falls back', '2026-11-01', '2026-11-02', 25],
+    ['Asia/Beirut', 'has no midnight', '2026-03-29', '2026-03-30', 23],
+    ['America/Havana', 'has two midnights', '2026-11-01', '2026-11-02', 25],
+    ['Atlantic/Azores', 'has two midnights', '2026-10-25', '2026-10-26', 25],
+    ['Australia/Lord_Howe', 'gives back half an hour', '2026-04-05', '2026-04-06', 24.5],
+    ['Asia/Kathmandu', 'is as any other', '2026-03-29', '2026-03-30', 24],
+  ])('where %s %s, that day is one bucket of its own length', (timezone, _, date, next, hours) => {
+    expect(hoursOf(timezone, date, next)).toEqual([[date, hours]]);
+  });
+
+  test('a day that a zone never had is left out', () => {
+    expect(hoursOf('Pacific/Apia', '2011-12-29', '2012-01-01')).toEqual([
+      ['2011-12-29', 24],
+      ['2011-12-31', 24],
+    ]);
+  });
+
+  test('a week is seven days from Monday, an hour shorter where the clock springs forward', () => {
+    const range = { from: utc('2026-03-25T12:00:00Z'), to: utc('2026-04-01T12:00:00Z') };
+    expect(bucketsOf(range, { interval: 'week', timezone: 'Europe/Berlin', max: 9 })).toEqual([
+      { date: '2026-03-23', start: utc('2026-03-22T23:00:00Z'), end: utc('2026-03-29T22:00:00Z') },
+      { date: '2026-03-30', start: utc('2026-03-29T22:00:00Z'), end: utc('2026-04-05T22:00:00Z') },
+    ]);
+  });
+
+  test('a series that would be too long is none', () => {
+    const range = { from: utc('2026-01-01T00:00:00Z'), to: utc('2026-01-04T00:00:00Z') };
+    const options = { interval: 'day', timezone: 'UTC' } as const;
+    expect(bucketsOf(range, { ...options, max: 3 })).toHaveLength(3);
+    expect(bucketsOf(range, { ...options, max: 2 })).toBeNull();
+    expect(bucketsOf({ from: 0, to: utc('2999-12-31T00:00:00Z') }, { ...options, max: 400 })).toBeNull();
+  });
+});
+
+/** The calendar date of a moment as Node's own tables give it, without luxon. */
+function localDate(ms: number, timeZone: string): string {
+  return new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' }).format(ms);
+}
+
+const zones = fc.constantFrom(
+  ...['UTC', 'Europe/Berlin', 'America/New_York', 'America/Havana', 'Asia/Beirut', 'Atlantic/Azores'],
+  ...['Pacific/Apia', 'Australia/Lord_Howe', 'Africa/Cairo', 'America/Sao_Paulo', 'Asia/Kathmandu'],
+);
+
+test('buckets follow each other without a gap, and each moment lies in that of its local date', () => {
+  const moment = fc.integer({ min: utc('2005-01-01T00:00:00Z'), max: utc('2035-01-01T00:00:00Z') });
+  fc.assert(
+    fc.property(zones, moment, fc.integer({ min: 1, max: 100 * 24 * HOUR }), (timezone, from, length) => {
+      const range = { from, to: from + length };
+      const buckets = bucketsOf(range, { interval: 'day', timezone, max: 400 }) ?? [];
+      expect(buckets[0]?.start).toBeLessThanOrEqual(from);
+      expect(buckets.at(-1)?.end).toBeGreaterThanOrEqual(range.to);
+      for (const [index, { date, start, end }] of buckets.entries()) {
+        expect([localDate(start, timezone), localDate(end - 1, timezone)]).toEqual([date, date]);
+        expect(localDate(start - 1, timezone)).not.toBe(date);
+        if (index > 0) expect(buckets[index - 1]?.end).toBe(start);
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('a time zone is a name of the IANA database, in any case', () => {
+  for (const name of ['UTC', 'Europe/Berlin', 'europe/berlin', 'Etc/GMT+5'])
+    expect(isTimeZone(name)).toBe(true);
+  for (const name of ['', '+01:00', '-05', 'Mars/Phobos', 'local', 'Europe/Berlin ']) {
+    expect(isTimeZone(name)).toBe(false);
+  }
+});
