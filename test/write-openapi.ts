@@ -1,5 +1,11 @@
 import { writeFileSync } from 'node:fs';
+import { makeExamples } from './support/api-examples.ts';
+import { EXAMPLES_FILE } from './support/api-tour.ts';
 import { OPENAPI_FILES, servedOpenApi } from './support/openapi-files.ts';
+
+// First what the description of /v1 shows: real answers, always the same.
+writeFileSync(EXAMPLES_FILE, `${JSON.stringify(await makeExamples(), null, 2)}\n`);
+console.log(`${EXAMPLES_FILE} holds the examples.`);
 
 // Keeps the descriptions that the server serves in the repository, so that a change of an API is read in its review.
 for (const { file, path } of OPENAPI_FILES) {

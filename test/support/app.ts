@@ -5,9 +5,9 @@ import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Deprecation } from '../../src/http/deprecations.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
-import { createIds } from '../../src/lib/ids.ts';
+import { createIds, type NewId } from '../../src/lib/ids.ts';
 import { createAddressSet } from '../../src/lib/network.ts';
-import { systemRandom } from '../../src/lib/random.ts';
+import { type Random, systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
 import type { Scope } from '../../src/model/key.ts';
 import type { Plan, Tenant } from '../../src/model/tenant.ts';
@@ -51,6 +51,9 @@ export interface TestAppOptions {
   /** The site; a small one of known text where it is left out. */
   content?: SiteContent;
   deprecations?: readonly Deprecation[];
+  /** Where ids and secrets come from; chance that cannot be foreseen where they are left out. */
+  newId?: NewId;
+  random?: Random;
   /** Puts something between the app and its store, to make it fail. */
   wrapStore?(store: Store): Store;
   /** Stands in for the dispatcher's test deliveries. */
@@ -66,10 +69,11 @@ export async function buildTestApp({
   deprecations = [],
   wrapStore,
   sendTest = refuseTests,
+  random = systemRandom,
+  newId: givenIds,
 }: TestAppOptions = {}): Promise<TestApp> {
   const { store, clock } = await openTestStore();
-  const random = systemRandom;
-  const newId = createIds(clock, random);
+  const newId = givenIds ?? createIds(clock, random);
   const masterKey = Buffer.alloc(32, 7);
   const config = loadConfig({ BASE_URL, ...env });
   const account = { store, clock, random, newId };

@@ -1,7 +1,10 @@
 import { buildTestApp } from './app.ts';
 
 /** Where each description is kept in the repository, and where the server has it. */
-export const OPENAPI_FILES = [{ file: 'openapi/public.json', path: '/openapi.json' }] as const;
+export const OPENAPI_FILES = [
+  { file: 'openapi/public.json', path: '/openapi.json' },
+  { file: 'openapi/v1.json', path: '/v1/openapi.json' },
+] as const;
 
 /** The kept descriptions are those of a server with no settings. */
 export const OPENAPI_BASE_URL = 'http://localhost:3000';

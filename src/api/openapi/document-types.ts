@@ -14,6 +14,7 @@ export interface Parameter {
 export interface MediaType {
   schema: JsonSchema;
   example?: unknown;
+  examples?: Record<string, { value: unknown }>;
 }
 
 export interface Reference {

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { Document, Operation } from './document-types.ts';
+import { addExamples, readExamples } from './examples.ts';
 import { HEADERS } from './headers.ts';
 import { documentHead } from './info.ts';
 import { completeOperation, type DescribedRoute } from './operations.ts';
@@ -67,6 +68,7 @@ export async function collectDocument(app: FastifyInstance, baseUrl: string): Pr
 function complete(document: Document, routes: ReadonlyMap<string, DescribedRoute>): Document {
   for (const [operation, route] of operationsOf(document, routes))
     completeOperation(document, operation, route);
+  addExamples(document, readExamples());
   tidySchemas(document.paths);
   tidySchemas(document.components.schemas);
   pruneComponents(document);

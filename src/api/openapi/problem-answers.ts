@@ -91,15 +91,23 @@ function problemAnswer(status: number, codes: ErrorCode[]): Answer {
     headers: { ...ANSWER_HEADERS, ...extraHeaders(codes) },
     content: {
       'application/problem+json': {
-        schema: {
-          allOf: [
-            { $ref: '#/components/schemas/Problem' },
-            { type: 'object', properties: { status: { const: status }, code: { enum: codes } } },
-          ],
-        },
+        schema: problemSchema(status, codes),
       },
     },
   };
+}
+
+function problemSchema(status: number, codes: ErrorCode[]): JsonSchema {
+  return {
+    allOf: [{ $ref: '#/components/schemas/Problem' }],
+    properties: { status: { const: status }, code: { enum: codes } },
+  };
+}
+
+/** The codes that a problem of this schema can have. */
+export function codesOf(schema: JsonSchema): ErrorCode[] {
+  const { code } = (schema as Partial<{ properties: { code: { enum: ErrorCode[] } } }>).properties ?? {};
+  return code?.enum ?? [];
 }
 
 function extraHeaders(codes: ErrorCode[]): Record<string, unknown> {

@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeExamples } from '../../support/api-examples.ts';
+import { keptExamples } from '../../support/api-tour.ts';
+import { buildTestApp, type TestApp } from '../../support/app.ts';
+import { type Answer, type Description, readDescription } from '../../support/openapi.ts';
+import { type CheckSchema, createSchemaCheck } from '../../support/schema-check.ts';
+
+let t: TestApp;
+let description: Description;
+let check: CheckSchema;
+beforeAll(async () => {
+  t = await buildTestApp();
+  description = await readDescription(t.app);
+  check = createSchemaCheck(description.document);
+});
+afterAll(() => t.app.close());
+
+/** The examples of one answer or body. */
+function examplesOf(media: { example?: unknown; examples?: Record<string, { value: unknown }> }): unknown[] {
+  if (media.example !== undefined) return [media.example];
+  return Object.values(media.examples ?? {}).map(({ value }) => value);
+}
+
+function faultsOf(media: Parameters<typeof examplesOf>[0] & { schema: object }, place: string): string[] {
+  return examplesOf(media).flatMap((example) =>
+    check(media.schema, example).map((fault) => `${place}: ${fault}`),
+  );
+}
+
+test('are what the server answers; else run npm run openapi', async () => {
+  expect(JSON.parse(keptExamples())).toEqual(await makeExamples());
+});
+
+test('show the body and a success of every operation; else visit it in test/support/api-examples.ts', () => {
+  const bare = description.operations.filter(({ operationId, body, answers }) => {
+    if (operationId === 'getOpenApi') return false;
+    const successes = Object.entries(answers).filter(([status]) => status.startsWith('2'));
+    const shown = successes.some(([status, { content }]) => status === '204' || hasExample(content));
+    return !shown || (body?.required === true && body.example === undefined);
+  });
+  expect(bare.map(({ operationId, method, path }) => `${operationId}: ${method} ${path}`)).toEqual([]);
+});
+
+test('fit the schemas that they stand beside', () => {
+  const faults = description.operations.flatMap(({ operationId, body, answers }) => [
+    ...(body === null ? [] : faultsOf(body, `${operationId} body`)),
+    ...Object.entries(answers).flatMap(([status, { content = {} }]) =>
+      Object.values(content).flatMap((media) => faultsOf(media, `${operationId} ${status}`)),
+    ),
+  ]);
+  expect(faults).toEqual([]);
+});
+
+test('redocly finds nothing to say about the description', () => {
+  const { stdout, status } = spawnSync(
+    process.execPath,
+    ['node_modules/.bin/redocly', 'lint', 'v1', '--format=json'],
+    {
+      encoding: 'utf8',
+      env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+      maxBuffer: 64 * 1024 * 1024,
+    },
+  );
+  expect(JSON.parse(stdout).problems).toEqual([]);
+  expect(status).toBe(0);
+});
+
+function hasExample(content: Answer['content']): boolean {
+  return Object.values(content ?? {}).some((media) => media.example !== undefined);
+}

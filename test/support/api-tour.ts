@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import type { TestApp } from './app.ts';
+
+/** An operation as it was seen at work. */
+export interface OperationExample {
+  /** The body that was sent. */
+  request?: unknown;
+  /** The first answer of each status. */
+  answers: Record<string, unknown>;
+}
+
+/** Real requests and answers, as the description shows them. */
+export interface Examples {
+  operations: Record<string, OperationExample>;
+  problems: Record<string, unknown>;
+  webhooks: Record<string, unknown>;
+}
+
+/** Where the examples are kept that the server puts into its description. */
+export const EXAMPLES_FILE = 'src/api/openapi/examples.json';
+
+export function keptExamples(): string {
+  return readFileSync(EXAMPLES_FILE, 'utf8');
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** Sends a request of the tour and keeps what came of it; answers the body. */
+export type Visit = (
+  operationId: string,
+  target: `${Method} /${string}`,
+  body?: object,
+  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape, read by the steps that follow
+) => Promise<any>;
+
+/** A guide to the app `t` that notes each visit. */
+export function createGuide(t: TestApp) {
+  const examples: Examples = { operations: {}, problems: {}, webhooks: {} };
+
+  async function send(target: string, body: object | undefined, headers: Record<string, string>) {
+    const [method, url] = target.split(' ') as [Method, string];
+    // Time goes on between two requests, always by as much.
+    t.clock.advance(1_250);
+    return t.app.inject({ method, url, headers, ...(body && { payload: body }) });
+  }
+
+  const visit: Visit = async (operationId, target, body) => {
+    const answer = await send(target, body, t.auth);
+    if (answer.statusCode >= 300) throw new Error(`${operationId}: ${answer.statusCode} ${answer.body}`);
+    const seen = examples.operations[operationId] ?? { answers: {} };
+    examples.operations[operationId] = seen;
+    if (body !== undefined) seen.request ??= body;
+    const content = answer.body === '' ? null : answer.json();
+    seen.answers[answer.statusCode] ??= content;
+    return content;
+  };
+
+  /** Asks for something that is refused, and keeps the problem for its code. */
+  async function stumble(target: string, options: { body?: object; headers?: Record<string, string> } = {}) {
+    const answer = await send(target, options.body, { ...t.auth, ...options.headers });
+    const problem = answer.json();
+    if (typeof problem.code !== 'string') throw new Error(`${target} is no problem: ${answer.body}`);
+    examples.problems[problem.code] ??= problem;
+  }
+
+  return { examples, visit, stumble };
+}

@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import type { NewId } from '../../src/lib/ids.ts';
+import type { Random } from '../../src/lib/random.ts';
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** Chance that falls the same way each time, so that what a test writes can be kept and compared. */
+export function createFixedRandom(seed: string): Random {
+  let drawn = 0;
+  const bytes = (size: number): Buffer => {
+    const blocks: Buffer[] = [];
+    for (let length = 0; length < size; length += 32) {
+      blocks.push(createHash('sha256').update(`${seed} ${drawn++}`).digest());
+    }
+    return Buffer.concat(blocks).subarray(0, size);
+  };
+  return { bytes, fraction: () => bytes(4).readUInt32BE() / 2 ** 32 };
+}
+
+/** Ids that tell nothing of the time: the n-th of a prefix is always the same, however many others were made between. */
+export function createFixedIds(): NewId {
+  const made = new Map<string, number>();
+  return (prefix) => {
+    const n = (made.get(prefix) ?? 0) + 1;
+    made.set(prefix, n);
+    const digest = createHash('sha256').update(`${prefix} ${n}`).digest();
+    // In order of their making, as real ids are: lists sort by them.
+    const head = `1m7z${String(n).padStart(5, '0')}`;
+    return `${prefix}_${head}${[...digest.subarray(0, 16)].map((byte) => ALPHABET[byte & 31]).join('')}`;
+  };
+}
