@@ -45,12 +45,7 @@ export async function observePosts(
   tenantId: string,
   posts: readonly ObservedPost[],
 ): Promise<ObservedResult[]> {
-  const [profiles, receivers] = await Promise.all([
-    parts.store.listProfiles(tenantId),
-    listReceivers(parts, tenantId),
-  ]);
-  const tenancy: Tenancy = { tenantId, profiles: profiles.map(compileProfile), receivers };
-  const planned = posts.map((post) => planPost(parts, tenancy, post));
+  const planned = await planPosts(parts, tenantId, posts);
   const committed = await parts.store.commitSignals(planned.flatMap((plan) => plan.signals));
 
   let next = 0;
@@ -68,11 +63,27 @@ export async function observePosts(
   });
 }
 
-function planPost(
+/** A post's signals, ready to be stored; none where it was rejected. */
+export interface PlannedPost {
+  signals: NewSignal[];
+  errors: Fault[];
+}
+
+/** Scores posts without storing anything: for changes that store their signals together with something else. */
+export async function planPosts(
   parts: IntakeParts,
-  tenancy: Tenancy,
-  post: ObservedPost,
-): { signals: NewSignal[]; errors: Fault[] } {
+  tenantId: string,
+  posts: readonly ObservedPost[],
+): Promise<PlannedPost[]> {
+  const [profiles, receivers] = await Promise.all([
+    parts.store.listProfiles(tenantId),
+    listReceivers(parts, tenantId),
+  ]);
+  const tenancy: Tenancy = { tenantId, profiles: profiles.map(compileProfile), receivers };
+  return posts.map((post) => planPost(parts, tenancy, post));
+}
+
+function planPost(parts: IntakeParts, tenancy: Tenancy, post: ObservedPost): PlannedPost {
   const wanted = post.icp_profile_id;
   const candidates = tenancy.profiles.filter(({ profile }) =>
     wanted ? profile.id === wanted : profile.active,
