@@ -3,6 +3,7 @@ import { addAuthentication, takeAnonymous } from '../http/auth.ts';
 import { addFaceGate } from '../http/face-gate.ts';
 import { addIdempotency } from '../http/idempotency.ts';
 import { createRateLimiter } from '../http/limits.ts';
+import { refuseStrayBodies } from '../http/no-body.ts';
 import { setApiHeaders } from '../http/versions.ts';
 import { addCampaignEvents } from './campaign-events.ts';
 import { addCampaignStats } from './campaign-stats.ts';
@@ -31,6 +32,7 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
   });
   addAuthentication(app, guard);
   addIdempotency(app, parts);
+  refuseStrayBodies(app);
   const document = await collectDocument(app, parts.baseUrl);
 
   addOpenApiRoute(app, document);

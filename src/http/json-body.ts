@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { DomainError, type Fault, invalidAt } from '../model/errors.ts';
 import { toPointer } from './faults.ts';
+import { needsNoBody } from './no-body.ts';
 
 const MAX_DEPTH = 32;
 /** An escape of NUL or of half a surrogate pair: raw ones cannot be, as the body is UTF-8 and JSON. */
@@ -19,8 +20,8 @@ export function addJsonBody(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    // Many clients send the content type with every DELETE.
-    if (bytes.length === 0 && request.method === 'DELETE') return done(null, undefined);
+    // Many clients send the content type with everything, a DELETE or a POST without a body included.
+    if (bytes.length === 0 && needsNoBody(request.routeOptions.schema)) return done(null, undefined);
     if (!isUtf8(bytes)) return done(invalidAt('', 'The body is not UTF-8.'));
     const text = bytes.toString('utf8');
     if (isTooDeep(text)) {
