@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { describeAccounts } from './accounts.ts';
+import { describeCampaigns } from './campaigns.ts';
 import { describeDeliveries } from './deliveries.ts';
 import { describeEndpoints } from './endpoints.ts';
 import { describeIdempotency } from './idempotency.ts';
@@ -20,6 +21,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeSignalSearch(open);
     describeLeads(open);
     describeLeadList(open);
+    describeCampaigns(open);
     describeEndpoints(open);
     describeDeliveries(open);
     describeLeases(open);

@@ -1,0 +1,37 @@
+import type { Campaign } from '../../src/model/campaign.ts';
+import type { NewCampaignEvent } from '../../src/store/campaign-store.ts';
+import { T0 } from './store.ts';
+
+/** An active campaign without settings of its own. */
+export function aCampaign(tenantId: string, overrides: Partial<Campaign> = {}): Campaign {
+  return {
+    id: 'cam_1',
+    tenantId,
+    name: 'Spring',
+    status: 'active',
+    settings: { description: '', channel: 'email', steps: [], starts_at: null, ends_at: null },
+    startedAt: T0,
+    completedAt: null,
+    statusChangedAt: T0,
+    createdAt: T0,
+    updatedAt: T0,
+    version: 1,
+    ...overrides,
+  };
+}
+
+/** Something sent to ann@acme.com that causes no events; `key` is what it is known again by. */
+export function aCampaignEvent(key: string, overrides: Partial<NewCampaignEvent> = {}): NewCampaignEvent {
+  return {
+    key,
+    type: 'sent',
+    occurredAt: T0,
+    leadId: null,
+    email: 'ann@acme.com',
+    step: null,
+    replyClass: null,
+    auto: false,
+    events: [],
+    ...overrides,
+  };
+}
