@@ -17,7 +17,7 @@ import type { SiteContent } from './site/content/site-content.ts';
 import { pages, publicApi } from './site/site.ts';
 
 /** What the faces need of the process. */
-export interface AppParts extends Omit<ApiParts, 'problems' | 'baseUrl'> {
+export interface AppParts extends Omit<ApiParts, 'problems' | 'baseUrl' | 'deprecations'> {
   config: Config;
   logger: Logger;
   /** The public site's pages and identity. */

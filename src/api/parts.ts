@@ -1,3 +1,4 @@
+import type { Deprecation } from '../http/deprecations.ts';
 import type { Problems } from '../http/problems.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { IntakeParts } from '../signals/intake.ts';
@@ -8,6 +9,8 @@ import type { SendTest } from '../webhooks/test-delivery.ts';
 export interface ApiParts extends IntakeParts, EndpointParts {
   cursors: Cursors;
   problems: Problems;
+  /** Operations that will go; the description says so too. */
+  deprecations: readonly Deprecation[];
   /** Tells the dispatcher which endpoints have new work. */
   nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
   /** Tells the dispatcher that its copy of an endpoint is old: settings, secret or pause were changed, or it was deleted. */

@@ -8,6 +8,7 @@ import { setApiHeaders } from '../http/versions.ts';
 import { addCampaignEvents } from './campaign-events.ts';
 import { addCampaignStats } from './campaign-stats.ts';
 import { addCampaigns } from './campaigns.ts';
+import { addKeys } from './keys.ts';
 import { addMe } from './me.ts';
 import { collectDocument } from './openapi/document.ts';
 import { addOpenApiRoute } from './openapi/route.ts';
@@ -33,10 +34,11 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
   addAuthentication(app, guard);
   addIdempotency(app, parts);
   refuseStrayBodies(app);
-  const document = await collectDocument(app, parts.baseUrl);
+  const document = await collectDocument(app, parts);
 
   addOpenApiRoute(app, document);
   addMe(app, parts);
+  addKeys(app, parts);
   addSignalReads(app, parts);
   addSignalWrites(app, parts);
   addWebhooks(app, parts);

@@ -1,6 +1,9 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import type { Deprecation } from '../../http/deprecations.ts';
+import type { ApiParts } from '../parts.ts';
+import { markDeprecated } from './deprecated.ts';
 import type { Document, Operation } from './document-types.ts';
 import { addExamples, readExamples } from './examples.ts';
 import { HEADERS } from './headers.ts';
@@ -37,7 +40,10 @@ const COMPONENTS = {
  * Watches the routes that are added to `app` from now on, and describes them on demand, once. What @fastify/swagger and
  * the zod transform leave out (answer headers, problems, security) is added from each route's configuration.
  */
-export async function collectDocument(app: FastifyInstance, baseUrl: string): Promise<() => Document> {
+export async function collectDocument(
+  app: FastifyInstance,
+  { baseUrl, deprecations }: Pick<ApiParts, 'baseUrl' | 'deprecations'>,
+): Promise<() => Document> {
   const routes = new Map<string, DescribedRoute>();
   app.addHook('onRoute', ({ method, url, config, schema }) => {
     for (const name of [method].flat()) {
@@ -60,14 +66,21 @@ export async function collectDocument(app: FastifyInstance, baseUrl: string): Pr
 
   let document: Document | null = null;
   return () => {
-    document ??= complete(app.swagger() as unknown as Document, routes);
+    document ??= complete(app.swagger() as unknown as Document, { routes, deprecations });
     return document;
   };
 }
 
-function complete(document: Document, routes: ReadonlyMap<string, DescribedRoute>): Document {
-  for (const [operation, route] of operationsOf(document, routes))
+interface Known {
+  routes: ReadonlyMap<string, DescribedRoute>;
+  deprecations: readonly Deprecation[];
+}
+
+function complete(document: Document, { routes, deprecations }: Known): Document {
+  for (const [operation, route] of operationsOf(document, routes)) {
     completeOperation(document, operation, route);
+    markDeprecated(operation, route, deprecations);
+  }
   addExamples(document, readExamples());
   tidySchemas(document.paths);
   tidySchemas(document.components.schemas);

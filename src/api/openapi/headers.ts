@@ -21,6 +21,8 @@ export const HEADERS: Record<string, Header> = {
   }),
   'Retry-After': always('Whole seconds after which another try makes sense', { type: 'integer', minimum: 0 }),
   'WWW-Authenticate': always('The scheme to authenticate with', { type: 'string' }),
+  Deprecation: always('This operation will go', { const: 'true' }),
+  Sunset: always('When it goes (HTTP date, RFC 8594)', { type: 'string' }),
   Location: always('Address of what was made', { type: 'string', format: 'uri' }),
   Link: sometimes('`rel="next"`: the next page, where there is one (RFC 8288)', { type: 'string' }),
   'Idempotent-Replayed': sometimes('`true` where this is the stored answer of an earlier request', {
