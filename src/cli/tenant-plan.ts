@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { trialEnd } from '../accounts/tenants.ts';
+import { changePlan } from '../accounts/plan-changes.ts';
 import { PLANS, type Plan } from '../model/tenant.ts';
 import { CommandError, type Ports, withStorage } from './ports.ts';
 
@@ -11,10 +11,12 @@ export function addTenantPlan(parent: Command, ports: Ports): void {
     .argument('<tenant>', 'tenant id')
     .addArgument(new Argument('<plan>', 'plan').choices(PLANS))
     .action(async (tenantId: string, plan: Plan) => {
-      const found = await withStorage(ports, ({ store, clock }) =>
-        store.setPlan(tenantId, plan, trialEnd(plan, clock.now())),
-      );
-      if (!found) throw new CommandError(`There is no tenant "${tenantId}". List them with: tenant list`);
+      const fit = await withStorage(ports, (opened) => changePlan(opened, tenantId, plan));
+      if (fit === null)
+        throw new CommandError(`There is no tenant "${tenantId}". List them with: tenant list`);
       ports.out(`${tenantId} is on the plan ${plan}.`);
+      if (fit.paused.length > 0)
+        ports.out(`Paused, as the plan has no room for them: ${fit.paused.join(', ')}`);
+      if (fit.resumed.length > 0) ports.out(`Resumed: ${fit.resumed.join(', ')}`);
     });
 }

@@ -1,14 +1,12 @@
 import type { IcpProfile } from '../model/icp.ts';
 import type { ApiKey } from '../model/key.ts';
-import type { Owner, Plan, Tenant } from '../model/tenant.ts';
+import type { Owner, Tenant } from '../model/tenant.ts';
 
 /** Tenants, owners and API keys. */
 export interface AccountStore {
   createTenant(change: { tenant: Tenant; owner: Owner; profile: IcpProfile; key: ApiKey }): Promise<void>;
   listTenants(): Promise<(Tenant & { ownerEmail: string })[]>;
   getTenant(id: string): Promise<Tenant | null>;
-  /** False where there is no such tenant. */
-  setPlan(tenantId: string, plan: Plan, trialEndsAt: number | null): Promise<boolean>;
   createKey(key: ApiKey): Promise<void>;
   listKeys(tenantId: string | null): Promise<ApiKey[]>;
   /** The key with its tenant, looked up by SHA-256; revoked and expired ones too. */

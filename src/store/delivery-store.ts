@@ -1,5 +1,6 @@
 import type { AttemptLog, ClaimedDelivery, Outcome } from '../model/delivery.ts';
 import type { Endpoint } from '../model/webhook.ts';
+import type { DeliverySummary } from './delivery-log-store.ts';
 
 /** What a process already holds of an endpoint's deliveries: claimed, and without a stored outcome. */
 export interface HeldAttempt {
@@ -43,16 +44,9 @@ export interface DueLane {
   nextDueAt: number;
 }
 
-/** A delivery with its attempts, oldest first. */
-export interface DeliveryLog {
-  id: string;
-  endpointId: string;
-  eventId: string;
-  status: string;
-  body: string;
-  attemptCount: number;
-  nextAttemptAt: number | null;
-  createdAt: number;
+/** A delivery with its attempts, oldest first. `body` is null where it is not kept any more. */
+export interface DeliveryLog extends DeliverySummary {
+  body: string | null;
   attempts: AttemptLog[];
 }
 

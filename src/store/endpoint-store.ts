@@ -1,11 +1,34 @@
 import type { Endpoint } from '../model/webhook.ts';
 
+/** A step of resuming an endpoint by hand. */
+export interface ResumeStep {
+  tenantId: string;
+  id: string;
+  now: number;
+  /** How many endpoints the plan lets be active; null: no limit. */
+  endpointLimit: number | null;
+  /** Retries planned for later that are made due in this step. */
+  limit: number;
+}
+
 /** Webhook endpoints. */
 export interface EndpointStore {
   /** `limit` endpoints at most; `CONFLICT`-free: false where the tenant has that many already. */
   createEndpoint(endpoint: Endpoint, limit: number | null): Promise<boolean>;
+  /** All of them, oldest first. */
   listEndpoints(tenantId: string): Promise<Endpoint[]>;
+  /** Up to `limit` of them after the position [createdAt, id], oldest first. */
+  pageEndpoints(tenantId: string, after: (string | number)[] | null, limit: number): Promise<Endpoint[]>;
   getEndpoint(tenantId: string, id: string): Promise<Endpoint | null>;
-  /** Deletes it and discards what still waits for it; false where there is none. */
+  /** Stores settings and secret; false where the stored version is not `endpoint.version` any more, or it is gone. */
+  updateEndpoint(endpoint: Endpoint): Promise<boolean>;
+  /** Pauses it by hand; false where there is none. One that is paused already stays so until it is resumed by hand. */
+  pauseEndpoint(tenantId: string, id: string, now: number): Promise<boolean>;
+  /**
+   * A step towards resuming it, to be taken until the answer is not `more`; the last step sets its count to zero and makes
+   * it active. `active`: it was not paused; `over_limit`: the plan has no room for it.
+   */
+  resumeEndpoint(step: ResumeStep): Promise<'resumed' | 'more' | 'active' | 'over_limit' | 'absent'>;
+  /** Deletes it, and discards what still waits for it: the first of it at once. False where there is none. */
   deleteEndpoint(tenantId: string, id: string, now: number): Promise<boolean>;
 }

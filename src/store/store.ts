@@ -1,9 +1,12 @@
 import type { AccountStore } from './account-store.ts';
 import type { CampaignStore } from './campaign-store.ts';
+import type { DeliveryLogStore } from './delivery-log-store.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { LeadStore } from './lead-store.ts';
+import type { MailStore } from './mail-store.ts';
+import type { PlanStore } from './plan-store.ts';
 import type { SignalStore } from './signal-store.ts';
 
 /**
@@ -17,6 +20,9 @@ export interface Store
     CampaignStore,
     EndpointStore,
     DeliveryStore,
+    DeliveryLogStore,
+    PlanStore,
+    MailStore,
     IdempotencyStore {
   /** Reads and writes; rejects where the store cannot do either. */
   probe(): Promise<void>;

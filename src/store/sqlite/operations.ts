@@ -2,9 +2,12 @@ import type { Database } from 'better-sqlite3';
 import { accountOperations } from './operations/accounts.ts';
 import { campaignOperations } from './operations/campaigns.ts';
 import { deliveryOperations } from './operations/deliveries.ts';
+import { deliveryControlOperations } from './operations/delivery-control.ts';
 import { endpointOperations } from './operations/endpoints.ts';
 import { idempotencyOperations } from './operations/idempotency.ts';
 import { leadOperations } from './operations/leads.ts';
+import { mailOperations } from './operations/mail.ts';
+import { planOperations } from './operations/plans.ts';
 import { signalOperations } from './operations/signals.ts';
 
 /**
@@ -19,6 +22,9 @@ export function createOperations(db: Database) {
     ...campaignOperations(db),
     ...endpointOperations(db),
     ...deliveryOperations(db),
+    ...deliveryControlOperations(db),
+    ...planOperations(db),
+    ...mailOperations(db),
     ...idempotencyOperations(db),
   };
 }

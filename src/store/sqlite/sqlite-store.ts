@@ -7,9 +7,12 @@ import { faultOfSqlite } from './faults.ts';
 import { accountMethods } from './methods/accounts.ts';
 import { campaignMethods } from './methods/campaigns.ts';
 import { deliveryMethods } from './methods/deliveries.ts';
+import { deliveryLogMethods } from './methods/delivery-log.ts';
 import { endpointMethods } from './methods/endpoints.ts';
 import { idempotencyMethods } from './methods/idempotency.ts';
 import { leadMethods } from './methods/leads.ts';
+import { mailMethods } from './methods/mail.ts';
+import { planMethods } from './methods/plans.ts';
 import { signalMethods } from './methods/signals.ts';
 import { createProbeSql } from './tables/probe.ts';
 import type { Writer } from './writer.ts';
@@ -38,6 +41,9 @@ export function createSqliteStore(options: { db: Database; clock: Clock; writer:
     ...campaignMethods(context),
     ...endpointMethods(context),
     ...deliveryMethods(context),
+    ...deliveryLogMethods(context),
+    ...planMethods(context),
+    ...mailMethods(context),
     ...idempotencyMethods(context),
     async probe() {
       await writer.run('probe', clock.now());

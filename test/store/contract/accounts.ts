@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { aKey, aTenant, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
+const terms = { endpoints: 1, maxRatePerMinute: 60, now: T0 };
+
 export function describeAccounts(open: OpenStore): void {
   describe('tenants', () => {
     test('a tenant is created whole: with owner, profile and key', async () => {
@@ -25,9 +27,10 @@ export function describeAccounts(open: OpenStore): void {
 
     test('the plan of a tenant can be changed, that of nobody cannot', async () => {
       const { store } = await openWithTenants(open);
-      expect(await store.setPlan('ten_a', 'starter', null)).toBe(true);
+      const change = { plan: 'starter', trialEndsAt: null, terms } as const;
+      expect(await store.setPlan('ten_a', change)).toEqual({ paused: [], resumed: [] });
       expect(await store.getTenant('ten_a')).toMatchObject({ plan: 'starter', trialEndsAt: null });
-      expect(await store.setPlan('ten_none', 'starter', null)).toBe(false);
+      expect(await store.setPlan('ten_none', change)).toBeNull();
     });
   });
 

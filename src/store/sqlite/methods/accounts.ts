@@ -14,7 +14,6 @@ export function accountMethods({ db, writer, read }: Context) {
     createTenant: (change) => writer.run('createTenant', change),
     listTenants: () => read(() => tenants.list()),
     getTenant: (id) => read(() => tenants.get(id)),
-    setPlan: (tenantId, plan, trialEndsAt) => writer.run('setPlan', tenantId, plan, trialEndsAt),
     createKey: (key) => writer.run('createKey', key),
     listKeys: (tenantId) => read(() => keys.list(tenantId)),
     findKey: (hash) => read(() => keys.find(hash)),

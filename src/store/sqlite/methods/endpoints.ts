@@ -8,7 +8,11 @@ export function endpointMethods({ db, writer, read }: Context) {
   return {
     createEndpoint: (endpoint, limit) => writer.run('createEndpoint', endpoint, limit),
     listEndpoints: (tenantId) => read(() => endpoints.list(tenantId)),
+    pageEndpoints: (tenantId, after, limit) => read(() => endpoints.page(tenantId, after, limit)),
     getEndpoint: (tenantId, id) => read(() => endpoints.get(tenantId, id)),
+    updateEndpoint: (endpoint) => writer.run('updateEndpoint', endpoint),
+    pauseEndpoint: (tenantId, id, now) => writer.run('pauseEndpoint', tenantId, id, now),
+    resumeEndpoint: (step) => writer.run('resumeEndpoint', step),
     deleteEndpoint: (tenantId, id, now) => writer.run('deleteEndpoint', tenantId, id, now),
   } satisfies EndpointStore;
 }

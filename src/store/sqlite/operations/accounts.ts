@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import type { ApiKey } from '../../../model/key.ts';
-import type { Plan } from '../../../model/tenant.ts';
 import type { AccountStore } from '../../account-store.ts';
 import { createKeySql } from '../tables/keys.ts';
 import { createProbeSql } from '../tables/probe.ts';
@@ -20,8 +19,6 @@ export function accountOperations(db: Database) {
       profiles.insert(change.profile);
       keys.insert(change.key);
     },
-    setPlan: (tenantId: string, plan: Plan, trialEndsAt: number | null): boolean =>
-      tenants.setPlan(tenantId, plan, trialEndsAt),
     createKey: (key: ApiKey): void => keys.insert(key),
     touchKey: (id: string, now: number): void => keys.touch(id, now),
     revokeKey: (id: string, now: number): boolean => keys.revoke(id, now),

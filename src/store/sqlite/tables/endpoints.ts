@@ -47,8 +47,17 @@ export function createEndpointSql(db: Database) {
   const selectOfTenant = db.prepare<[string], EndpointRow>(
     'SELECT * FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL ORDER BY created_at, id',
   );
+  const selectPage = db.prepare<[string, number, string, number], EndpointRow>(
+    `SELECT * FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL AND (created_at, id) > (?, ?)
+     ORDER BY created_at, id LIMIT ?`,
+  );
   const selectOne = db.prepare<[string, string], EndpointRow>(
     'SELECT * FROM webhook_endpoints WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
+  );
+  const update = db.prepare<Record<string, unknown>[]>(
+    `UPDATE webhook_endpoints
+     SET settings = :settings, secret_box = :secretBox, secret_last4 = :secretLast4, version = version + 1
+     WHERE id = :id AND tenant_id = :tenantId AND version = :version AND deleted_at IS NULL`,
   );
   const markDeleted = db.prepare<[number, string, string]>(
     `UPDATE webhook_endpoints SET deleted_at = ?, version = version + 1
@@ -75,6 +84,14 @@ export function createEndpointSql(db: Database) {
       return true;
     },
     list: (tenantId: string): Endpoint[] => selectOfTenant.all(tenantId).map(toEndpoint),
+    /** Up to `limit` after the position [createdAt, id], oldest first. */
+    page: (tenantId: string, after: (string | number)[] | null, limit: number): Endpoint[] =>
+      selectPage.all(tenantId, Number(after?.[0] ?? -1), String(after?.[1] ?? ''), limit).map(toEndpoint),
+    /** Settings and secret of `endpoint`, where its version is still the stored one. */
+    update: ({ id, tenantId, version, settings, secretBox, secretLast4 }: Endpoint): boolean => {
+      const row = { id, tenantId, version, secretBox, secretLast4, settings: JSON.stringify(settings) };
+      return update.run(row).changes === 1;
+    },
     get(tenantId: string, id: string): Endpoint | null {
       const row = selectOne.get(id, tenantId);
       return row === undefined ? null : toEndpoint(row);

@@ -37,6 +37,15 @@ export function createTenantSql(db: Database) {
     'UPDATE tenants SET plan = ?, trial_ends_at = ? WHERE id = ?',
   );
 
+  const endTrial = db.prepare<[string, string, number]>(
+    "UPDATE tenants SET plan = ? WHERE id = ? AND plan = 'trial' AND trial_ends_at <= ?",
+  );
+  const selectEndedTrials = db
+    .prepare<[number, number], string>(
+      "SELECT id FROM tenants WHERE plan = 'trial' AND trial_ends_at <= ? ORDER BY trial_ends_at LIMIT ?",
+    )
+    .pluck();
+
   return {
     insert(tenant: Tenant): void {
       insertTenant.run(tenant.id, tenant.name, tenant.plan, tenant.trialEndsAt, tenant.createdAt);
@@ -59,5 +68,8 @@ export function createTenantSql(db: Database) {
     },
     setPlan: (id: string, plan: Plan, trialEndsAt: number | null): boolean =>
       updatePlan.run(plan, trialEndsAt, id).changes === 1,
+    /** False where the trial has not run out, or the tenant is on another plan by now. */
+    endTrial: (id: string, plan: Plan, now: number): boolean => endTrial.run(plan, id, now).changes === 1,
+    endedTrials: (now: number, limit: number): string[] => selectEndedTrials.all(now, limit),
   };
 }

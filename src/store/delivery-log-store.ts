@@ -1,0 +1,110 @@
+import type { AttemptErrorCode, DeliveryStatus } from '../model/delivery.ts';
+import type { EventType } from '../model/event.ts';
+
+/** A delivery as it is listed. Times are Unix milliseconds. */
+export interface DeliverySummary {
+  id: string;
+  endpointId: string;
+  eventId: string;
+  eventType: EventType;
+  /** What the event is about: a signal, lead or campaign. */
+  subjectId: string;
+  /** As it is shown: what waits for a paused endpoint is `held`, what waits for a deleted one `discarded`. */
+  status: DeliveryStatus;
+  attemptCount: number;
+  /** Null where no attempt is planned: it ended, or is held. */
+  nextAttemptAt: number | null;
+  createdAt: number;
+  /** When it leaves, or left, the dead-letter queue. */
+  expiresAt: number | null;
+}
+
+/** The end of a delivery's last attempt. */
+export interface LastAttempt {
+  startedAt: number;
+  durationMs: number;
+  responseStatus: number | null;
+  errorCode: AttemptErrorCode | null;
+}
+
+/** A delivery of a page. */
+export interface ListedDelivery extends DeliverySummary {
+  lastAttempt: LastAttempt | null;
+}
+
+/** Filters and position of a page of deliveries, newest first. `from` <= createdAt < `to`. */
+export interface DeliveryQuery {
+  endpointId: string | null;
+  status: DeliveryStatus | null;
+  eventType: EventType | null;
+  eventId: string | null;
+  from: number | null;
+  to: number | null;
+  limit: number;
+  /** Key of the last row of the page before: [createdAt, id]. */
+  after: (string | number)[] | null;
+}
+
+/** A page; `last` is the keyset position of its last row, null when nothing follows. */
+export interface DeliveryPage {
+  rows: ListedDelivery[];
+  last: (string | number)[] | null;
+}
+
+/** What became of a wish to send a delivery again. */
+export type ReplayResult =
+  | { outcome: 'replayed'; endpointId: string }
+  /** `waiting`: it has not ended yet; `no_body`: what to send is not kept any more; `no_endpoint`: that was deleted. */
+  | { outcome: 'absent' | 'waiting' | 'rejected' | 'no_body' | 'no_endpoint' };
+
+/** Deliveries of one endpoint to be sent again, a part at a time. */
+export interface ReplayRange {
+  tenantId: string;
+  endpointId: string;
+  status: ReplayableStatus;
+  /** Half open, of when the deliveries were made. */
+  from: number | null;
+  to: number;
+  /** Where the part before ended. */
+  after: (string | number)[] | null;
+  /** Deliveries to look at in this part. */
+  limit: number;
+  now: number;
+}
+
+export type ReplayableStatus = 'delivered' | 'dead' | 'discarded' | 'expired';
+
+/** A housekeeping step's terms: it changes at most `limit` rows, so that nobody waits long for their commit. */
+export interface Chunk {
+  now: number;
+  limit: number;
+}
+
+/** Delivery logs, replay, expiry and retention. */
+export interface DeliveryLogStore {
+  listDeliveries(tenantId: string, query: DeliveryQuery): Promise<DeliveryPage>;
+  /** Makes a delivery that has ended due again, under its own id; its attempts go on counting. */
+  replayDelivery(tenantId: string, id: string, now: number): Promise<ReplayResult>;
+  /** How many of a part were made due, and where the next part begins (null: nothing is left). */
+  replayRange(range: ReplayRange): Promise<{ replayed: number; next: (string | number)[] | null }>;
+  /** Moves what was held since `heldBefore` to the dead letters, until `deadUntil`, or discards it; how many. */
+  endHeld(chunk: { heldBefore: number; deadUntil: number; limit: number }): Promise<number>;
+  /** Takes dead letters whose time is over out of the queue, and their bodies away; how many. */
+  expireDead(chunk: Chunk): Promise<number>;
+  /** Discards what still waits for deleted endpoints; how many. */
+  discardOfDeleted(limit: number): Promise<number>;
+  /** Removes attempts that started before; how many. */
+  pruneAttempts(before: number, limit: number): Promise<number>;
+  /** Removes ended deliveries made before, of which no attempt is kept; looks at `limit` of them from `after` on. */
+  pruneDeliveries(chunk: {
+    tenantId: string;
+    before: number;
+    after: (string | number)[] | null;
+    limit: number;
+  }): Promise<{ removed: number; next: (string | number)[] | null }>;
+  /** Removes endpoints deleted before, of which no delivery is kept; how many. */
+  pruneEndpoints(before: number, limit: number): Promise<number>;
+  /** A test delivery is about to be sent: it counts for the throttle, over a restart too. */
+  recordTestSend(send: { id: string; endpointId: string; startedAt: number }): Promise<void>;
+  pruneTestSends(before: number): Promise<number>;
+}

@@ -1,0 +1,20 @@
+import type { Mail, NewMail } from '../model/mail.ts';
+
+/** The outbox of account mail. What is told of a change is written with that change; this is for what becomes of it. */
+export interface MailStore {
+  /** Puts a mail of its own into the outbox; the same id a second time changes nothing. */
+  addMail(mail: NewMail): Promise<void>;
+  /** The tenant's mail, newest first. */
+  listMail(tenantId: string, limit: number): Promise<Mail[]>;
+  /** What should be tried by `now`, the longest due first, with the owner's address (null: there is none). */
+  dueMail(now: number, limit: number): Promise<(Mail & { to: string | null })[]>;
+  /** False where it was marked as sent before. */
+  markMailSent(id: string, now: number): Promise<boolean>;
+  /** Tries again at `nextTryAt`; null gives it up. */
+  markMailFailed(id: string, nextTryAt: number | null): Promise<boolean>;
+  /** What waits and was not yet announced. */
+  unannouncedMail(limit: number): Promise<Mail[]>;
+  markMailAnnounced(ids: string[]): Promise<void>;
+  /** Removes mail written before, sent or not; how many. */
+  pruneMail(before: number, limit: number): Promise<number>;
+}

@@ -1,0 +1,24 @@
+/** The literal condition of the index `deliveries_due`: SQLite uses a partial index only where it reads the same. */
+export const WAITING = "status IN ('pending', 'retrying')";
+
+/**
+ * The state a delivery is shown in, of `deliveries d` joined with its `webhook_endpoints e`: what waits is `held` while
+ * the endpoint is paused and `discarded` once it is deleted, which changes no row of the delivery.
+ */
+export const SHOWN_STATUS = `CASE
+    WHEN d.status NOT IN ('pending', 'retrying') THEN d.status
+    WHEN e.deleted_at IS NOT NULL THEN 'discarded'
+    WHEN e.status = 'paused' THEN 'held'
+    ELSE d.status END`;
+
+/** When the next attempt is planned; null where none is. */
+export const SHOWN_NEXT_ATTEMPT =
+  "CASE WHEN e.status = 'active' AND e.deleted_at IS NULL THEN d.next_attempt_at END";
+
+/** What a delivery is shown with, of `deliveries d`. */
+export const SHOWN_COLUMNS = `d.id, d.endpoint_id, d.event_id, d.event_type, v.subject_id, ${SHOWN_STATUS} AS status,
+  d.attempt_count, ${SHOWN_NEXT_ATTEMPT} AS next_attempt_at, d.created_at, d.expires_at`;
+
+/** The joins that {@link SHOWN_COLUMNS} need. */
+export const SHOWN_JOINS =
+  'JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN events v ON v.id = d.event_id';
