@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Random } from '../lib/random.ts';
-import { type ApiKey, SCOPES, type Scope } from '../model/key.ts';
+import { type ApiKey, presetScopes, SCOPES, type Scope, scopesNamed } from '../model/key.ts';
 
 const PREFIX = 'sp_live_';
 const RANDOM_CHARS = 30;
@@ -55,19 +55,9 @@ export function allows(scopes: readonly Scope[], needed: Scope): boolean {
   return needed.endsWith(':read') && scopes.includes(needed.replace(/:read$/, ':write') as Scope);
 }
 
-const PRESETS: ReadonlyMap<string, readonly Scope[]> = new Map(
-  Object.entries({
-    read: SCOPES.filter((scope) => scope.endsWith(':read')),
-    write: SCOPES.filter((scope) => !scope.startsWith('keys:')),
-    admin: SCOPES,
-  }),
-);
-
 /** A comma list of scopes and presets (`read`, `write`: all but keys, `admin`), or the names that are neither. */
 export function parseScopes(text: string): { scopes: Scope[] } | { unknown: string[] } {
   const names = text.split(',').map((name) => name.trim());
-  const unknown = names.filter((name) => !PRESETS.has(name) && !SCOPES.includes(name as Scope));
-  if (unknown.length > 0) return { unknown };
-  const wanted = new Set(names.flatMap((name) => PRESETS.get(name) ?? [name as Scope]));
-  return { scopes: SCOPES.filter((scope) => wanted.has(scope)) };
+  const unknown = names.filter((name) => presetScopes(name) === null && !SCOPES.includes(name as Scope));
+  return unknown.length > 0 ? { unknown } : { scopes: scopesNamed(names) };
 }

@@ -9,6 +9,7 @@ import { addCampaignEvents } from './campaign-events.ts';
 import { addCampaignStats } from './campaign-stats.ts';
 import { addCampaigns } from './campaigns.ts';
 import { addKeys } from './keys.ts';
+import { addKeys } from './keys.ts';
 import { addMe } from './me.ts';
 import { collectDocument } from './openapi/document.ts';
 import { addOpenApiRoute } from './openapi/route.ts';
@@ -38,6 +39,7 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
 
   addOpenApiRoute(app, document);
   addMe(app, parts);
+  addKeys(app, parts);
   addKeys(app, parts);
   addSignalReads(app, parts);
   addSignalWrites(app, parts);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fromIso, toIso } from '../lib/clock.ts';
 
 export const SCOPE_RESOURCES = [
   'signals',
@@ -18,6 +19,23 @@ export type Scope = `${ScopeResource}:${'read' | 'write'}`;
 
 export const SCOPES: readonly Scope[] = SCOPE_RESOURCES.flatMap((r): Scope[] => [`${r}:read`, `${r}:write`]);
 export const scopeSchema = z.enum(SCOPES as [Scope, ...Scope[]]);
+
+export const SCOPE_PRESETS = ['read', 'write', 'admin'] as const;
+
+/** The scopes of a preset; null where `name` is none. */
+export function presetScopes(name: string): readonly Scope[] | null {
+  if (name === 'read') return SCOPES.filter((scope) => scope.endsWith(':read'));
+  if (name === 'write') return SCOPES.filter((scope) => !scope.startsWith('keys:'));
+  return name === 'admin' ? SCOPES : null;
+}
+
+/** The scopes that names of scopes and presets come to, in the order of {@link SCOPES}. */
+export function scopesNamed(names: string | readonly string[]): Scope[] {
+  const wanted = new Set<string>(
+    [names].flat().flatMap((name): readonly string[] => presetScopes(name) ?? [name]),
+  );
+  return SCOPES.filter((scope) => wanted.has(scope));
+}
 
 /** Requests per 60 s of a key that was given no limit of its own. */
 export const DEFAULT_KEY_RATE_LIMIT = 600;
@@ -44,9 +62,68 @@ export const keyResourceSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
   scopes: z.array(scopeSchema),
-  rate_limit: z.int().min(1),
-  expires_at: time.nullable(),
-  last_used_at: time.nullable(),
-  revoked_at: time.nullable(),
-  last4: z.string(),
+  rate_limit: z.int().min(1).describe('Requests per 60 seconds'),
+  expires_at: time.nullable().describe('From then on the key is refused; null: it does not expire'),
+  last_used_at: time.nullable().describe('To the minute'),
+  revoked_at: time.nullable().describe('Since then the key is refused'),
+  last4: z.string().describe('Its last characters, to tell keys apart'),
 });
+export type KeyResource = z.output<typeof keyResourceSchema>;
+
+export function keyResource(key: ApiKey): KeyResource {
+  const shown = (ms: number | null) => (ms === null ? null : toIso(ms));
+  return {
+    id: key.id,
+    name: key.name,
+    scopes: key.scopes,
+    rate_limit: key.rateLimit,
+    expires_at: shown(key.expiresAt),
+    last_used_at: shown(key.lastUsedAt),
+    revoked_at: shown(key.revokedAt),
+    last4: key.last4,
+  };
+}
+
+const PRESETS_TEXT = '`read` (read everything), `write` (all but keys) or `admin` (everything)';
+const MAX_RATE_LIMIT = 1_000_000;
+const presetSchema = z.enum(SCOPE_PRESETS);
+const nameSchema = z.string().trim().min(1).max(100).describe('What the key is for');
+const scopesSchema = z
+  .union([
+    z
+      .array(z.enum([...SCOPES, ...SCOPE_PRESETS]))
+      .min(1)
+      .max(SCOPES.length),
+    presetSchema,
+  ])
+  .describe(`Scopes, of which \`:write\` includes \`:read\`; or a preset: ${PRESETS_TEXT}`);
+const rateLimitSchema = z.int().min(1).max(MAX_RATE_LIMIT).describe('Requests per 60 seconds');
+const expiresAtSchema = z.iso
+  .datetime({ offset: true })
+  .transform(fromIso)
+  .nullable()
+  .describe('When the key is to stop working; null: never');
+
+/** Body of `POST /v1/keys`. */
+export const keyInputSchema = z
+  .strictObject({
+    name: nameSchema,
+    scopes: scopesSchema.optional(),
+    preset: presetSchema.optional().describe(`Instead of \`scopes\`: ${PRESETS_TEXT}`),
+    rate_limit: rateLimitSchema.optional(),
+    expires_at: expiresAtSchema.optional(),
+  })
+  .refine(({ scopes, preset }) => (scopes === undefined) !== (preset === undefined), {
+    path: ['scopes'],
+    error: 'is required, or "preset" in its place, not both',
+  });
+export type KeyInput = z.output<typeof keyInputSchema>;
+
+/** Body of `PATCH /v1/keys/{id}`: what is left out stays as it is. */
+export const keyPatchSchema = z.strictObject({
+  name: nameSchema.optional(),
+  scopes: scopesSchema.optional(),
+  rate_limit: rateLimitSchema.optional(),
+  expires_at: expiresAtSchema.optional(),
+});
+export type KeyPatch = z.output<typeof keyPatchSchema>;

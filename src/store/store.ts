@@ -4,6 +4,7 @@ import type { DeliveryLogStore } from './delivery-log-store.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
+import type { KeyStore } from './key-store.ts';
 import type { LeadStore } from './lead-store.ts';
 import type { MailStore } from './mail-store.ts';
 import type { PlanStore } from './plan-store.ts';
@@ -15,6 +16,7 @@ import type { SignalStore } from './signal-store.ts';
  */
 export interface Store
   extends AccountStore,
+    KeyStore,
     SignalStore,
     LeadStore,
     CampaignStore,

@@ -5,6 +5,7 @@ import { deliveryOperations } from './operations/deliveries.ts';
 import { deliveryControlOperations } from './operations/delivery-control.ts';
 import { endpointOperations } from './operations/endpoints.ts';
 import { idempotencyOperations } from './operations/idempotency.ts';
+import { keyOperations } from './operations/keys.ts';
 import { leadOperations } from './operations/leads.ts';
 import { mailOperations } from './operations/mail.ts';
 import { planOperations } from './operations/plans.ts';
@@ -17,6 +18,7 @@ import { signalOperations } from './operations/signals.ts';
 export function createOperations(db: Database) {
   return {
     ...accountOperations(db),
+    ...keyOperations(db),
     ...signalOperations(db),
     ...leadOperations(db),
     ...campaignOperations(db),

@@ -10,6 +10,7 @@ import { deliveryMethods } from './methods/deliveries.ts';
 import { deliveryLogMethods } from './methods/delivery-log.ts';
 import { endpointMethods } from './methods/endpoints.ts';
 import { idempotencyMethods } from './methods/idempotency.ts';
+import { keyMethods } from './methods/keys.ts';
 import { leadMethods } from './methods/leads.ts';
 import { mailMethods } from './methods/mail.ts';
 import { planMethods } from './methods/plans.ts';
@@ -36,6 +37,7 @@ export function createSqliteStore(options: { db: Database; clock: Clock; writer:
 
   return {
     ...accountMethods(context),
+    ...keyMethods(context),
     ...signalMethods(context),
     ...leadMethods(context),
     ...campaignMethods(context),

@@ -42,6 +42,17 @@ export function createKeySql(db: Database) {
   const selectOfTenant = db.prepare<[string], KeyRow>(
     'SELECT * FROM api_keys WHERE tenant_id = ? ORDER BY created_at, id',
   );
+  const selectPage = db.prepare<Record<string, unknown>[], KeyRow>(
+    `SELECT * FROM api_keys WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id)
+     ORDER BY created_at, id LIMIT :limit`,
+  );
+  const selectOne = db.prepare<[string, string], KeyRow>(
+    'SELECT * FROM api_keys WHERE id = ? AND tenant_id = ?',
+  );
+  const update = db.prepare<Record<string, unknown>[]>(
+    `UPDATE api_keys SET name = :name, scopes = :scopes, rate_limit = :rateLimit, expires_at = :expiresAt
+     WHERE id = :id`,
+  );
   // Two look-ups by primary key, once a request: a join would have to rename the columns both tables have.
   const selectByHash = db.prepare<[string], KeyRow>('SELECT * FROM api_keys WHERE hash = ?');
   const selectTenant = db.prepare<[string], TenantRow>('SELECT * FROM tenants WHERE id = ?');
@@ -62,6 +73,15 @@ export function createKeySql(db: Database) {
       const row = selectByHash.get(hash);
       const tenant = row === undefined ? undefined : selectTenant.get(row.tenant_id);
       return row === undefined || tenant === undefined ? null : { key: toKey(row), tenant: toTenant(tenant) };
+    },
+    page: (tenantId: string, page: { createdAt: number; id: string; limit: number }): ApiKey[] =>
+      selectPage.all({ tenantId, ...page }).map(toKey),
+    get(tenantId: string, id: string): ApiKey | null {
+      const row = selectOne.get(id, tenantId);
+      return row === undefined ? null : toKey(row);
+    },
+    update({ id, name, scopes, rateLimit, expiresAt }: ApiKey): void {
+      update.run({ id, name, scopes: JSON.stringify(scopes), rateLimit, expiresAt });
     },
     touch(id: string, now: number): void {
       touch.run(now, id);
