@@ -12,12 +12,8 @@ export async function makeExamples(): Promise<Examples> {
   });
   try {
     const { examples, visit, stumble } = createGuide(t);
-    await visit('getMe', 'GET /v1/me');
-    await visitWebhooks(visit);
-    await visitSignals(visit);
-    await visitCampaigns(visit);
-    await visit('deleteWebhook', `DELETE /v1/webhooks/${await firstWebhook(visit)}`);
-
+    await visitEverything(visit);
+    await leaveEverything(visit);
     await stumble('GET /v1/signals?classificaton=hot');
     await stumble('GET /v1/signals?cursor=c2lnbmVkIGJ5IHNvbWVvbmU');
     await stumble('GET /v1/signals/sig_unknown');
@@ -29,6 +25,37 @@ export async function makeExamples(): Promise<Examples> {
   }
 }
 
+/** Every operation but those that end something: what they read and make is there afterwards. */
+export async function visitEverything(visit: Visit): Promise<void> {
+  await visit('getMe', 'GET /v1/me');
+  await visitKeys(visit);
+  await visitWebhooks(visit);
+  await visitSignals(visit);
+  await visitCampaigns(visit);
+}
+
+/** The operations that end something. */
+async function leaveEverything(visit: Visit): Promise<void> {
+  await visit('deleteWebhook', `DELETE /v1/webhooks/${await newest(visit, 'webhooks')}`);
+  await visit('revokeKey', `DELETE /v1/keys/${await newest(visit, 'keys')}`);
+}
+
+async function newest(visit: Visit, list: 'webhooks' | 'keys'): Promise<string> {
+  const { data } = await visit(list === 'keys' ? 'listKeys' : 'listWebhooks', `GET /v1/${list}`);
+  return data.at(-1).id;
+}
+
+async function visitKeys(visit: Visit): Promise<void> {
+  const { data } = await visit('createKey', 'POST /v1/keys', {
+    name: 'Reporting',
+    scopes: ['signals:read', 'campaigns:read'],
+    rate_limit: 120,
+  });
+  await visit('listKeys', 'GET /v1/keys?limit=1');
+  await visit('getKey', `GET /v1/keys/${data.id}`);
+  await visit('updateKey', `PATCH /v1/keys/${data.id}`, { rate_limit: 240 });
+}
+
 async function visitWebhooks(visit: Visit): Promise<void> {
   await visit('createWebhook', 'POST /v1/webhooks', {
     url: 'https://127.0.0.1:8443/signalpost',
@@ -37,10 +64,6 @@ async function visitWebhooks(visit: Visit): Promise<void> {
   });
   const { data } = await visit('listWebhooks', 'GET /v1/webhooks');
   await visit('getWebhook', `GET /v1/webhooks/${data[0].id}`);
-}
-
-async function firstWebhook(visit: Visit): Promise<string> {
-  return (await visit('listWebhooks', 'GET /v1/webhooks')).data[0].id;
 }
 
 const POST = {
