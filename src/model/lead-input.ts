@@ -7,7 +7,7 @@ import { observedPostSchema } from './signal.ts';
 
 export const MAX_BATCH_LEADS = 100;
 export const MAX_TAGS = 100;
-export const MAX_CUSTOM_FIELDS = 100;
+export const MAX_CUSTOM_FIELDS = 50;
 const MAX_SIGNAL_IDS = 100;
 
 /** Absent, null and empty all say "nothing": exports of other systems write any of them. */

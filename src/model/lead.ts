@@ -70,8 +70,8 @@ const provenanceSchema = z
   .meta({ id: 'Provenance' });
 export type Provenance = z.infer<typeof provenanceSchema>;
 
-/** Values that callers attach under names of their own. */
-export const customValueSchema = z.union([z.string().max(2_000), z.number(), z.boolean()]);
+/** Values that callers attach under names of their own: small, as events carry a lead twice, before and after. */
+export const customValueSchema = z.union([z.string().max(500), z.number(), z.boolean()]);
 
 /** A lead as every API shows it; what is not known is an empty string, as in signals. */
 export const leadSchema = z

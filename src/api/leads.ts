@@ -1,0 +1,139 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { callerOf } from '../http/auth.ts';
+import {
+  cursorScope,
+  paginate,
+  paginationSchema,
+  pagingQuery,
+  readCursor,
+  wholeNumber,
+} from '../http/paging.ts';
+import { JSON_TYPE, sendText } from '../http/problems.ts';
+import { listOf } from '../http/query.ts';
+import { changeLead } from '../leads/change-lead.ts';
+import { requireLead } from '../leads/changes.ts';
+import { normaliseDomain } from '../lib/domain.ts';
+import { type LeadQuery, leadSchema } from '../model/lead.ts';
+import { leadPatchSchema } from '../model/lead-input.ts';
+import { normaliseEmail } from '../model/person-keys.ts';
+import { stageSchema } from '../model/pipeline.ts';
+import { classificationSchema } from '../model/signal.ts';
+import { leadAnswer, leadCallerOf, sendLead } from './lead-answers.ts';
+import type { ApiParts } from './parts.ts';
+
+type LeadParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'cursors' | 'baseUrl'>;
+
+const idParams = z.strictObject({ id: z.string() });
+const noQuery = z.strictObject({});
+
+const leadQuerySchema = z.strictObject({
+  stage: listOf(stageSchema),
+  classification: listOf(classificationSchema).describe('Of the best signal'),
+  min_score: wholeNumber(0, 100).nullable().default(null).describe('Leads without a signal have no score'),
+  company_domain: listOf(z.string()),
+  source: listOf(z.string().toLowerCase()).describe('In any case'),
+  tag: z.string().trim().min(1).max(50).toLowerCase().optional().describe('In any case'),
+  email: z.string().trim().min(1).max(254).optional().describe('The lead that has this address'),
+  sort: z.enum(['-created_at', 'created_at', '-icp_score']).default('-created_at'),
+  ...pagingQuery,
+});
+
+/** `/v1/leads`: who they are and what is known of them. */
+export function addLeads(app: FastifyInstance, parts: LeadParts): void {
+  addList(app, parts);
+  addGet(app, parts);
+  addPatch(app, parts);
+}
+
+function addList(app: FastifyInstance, { store, cursors, baseUrl }: LeadParts): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/leads',
+    {
+      config: { scope: 'leads:read' },
+      schema: {
+        operationId: 'listLeads',
+        summary: 'Leads, newest first',
+        description: 'Without their signals, which each lead by itself shows.',
+        tags: ['Leads'],
+        querystring: leadQuerySchema,
+        response: { 200: z.strictObject({ data: z.array(leadSchema), pagination: paginationSchema }) },
+      },
+    },
+    async (request, reply) => {
+      const { tenant } = callerOf(request);
+      const { limit, cursor } = request.query;
+      const filters = toFilters(request.query);
+      const scope = cursorScope('leads', tenant.id, filters);
+      const page = await store.listLeads(tenant.id, {
+        ...filters,
+        limit,
+        after: readCursor(cursors, scope, cursor),
+      });
+      const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
+      const pagination = paginate(request, reply, { baseUrl, nextCursor, limit });
+      const text = `{"data":[${page.rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`;
+      return sendText(reply, JSON_TYPE, text);
+    },
+  );
+}
+
+function toFilters(query: z.output<typeof leadQuerySchema>): Omit<LeadQuery, 'limit' | 'after'> {
+  return {
+    stages: query.stage,
+    classifications: query.classification,
+    minScore: query.min_score,
+    companyDomains: query.company_domain.map((domain) => normaliseDomain(domain) ?? domain),
+    sources: query.source,
+    tag: query.tag ?? null,
+    identity: query.email === undefined ? null : `email:${normaliseEmail(query.email)}`,
+    sort: query.sort,
+  };
+}
+
+function addGet(app: FastifyInstance, { store }: LeadParts): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/leads/:id',
+    {
+      config: { scope: 'leads:read' },
+      schema: {
+        operationId: 'getLead',
+        summary: 'One lead with its signals',
+        tags: ['Leads'],
+        params: idParams,
+        querystring: noQuery,
+        response: { 200: leadAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { lead } = await requireLead(store, callerOf(request).tenant.id, request.params.id);
+      return sendLead(reply, store, lead);
+    },
+  );
+}
+
+function addPatch(app: FastifyInstance, parts: LeadParts): void {
+  app.withTypeProvider<ZodTypeProvider>().patch(
+    '/leads/:id',
+    {
+      config: { scope: 'leads:write', problems: ['CONFLICT'] },
+      schema: {
+        operationId: 'updateLead',
+        summary: 'Change what is known of a lead',
+        description:
+          'Null or an empty string clears, what is absent stays. Its stage and deal are changed under `/v1/pipeline`.',
+        tags: ['Leads'],
+        params: idParams,
+        querystring: noQuery,
+        body: leadPatchSchema,
+        response: { 200: leadAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      const lead = await changeLead(parts, leadCallerOf(request), { id, patch: request.body });
+      return sendLead(reply, parts.store, lead);
+    },
+  );
+}

@@ -1,0 +1,173 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { callerOf } from '../http/auth.ts';
+import {
+  cursorScope,
+  paginate,
+  paginationSchema,
+  pagingQuery,
+  readCursor,
+  wholeNumber,
+} from '../http/paging.ts';
+import { JSON_TYPE, sendText } from '../http/problems.ts';
+import { requireLead } from '../leads/changes.ts';
+import { moveLead, setDeal } from '../leads/move-lead.ts';
+import { toIso } from '../lib/clock.ts';
+import { leadSchema } from '../model/lead.ts';
+import {
+  boardStageSchema,
+  dealInputSchema,
+  dealSchema,
+  moveInputSchema,
+  type StageMove,
+  stageMoveSchema,
+} from '../model/pipeline.ts';
+import type { StageMoveRow } from '../store/lead-store.ts';
+import { leadCallerOf } from './lead-answers.ts';
+import type { ApiParts } from './parts.ts';
+
+type PipelineParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'cursors' | 'baseUrl' | 'nudge'>;
+
+const leadParams = z.strictObject({ id: z.string().describe("The lead's id") });
+const noQuery = z.strictObject({});
+const BOARD_LEADS = 10;
+
+/** `/v1/pipeline`: where each lead stands, how it got there, and what it may be worth. */
+export function addPipeline(app: FastifyInstance, parts: PipelineParts): void {
+  addBoard(app, parts);
+  addMove(app, parts);
+  addHistory(app, parts);
+  addDeal(app, parts);
+}
+
+function addBoard(app: FastifyInstance, { store }: PipelineParts): void {
+  const column = boardStageSchema.extend({
+    leads: z
+      .array(leadSchema)
+      .describe('The newest; `GET /v1/leads?stage=…` lists them all in the same order'),
+  });
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/pipeline',
+    {
+      config: { scope: 'pipeline:read' },
+      schema: {
+        operationId: 'getPipeline',
+        summary: 'The board: every stage with its count, its value and its newest leads',
+        tags: ['Pipeline'],
+        querystring: z.strictObject({
+          limit: wholeNumber(0, 100)
+            .default(BOARD_LEADS)
+            .describe(`The most leads that a stage shows; ${BOARD_LEADS} where absent`),
+        }),
+        response: { 200: z.strictObject({ data: z.strictObject({ stages: z.array(column) }) }) },
+      },
+    },
+    async (request, reply) => {
+      const board = await store.readBoard(callerOf(request).tenant.id, request.query.limit);
+      const stages = board.map(
+        ({ leads, ...counts }) => `${JSON.stringify(counts).slice(0, -1)},"leads":[${leads.join(',')}]}`,
+      );
+      return sendText(reply, JSON_TYPE, `{"data":{"stages":[${stages.join(',')}]}}`);
+    },
+  );
+}
+
+function addMove(app: FastifyInstance, parts: PipelineParts): void {
+  app.withTypeProvider<ZodTypeProvider>().put(
+    '/pipeline/:id/stage',
+    {
+      config: { scope: 'pipeline:write', problems: ['STAGE_CONFLICT', 'INVALID_TRANSITION'] },
+      schema: {
+        operationId: 'moveLead',
+        summary: 'Move a lead to another stage',
+        description:
+          'Any open stage to any other, or to `won` or `lost`; `lost` needs a `reason`, and leaving `won` or `lost` needs ' +
+          '`"reopen": true`. The stage it is in already changes nothing. Answers the lead.',
+        tags: ['Pipeline'],
+        params: leadParams,
+        querystring: noQuery,
+        body: moveInputSchema,
+        response: { 200: z.strictObject({ data: leadSchema }) },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const { lead, lanes } = await moveLead(parts, leadCallerOf(request), { id, move: request.body });
+      parts.nudge(lanes);
+      return { data: lead };
+    },
+  );
+}
+
+function addHistory(app: FastifyInstance, { store, cursors, baseUrl }: PipelineParts): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/pipeline/:id/history',
+    {
+      config: { scope: 'pipeline:read' },
+      schema: {
+        operationId: 'listStageMoves',
+        summary: "A lead's moves through the pipeline, newest first",
+        description: 'Who moved it, when, why, and how long it had stayed.',
+        tags: ['Pipeline'],
+        params: leadParams,
+        querystring: z.strictObject(pagingQuery),
+        response: { 200: z.strictObject({ data: z.array(stageMoveSchema), pagination: paginationSchema }) },
+      },
+    },
+    async (request, reply) => {
+      const { tenant } = callerOf(request);
+      const { id } = request.params;
+      const { limit, cursor } = request.query;
+      await requireLead(store, tenant.id, id);
+      const scope = cursorScope('pipeline history', tenant.id, { id });
+      const before = Number(readCursor(cursors, scope, cursor)?.[0] ?? Number.MAX_SAFE_INTEGER);
+      const found = await store.listStageMoves(id, { before, limit: limit + 1 });
+      const page = found.slice(0, limit);
+      const last = found.length > limit ? page.at(-1) : undefined;
+      const nextCursor = last === undefined ? null : cursors.encode(scope, [last.position]);
+      return {
+        data: page.map((move) => moveResource(id, move)),
+        pagination: paginate(request, reply, { baseUrl, nextCursor, limit }),
+      };
+    },
+  );
+}
+
+function moveResource(leadId: string, move: StageMoveRow): StageMove {
+  return {
+    lead_id: leadId,
+    previous: move.previous,
+    current: move.current,
+    reason: move.reason,
+    actor: move.actor,
+    moved_at: toIso(move.movedAt),
+    seconds_in_previous: move.stayedMs === null ? null : move.stayedMs / 1_000,
+  };
+}
+
+function addDeal(app: FastifyInstance, parts: PipelineParts): void {
+  app.withTypeProvider<ZodTypeProvider>().put(
+    '/pipeline/:id/deal',
+    {
+      config: { scope: 'pipeline:write' },
+      schema: {
+        operationId: 'setDeal',
+        summary: "Set a lead's deal",
+        description: 'Replaces the whole deal; the same deal again changes nothing. Does not move the lead.',
+        tags: ['Pipeline'],
+        params: leadParams,
+        querystring: noQuery,
+        body: dealInputSchema,
+        response: { 200: z.strictObject({ data: dealSchema.extend({ lead_id: z.string() }) }) },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const deal = request.body;
+      const { lanes } = await setDeal(parts, leadCallerOf(request), { id, deal });
+      parts.nudge(lanes);
+      return { data: { lead_id: id, ...deal } };
+    },
+  );
+}

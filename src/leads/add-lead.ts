@@ -1,0 +1,187 @@
+import { DomainError } from '../model/errors.ts';
+import type { Lead } from '../model/lead.ts';
+import type { LeadInput } from '../model/lead-input.ts';
+import { personKeys } from '../model/person-keys.ts';
+import type { Signal } from '../model/signal.ts';
+import { type IntakeParts, planPosts } from '../signals/intake.ts';
+import type { LeadChange, StoredLead } from '../store/lead-store.ts';
+import type { NewSignal } from '../store/signal-store.ts';
+import { lanesOf, routeChanges } from '../webhooks/state-changes.ts';
+import { changeUntilItHolds, type LeadCaller, newLead, updateOf } from './changes.ts';
+import { companyFacts, conclude } from './enrich.ts';
+import { type Fact, fillFacts } from './facts.ts';
+import {
+  addFactsOf,
+  type IncomingSignal,
+  type IncomingSignals,
+  incomingFacts,
+  parseSignal,
+  readSignals,
+  requireIdentity,
+} from './incoming.ts';
+import { findMatch } from './match.ts';
+import { attachSignals, mergeInto } from './merge.ts';
+import { blankLead, identityKeys } from './person.ts';
+
+/** What became of a request; `lanes` names the endpoints that now have work. */
+export interface AddedLead {
+  status: 'created' | 'merged';
+  lead: Lead;
+  lanes: ReturnType<typeof lanesOf>;
+}
+
+/** A request with its post scored. */
+interface Request {
+  input: LeadInput;
+  posted: readonly NewSignal[];
+}
+
+/** What is known of the person that a request is about. */
+interface Known {
+  facts: readonly Fact[];
+  given: IncomingSignals;
+  /** Stored signals that nobody's are, and that become the lead's. */
+  free: IncomingSignal[];
+}
+
+/** A lead as it was found or begun, and as it shall be; with the signals that become its own. */
+interface Draft {
+  match: StoredLead | null;
+  seen: LeadChange['seen'];
+  before: Lead;
+  lead: Lead;
+  free: IncomingSignal[];
+  fresh: NewSignal[];
+}
+
+/**
+ * Enriches a person and adds them to the pipeline, or merges them into the lead that they are already: signals, lead,
+ * history and events in one commit.
+ * @throws DomainError `INVALID_REQUEST`, `CONFLICT` where the request matches two leads
+ */
+export async function addLead(parts: IntakeParts, caller: LeadCaller, input: LeadInput): Promise<AddedLead> {
+  requireIdentity(input);
+  const posted = await planPost(parts, caller.tenantId, input);
+  return changeUntilItHolds(async () => {
+    const draft = await draftLead(parts, caller, { input, posted });
+    return storeDraft(parts, caller, { draft, enriched: input.enrich });
+  });
+}
+
+async function planPost(parts: IntakeParts, tenantId: string, { signal }: LeadInput): Promise<NewSignal[]> {
+  if (!signal) return [];
+  const [planned] = await planPosts(parts, tenantId, [signal]);
+  if (planned === undefined || planned.errors.length === 0) return planned?.signals ?? [];
+  const errors = planned.errors.map(({ pointer = '', detail }) => ({ pointer: `/signal${pointer}`, detail }));
+  throw new DomainError('INVALID_REQUEST', errors[0]?.detail ?? 'The post was rejected.', { errors });
+}
+
+async function draftLead(parts: IntakeParts, { tenantId }: LeadCaller, request: Request): Promise<Draft> {
+  const { store, clock, newId } = parts;
+  const { input } = request;
+  const now = clock.now();
+  const { facts, given, free } = await readKnown(parts, tenantId, request);
+  const person = fillFacts(blankLead('', now), facts, now);
+  const { found, seen } = await findMatch(store, tenantId, {
+    person: input.enrich ? conclude(person, now) : person,
+    signals: given.stored,
+  });
+
+  const before = found?.lead ?? beginLead(newId('led'), now, { input, given });
+  const incoming = { source: input.source ?? '', facts, tags: input.tags, customFields: input.custom_fields };
+  const merged = mergeInto(before, incoming, now);
+  const enriched = input.enrich ? await enrich(parts, tenantId, merged) : merged;
+  const lead = attachSignals(enriched, [...free.map(({ signal }) => signal), ...given.fresh.map(signalOf)]);
+  return { match: found, seen, before, lead, free, fresh: given.fresh };
+}
+
+/** What the request states, what its signals show, and what else the person has posted. */
+async function readKnown(
+  { store }: IntakeParts,
+  tenantId: string,
+  { input, posted }: Request,
+): Promise<Known> {
+  const given = await readSignals(store, tenantId, { signalIds: input.signal_ids, posted });
+  const stated = incomingFacts(input, [
+    ...given.stored.map(({ signal }) => signal),
+    ...given.fresh.map(signalOf),
+  ]);
+  const named = new Set(given.stored.map(({ id }) => id));
+  const keys = personKeys(fillFacts(blankLead('', 0), stated, 0));
+  const others = (await store.findSignalsOfPerson(tenantId, keys))
+    .filter(({ id, leadId }) => leadId === null && !named.has(id))
+    .map(parseSignal);
+  return {
+    facts: input.enrich
+      ? addFactsOf(
+          stated,
+          others.map(({ signal }) => signal),
+        )
+      : stated,
+    given,
+    free: [...given.stored.filter(({ leadId }) => leadId === null), ...others],
+  };
+}
+
+/** What only a new lead takes from the request; the platform of its post is where it came from, if nothing is said. */
+function beginLead(
+  id: string,
+  now: number,
+  { input, given }: { input: LeadInput; given: IncomingSignals },
+): Lead {
+  const [platform] = [...given.stored.map(({ signal }) => signal), ...given.fresh.map(signalOf)];
+  const source = input.source || (platform?.platform.name ?? '');
+  return { ...blankLead(id, now), source, stage: input.stage ?? 'new' };
+}
+
+/** What follows from the lead's facts and from what the tenant knows of their company. */
+async function enrich({ store, clock }: IntakeParts, tenantId: string, lead: Lead): Promise<Lead> {
+  const now = clock.now();
+  const concluded = conclude(lead, now);
+  if (concluded.company.domain === '') return concluded;
+  const company = await store.findCompanyFacts(tenantId, concluded.company.domain);
+  return fillFacts(concluded, companyFacts(company), now);
+}
+
+/** Null where what it was drafted from no longer holds. What changes nothing is not stored, and tells nobody. */
+async function storeDraft(
+  parts: IntakeParts,
+  caller: LeadCaller,
+  { draft, enriched }: { draft: Draft; enriched: boolean },
+): Promise<AddedLead | null> {
+  const { match, seen, before, free, fresh } = draft;
+  const status = match === null ? 'created' : 'merged';
+  if (match !== null && free.length + fresh.length === 0 && isSame(before, draft.lead)) {
+    return { status, lead: match.lead, lanes: [] };
+  }
+  const base =
+    match === null
+      ? newLead(caller, draft.lead)
+      : updateOf(parts, caller, { stored: match, lead: draft.lead });
+  const lead = enriched ? { ...base.lead, enriched_at: base.lead.updated_at } : base.lead;
+  const data = { lead_id: lead.id, previous: match?.lead ?? null, current: lead };
+  const events = await routeChanges(
+    parts,
+    caller.tenantId,
+    enriched ? [{ type: 'lead.enriched', subjectId: lead.id, data }] : [],
+  );
+  const change: LeadChange = {
+    ...base,
+    lead,
+    seen,
+    keys: identityKeys(lead),
+    newSignals: fresh,
+    attach: free.map(({ id }) => id),
+    events,
+  };
+  if (!(await parts.store.commitLead(change))) return null;
+  return { status, lead, lanes: [...lanesOf(events), ...fresh.flatMap((signal) => lanesOf(signal.events))] };
+}
+
+function isSame(before: Lead, after: Lead): boolean {
+  return JSON.stringify(before) === JSON.stringify(after);
+}
+
+function signalOf({ wire }: NewSignal): Signal {
+  return JSON.parse(wire) as Signal;
+}

@@ -1,0 +1,91 @@
+import type { FactField, Lead } from '../model/lead.ts';
+import type { LeadPatch } from '../model/lead-input.ts';
+import { personKeys } from '../model/person-keys.ts';
+import type { IntakeParts } from '../signals/intake.ts';
+import type { LeadChange } from '../store/lead-store.ts';
+import type { Store } from '../store/store.ts';
+import { changeUntilItHolds, type LeadCaller, requireLead, updateOf } from './changes.ts';
+import { concludeAgain } from './enrich.ts';
+import { type Facts, readFact, setFact, statedFacts } from './facts.ts';
+import { parseSignal } from './incoming.ts';
+import { conflict } from './match.ts';
+import { attachSignals, boundCustomFields, boundTags, uniteTags } from './merge.ts';
+import { identityKeys, isStrong } from './person.ts';
+
+/**
+ * Changes what is known of a lead; what a changed name or title had told is concluded anew. A new address or profile
+ * brings the person's signals along.
+ * @throws DomainError `NOT_FOUND`, `CONFLICT` where another lead has the new address or profile, `INVALID_REQUEST`
+ */
+export async function changeLead(
+  parts: IntakeParts,
+  caller: LeadCaller,
+  { id, patch }: { id: string; patch: LeadPatch },
+): Promise<Lead> {
+  const { store, clock } = parts;
+  const { tenantId } = caller;
+  return changeUntilItHolds(async () => {
+    const stored = await requireLead(store, tenantId, id);
+    const patched = applyPatch(stored.lead, patch, clock.now());
+    if (JSON.stringify(patched) === JSON.stringify(stored.lead)) return stored.lead;
+    const keys = identityKeys(patched);
+    const seen = await requireFree(store, tenantId, { id, keys });
+    const free = (await store.findSignalsOfPerson(tenantId, personKeys(patched)))
+      .filter(({ leadId }) => leadId === null)
+      .map(parseSignal);
+    const lead = attachSignals(
+      patched,
+      free.map(({ signal }) => signal),
+    );
+    const attach = free.map((signal) => signal.id);
+    const change = { ...updateOf(parts, caller, { stored, lead }), seen, keys, attach };
+    return (await store.commitLead(change)) ? change.lead : null;
+  });
+}
+
+/** The lead as a patch makes it (RFC 7396: null clears, what is absent stays). */
+export function applyPatch(lead: Lead, patch: LeadPatch, at: number): Lead {
+  const stated = statedFacts(patch);
+  const changed = new Set<FactField>();
+  let patched = lead;
+  for (const [field, value] of Object.entries(stated) as [keyof Facts & FactField, string][]) {
+    if (readFact(patched, field) === value) continue;
+    changed.add(field);
+    patched = setFact(patched, { field, value, source: 'request', confidence: 1 }, at);
+  }
+  patched = concludeAgain(patched, changed, at);
+  return {
+    ...patched,
+    source: patch.source === undefined ? lead.source : (patch.source ?? ''),
+    tags: patch.tags === undefined ? lead.tags : boundTags(uniteTags(patch.tags ?? [], [])),
+    custom_fields: patchCustomFields(lead.custom_fields, patch.custom_fields),
+  };
+}
+
+function patchCustomFields(
+  fields: Lead['custom_fields'],
+  patch: LeadPatch['custom_fields'],
+): Lead['custom_fields'] {
+  if (patch === undefined) return fields;
+  if (patch === null) return {};
+  const patched = { ...fields };
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete patched[name];
+    else patched[name] = value;
+  }
+  return boundCustomFields(patched);
+}
+
+/** Who has the keys; strong ones may be nobody else's. A name at a company stays with the lead that bore it first. */
+async function requireFree(
+  store: Store,
+  tenantId: string,
+  { id, keys }: { id: string; keys: string[] },
+): Promise<LeadChange['seen']> {
+  const seen = await store.findIdentities(tenantId, keys);
+  const others = seen.flatMap(({ key, leadId }) =>
+    leadId !== null && leadId !== id && isStrong(key) ? [leadId] : [],
+  );
+  if (others.length > 0) throw conflict('Another lead has that address or profile', [...new Set(others)]);
+  return seen;
+}

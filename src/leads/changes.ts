@@ -1,0 +1,84 @@
+import { fromIso, toIso } from '../lib/clock.ts';
+import { DomainError } from '../model/errors.ts';
+import type { Lead } from '../model/lead.ts';
+import type { Actor } from '../model/pipeline.ts';
+import type { IntakeParts } from '../signals/intake.ts';
+import type { LeadChange, StoredLead } from '../store/lead-store.ts';
+import type { Store } from '../store/store.ts';
+
+/** Who asks. */
+export interface LeadCaller {
+  tenantId: string;
+  actor: Actor;
+}
+
+/** Each failed try means that another change of the same lead was stored meanwhile: of n at once the last needs n. */
+const MAX_TRIES = 200;
+
+/**
+ * Reads, decides and stores, again and again until what was read still holds when it is stored (`attempt` then answers
+ * something other than null).
+ * @throws DomainError `UNAVAILABLE` where it never does
+ */
+export async function changeUntilItHolds<T>(attempt: () => Promise<T | null>): Promise<T> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const result = await attempt();
+    if (result !== null) return result;
+  }
+  const detail = 'The lead is being changed by too many others at once; nothing was stored.';
+  throw new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1 });
+}
+
+/** The lead of that id. @throws DomainError `NOT_FOUND` */
+export async function requireLead(store: Store, tenantId: string, id: string): Promise<StoredLead> {
+  const stored = await store.getLead(tenantId, id);
+  if (stored === null) throw noLead(id);
+  return stored;
+}
+
+/** The refusal of an id that no lead of the tenant has. */
+export function noLead(id: string): DomainError {
+  return new DomainError('NOT_FOUND', `There is no lead "${id}".`);
+}
+
+/** The change that makes a lead, with its first move. */
+export function newLead(caller: LeadCaller, lead: Lead): LeadChange {
+  const { actor } = caller;
+  const movedAt = fromIso(lead.created_at);
+  const move = { previous: null, current: lead.stage, reason: '', actor, movedAt, stayedMs: null };
+  return { ...bareChange(caller, lead), move };
+}
+
+/** The change of a stored lead into `lead`; where that is in another stage, with the move. */
+export function updateOf(
+  { clock }: Pick<IntakeParts, 'clock'>,
+  caller: LeadCaller,
+  { stored, lead, reason = '' }: { stored: StoredLead; lead: Lead; reason?: string },
+): LeadChange {
+  const now = clock.now();
+  const change = { ...bareChange(caller, touch(lead, now)), expectedVersion: stored.version };
+  const { stage: previous, stage_changed_at } = stored.lead;
+  if (lead.stage === previous) return change;
+  // The clock may have been set back meanwhile.
+  const stayedMs = Math.max(0, now - fromIso(stage_changed_at));
+  const move = { previous, current: lead.stage, reason, actor: caller.actor, movedAt: now, stayedMs };
+  return { ...change, lead: { ...change.lead, stage_changed_at: toIso(now) }, move };
+}
+
+function bareChange({ tenantId }: LeadCaller, lead: Lead): LeadChange {
+  return {
+    tenantId,
+    lead,
+    expectedVersion: 0,
+    seen: [],
+    keys: null,
+    newSignals: [],
+    attach: [],
+    move: null,
+    events: [],
+  };
+}
+
+function touch(lead: Lead, now: number): Lead {
+  return { ...lead, updated_at: toIso(now) };
+}

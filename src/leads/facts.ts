@@ -1,0 +1,92 @@
+import { toIso } from '../lib/clock.ts';
+import { FACT_FIELDS, type FactField, type FactSource, type Lead } from '../model/lead.ts';
+import type { LeadInput, LeadPatch } from '../model/lead-input.ts';
+import { normaliseEmail } from '../model/person-keys.ts';
+
+/** Facts by field; what is absent or empty is not known. */
+export type Facts = Partial<Record<FactField, string>>;
+
+/** A fact with where it comes from, on its way into a lead. */
+export interface Fact {
+  field: FactField;
+  value: string;
+  source: FactSource;
+  /** 0 to 1. */
+  confidence: number;
+}
+
+/** What a lead knows, flat. */
+export function factsOf(lead: Lead): Facts {
+  const facts: Facts = {};
+  for (const field of FACT_FIELDS) {
+    const value = readFact(lead, field);
+    if (value !== '') facts[field] = value;
+  }
+  return facts;
+}
+
+/** What a request says outright; `undefined` members say nothing, empty ones clear where the request is a change. */
+export function statedFacts({ company, ...person }: LeadInput | LeadPatch): Facts {
+  const facts: Facts = {};
+  for (const field of FACT_FIELDS) {
+    const stated = field.startsWith('company.')
+      ? company?.[field.slice('company.'.length) as keyof typeof company]
+      : person[field as keyof typeof person];
+    if (stated !== undefined) facts[field] = stated === null ? '' : String(stated);
+    else if (company === null && field.startsWith('company.')) facts[field] = '';
+  }
+  return facts;
+}
+
+/** Facts as a source vouches for them; empty ones are left out. */
+export function vouchFor(facts: Facts, source: FactSource, confidence: number): Fact[] {
+  return FACT_FIELDS.flatMap((field) => {
+    const value = facts[field] ?? '';
+    return value === '' ? [] : [{ field, value, source, confidence }];
+  });
+}
+
+/**
+ * The lead with every fact that it did not know; what is filled stays, and of two facts of one field the first wins.
+ * The same lead, unchanged, where nothing was new.
+ */
+export function fillFacts(lead: Lead, incoming: readonly Fact[], at: number): Lead {
+  let filled = lead;
+  for (const fact of incoming) {
+    if (fact.value !== '' && readFact(filled, fact.field) === '') filled = setFact(filled, fact, at);
+  }
+  return filled;
+}
+
+/** The lead without that fact and its provenance. */
+export function clearFact(lead: Lead, field: FactField): Lead {
+  return setFact(lead, { field, value: '', source: 'request', confidence: 1 }, 0);
+}
+
+/** The lead with `fact` in place of whatever it had; an empty value clears the field and its provenance. */
+export function setFact(lead: Lead, { field, value, source, confidence }: Fact, at: number): Lead {
+  const { [field]: _, ...provenance } = lead.provenance;
+  const known = value === '' ? provenance : { ...provenance, [field]: { source, confidence, at: toIso(at) } };
+  const text = field === 'email' ? normaliseEmail(value) : value;
+  if (!field.startsWith('company.')) return { ...lead, [field]: text, provenance: known };
+  const company = { ...lead.company, [field.slice('company.'.length)]: text };
+  return { ...lead, company, provenance: known };
+}
+
+/** A lead's fact by its field's name. */
+export function readFact(lead: Lead, field: FactField): string {
+  switch (field) {
+    case 'company.name':
+      return lead.company.name;
+    case 'company.domain':
+      return lead.company.domain;
+    case 'company.industry':
+      return lead.company.industry;
+    case 'company.headcount':
+      return lead.company.headcount;
+    case 'company.location':
+      return lead.company.location;
+    default:
+      return lead[field];
+  }
+}

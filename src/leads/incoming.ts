@@ -1,0 +1,81 @@
+import { DomainError, type Fault } from '../model/errors.ts';
+import type { LeadInput } from '../model/lead-input.ts';
+import type { Signal } from '../model/signal.ts';
+import type { LeadSignal } from '../store/lead-store.ts';
+import type { NewSignal } from '../store/signal-store.ts';
+import type { Store } from '../store/store.ts';
+import { type Fact, fillFacts, statedFacts, vouchFor } from './facts.ts';
+import { areDifferent, blankLead, factsOfSignal } from './person.ts';
+
+/** A signal that a request attaches, parsed. */
+export interface IncomingSignal {
+  id: string;
+  leadId: string | null;
+  signal: Signal;
+}
+
+/** Signals of a request: those that are stored, and those that come with it. */
+export interface IncomingSignals {
+  stored: IncomingSignal[];
+  fresh: NewSignal[];
+}
+
+/**
+ * The signals that a request names or brings; of the post that it brings, those that are known count as named.
+ * @throws DomainError `INVALID_REQUEST` where it names one that is not there
+ */
+export async function readSignals(
+  store: Store,
+  tenantId: string,
+  { signalIds, posted }: { signalIds: readonly string[]; posted: readonly NewSignal[] },
+): Promise<IncomingSignals> {
+  const known = await store.findKnownSignals(posted);
+  const ids = new Set([...signalIds, ...known.filter((id) => id !== null)]);
+  const stored = await store.findLeadSignals(tenantId, [...ids]);
+  const found = new Set(stored.map(({ id }) => id));
+  const errors = signalIds.flatMap((id, index): Fault[] =>
+    found.has(id) ? [] : [{ pointer: `/signal_ids/${index}`, detail: `There is no signal "${id}".` }],
+  );
+  if (errors.length > 0) {
+    throw new DomainError('INVALID_REQUEST', errors[0]?.detail ?? '', { errors });
+  }
+  return { stored: stored.map(parseSignal), fresh: posted.filter((_, index) => known[index] === null) };
+}
+
+/** A stored signal, parsed. */
+export function parseSignal({ id, leadId, wire }: LeadSignal): IncomingSignal {
+  return { id, leadId, signal: JSON.parse(wire) as Signal };
+}
+
+/** What a request says of a person: outright first, then what `signals` show, as far as they are that person's. */
+export function incomingFacts(input: LeadInput, signals: readonly Signal[]): Fact[] {
+  return addFactsOf(vouchFor(withName(statedFacts(input)), 'request', 1), signals);
+}
+
+/** `facts` with those of each signal whose author they do not tell apart from the person. */
+export function addFactsOf(facts: readonly Fact[], signals: readonly Signal[]): Fact[] {
+  const all = [...facts];
+  for (const signal of signals) {
+    const person = fillFacts(blankLead('', 0), all, 0);
+    // Somebody else's post may well be attached, but tells nothing of this person.
+    if (!areDifferent(person, signal.prospect)) all.push(...factsOfSignal(signal));
+  }
+  return all;
+}
+
+/** Whether the request says whom it is about. @throws DomainError `INVALID_REQUEST` */
+export function requireIdentity(input: LeadInput): void {
+  const { name, company, ...facts } = { ...withName(statedFacts(input)), company: input.company };
+  if (facts.email || facts.linkedin_url || input.signal_ids.length > 0 || input.signal) return;
+  if (name && company?.domain) return;
+  const detail =
+    'Say who it is: by "email", "linkedin_url", "name" with "company.domain", "signal_ids" or "signal".';
+  const pointer = name ? '/company/domain' : company?.domain ? '/name' : '/email';
+  throw new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer, detail }] });
+}
+
+function withName(facts: ReturnType<typeof statedFacts>) {
+  if (facts.name) return facts;
+  const name = [facts.first_name, facts.last_name].filter((part) => part).join(' ');
+  return { ...facts, name };
+}

@@ -1,0 +1,78 @@
+import { invalidAt } from '../model/errors.ts';
+import type { Lead } from '../model/lead.ts';
+import { MAX_CUSTOM_FIELDS, MAX_TAGS } from '../model/lead-input.ts';
+import { CLASSIFICATIONS, type Signal } from '../model/signal.ts';
+import { type Fact, fillFacts } from './facts.ts';
+
+/** What a request brings to a lead, known or new. */
+export interface Incoming {
+  source: string;
+  facts: readonly Fact[];
+  tags: readonly string[];
+  customFields: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/**
+ * The lead with what it did not know. Never overwrites what is filled: facts, source and custom fields that are
+ * there stay, and tags are united. Merging the same again changes nothing.
+ * @throws DomainError `INVALID_REQUEST` where a lead would have too many tags or custom fields
+ */
+export function mergeInto(lead: Lead, { source, facts, tags, customFields }: Incoming, at: number): Lead {
+  const filled = fillFacts(lead, facts, at);
+  return {
+    ...filled,
+    source: lead.source === '' ? source : lead.source,
+    tags: boundTags(uniteTags(lead.tags, tags)),
+    custom_fields: boundCustomFields({ ...withoutNull(customFields), ...lead.custom_fields }),
+  };
+}
+
+/** The lead with `signals` among its own; none of them was before. Its score is that of the best. */
+export function attachSignals(lead: Lead, signals: readonly Signal[]): Lead {
+  let { icp_score, classification, last_signal_at } = lead;
+  for (const signal of signals) {
+    if (isBetter(signal, { icp_score, classification })) ({ icp_score, classification } = signal);
+    if (last_signal_at === null || signal.timestamp > last_signal_at) last_signal_at = signal.timestamp;
+  }
+  const signal_count = lead.signal_count + signals.length;
+  return { ...lead, icp_score, classification, last_signal_at, signal_count };
+}
+
+/** Tags of both, in the spelling of the first that has one; case makes no difference. */
+export function uniteTags(first: readonly string[], second: readonly string[]): string[] {
+  const byKey = new Map<string, string>();
+  for (const tag of [...first, ...second]) {
+    if (!byKey.has(tag.toLowerCase())) byKey.set(tag.toLowerCase(), tag);
+  }
+  return [...byKey.values()];
+}
+
+/** @throws DomainError `INVALID_REQUEST` */
+export function boundTags(tags: string[]): string[] {
+  if (tags.length <= MAX_TAGS) return tags;
+  throw invalidAt('/tags', `A lead has at most ${MAX_TAGS} tags; with these it would have ${tags.length}.`);
+}
+
+/** @throws DomainError `INVALID_REQUEST` */
+export function boundCustomFields(fields: Lead['custom_fields']): Lead['custom_fields'] {
+  const count = Object.keys(fields).length;
+  if (count <= MAX_CUSTOM_FIELDS) return fields;
+  const detail = `A lead has at most ${MAX_CUSTOM_FIELDS} custom fields; with these it would have ${count}.`;
+  throw invalidAt('/custom_fields', detail);
+}
+
+function withoutNull(fields: Incoming['customFields']): Lead['custom_fields'] {
+  return Object.fromEntries(
+    Object.entries(fields).filter((entry): entry is [string, string | number | boolean] => entry[1] !== null),
+  );
+}
+
+function isBetter(
+  one: Pick<Signal, 'icp_score' | 'classification'>,
+  best: Pick<Lead, 'icp_score' | 'classification'>,
+): boolean {
+  if (best.icp_score === null || best.classification === null) return true;
+  if (one.icp_score !== best.icp_score) return one.icp_score > best.icp_score;
+  // Profiles differ in their thresholds: of two equal scores the hotter one counts.
+  return CLASSIFICATIONS.indexOf(one.classification) < CLASSIFICATIONS.indexOf(best.classification);
+}

@@ -1,0 +1,324 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { leadDetailSchema } from '../../src/model/lead.ts';
+import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
+
+let t: TestApp;
+beforeEach(async () => {
+  t = await buildTestApp({ env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
+});
+afterEach(() => t.app.close());
+
+function post(payload: object, url = '/v1/leads', headers = t.auth) {
+  return t.app.inject({ method: 'POST', url, headers, payload });
+}
+
+async function lead(payload: object) {
+  const answer = await post(payload);
+  expect([200, 201]).toContain(answer.statusCode);
+  return answer.json().data;
+}
+
+const JANE = { email: 'Jane.Doe@Acme.com', name: 'Jane Doe', title: 'VP of Operations' };
+
+test('a new person is a lead: 201, its address, and everything that follows from what is known', async () => {
+  const answer = await post({
+    ...JANE,
+    source: 'webinar',
+    tags: ['VIP', 'vip', 'roofing'],
+    custom_fields: { crm_id: 7 },
+  });
+  expect(answer.statusCode).toBe(201);
+  const { data } = answer.json();
+  expect(leadDetailSchema.parse(data)).toEqual(data);
+  expect(answer.headers.location).toBe(`https://signals.example.com/v1/leads/${data.id}`);
+  expect(data).toMatchObject({
+    id: expect.stringMatching(/^led_/),
+    email: 'jane.doe@acme.com',
+    first_name: 'Jane',
+    last_name: 'Doe',
+    title: 'VP of Operations',
+    seniority: 'vp',
+    department: 'operations',
+    company: { domain: 'acme.com' },
+    source: 'webinar',
+    stage: 'new',
+    icp_score: null,
+    classification: null,
+    signal_count: 0,
+    tags: ['VIP', 'roofing'],
+    custom_fields: { crm_id: 7 },
+    deal: null,
+    signals: [],
+    provenance: {
+      name: { source: 'request', confidence: 1 },
+      first_name: { source: 'name', confidence: 0.9 },
+      seniority: { source: 'title' },
+      'company.domain': { source: 'email', confidence: 0.9 },
+    },
+  });
+  expect(data.enriched_at).toBe(data.created_at);
+});
+
+test.each<[string, object]>([
+  ['the address, in any case', { email: ' JANE.doe@acme.COM ' }],
+  ['the profile, in another spelling', { linkedin_url: 'https://de.linkedin.com/in/Jane-Doe/?trk=x' }],
+  ['the name at the company', { name: 'JANE  DOE', company: { domain: 'https://www.acme.com/about' } }],
+  [
+    'a first and a last name at the company',
+    { first_name: 'Jane', last_name: 'Doé', company: { domain: 'acme.com' } },
+  ],
+])('a person known by %s is merged into their lead: 200', async (_, again) => {
+  const first = await lead({ ...JANE, linkedin_url: 'linkedin.com/in/jane-doe' });
+  const answer = await post(again);
+  expect(answer.statusCode).toBe(200);
+  expect(answer.json().data.id).toBe(first.id);
+});
+
+test('a merge fills what was empty, overwrites nothing, unites tags and leaves the stage', async () => {
+  await post({ ...JANE, source: 'webinar', tags: ['vip'], custom_fields: { a: 1 }, stage: 'contacted' });
+  const merged = await lead({
+    email: 'jane.doe@acme.com',
+    name: 'J. D.',
+    title: 'CEO',
+    linkedin_url: 'https://www.linkedin.com/in/jane-doe',
+    company: { name: 'Acme Inc', domain: 'other.com' },
+    source: 'list',
+    stage: 'won',
+    tags: ['VIP', 'roofing'],
+    custom_fields: { a: 2, b: 'x' },
+  });
+  expect(merged).toMatchObject({
+    name: 'Jane Doe',
+    title: 'VP of Operations',
+    seniority: 'vp',
+    linkedin_url: 'https://www.linkedin.com/in/jane-doe',
+    company: { name: 'Acme Inc', domain: 'acme.com' },
+    source: 'webinar',
+    stage: 'contacted',
+    tags: ['vip', 'roofing'],
+    custom_fields: { a: 1, b: 'x' },
+  });
+});
+
+test('two people of one name at one company stay two, told apart by their addresses', async () => {
+  const one = await lead({ email: 'john1@acme.com', name: 'John Smith', company: { domain: 'acme.com' } });
+  const two = await lead({ email: 'john2@acme.com', name: 'John Smith', company: { domain: 'acme.com' } });
+  expect(two.id).not.toBe(one.id);
+});
+
+test('a request that matches two leads is refused, and names both', async () => {
+  const one = await lead({ email: 'a@acme.com' });
+  const two = await lead({ linkedin_url: 'https://linkedin.com/in/b' });
+  const answer = await post({ email: 'a@acme.com', linkedin_url: 'https://linkedin.com/in/b' });
+  expect(answer.statusCode).toBe(409);
+  expect(answer.json().code).toBe('CONFLICT');
+  expect(answer.json().lead_ids.sort()).toEqual([one.id, two.id].sort());
+  for (const { id } of [one, two]) expect(answer.json().detail).toContain(id);
+});
+
+test('without enrichment nothing is concluded', async () => {
+  const { enriched_at, provenance, company, first_name } = await lead({ ...JANE, enrich: false });
+  expect({ enriched_at, company: company.domain, first_name }).toEqual({
+    enriched_at: null,
+    company: '',
+    first_name: '',
+  });
+  expect(Object.keys(provenance).sort()).toEqual(['email', 'name', 'title']);
+});
+
+test.each<[string, object, string]>([
+  ['nobody', {}, '/email'],
+  ['a name alone', { name: 'Jane' }, '/company/domain'],
+  ['a company alone', { company: { domain: 'acme.com' } }, '/name'],
+  ['empty texts', { email: '', linkedin_url: null }, '/email'],
+  ['no address', { email: 'jane' }, '/email'],
+  ['a page that is no profile', { linkedin_url: 'https://linkedin.com/company/acme' }, '/linkedin_url'],
+  ['no domain', { name: 'Jane', company: { domain: 'acme' } }, '/company/domain'],
+  ['an unknown stage', { email: 'a@b.com', stage: 'hot' }, '/stage'],
+  ['an unknown member', { email: 'a@b.com', emial: 'x' }, '/emial'],
+  ['an unknown signal', { signal_ids: ['sig_none'] }, '/signal_ids/0'],
+  [
+    'a signal without text',
+    { email: 'a@b.com', signal: { platform: { name: 'x' }, text: '' } },
+    '/signal/text',
+  ],
+  ['an unknown profile', { signal: { ...aPost(), icp_profile_id: 'icp_none' } }, '/signal/icp_profile_id'],
+  ['an object as a custom field', { email: 'a@b.com', custom_fields: { a: {} } }, '/custom_fields/a'],
+])('%s is refused at its place', async (_, payload, pointer) => {
+  const answer = await post(payload);
+  expect(answer.statusCode).toBe(400);
+  expect(answer.json()).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ pointer }] });
+});
+
+test('a lead made of a signal is its author, and both name each other', async () => {
+  const observed = await post(
+    aPost({
+      prospect: { name: 'Jane Doe', title: 'CTO', email: 'jane@acme.com' },
+      company: { name: 'Acme', domain: 'acme.com' },
+    }),
+    '/v1/signals',
+  );
+  const [{ signal_id, icp_score, classification, timestamp }] = observed.json().data.signals;
+  const made = await lead({ signal_ids: [signal_id] });
+  expect(made).toMatchObject({
+    name: 'Jane Doe',
+    title: 'CTO',
+    seniority: 'c_suite',
+    email: 'jane@acme.com',
+    company: { name: 'Acme', domain: 'acme.com' },
+    source: 'reddit',
+    icp_score,
+    classification,
+    signal_count: 1,
+    last_signal_at: timestamp,
+    signals: [
+      { signal_id, lead_id: made.id, explanation: { score: icp_score, summary: expect.any(String) } },
+    ],
+  });
+  const signal = await t.app.inject({ url: `/v1/signals/${signal_id}`, headers: t.auth });
+  expect(signal.json().data.lead_id).toBe(made.id);
+  const again = await post({ signal_ids: [signal_id] });
+  expect(again.statusCode).toBe(200);
+  expect(again.json().data).toEqual(made);
+});
+
+test("what a person had posted before becomes their lead's, and tells who they are", async () => {
+  await post(
+    aPost({ prospect: { name: 'Jane Doe', email: 'Jane@acme.com', title: 'Owner' } }),
+    '/v1/signals',
+  );
+  const made = await lead({ email: 'jane@acme.com' });
+  expect(made).toMatchObject({ name: 'Jane Doe', seniority: 'owner', signal_count: 1 });
+});
+
+test('a post that comes with the request is scored, stored and attached; again it changes nothing', async () => {
+  const payload = { email: 'jane@acme.com', signal: aPost() };
+  const made = await lead(payload);
+  expect(made.signals).toHaveLength(1);
+  expect(made.icp_score).toBeGreaterThan(0);
+  const listed = await t.app.inject({ url: '/v1/signals', headers: t.auth });
+  expect(listed.json().data).toMatchObject([{ lead_id: made.id }]);
+  expect(await lead(payload)).toEqual(made);
+});
+
+test('what the tenant knows of the company is known of its people', async () => {
+  const company = {
+    name: 'Acme',
+    domain: 'acme.com',
+    industry: 'HVAC',
+    headcount: '11-50',
+    location: 'Austin',
+  };
+  await post(aPost({ company }), '/v1/signals');
+  const made = await lead({ email: 'bob@acme.com' });
+  expect(made.company).toEqual(company);
+  expect(made.provenance['company.industry']).toMatchObject({ source: 'company', confidence: 0.8 });
+});
+
+test("a signal that is somebody else's is not taken", async () => {
+  const observed = await post(aPost({ prospect: { email: 'jane@acme.com' } }), '/v1/signals');
+  const [{ signal_id }] = observed.json().data.signals;
+  const jane = await lead({ signal_ids: [signal_id] });
+  const answer = await post({ email: 'bob@acme.com', signal_ids: [signal_id] });
+  expect(answer.statusCode).toBe(409);
+  expect(answer.json().lead_ids).toEqual([jane.id]);
+});
+
+test('50 requests for one person at once make one lead', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, i) =>
+      post({
+        email: 'jane@acme.com',
+        tags: [`t${i}`],
+        signal: aPost({ platform: { name: 'hn' }, external_id: `p${i}` }),
+      }),
+    ),
+  );
+  expect(answers.filter((answer) => answer.statusCode === 201)).toHaveLength(1);
+  expect(answers.filter((answer) => answer.statusCode === 200)).toHaveLength(49);
+  const { data } = (await t.app.inject({ url: '/v1/leads', headers: t.auth })).json();
+  expect(data).toHaveLength(1);
+  expect(data[0].tags).toHaveLength(50);
+  expect(data[0].signal_count).toBe(50);
+});
+
+test('the event of an enrichment is delivered with it, and a request that changes nothing brings none', async () => {
+  const payload = { url: 'http://127.0.0.1:9/hook', event_types: ['lead.enriched'] };
+  await post(payload, '/v1/webhooks');
+  const made = await lead({ email: 'jane@acme.com' });
+  expect(t.nudged).toHaveLength(1);
+  await lead({ email: 'jane@acme.com' });
+  await lead({ email: 'bob@acme.com', enrich: false });
+  expect(t.nudged).toHaveLength(1);
+  await lead({ email: 'jane@acme.com', name: 'Jane Doe' });
+  expect(t.nudged).toHaveLength(2);
+  expect(made.signals).toEqual([]);
+});
+
+test('in a batch each person stands on their own, in the order given', async () => {
+  const answer = await post(
+    {
+      leads: [
+        { email: 'a@acme.com' },
+        { emial: 'x' },
+        { email: 'A@acme.com', name: 'Ann' },
+        { signal_ids: ['sig_none'] },
+        { email: 'a\0@acme.com' },
+        null,
+      ],
+    },
+    '/v1/leads/batch',
+  );
+  expect(answer.statusCode).toBe(200);
+  const { results, ...counts } = answer.json().data;
+  expect(counts).toEqual({ created: 1, merged: 1, rejected: 4 });
+  expect(results.map((r: { index: number; status: string }) => [r.index, r.status])).toEqual([
+    [0, 'created'],
+    [1, 'rejected'],
+    [2, 'merged'],
+    [3, 'rejected'],
+    [4, 'rejected'],
+    [5, 'rejected'],
+  ]);
+  expect(results[2].lead_id).toBe(results[0].lead_id);
+  expect(results[1]).toMatchObject({ lead_id: null, errors: [{ pointer: '/leads/1/emial' }] });
+  expect(results[3].errors[0].pointer).toBe('/leads/3/signal_ids/0');
+  expect(results[4].errors[0].pointer).toBe('/leads/4/email');
+  expect(results[5].errors[0].pointer).toBe('/leads/5');
+});
+
+test('a batch has 1 to 100 people', async () => {
+  const full = Array.from({ length: 101 }, (_, i) => ({ email: `p${i}@acme.com` }));
+  expect((await post({ leads: full }, '/v1/leads/batch')).json()).toMatchObject({
+    status: 400,
+    errors: [{ pointer: '/leads', detail: expect.stringContaining('at most 100') }],
+  });
+  expect((await post({ leads: [] }, '/v1/leads/batch')).statusCode).toBe(400);
+  expect((await post({ leads: full.slice(1) }, '/v1/leads/batch')).json().data.created).toBe(100);
+});
+
+test('a full lead takes no more tags or fields than it may have', async () => {
+  const many = (from: number) => Array.from({ length: 60 }, (_, i) => `t${from + i}`);
+  await lead({ email: 'jane@acme.com', tags: many(0) });
+  const answer = await post({ email: 'jane@acme.com', tags: many(60) });
+  expect(answer.json()).toMatchObject({ status: 400, errors: [{ pointer: '/tags' }] });
+});
+
+test('a key needs the scope', async () => {
+  const reader = await t.addKey({ scopes: ['leads:read', 'signals:write'] });
+  for (const url of ['/v1/leads', '/v1/leads/batch']) {
+    const answer = await post({ email: 'jane@acme.com' }, url, reader.auth);
+    expect(answer.json()).toMatchObject({ code: 'INSUFFICIENT_SCOPE', required_scope: 'leads:write' });
+  }
+});
+
+test('a tenant meets only its own people and signals', async () => {
+  const other = await t.addTenant();
+  const mine = await lead({ email: 'jane@acme.com' });
+  const theirs = await post({ email: 'jane@acme.com' }, '/v1/leads', other.auth);
+  expect(theirs.statusCode).toBe(201);
+  expect(theirs.json().data.id).not.toBe(mine.id);
+  const [{ signal_id }] = (await post(aPost(), '/v1/signals')).json().data.signals;
+  const taken = await post({ signal_ids: [signal_id] }, '/v1/leads', other.auth);
+  expect(taken.json()).toMatchObject({ status: 400, errors: [{ pointer: '/signal_ids/0' }] });
+});
