@@ -4,11 +4,15 @@ import type { FrontMatter } from './page-file.ts';
 /** A top-level block: the tokens from its opening to its closing one. */
 type Block = Token[];
 
+/** What a band gives its whole width to; plain text stands beside its heading instead. */
+const WIDE: ReadonlySet<string> = new Set(['blockquote_open', 'ordered_list_open', 'table_open']);
+
 /**
  * Groups a page's blocks for its layout, so that plain markdown is enough for a designed page:
  * - `landing`: what stands before the first H2 is the opening, each H2 a band, its H3s cards;
  * - `article`, `reference`: H1 and first paragraph are the head, the rest runs on.
- * In all of them a paragraph of nothing but links is a row of buttons, and quotes that follow each other stand together.
+ * In all of them a paragraph of nothing but links is a row of buttons, or a way on if it is one link alone, and quotes
+ * that follow each other stand together.
  */
 export function structure(tokens: readonly Token[], layout: FrontMatter['layout']): Token[] {
   const blocks = splitBlocks(tokens);
@@ -28,20 +32,27 @@ function hero(blocks: Block[]): Token[] {
   const images = blocks.filter(isImage);
   const words = blocks.filter((block) => !isImage(block));
   addClass(words.find((block) => tagOf(block) === 'p')?.[0], 'lead');
-  return [
-    ...wrap('<div class="hero">', [wrap('<div class="hero-words">', words, '</div>'), ...images], '</div>'),
-  ];
+  return [...wrap('<div class="hero">', [wrap('<div class="words">', words, '</div>'), ...images], '</div>')];
 }
 
 function band(blocks: Block[]): Token[] {
   const [intro, ...cards] = splitAt(blocks, 'h3');
+  const words = groupQuotes(intro ?? []);
+  const isText = cards.length === 0 && words.every(({ type }) => !WIDE.has(type));
+  if (isText) {
+    const [heading = [], ...text] = intro ?? [];
+    return wrap(
+      '<section class="band text">',
+      [heading, wrap('<div class="words">', text, '</div>')],
+      '</section>',
+    );
+  }
   const grid = wrap(
     '<div class="cards">',
     cards.map((card) => wrap('<div class="card">', card, '</div>')),
     '</div>',
   );
-  const inner = [groupQuotes(intro ?? []), ...(cards.length > 0 ? [grid] : [])];
-  return wrap('<section class="band">', inner, '</section>');
+  return wrap('<section class="band">', [words, ...(cards.length > 0 ? [grid] : [])], '</section>');
 }
 
 /** Quotes that stand next to each other share a row; `— Name, place` closes each. */
@@ -65,25 +76,28 @@ function groupQuotes(blocks: Block[]): Token[] {
 }
 
 function markBlock(block: Block): void {
-  if (isActions(block)) addClass(block[0], 'actions');
+  const links = onlyLinks(block);
+  if (links.length > 0)
+    addClass(block[0], links.length > 1 || /^(tel|mailto):/.test(links[0] ?? '') ? 'actions' : 'more');
   if (tagOf(block) !== 'blockquote') return;
   block.forEach((token, index) => {
     if (token.type === 'paragraph_open' && block[index + 1]?.content.startsWith('— ')) addClass(token, 'by');
   });
 }
 
-function isActions(block: Block): boolean {
+/** The addresses of a paragraph that holds nothing but links; else none. */
+function onlyLinks(block: Block): string[] {
   const inline = block[1];
-  if (tagOf(block) !== 'p' || inline?.type !== 'inline') return false;
+  if (tagOf(block) !== 'p' || inline?.type !== 'inline') return [];
+  const links: string[] = [];
   let depth = 0;
-  let links = 0;
   for (const child of inline.children ?? []) {
-    if (child.type === 'link_open') links++;
+    if (child.type === 'link_open') links.push(String(child.attrGet('href')));
     depth += child.nesting;
     const isLinked = depth > 0 || child.nesting !== 0;
-    if (!isLinked && child.type !== 'softbreak' && child.content.trim() !== '') return false;
+    if (!isLinked && child.type !== 'softbreak' && child.content.trim() !== '') return [];
   }
-  return links > 0;
+  return links;
 }
 
 function isImage(block: Block): boolean {

@@ -26,6 +26,7 @@ export interface FrameView {
   phoneLink: string;
   hours: { days: string; times: string }[];
   footerGroups: { id: string; name: string; links: { path: string; title: string }[] }[];
+  smallPrint: { path: string; title: string }[];
   navigation: { path: string; label: string; current: 'page' | 'true' | null }[];
 }
 

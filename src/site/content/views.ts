@@ -15,6 +15,9 @@ const LONG_PAGE_HEADINGS = 4;
 /** Search results cut titles here. */
 const MAX_TITLE = 60;
 
+/** What lists for agents may leave out is small print to people. */
+const OPTIONAL_SECTION = 'Optional';
+
 /** What the views of all pages are made from. */
 export interface ViewParts {
   identity: SiteIdentity;
@@ -105,12 +108,14 @@ function createFrame({ identity, baseUrl, pages, assets, stylesheet }: ViewParts
     phoneLink: phoneLink(identity.phone),
     hours: openingHours(identity.openingHours),
     footerGroups: identity.sections
+      .filter((name) => name !== OPTIONAL_SECTION)
       .map((name, index) => ({
         id: String(index),
         name,
         links: pages.filter(({ front }) => front.section === name).map(linkTo),
       }))
       .filter(({ links }) => links.length > 0),
+    smallPrint: pages.filter(({ front }) => front.section === OPTIONAL_SECTION).map(linkTo),
     navigation: identity.navigation.map((link) => ({ ...link, current: null })),
   };
 }
