@@ -40,9 +40,9 @@ async function open({ env = process.env, log }: OpenOptions): Promise<Opened> {
   return { ...runtime, baseUrl: config.baseUrl, start };
 }
 
-async function loadContent({ contentDir, baseUrl }: Config): Promise<SiteContent> {
+async function loadContent({ contentDir, baseUrl, dataDir }: Config): Promise<SiteContent> {
   const { loadSiteContent } = await import('./site/content/site-content.ts');
-  return loadSiteContent({ contentDir, baseUrl });
+  return loadSiteContent({ contentDir, baseUrl, cacheFile: join(dataDir, 'cache', 'code.json') });
 }
 
 async function migrate(): Promise<{ file: string; from: number; to: number }> {
