@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import Ajv from 'ajv';
-import addFormats from 'ajv-formats';
+import { Ajv } from 'ajv';
+import formats from 'ajv-formats';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { buildTestApp, type TestApp } from '../../support/app.ts';
 import { OPENAPI_FILES, servedOpenApi } from '../../support/openapi-files.ts';
@@ -54,7 +54,7 @@ function answersOf({ responses }: Operation): [string, Answer][] {
 
 /** Judges by the document's own schemas, as a client that is generated from it would. */
 function validator() {
-  const ajv = addFormats(new Ajv({ strict: false }));
+  const ajv = formats.default(new Ajv({ strict: false }));
   ajv.addSchema({ $id: 'doc', components: { schemas: document.components.schemas } });
   return (ref: string, value: unknown) => {
     const validate = ajv.getSchema(`doc${ref}`);
