@@ -1,9 +1,12 @@
 import { parseArgs } from 'node:util';
 import { benchDispatch } from './dispatch/bench.ts';
 import { type Figure, report } from './report.ts';
+import { benchHealth, benchPage } from './site/bench.ts';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
   dispatch: benchDispatch,
+  health: benchHealth,
+  page: benchPage,
 };
 
 const { positionals, values } = parseArgs({

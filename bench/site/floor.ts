@@ -1,0 +1,26 @@
+import Fastify from 'fastify';
+
+/** One answer that the floor gives at an address. */
+export interface FloorRoute {
+  path: string;
+  contentType: string;
+  body: string;
+}
+
+// The floor: Fastify with nothing added, sending the same bytes.
+process.on('message', (routes: FloorRoute[]) => {
+  void listen(routes).then((url) => process.send?.(url));
+});
+process.on('disconnect', () => process.exit(0));
+process.send?.(process.pid);
+
+async function listen(routes: readonly FloorRoute[]): Promise<string> {
+  const app = Fastify();
+  for (const { path, contentType, body } of routes) {
+    const bytes = Buffer.from(body);
+    app.get(path, (_request, reply) => {
+      reply.header('content-type', contentType).send(bytes);
+    });
+  }
+  return app.listen({ host: '127.0.0.1', port: 0 });
+}

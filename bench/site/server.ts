@@ -1,0 +1,51 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** The real server in a process of its own. */
+export interface BenchServer {
+  url: string;
+  pid: number;
+  end(): Promise<void>;
+}
+
+/** Starts the server as its user does: its own data folder, the limiter on but out of reach, every request logged. */
+export async function startServer(): Promise<BenchServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    env: { PATH: process.env.PATH, DATA_DIR: dataDir, PORT: '0', PUBLIC_RATE_LIMIT: '1000000' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await addressOf(child);
+  // The log goes on and is read, as by a collector; what it says is not kept.
+  child.stdout?.resume();
+  return {
+    url,
+    pid: child.pid ?? 0,
+    async end() {
+      child.kill('SIGTERM');
+      if (child.exitCode === null) await once(child, 'exit');
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function addressOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    const look = (chunk: Buffer) => {
+      said += chunk.toString();
+      const found = /listens at (http\S+)/.exec(said)?.[1];
+      if (found === undefined) return;
+      child.stdout?.off('data', look);
+      resolve(found);
+    };
+    child.stdout?.on('data', look);
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code} before it listened`)));
+  });
+}
