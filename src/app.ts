@@ -17,7 +17,7 @@ import type { SiteContent } from './site/content/site-content.ts';
 import { pages, publicApi } from './site/site.ts';
 
 /** What the faces need of the process. */
-export interface AppParts extends Omit<ApiParts, 'problems' | 'baseUrl' | 'deprecations'> {
+export interface AppParts extends Omit<ApiParts, 'problems' | 'baseUrl' | 'deprecations' | 'sourceIps'> {
   config: Config;
   logger: Logger;
   /** The public site's pages and identity. */
@@ -69,6 +69,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   addJsonBody(app);
 
   const site = {
+    sourceIps: config.webhookSourceIps.map((range) => range.text),
     ...parts,
     problems,
     deprecations,

@@ -16,4 +16,6 @@ export interface ApiParts extends IntakeParts, EndpointParts {
   /** Tells the dispatcher that its copy of an endpoint is old: settings, secret or pause were changed, or it was deleted. */
   endpointChanged(endpointId: string): void;
   sendTest: SendTest;
+  /** Address ranges that deliveries come from, as published. */
+  sourceIps: readonly string[];
 }

@@ -8,7 +8,11 @@ import { setApiHeaders } from '../http/versions.ts';
 import { addCampaignEvents } from './campaign-events.ts';
 import { addCampaignStats } from './campaign-stats.ts';
 import { addCampaigns } from './campaigns.ts';
+import { addDeadLetters } from './dead-letters.ts';
+import { addDeliveries } from './deliveries.ts';
 import { addKeys } from './keys.ts';
+import { addDeadLetters } from './dead-letters.ts';
+import { addDeliveries } from './deliveries.ts';
 import { addKeys } from './keys.ts';
 import { addLeadWrites } from './lead-writes.ts';
 import { addLeads } from './leads.ts';
@@ -19,6 +23,8 @@ import type { ApiParts } from './parts.ts';
 import { addPipeline } from './pipeline.ts';
 import { addSignalReads } from './signal-reads.ts';
 import { addSignalWrites } from './signals.ts';
+import { addWebhookActions } from './webhook-actions.ts';
+import { addWebhookTests } from './webhook-tests.ts';
 import { addWebhooks } from './webhooks.ts';
 
 /** The signal-intelligence API; registered under `/v1`. */
@@ -50,6 +56,10 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
   addLeadWrites(app, parts);
   addPipeline(app, parts);
   addWebhooks(app, parts);
+  addWebhookActions(app, parts);
+  addWebhookTests(app, parts);
+  addDeliveries(app, parts);
+  addDeadLetters(app, parts);
   addCampaigns(app, parts);
   addCampaignEvents(app, parts);
   addCampaignStats(app, parts);

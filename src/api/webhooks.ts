@@ -3,35 +3,41 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
 import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from '../http/paging.ts';
-import { DomainError } from '../model/errors.ts';
-import { webhookInputSchema, webhookResourceSchema } from '../model/webhook.ts';
-import { createEndpoint, endpointResource } from '../webhooks/endpoints.ts';
+import {
+  webhookInputSchema,
+  webhookPatchSchema,
+  webhookResourceSchema,
+  webhookWithSecretSchema,
+} from '../model/webhook.ts';
+import { changeEndpoint } from '../webhooks/endpoint-changes.ts';
+import { createEndpoint, endpointResource, findEndpoint, noEndpoint } from '../webhooks/endpoints.ts';
 import type { ApiParts } from './parts.ts';
 
 const idParams = z.strictObject({ id: z.string() });
 const noQuery = z.strictObject({});
+const oneWebhook = z.strictObject({ data: webhookResourceSchema });
 
 /** `/v1/webhooks`: endpoints that events are delivered to. */
 export function addWebhooks(app: FastifyInstance, parts: ApiParts): void {
   addCreate(app, parts);
   addList(app, parts);
   addGet(app, parts);
+  addPatch(app, parts);
   addDelete(app, parts);
 }
 
 function addCreate(app: FastifyInstance, parts: ApiParts): void {
-  const created = webhookResourceSchema.extend({ secret: z.string().describe('Shown here and never again') });
   app.withTypeProvider<ZodTypeProvider>().post(
     '/webhooks',
     {
-      config: { scope: 'webhooks:write' },
+      config: { scope: 'webhooks:write', problems: ['PLAN_REQUIRED'] },
       schema: {
         operationId: 'createWebhook',
         summary: 'Create an endpoint; answers its secret',
         tags: ['Webhooks'],
         querystring: noQuery,
         body: webhookInputSchema,
-        response: { 201: z.strictObject({ data: created }) },
+        response: { 201: z.strictObject({ data: webhookWithSecretSchema }) },
       },
     },
     async (request, reply) => {
@@ -61,14 +67,11 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: ApiParts): v
       const { tenant } = callerOf(request);
       const { limit, cursor } = request.query;
       const scope = cursorScope('webhooks', tenant.id, null);
-      const after = String(readCursor(cursors, scope, cursor)?.[0] ?? '');
-      // Ids sort by the time they were made in. A tenant has few endpoints: the page is cut here, not in the store.
-      const rest = (await store.listEndpoints(tenant.id))
-        .filter(({ id }) => id > after)
-        .sort((a, b) => (a.id < b.id ? -1 : 1));
-      const page = rest.slice(0, limit);
-      const last = rest.length > limit ? page.at(-1) : undefined;
-      const nextCursor = last === undefined ? null : cursors.encode(scope, [last.id]);
+      const after = readCursor(cursors, scope, cursor);
+      const found = await store.pageEndpoints(tenant.id, after, limit + 1);
+      const page = found.slice(0, limit);
+      const last = found.length > limit ? page.at(-1) : undefined;
+      const nextCursor = last === undefined ? null : cursors.encode(scope, [last.createdAt, last.id]);
       return {
         data: page.map(endpointResource),
         pagination: paginate(request, reply, { baseUrl, nextCursor, limit }),
@@ -88,18 +91,43 @@ function addGet(app: FastifyInstance, { store }: ApiParts): void {
         tags: ['Webhooks'],
         params: idParams,
         querystring: noQuery,
-        response: { 200: z.strictObject({ data: webhookResourceSchema }) },
+        response: { 200: oneWebhook },
       },
     },
     async (request) => {
-      const endpoint = await store.getEndpoint(callerOf(request).tenant.id, request.params.id);
-      if (endpoint === null) throw noEndpoint(request.params.id);
+      const endpoint = await findEndpoint(store, callerOf(request).tenant.id, request.params.id);
       return { data: endpointResource(endpoint) };
     },
   );
 }
 
-function addDelete(app: FastifyInstance, { store, clock }: ApiParts): void {
+function addPatch(app: FastifyInstance, parts: ApiParts): void {
+  app.withTypeProvider<ZodTypeProvider>().patch(
+    '/webhooks/:id',
+    {
+      config: { scope: 'webhooks:write', problems: ['PLAN_REQUIRED', 'CONFLICT'] },
+      schema: {
+        operationId: 'updateWebhook',
+        summary: 'Change settings of an endpoint',
+        description:
+          'What is left out stays as it is. The next attempt goes by the new settings; bodies that were made before keep their format.',
+        tags: ['Webhooks'],
+        params: idParams,
+        querystring: noQuery,
+        body: webhookPatchSchema,
+        response: { 200: oneWebhook },
+      },
+    },
+    async (request) => {
+      const change = { id: request.params.id, patch: request.body };
+      const endpoint = await changeEndpoint(parts, callerOf(request).tenant, change);
+      parts.endpointChanged(endpoint.id);
+      return { data: endpointResource(endpoint) };
+    },
+  );
+}
+
+function addDelete(app: FastifyInstance, { store, clock, endpointChanged }: ApiParts): void {
   app.withTypeProvider<ZodTypeProvider>().delete(
     '/webhooks/:id',
     {
@@ -117,11 +145,8 @@ function addDelete(app: FastifyInstance, { store, clock }: ApiParts): void {
       const { id } = request.params;
       const deleted = await store.deleteEndpoint(callerOf(request).tenant.id, id, clock.now());
       if (!deleted) throw noEndpoint(id);
+      endpointChanged(id);
       return reply.code(204).send();
     },
   );
-}
-
-function noEndpoint(id: string): DomainError {
-  return new DomainError('NOT_FOUND', `There is no webhook endpoint "${id}".`);
 }

@@ -98,6 +98,11 @@ export const webhookResourceSchema = z.strictObject({
   secret_last4: z.string(),
   created_at: z.iso.datetime(),
 });
+
+/** An endpoint where its secret is shown: in the answer of its creation, and of giving it a new one. */
+export const webhookWithSecretSchema = webhookResourceSchema
+  .extend({ secret: z.string().describe('Shown here and never again') })
+  .meta({ id: 'WebhookWithSecret' });
 export type WebhookResource = z.infer<typeof webhookResourceSchema>;
 
 /** An endpoint as stored. `version` grows with every change, so that the dispatcher knows when its copy is old. */

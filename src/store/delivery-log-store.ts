@@ -82,6 +82,8 @@ export interface Chunk {
 
 /** Delivery logs, replay, expiry and retention. */
 export interface DeliveryLogStore {
+  /** Wire JSON of the tenant's newest signals, to show what a format makes of them. */
+  recentSignals(tenantId: string, limit: number): Promise<string[]>;
   listDeliveries(tenantId: string, query: DeliveryQuery): Promise<DeliveryPage>;
   /** Makes a delivery that has ended due again, under its own id; its attempts go on counting. */
   replayDelivery(tenantId: string, id: string, now: number): Promise<ReplayResult>;

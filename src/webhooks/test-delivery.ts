@@ -1,8 +1,10 @@
 import type { NewId } from '../lib/ids.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { AttemptRecord } from '../model/delivery.ts';
+import { sentHeaders } from '../model/delivery-headers.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Endpoint } from '../model/webhook.ts';
+import { sentBody, timingsOf } from './delivery-resource.ts';
 import { signalPayload } from './payload.ts';
 import { SAMPLE_SIGNAL } from './sample-signal.ts';
 import { createSigner } from './signature.ts';
@@ -23,8 +25,8 @@ export type TestAnswer =
   | { kind: 'throttled'; retryAfterMs: number };
 
 /**
- * Sends a test delivery at once: takes a place in the endpoint's throttle, and touches neither its failure count nor its
- * pause. Never rejects for what the receiver does.
+ * Sends a test delivery at once: takes a place in the endpoint's throttle, stores that it did (`recordTestSend`) before it
+ * sends, and touches neither failure count nor pause. Never rejects for what the receiver does.
  */
 export type SendTest = (request: TestRequest) => Promise<TestAnswer>;
 
@@ -52,18 +54,42 @@ export function expectedTest(
   return { body: sealed.body.toString('utf8'), signature: sealed.serviceSignature };
 }
 
+/** A test delivery that was sent. */
+export interface SentTest {
+  deliveryId: string;
+  body: string;
+  record: AttemptRecord;
+}
+
 /** Sends the endpoint its test. @throws DomainError `RATE_LIMITED` where the throttle has no room */
 export async function testEndpoint(
   parts: { newId: NewId; sendTest: SendTest },
   endpoint: Endpoint,
-): Promise<{ body: string; record: AttemptRecord }> {
+): Promise<SentTest> {
   const body = testBody(endpoint.tenantId);
-  const answer = await parts.sendTest({ endpoint, deliveryId: parts.newId('dlv'), body });
-  if (answer.kind === 'sent') return { body, record: answer.record };
+  const deliveryId = parts.newId('dlv');
+  const answer = await parts.sendTest({ endpoint, deliveryId, body });
+  if (answer.kind === 'sent') return { deliveryId, body, record: answer.record };
   const seconds = Math.max(1, Math.ceil(answer.retryAfterMs / 1_000));
   throw new DomainError(
     'RATE_LIMITED',
     `The endpoint has had its ${endpoint.settings.rate_limit_per_minute} requests of the last 60 seconds, deliveries included.`,
     { retryAfterSeconds: seconds, hint: `Wait ${seconds} seconds (Retry-After), then test again.` },
   );
+}
+
+/** A test as its caller is told of it. */
+export function testResource({ deliveryId, body, record }: SentTest) {
+  const { sent, response, error, durationMs, attempt, startedAt } = record;
+  return {
+    success: error === null,
+    request: {
+      headers: sent === null ? {} : sentHeaders({ deliveryId, attempt, startedAt }, sent),
+      body: sentBody(record, body),
+    },
+    response,
+    error,
+    duration_ms: durationMs,
+    timings: timingsOf(record),
+  };
 }

@@ -67,6 +67,7 @@ export function deliveryLogMethods({ db, writer, read }: Context) {
   }
 
   return {
+    recentSignals: (tenantId, limit) => read(() => log.recentSignals(tenantId, limit)),
     listDeliveries,
     replayDelivery: (tenantId, id, now) => writer.run('replayDelivery', tenantId, id, now),
     replayRange: (range) => writer.run('replayRange', range),

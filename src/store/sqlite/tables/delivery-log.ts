@@ -44,6 +44,11 @@ export function createDeliveryLogSql(db: Database) {
   const selectShown = db.prepare<[string], ShownRow>(
     `SELECT ${SHOWN_COLUMNS} FROM deliveries d ${SHOWN_JOINS} WHERE d.id = ?`,
   );
+  const selectSignals = db
+    .prepare<[string, number], string>(
+      'SELECT wire FROM signals WHERE tenant_id = ? ORDER BY timestamp DESC, id DESC LIMIT ?',
+    )
+    .pluck();
   const selectLastAttempt = db.prepare<[string], LastAttemptRow>(
     `SELECT started_at, duration_ms, json_extract(detail, '$.response.status') AS response_status,
             json_extract(detail, '$.error.code') AS error_code
@@ -51,6 +56,7 @@ export function createDeliveryLogSql(db: Database) {
   );
 
   return {
+    recentSignals: (tenantId: string, limit: number): string[] => selectSignals.all(tenantId, limit),
     /** The tenant's endpoints that are paused, or those that are not. */
     endpointsIn: (tenantId: string, state: 'active' | 'paused', only: string | null): string[] =>
       selectEndpoints

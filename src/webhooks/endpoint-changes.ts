@@ -1,0 +1,89 @@
+import { effectivePlan, planLimits } from '../accounts/plans.ts';
+import { DomainError } from '../model/errors.ts';
+import type { Tenant } from '../model/tenant.ts';
+import type { Endpoint, WebhookPatch } from '../model/webhook.ts';
+import { acceptSettings, tooManyEndpoints } from './endpoint-rules.ts';
+import { type EndpointParts, findEndpoint, noEndpoint } from './endpoints.ts';
+import { generateSecret } from './signature.ts';
+
+/** Changes of one endpoint that may cross before one of them is told to come back. */
+const TRIES = 5;
+/** Retries made due in one commit: about 20 ms of the store's writer. */
+const RELEASED_AT_ONCE = 2_000;
+
+/** Changes the settings that are given and keeps the others. @throws DomainError as `createEndpoint`, and `NOT_FOUND` */
+export async function changeEndpoint(
+  parts: EndpointParts,
+  tenant: Tenant,
+  { id, patch }: { id: string; patch: WebhookPatch },
+): Promise<Endpoint> {
+  await findEndpoint(parts.store, tenant.id, id); // an unknown id is told before a fault of its settings
+  const given = definedOnly(await acceptSettings(parts, tenant, patch));
+  return await rewrite(parts, tenant.id, id, (endpoint) => ({
+    ...endpoint,
+    settings: { ...endpoint.settings, ...given },
+  }));
+}
+
+/** Gives the endpoint a new secret, which every later attempt uses; the old one counts no more. */
+export async function regenerateSecret(
+  parts: EndpointParts,
+  tenant: Tenant,
+  id: string,
+): Promise<{ endpoint: Endpoint; secret: string }> {
+  const secret = generateSecret(parts.random);
+  const endpoint = await rewrite(parts, tenant.id, id, (current) => ({
+    ...current,
+    secretBox: parts.secretBox.seal(secret, id),
+    secretLast4: secret.slice(-4),
+  }));
+  return { endpoint, secret };
+}
+
+/** Starts no attempt to it any more, and holds what waits. One that is paused already stays so until resumed by hand. */
+export async function pauseEndpoint(parts: EndpointParts, tenant: Tenant, id: string): Promise<Endpoint> {
+  const paused = await parts.store.pauseEndpoint(tenant.id, id, parts.clock.now());
+  if (!paused) throw noEndpoint(id);
+  return await findEndpoint(parts.store, tenant.id, id);
+}
+
+/**
+ * Ends a pause: the failure count is zero and the whole backlog due at once. One that is not paused stays as it is.
+ * @throws DomainError `NOT_FOUND`, `PLAN_REQUIRED` where the plan has no room for one more active endpoint
+ */
+export async function resumeEndpoint(parts: EndpointParts, tenant: Tenant, id: string): Promise<Endpoint> {
+  const { store, clock } = parts;
+  const plan = effectivePlan(tenant, clock.now());
+  const step = {
+    tenantId: tenant.id,
+    id,
+    now: clock.now(),
+    endpointLimit: planLimits(plan).endpoints,
+    limit: RELEASED_AT_ONCE,
+  };
+  let done = await store.resumeEndpoint(step);
+  while (done === 'more') done = await store.resumeEndpoint(step);
+  if (done === 'absent') throw noEndpoint(id);
+  if (done === 'over_limit') throw tooManyEndpoints(plan);
+  return await findEndpoint(store, tenant.id, id);
+}
+
+/** Reads, changes and stores; again where another change came between. */
+async function rewrite(
+  { store }: EndpointParts,
+  tenantId: string,
+  id: string,
+  change: (endpoint: Endpoint) => Endpoint,
+): Promise<Endpoint> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const changed = change(await findEndpoint(store, tenantId, id));
+    if (await store.updateEndpoint(changed)) return await findEndpoint(store, tenantId, id);
+  }
+  throw new DomainError('CONFLICT', `The webhook endpoint "${id}" is being changed by others; try again.`);
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function definedOnly<T extends object>(patch: T): Defined<T> {
+  return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Defined<T>;
+}

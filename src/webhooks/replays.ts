@@ -1,0 +1,56 @@
+import type { Clock } from '../lib/clock.ts';
+import { DomainError } from '../model/errors.ts';
+import type { DeliveryLogStore, ReplayableStatus, ReplayResult } from '../store/delivery-log-store.ts';
+
+/** Deliveries looked at in one commit: about 10 ms of the store's writer. */
+const REPLAYED_AT_ONCE = 500;
+
+interface ReplayParts {
+  store: DeliveryLogStore;
+  clock: Clock;
+  nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
+}
+
+/** Which of an endpoint's deliveries to send again: those made from `from` on and before `to`, that ended as `status`. */
+export interface ReplayOrder {
+  endpointId: string;
+  status: ReplayableStatus;
+  from: number | null;
+  to: number | null;
+}
+
+/** Sends one delivery again, under its own id. @throws DomainError `NOT_FOUND`, `CONFLICT` where it cannot be */
+export async function replayDelivery(parts: ReplayParts, tenantId: string, id: string): Promise<void> {
+  const result = await parts.store.replayDelivery(tenantId, id, parts.clock.now());
+  if (result.outcome !== 'replayed') throw refusal(result.outcome, id);
+  parts.nudge([{ endpointId: result.endpointId, tenantId }]);
+}
+
+/** Sends all of an order again, a part a commit, and the first of it before the last is stored; how many there were. */
+export async function replayAll(parts: ReplayParts, tenantId: string, order: ReplayOrder): Promise<number> {
+  const now = parts.clock.now();
+  let count = 0;
+  let after: (string | number)[] | null = null;
+  do {
+    const part = await parts.store.replayRange({
+      ...{ tenantId, endpointId: order.endpointId, status: order.status, from: order.from },
+      ...{ to: order.to ?? now + 1, after, limit: REPLAYED_AT_ONCE, now },
+    });
+    count += part.replayed;
+    if (part.replayed > 0) parts.nudge([{ endpointId: order.endpointId, tenantId }]);
+    after = part.next;
+  } while (after !== null);
+  return count;
+}
+
+const REASONS = {
+  waiting: 'has not ended yet: an attempt is planned, or it is held',
+  rejected: 'was larger than 256 KB and is never sent',
+  no_body: 'can no longer be sent: its body is not kept any more',
+  no_endpoint: 'was made for an endpoint that is deleted',
+} as const;
+
+function refusal(outcome: Exclude<ReplayResult['outcome'], 'replayed'>, id: string): DomainError {
+  if (outcome === 'absent') return new DomainError('NOT_FOUND', `There is no delivery "${id}".`);
+  return new DomainError('CONFLICT', `The delivery "${id}" ${REASONS[outcome]}.`);
+}
