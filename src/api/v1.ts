@@ -11,9 +11,6 @@ import { addCampaigns } from './campaigns.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { addDeliveries } from './deliveries.ts';
 import { addKeys } from './keys.ts';
-import { addDeadLetters } from './dead-letters.ts';
-import { addDeliveries } from './deliveries.ts';
-import { addKeys } from './keys.ts';
 import { addLeadWrites } from './lead-writes.ts';
 import { addLeads } from './leads.ts';
 import { addMe } from './me.ts';
@@ -48,7 +45,6 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
 
   addOpenApiRoute(app, document);
   addMe(app, parts);
-  addKeys(app, parts);
   addKeys(app, parts);
   addSignalReads(app, parts);
   addSignalWrites(app, parts);
