@@ -14,9 +14,9 @@ import type { Plan, Tenant } from '../../src/model/tenant.ts';
 import type { SiteContent } from '../../src/site/content/site-content.ts';
 import type { Store } from '../../src/store/store.ts';
 import { refuseTests, type SendTest } from '../../src/webhooks/test-delivery.ts';
-import type { ManualClock } from './manual-clock.ts';
+import { createManualClock, type ManualClock } from './manual-clock.ts';
 import { aSite } from './site-content.ts';
-import { openTestStore } from './store.ts';
+import { openTestStore, T0 } from './store.ts';
 
 /** An app on a store in memory, with a tenant and its full-access key. */
 export interface TestApp {
@@ -54,6 +54,8 @@ export interface TestAppOptions {
   /** Where ids and secrets come from; chance that cannot be foreseen where they are left out. */
   newId?: NewId;
   random?: Random;
+  /** Where the store is; in memory where it is left out. */
+  file?: string;
   /** Puts something between the app and its store, to make it fail. */
   wrapStore?(store: Store): Store;
   /** Stands in for the dispatcher's test deliveries. */
@@ -71,8 +73,9 @@ export async function buildTestApp({
   sendTest = refuseTests,
   random = systemRandom,
   newId: givenIds,
+  file = ':memory:',
 }: TestAppOptions = {}): Promise<TestApp> {
-  const { store, clock } = await openTestStore();
+  const { store, clock } = await openTestStore({ clock: createManualClock(T0), file });
   const newId = givenIds ?? createIds(clock, random);
   const masterKey = Buffer.alloc(32, 7);
   const config = loadConfig({ BASE_URL, ...env });

@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SCOPES, type Scope } from '../../src/model/key.ts';
+import { visitEverything } from '../support/api-examples.ts';
+import { createGuide } from '../support/api-tour.ts';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { idsFor, idsIn } from '../support/id-kinds.ts';
+import { type Description, type Operation, readDescription } from '../support/openapi.ts';
+import { readRows } from '../support/table-rows.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'signalpost-tenants-'));
+const file = join(folder, 'signalpost.db');
+
+let t: TestApp;
+let description: Description;
+/** Every id that the visited tenant's answers hold. */
+let ids: string[];
+beforeAll(async () => {
+  t = await buildTestApp({ file, env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
+  description = await readDescription(t.app);
+  const { examples, visit } = createGuide(t);
+  await visitEverything(visit);
+  ids = idsIn(JSON.stringify(examples));
+});
+afterAll(async () => {
+  await t.app.close();
+  rmSync(folder, { recursive: true });
+});
+
+function foreignAddress(path: string): string {
+  const [id] = idsFor(path, ids);
+  if (id === undefined) throw new Error(`${path}: no id of its kind was seen; make one in the tour`);
+  return path.replace(/\{\w+\}/, id);
+}
+
+function send({ method, body }: Operation, url: string, headers: Record<string, string>) {
+  const payload = body === null ? {} : { payload: body.example as object };
+  return t.app.inject({ method: method as 'GET', url, headers, ...payload });
+}
+
+const named = (operations: Operation[]) =>
+  operations.map((one) => [`${one.method} ${one.path}`, one] as const);
+
+describe("another tenant's real id", () => {
+  test('is 404 on every route that takes one, as if there were no such thing, and nothing changes', async () => {
+    const { auth } = await t.addTenant('enterprise');
+    const before = readRows(file);
+    const found: string[] = [];
+    for (const [name, operation] of named(description.operations.filter(({ path }) => path.includes('{')))) {
+      const answer = await send(operation, foreignAddress(operation.path), auth);
+      const { code, detail } = answer.json();
+      if (answer.statusCode !== 404 || code !== 'NOT_FOUND')
+        found.push(`${name}: ${answer.statusCode} ${code}`);
+      const unknown = await send(operation, operation.path.replace(/\{\w+\}/, 'xxx_unknown'), auth);
+      const strip = (text: string, path: string) => text.replaceAll(path, '');
+      const ours = foreignAddress(operation.path).split('/')[3] ?? '';
+      if (strip(detail, ours) !== strip(unknown.json().detail, 'xxx_unknown')) {
+        found.push(`${name}: tells a foreign id from an unknown one: ${detail}`);
+      }
+    }
+    expect(found).toEqual([]);
+    expect(readRows(file)).toEqual(before);
+  });
+
+  test('is not seen in any list', async () => {
+    const { auth } = await t.addTenant('enterprise');
+    const seen: string[] = [];
+    for (const [name, operation] of named(description.operations)) {
+      if (operation.method !== 'GET' || operation.path.includes('{')) continue;
+      const { body } = await send(operation, operation.path, auth);
+      seen.push(...ids.filter((id) => body.includes(id)).map((id) => `${name}: ${id}`));
+    }
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('every route', () => {
+  const guarded = () => named(description.operations.filter(({ needsKey }) => needsKey));
+
+  /** An address whose ids exist, so that nothing but the key is in the way. */
+  const address = ({ path }: Operation) => (path.includes('{') ? foreignAddress(path) : path);
+
+  test('refuses a request without a key, before anything else', async () => {
+    const before = readRows(file);
+    const open: string[] = [];
+    for (const [name, operation] of guarded()) {
+      const answer = await send(operation, address(operation), {});
+      if (answer.statusCode !== 401) open.push(`${name}: ${answer.statusCode}`);
+      expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
+    }
+    expect(open).toEqual([]);
+    expect(readRows(file)).toEqual(before);
+  });
+
+  test('refuses a key that has every scope but the one it needs', async () => {
+    const open: string[] = [];
+    for (const [name, operation] of guarded()) {
+      const { scope } = operation;
+      if (scope === null) continue;
+      const others = SCOPES.filter((one) => one !== scope && one !== scope.replace(/:read$/, ':write'));
+      const { auth } = await t.addKey({ scopes: others });
+      const before = readRows(file);
+      const answer = await send(operation, address(operation), auth);
+      const { code, required_scope } = answer.json();
+      if (answer.statusCode !== 403 || code !== 'INSUFFICIENT_SCOPE' || required_scope !== scope) {
+        open.push(`${name}: ${answer.statusCode} ${code} ${required_scope}`);
+      }
+      expect(readRows(file)).toEqual(before);
+    }
+    expect(open).toEqual([]);
+  });
+
+  test('opens to a key that has that scope alone', async () => {
+    const shut: string[] = [];
+    for (const [name, operation] of guarded()) {
+      if (operation.method !== 'GET') continue;
+      const { auth } = await t.addKey({ scopes: operation.scope === null ? [] : [operation.scope as Scope] });
+      const answer = await send(operation, address(operation), auth);
+      if (answer.statusCode !== 200 && answer.statusCode !== 404) shut.push(`${name}: ${answer.statusCode}`);
+    }
+    expect(shut).toEqual([]);
+  });
+});

@@ -1,0 +1,26 @@
+/** The prefix of the ids that the paths of a collection take. */
+const PREFIXES: Record<string, string> = {
+  '/v1/signals': 'sig',
+  '/v1/webhooks': 'whk',
+  '/v1/keys': 'key',
+  '/v1/campaigns': 'cam',
+  '/v1/leads': 'led',
+  '/v1/pipeline': 'led',
+  '/v1/companies': 'cmp',
+  '/v1/icps': 'icp',
+  '/v1/sources': 'src',
+  '/v1/deliveries': 'dlv',
+  '/v1/dead-letters': 'dlv',
+  '/v1/events': 'evt',
+};
+
+/** Every id in a text of JSON, each once. */
+export function idsIn(text: string): string[] {
+  return [...new Set([...text.matchAll(/"([a-z]{3}_[0-9a-z]{25})"/g)].map(([, id = '']) => id))];
+}
+
+/** Those of the ids that a path with a parameter takes, by its part before the parameter. */
+export function idsFor(path: string, ids: readonly string[]): string[] {
+  const prefix = PREFIXES[path.slice(0, path.indexOf('/{'))];
+  return ids.filter((id) => id.startsWith(`${prefix}_`));
+}
