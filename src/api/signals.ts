@@ -61,7 +61,9 @@ function addOne(app: FastifyInstance, parts: WriteParts): void {
       if (result === undefined) throw new Error('intake gave no result');
       if (result.status === 'rejected') throw rejected(result.errors);
       parts.nudge(result.lanes);
-      reply.code(result.status === 'created' ? 201 : 200);
+      if (result.status === 'created') {
+        reply.code(201).header('location', `${parts.baseUrl}/v1/signals/${result.signalIds[0]}`);
+      }
       const text = `{"data":{"status":"${result.status}","signals":[${result.signals.join(',')}]}}`;
       return sendText(reply, JSON_TYPE, text);
     },

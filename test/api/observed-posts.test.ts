@@ -18,6 +18,7 @@ test('a new post is 201 with its signals, the same post again 200 with the same 
   expect(first.json().data.status).toBe('created');
   const [signal] = first.json().data.signals;
   expect(signalSchema.parse(signal)).toEqual(signal);
+  expect(first.headers.location).toBe(`https://signals.example.com/v1/signals/${signal.signal_id}`);
 
   const again = await post(aPost());
   expect(again.statusCode).toBe(200);
