@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pagingQuery, wholeNumber } from '../http/paging.ts';
 import { listOf, queryTime } from '../http/query.ts';
+import { domainFilter } from '../model/domain.ts';
 import { classificationSchema, type SignalQuery, signalTypeSchema } from '../model/signal.ts';
 
 const MAX_SEARCH_CHARS = 500;
@@ -14,7 +15,7 @@ export const signalQuerySchema = z.strictObject({
   signal_type: listOf(signalTypeSchema),
   classification: listOf(classificationSchema),
   min_score: wholeNumber(0, 100).nullable().default(null),
-  company_domain: listOf(z.string().toLowerCase()),
+  company_domain: listOf(domainFilter),
   q: z
     .string()
     .trim()

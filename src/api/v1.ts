@@ -8,6 +8,7 @@ import { setApiHeaders } from '../http/versions.ts';
 import { addCampaignEvents } from './campaign-events.ts';
 import { addCampaignStats } from './campaign-stats.ts';
 import { addCampaigns } from './campaigns.ts';
+import { addCompanies } from './companies.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { addDeliveries } from './deliveries.ts';
 import { addKeys } from './keys.ts';
@@ -59,4 +60,5 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
   addCampaigns(app, parts);
   addCampaignEvents(app, parts);
   addCampaignStats(app, parts);
+  addCompanies(app, parts);
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { codePointLength } from '../lib/text.ts';
+import { domainSchema } from './domain.ts';
 
 export const SIGNAL_TYPES = ['intent_post', 'job_change', 'funding_event', 'review', 'qa_forum'] as const;
 export const signalTypeSchema = z.enum(SIGNAL_TYPES);
@@ -50,15 +51,7 @@ export const observedPostSchema = z.strictObject({
   company: z
     .strictObject({
       name: fact.optional(),
-      domain: z
-        .string()
-        .trim()
-        .toLowerCase()
-        .regex(
-          /^(|([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63})$/,
-          'must be a domain such as "example.com"',
-        )
-        .optional(),
+      domain: z.union([domainSchema, z.literal('')]).optional(),
       industry: fact.optional(),
       headcount: z.union([fact, z.int().min(0).max(10_000_000)]).optional(),
       location: fact.optional(),

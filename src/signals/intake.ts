@@ -127,6 +127,7 @@ function newSignal(
     score: signal.icp_score,
     timestamp: now,
     companyDomain: signal.company.domain,
+    company: signal.company.domain === '' ? null : { id: newId('cmp'), company: signal.company },
     personKeys: personKeys(signal.prospect),
     wire: JSON.stringify(signal),
     explanation: JSON.stringify(score),

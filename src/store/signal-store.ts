@@ -1,3 +1,4 @@
+import type { ObservedCompany } from '../model/company.ts';
 import type { RoutedEvent } from '../model/event.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { SignalQuery } from '../model/signal.ts';
@@ -17,6 +18,8 @@ export interface NewSignal {
   /** When it was detected, Unix milliseconds. */
   timestamp: number;
   companyDomain: string;
+  /** What it says of the company at `companyDomain`; null where it names none. */
+  company: ObservedCompany | null;
   /** What its author is known again by (`model/person-keys.ts`). */
   personKeys: string[];
   /** The signal as JSON text, exactly as every answer shows it. */

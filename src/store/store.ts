@@ -1,5 +1,6 @@
 import type { AccountStore } from './account-store.ts';
 import type { CampaignStore } from './campaign-store.ts';
+import type { CompanyStore } from './company-store.ts';
 import type { DeliveryLogStore } from './delivery-log-store.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { EndpointStore } from './endpoint-store.ts';
@@ -20,6 +21,7 @@ export interface Store
     SignalStore,
     LeadStore,
     CampaignStore,
+    CompanyStore,
     EndpointStore,
     DeliveryStore,
     DeliveryLogStore,

@@ -83,6 +83,7 @@ export function aSignal(tenantId: string, overrides: Partial<NewSignal> = {}): N
     score: 80,
     timestamp: T0,
     companyDomain: '',
+    company: null,
     personKeys: [],
     wire: JSON.stringify({ signal_id: id }),
     explanation: JSON.stringify({ score: overrides.score ?? 80 }),

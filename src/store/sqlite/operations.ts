@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { accountOperations } from './operations/accounts.ts';
 import { campaignOperations } from './operations/campaigns.ts';
+import { companyOperations } from './operations/companies.ts';
 import { deliveryOperations } from './operations/deliveries.ts';
 import { deliveryControlOperations } from './operations/delivery-control.ts';
 import { endpointOperations } from './operations/endpoints.ts';
@@ -22,6 +23,7 @@ export function createOperations(db: Database) {
     ...signalOperations(db),
     ...leadOperations(db),
     ...campaignOperations(db),
+    ...companyOperations(db),
     ...endpointOperations(db),
     ...deliveryOperations(db),
     ...deliveryControlOperations(db),

@@ -6,6 +6,7 @@ import type { Context } from './context.ts';
 import { faultOfSqlite } from './faults.ts';
 import { accountMethods } from './methods/accounts.ts';
 import { campaignMethods } from './methods/campaigns.ts';
+import { companyMethods } from './methods/companies.ts';
 import { deliveryMethods } from './methods/deliveries.ts';
 import { deliveryLogMethods } from './methods/delivery-log.ts';
 import { endpointMethods } from './methods/endpoints.ts';
@@ -41,6 +42,7 @@ export function createSqliteStore(options: { db: Database; clock: Clock; writer:
     ...signalMethods(context),
     ...leadMethods(context),
     ...campaignMethods(context),
+    ...companyMethods(context),
     ...endpointMethods(context),
     ...deliveryMethods(context),
     ...deliveryLogMethods(context),

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { CommittedSignal, NewSignal } from '../../signal-store.ts';
+import { createCompanySql } from '../tables/companies.ts';
 import { createSignalPeopleSql } from '../tables/signal-people.ts';
 import { createSignalSearchSql } from '../tables/signal-search.ts';
 import { createSignalSql } from '../tables/signals.ts';
@@ -10,11 +11,12 @@ export function signalOperations(db: Database) {
   return { commitSignals: (changes: NewSignal[]): CommittedSignal[] => changes.map(write) };
 }
 
-/** Stores a signal with its search terms, its author's keys and its events, unless it is known: part of a change. */
+/** Stores a signal with its terms, its author's keys, its company and its events, unless it is known: part of a change. */
 export function createSignalWriter(db: Database): (signal: NewSignal) => CommittedSignal {
   const signals = createSignalSql(db);
   const search = createSignalSearchSql(db);
   const people = createSignalPeopleSql(db);
+  const companies = createCompanySql(db);
   const insertRouted = createEventWriter(db);
 
   return (signal) => {
@@ -22,6 +24,7 @@ export function createSignalWriter(db: Database): (signal: NewSignal) => Committ
     if (committed.status === 'duplicate') return committed;
     search.indexInserted(signal);
     people.insert(signal.tenantId, signal.id, signal.personKeys);
+    if (signal.company !== null) companies.observe(signal, signal.company);
     signal.events.forEach(insertRouted);
     return committed;
   };

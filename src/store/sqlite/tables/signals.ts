@@ -48,7 +48,7 @@ export function createSignalSql(db: Database) {
   return {
     /** Stores it, or tells which one was there already: the unique indexes decide, earlier ones of this call included. */
     insert(signal: NewSignal): CommittedSignal {
-      const { events: _events, personKeys: _keys, ...columns } = signal;
+      const { events: _events, personKeys: _keys, company: _company, ...columns } = signal;
       if (insert.run(columns).changes === 1) return { status: 'created', id: signal.id, wire: signal.wire };
       const row = findKnown(signal);
       if (row === null) throw new Error(`Signal ${signal.id} exists, and is another post.`);

@@ -1,0 +1,120 @@
+import { type Clock, toIso } from '../lib/clock.ts';
+import { normaliseDomain } from '../lib/domain.ts';
+import type { NewId } from '../lib/ids.ts';
+import type { Company, CompanyInput, CompanyResource } from '../model/company.ts';
+import { COMPANY_FACTS, type CompanyFact, factInForce, NO_FACTS, setFacts } from '../model/company-facts.ts';
+import { DomainError } from '../model/errors.ts';
+import type { CompanyActivity, CompanyStore } from '../store/company-store.ts';
+
+export interface CompanyParts {
+  store: CompanyStore;
+  clock: Clock;
+  newId: NewId;
+}
+
+const DAY_MS = 24 * 3_600_000;
+/** The windows of `signal_counts`; the longest is also that of the top signals. */
+export const ACTIVITY_DAYS = [7, 30, 90] as const;
+
+/** Each time around means that another change came between; more in a row than this do not happen by accident. */
+const MAX_TRIES = 8;
+
+/** When each window of activity began. */
+export function activitySince(now: number): number[] {
+  return ACTIVITY_DAYS.map((days) => now - days * DAY_MS);
+}
+
+/** What a path names a company by: an id, or a domain in whatever spelling. Null where it is neither. */
+export function companyKey(text: string): { id: string } | { domain: string } | null {
+  // No domain has an underscore.
+  if (text.startsWith('cmp_')) return { id: text };
+  const domain = normaliseDomain(text);
+  return domain === null ? null : { domain };
+}
+
+/** The tenant's company. @throws DomainError `NOT_FOUND` */
+export async function getCompany(store: CompanyStore, tenantId: string, named: string): Promise<Company> {
+  const key = companyKey(named);
+  const company = key === null ? null : await store.findCompany(tenantId, key);
+  if (company === null) throw new DomainError('NOT_FOUND', `There is no company "${named}".`);
+  return company;
+}
+
+/** Sets what a caller knows of a company, which is made where it was not known. @throws DomainError */
+export async function putCompany(
+  parts: CompanyParts,
+  tenantId: string,
+  { named, input }: { named: string; input: CompanyInput },
+): Promise<{ company: Company; created: boolean }> {
+  const key = companyKey(named);
+  if (key === null) throw notADomain(named);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const now = parts.clock.now();
+    const current = await parts.store.findCompany(tenantId, key);
+    if (current === null && 'id' in key)
+      throw new DomainError('NOT_FOUND', `There is no company "${named}".`);
+    const before = current ?? newCompany(parts, tenantId, 'domain' in key ? key.domain : '');
+    const facts = setFacts(before.facts, input, now);
+    if (current !== null && facts === current.facts) return { company: current, created: false };
+    const company = { ...before, facts, updatedAt: now, version: before.version + 1 };
+    if (await parts.store.saveCompany(company, before.version)) return { company, created: current === null };
+  }
+  const detail = 'The company is being changed by others all the time. Nothing was changed; try again.';
+  throw new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1 });
+}
+
+/** Companies as every API shows them, with what their signals come to now. */
+export async function companyResources(
+  { store, clock }: Pick<CompanyParts, 'store' | 'clock'>,
+  tenantId: string,
+  companies: readonly Company[],
+): Promise<CompanyResource[]> {
+  const domains = companies.map(({ domain }) => domain);
+  const activities = await store.readCompanyActivity(tenantId, domains, activitySince(clock.now()));
+  return companies.map((company, index) => toResource(company, activities[index]));
+}
+
+function newCompany({ clock, newId }: CompanyParts, tenantId: string, domain: string): Company {
+  const now = clock.now();
+  return { id: newId('cmp'), tenantId, domain, facts: NO_FACTS, createdAt: now, updatedAt: now, version: 0 };
+}
+
+function toResource(
+  company: Company,
+  activity: CompanyActivity = { counts: [], lastAt: null },
+): CompanyResource {
+  const known = COMPANY_FACTS.flatMap((field) => {
+    const origin = factInForce(company.facts, field);
+    return origin === null ? [] : [{ field, origin }];
+  });
+  const values: Record<CompanyFact, string> = {
+    name: '',
+    industry: '',
+    headcount: '',
+    location: '',
+    description: '',
+    linkedin_url: '',
+  };
+  for (const { field, origin } of known) values[field] = origin.value;
+  const [week = 0, month = 0, quarter = 0] = activity.counts;
+  return {
+    id: company.id,
+    domain: company.domain,
+    ...values,
+    sources: Object.fromEntries(
+      known.map(({ field, origin: { source, signalId, at } }) => [
+        field,
+        { source, signal_id: signalId, at: toIso(at) },
+      ]),
+    ),
+    signal_counts: { last_7_days: week, last_30_days: month, last_90_days: quarter },
+    last_signal_at: activity.lastAt === null ? null : toIso(activity.lastAt),
+    created_at: toIso(company.createdAt),
+    updated_at: toIso(company.updatedAt),
+  };
+}
+
+function notADomain(named: string): DomainError {
+  const detail = `"${named}" is neither a company's id nor a domain such as "example.com".`;
+  return new DomainError('INVALID_REQUEST', detail, { errors: [{ parameter: 'company', detail }] });
+}

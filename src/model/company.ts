@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { COMPANY_FACTS, type CompanyFact, type CompanyFacts } from './company-facts.ts';
+import { type Signal, signalSchema } from './signal.ts';
+
+/** How many signals and people a company's own answer holds. */
+export const MAX_TOP_SIGNALS = 5;
+export const MAX_CONTACTS = 25;
+
+const MAX_FACT_CHARS = 300;
+
+/** Left out: stays as it is; null or empty: the manual value goes. */
+const settable = <T extends z.ZodType<string>>(schema: T) =>
+  z
+    .union([schema, z.literal(''), z.null()])
+    .transform((value) => (value === '' ? null : value))
+    .optional();
+
+const fact = z.string().trim().max(MAX_FACT_CHARS);
+
+/** Body of `PUT /v1/companies/{company}`. */
+export const companyInputSchema = z.strictObject({
+  name: settable(fact),
+  industry: settable(fact),
+  headcount: z
+    .union([fact, z.int().min(0).max(10_000_000), z.null()])
+    .transform((value) => (value === '' || value === null ? null : String(value)))
+    .optional()
+    .describe('A number or a range such as "51-200"'),
+  location: settable(fact),
+  description: settable(z.string().trim().max(2_000)),
+  linkedin_url: settable(z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_000)),
+});
+export type CompanyInput = z.output<typeof companyInputSchema>;
+
+const sourceSchema = z
+  .strictObject({
+    source: z.enum(['manual', 'signal']).describe('Set by a caller, or seen in a signal'),
+    signal_id: z.string().nullable().describe('The signal that said so first'),
+    at: z.iso.datetime(),
+  })
+  .meta({ id: 'FactSource' });
+
+const factFields = Object.fromEntries(COMPANY_FACTS.map((field) => [field, z.string()])) as Record<
+  CompanyFact,
+  z.ZodString
+>;
+
+/** A company as lists show it; what is not known is an empty string, as in signals. */
+export const companySchema = z
+  .strictObject({
+    id: z.string(),
+    domain: z.string().describe('Host name without `www.`, in lower case and punycode'),
+    ...factFields,
+    sources: z
+      .partialRecord(z.enum(COMPANY_FACTS), sourceSchema)
+      .describe('Where each known field came from; what was set by hand stands above what was seen'),
+    signal_counts: z
+      .strictObject({ last_7_days: z.int(), last_30_days: z.int(), last_90_days: z.int() })
+      .describe('Signals that named the company, up to now'),
+    last_signal_at: z.iso.datetime().nullable(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime().describe('When a field last changed'),
+  })
+  .meta({ id: 'Company' });
+export type CompanyResource = z.infer<typeof companySchema>;
+
+const contactSchema = z.strictObject({
+  lead_id: z.string().nullable().describe('null: seen in a signal, and no lead yet'),
+  signal_id: z.string().nullable().describe('The newest signal of one who is no lead yet'),
+  name: z.string(),
+  title: z.string(),
+  email: z.string(),
+  linkedin_url: z.string(),
+});
+export type CompanyContact = z.infer<typeof contactSchema>;
+
+/** A company with the signals and people that are known of it, as its own route shows it. */
+export const companyDetailSchema = companySchema
+  .extend({
+    top_signals: z
+      .array(signalSchema)
+      .describe(`The best of the last 90 days, best first; at most ${MAX_TOP_SIGNALS}`),
+    contacts: z
+      .array(contactSchema)
+      .describe(
+        `Leads at the company, newest first, then people seen in its signals; at most ${MAX_CONTACTS}`,
+      ),
+  })
+  .meta({ id: 'CompanyDetail' });
+
+/** A company as stored. Times are Unix milliseconds; `version` grows with every change of its facts. */
+export interface Company {
+  id: string;
+  tenantId: string;
+  domain: string;
+  facts: CompanyFacts;
+  createdAt: number;
+  updatedAt: number;
+  version: number;
+}
+
+/** A company as a signal names it; `id` is what it gets if it is new. */
+export interface ObservedCompany {
+  id: string;
+  company: Signal['company'];
+}
+
+/** Filters and position of a page of companies. */
+export interface CompanyQuery {
+  domains: string[];
+  industries: string[];
+  /** A part of name or domain, folded. */
+  search: string | null;
+  sort: '-created_at' | '-last_signal_at';
+  limit: number;
+  /** Key of the last row of the page before: [sort value, company id]. */
+  after: (string | number)[] | null;
+}
