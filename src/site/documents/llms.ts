@@ -1,13 +1,14 @@
 import { estimateTokenCount } from 'tokenx';
 import { PUBLIC_OPERATIONS } from '../../model/public-api.ts';
-import { LLMS_FULL_PATH, LLMS_PATH, markdownPath, pageUrl } from '../addresses.ts';
+import { API_CATALOG_PATH, LLMS_FULL_PATH, LLMS_PATH, markdownPath, pageUrl } from '../addresses.ts';
 import { fixedDocument, type SiteDocument, TEXT } from './document.ts';
 import { successExample } from './openapi-examples.ts';
 import type { DocumentParts } from './parts.ts';
 import { bySection, OPTIONAL_SECTION } from './sections.ts';
 
 interface Entry {
-  title: string;
+  /** Null for what is called rather than read: it stands as code, so that no agent takes its answer for a page. */
+  title: string | null;
   url: string;
   description: string;
   tokens: number;
@@ -71,8 +72,8 @@ export function createLlmsFull({ baseUrl, content, madeAt }: DocumentParts): Sit
 
 function operationEntries(baseUrl: string): Entry[] {
   return PUBLIC_OPERATIONS.map((operation) => ({
-    title: `GET ${operation.path}`,
-    url: `${baseUrl}${operation.path}`,
+    title: null,
+    url: `GET ${baseUrl}${operation.path}`,
     description: operation.description,
     tokens: estimateTokenCount(JSON.stringify(successExample(operation, baseUrl))),
   }));
@@ -81,12 +82,14 @@ function operationEntries(baseUrl: string): Entry[] {
 function documentEntry(baseUrl: string, document: SiteDocument, now: number): Entry {
   const { path, title, description } = document;
   const tokens = estimateTokenCount(document.at(now).body.toString('utf8'));
-  return { title, url: `${baseUrl}${path}`, description, tokens };
+  const isCalled = path === API_CATALOG_PATH;
+  return { title: isCalled ? null : title, url: `${baseUrl}${path}`, description, tokens };
 }
 
 function list(section: string, entries: readonly Entry[]): string {
   const lines = entries.map(
-    ({ title, url, description, tokens }) => `- [${title}](${url}): ${description} (${tokens} tokens)`,
+    ({ title, url, description, tokens }) =>
+      `- ${title === null ? `\`${url}\`` : `[${title}](${url})`}: ${description} (${tokens} tokens)`,
   );
   return `## ${section}\n\n${lines.join('\n')}`;
 }
