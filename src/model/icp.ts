@@ -1,3 +1,13 @@
+import { z } from 'zod';
+import { toIso } from '../lib/clock.ts';
+import { fold } from '../lib/text.ts';
+
+export const WEIGHT_KEYS = ['intent', 'topic', 'urgency', 'budget', 'pain', 'fit'] as const;
+export type WeightKey = (typeof WEIGHT_KEYS)[number];
+
+/** How much each kind of reason counts, relative to the others; what they share out is always 100 points. */
+export type Weights = Record<WeightKey, number>;
+
 /** An Ideal Customer Profile: what a tenant looks for. Empty lists ask nothing. Times are Unix milliseconds. */
 export interface IcpProfile {
   id: string;
@@ -11,12 +21,24 @@ export interface IcpProfile {
   titles: string[];
   headcountRanges: { min: number; max: number | null }[];
   locations: string[];
+  weights: Weights;
   thresholds: { hot: number; warm: number };
   active: boolean;
   createdAt: number;
+  updatedAt: number;
+  /** Grows with each change: a change applies only to the version it was decided on. */
+  version: number;
 }
 
 export const DEFAULT_THRESHOLDS = { hot: 70, warm: 40 } as const;
+export const DEFAULT_WEIGHTS: Readonly<Weights> = {
+  intent: 40,
+  topic: 25,
+  urgency: 10,
+  budget: 8,
+  pain: 7,
+  fit: 10,
+};
 
 /** The profile each new tenant starts with: fits any company, scores general buying intent. */
 export function defaultProfile(id: string, tenantId: string, createdAt: number): IcpProfile {
@@ -32,8 +54,178 @@ export function defaultProfile(id: string, tenantId: string, createdAt: number):
     titles: [],
     headcountRanges: [],
     locations: [],
+    weights: { ...DEFAULT_WEIGHTS },
     thresholds: { ...DEFAULT_THRESHOLDS },
     active: true,
     createdAt,
+    updatedAt: createdAt,
+    version: 1,
   };
+}
+
+/** The form in which names are compared: no two profiles of a tenant are called the same, in whatever case. */
+export function profileNameKey(name: string): string {
+  return name.normalize('NFKC').toLowerCase();
+}
+
+/** Phrases at most of one kind: with as many profiles as a tenant may have, matching still takes milliseconds. */
+const MAX_PHRASES = 200;
+const MAX_TERMS = 100;
+const MAX_RANGES = 20;
+const MAX_HEADCOUNT = 10_000_000;
+
+const nameSchema = z.string().trim().min(1).max(100);
+const descriptionSchema = z.string().trim().max(2_000).describe('For people; nothing is scored by it');
+const termSchema = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .regex(/[\p{L}\p{N}]/u, 'must hold a letter or a digit');
+
+/** A list without repetitions: what differs in case or diacritics alone finds the same. */
+function termsSchema(max: number) {
+  return z
+    .array(termSchema)
+    .max(max)
+    .transform((terms) => [...new Map(terms.map((term) => [fold(term), term])).values()]);
+}
+
+const countSchema = z.int().min(0).max(MAX_HEADCOUNT);
+const rangeSchema = z
+  .union([
+    z.strictObject({ min: countSchema, max: countSchema.nullable().default(null) }),
+    z
+      .string()
+      .regex(/^\s*\d{1,8}\s*(?:[-–]\s*\d{1,8}|\+)?\s*$/, 'must be a range such as "11-50" or "201+"')
+      .transform(toRange),
+  ])
+  .refine(({ min, max }) => max === null || max >= min, 'must not end before it begins');
+
+function toRange(text: string): { min: number; max: number | null } {
+  const [min = 0, max] = (text.match(/\d+/g) ?? []).map(Number);
+  return { min, max: max ?? (text.includes('+') ? null : min) };
+}
+
+const weight = z.number().min(0).max(100).optional();
+const weightsSchema = z.strictObject({
+  intent: weight.describe('Asks for something to buy'),
+  topic: weight.describe('Speaks of a phrase or competitor of the profile'),
+  urgency: weight.describe('Has a date'),
+  budget: weight.describe('Speaks of money to spend'),
+  pain: weight.describe('Describes a pain'),
+  fit: weight.describe('Author and company are whom the profile asks for'),
+});
+
+const thresholdsSchema = z.strictObject({
+  hot: z.int().min(1).max(100).optional(),
+  warm: z.int().min(0).max(99).optional(),
+});
+
+const settings = {
+  description: descriptionSchema.optional(),
+  phrases: termsSchema(MAX_PHRASES)
+    .optional()
+    .describe('Words and phrases that tell that a post is on topic'),
+  excluded_phrases: termsSchema(MAX_PHRASES).optional().describe('Phrases that count against a post'),
+  competitors: termsSchema(MAX_TERMS)
+    .optional()
+    .describe('Names that are on topic in a post, and that count against a post by one of their staff'),
+  industries: termsSchema(MAX_TERMS).optional(),
+  titles: termsSchema(MAX_TERMS).optional().describe('Job titles of buyers'),
+  headcount_ranges: z
+    .array(rangeSchema)
+    .max(MAX_RANGES)
+    .optional()
+    .describe('Company sizes; text such as "11-50" or "201+" is taken too'),
+  locations: termsSchema(MAX_TERMS).optional(),
+  weights: weightsSchema
+    .optional()
+    .describe(
+      'How much each kind of reason counts, relative to the others: 100 points are shared out by them',
+    ),
+  thresholds: thresholdsSchema
+    .optional()
+    .describe('Scores from which a signal is hot or warm; warm lies below hot'),
+  active: z.boolean().optional().describe('Whether new posts are matched with it'),
+};
+
+/** Body of `POST /v1/icps`. */
+export const icpInputSchema = z.strictObject({ name: nameSchema, ...settings });
+export type IcpInput = z.output<typeof icpInputSchema>;
+
+/** Body of `PATCH /v1/icps/{id}`: what is left out stays as it is, within weights and thresholds too. */
+export const icpPatchSchema = z.strictObject({ name: nameSchema.optional(), ...settings });
+export type IcpPatch = z.output<typeof icpPatchSchema>;
+
+const points = z.number().min(0).max(100);
+/** A profile on the wire. */
+export const icpSchema = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  phrases: z.array(z.string()),
+  excluded_phrases: z.array(z.string()),
+  competitors: z.array(z.string()),
+  industries: z.array(z.string()),
+  titles: z.array(z.string()),
+  headcount_ranges: z.array(z.strictObject({ min: z.int(), max: z.int().nullable() })),
+  locations: z.array(z.string()),
+  weights: z.strictObject({
+    intent: points,
+    topic: points,
+    urgency: points,
+    budget: points,
+    pain: points,
+    fit: points,
+  }),
+  thresholds: z.strictObject({ hot: z.int(), warm: z.int() }),
+  active: z.boolean(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+});
+export type IcpResource = z.output<typeof icpSchema>;
+
+export function icpResource(profile: IcpProfile): IcpResource {
+  return {
+    id: profile.id,
+    name: profile.name,
+    description: profile.description,
+    phrases: profile.phrases,
+    excluded_phrases: profile.excludedPhrases,
+    competitors: profile.competitors,
+    industries: profile.industries,
+    titles: profile.titles,
+    headcount_ranges: profile.headcountRanges,
+    locations: profile.locations,
+    weights: profile.weights,
+    thresholds: profile.thresholds,
+    active: profile.active,
+    created_at: toIso(profile.createdAt),
+    updated_at: toIso(profile.updatedAt),
+  };
+}
+
+/** `profile` with what `patch` names in place of what it had. */
+export function patchProfile(profile: IcpProfile, patch: IcpPatch): IcpProfile {
+  return {
+    ...profile,
+    name: patch.name ?? profile.name,
+    description: patch.description ?? profile.description,
+    phrases: patch.phrases ?? profile.phrases,
+    excludedPhrases: patch.excluded_phrases ?? profile.excludedPhrases,
+    competitors: patch.competitors ?? profile.competitors,
+    industries: patch.industries ?? profile.industries,
+    titles: patch.titles ?? profile.titles,
+    headcountRanges: patch.headcount_ranges ?? profile.headcountRanges,
+    locations: patch.locations ?? profile.locations,
+    weights: { ...profile.weights, ...given(patch.weights) },
+    thresholds: { ...profile.thresholds, ...given(patch.thresholds) },
+    active: patch.active ?? profile.active,
+  };
+}
+
+function given<T extends object>(members: T | undefined): { [K in keyof T]?: NonNullable<T[K]> } {
+  const entries = Object.entries(members ?? {}).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };
 }

@@ -1,9 +1,14 @@
 import { fold } from '../lib/text.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { Factor } from '../model/signal.ts';
+import { share } from './points.ts';
 
-/** Points for each answer that fits; what a profile does not ask is given, so that the whole is 10 for every profile. */
-const FIT_POINTS = { title: 3, industry: 3, headcount: 2, location: 2 } as const;
+/**
+ * What of the points for fit each answer gets; for what a profile does not ask they are given, so that the whole is the
+ * same for every profile.
+ */
+const FIT_SHARES = { title: 3, industry: 3, headcount: 2, location: 2 } as const;
+type FitKey = keyof typeof FIT_SHARES;
 const MISMATCH_POINTS = 2;
 const VENDOR_POINTS = 70;
 
@@ -24,7 +29,7 @@ export interface Fit {
 }
 
 interface Question {
-  key: keyof typeof FIT_POINTS;
+  key: FitKey;
   field: string;
   label: string;
   /** The known fact; empty: unknown, which counts neither for nor against. */
@@ -32,15 +37,16 @@ interface Question {
   fits: boolean;
 }
 
-/** How the author and company fit what the profile asks of them. Unknown facts are not mismatches. */
-export function companyFit(facts: FitFacts, profile: IcpProfile): Fit {
+/** How the author and company fit what the profile asks of them, for `max` points. Unknown facts are not mismatches. */
+export function companyFit(facts: FitFacts, profile: IcpProfile, max: number): Fit {
+  const points = share(max, FIT_SHARES);
   const questions = questionsOf(facts, profile);
   const known = questions.filter((question) => question.fact !== '');
-  const fitting = known.filter((q) => q.fits).map((q) => answer(q, FIT_POINTS[q.key]));
-  const negatives = known.filter((q) => !q.fits).map((q) => answer(q, -MISMATCH_POINTS));
+  const fitting = known.filter((q) => q.fits).map((q) => answer(q, points[q.key]));
+  const mismatches = known.filter((q) => !q.fits).map((q) => answer(q, -MISMATCH_POINTS));
   return {
-    factors: [...openQuestions(questions), ...fitting],
-    negatives: [...negatives, ...vendorStaff(facts, profile)],
+    factors: max === 0 ? [] : [...openQuestions(questions, points), ...fitting],
+    negatives: [...(max === 0 ? [] : mismatches), ...vendorStaff(facts, profile)],
     coverage: questions.length === 0 ? 1 : Math.round((known.length / questions.length) * 100) / 100,
   };
 }
@@ -85,23 +91,21 @@ function questionsOf(facts: FitFacts, profile: IcpProfile): Question[] {
 }
 
 function answer(question: Question, points: number): Factor {
-  const { key, field, fact, label } = question;
+  const { key, field, fact, label, fits } = question;
   const evidence = [{ field, start: 0, end: Array.from(fact).length, text: fact }];
   return {
     key,
-    label: `${label} ${points > 0 ? 'fits' : 'does not fit'}`,
+    label: `${label} ${fits ? 'fits' : 'does not fit'}`,
     max: Math.max(points, 0),
     points,
     evidence,
   };
 }
 
-function openQuestions(asked: readonly Question[]): Factor[] {
+function openQuestions(asked: readonly Question[], each: Record<FitKey, number>): Factor[] {
   const keys = new Set<string>(asked.map((question) => question.key));
-  const points = Object.entries(FIT_POINTS).reduce(
-    (total, [key, each]) => total + (keys.has(key) ? 0 : each),
-    0,
-  );
+  const open = Object.entries(each).filter(([key]) => !keys.has(key));
+  const points = open.reduce((total, [, part]) => total + part, 0);
   if (points === 0) return [];
   const label =
     asked.length === 0 ? 'The profile fits any company' : 'The profile leaves the rest of the company open';

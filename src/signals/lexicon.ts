@@ -1,3 +1,5 @@
+import type { WeightKey } from '../model/icp.ts';
+
 /**
  * What people write when they are about to buy, and what they write when only the words match. Each entry is a
  * case-insensitive pattern without nested repetition, so that matching stays linear in the text.
@@ -8,8 +10,8 @@ export interface Cue {
 }
 
 /** Cues that speak for one factor; the best counts, and a second kind of cue of the same factor adds nothing. */
-export interface CueGroup {
-  key: string;
+export interface CueGroup<K extends string = string> {
+  key: K;
   label: string;
   max: number;
   cues: readonly Cue[];
@@ -17,7 +19,7 @@ export interface CueGroup {
 
 const cue = (points: number, source: string): Cue => ({ points, pattern: new RegExp(source, 'giu') });
 
-export const POSITIVE_GROUPS: readonly CueGroup[] = [
+export const POSITIVE_GROUPS: readonly CueGroup<Exclude<WeightKey, 'topic' | 'fit'>>[] = [
   {
     key: 'intent',
     label: 'Asks for something to buy',

@@ -1,14 +1,14 @@
-import type { IcpProfile } from '../model/icp.ts';
+import type { IcpProfile, Weights } from '../model/icp.ts';
 import type { Classification, Explanation, Factor } from '../model/signal.ts';
 import { companyFit, type FitFacts } from './fit.ts';
 import { NEGATIVE_GROUPS, POSITIVE_GROUPS } from './lexicon.ts';
 import { bestCue, findAll, phrasePattern } from './match.ts';
+import { share } from './points.ts';
 
 export const MODEL_VERSION = '2026-11-1';
 
 /** Points a post keeps at most where a profile names its topic and the post speaks of something else. */
 const OFF_TOPIC_CAP = 30;
-const TOPIC_MAX = 25;
 const EXCLUDED_POINTS = 60;
 const MAX_EVIDENCE = 5;
 
@@ -17,12 +17,19 @@ export interface ScoredPost extends FitFacts {
   text: string;
 }
 
+interface FoundCue {
+  group: (typeof POSITIVE_GROUPS)[number];
+  best: ReturnType<typeof bestCue>;
+}
+
 /** A profile made ready for matching, once for all posts that meet it. */
 export interface CompiledProfile {
   profile: IcpProfile;
   /** Phrases and competitors, which tell that a post is about the profile's topic. */
   topic: RegExp[];
   excluded: RegExp[];
+  /** The 100 points as the profile's weights share them out. */
+  max: Weights;
 }
 
 export function compileProfile(profile: IcpProfile): CompiledProfile {
@@ -31,6 +38,7 @@ export function compileProfile(profile: IcpProfile): CompiledProfile {
     profile,
     topic: compile([...profile.phrases, ...profile.competitors]),
     excluded: compile(profile.excludedPhrases),
+    max: share(100, profile.weights),
   };
 }
 
@@ -39,9 +47,11 @@ export function compileProfile(profile: IcpProfile): CompiledProfile {
  * same explanation, whose points add up to the score.
  */
 export function scorePost(post: ScoredPost, compiled: CompiledProfile): Explanation {
-  const cues = cueFactors(post.text);
-  const topic = topicFactor(post, compiled, cues);
-  const fit = companyFit(post, compiled.profile);
+  const found = POSITIVE_GROUPS.map((group) => ({ group, best: bestCue(group, post.text) }));
+  const asks = found.some(({ group, best }) => group.key === 'intent' && best !== null);
+  const cues = cueFactors(found, compiled.max);
+  const topic = topicFactor(post, compiled, asks);
+  const fit = companyFit(post, compiled.profile, compiled.max.fit);
   const factors = [...cues, ...(topic ? [topic] : []), ...fit.factors];
   const earned = sum(factors);
   const negatives = limitTo(earned, [
@@ -68,19 +78,13 @@ export function classify(score: number, thresholds: { hot: number; warm: number 
   return score >= thresholds.warm ? 'warm' : 'cold';
 }
 
-function cueFactors(text: string): Factor[] {
-  return POSITIVE_GROUPS.flatMap((group) => {
-    const found = bestCue(group, text);
-    if (found === null) return [];
-    return [
-      {
-        key: group.key,
-        label: group.label,
-        max: group.max,
-        points: found.points,
-        evidence: [found.evidence],
-      },
-    ];
+/** A weight of 0 leaves its kind of reason out. */
+function cueFactors(found: readonly FoundCue[], maxima: Weights): Factor[] {
+  return found.flatMap(({ group, best }) => {
+    const max = maxima[group.key];
+    if (max === 0 || best === null) return [];
+    const points = Math.round((best.points / group.max) * max);
+    return [{ key: group.key, label: group.label, max, points, evidence: [best.evidence] }];
   });
 }
 
@@ -95,21 +99,22 @@ function cueNegatives(text: string): Factor[] {
 }
 
 /** For a profile that names no topic, the topic is buying itself: any request is on it, small talk is not. */
-function topicFactor(post: ScoredPost, { topic }: CompiledProfile, cues: readonly Factor[]): Factor | null {
+function topicFactor(post: ScoredPost, { topic, max }: CompiledProfile, asks: boolean): Factor | null {
+  if (max.topic === 0) return null;
   const evidence = findAll(topic, post.text, MAX_EVIDENCE);
-  const onTopic = topic.length > 0 ? evidence.length > 0 : cues.some((factor) => factor.key === 'intent');
+  const onTopic = topic.length > 0 ? evidence.length > 0 : asks;
   if (!onTopic) return null;
   const label =
     topic.length > 0 ? 'Speaks of what the profile looks for' : 'The profile takes a request for anything';
-  return { key: 'topic', label, max: TOPIC_MAX, points: TOPIC_MAX, evidence };
+  return { key: 'topic', label, max: max.topic, points: max.topic, evidence };
 }
 
 function offTopicNegative(
   earned: number,
   topic: Factor | null,
-  { topic: wanted }: CompiledProfile,
+  { topic: wanted, max }: CompiledProfile,
 ): Factor[] {
-  if (wanted.length === 0 || topic !== null || earned <= OFF_TOPIC_CAP) return [];
+  if (max.topic === 0 || wanted.length === 0 || topic !== null || earned <= OFF_TOPIC_CAP) return [];
   const label = 'Names nothing that the profile looks for';
   return [{ key: 'off_topic', label, max: 0, points: OFF_TOPIC_CAP - earned, evidence: [] }];
 }

@@ -1,6 +1,5 @@
 import type { ObservedCompany } from '../model/company.ts';
 import type { RoutedEvent } from '../model/event.ts';
-import type { IcpProfile } from '../model/icp.ts';
 import type { SignalQuery } from '../model/signal.ts';
 
 /** A scored signal ready to be stored, with the events and deliveries it causes. */
@@ -50,11 +49,41 @@ export interface SignalDetail {
   text: string;
 }
 
-/** Profiles and the signals matched with them. */
+/** Whether a signal was worth it, and why; the last word counts. */
+export interface SignalFeedback {
+  tenantId: string;
+  signalId: string;
+  relevant: boolean;
+  reason: string;
+  /** Id of the key, or of the person, that said it. */
+  actorId: string;
+  createdAt: number;
+}
+
+/** A stored signal as a draft of a profile is tried on it. JSON texts as stored. */
+export interface StoredPost {
+  id: string;
+  profileId: string;
+  platform: string;
+  externalId: string | null;
+  canonicalUrl: string | null;
+  score: number;
+  classification: string;
+  wire: string;
+  text: string;
+  /** What was last said of it; null: nothing. */
+  relevant: boolean | null;
+}
+
+/** Signals. */
 export interface SignalStore {
-  listProfiles(tenantId: string): Promise<IcpProfile[]>;
   /** All or nothing: each new signal with its events, deliveries and skip reasons. A duplicate brings none of them. */
   commitSignals(signals: NewSignal[]): Promise<CommittedSignal[]>;
   getSignal(tenantId: string, id: string): Promise<SignalDetail | null>;
   listSignals(tenantId: string, query: SignalQuery): Promise<SignalPage>;
+  /** Stores or replaces it; false where the tenant has no such signal. */
+  saveFeedback(feedback: SignalFeedback): Promise<boolean>;
+  getFeedback(tenantId: string, signalId: string): Promise<SignalFeedback | null>;
+  /** The newest `limit` signals. */
+  listPosts(tenantId: string, limit: number): Promise<StoredPost[]>;
 }

@@ -9,6 +9,7 @@ import type { KeyStore } from './key-store.ts';
 import type { LeadStore } from './lead-store.ts';
 import type { MailStore } from './mail-store.ts';
 import type { PlanStore } from './plan-store.ts';
+import type { ProfileStore } from './profile-store.ts';
 import type { SignalStore } from './signal-store.ts';
 
 /**
@@ -18,6 +19,7 @@ import type { SignalStore } from './signal-store.ts';
 export interface Store
   extends AccountStore,
     KeyStore,
+    ProfileStore,
     SignalStore,
     LeadStore,
     CampaignStore,

@@ -10,6 +10,7 @@ import { keyOperations } from './operations/keys.ts';
 import { leadOperations } from './operations/leads.ts';
 import { mailOperations } from './operations/mail.ts';
 import { planOperations } from './operations/plans.ts';
+import { profileOperations } from './operations/profiles.ts';
 import { signalOperations } from './operations/signals.ts';
 
 /**
@@ -20,6 +21,7 @@ export function createOperations(db: Database) {
   return {
     ...accountOperations(db),
     ...keyOperations(db),
+    ...profileOperations(db),
     ...signalOperations(db),
     ...leadOperations(db),
     ...campaignOperations(db),

@@ -15,6 +15,7 @@ import { keyMethods } from './methods/keys.ts';
 import { leadMethods } from './methods/leads.ts';
 import { mailMethods } from './methods/mail.ts';
 import { planMethods } from './methods/plans.ts';
+import { profileMethods } from './methods/profiles.ts';
 import { signalMethods } from './methods/signals.ts';
 import { createProbeSql } from './tables/probe.ts';
 import type { Writer } from './writer.ts';
@@ -39,6 +40,7 @@ export function createSqliteStore(options: { db: Database; clock: Clock; writer:
   return {
     ...accountMethods(context),
     ...keyMethods(context),
+    ...profileMethods(context),
     ...signalMethods(context),
     ...leadMethods(context),
     ...campaignMethods(context),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defaultProfile } from '../../../src/model/icp.ts';
-import { aRoutedEvent, aSignal, aTenant, T0 } from '../../support/store.ts';
+import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeSignals(open: OpenStore): void {
@@ -62,16 +62,13 @@ export function describeSignals(open: OpenStore): void {
     });
 
     test('the same post of another tenant, profile or platform is another signal', async () => {
-      const { store } = await open();
-      await store.createTenant(aTenant('ten_a'));
-      // A tenant's further profile; until profiles can be made by themselves it comes with a tenant of its own.
-      const second = aTenant('ten_b');
-      await store.createTenant({ ...second, profile: defaultProfile('icp_2', 'ten_a', T0) });
+      const { store } = await openWithTenants(open);
+      await store.createProfile({ ...defaultProfile('icp_2', 'ten_a', T0), name: 'Second' }, 10);
       const results = await store.commitSignals([
         aSignal('ten_a', { externalId: 'p1' }),
         aSignal('ten_a', { externalId: 'p1', platform: 'x' }),
         aSignal('ten_a', { externalId: 'p1', profileId: 'icp_2' }),
-        aSignal('ten_b', { externalId: 'p1', profileId: 'icp_2' }),
+        aSignal('ten_b', { externalId: 'p1' }),
       ]);
       expect(results.map((r) => r.status)).toEqual(['created', 'created', 'created', 'created']);
     });

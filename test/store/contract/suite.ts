@@ -4,9 +4,11 @@ import { describeCampaigns } from './campaigns.ts';
 import { describeDeliveries } from './deliveries.ts';
 import { describeEndpoints } from './endpoints.ts';
 import { describeIdempotency } from './idempotency.ts';
+import { describeKeys } from './keys.ts';
 import { describeLeadList } from './lead-list.ts';
 import { describeLeads } from './leads.ts';
 import { describeLeases } from './leases.ts';
+import { describeProfiles } from './profiles.ts';
 import { describeSignalList } from './signal-list.ts';
 import { describeSignalSearch } from './signal-search.ts';
 import { describeSignals } from './signals.ts';
@@ -16,6 +18,8 @@ import type { OpenStore } from './under-test.ts';
 export function describeStore(driver: string, open: OpenStore): void {
   describe(`store on ${driver}`, () => {
     describeAccounts(open);
+    describeKeys(open);
+    describeProfiles(open);
     describeSignals(open);
     describeSignalList(open);
     describeSignalSearch(open);

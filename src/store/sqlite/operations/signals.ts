@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import type { CommittedSignal, NewSignal } from '../../signal-store.ts';
+import type { CommittedSignal, NewSignal, SignalFeedback } from '../../signal-store.ts';
+import { createCompanySql } from '../tables/companies.ts';
+import { createFeedbackSql } from '../tables/feedback.ts';
 import { createCompanySql } from '../tables/companies.ts';
 import { createSignalPeopleSql } from '../tables/signal-people.ts';
 import { createSignalSearchSql } from '../tables/signal-search.ts';
@@ -8,7 +10,11 @@ import { createEventWriter } from './events.ts';
 
 export function signalOperations(db: Database) {
   const write = createSignalWriter(db);
-  return { commitSignals: (changes: NewSignal[]): CommittedSignal[] => changes.map(write) };
+  const feedback = createFeedbackSql(db);
+  return {
+    commitSignals: (changes: NewSignal[]): CommittedSignal[] => changes.map(write),
+    saveFeedback: (said: SignalFeedback): boolean => feedback.save(said),
+  };
 }
 
 /** Stores a signal with its terms, its author's keys, its company and its events, unless it is known: part of a change. */

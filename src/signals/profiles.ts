@@ -1,0 +1,95 @@
+import type { Clock } from '../lib/clock.ts';
+import type { NewId } from '../lib/ids.ts';
+import { DomainError, invalidAt } from '../model/errors.ts';
+import { defaultProfile, type IcpInput, type IcpPatch, type IcpProfile, patchProfile } from '../model/icp.ts';
+import type { ProfileStore } from '../store/profile-store.ts';
+
+/** Profiles that a tenant may have: every post is matched with each that is active. */
+export const MAX_PROFILES = 100;
+/** Two who change one profile at once are served one after the other; more than a few tries mean something is wrong. */
+const MAX_TRIES = 5;
+
+export interface ProfileParts {
+  store: ProfileStore;
+  clock: Clock;
+  newId: NewId;
+}
+
+/** @throws DomainError `CONFLICT` (name taken, too many), `INVALID_REQUEST` */
+export async function createProfile(
+  { store, clock, newId }: ProfileParts,
+  tenantId: string,
+  input: IcpInput,
+): Promise<IcpProfile> {
+  const profile = draftProfile(defaultProfile(newId('icp'), tenantId, clock.now()), {
+    description: '',
+    ...input,
+  });
+  const outcome = await store.createProfile(profile, MAX_PROFILES);
+  if (outcome === 'name_taken') throw nameTaken(profile.name);
+  if (outcome === 'created') return profile;
+  throw new DomainError('CONFLICT', `A tenant has at most ${MAX_PROFILES} profiles.`, {
+    hint: 'Delete one that is no longer needed, or widen one that is there.',
+  });
+}
+
+/** @throws DomainError `NOT_FOUND`, `CONFLICT` (name taken), `INVALID_REQUEST` */
+export async function changeProfile(
+  { store, clock }: Omit<ProfileParts, 'newId'>,
+  tenantId: string,
+  { id, patch }: { id: string; patch: IcpPatch },
+): Promise<IcpProfile> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const profile = await findProfile(store, tenantId, id);
+    const changed = draftProfile(profile, patch);
+    const next = { ...changed, updatedAt: clock.now(), version: profile.version + 1 };
+    const outcome = await store.changeProfile(next);
+    if (outcome === 'name_taken') throw nameTaken(next.name);
+    if (outcome === 'changed') return next;
+  }
+  throw new DomainError('UNAVAILABLE', 'The profile is being changed by others; try again.');
+}
+
+/** @throws DomainError `NOT_FOUND`, `CONFLICT` where it is the last */
+export async function deleteProfile(
+  { store, clock }: Omit<ProfileParts, 'newId'>,
+  tenantId: string,
+  id: string,
+): Promise<void> {
+  const outcome = await store.deleteProfile(tenantId, id, clock.now());
+  if (outcome === 'missing') throw unknownProfile(id);
+  if (outcome === 'deleted') return;
+  throw new DomainError('CONFLICT', 'The last profile stays: without any, no post would become a signal.', {
+    hint: 'Create another first, or change this one.',
+  });
+}
+
+/** @throws DomainError `NOT_FOUND` */
+export async function findProfile(store: ProfileStore, tenantId: string, id: string): Promise<IcpProfile> {
+  const profile = await store.getProfile(tenantId, id);
+  if (profile === null) throw unknownProfile(id);
+  return profile;
+}
+
+/** `profile` changed by `patch`, checked as a whole. @throws DomainError `INVALID_REQUEST` */
+export function draftProfile(profile: IcpProfile, patch: IcpPatch): IcpProfile {
+  const draft = patchProfile(profile, patch);
+  const { hot, warm } = draft.thresholds;
+  if (warm >= hot) {
+    throw invalidAt('/thresholds', `"warm" (${warm}) must be below "hot" (${hot}).`);
+  }
+  if (Object.values(draft.weights).every((weight) => weight === 0)) {
+    throw invalidAt('/weights', 'At least one weight must be above 0.');
+  }
+  return draft;
+}
+
+function nameTaken(name: string): DomainError {
+  return new DomainError('CONFLICT', `There is a profile called "${name}" already.`, {
+    hint: 'Names are unique, in whatever case; choose another.',
+  });
+}
+
+function unknownProfile(id: string): DomainError {
+  return new DomainError('NOT_FOUND', `There is no profile "${id}".`);
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { aKey, T0 } from '../../support/store.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+export function describeKeys(open: OpenStore): void {
+  describe('managing keys', () => {
+    test('a key is read by its own tenant only', async () => {
+      const { store } = await openWithTenants(open);
+      const key = aKey('ten_a', { id: 'key_1', expiresAt: T0 + 1 });
+      await store.createKey(key);
+      expect(await store.getKey('ten_a', 'key_1')).toEqual(key);
+      expect(await store.getKey('ten_b', 'key_1')).toBeNull();
+    });
+
+    test('a change touches what it names, and nothing of another tenant', async () => {
+      const { store } = await openWithTenants(open);
+      const key = aKey('ten_a', { id: 'key_1', expiresAt: T0 + 1 });
+      await store.createKey(key);
+      expect(await store.changeKey('ten_b', 'key_1', { name: 'stolen' })).toBeNull();
+      const renamed = { ...key, name: 'Renamed' };
+      expect(await store.changeKey('ten_a', 'key_1', { name: 'Renamed' })).toEqual(renamed);
+      const rest = { scopes: ['leads:read' as const], rateLimit: 7, expiresAt: null };
+      expect(await store.changeKey('ten_a', 'key_1', rest)).toEqual({ ...renamed, ...rest });
+      expect(await store.getKey('ten_a', 'key_1')).toEqual({ ...renamed, ...rest });
+    });
+
+    test('a revoked key cannot be changed, even where both were asked for together', async () => {
+      const { store } = await openWithTenants(open);
+      await store.createKey(aKey('ten_a', { id: 'key_1' }));
+      const [, changed] = await Promise.all([
+        store.revokeKey('key_1', T0),
+        store.changeKey('ten_a', 'key_1', { expiresAt: null }),
+      ]);
+      expect(changed).toBeNull();
+    });
+
+    test('pages hold each key once, oldest first, revoked ones too', async () => {
+      const { store } = await openWithTenants(open);
+      for (const n of [1, 2, 3]) await store.createKey(aKey('ten_a', { id: `key_${n}` }));
+      await store.revokeKey('key_2', T0);
+      const first = await store.pageKeys('ten_a', { limit: 2, after: null });
+      await store.createKey(aKey('ten_a', { id: 'key_4', createdAt: T0 + 1 }));
+      const second = await store.pageKeys('ten_a', { limit: 5, after: first.last });
+      const ids = [...first.rows, ...second.rows].map((key) => key.id);
+      expect(ids).toEqual(['key_1', 'key_2', 'key_3', 'key_ten_a', 'key_4']);
+      expect(second.last).toBeNull();
+    });
+  });
+}
