@@ -2,7 +2,6 @@ import type { Database } from 'better-sqlite3';
 import type { CommittedSignal, NewSignal, SignalFeedback } from '../../signal-store.ts';
 import { createCompanySql } from '../tables/companies.ts';
 import { createFeedbackSql } from '../tables/feedback.ts';
-import { createCompanySql } from '../tables/companies.ts';
 import { createSignalPeopleSql } from '../tables/signal-people.ts';
 import { createSignalSearchSql } from '../tables/signal-search.ts';
 import { createSignalSql } from '../tables/signals.ts';
