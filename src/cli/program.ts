@@ -1,11 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { addDemo } from './demo.ts';
-import { addHealth } from './health.ts';
 import { addKeyCreate } from './key-create.ts';
 import { addKeyList } from './key-list.ts';
 import { addKeyRevoke } from './key-revoke.ts';
 import { addListen } from './listen.ts';
 import { addMigrate } from './migrate.ts';
+import { addOpenApi } from './openapi.ts';
+import { addOperations } from './operations.ts';
+import { addPage } from './page.ts';
 import { CommandError, EXIT, type Ports } from './ports.ts';
 import { addServe } from './serve.ts';
 import { addTenantCreate } from './tenant-create.ts';
@@ -35,7 +37,9 @@ function createProgram(ports: Ports): Command {
     });
   addServe(program, ports);
   addMigrate(program, ports);
-  addHealth(program, ports);
+  addOperations(program, ports);
+  addOpenApi(program, ports);
+  addPage(program, ports);
   const tenant = program.command('tenant').description('tenants');
   addTenantCreate(tenant, ports);
   addTenantList(tenant, ports);

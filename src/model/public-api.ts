@@ -6,7 +6,7 @@ export const healthResponseSchema = z.object({
   data: z.object({
     status: z.literal('ok').describe('The only value there is'),
     service: z.string().describe('Host name of the service'),
-    time: z.iso.datetime().describe('Server time'),
+    time: z.iso.datetime({ offset: true }).describe('Server time'),
   }),
 });
 
@@ -30,7 +30,7 @@ export const statusDataSchema = z.object({
   versioningPolicy: z.string().optional().describe('How the API is versioned, in words'),
   deprecationPolicy: z.url().optional().describe('How versions are retired'),
   endpoints: z.array(endpointInfoSchema).describe('The endpoints there are'),
-  time: z.iso.datetime().describe('Server time'),
+  time: z.iso.datetime({ offset: true }).describe('Server time'),
 });
 
 /** What `GET /api/v1/status` answers. */
