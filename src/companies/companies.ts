@@ -27,7 +27,7 @@ export function activitySince(now: number): number[] {
 /** What a path names a company by: an id, or a domain in whatever spelling. Null where it is neither. */
 export function companyKey(text: string): { id: string } | { domain: string } | null {
   // No domain has an underscore.
-  if (text.startsWith('cmp_')) return { id: text };
+  if (text.includes('_')) return { id: text };
   const domain = normaliseDomain(text);
   return domain === null ? null : { domain };
 }
