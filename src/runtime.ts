@@ -4,17 +4,18 @@ import { type Logger, pino } from 'pino';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import { createDispatcher } from './dispatcher/create.ts';
-import type { Dispatcher } from './dispatcher/dispatcher.ts';
 import { type Clock, systemClock, toIso } from './lib/clock.ts';
 import { type Cursors, createCursors } from './lib/cursor.ts';
 import { createIds, type NewId } from './lib/ids.ts';
 import { type AddressSet, createAddressSet } from './lib/network.ts';
+import { createPeriodic, type Periodic } from './lib/periodic.ts';
 import { type Random, systemRandom } from './lib/random.ts';
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts';
 import { loadSecretsKey } from './secrets-key.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import type { Store } from './store/store.ts';
+import { housekeepingJobs } from './webhooks/housekeeping.ts';
 import { refuseTests } from './webhooks/test-delivery.ts';
 
 /** How long flights may take to land once the process was asked to stop (CONTRACT of a stop: README, "Stopping"). */
@@ -82,24 +83,41 @@ export interface Server {
 export async function startServer(runtime: Runtime, content: SiteContent): Promise<Server> {
   const { config, logger } = runtime;
   const dispatcher = createDispatcher({ ...runtime, localAddress: config.webhookLocalAddress, log: logger });
+  const endpointChanged = (_endpointId: string) => undefined;
   const app = await buildApp({
     ...runtime,
     content,
     nudge: dispatcher.nudge,
-    endpointChanged: () => undefined,
+    endpointChanged,
     sendTest: refuseTests,
   });
+  const housekeeping = await createHousekeeping(runtime, endpointChanged);
   const url = await app.listen({ host: config.host, port: config.port });
   await dispatcher.start();
-  return { url, stop: () => stopAll(app, dispatcher, runtime) };
+  housekeeping.start();
+  return {
+    url,
+    stop: () => stopAll([() => app.close(), housekeeping.stop, () => dispatcher.stop(DRAIN_MS)], runtime),
+  };
 }
 
-async function stopAll(
-  app: { close(): Promise<unknown> },
-  dispatcher: Dispatcher,
-  runtime: Runtime,
-): Promise<void> {
-  await Promise.all([app.close(), dispatcher.stop(DRAIN_MS)]);
+/** What time brings about beside deliveries. The mail library loads only where there is a mail server. */
+async function createHousekeeping(
+  { config, logger, store, clock }: Runtime,
+  endpointChanged: (endpointId: string) => void,
+): Promise<Periodic> {
+  const { smtpUrl, mailFrom, baseUrl } = config;
+  const smtp = smtpUrl === null ? null : await import('./accounts/smtp.ts');
+  const send = smtp?.createSmtpSender(smtpUrl ?? '', mailFrom ?? '') ?? null;
+  return createPeriodic({
+    clock,
+    jobs: housekeepingJobs({ store, clock, baseUrl, send, log: logger, endpointChanged }),
+    onError: (job, err) => logger.error({ err, job }, 'housekeeping failed; it is tried again'),
+  });
+}
+
+async function stopAll(stops: (() => Promise<unknown>)[], runtime: Runtime): Promise<void> {
+  await Promise.all(stops.map((stop) => stop()));
   await runtime.close();
   await new Promise<void>((resolve) => runtime.logger.flush(() => resolve()));
 }

@@ -1,0 +1,60 @@
+import type { MailFacts } from '../model/mail.ts';
+
+/** A mail as its reader sees it. */
+export interface MailText {
+  subject: string;
+  text: string;
+}
+
+const REASONS = {
+  failures: 'its last 20 attempts failed, one after the other',
+  gone: 'it answered 410 Gone, which says that it is not coming back',
+} as const;
+
+/** The words for what a mail tells. `baseUrl` is where the product is reached. */
+export function mailText(facts: MailFacts, baseUrl: string): MailText {
+  switch (facts.kind) {
+    case 'endpoint_paused':
+      return endpointPaused(facts, baseUrl);
+    case 'endpoints_over_plan':
+      return endpointsOverPlan(facts, baseUrl);
+    case 'message':
+      return { subject: facts.subject, text: facts.text };
+  }
+}
+
+type FactsOf<K extends MailFacts['kind']> = Extract<MailFacts, { kind: K }>;
+
+function endpointPaused(facts: FactsOf<'endpoint_paused'>, baseUrl: string): MailText {
+  const name = facts.label === '' ? facts.host : `"${facts.label}" (${facts.host})`;
+  return {
+    subject: `Webhook paused: ${facts.label === '' ? facts.host : facts.label}`,
+    text: [
+      `Signalpost has paused the webhook endpoint ${name}: ${REASONS[facts.reason]}.`,
+      '',
+      'Nothing is lost. What is due for it is held for up to 7 days, and sent once it is resumed.',
+      '',
+      `What was sent and what came back: ${baseUrl}/dashboard (Settings, Integrations, Webhooks)`,
+      `To resume it by API: POST ${baseUrl}/v1/webhooks/${facts.endpointId}/resume`,
+      '',
+    ].join('\n'),
+  };
+}
+
+function endpointsOverPlan(facts: FactsOf<'endpoints_over_plan'>, baseUrl: string): MailText {
+  const { plan, limit, endpointIds } = facts;
+  const many = endpointIds.length > 1;
+  return {
+    subject: `${many ? `${endpointIds.length} webhooks` : 'A webhook'} paused: the ${plan} plan has ${limit}`,
+    text: [
+      `Your account is on the ${plan} plan now, which has ${limit} active webhook endpoint${limit === 1 ? '' : 's'}.`,
+      `Paused with what waits for ${many ? 'them' : 'it'}: ${endpointIds.join(', ')}.`,
+      '',
+      'Nothing is deleted. What is due is held for up to 7 days. A larger plan resumes them by itself; or pause',
+      'another endpoint, and resume the one that you want to keep.',
+      '',
+      `Your endpoints: ${baseUrl}/dashboard (Settings, Integrations, Webhooks)`,
+      '',
+    ].join('\n'),
+  };
+}

@@ -1,0 +1,104 @@
+import { type Clock, toIso } from '../lib/clock.ts';
+import type { Mail } from '../model/mail.ts';
+import type { MailStore } from '../store/mail-store.ts';
+import { mailText } from './mail-text.ts';
+
+/** A mail on its way to the mail server. */
+export interface OutgoingMail {
+  /** The same for every try, so that a receiver can tell a mail that comes twice. */
+  messageId: string;
+  to: string;
+  subject: string;
+  text: string;
+  /** When it was written, RFC 3339. */
+  date: string;
+}
+
+/** Hands a mail to the mail server; rejects where that did not take it. */
+export type SendMail = (mail: OutgoingMail) => Promise<void>;
+
+export interface MailLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface MailParts {
+  store: MailStore;
+  clock: Clock;
+  baseUrl: string;
+  /** Null where there is no mail server: mail then stays in the outbox. */
+  send: SendMail | null;
+  log: MailLog;
+}
+
+const AT_ONCE = 20;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** Waits between tries. Once they are used up the mail is two days old and given up; it stays in the outbox. */
+const WAITS_MS = [
+  MINUTE_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  6 * HOUR_MS,
+  12 * HOUR_MS,
+  24 * HOUR_MS,
+];
+/** Older mail is not worth sending: it waited for a mail server to be set up. */
+const STALE_MS = 7 * 24 * HOUR_MS;
+
+/** Sends what is due, or says once of each mail that it waits. Addresses and texts never reach the log. */
+export async function workOutbox(parts: MailParts, isStopping: () => boolean = () => false): Promise<void> {
+  if (parts.send === null) {
+    await announceWaiting(parts);
+    return;
+  }
+  for (const mail of await parts.store.dueMail(parts.clock.now(), AT_ONCE)) {
+    if (isStopping()) return;
+    await trySend(parts, parts.send, mail);
+  }
+}
+
+async function trySend(parts: MailParts, send: SendMail, mail: Mail & { to: string | null }): Promise<void> {
+  const { store, clock, log } = parts;
+  const fields = { mailId: mail.id, tenantId: mail.tenantId, kind: mail.facts.kind };
+  if (mail.to === null || clock.now() - mail.createdAt > STALE_MS) {
+    await store.markMailFailed(mail.id, null);
+    log.warn(
+      fields,
+      mail.to === null ? 'account mail has no owner to go to' : 'account mail is too old to send',
+    );
+    return;
+  }
+  try {
+    const { subject, text } = mailText(mail.facts, parts.baseUrl);
+    await send({ messageId: mail.id, to: mail.to, subject, text, date: toIso(mail.createdAt) });
+  } catch (error) {
+    const wait = WAITS_MS[mail.tries];
+    await store.markMailFailed(mail.id, wait === undefined ? null : clock.now() + wait);
+    const outcome = wait === undefined ? 'was given up' : 'could not be sent; trying again';
+    log.warn({ ...fields, tries: mail.tries + 1, fault: faultOf(error) }, `account mail ${outcome}`);
+    return;
+  }
+  await store.markMailSent(mail.id, clock.now());
+  log.info(fields, 'account mail sent');
+}
+
+async function announceWaiting({ store, log }: MailParts): Promise<void> {
+  const waiting = await store.unannouncedMail(AT_ONCE);
+  if (waiting.length === 0) return;
+  for (const { id, tenantId, facts } of waiting) {
+    log.warn(
+      { mailId: id, tenantId, kind: facts.kind },
+      'account mail is kept in the outbox, as there is no mail server; set SMTP_URL and MAIL_FROM',
+    );
+  }
+  await store.markMailAnnounced(waiting.map(({ id }) => id));
+}
+
+/** What went wrong, without the address: a mail server's own words repeat it. */
+function faultOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const { code, responseCode } = error as Error & { code?: unknown; responseCode?: unknown };
+  return [code, responseCode].filter((part) => part !== undefined).join(' ') || error.name;
+}

@@ -1,0 +1,29 @@
+import { createTransport } from 'nodemailer';
+import type { SendMail } from './mail.ts';
+
+/** A mail server that does not answer must not hold up the others for minutes (nodemailer's own limits are 2 to 10). */
+const TIMEOUT_MS = 10_000;
+/** For a whole mail, so that a server that drips cannot hold up the process's stop. */
+const WHOLE_MS = 20_000;
+
+/** Sends over SMTP; `smtpUrl` is `smtp://user:password@host:port` or `smtps://…`. TLS wherever the server offers it. */
+export function createSmtpSender(smtpUrl: string, from: string): SendMail {
+  const domain = /@([^\s>]+)>?\s*$/.exec(from)?.[1] ?? 'localhost';
+  const transport = createTransport({
+    url: smtpUrl,
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+    dnsTimeout: TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return async ({ messageId, ...mail }) => {
+    await transport.sendMail({
+      from,
+      messageId: `<${messageId}@${domain}>`,
+      ...mail,
+      signal: AbortSignal.timeout(WHOLE_MS),
+    });
+  };
+}

@@ -1,0 +1,68 @@
+import type { Clock, Timer } from './clock.ts';
+
+/** Something done again and again. `run` looks now and then whether it should end early, and is tried again later. */
+export interface PeriodicJob {
+  name: string;
+  everyMs: number;
+  run(isStopping: () => boolean): Promise<void>;
+}
+
+export interface PeriodicOptions {
+  clock: Clock;
+  jobs: readonly PeriodicJob[];
+  /** A job failed; it is tried again when its time comes. */
+  onError(job: string, error: unknown): void;
+}
+
+export interface Periodic {
+  /** Runs every job for the first time soon, and then each at its own pace. */
+  start(): void;
+  /** Starts no job any more; resolves when the one under way has ended. */
+  stop(): Promise<void>;
+}
+
+/** Between the start and the first run: the process has other things to do first. */
+const FIRST_AFTER_MS = 1_000;
+
+/** Runs jobs one after the other, never two at a time: none of them is in a hurry, and together they load the store. */
+export function createPeriodic({ clock, jobs, onError }: PeriodicOptions): Periodic {
+  const dueAt = new Map<PeriodicJob, number>();
+  let timer: Timer | null = null;
+  let stopping = false;
+  let running: Promise<void> = Promise.resolve();
+
+  async function runDue(): Promise<void> {
+    for (const job of jobs) {
+      if (stopping) return;
+      if ((dueAt.get(job) ?? 0) > clock.monotonic()) continue;
+      try {
+        await job.run(() => stopping);
+      } catch (error) {
+        onError(job.name, error);
+      }
+      dueAt.set(job, clock.monotonic() + job.everyMs);
+    }
+    arm();
+  }
+
+  function arm(): void {
+    if (stopping) return;
+    const next = Math.min(...jobs.map((job) => dueAt.get(job) ?? 0));
+    timer = clock.after(Math.max(0, next - clock.monotonic()), wake);
+  }
+
+  function wake(): void {
+    running = runDue();
+  }
+
+  return {
+    start() {
+      timer = clock.after(FIRST_AFTER_MS, wake);
+    },
+    stop() {
+      stopping = true;
+      timer?.cancel();
+      return running;
+    },
+  };
+}

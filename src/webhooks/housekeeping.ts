@@ -1,0 +1,92 @@
+import { type MailParts, workOutbox } from '../accounts/mail.ts';
+import { endTrials } from '../accounts/plan-changes.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { PeriodicJob } from '../lib/periodic.ts';
+import type { Store } from '../store/store.ts';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How long what waits for a paused endpoint is held, and how long a dead letter is kept (specification, section 8). */
+export const HELD_MS = 7 * DAY_MS;
+export const DEAD_LETTER_MS = 7 * DAY_MS;
+/** How long attempts are kept, and with the last of them their delivery. */
+export const LOG_MS = 30 * DAY_MS;
+/** How long mail stays in the outbox, sent or not. */
+const MAIL_MS = 90 * DAY_MS;
+/** Well beyond the throttle's window. */
+const TEST_SEND_MS = 10 * MINUTE_MS;
+
+/** Rows changed in one commit: about 10 ms of the store's writer. */
+const AT_ONCE = 500;
+
+export interface HousekeepingParts extends Omit<MailParts, 'store'> {
+  store: Store;
+  clock: Clock;
+  endpointChanged(endpointId: string): void;
+}
+
+type IsStopping = () => boolean;
+
+/** What time brings about. Each job can be cut short and run again: it goes on where things stand. */
+export function housekeepingJobs(parts: HousekeepingParts): PeriodicJob[] {
+  return [
+    { name: 'mail', everyMs: 15 * SECOND_MS, run: (isStopping) => workOutbox(parts, isStopping) },
+    { name: 'trials', everyMs: MINUTE_MS, run: () => holdToPlans(parts) },
+    { name: 'expiry', everyMs: MINUTE_MS, run: (isStopping) => expireDeliveries(parts, isStopping) },
+    { name: 'retention', everyMs: HOUR_MS, run: (isStopping) => forgetOld(parts, isStopping) },
+  ];
+}
+
+async function holdToPlans(parts: HousekeepingParts): Promise<void> {
+  for (const endpointId of await endTrials(parts)) parts.endpointChanged(endpointId);
+}
+
+/** Ends what was held for too long, takes old dead letters out of the queue, clears what waits for deleted endpoints. */
+export async function expireDeliveries(
+  { store, clock }: Pick<HousekeepingParts, 'store' | 'clock'>,
+  isStopping: IsStopping = () => false,
+): Promise<void> {
+  const now = clock.now();
+  const limit = AT_ONCE;
+  await inChunks(isStopping, () =>
+    store.endHeld({ heldBefore: now - HELD_MS, deadUntil: now + DEAD_LETTER_MS, limit }),
+  );
+  await inChunks(isStopping, () => store.expireDead({ now, limit }));
+  await inChunks(isStopping, () => store.discardOfDeleted(limit));
+}
+
+/** Removes what is older than it is kept. */
+export async function forgetOld(
+  { store, clock }: Pick<HousekeepingParts, 'store' | 'clock'>,
+  isStopping: IsStopping = () => false,
+): Promise<void> {
+  const now = clock.now();
+  await inChunks(isStopping, () => store.pruneAttempts(now - LOG_MS, AT_ONCE));
+  for (const { id } of await store.listTenants()) await forgetDeliveries(store, id, now - LOG_MS, isStopping);
+  await inChunks(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));
+  await inChunks(isStopping, () => store.pruneMail(now - MAIL_MS, AT_ONCE));
+  await store.pruneTestSends(now - TEST_SEND_MS);
+}
+
+async function forgetDeliveries(
+  store: Store,
+  tenantId: string,
+  before: number,
+  isStopping: IsStopping,
+): Promise<void> {
+  let after: (string | number)[] | null = null;
+  do {
+    if (isStopping()) return;
+    const { next } = await store.pruneDeliveries({ tenantId, before, after, limit: AT_ONCE });
+    after = next;
+  } while (after !== null);
+}
+
+/** Until a step found less than a whole part to do. Each is a commit of its own, so that others get their turn. */
+async function inChunks(isStopping: IsStopping, step: () => Promise<number>): Promise<void> {
+  let done = AT_ONCE;
+  while (done >= AT_ONCE && !isStopping()) done = await step();
+}
