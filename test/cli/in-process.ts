@@ -1,0 +1,36 @@
+import { CommandError, type Ports } from '../../src/cli/ports.ts';
+import { runCommand } from '../../src/cli/program.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
+import type { Ended } from './process.ts';
+
+/** Runs a command that opens no storage within this process: what it prints, and the code it would exit with. */
+export async function runInProcess(
+  args: readonly string[],
+  { env = {}, clock = systemClock }: { env?: NodeJS.ProcessEnv; clock?: Clock } = {},
+): Promise<Ended> {
+  let stdout = '';
+  let stderr = '';
+  const unavailable = () => Promise.reject(new Error('this command opens no storage'));
+  const ports: Ports = {
+    env,
+    clock,
+    out: (line) => {
+      stdout += `${line}\n`;
+    },
+    err: (line) => {
+      stderr += `${line}\n`;
+    },
+    setExitCode: () => undefined,
+    open: unavailable,
+    migrate: unavailable,
+    onStop: () => undefined,
+  };
+  try {
+    await runCommand(args, ports);
+    return { code: 0, stdout, stderr };
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    if (error.message !== '') stderr += `${error.message}\n`;
+    return { code: error.exitCode, stdout, stderr };
+  }
+}
