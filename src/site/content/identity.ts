@@ -71,5 +71,17 @@ export async function loadIdentity(contentDir: string): Promise<LocatedIdentity>
   });
   const result = readLocated({ file, text: source, firstLine: 1 }, siteIdentitySchema);
   if (!result.ok) throw new ContentError(result.faults);
+  refuseLooseJson(file, source);
   return { file, identity: result.value, lineOf: result.lineOf };
+}
+
+/** YAML, which knows lines, lets through what is no JSON, such as a comma too many; other programs read this file too. */
+function refuseLooseJson(file: string, source: string): void {
+  try {
+    JSON.parse(source);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const line = Number(/line (\d+)/.exec(message)?.[1] ?? source.trimEnd().split('\n').length);
+    throw new ContentError([{ file, line, detail: `It is no JSON: ${message}.` }]);
+  }
 }

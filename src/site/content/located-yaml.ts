@@ -15,6 +15,11 @@ export type LocatedResult<T> =
   | { ok: true; value: T; lineOf(path: readonly PropertyKey[]): number }
   | { ok: false; faults: ContentFault[] };
 
+/** What the parser's words for the commonest slips leave open. */
+const HINTS: Readonly<Record<string, string>> = {
+  BLOCK_AS_IMPLICIT_KEY: ' Put a value that holds ": " into quotes.',
+};
+
 /** Parses and checks in one go, so that a fault of meaning names its line just as a fault of syntax does. */
 export function readLocated<T extends z.ZodType>(source: YamlSource, schema: T): LocatedResult<z.output<T>> {
   const { file, firstLine } = source;
@@ -22,10 +27,10 @@ export function readLocated<T extends z.ZodType>(source: YamlSource, schema: T):
   // Tabs indent JSON, and never stand inside its strings; YAML refuses some of them.
   const document = parseDocument(source.text.replaceAll('\t', ' '), { lineCounter: lines });
   const lineAt = (offset: number) => firstLine + lines.linePos(offset).line - 1;
-  const syntax = document.errors.map(({ pos, message }) => ({
+  const syntax = document.errors.map(({ code, pos, message }) => ({
     file,
     line: lineAt(pos[0]),
-    detail: `${message.split(/ at line \d+/)[0]}.`,
+    detail: `${message.split(/ at line \d+/)[0]}.${HINTS[code] ?? ''}`,
   }));
   if (syntax.length > 0) return { ok: false, faults: syntax };
 

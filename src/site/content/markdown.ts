@@ -41,8 +41,10 @@ export function createMarkdown(): MarkdownIt {
 export function parseMarkdown(markdown: MarkdownIt, body: string, firstLine: number): ParsedMarkdown {
   const tokens = markdown.parse(body, {});
   const parsed: ParsedMarkdown = { tokens, headings: [], links: [], code: [] };
+  let line = firstLine;
   tokens.forEach((token, index) => {
-    const line = firstLine + (token.map?.[0] ?? 0);
+    // The words of a table's cell know no line; the row before them does.
+    if (token.map !== null) line = firstLine + token.map[0];
     if (token.type === 'heading_open') {
       const text = plainText(tokens[index + 1]);
       const level = Number(token.tag.slice(1));

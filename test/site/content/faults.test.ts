@@ -1,0 +1,151 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ContentError, type ContentFault } from '../../../src/site/content/content-error.ts';
+import { loadSiteContent } from '../../../src/site/content/site-content.ts';
+import { pageFile, SITE_JSON, siteFolder } from '../../support/site-folder.ts';
+
+/** The faults of a site with these files, their paths relative to its folder. */
+async function faultsOf(files: Record<string, string | Buffer>): Promise<ContentFault[]> {
+  using folder = siteFolder(files);
+  const error = await loadSiteContent({ contentDir: folder.path, baseUrl: 'https://site.example' }).then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ContentError)) throw new Error(`no ContentError but ${error}`);
+  for (const { file, line, detail } of error.faults) {
+    expect(error.message).toContain(`${file}:${line}: ${detail}`);
+  }
+  return error.faults.map((fault) => ({ ...fault, file: fault.file.slice(folder.path.length + 1) }));
+}
+
+const site = (change: Record<string, unknown>) => JSON.stringify({ ...SITE_JSON, ...change }, null, 2);
+
+test.each<[string, Record<string, string | Buffer>, string, number, RegExp]>([
+  [
+    'YAML that cannot be read',
+    { 'a.md': '---\ntitle: A\ndescription: b: c\n---\n# A\n' },
+    'a.md',
+    3,
+    /quotes/,
+  ],
+  ['front matter that is missing', { 'a.md': '# A\n' }, 'a.md', 1, /front matter/],
+  ['front matter without an end', { 'a.md': '---\ntitle: A\n# A\n' }, 'a.md', 1, /front matter/],
+  ['an unknown field', { 'a.md': pageFile('# A\n', { auther: 'me' }) }, 'a.md', 5, /no field "auther"/],
+  ['a missing title', { 'a.md': `---\ndescription: ${'d'.repeat(60)}\n---\n# A\n` }, 'a.md', 2, /title/],
+  ['a long title', { 'a.md': pageFile('# A\n', { title: 'x'.repeat(61) }) }, 'a.md', 2, /title: .*60/],
+  ['a short description', { 'a.md': pageFile('# A\n', { description: 'short' }) }, 'a.md', 3, /50 to 160/],
+  ['a date that is none', { 'a.md': pageFile('# A\n', { updated: 'yesterday' }) }, 'a.md', 4, /date/],
+  ['an unknown section', { 'a.md': pageFile('# A\n', { section: 'Blog' }) }, 'a.md', 5, /no section "Blog"/],
+  ['an unknown layout', { 'a.md': pageFile('# A\n', { layout: 'wide' }) }, 'a.md', 5, /layout/],
+  [
+    'an address taken twice',
+    { 'a.md': pageFile('# A\n', { path: '/' }) },
+    'index.md',
+    2,
+    /address \/ already/,
+  ],
+  ['an address of another face', { 'api/x.md': pageFile('# A\n') }, 'api/x.md', 2, /taken by the server/],
+  ['an address in capitals', { 'About.md': pageFile('# A\n') }, 'About.md', 2, /lower case/],
+  ['no first-level heading', { 'a.md': pageFile('\nHello\n') }, 'a.md', 6, /first-level heading/],
+  ['two first-level headings', { 'a.md': pageFile('# A\n\n# B\n') }, 'a.md', 8, /one first-level heading/],
+  ['a level left out', { 'a.md': pageFile('# A\n\n### C\n') }, 'a.md', 8, /level 3 cannot follow level 1/],
+  [
+    'a link to no page',
+    { 'a.md': pageFile('# A\n\nSo\n[x](/nope)\n') },
+    'a.md',
+    9,
+    /"\/nope" leads to no page/,
+  ],
+  [
+    'a link to no anchor',
+    { 'a.md': pageFile('# A\n\n[x](/#nope)\n') },
+    'a.md',
+    8,
+    /no heading with the anchor "#nope"/,
+  ],
+  ['an anchor of its own that is not there', { 'a.md': pageFile('# A\n\n[x](#b)\n') }, 'a.md', 8, /"#b"/],
+  ['a relative link', { 'a.md': pageFile('# A\n\n[x](index.md)\n') }, 'a.md', 8, /must begin with/],
+  [
+    'a link in a table',
+    { 'a.md': pageFile('# A\n\n| a |\n|---|\n| [x](/nope) |\n') },
+    'a.md',
+    10,
+    /leads to no page/,
+  ],
+  ['an image that is not there', { 'a.md': pageFile('# A\n\n![x](/assets/x.png)\n') }, 'a.md', 8, /no image/],
+  [
+    'an image of another site',
+    { 'a.md': pageFile('# A\n\n![x](https://x.example/a.png)\n') },
+    'a.md',
+    8,
+    /no image/,
+  ],
+  [
+    'an image without a size',
+    { 'assets/a.svg': '<svg xmlns="http://www.w3.org/2000/svg"></svg>' },
+    'assets/a.svg',
+    1,
+    /width and height/,
+  ],
+  ['a file that is not served', { 'assets/a.exe': 'MZ' }, 'assets/a.exe', 1, /not served/],
+  [
+    'an unknown language of code',
+    { 'a.md': pageFile('# A\n\n```klingon\nx\n```\n') },
+    'a.md',
+    8,
+    /"klingon"/,
+  ],
+  [
+    'an unknown placeholder',
+    { 'a.md': pageFile('# A\n\n{{phonne}}\n') },
+    'a.md',
+    8,
+    /no placeholder "{{phonne}}"/,
+  ],
+  ['JSON that is cut off', { 'site.json': '{\n  "name": "x"' }, 'site.json', 2, /./],
+  [
+    'JSON with a comma too many',
+    { 'site.json': site({}).replace(/\n}$/, ',\n}') },
+    'site.json',
+    20,
+    /no JSON/,
+  ],
+  ['a site.json that is no object', { 'site.json': '"hello"' }, 'site.json', 1, /object/],
+  ['an unknown field of site.json', { 'site.json': site({ nmae: 'x' }) }, 'site.json', 20, /no field "nmae"/],
+  ['an address without @', { 'site.json': site({ email: 'hello' }) }, 'site.json', 5, /email/],
+  [
+    'navigation to no page',
+    { 'site.json': site({ navigation: [{ label: 'X', path: '/x' }] }) },
+    'site.json',
+    17,
+    /"\/x"/,
+  ],
+  ['an icon that is not there', { 'site.json': site({ icon: 'x.svg' }) }, 'site.json', 20, /assets\/x\.svg/],
+])('%s is told with its file and line', async (_what, files, file, line, detail) => {
+  const [fault, ...more] = await faultsOf(files);
+  expect(fault).toEqual({ file, line, detail: expect.stringMatching(detail) });
+  expect(more).toEqual([]);
+});
+
+test('all faults are told at once', async () => {
+  const faults = await faultsOf({
+    'a.md': pageFile('# A\n\n[x](/nope)\n[y](/neither)\n'),
+    'b.md': pageFile('# B\n\n## C\n\n#### D\n'),
+  });
+  expect(faults.map(({ file, line }) => `${file}:${line}`)).toEqual(['a.md:8', 'a.md:9', 'b.md:10']);
+});
+
+test('a folder without site.json is told with the way out', async () => {
+  const missing = join('/nonexistent', 'content');
+  const load = loadSiteContent({ contentDir: missing, baseUrl: 'https://site.example' });
+  await expect(load).rejects.toThrow(/site\.json:1: .*CONTENT_DIR/);
+});
+
+test('a site without a home page is refused', async () => {
+  using folder = siteFolder({
+    'index.md': pageFile('# A\n', { path: '/start' }),
+    'site.json': site({ navigation: [{ label: 'S', path: '/start' }] }),
+  });
+  const load = loadSiteContent({ contentDir: folder.path, baseUrl: 'https://site.example' });
+  await expect(load).rejects.toThrow(/index\.md:1: There is no home page/);
+});
