@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SCOPES, type Scope } from '../../src/model/key.ts';
-import { visitEverything } from '../support/api-examples.ts';
 import { createGuide } from '../support/api-tour.ts';
+import { visitEverything } from '../support/api-visits.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
+import { sendTestToNobody } from '../support/fake-receiver.ts';
 import { idsFor, idsIn } from '../support/id-kinds.ts';
 import { type Description, type Operation, readDescription } from '../support/openapi.ts';
 import { readRows } from '../support/table-rows.ts';
@@ -18,11 +19,11 @@ let description: Description;
 /** Every id that the visited tenant's answers hold. */
 let ids: string[];
 beforeAll(async () => {
-  t = await buildTestApp({ file, env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
+  t = await buildTestApp({ file, env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' }, sendTest: sendTestToNobody });
   description = await readDescription(t.app);
-  const { examples, visit } = createGuide(t);
-  await visitEverything(visit);
-  ids = idsIn(JSON.stringify(examples));
+  const guide = createGuide(t);
+  await visitEverything(guide);
+  ids = idsIn(JSON.stringify(guide.examples));
 });
 afterAll(async () => {
   await t.app.close();

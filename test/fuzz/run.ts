@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { SCOPES } from '../../src/model/key.ts';
-import { visitEverything } from '../support/api-examples.ts';
 import { createGuide } from '../support/api-tour.ts';
+import { visitEverything } from '../support/api-visits.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
+import { sendTestToNobody } from '../support/fake-receiver.ts';
 import { idsIn } from '../support/id-kinds.ts';
 import { type Operation, readDescription } from '../support/openapi.ts';
 import { createSchemaCheck } from '../support/schema-check.ts';
@@ -89,11 +90,15 @@ async function fuzzWorld(
 
 /** A server on which every operation was used once, so that there is something of each kind. */
 async function openWorld(): Promise<{ t: TestApp; operations: Operation[]; source: ValueSource }> {
-  const t = await buildTestApp({ env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' }, plan: 'enterprise' });
+  const t = await buildTestApp({
+    env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' },
+    plan: 'enterprise',
+    sendTest: sendTestToNobody,
+  });
   const { document, operations } = await readDescription(t.app);
-  const { examples, visit } = createGuide(t);
-  await visitEverything(visit);
-  return { t, operations, source: { document, ids: idsIn(JSON.stringify(examples)) } };
+  const guide = createGuide(t);
+  await visitEverything(guide);
+  return { t, operations, source: { document, ids: idsIn(JSON.stringify(guide.examples)) } };
 }
 
 interface Sending {

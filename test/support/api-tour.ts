@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { TestApp } from './app.ts';
+import { deliverToNobody } from './fake-receiver.ts';
 
 /** An operation as it was seen at work. */
 export interface OperationExample {
@@ -33,8 +34,18 @@ export type Visit = (
   // biome-ignore lint/suspicious/noExplicitAny: answers of every shape, read by the steps that follow
 ) => Promise<any>;
 
+/** What a tour is done with; it notes what it sees. */
+export interface Guide {
+  examples: Examples;
+  visit: Visit;
+  /** Asks for something that is refused, and keeps the problem for its code. */
+  stumble(target: string, options?: { body?: object; headers?: Record<string, string> }): Promise<void>;
+  /** Delivers what is due to an endpoint, and keeps the body of each kind of event. */
+  deliver(to: Parameters<typeof deliverToNobody>[1]): Promise<void>;
+}
+
 /** A guide to the app `t` that notes each visit. */
-export function createGuide(t: TestApp) {
+export function createGuide(t: TestApp): Guide {
   const examples: Examples = { operations: {}, problems: {}, webhooks: {} };
 
   async function send(target: string, body: object | undefined, headers: Record<string, string>) {
@@ -55,13 +66,18 @@ export function createGuide(t: TestApp) {
     return content;
   };
 
-  /** Asks for something that is refused, and keeps the problem for its code. */
-  async function stumble(target: string, options: { body?: object; headers?: Record<string, string> } = {}) {
+  const stumble: Guide['stumble'] = async (target, options = {}) => {
     const answer = await send(target, options.body, { ...t.auth, ...options.headers });
     const problem = answer.json();
     if (typeof problem.code !== 'string') throw new Error(`${target} is no problem: ${answer.body}`);
     examples.problems[problem.code] ??= problem;
-  }
+  };
 
-  return { examples, visit, stumble };
+  const deliver: Guide['deliver'] = async (to) => {
+    for (const body of (await deliverToNobody(t, to)).map((text) => JSON.parse(text))) {
+      examples.webhooks[body.event ?? 'signal.detected'] ??= body;
+    }
+  };
+
+  return { examples, visit, stumble, deliver };
 }

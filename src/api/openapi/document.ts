@@ -1,6 +1,5 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
-import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { Deprecation } from '../../http/deprecations.ts';
 import type { ApiParts } from '../parts.ts';
 import { markDeprecated } from './deprecated.ts';
@@ -11,6 +10,7 @@ import { documentHead } from './info.ts';
 import { completeOperation, type DescribedRoute } from './operations.ts';
 import { PROBLEM_SCHEMA } from './problem-answers.ts';
 import { pruneComponents, tidySchemas } from './schemas.ts';
+import { transformDocument, transformRoute } from './zod-schemas.ts';
 
 const COMPONENTS = {
   securitySchemes: {
@@ -60,8 +60,8 @@ export async function collectDocument(
     openapi: { ...head, components: structuredClone(COMPONENTS) } as never,
     stripBasePath: false,
     convertConstToEnum: false,
-    transform: jsonSchemaTransform,
-    transformObject: jsonSchemaTransformObject,
+    transform: transformRoute,
+    transformObject: transformDocument,
   });
 
   let document: Document | null = null;

@@ -1,0 +1,209 @@
+import type { Guide } from './api-tour.ts';
+
+const POST = {
+  platform: {
+    name: 'reddit',
+    post_url: 'https://www.reddit.com/r/HVAC/comments/1a2b3c/scheduling_software/',
+    posted_at: '2025-12-31T21:40:00Z',
+  },
+  external_id: 't3_1a2b3c',
+  text: 'Looking for scheduling software for a 12-van HVAC firm. The budget is approved and we need it running by March. What do you all use?',
+  prospect: { name: 'Dana Whitfield', title: 'Operations Manager', email: 'dana@whitfield-hvac.com' },
+  company: { name: 'Whitfield HVAC', domain: 'whitfield-hvac.com', industry: 'HVAC', headcount: '11-50' },
+};
+
+const COLD_POST = {
+  platform: { name: 'hackernews', post_url: 'https://news.ycombinator.com/item?id=42000001' },
+  text: 'Show HN: we built an open-source dispatch board for repair firms.',
+};
+
+const SUBSCRIBED = [
+  'signal.detected',
+  'signal.new_hot',
+  'lead.enriched',
+  'pipeline.stage_changed',
+  'campaign.status_changed',
+  'digest.ready',
+  'reply.classified',
+  'deal.changed',
+];
+
+/** Every operation but those that end something: what they read and make is there afterwards. */
+export async function visitEverything(guide: Guide): Promise<void> {
+  await guide.visit('getMe', 'GET /v1/me');
+  await visitKeys(guide);
+  const hooks = await visitWebhooks(guide);
+  const signalId = await visitSignals(guide);
+  const leadId = await visitLeads(guide, signalId);
+  await visitPipeline(guide, leadId);
+  await visitCampaigns(guide, leadId);
+  await visitCompanies(guide);
+  await visitDeliveries(guide, hooks);
+}
+
+/** The operations that end something. */
+export async function leaveEverything({ visit }: Guide): Promise<void> {
+  const webhooks = await visit('listWebhooks', 'GET /v1/webhooks');
+  await visit('deleteWebhook', `DELETE /v1/webhooks/${webhooks.data.at(-1).id}`);
+  const keys = await visit('listKeys', 'GET /v1/keys');
+  await visit('revokeKey', `DELETE /v1/keys/${keys.data.at(-1).id}`);
+}
+
+/** Requests that are refused, a code each. */
+export async function stumbleEverywhere({ stumble }: Guide): Promise<void> {
+  await stumble('GET /v1/signals?classificaton=hot');
+  await stumble('GET /v1/signals?cursor=c2lnbmVkIGJ5IHNvbWVvbmU');
+  await stumble('GET /v1/signals/sig_unknown');
+  await stumble('GET /v1/me', { headers: { authorization: 'Bearer sp_live_mistyped' } });
+  await stumble('POST /v1/signals', { body: { platform: { name: 'reddit' }, text: '', lang: 'en' } });
+}
+
+async function visitKeys({ visit }: Guide): Promise<void> {
+  const { data } = await visit('createKey', 'POST /v1/keys', {
+    name: 'Reporting',
+    scopes: ['signals:read', 'campaigns:read'],
+    rate_limit: 120,
+  });
+  await visit('listKeys', 'GET /v1/keys?limit=1');
+  await visit('getKey', `GET /v1/keys/${data.id}`);
+  await visit('updateKey', `PATCH /v1/keys/${data.id}`, { rate_limit: 240 });
+}
+
+/** An endpoint, with the secret it was made with. */
+interface Hook {
+  id: string;
+  secret: string;
+}
+
+/** One that takes everything, and one whose deliveries will fail. */
+interface Hooks {
+  good: Hook;
+  bad: Hook;
+}
+
+async function visitWebhooks({ visit }: Guide): Promise<Hooks> {
+  const good = await visit('createWebhook', 'POST /v1/webhooks', {
+    url: 'https://127.0.0.1:8443/signalpost',
+    label: 'CRM',
+    event_types: SUBSCRIBED,
+    classifications: ['hot', 'warm'],
+  });
+  const bad = await visit('createWebhook', 'POST /v1/webhooks', { url: 'https://127.0.0.1:8443/old' });
+  const { id } = good.data;
+  await visit('listWebhooks', 'GET /v1/webhooks?limit=1');
+  await visit('getWebhook', `GET /v1/webhooks/${id}`);
+  await visit('updateWebhook', `PATCH /v1/webhooks/${id}`, { min_score: 40 });
+  await visit('getWebhookTest', `GET /v1/webhooks/${id}/test`);
+  await visit('testWebhook', `POST /v1/webhooks/${id}/test`);
+  await visit('pauseWebhook', `POST /v1/webhooks/${id}/pause`);
+  await visit('resumeWebhook', `POST /v1/webhooks/${id}/resume`);
+  await visit('getWebhookSourceIps', 'GET /v1/webhooks/source-ips');
+  const { data } = await visit('regenerateWebhookSecret', `POST /v1/webhooks/${id}/secret`);
+  return { good: { id, secret: data.secret }, bad: bad.data };
+}
+
+async function visitSignals({ visit }: Guide): Promise<string> {
+  const { data } = await visit('createSignal', 'POST /v1/signals', POST);
+  await visit('createSignal', 'POST /v1/signals', POST);
+  await visit('createSignals', 'POST /v1/signals/batch', {
+    signals: [COLD_POST, POST, { platform: { name: 'reddit' }, text: '' }],
+  });
+  const id = data.signals[0].signal_id;
+  await visit('listSignals', 'GET /v1/signals?limit=1&sort=-icp_score');
+  await visit('getSignal', `GET /v1/signals/${id}`);
+  await visit('previewPayloadFormat', 'POST /v1/webhooks/preview', {
+    payload_format: {
+      include: ['signal_id', 'icp_score', 'prospect'],
+      flatten: true,
+      custom: { source: 'signalpost' },
+    },
+    signal_id: id,
+  });
+  return id;
+}
+
+async function visitLeads({ visit }: Guide, signalId: string): Promise<string> {
+  const person = {
+    email: 'dana@whitfield-hvac.com',
+    source: 'reddit',
+    signal_ids: [signalId],
+    tags: ['spring'],
+    custom_fields: { vans: 12 },
+  };
+  const { data } = await visit('createLead', 'POST /v1/leads', person);
+  await visit('createLead', 'POST /v1/leads', person);
+  await visit('createLeads', 'POST /v1/leads/batch', {
+    leads: [{ name: 'Sam Ortiz', company: { domain: 'ortiz-plumbing.com' } }, person, { title: 'Owner' }],
+  });
+  await visit('listLeads', 'GET /v1/leads?limit=1');
+  await visit('getLead', `GET /v1/leads/${data.id}`);
+  await visit('updateLead', `PATCH /v1/leads/${data.id}`, { title: 'Head of Operations' });
+  return data.id;
+}
+
+async function visitPipeline({ visit }: Guide, leadId: string): Promise<void> {
+  await visit('moveLead', `PUT /v1/pipeline/${leadId}/stage`, {
+    stage: 'qualified',
+    reason: 'Budget confirmed on the phone',
+    expected_stage: 'new',
+  });
+  await visit('setDeal', `PUT /v1/pipeline/${leadId}/deal`, {
+    amount_minor: 480_000,
+    currency: 'USD',
+    close_date: '2026-03-31',
+  });
+  await visit('getPipeline', 'GET /v1/pipeline?limit=1');
+  await visit('listStageMoves', `GET /v1/pipeline/${leadId}/history`);
+}
+
+async function visitCampaigns({ visit }: Guide, leadId: string): Promise<void> {
+  const { data } = await visit('createCampaign', 'POST /v1/campaigns', {
+    name: 'Spring service plans',
+    channel: 'email',
+    steps: [{ step: 1, name: 'Introduction' }],
+  });
+  await visit('updateCampaign', `PATCH /v1/campaigns/${data.id}`, { status: 'active' });
+  const about = { lead_id: leadId, step: 1 };
+  await visit('recordCampaignEvents', `POST /v1/campaigns/${data.id}/events`, {
+    events: [
+      { event_id: 'm1-sent', type: 'sent', occurred_at: '2026-01-01T00:00:00Z', ...about },
+      { event_id: 'm1-delivered', type: 'delivered', occurred_at: '2026-01-01T00:00:02Z', ...about },
+      {
+        event_id: 'm1-replied',
+        type: 'replied',
+        occurred_at: '2026-01-01T00:00:04Z',
+        reply_class: 'interested',
+        ...about,
+      },
+    ],
+  });
+  await visit('listCampaigns', 'GET /v1/campaigns?status=active');
+  await visit('getCampaign', `GET /v1/campaigns/${data.id}`);
+  await visit('getCampaignStats', `GET /v1/campaigns/${data.id}/stats`);
+}
+
+async function visitCompanies({ visit }: Guide): Promise<void> {
+  await visit('putCompany', 'PUT /v1/companies/ortiz-plumbing.com', {
+    name: 'Ortiz Plumbing',
+    headcount: '2-10',
+  });
+  await visit('putCompany', 'PUT /v1/companies/harbor-electric.com', { name: 'Harbor Electric' });
+  await visit('listCompanies', 'GET /v1/companies?limit=1');
+  await visit('getCompany', 'GET /v1/companies/whitfield-hvac.com');
+}
+
+async function visitDeliveries({ visit, deliver }: Guide, { good, bad }: Hooks): Promise<void> {
+  await deliver({ endpointId: good.id, secret: good.secret, reply: 'success' });
+  await deliver({ endpointId: bad.id, secret: bad.secret, reply: 'failure' });
+  const { data } = await visit('listDeliveries', 'GET /v1/deliveries?limit=1&status=delivered');
+  await visit('getDelivery', `GET /v1/deliveries/${data[0].id}`);
+  await visit('listWebhookDeliveries', `GET /v1/webhooks/${good.id}/deliveries?limit=1`);
+  await visit('replayDelivery', `POST /v1/deliveries/${data[0].id}/replay`);
+  const dead = await visit('listDeadLetters', 'GET /v1/dead-letters?limit=1');
+  await visit('getDeadLetter', `GET /v1/dead-letters/${dead.data[0].id}`);
+  await visit('replayWebhookDeliveries', `POST /v1/webhooks/${good.id}/replay`, {
+    status: 'delivered',
+    from: '2026-01-01T00:00:00Z',
+    to: '2026-01-02T00:00:00Z',
+  });
+}

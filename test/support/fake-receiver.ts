@@ -1,0 +1,79 @@
+import type { AttemptRecord } from '../../src/model/delivery.ts';
+import { createSigner, type SignedBody } from '../../src/webhooks/signature.ts';
+import type { SendTest } from '../../src/webhooks/test-delivery.ts';
+import type { TestApp } from './app.ts';
+
+const HOST = '127.0.0.1:8443';
+const TOOK_MS = 84;
+const DEAD_LETTER_MS = 7 * 86_400_000;
+
+/** What a receiver that is not there answers. */
+export type FakeReply = 'success' | 'failure';
+
+/** A test delivery that succeeds, always in the same way. */
+export const sendTestToNobody: SendTest = async ({ deliveryId, body, endpoint }) => ({
+  kind: 'sent',
+  record: attemptOf({ id: deliveryId, attempt: 1 }, signedBy(`whsec_${endpoint.id}`, deliveryId, body), {
+    reply: 'success',
+    startedAt: endpoint.createdAt,
+  }),
+});
+
+/**
+ * Plays the dispatcher for one endpoint: claims what is due, signs it, and stores what `reply` means for it, without a
+ * socket. Returns the bodies as they would have gone out.
+ */
+export async function deliverToNobody(
+  { store, clock }: Pick<TestApp, 'store' | 'clock'>,
+  { endpointId, secret, reply }: { endpointId: string; secret: string; reply: FakeReply },
+): Promise<string[]> {
+  const now = clock.now();
+  const lanes = [{ endpointId, limit: 100, knownVersion: -1, held: [] }];
+  const [claim] = await store.claimDeliveries({
+    lanes,
+    now,
+    leaseUntil: now + 60_000,
+    leaseToken: 'lease_1',
+  });
+  const bodies: string[] = [];
+  for (const { id, attempt, body } of claim?.deliveries ?? []) {
+    const signed = signedBy(secret, id, body);
+    bodies.push(signed.body.toString('utf8'));
+    await store.recordOutcome({
+      deliveryId: id,
+      endpointId,
+      attempt: attemptOf({ id, attempt }, signed, { reply, startedAt: now }),
+      next:
+        reply === 'success' ? { status: 'delivered' } : { status: 'dead', expiresAt: now + DEAD_LETTER_MS },
+      streak: reply === 'success' ? 'reset' : 'add',
+    });
+  }
+  await store.releaseLeases('lease_1');
+  return bodies;
+}
+
+function signedBy(secret: string, id: string, body: string): SignedBody {
+  return createSigner(secret).seal({ id, body }, 1_767_225_600);
+}
+
+function attemptOf(
+  { id, attempt }: { id: string; attempt: number },
+  { body, ...signatures }: SignedBody,
+  { reply, startedAt }: { reply: FakeReply; startedAt: number },
+): AttemptRecord {
+  const succeeded = reply === 'success';
+  return {
+    id: `${id.replace('dlv_', 'att_').slice(0, -1)}${attempt}`,
+    attempt,
+    startedAt,
+    durationMs: TOOK_MS,
+    sent: { host: HOST, contentLength: body.length, ...signatures },
+    response: {
+      status: succeeded ? 200 : 503,
+      headers: { 'content-type': 'text/plain' },
+      body: succeeded ? 'ok' : 'maintenance',
+    },
+    error: succeeded ? null : { code: 'http_status', message: 'The receiver answered 503.' },
+    timings: { connectedMs: 12, headersMs: TOOK_MS - 2 },
+  };
+}
