@@ -132,6 +132,7 @@ function addRevoke(app: FastifyInstance, { store, clock }: ApiParts): void {
         tags: ['Keys'],
         params: idParams,
         querystring: noQuery,
+        response: { 204: z.undefined().describe('Revoked') },
       },
     },
     async (request, reply) => {

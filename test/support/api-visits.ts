@@ -38,6 +38,7 @@ export async function visitEverything(guide: Guide): Promise<void> {
   await visitPipeline(guide, leadId);
   await visitCampaigns(guide, leadId);
   await visitCompanies(guide);
+  await visitProfiles(guide);
   await visitDeliveries(guide, hooks);
 }
 
@@ -45,6 +46,8 @@ export async function visitEverything(guide: Guide): Promise<void> {
 export async function leaveEverything({ visit }: Guide): Promise<void> {
   const webhooks = await visit('listWebhooks', 'GET /v1/webhooks');
   await visit('deleteWebhook', `DELETE /v1/webhooks/${webhooks.data.at(-1).id}`);
+  const profiles = await visit('listIcps', 'GET /v1/icps');
+  await visit('deleteIcp', `DELETE /v1/icps/${profiles.data.at(-1).id}`);
   const keys = await visit('listKeys', 'GET /v1/keys');
   await visit('revokeKey', `DELETE /v1/keys/${keys.data.at(-1).id}`);
 }
@@ -111,6 +114,10 @@ async function visitSignals({ visit }: Guide): Promise<string> {
   const id = data.signals[0].signal_id;
   await visit('listSignals', 'GET /v1/signals?limit=1&sort=-icp_score');
   await visit('getSignal', `GET /v1/signals/${id}`);
+  await visit('giveSignalFeedback', `POST /v1/signals/${id}/feedback`, {
+    relevant: true,
+    reason: 'We know them',
+  });
   await visit('previewPayloadFormat', 'POST /v1/webhooks/preview', {
     payload_format: {
       include: ['signal_id', 'icp_score', 'prospect'],
@@ -190,6 +197,21 @@ async function visitCompanies({ visit }: Guide): Promise<void> {
   await visit('putCompany', 'PUT /v1/companies/harbor-electric.com', { name: 'Harbor Electric' });
   await visit('listCompanies', 'GET /v1/companies?limit=1');
   await visit('getCompany', 'GET /v1/companies/whitfield-hvac.com');
+}
+
+async function visitProfiles({ visit }: Guide): Promise<void> {
+  const profile = {
+    name: 'Trade software',
+    phrases: ['scheduling software', 'dispatch board'],
+    industries: ['HVAC', 'Plumbing'],
+    headcount_ranges: [{ min: 5, max: 50 }],
+    thresholds: { hot: 65, warm: 35 },
+  };
+  const { data } = await visit('createIcp', 'POST /v1/icps', profile);
+  await visit('listIcps', 'GET /v1/icps?limit=1');
+  await visit('previewIcp', 'POST /v1/icps/preview', { phrases: ['scheduling software'] });
+  await visit('getIcp', `GET /v1/icps/${data.id}`);
+  await visit('updateIcp', `PATCH /v1/icps/${data.id}`, { competitors: ['ServiceTitan'] });
 }
 
 async function visitDeliveries({ visit, deliver }: Guide, { good, bad }: Hooks): Promise<void> {
