@@ -19,11 +19,12 @@ export function structure(tokens: readonly Token[], layout: FrontMatter['layout'
   for (const block of blocks) markBlock(block);
   const [opening, ...sections] = splitAt(blocks, 'h2');
   if (layout !== 'landing') {
-    const head = (opening ?? []).findIndex((block) => tagOf(block) === 'p') + 1;
-    const lead = opening?.[head - 1];
-    if (lead !== undefined) addClass(lead[0], 'lead');
-    const top = wrap('<header class="page-head">', (opening ?? []).slice(0, head), '</header>');
-    return [...top, ...(opening ?? []).slice(head).flat(), ...sections.flatMap(groupQuotes)];
+    const [title = [], second = [], ...rest] = opening ?? [];
+    const hasLead = isPlainParagraph(second);
+    if (hasLead) addClass(second[0], 'lead');
+    const head = wrap('<header class="page-head">', hasLead ? [title, second] : [title], '</header>');
+    const body = [hasLead ? rest : [second, ...rest], ...sections];
+    return [...head, ...body.flatMap(groupQuotes)];
   }
   return [...hero(opening ?? []), ...sections.flatMap(band)];
 }
@@ -31,7 +32,7 @@ export function structure(tokens: readonly Token[], layout: FrontMatter['layout'
 function hero(blocks: Block[]): Token[] {
   const images = blocks.filter(isImage);
   const words = blocks.filter((block) => !isImage(block));
-  addClass(words.find((block) => tagOf(block) === 'p')?.[0], 'lead');
+  addClass(words.find(isPlainParagraph)?.[0], 'lead');
   return [...wrap('<div class="hero">', [wrap('<div class="words">', words, '</div>'), ...images], '</div>')];
 }
 
@@ -98,6 +99,11 @@ function onlyLinks(block: Block): string[] {
     if (!isLinked && child.type !== 'softbreak' && child.content.trim() !== '') return [];
   }
   return links;
+}
+
+/** Neither buttons nor a way on. */
+function isPlainParagraph(block: Block): boolean {
+  return tagOf(block) === 'p' && block[0]?.attrGet('class') === null && !isImage(block);
 }
 
 function isImage(block: Block): boolean {
