@@ -14,6 +14,7 @@ import { JSON_TYPE, sendText } from '../http/problems.ts';
 import { listOf } from '../http/query.ts';
 import { changeLead } from '../leads/change-lead.ts';
 import { requireLead } from '../leads/changes.ts';
+import { eraseLead } from '../leads/erase-lead.ts';
 import { normaliseDomain } from '../lib/domain.ts';
 import { type LeadQuery, leadSchema } from '../model/lead.ts';
 import { leadPatchSchema } from '../model/lead-input.ts';
@@ -23,7 +24,7 @@ import { classificationSchema } from '../model/signal.ts';
 import { leadAnswer, leadCallerOf, sendLead } from './lead-answers.ts';
 import type { ApiParts } from './parts.ts';
 
-type LeadParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'cursors' | 'baseUrl'>;
+type LeadParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'cursors' | 'baseUrl' | 'endpointChanged'>;
 
 const idParams = z.strictObject({ id: z.string() });
 const noQuery = z.strictObject({});
@@ -45,6 +46,7 @@ export function addLeads(app: FastifyInstance, parts: LeadParts): void {
   addList(app, parts);
   addGet(app, parts);
   addPatch(app, parts);
+  addDelete(app, parts);
 }
 
 function addList(app: FastifyInstance, { store, cursors, baseUrl }: LeadParts): void {
@@ -134,6 +136,32 @@ function addPatch(app: FastifyInstance, parts: LeadParts): void {
       const { id } = request.params;
       const lead = await changeLead(parts, leadCallerOf(request), { id, patch: request.body });
       return sendLead(reply, parts.store, lead);
+    },
+  );
+}
+
+function addDelete(app: FastifyInstance, { store, endpointChanged }: LeadParts): void {
+  app.withTypeProvider<ZodTypeProvider>().delete(
+    '/leads/:id',
+    {
+      config: { scope: 'leads:write' },
+      schema: {
+        operationId: 'eraseLead',
+        summary: 'Erase a person',
+        description:
+          'Deletes the lead and takes the person out of everything else that is kept: their signals lose author, text and ' +
+          'address (company and score stay), events about them their data, and deliveries their bodies; what still waited ' +
+          'to be delivered is discarded. This cannot be undone.',
+        tags: ['Leads'],
+        params: idParams,
+        querystring: noQuery,
+        response: { 204: z.undefined().describe('Erased') },
+      },
+    },
+    async (request, reply) => {
+      const endpointIds = await eraseLead(store, callerOf(request).tenant.id, request.params.id);
+      for (const id of endpointIds) endpointChanged(id);
+      return reply.code(204).send();
     },
   );
 }

@@ -4,6 +4,7 @@ import type { CompanyStore } from './company-store.ts';
 import type { DeliveryLogStore } from './delivery-log-store.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { EndpointStore } from './endpoint-store.ts';
+import type { ErasureStore } from './erasure-store.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { KeyStore } from './key-store.ts';
 import type { LeadStore } from './lead-store.ts';
@@ -22,6 +23,7 @@ export interface Store
     ProfileStore,
     SignalStore,
     LeadStore,
+    ErasureStore,
     CampaignStore,
     CompanyStore,
     EndpointStore,

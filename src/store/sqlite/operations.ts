@@ -5,6 +5,7 @@ import { companyOperations } from './operations/companies.ts';
 import { deliveryOperations } from './operations/deliveries.ts';
 import { deliveryControlOperations } from './operations/delivery-control.ts';
 import { endpointOperations } from './operations/endpoints.ts';
+import { erasureOperations } from './operations/erasure.ts';
 import { idempotencyOperations } from './operations/idempotency.ts';
 import { keyOperations } from './operations/keys.ts';
 import { leadOperations } from './operations/leads.ts';
@@ -24,6 +25,7 @@ export function createOperations(db: Database) {
     ...profileOperations(db),
     ...signalOperations(db),
     ...leadOperations(db),
+    ...erasureOperations(db),
     ...campaignOperations(db),
     ...companyOperations(db),
     ...endpointOperations(db),

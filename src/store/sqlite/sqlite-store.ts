@@ -10,6 +10,7 @@ import { companyMethods } from './methods/companies.ts';
 import { deliveryMethods } from './methods/deliveries.ts';
 import { deliveryLogMethods } from './methods/delivery-log.ts';
 import { endpointMethods } from './methods/endpoints.ts';
+import { erasureMethods } from './methods/erasure.ts';
 import { idempotencyMethods } from './methods/idempotency.ts';
 import { keyMethods } from './methods/keys.ts';
 import { leadMethods } from './methods/leads.ts';
@@ -43,6 +44,7 @@ export function createSqliteStore(options: { db: Database; clock: Clock; writer:
     ...profileMethods(context),
     ...signalMethods(context),
     ...leadMethods(context),
+    ...erasureMethods(context),
     ...campaignMethods(context),
     ...companyMethods(context),
     ...endpointMethods(context),

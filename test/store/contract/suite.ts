@@ -5,6 +5,7 @@ import { describeDeliveries } from './deliveries.ts';
 import { describeEndpoints } from './endpoints.ts';
 import { describeIdempotency } from './idempotency.ts';
 import { describeKeys } from './keys.ts';
+import { describeErasure } from './erasure.ts';
 import { describeLeadList } from './lead-list.ts';
 import { describeLeads } from './leads.ts';
 import { describeLeases } from './leases.ts';
@@ -25,6 +26,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeSignalSearch(open);
     describeLeads(open);
     describeLeadList(open);
+    describeErasure(open);
     describeCampaigns(open);
     describeEndpoints(open);
     describeDeliveries(open);

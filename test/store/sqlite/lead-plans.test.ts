@@ -74,3 +74,30 @@ describe('a page of leads is a walk along an index, never a sort', () => {
     expect(planOf({ identity: 'email:a@acme.com' })).toMatch(/sqlite_autoindex_leads|lead_identities/);
   });
 });
+
+test.each([
+  [
+    'events of a subject',
+    'SELECT id FROM events WHERE subject_id IN (SELECT value FROM json_each(?))',
+    'events_by_subject',
+  ],
+  [
+    'a stretch of events',
+    'SELECT id FROM events WHERE tenant_id = ? AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?',
+    'events_by_time',
+  ],
+  [
+    'signals of a person',
+    'SELECT signal_id FROM signal_people WHERE tenant_id = ? AND key IN (SELECT value FROM json_each(?))',
+    'PRIMARY KEY',
+  ],
+])('%s are found by an index', (_, sql, index) => {
+  const db = openDatabase(':memory:');
+  migrate(db);
+  const values = Array.from(sql.matchAll(/\?/g), () => '1');
+  const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
+  db.close();
+  const plan = steps.map((step) => step.detail).join('; ');
+  expect(plan).toContain(index);
+  expect(plan).not.toContain('TEMP B-TREE');
+});

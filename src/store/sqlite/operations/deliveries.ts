@@ -3,6 +3,7 @@ import type { DeliveryNext, Outcome } from '../../../model/delivery.ts';
 import type { ClaimRequest, DueLane, LaneClaim, LaneDemand } from '../../delivery-store.ts';
 import { createAttemptSql, type StoredAttempt } from '../tables/attempts.ts';
 import { createEndpointSql } from '../tables/endpoints.ts';
+import { createErasureSql } from '../tables/erasure.ts';
 import { createLeaseSql } from '../tables/leases.ts';
 
 /** An outcome with its attempt as the table holds it, so that what crosses to the writer is flat and small. */
@@ -23,6 +24,7 @@ export function deliveryOperations(db: Database) {
   const leases = createLeaseSql(db);
   const attempts = createAttemptSql(db);
   const endpoints = createEndpointSql(db);
+  const erasure = createErasureSql(db);
 
   return {
     recoverDeliveries(): DueLane[] {
@@ -40,6 +42,7 @@ export function deliveryOperations(db: Database) {
       attempts.insert(deliveryId, attempt);
       const applied = leases.finish(deliveryId, attempt.attempt, next);
       if (applied) endpoints.applyStreak(endpointId, streak);
+      else erasure.emptyRepliesOfErased(deliveryId);
       return applied;
     },
   };

@@ -48,6 +48,10 @@ export function createLeadSignalSql(db: Database) {
   const showLead = db.prepare<[string, string]>(
     "UPDATE signals SET wire = json_set(wire, '$.lead_id', ?) WHERE id = ?",
   );
+  const hideLead = db.prepare<[string]>(
+    `UPDATE signals SET wire = json_set(wire, '$.lead_id', NULL)
+     WHERE id IN (SELECT signal_id FROM lead_signals WHERE lead_id = ?)`,
+  );
   const remove = db.prepare<[string]>('DELETE FROM lead_signals WHERE lead_id = ?');
 
   return {
@@ -76,7 +80,9 @@ export function createLeadSignalSql(db: Database) {
       insert.run(leadId, signalId);
       showLead.run(leadId, signalId);
     },
-    removeOf(leadId: string): void {
+    /** The lead's signals are nobody's again. */
+    letGo(leadId: string): void {
+      hideLead.run(leadId);
       remove.run(leadId);
     },
   };

@@ -1,0 +1,34 @@
+import type { Explanation, Signal } from '../model/signal.ts';
+import type { ErasedSignal } from '../store/erasure-store.ts';
+import type { PersonalSignal } from '../store/lead-store.ts';
+
+/**
+ * A signal without the person behind it: author, post, its address and every quote of it are gone; what was counted
+ * (company, score with its points, platform, time of detection) stays. `leadId` is the lead that is erased.
+ */
+export function eraseSignal({ id, wire, explanation }: PersonalSignal, leadId: string): ErasedSignal {
+  const signal = JSON.parse(wire) as Signal;
+  const erased: Signal = {
+    ...signal,
+    prospect: { name: '', title: '', email: '', linkedin_url: '' },
+    // The minute of a post on a platform is enough to find its author again.
+    platform: { name: signal.platform.name, post_url: '', posted_at: '' },
+    excerpt: '',
+    external_id: null,
+    lead_id: signal.lead_id === leadId ? null : signal.lead_id,
+  };
+  return { id, wire: JSON.stringify(erased), explanation: eraseQuotes(explanation) };
+}
+
+/** The points still add up to the score; what they were given for is no longer quoted. */
+function eraseQuotes(text: string): string {
+  const explanation = JSON.parse(text) as Explanation;
+  const withoutEvidence = (factor: Explanation['factors'][number]) => ({ ...factor, evidence: [] });
+  const erased: Explanation = {
+    ...explanation,
+    factors: explanation.factors.map(withoutEvidence),
+    negatives: explanation.negatives.map(withoutEvidence),
+    summary: `Scored ${explanation.score}; its author was erased.`,
+  };
+  return JSON.stringify(erased);
+}

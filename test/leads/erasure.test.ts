@@ -1,0 +1,318 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { explanationSchema, signalSchema } from '../../src/model/signal.ts';
+import { tempFolder } from '../store/sqlite/temp-folder.ts';
+import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
+
+/** Texts that nothing but the erased person brings into the database, in lower case. */
+const PERSONAL = [
+  'zebediah',
+  'quirke',
+  'zq-profile',
+  'grandvizier',
+  'xylophonic',
+  'post-secret',
+  'gossip',
+  'pseudonymous',
+];
+
+const PERSON = {
+  name: 'Zebediah Quirke',
+  title: 'Grandvizier of Operations',
+  email: 'Zebediah.Quirke@acme.com',
+  linkedin_url: 'https://www.linkedin.com/in/zq-profile',
+};
+const COMPANY = { name: 'Acme', domain: 'acme.com', industry: 'HVAC' };
+
+let t: TestApp;
+let file: string;
+beforeEach(async () => {
+  file = join(tempFolder(), 'signalpost.db');
+  t = await buildTestApp({ file, env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
+});
+afterEach(() => t.app.close());
+
+async function call(
+  method: 'POST' | 'PUT' | 'GET' | 'DELETE' | 'PATCH',
+  url: string,
+  payload?: object,
+  headers = {},
+) {
+  const answer = await t.app.inject({
+    method,
+    url,
+    headers: { ...t.auth, ...headers },
+    ...(payload && { payload }),
+  });
+  expect(answer.statusCode, answer.body).toBeLessThan(300);
+  return answer.body === '' ? null : answer.json().data;
+}
+
+function personalPost(overrides: object = {}) {
+  return aPost({
+    platform: {
+      name: 'forum',
+      post_url: 'https://forum.example.com/post-secret',
+      posted_at: '2026-01-01T00:00:00Z',
+    },
+    // Longer than a page of the file, so that it fills pages of its own.
+    text: `We are looking for a xylophonic CRM, any recommendations? Need it now. ${'More gossip. '.repeat(1_500)}`,
+    external_id: 'post-secret-1',
+    prospect: PERSON,
+    company: COMPANY,
+    ...overrides,
+  });
+}
+
+/** Where a text of the person stands: every value of every table, those of the full-text index included. */
+function traces(): string[] {
+  const db = new Database(file, { readonly: true });
+  const tables = db
+    .prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .all();
+  const found = tables.flatMap(({ name }) => {
+    if (name === 'signal_search') return []; // its content is in its shadow tables
+    const rows = db.prepare<[], Record<string, unknown>>(`SELECT * FROM "${name}"`).all();
+    return rows.flatMap((row) =>
+      Object.entries(row).flatMap(([column, value]) => named(`${name}.${column}`, value)),
+    );
+  });
+  db.close();
+  return found;
+}
+
+function named(place: string, value: unknown): string[] {
+  const text = (Buffer.isBuffer(value) ? value.toString('latin1') : String(value)).toLowerCase();
+  return PERSONAL.filter((needle) => text.includes(needle)).map((needle) => `${place}: ${needle}`);
+}
+
+/** An endpoint for every event, a signal with a hot event, a lead with a history, a deal, and answers that are kept. */
+async function makePerson() {
+  await call('POST', '/v1/webhooks', {
+    url: 'http://127.0.0.1:9/hook',
+    event_types: [
+      'signal.detected',
+      'signal.new_hot',
+      'lead.enriched',
+      'pipeline.stage_changed',
+      'deal.changed',
+    ],
+  });
+  const { signals } = await call('POST', '/v1/signals', personalPost(), { 'idempotency-key': 'k1' });
+  const lead = await call(
+    'POST',
+    '/v1/leads',
+    {
+      signal_ids: [signals[0].signal_id],
+      tags: ['gossip'],
+      custom_fields: { nick: 'Zebediah' },
+      source: 'Quirke list',
+    },
+    { 'idempotency-key': 'k2' },
+  );
+  await call('PUT', `/v1/pipeline/${lead.id}/stage`, { stage: 'lost', reason: 'gossip about Zebediah' });
+  await call('PUT', `/v1/pipeline/${lead.id}/deal`, { amount_minor: 100, currency: 'USD' });
+  return { lead, signalId: signals[0].signal_id as string };
+}
+
+test('before: the person is all over the database (or the test below could not fail)', async () => {
+  await makePerson();
+  const places = new Set(traces().map((trace) => trace.split('.')[0]));
+  expect([...places].sort()).toEqual(
+    expect.arrayContaining([
+      'delivery_bodies',
+      'events',
+      'idempotency_keys',
+      'lead_identities',
+      'lead_tags',
+      'leads',
+      'signal_people',
+      'signal_search_data',
+      'signals',
+      'stage_moves',
+    ]),
+  );
+});
+
+test('an erased person is in no value of any table, the full-text index included, nor in the file', async () => {
+  const { lead } = await makePerson();
+  await call('DELETE', `/v1/leads/${lead.id}`);
+  expect(traces()).toEqual([]);
+
+  const db = new Database(file);
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.close();
+  const bytes = readFileSync(file).toString('latin1').toLowerCase();
+  expect(PERSONAL.filter((needle) => bytes.includes(needle))).toEqual([]);
+});
+
+test('of the signal stays what was counted: company, score and its points', async () => {
+  const { lead, signalId } = await makePerson();
+  const before = await call('GET', `/v1/signals/${signalId}`);
+  await call('DELETE', `/v1/leads/${lead.id}`);
+  const { text, explanation, ...wire } = await call('GET', `/v1/signals/${signalId}`);
+  expect(signalSchema.parse(wire)).toEqual(wire);
+  expect(text).toBe('');
+  expect(wire).toEqual({
+    ...before,
+    text: undefined,
+    explanation: undefined,
+    prospect: { name: '', title: '', email: '', linkedin_url: '' },
+    platform: { name: 'forum', post_url: '', posted_at: '' },
+    excerpt: '',
+    external_id: null,
+    lead_id: null,
+  });
+  expect(explanationSchema.parse(explanation)).toMatchObject({ score: before.icp_score });
+  const points = [...explanation.factors, ...explanation.negatives].map(
+    ({ points }: { points: number }) => points,
+  );
+  expect(points.reduce((sum, one) => sum + one, 0)).toBe(before.icp_score);
+  const list = await t.app.inject({ url: '/v1/signals?q=xylophonic', headers: t.auth });
+  expect(list.json().data).toEqual([]);
+});
+
+test('nothing that tells of the person is sent any more, and the dispatcher hears of it', async () => {
+  const { lead } = await makePerson();
+  const [lane] = await t.store.listDueLanes();
+  expect(lane).toBeDefined();
+  t.changed.length = 0;
+  await call('DELETE', `/v1/leads/${lead.id}`);
+  expect(await t.store.listDueLanes()).toEqual([]);
+  expect(t.changed).toEqual([lane?.endpointId]);
+});
+
+test('what receivers had sent back is emptied, and what an attempt under way brings back too', async () => {
+  const { lead } = await makePerson();
+  const [lane] = await t.store.listDueLanes();
+  const endpointId = lane?.endpointId ?? '';
+  const [claim] = await t.store.claimDeliveries({
+    lanes: [{ endpointId, limit: 10, knownVersion: -1, held: [] }],
+    now: t.clock.now(),
+    leaseUntil: t.clock.now() + 60_000,
+    leaseToken: 'lease',
+  });
+  const outcome = (index: number) => ({
+    deliveryId: claim?.deliveries[index]?.id ?? '',
+    endpointId,
+    attempt: {
+      id: `att_${index}`,
+      attempt: 1,
+      startedAt: t.clock.now(),
+      durationMs: 1,
+      sent: null,
+      response: { status: 200, headers: { 'x-echo': 'Zebediah' }, body: 'Thanks for Zebediah Quirke' },
+      error: null,
+      timings: {},
+    },
+    next: { status: 'delivered' as const },
+    streak: 'reset' as const,
+  });
+  await t.store.recordOutcome(outcome(0));
+  await call('DELETE', `/v1/leads/${lead.id}`);
+  expect(await t.store.recordOutcome(outcome(1))).toBe(false);
+  expect(traces()).toEqual([]);
+  const kept = await t.store.getDelivery(t.tenant.id, outcome(0).deliveryId);
+  expect(kept).toMatchObject({
+    status: 'delivered',
+    body: null,
+    attempts: [{ response: { status: 200, headers: {}, body: '' } }],
+  });
+});
+
+test("the person's other posts go too, found by address or by a profile that one of them named", async () => {
+  const { lead } = await makePerson();
+  const later = [
+    personalPost({
+      external_id: 'post-secret-2',
+      platform: { name: 'a' },
+      prospect: { email: PERSON.email },
+    }),
+    personalPost({
+      external_id: 'post-secret-3',
+      platform: { name: 'b' },
+      prospect: { email: PERSON.email, linkedin_url: 'https://linkedin.com/in/pseudonymous' },
+    }),
+    personalPost({
+      external_id: 'post-secret-4',
+      platform: { name: 'c' },
+      prospect: { linkedin_url: 'https://linkedin.com/in/pseudonymous' },
+    }),
+  ];
+  await call('POST', '/v1/signals/batch', { signals: later });
+  await call('DELETE', `/v1/leads/${lead.id}`);
+  expect(traces()).toEqual([]);
+});
+
+test("somebody else's posts, leads and events stay as they are", async () => {
+  const { lead } = await makePerson();
+  const other = await call('POST', '/v1/leads', {
+    email: 'other@acme.com',
+    signal: aPost({ text: 'We need a new CRM, any recommendations?', prospect: { email: 'other@acme.com' } }),
+  });
+  const [theirs] = other.signals;
+  const attached = await call(
+    'POST',
+    '/v1/signals',
+    aPost({ platform: { name: 'x' }, prospect: { email: 'third@acme.com' } }),
+  );
+  const third = attached.signals[0];
+  await call('POST', '/v1/leads', { email: PERSON.email, signal_ids: [third.signal_id] });
+  await call('DELETE', `/v1/leads/${lead.id}`);
+
+  expect(await call('GET', `/v1/leads/${other.id}`)).toEqual(other);
+  expect(await call('GET', `/v1/signals/${theirs.signal_id}`)).toMatchObject({
+    lead_id: other.id,
+    prospect: { email: 'other@acme.com' },
+  });
+  const free = await call('GET', `/v1/signals/${third.signal_id}`);
+  expect(free).toMatchObject({
+    lead_id: null,
+    prospect: { email: 'third@acme.com' },
+    excerpt: third.excerpt,
+  });
+});
+
+test('an event that only names the person is emptied with its deliveries', async () => {
+  const { lead } = await makePerson();
+  const campaign = await call('POST', '/v1/campaigns', { name: 'Spring', status: 'active' });
+  const at = new Date(t.clock.now()).toISOString();
+  await call('POST', `/v1/campaigns/${campaign.id}/events`, {
+    events: [
+      { event_id: 'e1', type: 'sent', occurred_at: at, email: PERSON.email },
+      { event_id: 'e2', type: 'replied', occurred_at: at, email: PERSON.email, reply_class: 'interested' },
+    ],
+  });
+  await call('DELETE', `/v1/leads/${lead.id}`);
+  expect(traces()).toEqual([]);
+});
+
+test('the lead is gone, may be erased once, and may come again as a new one', async () => {
+  const { lead } = await makePerson();
+  await call('DELETE', `/v1/leads/${lead.id}`);
+  for (const [method, url] of [
+    ['GET', `/v1/leads/${lead.id}`],
+    ['DELETE', `/v1/leads/${lead.id}`],
+    ['GET', `/v1/pipeline/${lead.id}/history`],
+  ] as const) {
+    expect((await t.app.inject({ method, url, headers: t.auth })).statusCode).toBe(404);
+  }
+  const again = await t.app.inject({
+    method: 'POST',
+    url: '/v1/leads',
+    headers: t.auth,
+    payload: { email: PERSON.email },
+  });
+  expect(again.statusCode).toBe(201);
+  expect(again.json().data).toMatchObject({ name: 'Zebediah Quirke', signal_count: 0, tags: [] });
+});
+
+test("another tenant's lead is 404, and stays", async () => {
+  const { lead } = await makePerson();
+  const other = await t.addTenant();
+  const answer = await t.app.inject({ method: 'DELETE', url: `/v1/leads/${lead.id}`, headers: other.auth });
+  expect(answer.json()).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+  expect(await call('GET', `/v1/leads/${lead.id}`)).toMatchObject({ id: lead.id });
+});

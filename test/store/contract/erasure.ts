@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import type { LeadErasure } from '../../../src/store/erasure-store.ts';
+import { aLead, aLeadUpdate, aNewLead } from '../../support/leads.ts';
+import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+function anErasure(overrides: Partial<LeadErasure> = {}): LeadErasure {
+  return {
+    tenantId: 'ten_a',
+    leadId: 'led_1',
+    expectedVersion: 1,
+    keys: ['email:led_1@acme.com'],
+    signals: [],
+    eventIds: [],
+    texts: [],
+    ...overrides,
+  };
+}
+
+const ERASED = { wire: '{"signal_id":"sig_1"}', explanation: '{"score":80}' };
+
+export function describeErasure(open: OpenStore): void {
+  describe('erasing a person', () => {
+    test('takes lead, identities, tags and history away, once', async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1', { tags: ['vip'] })));
+      expect(await store.eraseLead(anErasure({ tenantId: 'ten_b' }))).toBeNull();
+      expect(await store.eraseLead(anErasure())).toEqual([]);
+      expect(await store.getLead('ten_a', 'led_1')).toBeNull();
+      expect(await store.findIdentities('ten_a', ['email:led_1@acme.com'])).toMatchObject([{ leadId: null }]);
+      expect(await store.listStageMoves('led_1', { before: null, limit: 10 })).toEqual([]);
+      expect(await store.eraseLead(anErasure())).toBeNull();
+    });
+
+    test('changes nothing where the lead was changed since it was read', async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      await store.commitLead(aLeadUpdate('ten_a', aLead('led_1', { title: 'CTO' })));
+      expect(await store.eraseLead(anErasure())).toBeNull();
+      expect(await store.getLead('ten_a', 'led_1')).toMatchObject({ version: 2 });
+    });
+
+    test('changes nothing where the person has a signal that was not read', async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const signal = aSignal('ten_a', { id: 'sig_1', personKeys: ['email:led_1@acme.com'] });
+      await store.commitSignals([signal]);
+      expect(await store.eraseLead(anErasure())).toBeNull();
+      expect(await store.getSignal('ten_a', 'sig_1')).toMatchObject({ text: signal.text });
+
+      const signals = [{ id: 'sig_1', ...ERASED }];
+      expect(await store.eraseLead(anErasure({ signals }))).toEqual([]);
+      expect(await store.getSignal('ten_a', 'sig_1')).toEqual({ ...ERASED, text: '' });
+      expect(await store.findSignalsOfPerson('ten_a', ['email:led_1@acme.com'])).toEqual([]);
+    });
+
+    test('discards what waits to be delivered of the person, and nothing else, whatever state it is in', async () => {
+      const { store, clock } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const events = [aRoutedEvent('ten_a', ['whk_a'], { id: 'evt_1', deliveryIds: ['dlv_1'] })];
+      const other = [aRoutedEvent('ten_a', ['whk_a'], { id: 'evt_2', deliveryIds: ['dlv_2'] })];
+      await store.commitSignals([
+        aSignal('ten_a', { id: 'sig_1', events }),
+        aSignal('ten_a', { events: other }),
+      ]);
+      expect(await store.eraseLead(anErasure({ eventIds: ['evt_1'] }))).toEqual(['whk_a']);
+      expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ status: 'discarded', body: null });
+      expect(await store.getDelivery('ten_a', 'dlv_2')).toMatchObject({ status: 'pending' });
+      const [claim] = await store.claimDeliveries({
+        lanes: [{ endpointId: 'whk_a', limit: 10, knownVersion: 1, held: [] }],
+        now: clock.now(),
+        leaseUntil: clock.now() + 1_000,
+        leaseToken: 'lease',
+      });
+      expect(claim?.deliveries.map(({ id }) => id)).toEqual(['dlv_2']);
+      // Whoever had claimed ahead hears that what it has is old.
+      expect(claim?.endpoint).toMatchObject({ version: 2 });
+    });
+
+    test("another tenant's events stay, even where they are named", async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const events = [aRoutedEvent('ten_b', ['whk_b'], { id: 'evt_b', deliveryIds: ['dlv_b'] })];
+      await store.commitSignals([aSignal('ten_b', { events })]);
+      expect(await store.eraseLead(anErasure({ eventIds: ['evt_b'] }))).toEqual([]);
+      expect(await store.getDelivery('ten_b', 'dlv_b')).toMatchObject({ status: 'pending' });
+    });
+
+    test('events are looked through in stretches, in the order of time', async () => {
+      const { store } = await openWithTenants(open);
+      const said = (id: string, data: string, createdAt: number) => {
+        const routed = aRoutedEvent('ten_a', [], { id, createdAt });
+        return { ...routed, event: { ...routed.event, data } };
+      };
+      await store.commitSignals([
+        aSignal('ten_a', {
+          events: [
+            said('evt_1', '{"to":"Jane@Acme.com"}', T0),
+            said('evt_2', '{"to":"bob@acme.com"}', T0 + 1),
+            said('evt_3', '{"lead_id":"led_1"}', T0 + 2),
+          ],
+        }),
+        aSignal('ten_b', { events: [aRoutedEvent('ten_b', [], { id: 'evt_4' })] }),
+      ]);
+      const scan = { tenantId: 'ten_a', texts: ['jane@acme.com', 'led_1'], limit: 2 };
+      const first = await store.findEventsNaming({ ...scan, after: null });
+      expect(first).toEqual({ ids: ['evt_1'], last: [T0 + 1, 'evt_2'] });
+      expect(await store.findEventsNaming({ ...scan, after: first.last })).toEqual({
+        ids: ['evt_3'],
+        last: null,
+      });
+    });
+  });
+}
