@@ -1,0 +1,123 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createProblems } from '../../src/http/problems.ts';
+import { ERROR_CODES } from '../../src/model/errors.ts';
+import type { Page, SiteContent } from '../../src/site/content/site-content.ts';
+import { BASE_URL } from '../support/app.ts';
+import { loadStarterSite } from '../support/starter-site.ts';
+
+let site: SiteContent;
+beforeAll(async () => {
+  site = await loadStarterSite();
+});
+
+/** Read off the finished HTML with plain searches, sharing nothing with the code that made it. */
+const idsOf = ({ html }: Page) => [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
+const hrefsOf = ({ html }: Page) =>
+  [...html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(([, href = '']) => href);
+
+test('it has the pages that a trade business needs, and the developers portal', () => {
+  expect(site.pages.map(({ path }) => path)).toEqual(
+    expect.arrayContaining([
+      ...['/', '/services', '/areas', '/reviews', '/pricing', '/contact', '/about', '/emergency', '/faq'],
+      ...['/developers', '/developers/quick-start', '/developers/signal-api', '/developers/webhooks'],
+      ...['/developers/errors', '/developers/rate-limits', '/developers/versioning', '/developers/site-api'],
+    ]),
+  );
+});
+
+test('every page has one first-level heading, a title and a description of a good length', () => {
+  for (const { path, html, description } of site.pages) {
+    expect.soft(html.match(/<h1[\s>]/g), path).toHaveLength(1);
+    const title = /<title>(.*?)<\/title>/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    expect.soft(title.length, `${path}: ${title}`).toBeGreaterThan(5);
+    expect.soft(title.length, `${path}: ${title}`).toBeLessThanOrEqual(60);
+    expect.soft(description.length, path).toBeGreaterThanOrEqual(50);
+    expect.soft(description.length, path).toBeLessThanOrEqual(160);
+  }
+});
+
+test('no two pages have the same title or the same description', () => {
+  expect(new Set(site.pages.map(({ title }) => title)).size).toBe(site.pages.length);
+  expect(new Set(site.pages.map(({ description }) => description)).size).toBe(site.pages.length);
+});
+
+test('every link between pages leads to a page, and every anchor to an element', () => {
+  const pages = new Map(site.pages.map((page) => [page.path, new Set(idsOf(page))]));
+  const checked = { pages: 0, anchors: 0 };
+  for (const page of site.pages) {
+    for (const href of hrefsOf(page)) {
+      const [path = '', anchor] = href.split('#');
+      const target = path === '' ? page.path : path;
+      const ids = pages.get(target);
+      if (ids !== undefined) checked.pages++;
+      else if (target.startsWith('/'))
+        expect.soft(target, page.path).toMatch(/\.(md|txt|xml|json)$|well-known/);
+      if (anchor === undefined) continue;
+      checked.anchors++;
+      expect.soft(ids?.has(anchor), `${page.path}: ${href}`).toBe(true);
+    }
+  }
+  expect(checked.pages).toBeGreaterThan(400);
+  expect(checked.anchors).toBeGreaterThan(80);
+});
+
+test('ids are unique on each page', () => {
+  for (const page of site.pages) {
+    const ids = idsOf(page);
+    expect.soft(new Set(ids).size, page.path).toBe(ids.length);
+  }
+});
+
+test('nothing is asked of another site, and nothing that the policy of pages forbids is used', () => {
+  const assets = new Set(site.assets.map(({ path }) => path));
+  for (const { path, html } of site.pages) {
+    const loaded = [
+      ...html.matchAll(/<(?:img|script|iframe|source|video|audio)\b[^>]*\ssrc="([^"]+)"/g),
+      ...html.matchAll(/<link rel="(?:stylesheet|icon|preload|manifest)"[^>]*href="([^"]+)"/g),
+    ].map(([, address = '']) => address);
+    for (const address of loaded) expect.soft(assets.has(address), `${path}: ${address}`).toBe(true);
+    expect
+      .soft(html, path)
+      .not.toMatch(/\sstyle="|<style|\son[a-z]+="|<script(?! type="application\/ld\+json")/);
+  }
+  const css = site.assets
+    .find(({ contentType }) => contentType.startsWith('text/css'))
+    ?.body.toString('utf8');
+  expect(css).toContain('--ground');
+  expect(css).not.toMatch(/url\(|@import/);
+});
+
+test('structured data is JSON, and names the business and the page', () => {
+  for (const { path, html } of site.pages) {
+    const [, json = ''] = /<script type="application\/ld\+json">(.*?)<\/script>/s.exec(html) ?? [];
+    const graph: { '@type': string; name?: string; url?: string }[] = JSON.parse(json)['@graph'];
+    expect(graph.map((node) => node['@type'])).toEqual(expect.arrayContaining(['WebSite', 'Electrician']));
+    expect(graph.map(({ url }) => url)).toContain(`${BASE_URL}${path}`);
+  }
+});
+
+test('links in the markdown of pages are absolute', () => {
+  for (const { path, markdown } of site.pages) {
+    expect.soft(markdown, path).toMatch(/^# .+\n\n> For AI agents: .*\/llms\.txt\n/);
+    const prose = markdown.replace(/^```.*?^```/gms, '').replace(/`[^`\n]+`/g, '');
+    for (const [, target = ''] of prose.matchAll(/\]\(([^)\s]+)/g)) {
+      expect.soft(target, path).toMatch(/^(https?:\/\/|mailto:|tel:)/);
+    }
+  }
+});
+
+describe('the type of every problem document', () => {
+  test.each(ERROR_CODES)('%s resolves to its section of the list of errors', (code) => {
+    const { body } = createProblems(BASE_URL).render({ code, detail: '' }, { requestId: 'req_x' });
+    const type = new URL(JSON.parse(body).type);
+    const page = site.pages.find(({ path }) => `${BASE_URL}${path}` === `${type.origin}${type.pathname}`);
+    expect(page?.headings.find(({ id }) => `#${id}` === type.hash)?.text).toBe(code);
+    expect(page?.html).toContain(`id="${type.hash.slice(1)}"`);
+  });
+
+  test('no section is about a code that there is not', () => {
+    const page = site.pages.find(({ path }) => path === '/developers/errors');
+    const codes = page?.headings.map(({ text }) => text).filter((text) => /^[A-Z_]+$/.test(text));
+    expect(codes?.sort()).toEqual([...ERROR_CODES].sort());
+  });
+});
