@@ -83,12 +83,14 @@ const termSchema = z
   .max(100)
   .regex(/[\p{L}\p{N}]/u, 'must hold a letter or a digit');
 
-/** A list without repetitions: what differs in case or diacritics alone finds the same. */
 function termsSchema(max: number) {
-  return z
-    .array(termSchema)
-    .max(max)
-    .transform((terms) => [...new Map(terms.map((term) => [fold(term), term])).values()]);
+  return z.array(termSchema).max(max).transform(withoutRepetitions);
+}
+
+/** Of terms that find the same, the first. */
+function withoutRepetitions(terms: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return terms.filter((term) => seen.size < seen.add(fold(term)).size);
 }
 
 const countSchema = z.int().min(0).max(MAX_HEADCOUNT);

@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { callerOf } from '../http/auth.ts';
+import { toIso } from '../lib/clock.ts';
+import { DomainError } from '../model/errors.ts';
+import { feedbackInputSchema, feedbackSchema } from '../model/feedback.ts';
+import type { ApiParts } from './parts.ts';
+
+/** `POST /v1/signals/{id}/feedback`: whether a signal was worth it. */
+export function addSignalFeedback(
+  app: FastifyInstance,
+  { store, clock }: Pick<ApiParts, 'store' | 'clock'>,
+): void {
+  app.withTypeProvider<ZodTypeProvider>().post(
+    '/signals/:id/feedback',
+    {
+      config: { scope: 'signals:write' },
+      schema: {
+        operationId: 'giveSignalFeedback',
+        summary: 'Say whether a signal was relevant',
+        description:
+          'The last word counts: said again, it takes the place of what was said before. The preview of a profile shows it beside each score.',
+        tags: ['Signals'],
+        params: z.strictObject({ id: z.string() }),
+        querystring: z.strictObject({}),
+        body: feedbackInputSchema,
+        response: { 200: z.strictObject({ data: feedbackSchema }) },
+      },
+    },
+    async (request) => {
+      const { tenant, key } = callerOf(request);
+      const { relevant, reason } = request.body;
+      const said = { signalId: request.params.id, relevant, reason, createdAt: clock.now() };
+      const saved = await store.saveFeedback({ ...said, tenantId: tenant.id, actorId: key.id });
+      if (!saved) throw new DomainError('NOT_FOUND', `There is no signal "${said.signalId}".`);
+      return { data: { signal_id: said.signalId, relevant, reason, created_at: toIso(said.createdAt) } };
+    },
+  );
+}

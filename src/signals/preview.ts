@@ -1,0 +1,97 @@
+import type { Clock } from '../lib/clock.ts';
+import { defaultProfile, type IcpProfile } from '../model/icp.ts';
+import type { Preview, PreviewedPost, PreviewInput, Verdict } from '../model/icp-preview.ts';
+import type { Classification, Signal } from '../model/signal.ts';
+import type { ProfileStore } from '../store/profile-store.ts';
+import type { SignalStore, StoredPost } from '../store/signal-store.ts';
+import { draftProfile, findProfile } from './profiles.ts';
+import { type CompiledProfile, classify, compileProfile, scorePost } from './score.ts';
+
+/** A post that matched several profiles is several signals: so many are read for each post that is wanted. */
+const SIGNALS_A_POST = 3;
+/** Posts scored in one go; between them requests get their turn, as the longest texts take milliseconds each. */
+const POSTS_A_TURN = 8;
+
+export interface PreviewParts {
+  store: ProfileStore & SignalStore;
+  clock: Clock;
+}
+
+/** Scores the newest stored posts with a draft. @throws DomainError `NOT_FOUND` (profile), `INVALID_REQUEST` */
+export async function previewProfile(
+  { store, clock }: PreviewParts,
+  tenantId: string,
+  { icp_profile_id: baseId, limit, ...patch }: PreviewInput,
+): Promise<Preview> {
+  const base =
+    baseId === undefined
+      ? { ...defaultProfile('', tenantId, clock.now()), name: 'Draft' }
+      : await findProfile(store, tenantId, baseId);
+  const draft = compileProfile(draftProfile(base, patch));
+  const signals = await store.listPosts(tenantId, limit * SIGNALS_A_POST);
+  const chosen = onePerPost(signals, baseId ?? null).slice(0, limit);
+
+  const posts: PreviewedPost[] = [];
+  for (const [index, signal] of chosen.entries()) {
+    if (index % POSTS_A_TURN === POSTS_A_TURN - 1) await new Promise((resolve) => setImmediate(resolve));
+    posts.push(previewPost(signal, draft));
+  }
+  return { posts, counts: countsOf(posts) };
+}
+
+/** Of each post's signals the one of the profile that is changed, else the best; in the order of the newest. */
+function onePerPost(signals: readonly StoredPost[], baseId: IcpProfile['id'] | null): StoredPost[] {
+  const chosen = new Map<string, StoredPost>();
+  for (const signal of signals) {
+    const key = postKey(signal);
+    const known = chosen.get(key);
+    if (known === undefined || isBetter(signal, known, baseId)) chosen.set(key, signal);
+  }
+  return [...chosen.values()];
+}
+
+function isBetter(signal: StoredPost, known: StoredPost, baseId: string | null): boolean {
+  if (known.profileId === baseId) return false;
+  return signal.profileId === baseId || signal.score > known.score;
+}
+
+/** A post that brought neither id nor address is told from others by its text. */
+function postKey({ platform, externalId, canonicalUrl, text }: StoredPost): string {
+  return JSON.stringify([platform, externalId ?? canonicalUrl ?? text]);
+}
+
+function previewPost(
+  { id, score, classification, wire, text, relevant }: StoredPost,
+  draft: CompiledProfile,
+) {
+  const { excerpt, prospect, company } = JSON.parse(wire) as Signal;
+  const { name: companyName, industry, headcount, location } = company;
+  const facts = { text, title: prospect.title, companyName, industry, headcount, location };
+  const explanation = scorePost(facts, draft);
+  const next = classify(explanation.score, draft.profile.thresholds);
+  return {
+    signal_id: id,
+    excerpt,
+    old: { score, classification: classification as Classification },
+    new: { score: explanation.score, classification: next },
+    explanation,
+    relevant,
+  };
+}
+
+function countsOf(posts: readonly PreviewedPost[]): Preview['counts'] {
+  const count = (test: (post: PreviewedPost) => boolean) => posts.filter(test).length;
+  const classes = (of: (post: PreviewedPost) => Verdict) => ({
+    hot: count((post) => of(post).classification === 'hot'),
+    warm: count((post) => of(post).classification === 'warm'),
+    cold: count((post) => of(post).classification === 'cold'),
+  });
+  return {
+    posts: posts.length,
+    old: classes((post) => post.old),
+    new: classes((post) => post.new),
+    up: count((post) => post.new.score > post.old.score),
+    down: count((post) => post.new.score < post.old.score),
+    unchanged: count((post) => post.new.score === post.old.score),
+  };
+}
