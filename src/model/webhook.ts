@@ -101,7 +101,9 @@ export const webhookResourceSchema = z.strictObject({
 
 /** An endpoint where its secret is shown: in the answer of its creation, and of giving it a new one. */
 export const webhookWithSecretSchema = webhookResourceSchema
-  .extend({ secret: z.string().describe('Shown here and never again') })
+  .extend({
+    secret: z.string().nullable().describe('Shown here and never again; null where an answer is replayed'),
+  })
   .meta({ id: 'WebhookWithSecret' });
 export type WebhookResource = z.infer<typeof webhookResourceSchema>;
 
