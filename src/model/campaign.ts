@@ -78,21 +78,23 @@ export type CampaignPatch = z.output<typeof campaignPatchSchema>;
 const time = z.iso.datetime();
 
 /** A campaign on the wire. */
-export const campaignSchema = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  description: z.string(),
-  channel: channelSchema,
-  status: campaignStatusSchema,
-  steps: z.array(stepSchema),
-  starts_at: time.nullable().describe('When it is planned to start'),
-  ends_at: time.nullable().describe('When it is planned to end'),
-  started_at: time.nullable().describe('When it first became active'),
-  completed_at: time.nullable(),
-  status_changed_at: time,
-  created_at: time,
-  updated_at: time,
-});
+export const campaignSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    channel: channelSchema,
+    status: campaignStatusSchema,
+    steps: z.array(stepSchema),
+    starts_at: time.nullable().describe('When it is planned to start'),
+    ends_at: time.nullable().describe('When it is planned to end'),
+    started_at: time.nullable().describe('When it first became active'),
+    completed_at: time.nullable(),
+    status_changed_at: time,
+    created_at: time,
+    updated_at: time,
+  })
+  .meta({ id: 'Campaign' });
 export type CampaignResource = z.infer<typeof campaignSchema>;
 
 /** What a caller can set beside name and status. */

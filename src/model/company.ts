@@ -9,26 +9,34 @@ export const MAX_CONTACTS = 25;
 const MAX_FACT_CHARS = 300;
 
 /** Left out: stays as it is; null or empty: the manual value goes. */
-const settable = <T extends z.ZodType<string>>(schema: T) =>
+const settable = (maxChars: number) =>
   z
-    .union([schema, z.literal(''), z.null()])
-    .transform((value) => (value === '' ? null : value))
+    .string()
+    .trim()
+    .max(maxChars)
+    .nullable()
+    .transform((value) => value || null)
     .optional();
-
-const fact = z.string().trim().max(MAX_FACT_CHARS);
 
 /** Body of `PUT /v1/companies/{company}`. */
 export const companyInputSchema = z.strictObject({
-  name: settable(fact),
-  industry: settable(fact),
+  name: settable(MAX_FACT_CHARS),
+  industry: settable(MAX_FACT_CHARS),
   headcount: z
-    .union([fact, z.int().min(0).max(10_000_000), z.null()])
-    .transform((value) => (value === '' || value === null ? null : String(value)))
+    .union([z.string().trim().max(MAX_FACT_CHARS), z.int().min(0).max(10_000_000), z.null()])
+    .transform((value) => (value === null || value === '' ? null : String(value)))
     .optional()
     .describe('A number or a range such as "51-200"'),
-  location: settable(fact),
-  description: settable(z.string().trim().max(2_000)),
-  linkedin_url: settable(z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_000)),
+  location: settable(MAX_FACT_CHARS),
+  description: settable(2_000),
+  linkedin_url: z
+    .union([
+      z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_000),
+      z.literal(''),
+      z.null(),
+    ])
+    .transform((value) => value || null)
+    .optional(),
 });
 export type CompanyInput = z.output<typeof companyInputSchema>;
 
@@ -38,7 +46,7 @@ const sourceSchema = z
     signal_id: z.string().nullable().describe('The signal that said so first'),
     at: z.iso.datetime(),
   })
-  .meta({ id: 'FactSource' });
+  .meta({ id: 'CompanyFactSource' });
 
 const factFields = Object.fromEntries(COMPANY_FACTS.map((field) => [field, z.string()])) as Record<
   CompanyFact,

@@ -164,6 +164,25 @@ test('a move that there is not changes nothing, the other members of its patch i
   expect((await patch(id, { status: 'active' })).json().hint).toContain('final');
 });
 
+test('changes that are made at once all apply, each on top of the other', async () => {
+  const id = await created();
+  const patches = [{ name: 'Summer' }, { description: 'Warm' }, { channel: 'sms' }, { status: 'active' }];
+  const answers = await Promise.all(patches.map((payload) => patch(id, payload)));
+  expect(answers.map((answer) => answer.statusCode)).toEqual([200, 200, 200, 200]);
+  const { data } = (await get(`/v1/campaigns/${id}`)).json();
+  expect(data).toMatchObject(Object.assign({}, ...patches));
+});
+
+test('of two moves made at once that exclude each other one is refused', async () => {
+  const id = await created({ name: 'Spring', status: 'scheduled' });
+  const answers = await Promise.all([patch(id, { status: 'completed' }), patch(id, { status: 'active' })]);
+  const codes = answers.map((answer) => answer.statusCode).sort();
+  const { status } = (await get(`/v1/campaigns/${id}`)).json().data;
+  // Completed first shuts the way; active first leaves it open to completed.
+  expect(codes).toEqual(answers[0]?.json().data?.started_at === null ? [200, 422] : [200, 200]);
+  expect(status).toBe('completed');
+});
+
 test('a campaign cannot be made in a status that a draft cannot become', async () => {
   const answer = await create({ name: 'Spring', status: 'paused' });
   expect(answer.statusCode).toBe(422);

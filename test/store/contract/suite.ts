@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { describeAccounts } from './accounts.ts';
 import { describeCampaigns } from './campaigns.ts';
+import { describeCompanies } from './companies.ts';
 import { describeDeliveries } from './deliveries.ts';
 import { describeEndpoints } from './endpoints.ts';
 import { describeIdempotency } from './idempotency.ts';
@@ -28,6 +29,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeLeadList(open);
     describeErasure(open);
     describeCampaigns(open);
+    describeCompanies(open);
     describeEndpoints(open);
     describeDeliveries(open);
     describeLeases(open);

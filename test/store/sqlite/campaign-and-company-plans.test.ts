@@ -1,0 +1,63 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { CampaignStatus } from '../../../src/model/campaign.ts';
+import type { CompanyQuery } from '../../../src/model/company.ts';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { WINDOW_SQL } from '../../../src/store/sqlite/tables/campaign-events.ts';
+import { buildCampaignListSql } from '../../../src/store/sqlite/tables/campaigns.ts';
+import { buildCompanyListSql } from '../../../src/store/sqlite/tables/companies.ts';
+import { TOP_SIGNALS_SQL } from '../../../src/store/sqlite/tables/company-signals.ts';
+
+/** SQLite's plan for a statement, in its words. */
+function planOf({ sql, values }: { sql: string; values: unknown[] }): string {
+  const db = openDatabase(':memory:');
+  onTestFinished(() => void db.close());
+  migrate(db);
+  const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
+  return steps.map((step) => step.detail).join('; ');
+}
+
+test.each<[string, CampaignStatus[], string]>([
+  ['no filter', [], 'campaigns_by_time'],
+  ['one status', ['active'], 'campaigns_by_status'],
+  ['several statuses', ['active', 'draft'], 'campaigns_by_time'],
+])('a page of campaigns for %s is a walk along an index, never a sort', (_, statuses, index) => {
+  for (const after of [null, [1, 'cam_1']]) {
+    const plan = planOf(buildCampaignListSql('ten_a', { statuses, limit: 25, after }));
+    expect(plan).toContain(`USING INDEX ${index}`);
+    expect(plan).not.toContain('TEMP B-TREE');
+  }
+});
+
+test.each<[string, Partial<CompanyQuery>, string]>([
+  ['no filter', {}, 'companies_by_time'],
+  ['one industry', { industries: ['a'] }, 'companies_by_industry'],
+  ['several industries', { industries: ['a', 'b'] }, 'companies_by_time'],
+  ['a part of a name', { search: 'a' }, 'companies_by_time'],
+  ['the order by activity', { sort: '-last_signal_at' }, 'companies_by_activity'],
+  ['an industry by activity', { sort: '-last_signal_at', industries: ['a'] }, 'companies_by_activity'],
+])('a page of companies for %s is a walk along an index, never a sort', (_, query, index) => {
+  const all = { domains: [], industries: [], search: null, sort: '-created_at', limit: 25 } as const;
+  for (const after of [null, [1, 'cmp_1']]) {
+    const plan = planOf(buildCompanyListSql('ten_a', { ...all, ...query, after } as CompanyQuery));
+    expect(plan).toContain(`USING INDEX ${index}`);
+    expect(plan).not.toContain('TEMP B-TREE');
+  }
+});
+
+test('companies at given domains are looked up, not walked past', () => {
+  const query = { domains: ['a.com', 'b.com'], industries: [], search: null, limit: 25, after: null };
+  const plan = planOf(buildCompanyListSql('ten_a', { ...query, sort: '-created_at' }));
+  expect(plan).toContain('companies_by_domain (tenant_id=? AND domain=?)');
+});
+
+test("a window of a campaign's events is one walk along the table", () => {
+  const plan = planOf({ sql: WINDOW_SQL, values: ['cam_1', 0, '', 9, 100] });
+  expect(plan).toContain('USING PRIMARY KEY (campaign_id=? AND (occurred_at,event_key)>(?,?)');
+  expect(plan).not.toContain('TEMP B-TREE');
+});
+
+test("a company's best signals are ranked without a look at the table", () => {
+  const plan = planOf({ sql: TOP_SIGNALS_SQL, values: ['ten_a', 'acme.com', 0, 5] });
+  expect(plan).toContain('USING COVERING INDEX signals_by_domain');
+});
