@@ -37,8 +37,8 @@ export function addPageGate(app: FastifyInstance, errors: PageErrors): void {
       errors.methodNotAllowed(request, reply);
     } else {
       // Only a path that is known is redirected to, so that no `//evil` can become the address of another host.
-      reply.headers({ location: `${bare}${queryOf(request)}`, 'cache-control': CACHE_BRIEFLY });
-      reply.code(308).send();
+      const location = `${bare}${queryOf(request)}`;
+      reply.headers({ location, 'cache-control': CACHE_BRIEFLY, 'content-length': '0' }).code(308).send();
     }
   });
   app.setNotFoundHandler((request, reply) => errors.notFound(request, reply));

@@ -147,7 +147,9 @@ test.each([
 test.each(OPENAPI_FILES)(
   '$file holds what $path serves; else run npm run openapi',
   async ({ file, path }) => {
-    expect(readFileSync(file, 'utf8')).toBe(await servedOpenApi(path));
+    const served = await servedOpenApi(path);
+    // Not their texts: what differs is read best in the diff that npm run openapi makes.
+    expect(readFileSync(file, 'utf8') === served).toBe(true);
   },
 );
 

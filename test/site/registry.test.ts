@@ -1,0 +1,114 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { PUBLIC_OPERATIONS } from '../../src/model/public-api.ts';
+import { runInProcess } from '../cli/in-process.ts';
+import { BASE_URL, buildTestApp, type TestApp } from '../support/app.ts';
+
+let t: TestApp;
+beforeAll(async () => {
+  t = await buildTestApp();
+});
+afterAll(() => t.app.close());
+
+const text = async (url: string) => (await t.app.inject(url)).body;
+const json = async (url: string) => (await t.app.inject(url)).json();
+const links = (document: string) =>
+  [...document.matchAll(/\]\((https:[^)]+)\)/g)].map(([, url = '']) => url.slice(BASE_URL.length));
+
+/** The paths of GET routes, as the server itself prints its tree of routes. */
+function routesOf(app: FastifyInstance): string[] {
+  const paths: string[] = [];
+  const stack: string[] = [];
+  for (const line of app.printRoutes({ commonPrefix: false }).split('\n')) {
+    const found = /^([│ ]*)[├└]── (\S*)(?: \(([^)]*)\))?/.exec(line);
+    if (found === null) continue;
+    const [, indent = '', part = '', methods = ''] = found;
+    stack.length = indent.length / 4;
+    stack.push(part);
+    if (methods.split(', ').includes('GET')) paths.push(stack.join(''));
+  }
+  return paths;
+}
+
+/** Every surface that lists operations, and what it lists. */
+async function surfaces(): Promise<Record<string, string[]>> {
+  const { data } = await json('/api/v1/status');
+  const { paths } = await json('/openapi.json');
+  const { linkset } = await json('/.well-known/api-catalog');
+  const catalog = (linkset[0].item as { href: string }[]).map(({ href }) => href.slice(BASE_URL.length));
+  const isOperation = (path: string) => path.startsWith('/api/');
+  return {
+    routes: routesOf(t.app).filter(isOperation),
+    status: data.endpoints.map(({ path }: { path: string }) => path),
+    // The catch-all stands in OpenAPI alone: it says what every other path answers.
+    openapi: Object.keys(paths).filter((path) => path !== '/api/{unknown}'),
+    // As code, not as links: an agent follows links to read pages.
+    llms: [...(await text('/llms.txt')).matchAll(/`GET (\S+)`/g)].map(([, url = '']) =>
+      url.slice(BASE_URL.length),
+    ),
+    catalog: catalog.filter(isOperation),
+    catalogEntries: linkset
+      .map(({ anchor }: { anchor: string }) => anchor.slice(BASE_URL.length))
+      .filter(isOperation),
+  };
+}
+
+test('no surface lists an operation that another lacks', async () => {
+  const known = PUBLIC_OPERATIONS.map(({ path }) => path).sort();
+  for (const [name, listed] of Object.entries(await surfaces())) {
+    expect([name, listed.sort()]).toEqual([name, known]);
+  }
+});
+
+test('each operation has its command', async () => {
+  const { stdout } = await runInProcess(['--help']);
+  for (const { command } of PUBLIC_OPERATIONS) expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+});
+
+test('what the operations are called is the same everywhere', async () => {
+  const { data } = await json('/api/v1/status');
+  const { paths } = await json('/openapi.json');
+  const llms = await text('/llms.txt');
+  for (const { path, operationId, description } of PUBLIC_OPERATIONS) {
+    expect(data.endpoints).toContainEqual({ method: 'GET', path, description });
+    expect(paths[path].get).toMatchObject({ operationId, description });
+    expect(llms).toContain(`\`GET ${BASE_URL}${path}\`: ${description}`);
+  }
+});
+
+test('no list of pages lacks a page, or has one that is not served', async () => {
+  const pages = [
+    '/',
+    '/pricing',
+    '/contact',
+    '/developers',
+    '/developers/errors',
+    '/developers/versioning',
+    '/imprint',
+  ];
+  const twins = pages.map((path) => (path === '/' ? '/index.md' : `${path}.md`));
+  const isPage = (path: string) => pages.includes(path);
+  const xml = [...(await text('/sitemap.xml')).matchAll(/<loc>([^<]+)<\/loc>/g)].map(([, url = '']) =>
+    url.slice(BASE_URL.length),
+  );
+  expect(xml.sort()).toEqual(pages.toSorted());
+  expect(
+    links(await text('/sitemap.md'))
+      .filter(isPage)
+      .sort(),
+  ).toEqual(pages.toSorted());
+  const llms = links(await text('/llms.txt')).filter(
+    (path) => path.endsWith('.md') && path !== '/sitemap.md',
+  );
+  expect(llms.sort()).toEqual(twins.toSorted());
+  const full = [...(await text('/llms-full.txt')).matchAll(/^Source: (\S+)$/gm)].map(([, url = '']) =>
+    url.slice(BASE_URL.length),
+  );
+  expect(full.sort()).toEqual(pages.toSorted());
+});
+
+test.each(['/llms.txt', '/sitemap.md'])('every link of %s is answered with 200', async (document) => {
+  const found = links(await text(document));
+  expect(found.length).toBeGreaterThan(7);
+  for (const path of found) expect([path, (await t.app.inject(path)).statusCode]).toEqual([path, 200]);
+});

@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { statusResponseSchema } from '../../src/model/public-api.ts';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+
+let t: TestApp;
+beforeEach(async () => {
+  t = await buildTestApp();
+});
+afterEach(() => t.app.close());
+
+const BASE = 'https://signals.example.com';
+
+test('GET /api/v1/status answers exactly the promised document', async () => {
+  const answer = await t.app.inject('/api/v1/status');
+  expect(answer.statusCode).toBe(200);
+  expect(answer.json()).toEqual({
+    success: true,
+    data: {
+      service: 'Brook Electrical',
+      website: `${BASE}/`,
+      description: 'Electricians in Brookford: rewires, boards and chargers.',
+      docs: `${BASE}/developers`,
+      openapi: `${BASE}/openapi.json`,
+      llms: `${BASE}/llms.txt`,
+      contact: 'hello@brook.example',
+      apiVersion: 'v1',
+      versioningPolicy: expect.stringContaining('12 months'),
+      deprecationPolicy: `${BASE}/developers/versioning`,
+      endpoints: [
+        { method: 'GET', path: '/api/health', description: expect.any(String) },
+        { method: 'GET', path: '/api/v1/status', description: expect.any(String) },
+      ],
+      time: '2026-01-01T00:00:00.000Z',
+    },
+  });
+  expect(statusResponseSchema.safeParse(answer.json()).success).toBe(true);
+});
+
+test('the time is that of the answer', async () => {
+  await t.app.inject('/api/v1/status');
+  t.clock.advance(1_234);
+  expect((await t.app.inject('/api/v1/status')).json().data.time).toBe('2026-01-01T00:00:01.234Z');
+});
+
+test('a name with quotes and breaks stays one name', async () => {
+  const { aSite } = await import('../support/site-content.ts');
+  const site = aSite();
+  const name = 'Brook "&" <Sons>\n\u2028';
+  const other = await buildTestApp({ content: { ...site, identity: { ...site.identity, name } } });
+  expect((await other.app.inject('/api/v1/status')).json().data.service).toBe(name);
+  await other.app.close();
+});
+
+test('GET /api/v1/status has every header an API answer must have', async () => {
+  const { headers } = await t.app.inject('/api/v1/status');
+  expect(headers).toMatchObject({
+    'content-type': 'application/json',
+    'x-api-version': 'v1',
+    'cache-control': 'no-store',
+    'ratelimit-limit': '60',
+    'ratelimit-remaining': '59',
+    'ratelimit-reset': String(Date.UTC(2026, 0, 1, 0, 1) / 1000),
+    'ratelimit-policy': '60;w=60',
+    'access-control-allow-origin': '*',
+  });
+});
+
+test('what the status links to is there', async () => {
+  const { data } = (await t.app.inject('/api/v1/status')).json();
+  for (const link of ['website', 'docs', 'openapi', 'llms', 'deprecationPolicy']) {
+    const answer = await t.app.inject(String(data[link]).slice(BASE.length));
+    expect([link, answer.statusCode]).toEqual([link, 200]);
+  }
+});
