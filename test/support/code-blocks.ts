@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** A fenced block of a page of `content/`. */
+export interface CodeBlock {
+  language: string;
+  /** The file name after the language, or empty. */
+  name: string;
+  code: string;
+}
+
+/** The fenced code of a page of the starter site, as its reader would copy it. */
+export function codeBlocks(page: string): CodeBlock[] {
+  const file = fileURLToPath(new URL(`../../content/${page}`, import.meta.url));
+  const fences = readFileSync(file, 'utf8').matchAll(/^```(\S*) ?(\S*)\n(.*?)^```$/gms);
+  return [...fences].map(([, language = '', name = '', code = '']) => ({ language, name, code }));
+}
