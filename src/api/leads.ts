@@ -15,7 +15,7 @@ import { listOf } from '../http/query.ts';
 import { changeLead } from '../leads/change-lead.ts';
 import { requireLead } from '../leads/changes.ts';
 import { eraseLead } from '../leads/erase-lead.ts';
-import { normaliseDomain } from '../lib/domain.ts';
+import { domainFilter } from '../model/domain.ts';
 import { type LeadQuery, leadSchema } from '../model/lead.ts';
 import { leadPatchSchema } from '../model/lead-input.ts';
 import { normaliseEmail } from '../model/person-keys.ts';
@@ -33,7 +33,7 @@ const leadQuerySchema = z.strictObject({
   stage: listOf(stageSchema),
   classification: listOf(classificationSchema).describe('Of the best signal'),
   min_score: wholeNumber(0, 100).nullable().default(null).describe('Leads without a signal have no score'),
-  company_domain: listOf(z.string()),
+  company_domain: listOf(domainFilter),
   source: listOf(z.string().toLowerCase()).describe('In any case'),
   tag: z.string().trim().min(1).max(50).toLowerCase().optional().describe('In any case'),
   email: z.string().trim().min(1).max(254).optional().describe('The lead that has this address'),
@@ -86,7 +86,7 @@ function toFilters(query: z.output<typeof leadQuerySchema>): Omit<LeadQuery, 'li
     stages: query.stage,
     classifications: query.classification,
     minScore: query.min_score,
-    companyDomains: query.company_domain.map((domain) => normaliseDomain(domain) ?? domain),
+    companyDomains: query.company_domain,
     sources: query.source,
     tag: query.tag ?? null,
     identity: query.email === undefined ? null : `email:${normaliseEmail(query.email)}`,

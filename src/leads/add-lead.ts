@@ -139,8 +139,8 @@ async function enrich({ store, clock }: IntakeParts, tenantId: string, lead: Lea
   const now = clock.now();
   const concluded = conclude(lead, now);
   if (concluded.company.domain === '') return concluded;
-  const company = await store.findCompanyFacts(tenantId, concluded.company.domain);
-  return fillFacts(concluded, companyFacts(company), now);
+  const company = await store.findCompany(tenantId, { domain: concluded.company.domain });
+  return company === null ? concluded : fillFacts(concluded, companyFacts(company), now);
 }
 
 /** Null where what it was drafted from no longer holds. What changes nothing is not stored, and tells nobody. */

@@ -1,6 +1,8 @@
 import { normaliseDomain } from '../lib/domain.ts';
+import type { Company } from '../model/company.ts';
+import { factInForce } from '../model/company-facts.ts';
 import type { FactField, Lead } from '../model/lead.ts';
-import { clearFact, type Fact, type Facts, fillFacts, vouchFor } from './facts.ts';
+import { clearFact, type Fact, fillFacts, vouchFor } from './facts.ts';
 import { readMailbox } from './mailbox.ts';
 import { splitName } from './names.ts';
 import { departmentOf, seniorityOf } from './title.ts';
@@ -12,8 +14,11 @@ const CONFIDENCE = {
   splitName: 0.9,
   seniority: 0.8,
   department: 0.7,
-  company: 0.8,
+  companySetByHand: 0.95,
+  companySeenInPosts: 0.8,
 } as const;
+
+const COMPANY_FIELDS = ['name', 'industry', 'headcount', 'location'] as const;
 
 /** What is concluded from which fact. */
 const FOLLOWS: readonly ['name' | 'title', readonly FactField[]][] = [
@@ -42,11 +47,13 @@ export function concludeAgain(lead: Lead, changed: ReadonlySet<FactField>, at: n
 }
 
 /** What the tenant knows of the lead's company from elsewhere. */
-export function companyFacts(company: Partial<Lead['company']>): Fact[] {
-  const facts: Facts = Object.fromEntries(
-    Object.entries(company).map(([field, value]) => [`company.${field}`, value]),
-  );
-  return vouchFor(facts, 'company', CONFIDENCE.company);
+export function companyFacts({ facts }: Company): Fact[] {
+  return COMPANY_FIELDS.flatMap((field): Fact[] => {
+    const known = factInForce(facts, field);
+    if (known === null) return [];
+    const sure = known.source === 'manual' ? CONFIDENCE.companySetByHand : CONFIDENCE.companySeenInPosts;
+    return [{ field: `company.${field}`, value: known.value, source: 'company', confidence: sure }];
+  });
 }
 
 function factsOfEmail({ email, name }: Lead): Fact[] {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { normaliseDomain } from '../lib/domain.ts';
+import { domainSchema } from './domain.ts';
 import { customValueSchema, DEPARTMENTS, SENIORITIES } from './lead.ts';
 import { linkedinProfile } from './person-keys.ts';
 import { stageSchema } from './pipeline.ts';
@@ -14,15 +14,6 @@ const MAX_SIGNAL_IDS = 100;
 const optional = <T extends z.ZodType>(schema: T) => z.union([schema, z.literal(''), z.null()]).optional();
 
 const fact = optional(z.string().trim().max(300));
-const domain = z
-  .string()
-  .max(2_000)
-  .transform((text, context) => {
-    const normalised = normaliseDomain(text);
-    if (normalised !== null) return normalised;
-    context.addIssue({ code: 'custom', message: 'must be a domain such as "example.com"' });
-    return z.NEVER;
-  });
 const linkedinUrl = z
   .string()
   .trim()
@@ -52,7 +43,7 @@ const personFields = {
 };
 const companyFields = {
   name: fact,
-  domain: optional(domain).describe('Such as acme.com; addresses of web sites are cut down to it'),
+  domain: optional(domainSchema).describe('Such as acme.com; addresses of web sites are cut down to it'),
   industry: fact,
   headcount: optional(z.union([z.string().trim().max(300), z.int().min(0).max(10_000_000)])),
   location: fact,

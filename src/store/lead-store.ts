@@ -89,8 +89,6 @@ export interface LeadStore {
   listSignalsOfLead(leadId: string, limit: number): Promise<string[]>;
   /** Every attached signal, with its explanation. */
   listPersonalSignals(leadId: string): Promise<PersonalSignal[]>;
-  /** Facts of a company from the tenant's stored signals: the newest known value of each. */
-  findCompanyFacts(tenantId: string, domain: string): Promise<Partial<Lead['company']>>;
   /** Stores the lead with signals, move and events; false where what it was decided on no longer holds. */
   commitLead(change: LeadChange): Promise<boolean>;
   /** Every stage in the order of the pipeline, each with its `limit` newest leads. */

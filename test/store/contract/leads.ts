@@ -117,33 +117,6 @@ export function describeLeads(open: OpenStore): void {
       expect(found.map(({ id }) => id)).toEqual(['sig_2', 'sig_1']);
     });
 
-    test('the facts of a company are the newest that its signals know', async () => {
-      const { store } = await openWithTenants(open);
-      const company = (facts: object) =>
-        JSON.stringify({
-          company: { name: '', domain: 'acme.com', industry: '', headcount: '', location: '', ...facts },
-        });
-      await store.commitSignals([
-        aSignal('ten_a', {
-          companyDomain: 'acme.com',
-          timestamp: T0,
-          wire: company({ name: 'Acme', location: 'Old' }),
-        }),
-        aSignal('ten_a', {
-          companyDomain: 'acme.com',
-          timestamp: T0 + 1,
-          wire: company({ location: 'New' }),
-        }),
-        aSignal('ten_b', { companyDomain: 'acme.com', wire: company({ industry: 'HVAC' }) }),
-      ]);
-      expect(await store.findCompanyFacts('ten_a', 'acme.com')).toEqual({
-        name: 'Acme',
-        domain: 'acme.com',
-        location: 'New',
-      });
-      expect(await store.findCompanyFacts('ten_a', '')).toEqual({});
-    });
-
     test('the history is read backwards, page by page', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));

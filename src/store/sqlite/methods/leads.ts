@@ -24,7 +24,6 @@ export function leadMethods({ db, writer, read }: Context) {
     findKnownSignals: (posts) => read(() => posts.map(signals.known)),
     listSignalsOfLead: (leadId, limit) => read(() => leadSignals.best(leadId, limit)),
     listPersonalSignals: (leadId) => read(() => leadSignals.all(leadId)),
-    findCompanyFacts: (tenantId, domain) => read(() => leadSignals.companyFacts(tenantId, domain)),
     commitLead: (change) => writer.run('commitLead', change),
     readBoard: (tenantId, limit) => read(() => readBoard(tenantId, limit)),
     listStageMoves: (leadId, { before, limit }) => read(() => moves.page(leadId, before, limit)),

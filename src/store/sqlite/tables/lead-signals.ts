@@ -1,9 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Lead } from '../../../model/lead.ts';
 import type { LeadSignal, PersonalSignal } from '../../lead-store.ts';
-
-/** The newest signals of a company that are read for its facts: enough that each was named once, few enough to parse. */
-const COMPANY_SIGNALS = 20;
 
 interface SignalRow {
   id: string;
@@ -31,12 +27,6 @@ export function createLeadSignalSql(db: Database) {
     `SELECT s.id, l.lead_id, s.wire, s.explanation FROM lead_signals l JOIN signals s ON s.id = l.signal_id
      WHERE l.lead_id = ?`,
   );
-  const selectCompany = db
-    .prepare<[string, string, number], string>(
-      `SELECT wire ->> '$.company' FROM signals
-       WHERE tenant_id = ? AND company_domain = ? AND company_domain <> '' ORDER BY timestamp DESC LIMIT ?`,
-    )
-    .pluck();
   const selectOwner = db
     .prepare<[string, string], string>(
       `SELECT ifnull(l.lead_id, '') FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
@@ -64,16 +54,6 @@ export function createLeadSignalSql(db: Database) {
         .all(leadId, limit)
         .map(({ wire, explanation }) => `${wire.slice(0, -1)},"explanation":${explanation}}`),
     all: (leadId: string): PersonalSignal[] => selectAll.all(leadId).map(toSignal),
-    /** The newest known value of each fact. */
-    companyFacts(tenantId: string, domain: string): Partial<Lead['company']> {
-      const facts: Record<string, string> = {};
-      for (const text of selectCompany.all(tenantId, domain, COMPANY_SIGNALS)) {
-        for (const [field, value] of Object.entries(JSON.parse(text) as Lead['company'])) {
-          if (value !== '') facts[field] ??= value;
-        }
-      }
-      return facts;
-    },
     /** Whether a lead may have the signal: it is the tenant's, and no lead's yet. */
     isFree: (tenantId: string, signalId: string): boolean => selectOwner.get(signalId, tenantId) === '',
     attach(leadId: string, signalId: string): void {
