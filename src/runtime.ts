@@ -16,7 +16,6 @@ import type { SiteContent } from './site/content/site-content.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import type { Store } from './store/store.ts';
 import { housekeepingJobs } from './webhooks/housekeeping.ts';
-import { refuseTests } from './webhooks/test-delivery.ts';
 
 /** How long flights may take to land once the process was asked to stop (CONTRACT of a stop: README, "Stopping"). */
 export const DRAIN_MS = 30_000;
@@ -83,15 +82,14 @@ export interface Server {
 export async function startServer(runtime: Runtime, content: SiteContent): Promise<Server> {
   const { config, logger } = runtime;
   const dispatcher = createDispatcher({ ...runtime, localAddress: config.webhookLocalAddress, log: logger });
-  const endpointChanged = (_endpointId: string) => undefined;
   const app = await buildApp({
     ...runtime,
     content,
     nudge: dispatcher.nudge,
-    endpointChanged,
-    sendTest: refuseTests,
+    endpointChanged: dispatcher.endpointChanged,
+    sendTest: dispatcher.sendTest,
   });
-  const housekeeping = await createHousekeeping(runtime, endpointChanged);
+  const housekeeping = await createHousekeeping(runtime, dispatcher.endpointChanged);
   const url = await app.listen({ host: config.host, port: config.port });
   await dispatcher.start();
   housekeeping.start();

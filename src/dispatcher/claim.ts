@@ -3,15 +3,10 @@ import type { LaneClaim, LaneDemand } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Attempts } from './attempt.ts';
 import type { DispatcherLog } from './dispatcher.ts';
-import { addClaimed, demandOf, dropClaimed, isHungry, type Lane } from './lanes.ts';
+import { addClaimed, demandOf, dropClaimed, heldBy, isHungry, type Lane } from './lanes.ts';
+import { leaseEnd, WAIT_MS } from './leases.ts';
 import type { Turns } from './turns.ts';
 
-/** The longest timeout of an endpoint. */
-const LONGEST_ATTEMPT_MS = 30_000;
-/** A lease holds the wait for a turn, the longest attempt, and its commit. */
-const LEASE_MS = LONGEST_ATTEMPT_MS + 30_000;
-/** How long a claimed delivery may wait for its turn; later the attempt could outlive the lease. */
-const WAIT_MS = 20_000;
 /** One claim's size: about 6 ms of the store's writer (12 µs a delivery), so that nobody else waits longer for their commit. */
 const CLAIM_LIMIT = 512;
 const CLAIMS_AT_ONCE = 2;
@@ -69,8 +64,7 @@ export function createClaimer(parts: ClaimerParts): Claimer {
       lane.dueAt = Number.POSITIVE_INFINITY; // work that is stored from here on sets it anew
       lanes.push(lane);
       const knownVersion = lane.target?.endpoint.version ?? -1;
-      const held = Array.from(lane.held, ([id, attempt]) => ({ id, attempt }));
-      demands.push({ endpointId: lane.endpointId, limit, knownVersion, held });
+      demands.push({ endpointId: lane.endpointId, limit, knownVersion, held: heldBy(lane) });
       left -= Math.max(1, limit);
     }
     return { lanes, demands };
@@ -84,7 +78,7 @@ export function createClaimer(parts: ClaimerParts): Claimer {
       const claims = await store.claimDeliveries({
         lanes: demands,
         now,
-        leaseUntil: now + LEASE_MS,
+        leaseUntil: leaseEnd(now),
         leaseToken: parts.leaseToken,
       });
       const byEndpoint = new Map(claims.map((claim) => [claim.endpointId, claim]));

@@ -1,6 +1,7 @@
 import type { Timer } from '../lib/clock.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';
 import type { Lookup } from '../webhooks/targets.ts';
+import { refuseTests } from '../webhooks/test-delivery.ts';
 import { createAttempts } from './attempt.ts';
 import { createClaimer } from './claim.ts';
 import { createCommit } from './commit.ts';
@@ -8,8 +9,10 @@ import { createConnect } from './connect.ts';
 import type { Dispatcher, DispatcherParts } from './dispatcher.ts';
 import type { Lane } from './lanes.ts';
 import { createPools } from './pools.ts';
+import { createProber } from './probes.ts';
 import { createScheduler } from './scheduler.ts';
 import { createSend } from './send.ts';
+import { watchSteps } from './step-watch.ts';
 import { WINDOW_MS } from './throttle.ts';
 import { createTurns } from './turns.ts';
 
@@ -25,7 +28,8 @@ export interface DispatcherNetwork {
 
 /** Wires the room together; the parts know each other only through what they are given here. */
 export function createDispatcher(parts: DispatcherParts, network: DispatcherNetwork = {}): Dispatcher {
-  const { store, clock, log, newId, random, secretBox, allowTargets: allow, localAddress } = parts;
+  const { store, log, newId, random, secretBox, allowTargets: allow, localAddress } = parts;
+  const clock = watchSteps(parts.clock, onClockStep);
   const { lookup = createLookup(), ...tls } = network;
   const pools = createPools(clock, createConnect({ clock, allow, lookup, localAddress, ...tls }));
   const attempts = createAttempts({ clock, newId, secretBox, allow, log, send: createSend(clock, pools) });
@@ -44,10 +48,22 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
     onDone: scheduler.wake,
   });
 
+  const prober = createProber({ store, clock, attempts, scheduler, leaseToken, log });
+
   let state: 'new' | 'running' | 'stopped' = 'new';
   let safetyNet: Timer | null = null;
 
+  /** Posted before anything that reckons with the new time, so that the store has moved what is planned by then. */
+  function onClockStep(deltaMs: number): void {
+    log.warn({ delta_ms: deltaMs }, 'the clock was set; planned retries move with it');
+    scheduler.shift(deltaMs);
+    store.shiftDue(parts.clock.now(), deltaMs).catch((error: unknown) => {
+      log.error({ err: error }, 'planned retries could not be moved with the clock');
+    });
+  }
+
   async function lookAround(): Promise<void> {
+    void prober.run();
     try {
       const lanes = await store.listDueLanes();
       for (const { endpointId, tenantId, nextDueAt } of lanes) scheduler.due(endpointId, tenantId, nextDueAt);
@@ -107,6 +123,21 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
       const now = clock.now();
       for (const { endpointId, tenantId } of lanes) scheduler.due(endpointId, tenantId, now);
       scheduler.wake();
+    },
+    endpointChanged: scheduler.changed,
+    async sendTest({ endpoint, deliveryId, body }) {
+      if (state !== 'running') return await refuseTests({ endpoint, deliveryId, body });
+      const lane = scheduler.lane(endpoint.id, endpoint.tenantId);
+      const limit = endpoint.settings.rate_limit_per_minute;
+      const answer = await scheduler.outOfTurn(lane, limit, async () => {
+        // Stored first: it counts for the throttle over a restart too, and was sent if anybody saw it.
+        await store.recordTestSend({ id: deliveryId, endpointId: endpoint.id, startedAt: clock.now() });
+        const delivery = { id: deliveryId, body, attempt: 1, attemptsInCycle: 0 };
+        return await attempts.run(attempts.prepare(endpoint), delivery);
+      });
+      return 'sent' in answer
+        ? { kind: 'sent', record: answer.sent.record }
+        : { kind: 'throttled', retryAfterMs: answer.retryAfterMs };
     },
     async stop(graceMs) {
       if (state === 'stopped') return;

@@ -4,6 +4,7 @@ import type { AddressSet } from '../lib/network.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { Store } from '../store/store.ts';
+import type { SendTest } from '../webhooks/test-delivery.ts';
 
 /** What the dispatcher needs of the process. */
 export interface DispatcherParts {
@@ -32,6 +33,10 @@ export interface Dispatcher {
   start(): Promise<void>;
   /** Says that new work was committed for these endpoints. Cheap, synchronous, never throws. */
   nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
+  /** Says that an endpoint was changed: every later attempt goes by what is stored now. */
+  endpointChanged(endpointId: string): void;
+  /** Sends a test at once, within the throttle; works while the endpoint is paused, and leaves count and pause alone. */
+  sendTest: SendTest;
   /** Stops claiming and waits for what is in flight, at most `graceMs`; then cuts it off (it is sent again later). */
   stop(graceMs: number): Promise<void>;
 }

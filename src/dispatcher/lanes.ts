@@ -1,4 +1,5 @@
 import type { ClaimedDelivery } from '../model/delivery.ts';
+import type { HeldAttempt } from '../store/delivery-store.ts';
 import type { LaneTarget } from './attempt.ts';
 import { createFifo, type Fifo } from './fifo.ts';
 import { IN_FLIGHT_PER_ENDPOINT } from './places.ts';
@@ -37,6 +38,8 @@ export interface Lane {
   readonly held: Map<string, number>;
   inFlight: number;
   claiming: boolean;
+  /** A probe of it is being claimed or sent: a second lane of the same endpoint would not know what this one holds. */
+  probing: boolean;
   /** Whether the last attempt succeeded. Only then is more claimed than can be sent at once. */
   healthy: boolean;
   /** Failures so far, those of them that the store has, and those that the last claim took into account. */
@@ -59,6 +62,7 @@ export function createLane(endpointId: string, tenantId: string, limit: number):
     held: new Map(),
     inFlight: 0,
     claiming: false,
+    probing: false,
     healthy: false,
     failures: 0,
     committedFailures: 0,
@@ -87,6 +91,11 @@ export function isHungry(lane: Lane, wallNow: number, now: number): boolean {
   if (lane.claiming || lane.target === null) return due && !lane.claiming;
   if (isDoubtful(lane)) return lane.failures === lane.committedFailures && (due || lane.claimed > 0);
   return due && lane.claimed <= AHEAD / 2 && demandOf(lane, now) > 0;
+}
+
+/** What the lane holds, as a claim wants to know it. */
+export function heldBy(lane: Lane): HeldAttempt[] {
+  return Array.from(lane.held, ([id, attempt]) => ({ id, attempt }));
 }
 
 /** Adds what a claim brought, to be sent before `until` (monotonic milliseconds). */

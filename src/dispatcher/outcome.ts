@@ -4,10 +4,12 @@ import { retryDelayMs } from './backoff.ts';
 import type { SendResult } from './send.ts';
 
 const DEAD_LETTER_MS = 7 * 24 * 3_600_000;
+/** RFC 9110, section 15.5.11. */
+const GONE = 410;
 
 /** Everything that decides where a delivery goes after an attempt. */
 export interface Verdict {
-  result: Pick<SendResult, 'error' | 'retryAfterMs'>;
+  result: Pick<SendResult, 'error' | 'response' | 'retryAfterMs'>;
   settings: WebhookInput;
   /** Attempts before this one since the delivery became pending. */
   attemptsInCycle: number;
@@ -15,27 +17,39 @@ export interface Verdict {
   now: number;
   /** Chance for the jitter, in [0, 1). */
   fraction: number;
+  /** True for a probe of a paused endpoint. */
+  probe: boolean;
 }
 
 /**
  * The dispatcher's part of the delivery state machine (model/delivery.ts has the whole):
  *
- *   pending, retrying ── attempt succeeded ──────────────────────────────→ delivered   streak: reset
- *                     ── failed, `max_retries` not used up ──────────────→ retrying    streak: add
- *                     ── failed, used up, dead letters on (kept 7 days) ─→ dead        streak: add
- *                     ── failed, used up, dead letters off ──────────────→ discarded   streak: add
+ *   pending, retrying ── attempt succeeded ────────────────────────────────→ delivered   streak: reset
+ *                     ── failed, `max_retries` not used up ────────────────→ retrying    streak: add
+ *                     ── failed, used up, dead letters on (kept 7 days) ───→ dead        streak: add
+ *                     ── failed, used up, dead letters off ────────────────→ discarded   streak: add
+ *                     ── could not be prepared (`internal`) ───────────────→ dead or discarded at once; streak: keep
  *
  * A forbidden target keeps the streak: no request was made, so it says nothing about the receiver's health. Pausing at
- * the 20th failure in a row is the store's, since only the commit knows the order of attempts.
+ * the 20th failure in a row is the store's, since only the commit knows the order of attempts. 410 pauses by itself.
+ *
+ * A probe that fails takes no retry from its delivery: a long outage must not use up what was held because of it. Its
+ * delivery goes to the end of the line, so that one which the receiver always refuses does not keep the others waiting.
  */
-export function decide(verdict: Verdict): Pick<Outcome, 'next' | 'streak'> {
-  const { error } = verdict.result;
-  if (error === null) return { next: { status: 'delivered' }, streak: 'reset' };
-  return { next: afterFailure(verdict), streak: error.code === 'blocked_target' ? 'keep' : 'add' };
+export function decide(verdict: Verdict): Pick<Outcome, 'next' | 'streak' | 'gone'> {
+  const { error, response } = verdict.result;
+  if (error === null) return { next: { status: 'delivered' }, streak: 'reset', gone: false };
+  const faultless = error.code === 'blocked_target' || error.code === 'internal';
+  return {
+    next: afterFailure(verdict, error.code === 'internal'),
+    streak: faultless ? 'keep' : 'add',
+    gone: response?.status === GONE,
+  };
 }
 
-function afterFailure({ result, settings, attemptsInCycle, now, fraction }: Verdict): DeliveryNext {
-  if (attemptsInCycle < settings.max_retries) {
+function afterFailure(verdict: Verdict, poison: boolean): DeliveryNext {
+  const { result, settings, attemptsInCycle, now, fraction, probe } = verdict;
+  if (!poison && (probe || attemptsInCycle < settings.max_retries)) {
     const delayMs = retryDelayMs(settings, attemptsInCycle + 1, fraction, result.retryAfterMs);
     return { status: 'retrying', at: now + delayMs };
   }

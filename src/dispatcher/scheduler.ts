@@ -5,7 +5,7 @@ import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../model/webhook.ts';
 import type { Attempt, Attempts, LaneTarget } from './attempt.ts';
 import type { Claimer } from './claim.ts';
 import type { Commit } from './commit.ts';
-import { createLane, isDoubtful, isHungry, type Lane, takeClaimed } from './lanes.ts';
+import { createLane, dropClaimed, isDoubtful, isHungry, type Lane, takeClaimed } from './lanes.ts';
 import { decide } from './outcome.ts';
 import { createPlaces } from './places.ts';
 import type { Turns } from './turns.ts';
@@ -27,6 +27,18 @@ export interface Scheduler {
   consider(lane: Lane): void;
   /** Sends what may be sent and claims what is wanted, soon. */
   wake(): void;
+  /** Sends a paused endpoint's oldest delivery, where its throttle has room; resolves when the outcome is stored. */
+  probe(lane: Lane, target: LaneTarget, delivery: ClaimedDelivery): Promise<void>;
+  /** Runs `send` within the throttle and outside the queue; tells when there will be room where there is none. */
+  outOfTurn<T>(
+    lane: Lane,
+    limit: number,
+    send: () => Promise<T>,
+  ): Promise<{ sent: T } | { retryAfterMs: number }>;
+  /** The endpoint was changed: its copy is dropped with what was claimed by it, so that nothing more is sent by it. */
+  changed(endpointId: string): void;
+  /** Wall time jumped: what is due moves along. */
+  shift(deltaMs: number): void;
   /** Forgets lanes that hold nothing. */
   prune(): void;
   /** Starts nothing any more; resolves when nothing is in flight and every outcome is stored. */
@@ -41,6 +53,14 @@ export interface SchedulerParts {
   claimer: () => Claimer;
   toSend: Turns<Lane>;
   toClaim: Turns<Lane>;
+}
+
+/** One delivery on its way. */
+interface Job {
+  target: LaneTarget;
+  delivery: ClaimedDelivery;
+  /** Whether it probes a paused endpoint. */
+  probe: boolean;
 }
 
 export function createScheduler(parts: SchedulerParts): Scheduler {
@@ -116,10 +136,11 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     if (delivery === null) return;
     lane.throttle.take(now); // at the moment of sending: a claim may wait for its turn
     lane.inFlight++;
-    void deliver(lane, lane.target, delivery);
+    void deliver(lane, { target: lane.target, delivery, probe: false });
   }
 
-  async function deliver(lane: Lane, target: LaneTarget, delivery: ClaimedDelivery): Promise<void> {
+  async function deliver(lane: Lane, job: Job): Promise<void> {
+    const { target, delivery } = job;
     const place = places.take();
     const attempt = await attempts.run(target, delivery);
     if (attempt.result.cut) {
@@ -132,7 +153,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     if (failed) lane.failures++;
     else freePlace(place); // of all requests in flight: a commit should not hold up other endpoints
     uncommitted++;
-    await conclude(lane, target, delivery, attempt);
+    await conclude(lane, job, attempt);
     uncommitted--;
     if (failed) {
       lane.committedFailures++;
@@ -143,25 +164,23 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
 
   async function conclude(
     lane: Lane,
-    target: LaneTarget,
-    delivery: ClaimedDelivery,
+    { target, delivery, probe }: Job,
     { record, result }: Attempt,
   ): Promise<void> {
-    const { next, streak } = decide({
+    const at = clock.now();
+    const decided = decide({
       result,
       settings: target.endpoint.settings,
       attemptsInCycle: delivery.attemptsInCycle,
-      now: clock.now(),
+      now: at,
       fraction: result.error === null ? 0 : parts.random.fraction(),
+      probe,
     });
-    const kept = await parts.commit({
-      deliveryId: delivery.id,
-      endpointId: lane.endpointId,
-      attempt: record,
-      next,
-      streak,
-    });
+    const ids = { deliveryId: delivery.id, endpointId: lane.endpointId };
+    const kept = await parts.commit({ ...ids, attempt: record, at, ...decided, probe });
+    const { next } = decided;
     if (kept === 'kept' && next.status === 'retrying') lane.dueAt = Math.min(lane.dueAt, next.at);
+    if (kept === 'kept' && probe && result.error === null) lane.dueAt = Math.min(lane.dueAt, at); // it is active again
   }
 
   function freePlace(place: number): void {
@@ -187,6 +206,37 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     lane,
     consider,
     wake,
+    async probe(lane, target, delivery) {
+      const now = clock.monotonic();
+      if (draining !== null || !lane.throttle.take(now)) return;
+      lane.held.set(delivery.id, delivery.attempt);
+      lane.inFlight++;
+      await deliver(lane, { target, delivery, probe: true });
+    },
+    async outOfTurn(lane, limit, send) {
+      const now = clock.monotonic();
+      lane.throttle.setLimit(limit);
+      if (!lane.throttle.take(now)) return { retryAfterMs: lane.throttle.nextRoomAt(now) - now };
+      const place = places.take();
+      try {
+        return { sent: await send() };
+      } finally {
+        freePlace(place);
+        settled();
+      }
+    },
+    changed(endpointId) {
+      const found = lanes.get(endpointId);
+      if (found === undefined) return;
+      dropClaimed(found);
+      found.target = null;
+      found.dueAt = Math.min(found.dueAt, clock.now());
+      consider(found);
+      wake();
+    },
+    shift(deltaMs) {
+      for (const lane of lanes.values()) lane.dueAt += deltaMs;
+    },
     due(endpointId, tenantId, dueAt) {
       const found = lane(endpointId, tenantId);
       found.dueAt = Math.min(found.dueAt, dueAt);
@@ -206,6 +256,6 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
 }
 
 function isIdle(lane: Lane, now: number): boolean {
-  const busy = lane.claiming || lane.inFlight > 0 || lane.claimed > 0;
+  const busy = lane.claiming || lane.probing || lane.inFlight > 0 || lane.claimed > 0;
   return !busy && lane.dueAt === Number.POSITIVE_INFINITY && lane.throttle.idle(now);
 }

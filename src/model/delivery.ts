@@ -86,12 +86,19 @@ export type DeliveryNext =
 
 /**
  * An attempt with all its consequences, committed together. The attempt's number is the fence: a second outcome of the
- * same attempt changes nothing. `streak` says what it does to the endpoint's failures.
+ * same attempt changes nothing.
  */
 export interface Outcome {
   deliveryId: string;
   endpointId: string;
   attempt: AttemptRecord;
+  /** When it was decided, Unix milliseconds. */
+  at: number;
   next: DeliveryNext;
+  /** What it does to the endpoint's count of failures in a row; the 20th pauses it. */
   streak: 'reset' | 'add' | 'keep';
+  /** True where the receiver said that it is gone for good (410): the endpoint is paused. */
+  gone: boolean;
+  /** True for a probe of a paused endpoint: its success resumes it, its failure plans the next and takes no retry. */
+  probe: boolean;
 }

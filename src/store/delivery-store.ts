@@ -37,6 +37,12 @@ export interface LaneClaim {
   endpoint: Endpoint | null | 'gone';
 }
 
+/** A probe of a paused endpoint: the delivery that has waited longest, planned for later or not. */
+export interface ProbeClaim {
+  endpoint: Endpoint;
+  delivery: ClaimedDelivery;
+}
+
 /** An endpoint with waiting work, as the dispatcher finds it at start. */
 export interface DueLane {
   endpointId: string;
@@ -61,6 +67,17 @@ export interface DeliveryStore {
   releaseLeases(leaseToken: string): Promise<void>;
   /** False where that attempt was counted already or nothing waits any more: then only the attempt is kept. */
   recordOutcome(outcome: Outcome): Promise<boolean>;
+  /** Paused endpoints whose next probe is due and for which something waits, the longest due first. */
+  listDueProbes(now: number, limit: number): Promise<{ endpointId: string; tenantId: string }[]>;
+  /** Takes what a probe sends, under the same lease as a claim; null where nothing is to be probed any more. */
+  claimProbe(
+    request: Omit<ClaimRequest, 'lanes'> & Pick<LaneDemand, 'endpointId' | 'held'>,
+  ): Promise<ProbeClaim | null>;
+  /**
+   * The machine's clock was set: moves every planned retry by `deltaMs`, and makes first attempts due that would now lie
+   * in the future.
+   */
+  shiftDue(now: number, deltaMs: number): Promise<void>;
   /** Start times of the endpoint's attempts after `since`, ascending: what the throttle must remember over a restart. */
   recentAttempts(since: number): Promise<{ endpointId: string; startedAt: number }[]>;
   getDelivery(tenantId: string, id: string): Promise<DeliveryLog | null>;

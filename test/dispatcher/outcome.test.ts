@@ -3,15 +3,23 @@ import { decide } from '../../src/dispatcher/outcome.ts';
 import { webhookInputSchema } from '../../src/model/webhook.ts';
 
 const settings = webhookInputSchema.parse({ url: 'https://example.com/', max_retries: 2 });
-const failed = { error: { code: 'http_status', message: '' }, retryAfterMs: null } as const;
-const base = { result: failed, settings, attemptsInCycle: 0, now: 1_000, fraction: 0 };
+const answered = (status: number) => ({ status, headers: {}, body: '' });
+const failed = {
+  error: { code: 'http_status', message: '' },
+  response: answered(500),
+  retryAfterMs: null,
+} as const;
+const base = { result: failed, settings, attemptsInCycle: 0, now: 1_000, fraction: 0, probe: false };
 
 describe('what an attempt does to its delivery', () => {
   it('delivers on success and ends the endpoint’s row of failures', () => {
-    expect(decide({ ...base, result: { error: null, retryAfterMs: null } })).toEqual({
-      next: { status: 'delivered' },
-      streak: 'reset',
-    });
+    expect(decide({ ...base, result: { error: null, response: answered(200), retryAfterMs: null } })).toEqual(
+      {
+        next: { status: 'delivered' },
+        streak: 'reset',
+        gone: false,
+      },
+    );
   });
 
   it('retries as often as the endpoint allows after the first attempt', () => {
@@ -29,12 +37,31 @@ describe('what an attempt does to its delivery', () => {
 
   it('counts a failure against the endpoint, but not a forbidden target', () => {
     expect(decide(base).streak).toBe('add');
-    const blocked = { error: { code: 'blocked_target', message: '' }, retryAfterMs: null } as const;
+    const blocked = {
+      error: { code: 'blocked_target', message: '' },
+      response: null,
+      retryAfterMs: null,
+    } as const;
     expect(decide({ ...base, result: blocked }).streak).toBe('keep');
   });
 
   it('waits as long as the receiver asked', () => {
     const asked = { ...failed, retryAfterMs: 90_000 };
     expect(decide({ ...base, result: asked }).next).toEqual({ status: 'retrying', at: 91_000 });
+  });
+
+  it('gives up at once what cannot be prepared, and counts it against nobody', () => {
+    const poison = { error: { code: 'internal', message: '' }, response: null, retryAfterMs: null } as const;
+    expect(decide({ ...base, result: poison })).toMatchObject({ next: { status: 'dead' }, streak: 'keep' });
+  });
+
+  it('tells of a receiver that is gone for good', () => {
+    expect(decide({ ...base, result: { ...failed, response: answered(410) } }).gone).toBe(true);
+    expect(decide(base).gone).toBe(false);
+  });
+
+  it('leaves a delivery its retries when it was sent as a probe', () => {
+    const exhausted = { ...base, attemptsInCycle: 2, probe: true };
+    expect(decide(exhausted).next.status).toBe('retrying');
   });
 });

@@ -65,27 +65,4 @@ describe('a failing delivery', () => {
     expect(receiver.requests).toHaveLength(20);
     await harness.dispatcher.stop(0);
   });
-
-  it('that cannot be prepared fails as internal and does not hold up the others', async () => {
-    receiver.answer = status(200);
-    const harness = await createHarness();
-    const good = await harness.endpoint({ url: receiver.url });
-    const bad = await harness.endpoint({ url: receiver.url });
-    const [poison = ''] = await harness.enqueue(bad.id);
-    const [healthy = ''] = await harness.enqueue(good.id);
-    const claim = harness.store.claimDeliveries;
-    harness.store.claimDeliveries = async (request) => {
-      const claims = await claim(request);
-      for (const { endpoint } of claims)
-        if (endpoint !== null && endpoint !== 'gone' && endpoint.id === bad.id)
-          endpoint.secretBox = Buffer.from('?');
-      return claims;
-    };
-    await harness.dispatcher.start();
-    await harness.committed(2);
-    expect((await harness.delivery(healthy)).status).toBe('delivered');
-    const log = await harness.delivery(poison);
-    expect([log.status, log.attempts[0]?.error?.code]).toEqual(['retrying', 'internal']);
-    await harness.dispatcher.stop(0);
-  });
 });

@@ -60,6 +60,9 @@ export function anOutcome(overrides: Partial<Outcome> = {}, attempt: Partial<Att
     },
     next: { status: 'retrying', at: T0 + 5000 },
     streak: 'add',
+    at: T0,
+    gone: false,
+    probe: false,
     ...overrides,
   };
 }

@@ -3,11 +3,15 @@ import type { Context } from '../context.ts';
 import { createAttemptSql, toStored } from '../tables/attempts.ts';
 import { createDeliverySql } from '../tables/deliveries.ts';
 import { createLeaseSql } from '../tables/leases.ts';
+import { createProbeScheduleSql } from '../tables/probes.ts';
+import { createTestSendSql } from '../tables/test-sends.ts';
 
 export function deliveryMethods({ db, clock, writer, read }: Context) {
   const deliveries = createDeliverySql(db);
   const leases = createLeaseSql(db);
   const attempts = createAttemptSql(db);
+  const probes = createProbeScheduleSql(db);
+  const testSends = createTestSendSql(db);
 
   return {
     recoverDeliveries: () => writer.run('recoverDeliveries'),
@@ -18,16 +22,19 @@ export function deliveryMethods({ db, clock, writer, read }: Context) {
         lanes: lanes.map((lane) => ({ ...lane, held: heldText(lane.held) })),
         ...terms,
       }),
-    recordOutcome({ deliveryId, endpointId, attempt, next, streak }) {
-      const outcome = { deliveryId, endpointId, attempt: toStored(attempt), next, streak };
-      return writer.run('recordOutcome', outcome);
-    },
+    recordOutcome: (outcome) =>
+      writer.run('recordOutcome', { ...outcome, attempt: toStored(outcome.attempt) }),
+    listDueProbes: (now, limit) => read(() => probes.due(now, limit)),
+    claimProbe: ({ held, ...terms }) => writer.run('claimProbe', { held: heldText(held), ...terms }),
+    shiftDue: (now, deltaMs) => writer.run('shiftDue', now, deltaMs),
     recentAttempts: (since) =>
       read(() => {
         // What was under way when the process died may have reached its receiver just now: counted as sent now.
         const startedAt = clock.now();
         const underWay = leases.held().map(({ endpointId }) => ({ endpointId, startedAt }));
-        return [...attempts.since(since), ...underWay].sort((a, b) => a.startedAt - b.startedAt);
+        return [...attempts.since(since), ...testSends.since(since), ...underWay].sort(
+          (a, b) => a.startedAt - b.startedAt,
+        );
       }),
     getDelivery: (tenantId, id) => read(() => deliveries.get(tenantId, id)),
   } satisfies DeliveryStore;

@@ -1,18 +1,16 @@
 import type { Database } from 'better-sqlite3';
-import type { DeliveryNext, Outcome } from '../../../model/delivery.ts';
-import type { ClaimRequest, DueLane, LaneClaim, LaneDemand } from '../../delivery-store.ts';
+import type { Outcome } from '../../../model/delivery.ts';
+import type { ClaimRequest, DueLane, LaneClaim, LaneDemand, ProbeClaim } from '../../delivery-store.ts';
 import { createAttemptSql, type StoredAttempt } from '../tables/attempts.ts';
 import { createEndpointSql } from '../tables/endpoints.ts';
 import { createErasureSql } from '../tables/erasure.ts';
 import { createLeaseSql } from '../tables/leases.ts';
+import { createProbeScheduleSql } from '../tables/probes.ts';
+import { createEndpointHealth } from './endpoint-health.ts';
 
 /** An outcome with its attempt as the table holds it, so that what crosses to the writer is flat and small. */
-export interface StoredOutcome {
-  deliveryId: string;
-  endpointId: string;
+export interface StoredOutcome extends Omit<Outcome, 'attempt'> {
   attempt: StoredAttempt;
-  next: DeliveryNext;
-  streak: Outcome['streak'];
 }
 
 /** A claim whose lanes say what they hold as a JSON object, `{delivery id: attempt}`: one text crosses to the writer. */
@@ -20,11 +18,19 @@ export interface StoredClaim extends Omit<ClaimRequest, 'lanes'> {
   lanes: (Omit<LaneDemand, 'held'> & { held: string })[];
 }
 
+/** As {@link StoredClaim}, of one delivery of one endpoint. */
+export interface StoredProbeClaim extends Omit<ClaimRequest, 'lanes'> {
+  endpointId: string;
+  held: string;
+}
+
 export function deliveryOperations(db: Database) {
   const leases = createLeaseSql(db);
   const attempts = createAttemptSql(db);
   const endpoints = createEndpointSql(db);
   const erasure = createErasureSql(db);
+  const probes = createProbeScheduleSql(db);
+  const settleHealth = createEndpointHealth(db);
 
   return {
     recoverDeliveries(): DueLane[] {
@@ -38,12 +44,23 @@ export function deliveryOperations(db: Database) {
         if (endpoint === 'gone') return { endpointId, deliveries: [], nextDueAt: null, endpoint };
         return { endpointId, ...leases.claim({ endpointId, limit, held, ...terms }), endpoint };
       }),
-    recordOutcome({ deliveryId, endpointId, attempt, next, streak }: StoredOutcome): boolean {
+    claimProbe({ endpointId, held, ...terms }: StoredProbeClaim): ProbeClaim | null {
+      if (!probes.isDue(endpointId, terms.now)) return null;
+      const endpoint = endpoints.getById(endpointId);
+      const delivery = leases.claimOldest({ endpointId, held, ...terms });
+      return endpoint === null || delivery === null ? null : { endpoint, delivery };
+    },
+    recordOutcome({ attempt, next, ...outcome }: StoredOutcome): boolean {
+      const { deliveryId, probe } = outcome;
       attempts.insert(deliveryId, attempt);
-      const applied = leases.finish(deliveryId, attempt.attempt, next);
-      if (applied) endpoints.applyStreak(endpointId, streak);
+      const applied = leases.finish(deliveryId, attempt.attempt, {
+        next,
+        spares: probe && next.status === 'retrying',
+      });
+      if (applied) settleHealth(outcome);
       else erasure.emptyRepliesOfErased(deliveryId);
       return applied;
     },
+    shiftDue: (now: number, deltaMs: number): void => leases.shiftDue(now, deltaMs),
   };
 }

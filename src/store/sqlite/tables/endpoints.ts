@@ -69,8 +69,9 @@ export function createEndpointSql(db: Database) {
     )
     .pluck();
   const selectById = db.prepare<[string], EndpointRow>('SELECT * FROM webhook_endpoints WHERE id = ?');
-  const addFailure = db.prepare<[string]>(
-    'UPDATE webhook_endpoints SET consecutive_failures = consecutive_failures + 1 WHERE id = ?',
+  const addFailure = db.prepare<[string], { failures: number; autoResume: number }>(
+    `UPDATE webhook_endpoints SET consecutive_failures = consecutive_failures + 1 WHERE id = ?
+     RETURNING consecutive_failures AS failures, settings ->> '$.auto_resume' AS autoResume`,
   );
   // The condition saves the write in the common case, success after success.
   const resetFailures = db.prepare<[string]>(
@@ -106,9 +107,16 @@ export function createEndpointSql(db: Database) {
       const row = selectById.get(id);
       return row === undefined ? 'gone' : toEndpoint(row);
     },
-    applyStreak(id: string, streak: 'reset' | 'add' | 'keep'): void {
-      if (streak === 'add') addFailure.run(id);
-      if (streak === 'reset') resetFailures.run(id);
+    /** The endpoint, deleted or not. */
+    getById(id: string): Endpoint | null {
+      const row = selectById.get(id);
+      return row === undefined ? null : toEndpoint(row);
     },
+    /** Failures in a row with this one, and whether a pause for them should be ended by a probe. */
+    addFailure(id: string): { failures: number; autoResume: boolean } {
+      const row = addFailure.get(id);
+      return { failures: row?.failures ?? 0, autoResume: row?.autoResume === 1 };
+    },
+    clearFailures: (id: string): void => void resetFailures.run(id),
   };
 }

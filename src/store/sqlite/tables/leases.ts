@@ -56,6 +56,12 @@ export function createLeaseSql(db: Database) {
      WHERE d.endpoint_id = ? AND d.${WAITING} AND d.next_attempt_at <= ? AND d.id NOT IN (SELECT key FROM json_each(?))
      ORDER BY d.next_attempt_at, d.id LIMIT ?`,
   );
+  const selectOldest = db.prepare<[string, string], DueRow>(
+    `SELECT d.id, d.next_attempt_at, d.attempt_count, d.cycle_start, b.body
+     FROM deliveries d INDEXED BY deliveries_due JOIN delivery_bodies b ON b.delivery_id = d.id
+     WHERE d.endpoint_id = ? AND d.${WAITING} AND d.id NOT IN (SELECT key FROM json_each(?))
+     ORDER BY d.next_attempt_at, d.id LIMIT 1`,
+  );
   const selectNextDue = db
     .prepare<[string, number], number>(
       `SELECT next_attempt_at FROM deliveries INDEXED BY deliveries_due
@@ -65,6 +71,16 @@ export function createLeaseSql(db: Database) {
   const finish = db.prepare<[string, number | null, number | null, number, string, number]>(
     `UPDATE deliveries SET status = ?, next_attempt_at = ?, expires_at = ?, attempt_count = ?
      WHERE id = ? AND attempt_count = ? AND ${WAITING}`,
+  );
+  // A failed probe takes no retry from its delivery: the attempts of its cycle stay as many.
+  const spare = db.prepare<[string]>('UPDATE deliveries SET cycle_start = cycle_start + 1 WHERE id = ?');
+  const waitingIds = `SELECT id FROM deliveries INDEXED BY deliveries_due WHERE ${WAITING}`;
+  const shiftRetries = db.prepare<[number]>(
+    `UPDATE deliveries SET next_attempt_at = next_attempt_at + ? WHERE id IN (${waitingIds} AND status = 'retrying')`,
+  );
+  const pullFirstAttempts = db.prepare<[number, number]>(
+    `UPDATE deliveries SET next_attempt_at = ?
+     WHERE id IN (${waitingIds} AND status = 'pending' AND next_attempt_at > ?)`,
   );
   const selectWaiting = db
     .prepare<[string, number], number>(
@@ -96,11 +112,37 @@ export function createLeaseSql(db: Database) {
       }
       return { deliveries, nextDueAt };
     },
+    /** The delivery that has waited longest, due or not, under a lease like a claim's; null where none waits. */
+    claimOldest({
+      endpointId,
+      held,
+      now,
+      leaseUntil,
+      leaseToken,
+    }: Omit<LaneTerms, 'limit'>): ClaimedDelivery | null {
+      const lease = selectLease.get(endpointId);
+      if (lease !== undefined && lease.token !== leaseToken && lease.until > now) return null;
+      const row = selectOldest.get(endpointId, held);
+      if (row === undefined) return null;
+      const delivery = toClaimed(row);
+      writeLease.run(endpointId, leaseToken, leaseUntil, heldWith(held, [delivery]));
+      return delivery;
+    },
     /** False where that attempt was counted already, or the delivery waits for none any more. */
-    finish(deliveryId: string, attempt: number, next: DeliveryNext): boolean {
+    finish(
+      deliveryId: string,
+      attempt: number,
+      { next, spares }: { next: DeliveryNext; spares: boolean },
+    ): boolean {
       const dueAt = next.status === 'retrying' ? next.at : null;
       const expiresAt = next.status === 'dead' ? next.expiresAt : null;
-      return finish.run(next.status, dueAt, expiresAt, attempt, deliveryId, attempt - 1).changes === 1;
+      const { changes } = finish.run(next.status, dueAt, expiresAt, attempt, deliveryId, attempt - 1);
+      if (changes === 1 && spares) spare.run(deliveryId);
+      return changes === 1;
+    },
+    shiftDue(now: number, deltaMs: number): void {
+      shiftRetries.run(deltaMs);
+      pullFirstAttempts.run(now, now);
     },
     releaseAll: (): void => void deleteLeases.run(),
     release: (token: string): void => void deleteLeasesOf.run(token),
