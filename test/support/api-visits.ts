@@ -46,6 +46,8 @@ export async function visitEverything(guide: Guide): Promise<void> {
 export async function leaveEverything({ visit }: Guide): Promise<void> {
   const webhooks = await visit('listWebhooks', 'GET /v1/webhooks');
   await visit('deleteWebhook', `DELETE /v1/webhooks/${webhooks.data.at(-1).id}`);
+  const leads = await visit('listLeads', 'GET /v1/leads');
+  await visit('eraseLead', `DELETE /v1/leads/${leads.data.at(-1).id}`);
   const profiles = await visit('listIcps', 'GET /v1/icps');
   await visit('deleteIcp', `DELETE /v1/icps/${profiles.data.at(-1).id}`);
   const keys = await visit('listKeys', 'GET /v1/keys');
@@ -221,6 +223,7 @@ async function visitDeliveries({ visit, deliver }: Guide, { good, bad }: Hooks):
   await visit('getDelivery', `GET /v1/deliveries/${data[0].id}`);
   await visit('listWebhookDeliveries', `GET /v1/webhooks/${good.id}/deliveries?limit=1`);
   await visit('replayDelivery', `POST /v1/deliveries/${data[0].id}/replay`);
+  await visit('listEvents', 'GET /v1/events?limit=2');
   const dead = await visit('listDeadLetters', 'GET /v1/dead-letters?limit=1');
   await visit('getDeadLetter', `GET /v1/dead-letters/${dead.data[0].id}`);
   await visit('replayWebhookDeliveries', `POST /v1/webhooks/${good.id}/replay`, {

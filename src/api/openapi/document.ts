@@ -10,6 +10,7 @@ import { documentHead } from './info.ts';
 import { completeOperation, type DescribedRoute } from './operations.ts';
 import { PROBLEM_SCHEMA } from './problem-answers.ts';
 import { pruneComponents, tidySchemas } from './schemas.ts';
+import { addWebhooks } from './webhooks.ts';
 import { transformDocument, transformRoute } from './zod-schemas.ts';
 
 const COMPONENTS = {
@@ -81,8 +82,11 @@ function complete(document: Document, { routes, deprecations }: Known): Document
     completeOperation(document, operation, route);
     markDeprecated(operation, route, deprecations);
   }
-  addExamples(document, readExamples());
+  const examples = readExamples();
+  addExamples(document, examples);
+  addWebhooks(document, examples);
   tidySchemas(document.paths);
+  tidySchemas(document.webhooks);
   tidySchemas(document.components.schemas);
   pruneComponents(document);
   return document;

@@ -83,7 +83,7 @@ export function problemsOf(operation: Operation, { method, config }: DescribedRo
       'NOT_FOUND',
     ),
     ...list(takesBody, 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'),
-    ...list(method === 'POST', 'IDEMPOTENCY_IN_FLIGHT', 'IDEMPOTENCY_MISMATCH'),
+    ...list(method === 'POST', 'CONFLICT', 'IDEMPOTENCY_IN_FLIGHT', 'IDEMPOTENCY_MISMATCH'),
     ...(config?.problems ?? []),
   ];
 }

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { campaignStatusSchema } from './campaign.ts';
+import { replyClassSchema } from './campaign-event.ts';
+import type { EventType } from './event.ts';
+import { leadSchema } from './lead.ts';
+import { actorSchema, dealSchema, stageSchema } from './pipeline.ts';
+import { signalSchema } from './signal.ts';
+
+/** The body of `signal.detected`, without its signature: a signal less the ids it is tied to (specification, section 2). */
+export const signalPayloadSchema = signalSchema.omit({
+  icp_profile_id: true,
+  external_id: true,
+  lead_id: true,
+});
+
+const leadId = z.string().describe('The lead it is about');
+const campaign = { campaign_id: z.string(), campaign_name: z.string() };
+
+/** `data` of each event that is delivered in an envelope; a state change holds `previous` and `current`. */
+export const EVENT_DATA = {
+  'signal.new_hot': z.strictObject({
+    platform: z.string().describe('Where the post was seen'),
+    score: z.string().describe('The classification'),
+    lead_name: z.string().describe("The author's name; empty where it is not known"),
+    signal_text: z.string().describe('The excerpt of the post'),
+    signal_id: z.string(),
+  }),
+  'lead.enriched': z.strictObject({
+    lead_id: leadId,
+    previous: leadSchema.nullable().describe('null: it is new'),
+    current: leadSchema,
+  }),
+  'pipeline.stage_changed': z.strictObject({
+    lead_id: leadId,
+    previous: stageSchema,
+    current: stageSchema,
+    reason: z.string(),
+    actor: actorSchema,
+    lead: leadSchema,
+  }),
+  'campaign.status_changed': z.strictObject({
+    ...campaign,
+    previous: campaignStatusSchema,
+    current: campaignStatusSchema,
+  }),
+  'digest.ready': z.looseObject({}).describe('The digest of a day'),
+  'reply.classified': z.strictObject({
+    ...campaign,
+    event_id: z.string().describe("The caller's own id of the reply"),
+    lead_id: z.string().describe('The lead that replied; empty where it is not known'),
+    email: z.string().describe('The address that replied; empty where it is not known'),
+    step: z.int().nullable(),
+    reply_class: replyClassSchema,
+    auto: z.boolean().describe('The reply came from a machine'),
+    occurred_at: z.iso.datetime(),
+    previous: z.null(),
+    current: replyClassSchema,
+  }),
+  'deal.changed': z.strictObject({
+    lead_id: leadId,
+    previous: dealSchema.nullable().describe('null: it had none'),
+    current: dealSchema,
+    actor: actorSchema,
+    lead: leadSchema,
+  }),
+} satisfies Record<Exclude<EventType, 'signal.detected'>, z.ZodType>;
+
+/** The envelope around `data`, without its signature. */
+export function envelopeSchema(event: string, data: z.ZodType) {
+  return z.strictObject({
+    event: z.literal(event),
+    tenant_id: z.string(),
+    data,
+    id: z.string().describe('The event; the same in every delivery of it'),
+    timestamp: z.iso.datetime().describe('When it happened'),
+  });
+}
