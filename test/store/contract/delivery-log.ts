@@ -1,0 +1,213 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { DELIVERY_STATUSES } from '../../../src/model/delivery.ts';
+import type { EventType } from '../../../src/model/event.ts';
+import type { DeliveryQuery, DeliverySummary } from '../../../src/store/delivery-log-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
+import { addDeliveries, anOutcome } from './claiming.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+const ANY: DeliveryQuery = {
+  endpointId: null,
+  status: null,
+  eventType: null,
+  eventId: null,
+  from: null,
+  to: null,
+  limit: 100,
+  after: null,
+};
+
+/** Every page of a query, put together. */
+async function walkPages(store: Store, query: Partial<DeliveryQuery>): Promise<string[]> {
+  const ids: string[] = [];
+  let after: (string | number)[] | null = null;
+  do {
+    const page = await store.listDeliveries('ten_a', { ...ANY, ...query, after });
+    ids.push(...page.rows.map((row) => row.id));
+    after = page.last;
+  } while (after !== null);
+  return ids;
+}
+
+const ENDINGS = ['pending', 'retrying', 'delivered', 'dead', 'discarded', 'rejected'] as const;
+
+interface Plan {
+  endpoint: number;
+  at: number;
+  ending: (typeof ENDINGS)[number];
+  event: EventType;
+}
+
+const plan: fc.Arbitrary<Plan> = fc.record({
+  endpoint: fc.nat(2),
+  at: fc.nat(9),
+  ending: fc.constantFrom(...ENDINGS),
+  event: fc.constantFrom<EventType>('signal.detected', 'signal.new_hot'),
+});
+
+const endpointIds = ['whk_a', 'whk_paused', 'whk_deleted'] as const;
+
+/** Makes the planned deliveries and brings each to its end; the second endpoint is then paused, the third deleted. */
+async function carryOut(store: Store, plans: readonly Plan[]): Promise<DeliverySummary[]> {
+  for (const id of endpointIds.slice(1)) await store.createEndpoint(anEndpoint('ten_a', { id }), null);
+  const events = plans.map(({ endpoint, at, ending, event }, index) => {
+    const routed = aRoutedEvent('ten_a', [endpointIds[endpoint] ?? ''], {
+      deliveryIds: [`dlv_${index}`],
+      createdAt: T0 + at,
+      status: ending === 'rejected' ? 'rejected' : 'pending',
+    });
+    routed.event.type = event;
+    return routed;
+  });
+  await store.commitSignals([aSignal('ten_a', { events })]);
+  for (const [index, { ending }] of plans.entries()) {
+    if (ending === 'pending' || ending === 'rejected') continue;
+    const next =
+      ending === 'retrying'
+        ? ({ status: 'retrying', at: T0 + 99 } as const)
+        : ({ status: ending, expiresAt: T0 + 999 } as const);
+    await store.recordOutcome(anOutcome({ deliveryId: `dlv_${index}`, next }, { id: `att_${index}` }));
+  }
+  await store.pauseEndpoint('ten_a', 'whk_paused', T0 + 50);
+  await store.deleteEndpoint('ten_a', 'whk_deleted', T0 + 50);
+  const made = await Promise.all(plans.map((_, index) => store.getDelivery('ten_a', `dlv_${index}`)));
+  return made.filter((log) => log !== null);
+}
+
+function expected(all: readonly DeliverySummary[], query: Partial<DeliveryQuery>): string[] {
+  return all
+    .filter((row) => (query.endpointId ?? row.endpointId) === row.endpointId)
+    .filter((row) => (query.status ?? row.status) === row.status)
+    .filter((row) => (query.eventType ?? row.eventType) === row.eventType)
+    .filter((row) => row.createdAt >= (query.from ?? 0) && row.createdAt < (query.to ?? Number.MAX_VALUE))
+    .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+    .map((row) => row.id);
+}
+
+export function describeDeliveryLog(open: OpenStore): void {
+  describe('a list of deliveries', () => {
+    test('shows what each is about, where it stands, and how its last attempt ended', async () => {
+      const { store } = await openWithTenants(open);
+      const event = aRoutedEvent('ten_a', ['whk_a'], { id: 'evt_1', deliveryIds: ['dlv_1'] });
+      await store.commitSignals([aSignal('ten_a', { events: [event] })]);
+      const bare = {
+        id: 'dlv_1',
+        endpointId: 'whk_a',
+        eventId: 'evt_1',
+        eventType: 'signal.detected',
+        subjectId: 'sig_subject',
+        createdAt: T0,
+      };
+      expect((await store.listDeliveries('ten_a', ANY)).rows).toEqual([
+        {
+          ...bare,
+          status: 'pending',
+          attemptCount: 0,
+          nextAttemptAt: T0,
+          expiresAt: null,
+          lastAttempt: null,
+        },
+      ]);
+      await store.recordOutcome(anOutcome({ next: { status: 'dead', expiresAt: T0 + 7 } }));
+      expect((await store.listDeliveries('ten_a', ANY)).rows).toEqual([
+        {
+          ...bare,
+          status: 'dead',
+          attemptCount: 1,
+          nextAttemptAt: null,
+          expiresAt: T0 + 7,
+          lastAttempt: { startedAt: T0, durationMs: 12.5, responseStatus: 500, errorCode: 'http_status' },
+        },
+      ]);
+    });
+
+    test('holds nothing of other tenants, also where their endpoint or event is asked for', async () => {
+      const { store } = await openWithTenants(open);
+      const event = aRoutedEvent('ten_b', ['whk_b'], { id: 'evt_b', deliveryIds: ['dlv_b'] });
+      await store.commitSignals([aSignal('ten_b', { events: [event] })]);
+      for (const query of [
+        {},
+        { endpointId: 'whk_b' },
+        { eventId: 'evt_b' },
+        { status: 'pending' },
+      ] as const) {
+        expect(await store.listDeliveries('ten_a', { ...ANY, ...query })).toEqual({ rows: [], last: null });
+      }
+    });
+
+    test('of one event holds its delivery to each endpoint', async () => {
+      const { store } = await openWithTenants(open);
+      await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_2' }), null);
+      const routed = (id: string) =>
+        aRoutedEvent('ten_a', ['whk_a', 'whk_2'], { id, deliveryIds: [`dlv_${id}_1`, `dlv_${id}_2`] });
+      await store.commitSignals([aSignal('ten_a', { events: [routed('evt_1'), routed('evt_2')] })]);
+      expect(await walkPages(store, { eventId: 'evt_1', limit: 1 })).toEqual(['dlv_evt_1_2', 'dlv_evt_1_1']);
+      expect(await walkPages(store, { eventId: 'evt_1', endpointId: 'whk_2' })).toEqual(['dlv_evt_1_2']);
+      expect(await walkPages(store, { eventId: 'evt_1', status: 'dead' })).toEqual([]);
+    });
+
+    test('is, whatever the filter and the size of its pages, exactly what fits, newest first', async () => {
+      const opened = await openWithTenants(open);
+      const all = await carryOut(opened.store, fc.sample(plan, { numRuns: 120, seed: 7 }));
+      expect(new Set(all.map((row) => row.status))).toEqual(
+        new Set(DELIVERY_STATUSES.filter((status) => status !== 'expired')),
+      );
+      const query = fc.record(
+        {
+          endpointId: fc.constantFrom(...endpointIds),
+          status: fc.constantFrom(...DELIVERY_STATUSES),
+          eventType: fc.constantFrom<EventType>('signal.detected', 'signal.new_hot'),
+          from: fc.integer({ min: T0, max: T0 + 10 }),
+          to: fc.integer({ min: T0, max: T0 + 10 }),
+          limit: fc.integer({ min: 1, max: 40 }),
+        },
+        { requiredKeys: ['limit'] },
+      );
+      await fc.assert(
+        fc.asyncProperty(query, async (asked) => {
+          expect(await walkPages(opened.store, asked)).toEqual(expected(all, asked));
+        }),
+        { numRuns: 150 },
+      );
+    });
+
+    test('finds the few that were delivered among thousands that wait, and the few that wait among delivered', async () => {
+      const { store } = await openWithTenants(open);
+      const ids = Array.from({ length: 6_000 }, (_, i) => `dlv_${String(i).padStart(5, '0')}`);
+      await addDeliveries(store, 'whk_a', ids.slice(0, 3_000));
+      await addDeliveries(store, 'whk_a', ids.slice(3_000));
+      const oldest = ids.slice(0, 3);
+      for (const deliveryId of oldest) {
+        const next = { status: 'delivered' } as const;
+        await store.recordOutcome(anOutcome({ deliveryId, next }, { id: `att_${deliveryId}` }));
+      }
+      expect(await walkPages(store, { status: 'delivered', limit: 2 })).toEqual([...oldest].reverse());
+      const pending = await walkPages(store, { status: 'pending', limit: 100 });
+      expect(pending).toEqual(ids.slice(3).reverse());
+      await store.pauseEndpoint('ten_a', 'whk_a', T0);
+      expect(await walkPages(store, { status: 'held', limit: 100 })).toEqual(pending);
+      expect(await walkPages(store, { status: 'pending' })).toEqual([]);
+    });
+
+    test('goes on where it was while new ones are added', async () => {
+      const { store } = await openWithTenants(open);
+      await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
+      const first = await store.listDeliveries('ten_a', { ...ANY, limit: 2 });
+      await addDeliveries(store, 'whk_a', ['dlv_new'], T0 + 5);
+      const second = await store.listDeliveries('ten_a', { ...ANY, limit: 2, after: first.last });
+      expect([...first.rows, ...second.rows].map((row) => row.id)).toEqual(['dlv_3', 'dlv_2', 'dlv_1']);
+      expect(second.last).toBeNull();
+    });
+  });
+
+  test('the newest signals come first, for previews', async () => {
+    const { store } = await openWithTenants(open);
+    const signal = (id: string, timestamp: number) => aSignal('ten_a', { id, timestamp });
+    await store.commitSignals([signal('sig_1', T0), signal('sig_3', T0 + 2), signal('sig_2', T0 + 1)]);
+    await store.commitSignals([aSignal('ten_b', { timestamp: T0 + 9 })]);
+    const wires = await store.recentSignals('ten_a', 2);
+    expect(wires.map((wire) => JSON.parse(wire).signal_id)).toEqual(['sig_3', 'sig_2']);
+  });
+}

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import type { PlanTerms } from '../../../src/store/plan-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { anEndpoint, aTenant, T0 } from '../../support/store.ts';
+import { addDeliveries } from './claiming.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+const terms = (endpoints: number | null, maxRatePerMinute = 60): PlanTerms => ({
+  endpoints,
+  maxRatePerMinute,
+  now: T0 + 100,
+});
+
+/** `ten_a` with its `whk_a` and two more endpoints, made one after the other. */
+async function openWithThree(open: OpenStore) {
+  const opened = await openWithTenants(open);
+  for (const [index, id] of ['whk_a2', 'whk_a3'].entries()) {
+    await opened.store.createEndpoint(anEndpoint('ten_a', { id, createdAt: T0 + 1 + index }), null);
+  }
+  return opened;
+}
+
+async function statesOf(store: Store): Promise<(string | null)[]> {
+  return (await store.listEndpoints('ten_a')).map(({ status, pausedReason }) => pausedReason ?? status);
+}
+
+export function describeEndpointChanges(open: OpenStore): void {
+  describe('changing an endpoint', () => {
+    test('stores settings and secret in a new version', async () => {
+      const { store } = await openWithTenants(open);
+      const endpoint = await store.getEndpoint('ten_a', 'whk_a');
+      if (endpoint === null) throw new Error('whk_a is there from the start');
+      const changed = {
+        ...endpoint,
+        settings: { ...endpoint.settings, label: 'CRM', max_retries: 7 },
+        secretBox: Uint8Array.of(9, 8, 7),
+        secretLast4: 'zzzz',
+      };
+      expect(await store.updateEndpoint(changed)).toBe(true);
+      expect(await store.getEndpoint('ten_a', 'whk_a')).toEqual({ ...changed, version: 2 });
+    });
+
+    test('is refused where another change came first, and for what is not there', async () => {
+      const { store } = await openWithTenants(open);
+      const endpoint = await store.getEndpoint('ten_a', 'whk_a');
+      if (endpoint === null) throw new Error('whk_a is there from the start');
+      await store.pauseEndpoint('ten_a', 'whk_a', T0);
+      expect(await store.updateEndpoint(endpoint)).toBe(false);
+      expect(await store.updateEndpoint({ ...endpoint, id: 'whk_none' })).toBe(false);
+      expect(await store.updateEndpoint({ ...endpoint, version: 2, tenantId: 'ten_b' })).toBe(false);
+      await store.deleteEndpoint('ten_a', 'whk_a', T0);
+      expect(await store.updateEndpoint({ ...endpoint, version: 3 })).toBe(false);
+    });
+  });
+
+  test('endpoints come in pages, oldest first, without the deleted', async () => {
+    const { store } = await openWithThree(open);
+    await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_a0', createdAt: T0 }), null);
+    const page = async (after: (string | number)[] | null) =>
+      (await store.pageEndpoints('ten_a', after, 2)).map(({ id }) => id);
+    expect(await page(null)).toEqual(['whk_a', 'whk_a0']);
+    expect(await page([T0, 'whk_a0'])).toEqual(['whk_a2', 'whk_a3']);
+    expect(await page([T0 + 2, 'whk_a3'])).toEqual([]);
+    await store.deleteEndpoint('ten_a', 'whk_a', T0);
+    expect(await page(null)).toEqual(['whk_a0', 'whk_a2']);
+  });
+
+  describe('a smaller plan', () => {
+    test('pauses the newest endpoints over its limit, holds what waits for them, and deletes nothing', async () => {
+      const { store } = await openWithThree(open);
+      await addDeliveries(store, 'whk_a3', ['dlv_1'], T0, 'ten_a');
+      const change = { plan: 'starter', trialEndsAt: null, terms: terms(1) } as const;
+      expect(await store.setPlan('ten_a', change)).toEqual({ paused: ['whk_a2', 'whk_a3'], resumed: [] });
+      expect(await statesOf(store)).toEqual(['active', 'plan', 'plan']);
+      expect((await store.getDelivery('ten_a', 'dlv_1'))?.status).toBe('held');
+      expect((await store.getEndpoint('ten_a', 'whk_a3'))?.pausedAt).toBe(T0 + 100);
+      expect((await store.getEndpoint('ten_b', 'whk_b'))?.status).toBe('active');
+    });
+
+    test('counts active endpoints only', async () => {
+      const { store } = await openWithThree(open);
+      await store.pauseEndpoint('ten_a', 'whk_a', T0);
+      const change = { plan: 'starter', trialEndsAt: null, terms: terms(1) } as const;
+      expect(await store.setPlan('ten_a', change)).toEqual({ paused: ['whk_a3'], resumed: [] });
+      expect(await statesOf(store)).toEqual(['manual', 'active', 'plan']);
+    });
+
+    test('slows down endpoints that are faster than it allows', async () => {
+      const { store } = await openWithTenants(open);
+      const fast = anEndpoint('ten_a', { id: 'whk_fast' });
+      fast.settings.rate_limit_per_minute = 1_000;
+      await store.createEndpoint(fast, null);
+      await store.setPlan('ten_a', { plan: 'pro', trialEndsAt: null, terms: terms(10) });
+      expect(await store.getEndpoint('ten_a', 'whk_fast')).toMatchObject({
+        settings: { rate_limit_per_minute: 60 },
+        version: 2,
+      });
+      expect((await store.getEndpoint('ten_a', 'whk_a'))?.version).toBe(1);
+    });
+
+    test('tells the owner in the same commit', async () => {
+      const { store } = await openWithThree(open);
+      await store.setPlan('ten_a', { plan: 'starter', trialEndsAt: null, terms: terms(1) });
+      expect((await store.listMail('ten_a', 10)).map(({ facts }) => facts)).toEqual([
+        { kind: 'endpoints_over_plan', plan: 'starter', limit: 1, endpointIds: ['whk_a2', 'whk_a3'] },
+      ]);
+      expect(await store.listMail('ten_b', 10)).toEqual([]);
+    });
+  });
+
+  test('a larger plan resumes, oldest first, those that a plan had paused, and no others', async () => {
+    const { store } = await openWithThree(open);
+    await store.pauseEndpoint('ten_a', 'whk_a2', T0);
+    await store.setPlan('ten_a', { plan: 'starter', trialEndsAt: null, terms: terms(0) });
+    expect(await statesOf(store)).toEqual(['plan', 'manual', 'plan']);
+    const change = { plan: 'pro', trialEndsAt: null, terms: terms(1) } as const;
+    expect(await store.setPlan('ten_a', change)).toEqual({ paused: [], resumed: ['whk_a'] });
+    expect(await store.setPlan('ten_a', { ...change, terms: terms(null) })).toEqual({
+      paused: [],
+      resumed: ['whk_a3'],
+    });
+    expect(await statesOf(store)).toEqual(['active', 'manual', 'active']);
+  });
+
+  describe('a trial', () => {
+    test('that has run out becomes the next plan once, and its endpoints are held to it', async () => {
+      const { store } = await open();
+      await store.createTenant(aTenant('ten_a', { plan: 'trial', trialEndsAt: T0 + 100 }));
+      await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_a' }), null);
+      await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_b', createdAt: T0 + 1 }), null);
+      expect(await store.listEndedTrials(T0 + 99, 10)).toEqual([]);
+      expect(await store.listEndedTrials(T0 + 100, 10)).toEqual(['ten_a']);
+      expect(await store.endTrial('ten_a', 'starter', terms(1))).toEqual({ paused: ['whk_b'], resumed: [] });
+      expect(await store.endTrial('ten_a', 'starter', terms(1))).toBeNull();
+      expect(await store.listEndedTrials(T0 + 100, 10)).toEqual([]);
+      expect(await store.getTenant('ten_a')).toMatchObject({ plan: 'starter', trialEndsAt: T0 + 100 });
+    });
+
+    test('that still runs, or was bought out, is left alone', async () => {
+      const { store } = await openWithTenants(open);
+      await store.createTenant(aTenant('ten_t', { plan: 'trial', trialEndsAt: T0 + 101 }));
+      expect(await store.endTrial('ten_t', 'starter', terms(1))).toBeNull();
+      expect(await store.endTrial('ten_a', 'starter', terms(1))).toBeNull();
+      expect((await store.getTenant('ten_a'))?.plan).toBe('pro');
+    });
+  });
+}

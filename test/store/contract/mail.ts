@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import type { NewMail } from '../../../src/model/mail.ts';
+import { T0 } from '../../support/store.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+function aMail(id: string, overrides: Partial<NewMail> = {}): NewMail {
+  return {
+    id,
+    tenantId: 'ten_a',
+    facts: { kind: 'message', subject: 'Hello', text: 'World' },
+    createdAt: T0,
+    ...overrides,
+  };
+}
+
+export function describeMail(open: OpenStore): void {
+  describe('the outbox', () => {
+    test('keeps a mail once, and gives it with its owner’s address while it is due', async () => {
+      const { store } = await openWithTenants(open);
+      await store.addMail(aMail('mal_1'));
+      await store.addMail(aMail('mal_1', { facts: { kind: 'message', subject: 'Again', text: '' } }));
+      expect(await store.dueMail(T0 - 1, 10)).toEqual([]);
+      const waiting = { tries: 0, nextTryAt: T0, sentAt: null, announced: false };
+      expect(await store.dueMail(T0, 10)).toEqual([
+        { ...aMail('mal_1'), ...waiting, to: 'ten_a@example.com' },
+      ]);
+    });
+
+    test('a mail that was sent is not due any more, and is marked once', async () => {
+      const { store } = await openWithTenants(open);
+      await store.addMail(aMail('mal_1'));
+      expect(await store.markMailSent('mal_1', T0 + 5)).toBe(true);
+      expect(await store.markMailSent('mal_1', T0 + 6)).toBe(false);
+      expect(await store.markMailFailed('mal_1', T0 + 7)).toBe(false);
+      expect(await store.dueMail(T0 + 99, 10)).toEqual([]);
+      expect(await store.listMail('ten_a', 10)).toMatchObject([
+        { sentAt: T0 + 5, tries: 1, nextTryAt: null },
+      ]);
+    });
+
+    test('one that failed is due again at its time, or never', async () => {
+      const { store } = await openWithTenants(open);
+      await store.addMail(aMail('mal_1'));
+      await store.markMailFailed('mal_1', T0 + 60);
+      expect(await store.dueMail(T0 + 59, 10)).toEqual([]);
+      expect(await store.dueMail(T0 + 60, 10)).toMatchObject([{ id: 'mal_1', tries: 1 }]);
+      await store.markMailFailed('mal_1', null);
+      expect(await store.dueMail(T0 + 9_999, 10)).toEqual([]);
+      expect(await store.listMail('ten_a', 10)).toMatchObject([{ tries: 2, sentAt: null }]);
+    });
+
+    test('is listed by tenant, newest first', async () => {
+      const { store } = await openWithTenants(open);
+      await store.addMail(aMail('mal_1'));
+      await store.addMail(aMail('mal_2', { createdAt: T0 + 1 }));
+      await store.addMail(aMail('mal_b', { tenantId: 'ten_b' }));
+      expect((await store.listMail('ten_a', 10)).map(({ id }) => id)).toEqual(['mal_2', 'mal_1']);
+      expect((await store.listMail('ten_a', 1)).map(({ id }) => id)).toEqual(['mal_2']);
+    });
+
+    test('tells which mail waits unannounced, once', async () => {
+      const { store } = await openWithTenants(open);
+      await store.addMail(aMail('mal_1'));
+      await store.addMail(aMail('mal_2'));
+      await store.markMailSent('mal_2', T0);
+      expect((await store.unannouncedMail(10)).map(({ id }) => id)).toEqual(['mal_1']);
+      await store.markMailAnnounced(['mal_1']);
+      expect(await store.unannouncedMail(10)).toEqual([]);
+    });
+
+    test('forgets what is old', async () => {
+      const { store } = await openWithTenants(open);
+      await store.addMail(aMail('mal_1'));
+      await store.addMail(aMail('mal_2', { createdAt: T0 + 10 }));
+      expect(await store.pruneMail(T0 + 10, 10)).toBe(1);
+      expect((await store.listMail('ten_a', 10)).map(({ id }) => id)).toEqual(['mal_2']);
+    });
+  });
+}
