@@ -209,6 +209,9 @@ test('what receivers had sent back is emptied, and what an attempt under way bri
     },
     next: { status: 'delivered' as const },
     streak: 'reset' as const,
+    at: t.clock.now(),
+    gone: false,
+    probe: false,
   });
   await t.store.recordOutcome(outcome(0));
   await call('DELETE', `/v1/leads/${lead.id}`);

@@ -46,6 +46,9 @@ export async function deliverToNobody(
       next:
         reply === 'success' ? { status: 'delivered' } : { status: 'dead', expiresAt: now + DEAD_LETTER_MS },
       streak: reply === 'success' ? 'reset' : 'add',
+      at: now,
+      gone: false,
+      probe: false,
     });
   }
   await store.releaseLeases('lease_1');
