@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { conclude, concludeAgain } from '../../src/leads/enrich.ts';
+import { type Facts, factsOf, fillFacts, setFact, vouchFor } from '../../src/leads/facts.ts';
+import { blankLead, identityKeys } from '../../src/leads/person.ts';
+import type { FactField, Lead } from '../../src/model/lead.ts';
+
+function given(facts: Facts): Lead {
+  return fillFacts(blankLead('led_1', 0), vouchFor(facts, 'request', 1), 0);
+}
+
+const concluded = (facts: Facts) => factsOf(conclude(given(facts), 1));
+
+test('a company address tells the company, a spelled-out one the name too', () => {
+  expect(concluded({ email: 'jane.doe@acme.com' })).toEqual({
+    email: 'jane.doe@acme.com',
+    'company.domain': 'acme.com',
+    name: 'Jane Doe',
+    first_name: 'Jane',
+    last_name: 'Doe',
+  });
+});
+
+test('a free-mail address tells no company, the address of a desk no name', () => {
+  expect(concluded({ email: 'jane.doe@gmail.com' })).not.toHaveProperty(['company.domain']);
+  expect(concluded({ email: 'sales.team@acme.com' })).toEqual({
+    email: 'sales.team@acme.com',
+    'company.domain': 'acme.com',
+  });
+});
+
+test('what is known is never replaced by what is concluded', () => {
+  const facts: Facts = {
+    email: 'jane.doe@acme.com',
+    name: 'J. Doe-Smith',
+    last_name: 'Smith',
+    title: 'CTO',
+    seniority: 'founder',
+    'company.domain': 'other.com',
+  };
+  expect(concluded(facts)).toEqual({ ...facts, department: 'engineering' });
+});
+
+test('concluding twice is concluding once', () => {
+  const once = conclude(given({ email: 'jane.doe@acme.com', title: 'VP Sales' }), 1);
+  expect(conclude(once, 2)).toEqual(once);
+});
+
+test('a name that was read out of an address is no identity, one that was given is', () => {
+  const guessed = conclude(given({ email: 'jane.doe@acme.com' }), 1);
+  expect(identityKeys(guessed)).toEqual(['email:jane.doe@acme.com']);
+  const known = conclude(given({ email: 'jane.doe@acme.com', name: 'Jane Doe' }), 1);
+  expect(identityKeys(known)).toEqual(['email:jane.doe@acme.com', 'name:jane doe@acme.com']);
+});
+
+test.each<[FactField, string, Facts]>([
+  ['title', 'Head of Sales', { seniority: 'head', department: 'sales', first_name: 'Jane' }],
+  ['title', '', { first_name: 'Jane' }],
+  ['name', 'Ann van Dyk', { first_name: 'Ann', last_name: 'van Dyk', seniority: 'c_suite' }],
+  ['name', '', { seniority: 'c_suite' }],
+])('a changed %s (%j) is concluded from anew', (field, value, expected) => {
+  const before = conclude(given({ name: 'Jane Doe', title: 'CTO' }), 1);
+  const changed = setFact(before, { field, value, source: 'request', confidence: 1 }, 2);
+  const { name: _, title: __, ...facts } = factsOf(concludeAgain(changed, new Set([field]), 2));
+  expect(facts).toMatchObject(expected);
+  if (field === 'name' && value === '') expect(facts).not.toHaveProperty('first_name');
+  if (field === 'title' && value === '') expect(facts).not.toHaveProperty('seniority');
+});
+
+test('what a caller set itself is not concluded anew', () => {
+  const set = fillFacts(given({ name: 'Jane Doe', seniority: 'owner' }), [], 1);
+  const changed = setFact(set, { field: 'title', value: 'Intern', source: 'request', confidence: 1 }, 2);
+  expect(concludeAgain(changed, new Set<FactField>(['title']), 2).seniority).toBe('owner');
+});
