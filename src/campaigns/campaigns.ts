@@ -1,5 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
-import { toIso } from '../lib/clock.ts';
+import { type Clock, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type {
   Campaign,
@@ -27,8 +26,8 @@ export interface ChangedCampaign {
   lanes: ReturnType<typeof lanesOf>;
 }
 
-/** Each time around means that another change came between; more in a row than this do not happen by accident. */
-const MAX_TRIES = 8;
+/** Each failed try means that another change was stored meanwhile: of n at once the last needs n. */
+const MAX_TRIES = 200;
 
 /** Makes a campaign; one that is to be more than a draft is a draft that moved at once. @throws DomainError */
 export async function createCampaign(

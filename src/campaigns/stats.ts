@@ -5,7 +5,7 @@ import { type CampaignStats, MAX_BUCKETS, type StatsInterval } from '../model/ca
 import { DomainError } from '../model/errors.ts';
 import type { CampaignEventRow, CampaignEventWindow, CampaignStore } from '../store/campaign-store.ts';
 import { type Bucket, bucketsOf, type Range } from './buckets.ts';
-import { ReplyTally, ratesOf, Tally } from './tally.ts';
+import { createReplyTally, createTally, ratesOf, type Tally } from './tally.ts';
 
 /** What is asked; Unix milliseconds. A null bound is that of the campaign's life, a null interval is chosen to fit. */
 export interface StatsQuery {
@@ -86,10 +86,10 @@ async function* walk(store: CampaignStore, campaignId: string, range: Range) {
 
 /** Counts events, which must come in the order of time, into the whole, the steps and the buckets. */
 function createCount(buckets: readonly Bucket[]) {
-  const whole = new Tally();
-  const replies = new ReplyTally();
+  const whole = createTally();
+  const replies = createReplyTally();
   const steps = new Map<number | null, Tally>();
-  const series = buckets.map(() => new Tally());
+  const series = buckets.map(() => createTally());
   let place = 0;
 
   return {
@@ -117,7 +117,7 @@ function createCount(buckets: readonly Bucket[]) {
           date,
           start: toIso(start),
           end: toIso(end),
-          counts: (series[index] ?? new Tally()).counts(),
+          counts: (series[index] ?? createTally()).counts(),
         })),
       };
     },
@@ -126,13 +126,13 @@ function createCount(buckets: readonly Bucket[]) {
 
 function summaryOf(tally: Tally) {
   const counts = tally.counts();
-  return { recipients_contacted: tally.contacted, counts, rates: ratesOf(counts, tally.contacted) };
+  return { recipients_contacted: tally.contacted(), counts, rates: ratesOf(counts, tally.contacted()) };
 }
 
 function tallyOf(steps: Map<number | null, Tally>, step: number | null): Tally {
   const known = steps.get(step);
   if (known !== undefined) return known;
-  const tally = new Tally();
+  const tally = createTally();
   steps.set(step, tally);
   return tally;
 }

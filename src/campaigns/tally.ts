@@ -17,67 +17,69 @@ const CLASS_BITS = Object.fromEntries(COUNTED_CLASSES.map((name, bit) => [name, 
 >;
 const CONTACT = (1 << BITS.sent) | (1 << BITS.delivered);
 
-/** Counts things once for each event and once for each recipient. */
-class Counter {
-  readonly totals: number[];
-  readonly uniques: number[];
-  /** Which bits each recipient has; one look-up an event, whatever is counted. */
-  readonly #seen = new Map<number, number>();
-
-  constructor(size: number) {
-    this.totals = new Array<number>(size).fill(0);
-    this.uniques = new Array<number>(size).fill(0);
-  }
-
-  /** The recipient's bits as they were before. */
-  add(bit: number, recipient: number): number {
-    const before = this.#seen.get(recipient) ?? 0;
-    this.totals[bit] = (this.totals[bit] ?? 0) + 1;
-    if ((before & (1 << bit)) === 0) {
-      this.uniques[bit] = (this.uniques[bit] ?? 0) + 1;
-      this.#seen.set(recipient, before | (1 << bit));
-    }
-    return before;
-  }
-
-  read(bit: number): Count {
-    return { total: this.totals[bit] ?? 0, unique: this.uniques[bit] ?? 0 };
-  }
-}
-
 /** Counts of a campaign, a step or a bucket, one event at a time. */
-export class Tally {
-  readonly #counter = new Counter(COUNTED.length);
-  #contacted = 0;
-
-  add(event: CampaignEventRow): void {
-    const bit = BITS[event.auto ? 'auto_replied' : event.type];
-    const before = this.#counter.add(bit, event.recipient);
-    if ((before & CONTACT) === 0 && (CONTACT & (1 << bit)) !== 0) this.#contacted++;
-  }
-
+export interface Tally {
+  add(event: CampaignEventRow): void;
   /** Distinct recipients who were sent something, or got it. */
-  get contacted(): number {
-    return this.#contacted;
-  }
-
-  counts(): Counts {
-    return readAll(COUNTED, BITS, this.#counter);
-  }
+  contacted(): number;
+  counts(): Counts;
 }
 
-/** Counts replies by class. */
-export class ReplyTally {
-  readonly #counter = new Counter(COUNTED_CLASSES.length);
+/** Counts of replies by class; other events are passed over. */
+export interface ReplyTally {
+  add(event: CampaignEventRow): void;
+  counts(): Record<CountedClass, Count>;
+}
 
-  add(event: CampaignEventRow): void {
-    if (event.type !== 'replied') return;
-    this.#counter.add(CLASS_BITS[event.replyClass ?? 'unclassified'], event.recipient);
-  }
+export function createTally(): Tally {
+  const counter = createCounter(COUNTED.length);
+  let contacted = 0;
+  return {
+    add(event) {
+      const bit = BITS[event.auto ? 'auto_replied' : event.type];
+      const before = counter.add(bit, event.recipient);
+      if ((before & CONTACT) === 0 && (CONTACT & (1 << bit)) !== 0) contacted++;
+    },
+    contacted: () => contacted,
+    counts: () => readAll(COUNTED, BITS, counter),
+  };
+}
 
-  counts(): Record<CountedClass, Count> {
-    return readAll(COUNTED_CLASSES, CLASS_BITS, this.#counter);
-  }
+export function createReplyTally(): ReplyTally {
+  const counter = createCounter(COUNTED_CLASSES.length);
+  return {
+    add(event) {
+      if (event.type !== 'replied') return;
+      counter.add(CLASS_BITS[event.replyClass ?? 'unclassified'], event.recipient);
+    },
+    counts: () => readAll(COUNTED_CLASSES, CLASS_BITS, counter),
+  };
+}
+
+/** Counts things once for each event and once for each recipient. */
+interface Counter {
+  /** Counts the thing `bit` stands for; returns the recipient's bits as they were before. */
+  add(bit: number, recipient: number): number;
+  read(bit: number): Count;
+}
+
+function createCounter(size: number): Counter {
+  const totals = new Array<number>(size).fill(0);
+  const uniques = new Array<number>(size).fill(0);
+  // All that a recipient was counted for in one number: one look-up an event, whatever is counted.
+  const seen = new Map<number, number>();
+  return {
+    add(bit, recipient) {
+      const before = seen.get(recipient) ?? 0;
+      totals[bit] = (totals[bit] ?? 0) + 1;
+      if ((before & (1 << bit)) === 0) {
+        uniques[bit] = (uniques[bit] ?? 0) + 1;
+        seen.set(recipient, before | (1 << bit));
+      }
+      return before;
+    },
+    read: (bit) => ({ total: totals[bit] ?? 0, unique: uniques[bit] ?? 0 }),
+  };
 }
 
 /**

@@ -16,8 +16,8 @@ const DAY_MS = 24 * 3_600_000;
 /** The windows of `signal_counts`; the longest is also that of the top signals. */
 export const ACTIVITY_DAYS = [7, 30, 90] as const;
 
-/** Each time around means that another change came between; more in a row than this do not happen by accident. */
-const MAX_TRIES = 8;
+/** Each failed try means that another change was stored meanwhile: of n at once the last needs n. */
+const MAX_TRIES = 200;
 
 /** When each window of activity began. */
 export function activitySince(now: number): number[] {

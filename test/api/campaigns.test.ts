@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { campaignSchema } from '../../src/model/campaign.ts';
+import { webhookInputSchema } from '../../src/model/webhook.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
+import { anEndpoint } from '../support/store.ts';
 
 let t: TestApp;
 beforeEach(async () => {
@@ -171,6 +173,20 @@ test('changes that are made at once all apply, each on top of the other', async 
   expect(answers.map((answer) => answer.statusCode)).toEqual([200, 200, 200, 200]);
   const { data } = (await get(`/v1/campaigns/${id}`)).json();
   expect(data).toMatchObject(Object.assign({}, ...patches));
+});
+
+test('of many who start a campaign at once one is told of as having done it', async () => {
+  const id = await created();
+  const endpoint = anEndpoint(t.tenant.id, {
+    settings: webhookInputSchema.parse({
+      url: 'https://r.example.com/',
+      event_types: ['campaign.status_changed'],
+    }),
+  });
+  await t.store.createEndpoint(endpoint, null);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => patch(id, { status: 'active' })));
+  expect(new Set(answers.map((answer) => answer.statusCode))).toEqual(new Set([200]));
+  expect(t.nudged).toHaveLength(1);
 });
 
 test('of two moves made at once that exclude each other one is refused', async () => {

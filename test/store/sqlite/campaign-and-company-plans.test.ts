@@ -9,7 +9,7 @@ import { buildCompanyListSql } from '../../../src/store/sqlite/tables/companies.
 import { TOP_SIGNALS_SQL } from '../../../src/store/sqlite/tables/company-signals.ts';
 
 /** SQLite's plan for a statement, in its words. */
-function planOf({ sql, values }: { sql: string; values: unknown[] }): string {
+function planOf({ sql, values }: { sql: string; values: readonly unknown[] }): string {
   const db = openDatabase(':memory:');
   onTestFinished(() => void db.close());
   migrate(db);
