@@ -1,0 +1,112 @@
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { launchBrowser, mayLackBrowser } from '../support/browser.ts';
+import { type RunningSite, serveStarterSite } from '../support/starter-site.ts';
+
+const DESKTOP = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+/** Where the site has no page. */
+const MISSING = '/servises/rewireing';
+
+describe.skipIf(mayLackBrowser())('in a real browser', () => {
+  let site: RunningSite;
+  let browser: Browser;
+  let paths: string[];
+  beforeAll(async () => {
+    [site, browser] = await Promise.all([serveStarterSite(), launchBrowser()]);
+    paths = [...site.content.pages.map(({ path }) => path), MISSING];
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await site?.app.close();
+  });
+
+  /** Opens every page in turn, and hands it to `look`. */
+  async function onEveryPage(context: BrowserContext, look: (page: Page, path: string) => Promise<void>) {
+    const page = await context.newPage();
+    for (const path of paths) {
+      await page.goto(`${site.url}${path}`);
+      await look(page, path);
+    }
+    await context.close();
+  }
+
+  // Each page in both colour schemes and in both layouts; all four pairs would say the same at twice the time.
+  test.each([
+    { colorScheme: 'light', viewport: DESKTOP, name: 'desktop' },
+    { colorScheme: 'dark', viewport: PHONE, name: 'phone' },
+  ] as const)(
+    'axe finds no violation on any page, $colorScheme on a $name',
+    async ({ colorScheme, viewport }) => {
+      const context = await browser.newContext({ colorScheme, viewport });
+      await onEveryPage(context, async (page, path) => {
+        // Evaluated, as the page's policy lets no script in; all rules, the best practices too.
+        await page.evaluate(axe.source);
+        const { violations, passes } = await page.evaluate<AxeResults>('axe.run()');
+        const faults = violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes[0]?.target})`);
+        expect.soft(faults, path).toEqual([]);
+        expect.soft(passes.length, path).toBeGreaterThan(15);
+      });
+    },
+    120_000,
+  );
+
+  test('no page is wider than a phone, and nothing on it moves while it loads', async () => {
+    const context = await browser.newContext({ viewport: PHONE });
+    await onEveryPage(context, async (page, path) => {
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+      expect.soft(width, path).toBeLessThanOrEqual(PHONE.width);
+      const shifts = await page.evaluate<number>(
+        `new Promise((resolve) => {
+          let shifts = 0;
+          const observer = new PerformanceObserver((list) => { shifts += list.getEntries().length; });
+          observer.observe({ type: 'layout-shift', buffered: true });
+          setTimeout(() => resolve(shifts), 50);
+        })`,
+      );
+      expect.soft(shifts, path).toBe(0);
+    });
+  }, 60_000);
+
+  test('no page asks another machine for anything, breaks its policy or lacks a file', async () => {
+    const context = await browser.newContext();
+    const faults: string[] = [];
+    await context.route('**', async (route) => {
+      const url = route.request().url();
+      if (!url.startsWith(`${site.url}/`)) faults.push(`asked ${url}`);
+      await route.continue();
+    });
+    context.on('console', (message) => faults.push(message.text()));
+    context.on('response', (answer) => {
+      const isMissing = new URL(answer.url()).pathname === MISSING;
+      if (answer.status() >= 400 && !isMissing) faults.push(`${answer.status()} ${answer.url()}`);
+    });
+    paths = paths.filter((path) => path !== MISSING);
+    await onEveryPage(context, async () => {});
+    expect(faults).toEqual([]);
+  }, 60_000);
+
+  test('on a phone the menu opens by its button and leads on, without a script', async () => {
+    const context = await browser.newContext({ viewport: PHONE, javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${site.url}/`);
+    const pricing = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Pricing' });
+    expect(await pricing.isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await pricing.click();
+    expect(page.url()).toBe(`${site.url}/pricing`);
+    await context.close();
+  });
+
+  test('the first stop of the tab key is a way past the header', async () => {
+    const context = await browser.newContext({ viewport: DESKTOP });
+    const page = await context.newPage();
+    await page.goto(`${site.url}/pricing`);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    expect(page.url()).toBe(`${site.url}/pricing#main`);
+    await context.close();
+  });
+});
