@@ -36,9 +36,10 @@ export function addAuthentication(app: FastifyInstance, parts: AuthParts): void 
   app.addHook('onRequest', async (request, reply) => {
     const scope = request.routeOptions.config.scope;
     if (scope === 'none') return takeAnonymous(request, reply, parts) ? undefined : reply;
-    const caller = await identify(request, parts);
-    if (caller === null) {
-      if (takeAnonymous(request, reply, parts)) throw unauthenticated(request);
+    const caller = await identify(request, parts).catch((error: Error) => error);
+    if (caller === null || caller instanceof Error) {
+      // Whoever it is, the answer tells a limit, and nobody may try keys without one.
+      if (takeAnonymous(request, reply, parts)) throw caller ?? unauthenticated(request);
       return reply;
     }
     request.caller = caller;

@@ -39,6 +39,13 @@ test('a store that names no time still gives one to wait', async () => {
   expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
 });
 
+test('a store that cannot look keys up is 503 with the limit of who asks without one', async () => {
+  await startWith({ findKey: () => Promise.reject(new DomainError('UNAVAILABLE', 'The storage is busy.')) });
+  const answer = await t.app.inject({ url: '/v1/me', headers: t.auth });
+  expect(answer.statusCode).toBe(503);
+  expect(answer.headers).toMatchObject({ 'ratelimit-limit': '600', 'ratelimit-remaining': '599' });
+});
+
 test('a bug is 500 without its internals, logged with the id that the caller got', async () => {
   await startWith({ listSignals: () => Promise.reject(new Error('SELECT secret FROM inside')) });
   const answer = await t.app.inject({ url: '/v1/signals', headers: t.auth });
