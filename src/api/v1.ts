@@ -11,6 +11,7 @@ import { addCampaigns } from './campaigns.ts';
 import { addCompanies } from './companies.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { addDeliveries } from './deliveries.ts';
+import { addEvents } from './events.ts';
 import { addIcps } from './icps.ts';
 import { addKeys } from './keys.ts';
 import { addLeadWrites } from './lead-writes.ts';
@@ -61,6 +62,7 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
   addWebhookTests(app, parts);
   addDeliveries(app, parts);
   addDeadLetters(app, parts);
+  addEvents(app, parts);
   addCampaigns(app, parts);
   addCampaignEvents(app, parts);
   addCampaignStats(app, parts);

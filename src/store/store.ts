@@ -5,6 +5,7 @@ import type { DeliveryLogStore } from './delivery-log-store.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import type { ErasureStore } from './erasure-store.ts';
+import type { EventStore } from './event-store.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { KeyStore } from './key-store.ts';
 import type { LeadStore } from './lead-store.ts';
@@ -28,6 +29,7 @@ export interface Store
     CompanyStore,
     EndpointStore,
     DeliveryStore,
+    EventStore,
     DeliveryLogStore,
     PlanStore,
     MailStore,

@@ -11,6 +11,7 @@ import { deliveryMethods } from './methods/deliveries.ts';
 import { deliveryLogMethods } from './methods/delivery-log.ts';
 import { endpointMethods } from './methods/endpoints.ts';
 import { erasureMethods } from './methods/erasure.ts';
+import { eventMethods } from './methods/events.ts';
 import { idempotencyMethods } from './methods/idempotency.ts';
 import { keyMethods } from './methods/keys.ts';
 import { leadMethods } from './methods/leads.ts';
@@ -49,6 +50,7 @@ export function createSqliteStore(options: { db: Database; clock: Clock; writer:
     ...companyMethods(context),
     ...endpointMethods(context),
     ...deliveryMethods(context),
+    ...eventMethods(context),
     ...deliveryLogMethods(context),
     ...planMethods(context),
     ...mailMethods(context),

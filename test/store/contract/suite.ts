@@ -8,6 +8,7 @@ import { describeEndpointChanges } from './endpoint-changes.ts';
 import { describeEndpoints } from './endpoints.ts';
 import { describeErasure } from './erasure.ts';
 import { describeEvents } from './events.ts';
+import { describeEvents } from './events.ts';
 import { describeIdempotency } from './idempotency.ts';
 import { describeKeys } from './keys.ts';
 import { describeLeadList } from './lead-list.ts';
@@ -47,6 +48,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeRetention(open);
     describeMail(open);
     describeIdempotency(open);
+    describeEvents(open);
     describeEvents(open);
   });
 }

@@ -1,0 +1,27 @@
+import type { DeliveryStatus } from '../model/delivery.ts';
+import type { EventRow, EventType, SkipReason } from '../model/event.ts';
+
+/** Filters and position of a page of events, newest first. `from` <= createdAt < `to`, Unix milliseconds. */
+export interface EventQuery {
+  types: EventType[];
+  from: number | null;
+  to: number | null;
+  limit: number;
+  /** `last` of the page before. */
+  after: (string | number)[] | null;
+}
+
+/** An event with what its tenant's endpoints got of it. */
+export interface RecordedEvent extends EventRow {
+  /** Status as it is shown: what waits for a paused endpoint is `held`, for a deleted one `discarded`. */
+  deliveries: { id: string; endpointId: string; status: DeliveryStatus; endpointDeleted: boolean }[];
+  skips: { endpointId: string; reason: SkipReason }[];
+}
+
+/** What happened, and who was told. */
+export interface EventStore {
+  listEvents(
+    tenantId: string,
+    query: EventQuery,
+  ): Promise<{ rows: RecordedEvent[]; last: (string | number)[] | null }>;
+}

@@ -1,0 +1,109 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { DeliveryStatus } from '../../../model/delivery.ts';
+import type { EventType, SkipReason } from '../../../model/event.ts';
+import type { EventQuery, RecordedEvent } from '../../event-store.ts';
+import { SHOWN_STATUS } from './shown-state.ts';
+
+interface EventListRow {
+  id: string;
+  tenant_id: string;
+  type: string;
+  subject_id: string;
+  created_at: number;
+  data: string;
+}
+
+interface DeliveredRow {
+  event_id: string;
+  id: string;
+  endpoint_id: string;
+  status: string;
+  deleted: number;
+}
+
+interface SkipRow {
+  event_id: string;
+  endpoint_id: string;
+  reason: string;
+}
+
+/** What the condition on the type is: none, one (which has an index of its own) or several. */
+export type TypeShape = 'any' | 'one' | 'several';
+type Values = Record<string, unknown>;
+
+const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
+/** Sorts after every id. */
+const LAST_ID = '~';
+
+export function createEventListSql(db: Database) {
+  const prepare = (shape: TypeShape): Statement<Values[], EventListRow> => db.prepare(eventPageSql(shape));
+  const pages = { any: prepare('any'), one: prepare('one'), several: prepare('several') };
+  const selectDeliveries = db.prepare<[string], DeliveredRow>(
+    `SELECT d.event_id, d.id, d.endpoint_id, ${SHOWN_STATUS} AS status, e.deleted_at IS NOT NULL AS deleted
+     FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
+     WHERE d.event_id IN (SELECT value FROM json_each(?)) ORDER BY d.endpoint_id, d.id`,
+  );
+  const selectSkips = db.prepare<[string], SkipRow>(
+    'SELECT event_id, endpoint_id, reason FROM event_skips WHERE event_id IN (SELECT value FROM json_each(?))',
+  );
+
+  /** `before` is the key of the last row of the page before: [created_at, id]. */
+  return function list(
+    tenantId: string,
+    query: EventQuery,
+    before: [number, string] | null,
+  ): RecordedEvent[] {
+    const { types, from, to, limit } = query;
+    const shape = types.length === 0 ? 'any' : types.length === 1 ? 'one' : 'several';
+    const rows = pages[shape].all({
+      tenantId,
+      type: types[0] ?? null,
+      types: JSON.stringify(types),
+      from: from ?? 0,
+      to: to ?? FAR_FUTURE,
+      createdAt: before?.[0] ?? FAR_FUTURE,
+      id: before?.[1] ?? LAST_ID,
+      limit,
+    });
+    return withOutcomes(rows);
+  };
+
+  function withOutcomes(rows: readonly EventListRow[]): RecordedEvent[] {
+    const ids = JSON.stringify(rows.map((row) => row.id));
+    const deliveries = Map.groupBy(selectDeliveries.all(ids), (row) => row.event_id);
+    const skips = Map.groupBy(selectSkips.all(ids), (row) => row.event_id);
+    return rows.map((row) => ({
+      id: row.id,
+      tenantId: row.tenant_id,
+      type: row.type as EventType,
+      subjectId: row.subject_id,
+      createdAt: row.created_at,
+      data: row.data,
+      deliveries: (deliveries.get(row.id) ?? []).map((delivery) => ({
+        id: delivery.id,
+        endpointId: delivery.endpoint_id,
+        status: delivery.status as DeliveryStatus,
+        endpointDeleted: delivery.deleted === 1,
+      })),
+      skips: (skips.get(row.id) ?? []).map((skip) => ({
+        endpointId: skip.endpoint_id,
+        reason: skip.reason as SkipReason,
+      })),
+    }));
+  }
+}
+
+/** The statement of a page of events: a walk along an index, which the type is read from too. */
+export function eventPageSql(shape: TypeShape): string {
+  const type = {
+    any: '',
+    one: 'AND type = :type',
+    several: 'AND type IN (SELECT value FROM json_each(:types))',
+  };
+  // Named, as the planner would read each of several types by itself and sort what it gets.
+  const index = shape === 'one' ? 'events_by_type' : 'events_by_time';
+  return `SELECT id, tenant_id, type, subject_id, created_at, data FROM events INDEXED BY ${index}
+    WHERE tenant_id = :tenantId ${type[shape]} AND created_at >= :from AND created_at < :to
+      AND (created_at, id) < (:createdAt, :id)
+    ORDER BY created_at DESC, id DESC LIMIT :limit`;
+}

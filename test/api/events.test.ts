@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { z } from 'zod';
+import { eventResourceSchema } from '../../src/model/event-resource.ts';
+import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+let t: TestApp;
+beforeEach(async () => {
+  t = await buildTestApp({ env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
+});
+afterEach(() => t.app.close());
+
+async function call(method: 'GET' | 'POST' | 'DELETE', url: string, payload?: object) {
+  const answer = await t.app.inject({ method, url, headers: t.auth, ...(payload ? { payload } : {}) });
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    body: answer.body === '' ? null : answer.json(),
+  };
+}
+
+async function addEndpoint(settings: object = {}): Promise<string> {
+  t.clock.advance(1);
+  const { body } = await call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/hook', ...settings });
+  t.clock.advance(1);
+  return body.data.id;
+}
+
+async function observe(text = aPost().text) {
+  t.clock.advance(1_000);
+  const { body } = await call('POST', '/v1/signals', aPost({ text, platform: { name: 'reddit' } }));
+  return body.data.signals[0];
+}
+
+async function events(query = '') {
+  const { body } = await call('GET', `/v1/events${query}`);
+  return body.data.map((event: unknown) => eventResourceSchema.parse(event));
+}
+
+type Shown = z.infer<typeof eventResourceSchema>;
+
+/** Two events of one moment come in any order. */
+async function hotAndDetected(): Promise<{ hot: Shown; detected: Shown }> {
+  const all: Shown[] = await events();
+  const hot = all.find((event) => event.type === 'signal.new_hot');
+  const detected = all.find((event) => event.type === 'signal.detected');
+  if (hot === undefined || detected === undefined) throw new Error('an event is missing');
+  return { hot, detected };
+}
+
+test('each event tells for each endpoint whether it was delivered, and why not', async () => {
+  const all = await addEndpoint({ event_types: ['signal.detected', 'signal.new_hot'] });
+  const picky = await addEndpoint({ classifications: ['cold'] });
+  const paused = await addEndpoint();
+  await call('POST', `/v1/webhooks/${paused}/pause`);
+  const signal = await observe();
+  const later = await addEndpoint();
+
+  const { hot, detected } = await hotAndDetected();
+  expect(detected).toMatchObject({
+    type: 'signal.detected',
+    timestamp: signal.timestamp,
+    subject_id: signal.signal_id,
+    data: { signal_id: signal.signal_id },
+  });
+  const outcome = (event: { deliveries: { endpoint_id: string }[] }, id: string) =>
+    event.deliveries.find((delivery) => delivery.endpoint_id === id);
+  expect(outcome(detected, all)).toEqual({
+    endpoint_id: all,
+    delivery_id: expect.stringMatching(/^dlv_/),
+    status: 'pending',
+    reason: 'first_attempt_due',
+  });
+  const skipped = { delivery_id: null, status: 'skipped' };
+  expect(outcome(detected, picky)).toEqual({ endpoint_id: picky, ...skipped, reason: 'classification' });
+  expect(outcome(detected, paused)).toMatchObject({ status: 'held', reason: 'endpoint_paused' });
+  expect(outcome(detected, later)).toEqual({
+    endpoint_id: later,
+    ...skipped,
+    reason: 'endpoint_created_later',
+  });
+  expect(hot).toMatchObject({ type: 'signal.new_hot', data: { lead_name: '', score: 'hot' } });
+  expect(outcome(hot, all)).toMatchObject({ status: 'pending' });
+  expect(outcome(hot, picky)).toEqual({ endpoint_id: picky, ...skipped, reason: 'event_type' });
+});
+
+test('what waited for a deleted endpoint is told as discarded with it; skips of it stay too', async () => {
+  const id = await addEndpoint();
+  await observe();
+  await call('DELETE', `/v1/webhooks/${id}`);
+  const { hot, detected } = await hotAndDetected();
+  expect(detected.deliveries).toMatchObject([
+    { endpoint_id: id, status: 'discarded', reason: 'endpoint_deleted' },
+  ]);
+  expect(hot.deliveries).toMatchObject([{ endpoint_id: id, status: 'skipped', reason: 'event_type' }]);
+});
+
+test('of an event older than the logs, what became of it is not known', async () => {
+  await observe();
+  await addEndpoint();
+  t.clock.advance(31 * DAY_MS);
+  const [event] = await events();
+  expect(event.deliveries).toMatchObject([{ status: 'skipped', reason: 'log_removed' }]);
+});
+
+test('events are filtered by type and time', async () => {
+  const first = await observe();
+  const second = await observe('Nice weather today.');
+  const types = async (query: string) => (await events(query)).map((event: { type: string }) => event.type);
+  expect(await types('')).toHaveLength(3);
+  expect(await types('?type=signal.new_hot')).toEqual(['signal.new_hot']);
+  expect(await types('?type=signal.new_hot,signal.detected')).toHaveLength(3);
+  expect(await types('?type=deal.changed&type=digest.ready')).toEqual([]);
+  expect(await types(`?from=${second.timestamp}`)).toEqual(['signal.detected']);
+  expect(await types(`?to=${second.timestamp}&type=signal.detected`)).toEqual(['signal.detected']);
+  expect(await types(`?to=${first.timestamp}`)).toEqual([]);
+});
+
+test('pages are bound to their filters and tenant', async () => {
+  for (let i = 0; i < 3; i++) await observe(`Post ${i}`);
+  const first = await call('GET', '/v1/events?limit=2');
+  expect(first.body.pagination).toMatchObject({ has_more: true, limit: 2 });
+  expect(first.headers.link).toContain('rel="next"');
+  const cursor = `cursor=${first.body.pagination.next_cursor}`;
+  await observe('Post 4');
+  const second = await call('GET', `/v1/events?limit=2&${cursor}`);
+  expect(second.body.pagination).toEqual({ next_cursor: null, has_more: false, limit: 2 });
+  const seen = [...first.body.data, ...second.body.data].map((event: { id: string }) => event.id);
+  expect(new Set(seen).size).toBe(3);
+  expect((await call('GET', `/v1/events?type=signal.detected&${cursor}`)).body.code).toBe('INVALID_CURSOR');
+  const { auth } = await t.addTenant();
+  const foreign = await t.app.inject({ url: `/v1/events?limit=2&${cursor}`, headers: auth });
+  expect(foreign.json().code).toBe('INVALID_CURSOR');
+});
+
+test.each([
+  ['type=signal.lost', 'type'],
+  ['from=yesterday', 'from'],
+  ['limit=0', 'limit'],
+  ['typ=signal.detected', 'typ'],
+])('?%s is refused', async (query, parameter) => {
+  const { status, body } = await call('GET', `/v1/events?${query}`);
+  expect([status, body.errors[0].parameter]).toEqual([400, parameter]);
+});
+
+test('events are read with the scope of webhooks, and only one’s own', async () => {
+  await observe();
+  const { auth: reader } = await t.addKey({ scopes: ['webhooks:read'] });
+  const { auth: none } = await t.addKey({ scopes: ['signals:write'] });
+  const { auth: other } = await t.addTenant();
+  const get = (headers: Record<string, string>) => t.app.inject({ url: '/v1/events', headers });
+  expect((await get(reader)).statusCode).toBe(200);
+  expect((await get(none)).json()).toMatchObject({
+    code: 'INSUFFICIENT_SCOPE',
+    required_scope: 'webhooks:read',
+  });
+  expect((await get(other)).json().data).toEqual([]);
+});

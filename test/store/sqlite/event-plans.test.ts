@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { eventPageSql, type TypeShape } from '../../../src/store/sqlite/tables/event-list.ts';
+
+test.each<[TypeShape, string]>([
+  ['any', 'events_by_time (tenant_id=? AND '],
+  ['one', 'events_by_type (tenant_id=? AND type=? AND '],
+  ['several', 'events_by_time (tenant_id=? AND '],
+])('a page of events of %s type is a walk along an index, never a sort', (shape, index) => {
+  const db = openDatabase(':memory:');
+  migrate(db);
+  const values = { tenantId: 't', type: 'x', types: '[]', from: 0, to: 1, createdAt: 1, id: 'e', limit: 1 };
+  const steps = db
+    .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${eventPageSql(shape)}`)
+    .all(values)
+    .map((step) => step.detail);
+  db.close();
+  expect(steps[0]).toContain(`SEARCH events USING INDEX ${index}`);
+  expect(steps.join('; ')).not.toContain('TEMP B-TREE');
+});
