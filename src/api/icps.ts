@@ -81,7 +81,7 @@ function addPreview(app: FastifyInstance, parts: IcpParts): void {
     '/icps/preview',
     {
       // Nothing is changed by it, so that reading is enough.
-      config: { scope: 'icps:read' },
+      config: { scope: 'icps:read', problems: ['NOT_FOUND'] },
       schema: {
         operationId: 'previewIcp',
         summary: 'Score stored posts with a draft',
