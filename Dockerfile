@@ -8,6 +8,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
 
 COPY src ./src
+COPY content ./content
 COPY data/samples.jsonl ./data/samples.jsonl
 
 # A named volume takes its owner from here, so that the server can write without being root.

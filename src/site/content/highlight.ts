@@ -42,7 +42,7 @@ export async function highlightAll(options: HighlightOptions): Promise<Highlight
   }
   if (missing.length > 0) {
     await highlightMissing(missing, results, options);
-    await writeCache(cacheFile, results);
+    if (options.faults.length === 0) await writeCache(cacheFile, results);
   }
   return (block) => results.get(keyOf(block)) ?? escapeHtml(block.code);
 }
