@@ -32,7 +32,9 @@ export function createThreadWriter(data: WriterData): Writer {
   let ended: DomainError | null = null;
 
   worker.unref(); // it keeps the process alive only while somebody awaits it
-  worker.on('message', (answers: Answer[]) => {
+  worker.on('message', (answers: Answer[] | object) => {
+    // Under `node --watch` Node itself tells of the worker's imports this way.
+    if (!Array.isArray(answers)) return;
     for (const answer of answers) settle(answer);
   });
   worker.on('error', (cause) => {
