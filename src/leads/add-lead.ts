@@ -1,6 +1,7 @@
 import { DomainError } from '../model/errors.ts';
 import type { Lead } from '../model/lead.ts';
 import type { LeadInput } from '../model/lead-input.ts';
+import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';
 import { type IntakeParts, planPosts } from '../signals/intake.ts';
@@ -20,7 +21,7 @@ import {
   requireIdentity,
 } from './incoming.ts';
 import { findMatch } from './match.ts';
-import { attachSignals, mergeInto } from './merge.ts';
+import { mergeInto } from './merge.ts';
 import { blankLead, identityKeys } from './person.ts';
 
 /** What became of a request; `lanes` names the endpoints that now have work. */

@@ -1,5 +1,6 @@
 import type { FactField, Lead } from '../model/lead.ts';
 import type { LeadPatch } from '../model/lead-input.ts';
+import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { IntakeParts } from '../signals/intake.ts';
 import type { LeadChange } from '../store/lead-store.ts';
@@ -9,7 +10,7 @@ import { concludeAgain } from './enrich.ts';
 import { type Facts, readFact, setFact, statedFacts } from './facts.ts';
 import { parseSignal } from './incoming.ts';
 import { conflict } from './match.ts';
-import { attachSignals, boundCustomFields, boundTags, uniteTags } from './merge.ts';
+import { boundCustomFields, boundTags, uniteTags } from './merge.ts';
 import { identityKeys, isStrong } from './person.ts';
 
 /**

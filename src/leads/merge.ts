@@ -1,7 +1,6 @@
 import { invalidAt } from '../model/errors.ts';
 import type { Lead } from '../model/lead.ts';
 import { MAX_CUSTOM_FIELDS, MAX_TAGS } from '../model/lead-input.ts';
-import { CLASSIFICATIONS, type Signal } from '../model/signal.ts';
 import { type Fact, fillFacts } from './facts.ts';
 
 /** What a request brings to a lead, known or new. */
@@ -25,17 +24,6 @@ export function mergeInto(lead: Lead, { source, facts, tags, customFields }: Inc
     tags: boundTags(uniteTags(lead.tags, tags)),
     custom_fields: boundCustomFields({ ...withoutNull(customFields), ...lead.custom_fields }),
   };
-}
-
-/** The lead with `signals` among its own; none of them was before. Its score is that of the best. */
-export function attachSignals(lead: Lead, signals: readonly Signal[]): Lead {
-  let { icp_score, classification, last_signal_at } = lead;
-  for (const signal of signals) {
-    if (isBetter(signal, { icp_score, classification })) ({ icp_score, classification } = signal);
-    if (last_signal_at === null || signal.timestamp > last_signal_at) last_signal_at = signal.timestamp;
-  }
-  const signal_count = lead.signal_count + signals.length;
-  return { ...lead, icp_score, classification, last_signal_at, signal_count };
 }
 
 /** Tags of both, in the spelling of the first that has one; case makes no difference. */
@@ -65,14 +53,4 @@ function withoutNull(fields: Incoming['customFields']): Lead['custom_fields'] {
   return Object.fromEntries(
     Object.entries(fields).filter((entry): entry is [string, string | number | boolean] => entry[1] !== null),
   );
-}
-
-function isBetter(
-  one: Pick<Signal, 'icp_score' | 'classification'>,
-  best: Pick<Lead, 'icp_score' | 'classification'>,
-): boolean {
-  if (best.icp_score === null || best.classification === null) return true;
-  if (one.icp_score !== best.icp_score) return one.icp_score > best.icp_score;
-  // Profiles differ in their thresholds: of two equal scores the hotter one counts.
-  return CLASSIFICATIONS.indexOf(one.classification) < CLASSIFICATIONS.indexOf(best.classification);
 }

@@ -191,6 +191,16 @@ test("what a person had posted before becomes their lead's, and tells who they a
   expect(made).toMatchObject({ name: 'Jane Doe', seniority: 'owner', signal_count: 1 });
 });
 
+test("what a person posts later is their lead's as it comes in", async () => {
+  const made = await lead({ email: 'jane@acme.com' });
+  const observed = await post(aPost({ prospect: { email: 'Jane@Acme.com' } }), '/v1/signals');
+  const [signal] = observed.json().data.signals;
+  expect(signal.lead_id).toBe(made.id);
+  const { data } = (await t.app.inject({ url: `/v1/leads/${made.id}`, headers: t.auth })).json();
+  expect(data).toMatchObject({ icp_score: signal.icp_score, signal_count: 1, signals: [signal] });
+  expect(await lead({ email: 'jane@acme.com', signal_ids: [signal.signal_id] })).toEqual(data);
+});
+
 test('a post that comes with the request is scored, stored and attached; again it changes nothing', async () => {
   const payload = { email: 'jane@acme.com', signal: aPost() };
   const made = await lead(payload);

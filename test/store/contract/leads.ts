@@ -117,6 +117,46 @@ export function describeLeads(open: OpenStore): void {
       expect(found.map(({ id }) => id)).toEqual(['sig_2', 'sig_1']);
     });
 
+    test("a new signal of a known author is their lead's, which has the score of its best", async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const personKeys = ['email:led_1@acme.com'];
+      const wire = (id: string, icp_score: number) =>
+        JSON.stringify({
+          signal_id: id,
+          icp_score,
+          classification: 'warm',
+          timestamp: '2026-01-02T00:00:00.000Z',
+          lead_id: null,
+        });
+      const signals = [
+        aSignal('ten_a', { id: 'sig_1', personKeys, wire: wire('sig_1', 60) }),
+        aSignal('ten_a', { id: 'sig_2', personKeys, wire: wire('sig_2', 40) }),
+        aSignal('ten_b', { id: 'sig_3', personKeys, wire: wire('sig_3', 90) }),
+      ];
+      const committed = await store.commitSignals(signals);
+      expect(committed.map((one) => JSON.parse(one.wire).lead_id)).toEqual(['led_1', 'led_1', null]);
+      expect(await store.getLead('ten_a', 'led_1')).toMatchObject({
+        version: 3,
+        lead: {
+          icp_score: 60,
+          classification: 'warm',
+          signal_count: 2,
+          last_signal_at: '2026-01-02T00:00:00.000Z',
+        },
+      });
+      expect(await store.listSignalsOfLead('led_1', 10)).toHaveLength(2);
+    });
+
+    test('a signal whose author two leads claim stays free', async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      await store.commitLead(aNewLead('ten_a', aLead('led_2'), { keys: ['linkedin:in/a'] }));
+      const signal = aSignal('ten_a', { personKeys: ['email:led_1@acme.com', 'linkedin:in/a'] });
+      expect(await store.commitSignals([signal])).toMatchObject([{ status: 'created', wire: signal.wire }]);
+      expect(await store.findLeadSignals('ten_a', [signal.id])).toMatchObject([{ leadId: null }]);
+    });
+
     test('the history is read backwards, page by page', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));

@@ -5,13 +5,19 @@ import { createFeedbackSql } from '../tables/feedback.ts';
 import { createSignalPeopleSql } from '../tables/signal-people.ts';
 import { createSignalSearchSql } from '../tables/signal-search.ts';
 import { createSignalSql } from '../tables/signals.ts';
+import { createAdoption } from './adoption.ts';
 import { createEventWriter } from './events.ts';
 
 export function signalOperations(db: Database) {
   const write = createSignalWriter(db);
+  const adopt = createAdoption(db);
   const feedback = createFeedbackSql(db);
   return {
-    commitSignals: (changes: NewSignal[]): CommittedSignal[] => changes.map(write),
+    commitSignals: (changes: NewSignal[]): CommittedSignal[] =>
+      changes.map((signal) => {
+        const committed = write(signal);
+        return committed.status === 'created' ? { ...committed, wire: adopt(signal) } : committed;
+      }),
     saveFeedback: (said: SignalFeedback): boolean => feedback.save(said),
   };
 }

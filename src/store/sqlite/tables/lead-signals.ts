@@ -35,9 +35,11 @@ export function createLeadSignalSql(db: Database) {
     .pluck();
   const insert = db.prepare<[string, string]>('INSERT INTO lead_signals (lead_id, signal_id) VALUES (?, ?)');
   // The signal's JSON is what every answer shows: it changes in the commit that attaches it.
-  const showLead = db.prepare<[string, string]>(
-    "UPDATE signals SET wire = json_set(wire, '$.lead_id', ?) WHERE id = ?",
-  );
+  const showLead = db
+    .prepare<[string, string], string>(
+      "UPDATE signals SET wire = json_set(wire, '$.lead_id', ?) WHERE id = ? RETURNING wire",
+    )
+    .pluck();
   const hideLead = db.prepare<[string]>(
     `UPDATE signals SET wire = json_set(wire, '$.lead_id', NULL)
      WHERE id IN (SELECT signal_id FROM lead_signals WHERE lead_id = ?)`,
@@ -56,9 +58,10 @@ export function createLeadSignalSql(db: Database) {
     all: (leadId: string): PersonalSignal[] => selectAll.all(leadId).map(toSignal),
     /** Whether a lead may have the signal: it is the tenant's, and no lead's yet. */
     isFree: (tenantId: string, signalId: string): boolean => selectOwner.get(signalId, tenantId) === '',
-    attach(leadId: string, signalId: string): void {
+    /** Returns the signal's JSON, which now names the lead. */
+    attach(leadId: string, signalId: string): string {
       insert.run(leadId, signalId);
-      showLead.run(leadId, signalId);
+      return showLead.get(leadId, signalId) ?? '';
     },
     /** The lead's signals are nobody's again. */
     letGo(leadId: string): void {

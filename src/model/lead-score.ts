@@ -1,0 +1,23 @@
+import type { Lead } from './lead.ts';
+import { CLASSIFICATIONS, type Signal } from './signal.ts';
+
+/** The lead with `signals` among its own; none of them was before. Its score is that of the best. */
+export function attachSignals(lead: Lead, signals: readonly Signal[]): Lead {
+  let { icp_score, classification, last_signal_at } = lead;
+  for (const signal of signals) {
+    if (isBetter(signal, { icp_score, classification })) ({ icp_score, classification } = signal);
+    if (last_signal_at === null || signal.timestamp > last_signal_at) last_signal_at = signal.timestamp;
+  }
+  const signal_count = lead.signal_count + signals.length;
+  return { ...lead, icp_score, classification, last_signal_at, signal_count };
+}
+
+function isBetter(
+  one: Pick<Signal, 'icp_score' | 'classification'>,
+  best: Pick<Lead, 'icp_score' | 'classification'>,
+): boolean {
+  if (best.icp_score === null || best.classification === null) return true;
+  if (one.icp_score !== best.icp_score) return one.icp_score > best.icp_score;
+  // Profiles differ in their thresholds: of two equal scores the hotter one counts.
+  return CLASSIFICATIONS.indexOf(one.classification) < CLASSIFICATIONS.indexOf(best.classification);
+}
