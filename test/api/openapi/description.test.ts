@@ -30,6 +30,18 @@ test('is OpenAPI 3.1, for everyone, with an absolute address', async () => {
   });
 });
 
+test('is sent again only where it has changed', async () => {
+  const { headers } = await t.app.inject('/v1/openapi.json');
+  const again = await t.app.inject({
+    url: '/v1/openapi.json',
+    headers: { 'if-none-match': String(headers.etag) },
+  });
+  expect([again.statusCode, again.body]).toEqual([304, '']);
+  expect(again.headers.etag).toBe(headers.etag);
+  const other = await t.app.inject({ url: '/v1/openapi.json', headers: { 'if-none-match': '"other"' } });
+  expect(other.statusCode).toBe(200);
+});
+
 describe('every route', () => {
   test('has an operationId of its own', () => {
     expect(faults(({ operationId }) => (operationId === '' ? 'add schema.operationId' : null))).toEqual([]);
