@@ -6,6 +6,7 @@ import { callerOf } from '../http/auth.ts';
 import { toIso } from '../lib/clock.ts';
 import { scopeSchema } from '../model/key.ts';
 import { planSchema } from '../model/tenant.ts';
+import { MAX_PROFILES } from '../signals/profiles.ts';
 import type { ApiParts } from './parts.ts';
 
 const meSchema = z.strictObject({
@@ -17,8 +18,12 @@ const meSchema = z.strictObject({
   limits: z.strictObject({
     rate_limit: z.int().describe('Requests per 60 seconds of this key'),
     webhook_endpoints: z.int().nullable().describe('null: no limit'),
+    webhook_rate_limit_per_minute: z.int().describe('The most that an endpoint can be set to'),
+    custom_payload_formats: z.boolean(),
+    source_ip_list: z.boolean(),
+    icp_profiles: z.int(),
   }),
-  usage: z.strictObject({ webhook_endpoints: z.int() }),
+  usage: z.strictObject({ webhook_endpoints: z.int(), icp_profiles: z.int() }),
 });
 
 /** `GET /v1/me`: who the key is, and what it may do. */
@@ -37,8 +42,12 @@ export function addMe(app: FastifyInstance, { store, clock }: Pick<ApiParts, 'st
     },
     async (request) => {
       const { tenant, key } = callerOf(request);
-      const endpoints = await store.listEndpoints(tenant.id);
+      const [endpoints, profiles] = await Promise.all([
+        store.listEndpoints(tenant.id),
+        store.listProfiles(tenant.id),
+      ]);
       const plan = effectivePlan(tenant, clock.now());
+      const included = planLimits(plan);
       return {
         data: {
           tenant: { id: tenant.id, name: tenant.name },
@@ -46,8 +55,15 @@ export function addMe(app: FastifyInstance, { store, clock }: Pick<ApiParts, 'st
           trial_ends_at: tenant.trialEndsAt === null ? null : toIso(tenant.trialEndsAt),
           key: { id: key.id, name: key.name },
           scopes: key.scopes,
-          limits: { rate_limit: key.rateLimit, webhook_endpoints: planLimits(plan).endpoints },
-          usage: { webhook_endpoints: endpoints.length },
+          limits: {
+            rate_limit: key.rateLimit,
+            webhook_endpoints: included.endpoints,
+            webhook_rate_limit_per_minute: included.maxRatePerMinute,
+            custom_payload_formats: included.customPayload,
+            source_ip_list: included.sourceIps,
+            icp_profiles: MAX_PROFILES,
+          },
+          usage: { webhook_endpoints: endpoints.length, icp_profiles: profiles.length },
         },
       };
     },
