@@ -66,8 +66,7 @@ test.each([
 test('a page as HTML may load its own files and nothing else', async () => {
   const policy = String((await t.app.inject('/')).headers['content-security-policy']);
   expect(policy).toContain("default-src 'none'");
-  expect(policy).toContain("script-src 'self'");
-  expect(policy).not.toMatch(/script-src[^;]*unsafe/);
+  expect(policy).not.toContain('unsafe');
 });
 
 test('what is served under an address with its own hash may be kept for ever', async () => {
