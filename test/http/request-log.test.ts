@@ -65,3 +65,14 @@ test('a sane request id of the caller is kept, any other replaced', async () => 
   expect(await answer('trace-1.A_b')).toBe('trace-1.A_b');
   for (const bad of ['a b', 'a"b', 'x'.repeat(65), '', 'é']) expect(await answer(bad)).toMatch(/^req_/);
 });
+
+test('a page leaves its line too, sent, unchanged or without its body', async () => {
+  const first = await t.app.inject('/pricing');
+  await t.app.inject({ url: '/pricing', headers: { 'if-none-match': String(first.headers.etag) } });
+  await t.app.inject({ method: 'HEAD', url: '/pricing.md?token=abc' });
+  expect(lines().map(({ method, route, status }) => [method, route, status])).toEqual([
+    ['GET', '/pricing', 200],
+    ['GET', '/pricing', 304],
+    ['HEAD', '/pricing.md', 200],
+  ]);
+});
