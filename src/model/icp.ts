@@ -162,30 +162,32 @@ export type IcpPatch = z.output<typeof icpPatchSchema>;
 
 const points = z.number().min(0).max(100);
 /** A profile on the wire. */
-export const icpSchema = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  description: z.string(),
-  phrases: z.array(z.string()),
-  excluded_phrases: z.array(z.string()),
-  competitors: z.array(z.string()),
-  industries: z.array(z.string()),
-  titles: z.array(z.string()),
-  headcount_ranges: z.array(z.strictObject({ min: z.int(), max: z.int().nullable() })),
-  locations: z.array(z.string()),
-  weights: z.strictObject({
-    intent: points,
-    topic: points,
-    urgency: points,
-    budget: points,
-    pain: points,
-    fit: points,
-  }),
-  thresholds: z.strictObject({ hot: z.int(), warm: z.int() }),
-  active: z.boolean(),
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime(),
-});
+export const icpSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    phrases: z.array(z.string()),
+    excluded_phrases: z.array(z.string()),
+    competitors: z.array(z.string()),
+    industries: z.array(z.string()),
+    titles: z.array(z.string()),
+    headcount_ranges: z.array(z.strictObject({ min: z.int(), max: z.int().nullable() })),
+    locations: z.array(z.string()),
+    weights: z.strictObject({
+      intent: points,
+      topic: points,
+      urgency: points,
+      budget: points,
+      pain: points,
+      fit: points,
+    }),
+    thresholds: z.strictObject({ hot: z.int(), warm: z.int() }),
+    active: z.boolean(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+  })
+  .meta({ id: 'IcpProfile' });
 export type IcpResource = z.output<typeof icpSchema>;
 
 export function icpResource(profile: IcpProfile): IcpResource {

@@ -58,16 +58,18 @@ export interface ApiKey {
 const time = z.iso.datetime();
 
 /** An API key on the wire; `api_key` itself is shown on creation only. */
-export const keyResourceSchema = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  scopes: z.array(scopeSchema),
-  rate_limit: z.int().min(1).describe('Requests per 60 seconds'),
-  expires_at: time.nullable().describe('From then on the key is refused; null: it does not expire'),
-  last_used_at: time.nullable().describe('To the minute'),
-  revoked_at: time.nullable().describe('Since then the key is refused'),
-  last4: z.string().describe('Its last characters, to tell keys apart'),
-});
+export const keyResourceSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    scopes: z.array(scopeSchema),
+    rate_limit: z.int().min(1).describe('Requests per 60 seconds'),
+    expires_at: time.nullable().describe('From then on the key is refused; null: it does not expire'),
+    last_used_at: time.nullable().describe('To the minute'),
+    revoked_at: time.nullable().describe('Since then the key is refused'),
+    last4: z.string().describe('Its last characters, to tell keys apart'),
+  })
+  .meta({ id: 'ApiKey' });
 export type KeyResource = z.output<typeof keyResourceSchema>;
 
 export function keyResource(key: ApiKey): KeyResource {

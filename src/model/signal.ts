@@ -21,74 +21,78 @@ const emailOrEmpty = z.union([z.email(), z.literal('')]);
 const urlOrEmpty = z.union([webUrl, z.literal('')]);
 
 /** An observed post as it comes in at `POST /v1/signals`. Only `platform.name` and `text` must be known. */
-export const observedPostSchema = z.strictObject({
-  platform: z.strictObject({
-    name: z
+export const observedPostSchema = z
+  .strictObject({
+    platform: z.strictObject({
+      name: z
+        .string()
+        .trim()
+        .toLowerCase()
+        .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be a platform name such as "reddit"'),
+      post_url: urlOrEmpty.optional(),
+      posted_at: z.union([time, z.literal('')]).optional(),
+    }),
+    text: z
       .string()
-      .trim()
-      .toLowerCase()
-      .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be a platform name such as "reddit"'),
-    post_url: urlOrEmpty.optional(),
-    posted_at: z.union([time, z.literal('')]).optional(),
-  }),
-  text: z
-    .string()
-    .refine((text) => text.trim() !== '', 'must not be empty')
-    .refine(
-      (text) => codePointLength(text) <= MAX_TEXT_CODE_POINTS,
-      `must have at most ${MAX_TEXT_CODE_POINTS} characters`,
-    ),
-  external_id: z.string().trim().min(1).max(300).optional(),
-  signal_type: signalTypeSchema.optional(),
-  prospect: z
-    .strictObject({
-      name: fact.optional(),
-      title: fact.optional(),
-      email: emailOrEmpty.optional(),
-      linkedin_url: urlOrEmpty.optional(),
-    })
-    .optional(),
-  company: z
-    .strictObject({
-      name: fact.optional(),
-      domain: z.union([domainSchema, z.literal('')]).optional(),
-      industry: fact.optional(),
-      headcount: z.union([fact, z.int().min(0).max(10_000_000)]).optional(),
-      location: fact.optional(),
-    })
-    .optional(),
-  icp_profile_id: z.string().optional(),
-});
+      .refine((text) => text.trim() !== '', 'must not be empty')
+      .refine(
+        (text) => codePointLength(text) <= MAX_TEXT_CODE_POINTS,
+        `must have at most ${MAX_TEXT_CODE_POINTS} characters`,
+      ),
+    external_id: z.string().trim().min(1).max(300).optional(),
+    signal_type: signalTypeSchema.optional(),
+    prospect: z
+      .strictObject({
+        name: fact.optional(),
+        title: fact.optional(),
+        email: emailOrEmpty.optional(),
+        linkedin_url: urlOrEmpty.optional(),
+      })
+      .optional(),
+    company: z
+      .strictObject({
+        name: fact.optional(),
+        domain: z.union([domainSchema, z.literal('')]).optional(),
+        industry: fact.optional(),
+        headcount: z.union([fact, z.int().min(0).max(10_000_000)]).optional(),
+        location: fact.optional(),
+      })
+      .optional(),
+    icp_profile_id: z.string().optional(),
+  })
+  .meta({ id: 'ObservedPost' });
 export type ObservedPost = z.infer<typeof observedPostSchema>;
 
 /** A signal as every API shows it: the webhook payload's members plus the ids it is tied to (specification, section 2). */
-export const signalSchema = z.strictObject({
-  signal_id: z.string(),
-  signal_type: signalTypeSchema,
-  classification: classificationSchema,
-  icp_score: z.int().min(0).max(100),
-  timestamp: z.iso.datetime(),
-  prospect: z.strictObject({
-    name: z.string(),
-    title: z.string(),
-    email: z.string(),
-    linkedin_url: z.string(),
-  }),
-  company: z.strictObject({
-    name: z.string(),
-    domain: z.string(),
-    industry: z.string(),
-    headcount: z.string(),
-    location: z.string(),
-  }),
-  platform: z.strictObject({ name: z.string(), post_url: z.string(), posted_at: z.string() }),
-  excerpt: z.string(),
-  icp_profile_name: z.string(),
-  profile_url: z.string(),
-  icp_profile_id: z.string(),
-  external_id: z.string().nullable(),
-  lead_id: z.string().nullable(),
-});
+export const signalSchema = z
+  .strictObject({
+    signal_id: z.string(),
+    signal_type: signalTypeSchema,
+    classification: classificationSchema,
+    icp_score: z.int().min(0).max(100).describe('How well it fits the profile; `explanation` says why'),
+    timestamp: z.iso.datetime().describe('When it was detected'),
+    prospect: z.strictObject({
+      name: z.string(),
+      title: z.string(),
+      email: z.string(),
+      linkedin_url: z.string(),
+    }),
+    company: z.strictObject({
+      name: z.string(),
+      domain: z.string(),
+      industry: z.string(),
+      headcount: z.string().describe('A number or a range such as "11-50"'),
+      location: z.string(),
+    }),
+    platform: z.strictObject({ name: z.string(), post_url: z.string(), posted_at: z.string() }),
+    excerpt: z.string().describe('The start of the post, at most 500 characters'),
+    icp_profile_name: z.string(),
+    profile_url: z.string().describe('The signal in the dashboard'),
+    icp_profile_id: z.string(),
+    external_id: z.string().nullable().describe("The post's id on its platform"),
+    lead_id: z.string().nullable().describe('The lead it is attached to'),
+  })
+  .meta({ id: 'Signal' });
 export type Signal = z.infer<typeof signalSchema>;
 
 /** Why one factor gave its points; offsets are Unicode code points into the signal's `text`. */
@@ -100,26 +104,30 @@ export const evidenceSchema = z.strictObject({
 });
 export type Evidence = z.infer<typeof evidenceSchema>;
 
-const factorSchema = z.strictObject({
-  key: z.string(),
-  points: z.int(),
-  max: z.int(),
-  label: z.string(),
-  evidence: z.array(evidenceSchema),
-});
+const factorSchema = z
+  .strictObject({
+    key: z.string(),
+    points: z.int(),
+    max: z.int(),
+    label: z.string(),
+    evidence: z.array(evidenceSchema),
+  })
+  .meta({ id: 'ScoreFactor' });
 export type Factor = z.infer<typeof factorSchema>;
 
 /** A score taken apart: the points of factors and negatives add up to `score`. */
-export const explanationSchema = z.strictObject({
-  score: z.int().min(0).max(100),
-  /** Share of the profile's questions that the known facts could answer, 0 to 1. */
-  coverage: z.number().min(0).max(1),
-  model_version: z.string(),
-  thresholds: z.strictObject({ hot: z.int(), warm: z.int() }),
-  factors: z.array(factorSchema),
-  negatives: z.array(factorSchema),
-  summary: z.string(),
-});
+export const explanationSchema = z
+  .strictObject({
+    score: z.int().min(0).max(100),
+    /** Share of the profile's questions that the known facts could answer, 0 to 1. */
+    coverage: z.number().min(0).max(1),
+    model_version: z.string(),
+    thresholds: z.strictObject({ hot: z.int(), warm: z.int() }),
+    factors: z.array(factorSchema),
+    negatives: z.array(factorSchema),
+    summary: z.string(),
+  })
+  .meta({ id: 'Explanation' });
 export type Explanation = z.infer<typeof explanationSchema>;
 
 /** Filters and position of a signals page. Times are Unix milliseconds, half open: from <= timestamp < to. */

@@ -74,30 +74,32 @@ export const webhookPatchSchema = z.strictObject(settings).partial();
 export type WebhookPatch = z.infer<typeof webhookPatchSchema>;
 
 /** An endpoint on the wire. `secret` is whole in the answer of its creation only; later `secret_last4` tells which it is. */
-export const webhookResourceSchema = z.strictObject({
-  id: z.string(),
-  url: z.string(),
-  label: z.string(),
-  event_types: z.array(eventTypeSchema),
-  signal_types: z.array(signalTypeSchema),
-  classifications: z.array(classificationSchema),
-  icp_profile_ids: z.array(z.string()),
-  min_score: z.int(),
-  max_retries: z.int(),
-  retry_interval_seconds: z.int().nullable(),
-  backoff: z.enum(['exponential', 'fixed']),
-  timeout_seconds: z.int(),
-  dead_letter: z.boolean(),
-  payload_format: savedFormatSchema.nullable(),
-  rate_limit_per_minute: z.int(),
-  auto_resume: z.boolean(),
-  status: z.enum(ENDPOINT_STATUSES),
-  paused_reason: z.enum(PAUSED_REASONS).nullable(),
-  paused_at: z.iso.datetime().nullable(),
-  consecutive_failures: z.int().describe('Failed attempts in a row; at 20 it is paused'),
-  secret_last4: z.string(),
-  created_at: z.iso.datetime(),
-});
+export const webhookResourceSchema = z
+  .strictObject({
+    id: z.string(),
+    url: z.string(),
+    label: z.string(),
+    event_types: z.array(eventTypeSchema),
+    signal_types: z.array(signalTypeSchema),
+    classifications: z.array(classificationSchema),
+    icp_profile_ids: z.array(z.string()),
+    min_score: z.int(),
+    max_retries: z.int(),
+    retry_interval_seconds: z.int().nullable(),
+    backoff: z.enum(['exponential', 'fixed']),
+    timeout_seconds: z.int(),
+    dead_letter: z.boolean(),
+    payload_format: savedFormatSchema.nullable(),
+    rate_limit_per_minute: z.int(),
+    auto_resume: z.boolean(),
+    status: z.enum(ENDPOINT_STATUSES),
+    paused_reason: z.enum(PAUSED_REASONS).nullable(),
+    paused_at: z.iso.datetime().nullable(),
+    consecutive_failures: z.int().describe('Failed attempts in a row; at 20 it is paused'),
+    secret_last4: z.string(),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Webhook' });
 
 /** An endpoint where its secret is shown: in the answer of its creation, and of giving it a new one. */
 export const webhookWithSecretSchema = webhookResourceSchema

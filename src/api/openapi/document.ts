@@ -9,7 +9,7 @@ import { HEADERS } from './headers.ts';
 import { documentHead } from './info.ts';
 import { completeOperation, type DescribedRoute } from './operations.ts';
 import { PROBLEM_SCHEMA } from './problem-answers.ts';
-import { pruneComponents, tidySchemas } from './schemas.ts';
+import { pruneComponents, renameLoneInputs, tidySchemas } from './schemas.ts';
 import { addWebhooks } from './webhooks.ts';
 import { transformDocument, transformRoute } from './zod-schemas.ts';
 
@@ -89,7 +89,7 @@ function complete(document: Document, { routes, deprecations }: Known): Document
   tidySchemas(document.webhooks);
   tidySchemas(document.components.schemas);
   pruneComponents(document);
-  return document;
+  return renameLoneInputs(document);
 }
 
 function operationsOf(

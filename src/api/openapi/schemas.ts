@@ -1,5 +1,7 @@
 import type { Document, JsonSchema, Parameter } from './document-types.ts';
 
+const SCHEMAS = '#/components/schemas/';
+
 /** Patterns that zod writes beside a format say the same again in hundreds of characters. */
 const SELF_EXPLAINING = new Set(['date-time', 'date', 'email', 'uri', 'uuid']);
 
@@ -62,6 +64,29 @@ export function pruneComponents(document: Document): void {
     }
     if (Object.keys(entries).length === 0) delete components[kind];
   }
+}
+
+/**
+ * Gives input forms the plain name where no output form has it: the type provider calls a schema `…Input` wherever it
+ * describes what comes in, also one that never goes out.
+ */
+export function renameLoneInputs(document: Document): Document {
+  const names = new Set(Object.keys(document.components.schemas ?? {}));
+  const lone = [...names].filter((name) => name.endsWith('Input') && !names.has(plain(name)));
+  if (lone.length === 0) return document;
+  const refs = new Map(lone.map((name) => [`${SCHEMAS}${name}`, `${SCHEMAS}${plain(name)}`]));
+  const renamed: Document = JSON.parse(
+    JSON.stringify(document, (key, value) => (key === '$ref' ? (refs.get(value) ?? value) : value)),
+  );
+  const schemas = Object.entries(renamed.components.schemas ?? {});
+  renamed.components.schemas = Object.fromEntries(
+    schemas.map(([name, schema]) => [lone.includes(name) ? plain(name) : name, schema]),
+  );
+  return renamed;
+}
+
+function plain(name: string): string {
+  return name.slice(0, -'Input'.length);
 }
 
 function refsIn(node: unknown): string[] {
