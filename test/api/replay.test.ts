@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { aRoutedEvent, aSignal } from '../support/store.ts';
+import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
+
+let t: WebhookApp;
+let webhookId: string;
+beforeEach(async () => {
+  t = await buildWebhookApp();
+  webhookId = (await t.addWebhook()).id;
+});
+afterEach(() => t.app.close());
+
+const DEAD = { status: 'dead', expiresAt: Date.UTC(2026, 0, 8) } as const;
+const statusOf = async (id: string) => (await t.call('GET', `/v1/deliveries/${id}`)).json().data.status;
+
+describe('POST /v1/deliveries/{id}/replay', () => {
+  test.each([
+    ['dead', DEAD],
+    ['discarded', { status: 'discarded' }],
+    ['delivered', { status: 'delivered' }],
+  ] as const)(
+    'makes one that is %s due again under its own id, and nudges the dispatcher',
+    async (_, next) => {
+      const [id = ''] = await t.addDeliveries(1);
+      await t.attempt(id, next);
+      t.clock.advance(5_000);
+      t.nudged.length = 0;
+      const answer = await t.call('POST', `/v1/deliveries/${id}/replay`);
+      expect(answer.statusCode).toBe(200);
+      expect(answer.json().data).toMatchObject({
+        id,
+        status: 'pending',
+        attempt_count: 1,
+        next_attempt_at: '2026-01-01T00:00:05.001Z',
+        expires_at: null,
+        last_attempt: { started_at: '2026-01-01T00:00:00.001Z' },
+      });
+      expect(t.nudged).toEqual([{ endpointId: webhookId, tenantId: t.tenant.id }]);
+    },
+  );
+
+  test('of a paused endpoint is held', async () => {
+    const [id = ''] = await t.addDeliveries(1);
+    await t.attempt(id, DEAD);
+    await t.call('POST', `/v1/webhooks/${webhookId}/pause`);
+    const answer = await t.call('POST', `/v1/deliveries/${id}/replay`);
+    expect(answer.json().data).toMatchObject({ status: 'held', next_attempt_at: null });
+  });
+
+  test('is 409 for what has not ended, 404 for what is not there', async () => {
+    const [id = ''] = await t.addDeliveries(1);
+    const waiting = await t.call('POST', `/v1/deliveries/${id}/replay`);
+    expect(waiting.json()).toMatchObject({ status: 409, code: 'CONFLICT' });
+    expect((await t.call('POST', '/v1/deliveries/dlv_none/replay')).json()).toMatchObject({
+      status: 404,
+      code: 'NOT_FOUND',
+    });
+    expect(await statusOf(id)).toBe('pending');
+  });
+
+  test('is 409 once the body is gone, and once the endpoint is', async () => {
+    const [expired = '', orphan = ''] = await t.addDeliveries(2);
+    await t.attempt(expired, { status: 'dead', expiresAt: 1 });
+    await t.store.expireDead({ now: t.clock.now(), limit: 10 });
+    await t.attempt(orphan, DEAD);
+    const gone = await t.call('POST', `/v1/deliveries/${expired}/replay`);
+    expect(gone.json()).toMatchObject({ status: 409, detail: expect.stringContaining('body is not kept') });
+    await t.call('DELETE', `/v1/webhooks/${webhookId}`);
+    const deleted = await t.call('POST', `/v1/deliveries/${orphan}/replay`);
+    expect(deleted.json()).toMatchObject({ status: 409, detail: expect.stringContaining('deleted') });
+  });
+});
+
+describe('POST /v1/webhooks/{id}/replay', () => {
+  const replay = (payload?: object) => t.call('POST', `/v1/webhooks/${webhookId}/replay`, payload);
+
+  test('sends all dead letters of the endpoint again and answers how many', async () => {
+    const other = await t.addWebhook();
+    const ids = await t.addDeliveries(3);
+    for (const id of ids) await t.attempt(id, DEAD);
+    t.nudged.length = 0;
+    const answer = await replay({ status: 'dead' });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.json()).toEqual({ data: { replayed: 3 } });
+    expect(t.nudged).toEqual([{ endpointId: webhookId, tenantId: t.tenant.id }]);
+    const untouched = (await t.call('GET', `/v1/webhooks/${other.id}/deliveries`)).json().data;
+    expect(untouched.map((row: { status: string }) => row.status)).toEqual(['dead', 'dead', 'dead']);
+    expect((await replay({ status: 'dead' })).json()).toEqual({ data: { replayed: 0 } });
+  });
+
+  test('takes those made from a time on and before another, that ended as is said', async () => {
+    const ids = await t.addDeliveries(4);
+    for (const [index, id] of ids.entries())
+      await t.attempt(id, index === 1 ? { status: 'delivered' } : DEAD);
+    const range = { from: '2026-01-01T00:00:00.002Z', to: '2026-01-01T01:00:00.004+01:00' };
+    expect((await replay({ ...range, status: 'dead' })).json().data.replayed).toBe(1);
+    expect((await replay({ ...range, status: 'delivered' })).json().data.replayed).toBe(1);
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['dead', 'pending', 'pending', 'dead']);
+  });
+
+  test('without a body takes every dead letter', async () => {
+    const [id = ''] = await t.addDeliveries(1);
+    await t.attempt(id, DEAD);
+    expect((await replay()).json()).toEqual({ data: { replayed: 1 } });
+  });
+
+  test('goes on where a part ends, and takes each once', async () => {
+    const events = 1_203;
+    const routed = Array.from({ length: events }, () => aRoutedEvent(t.tenant.id, [webhookId]));
+    const profileId = (await t.store.listProfiles(t.tenant.id))[0]?.id ?? '';
+    await t.store.commitSignals([aSignal(t.tenant.id, { profileId, events: routed })]);
+    for (const { deliveries } of routed) {
+      for (const { id } of deliveries) await t.attempt(id, DEAD);
+    }
+    expect((await replay({ status: 'dead' })).json()).toEqual({ data: { replayed: events } });
+    expect((await t.call('GET', '/v1/dead-letters')).json().data).toEqual([]);
+  });
+
+  test.each([
+    [{ status: 'pending' }, '/status'],
+    [{ status: 'rejected' }, '/status'],
+    [{ from: 'yesterday' }, '/from'],
+    [{ until: '2026-01-01T00:00:00Z' }, '/until'],
+  ])('%j is refused', async (payload, pointer) => {
+    expect((await replay(payload)).json()).toMatchObject({ status: 400, errors: [{ pointer }] });
+  });
+
+  test('of an unknown endpoint is 404', async () => {
+    expect((await t.call('POST', '/v1/webhooks/whk_none/replay', {})).statusCode).toBe(404);
+  });
+});

@@ -1,0 +1,89 @@
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import type { DeliveryNext } from '../../src/model/delivery.ts';
+import type { TestRequest } from '../../src/webhooks/test-delivery.ts';
+import { anOutcome } from '../store/contract/claiming.ts';
+import { aPost, buildTestApp, type TestApp, type TestAppOptions } from './app.ts';
+
+/** An app with what tests of webhooks do again and again. */
+export interface WebhookApp extends TestApp {
+  /** A request of the tenant's full-access key, or of `headers`. */
+  call(
+    method: NonNullable<InjectOptions['method']>,
+    url: string,
+    payload?: object,
+    headers?: { authorization: string },
+  ): Promise<LightMyRequestResponse>;
+  /** An endpoint of the tenant: its resource with its secret. */
+  addWebhook(settings?: object): Promise<{ id: string; secret: string; [member: string]: unknown }>;
+  /** Posts so many signals; the ids of their deliveries, oldest first. */
+  addDeliveries(count?: number): Promise<string[]>;
+  /** One failed or successful attempt of a delivery, and where it goes by it. */
+  attempt(deliveryId: string, next: DeliveryNext, number?: number): Promise<void>;
+  /** Tests that the dispatcher was asked to send. */
+  tests: TestRequest[];
+}
+
+export const TARGET = 'http://127.0.0.1:9/hook';
+
+/** A post like any other, which was not seen before. */
+export function anotherPost(number: number) {
+  return aPost({ platform: { name: 'reddit', post_url: `https://reddit.com/r/hvac/${number}` } });
+}
+
+export async function buildWebhookApp(options: TestAppOptions = {}): Promise<WebhookApp> {
+  const tests: TestRequest[] = [];
+  const t = await buildTestApp({
+    ...options,
+    env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8', ...options.env },
+    ...(options.sendTest === undefined
+      ? {}
+      : {
+          sendTest: (request) => {
+            tests.push(request);
+            return options.sendTest?.(request) ?? Promise.reject(new Error('no sender'));
+          },
+        }),
+  });
+  const call: WebhookApp['call'] = (method, url, payload, headers = t.auth) =>
+    t.app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
+  let posted = 0;
+  let attempts = 0;
+
+  return {
+    ...t,
+    call,
+    tests,
+    async addWebhook(settings = {}) {
+      const answer = await call('POST', '/v1/webhooks', { url: TARGET, ...settings });
+      if (answer.statusCode !== 201) throw new Error(answer.body);
+      return answer.json().data;
+    },
+    async addDeliveries(count = 1) {
+      for (let i = 0; i < count; i++) {
+        t.clock.advance(1);
+        await call('POST', '/v1/signals', anotherPost(posted++));
+      }
+      const { rows } = await t.store.listDeliveries(t.tenant.id, {
+        ...{ endpointId: null, status: null, eventType: null, eventId: null, from: null, to: null },
+        ...{ limit: 100, after: null },
+      });
+      return rows.map((row) => row.id).reverse();
+    },
+    async attempt(deliveryId, next, number = 1) {
+      const log = await t.store.getDelivery(t.tenant.id, deliveryId);
+      if (log === null) throw new Error(`There is no delivery ${deliveryId}.`);
+      const failed = next.status !== 'delivered';
+      await t.store.recordOutcome(
+        anOutcome(
+          { deliveryId, endpointId: log.endpointId, next, streak: failed ? 'add' : 'reset' },
+          {
+            id: `att_${String(attempts++).padStart(25, '0')}`,
+            attempt: number,
+            startedAt: t.clock.now(),
+            ...(failed ? {} : { error: null, response: { status: 200, headers: {}, body: 'ok' } }),
+          },
+        ),
+      );
+    },
+  };
+}
