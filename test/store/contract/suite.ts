@@ -16,6 +16,7 @@ import { describeLeads } from './leads.ts';
 import { describeLeases } from './leases.ts';
 import { describeMail } from './mail.ts';
 import { describePausing } from './pausing.ts';
+import { describeProbing } from './probing.ts';
 import { describeProfiles } from './profiles.ts';
 import { describeReplay } from './replay.ts';
 import { describeRetention } from './retention.ts';
@@ -41,6 +42,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeEndpoints(open);
     describeDeliveries(open);
     describeLeases(open);
+    describeProbing(open);
     describeEndpointChanges(open);
     describePausing(open);
     describeDeliveryLog(open);

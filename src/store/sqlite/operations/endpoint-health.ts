@@ -19,7 +19,8 @@ export function createEndpointHealth(db: Database): (outcome: Omit<Outcome, 'att
     gone,
     at,
   }: Pick<Outcome, 'endpointId' | 'streak' | 'gone' | 'at'>) {
-    if (streak === 'reset') state.activate(endpointId, { clearFailures: true });
+    if (streak === 'reset' && probes.isPlanned(endpointId))
+      state.activate(endpointId, { clearFailures: true });
     else if (gone) probes.giveUp(endpointId);
     else probes.planNext(endpointId, at);
   }

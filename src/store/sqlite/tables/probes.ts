@@ -25,10 +25,12 @@ export function createProbeScheduleSql(db: Database) {
     )
     .pluck();
   const selectProbes = db
-    .prepare<[string], number>("SELECT probes FROM webhook_endpoints WHERE id = ? AND status = 'paused'")
+    .prepare<[string], number>(
+      "SELECT probes FROM webhook_endpoints WHERE id = ? AND status = 'paused' AND next_probe_at IS NOT NULL",
+    )
     .pluck();
-  const plan = db.prepare<[number | null, string]>(
-    'UPDATE webhook_endpoints SET probes = probes + 1, next_probe_at = ? WHERE id = ? AND next_probe_at IS NOT NULL',
+  const plan = db.prepare<[number, string]>(
+    'UPDATE webhook_endpoints SET probes = probes + 1, next_probe_at = ? WHERE id = ?',
   );
   const giveUp = db.prepare<[string]>(
     `UPDATE webhook_endpoints SET paused_reason = 'gone', next_probe_at = NULL
@@ -38,6 +40,8 @@ export function createProbeScheduleSql(db: Database) {
   return {
     due: (now: number, limit: number) => selectDue.all(now, limit),
     isDue: (id: string, now: number): boolean => isDue.get(id, now) === 1,
+    /** Whether it is still paused in a way that a probe may end: not by hand meanwhile, nor by its plan. */
+    isPlanned: (id: string): boolean => selectProbes.get(id) !== undefined,
     /** After a probe that failed. Where somebody paused or resumed by hand meanwhile, there is nothing to plan. */
     planNext(id: string, now: number): void {
       const probes = selectProbes.get(id);
