@@ -68,7 +68,8 @@ async function carryOut(store: Store, plans: readonly Plan[]): Promise<DeliveryS
       ending === 'retrying'
         ? ({ status: 'retrying', at: T0 + 99 } as const)
         : ({ status: ending, expiresAt: T0 + 999 } as const);
-    await store.recordOutcome(anOutcome({ deliveryId: `dlv_${index}`, next }, { id: `att_${index}` }));
+    const outcome = { deliveryId: `dlv_${index}`, next, streak: 'keep' } as const; // twenty failures would pause
+    await store.recordOutcome(anOutcome(outcome, { id: `att_${index}` }));
   }
   await store.pauseEndpoint('ten_a', 'whk_paused', T0 + 50);
   await store.deleteEndpoint('ten_a', 'whk_deleted', T0 + 50);
