@@ -14,7 +14,7 @@ export function placeholderValues(identity: SiteIdentity, baseUrl: string): Read
     ['address', `${address.street}, ${address.town}, ${address.region} ${address.postcode}`],
     ['town', address.town],
     ['base_url', baseUrl],
-    ['host', new URL(baseUrl).host],
+    ['host', new URL(baseUrl).hostname],
   ]);
 }
 
