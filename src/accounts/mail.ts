@@ -1,4 +1,4 @@
-import { type Clock, toIso } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Mail } from '../model/mail.ts';
 import type { MailStore } from '../store/mail-store.ts';
 import { mailText } from './mail-text.ts';
@@ -10,8 +10,8 @@ export interface OutgoingMail {
   to: string;
   subject: string;
   text: string;
-  /** When it was written, RFC 3339. */
-  date: string;
+  /** When it was written, Unix milliseconds. */
+  writtenAt: number;
 }
 
 /** Hands a mail to the mail server; rejects where that did not take it. */
@@ -72,7 +72,7 @@ async function trySend(parts: MailParts, send: SendMail, mail: Mail & { to: stri
   }
   try {
     const { subject, text } = mailText(mail.facts, parts.baseUrl);
-    await send({ messageId: mail.id, to: mail.to, subject, text, date: toIso(mail.createdAt) });
+    await send({ messageId: mail.id, to: mail.to, subject, text, writtenAt: mail.createdAt });
   } catch (error) {
     const wait = WAITS_MS[mail.tries];
     await store.markMailFailed(mail.id, wait === undefined ? null : clock.now() + wait);

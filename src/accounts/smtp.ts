@@ -1,4 +1,5 @@
 import { createTransport } from 'nodemailer';
+import { toHttpDate } from '../lib/clock.ts';
 import type { SendMail } from './mail.ts';
 
 /** A mail server that does not answer must not hold up the others for minutes (nodemailer's own limits are 2 to 10). */
@@ -18,11 +19,13 @@ export function createSmtpSender(smtpUrl: string, from: string): SendMail {
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  return async ({ messageId, ...mail }) => {
+  return async ({ messageId, writtenAt, ...mail }) => {
     await transport.sendMail({
       from,
       messageId: `<${messageId}@${domain}>`,
       ...mail,
+      // As RFC 5322, section 3.3 wants it: nodemailer sends a text just as it is given.
+      date: toHttpDate(writtenAt).replace('GMT', '+0000'),
       signal: AbortSignal.timeout(WHOLE_MS),
     });
   };

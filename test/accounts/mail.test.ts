@@ -1,0 +1,188 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type OutgoingMail, type SendMail, workOutbox } from '../../src/accounts/mail.ts';
+import { createSmtpSender } from '../../src/accounts/smtp.ts';
+import type { MailFacts } from '../../src/model/mail.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { ManualClock } from '../support/manual-clock.ts';
+import { startSmtpServer } from '../support/smtp-server.ts';
+import { aTenant, openTestStore, T0 } from '../support/store.ts';
+
+const PAUSED: MailFacts = {
+  kind: 'endpoint_paused',
+  endpointId: 'whk_1',
+  label: 'CRM',
+  host: 'crm.example.com',
+  reason: 'failures',
+};
+
+let store: Store;
+let clock: ManualClock;
+let sent: OutgoingMail[];
+let logged: { fields: Record<string, unknown>; message: string }[];
+
+beforeEach(async () => {
+  ({ store, clock } = await openTestStore());
+  await store.createTenant(aTenant('ten_a'));
+  sent = [];
+  logged = [];
+});
+
+const add = (id = 'mal_1', facts: MailFacts = PAUSED) =>
+  store.addMail({ id, tenantId: 'ten_a', facts, createdAt: clock.now() });
+
+function work(send: SendMail | null = async (mail) => void sent.push(mail)): Promise<void> {
+  const log = (fields: object, message: string) => void logged.push({ fields: { ...fields }, message });
+  const parts = { store, clock, send, baseUrl: 'https://signals.example.com', log: { info: log, warn: log } };
+  return workOutbox(parts);
+}
+
+const fails: SendMail = async () => {
+  throw Object.assign(new Error('450 owner ten_a@example.com is away'), {
+    code: 'EENVELOPE',
+    responseCode: 450,
+  });
+};
+
+describe('mail on a paused endpoint', () => {
+  test('goes to the owner, and says what happened, that nothing is lost, and how to go on', async () => {
+    await add();
+    await work();
+    expect(sent).toEqual([
+      {
+        messageId: 'mal_1',
+        to: 'ten_a@example.com',
+        subject: 'Webhook paused: CRM',
+        text: expect.stringContaining('its last 20 attempts failed'),
+        writtenAt: T0,
+      },
+    ]);
+    expect(sent[0]?.text).toContain('Nothing is lost');
+    expect(sent[0]?.text).toContain('POST https://signals.example.com/v1/webhooks/whk_1/resume');
+  });
+
+  test('names the host of an endpoint without a label, and the reason that it is gone', async () => {
+    await add('mal_1', { ...PAUSED, label: '', reason: 'gone' });
+    await work();
+    expect(sent[0]?.subject).toBe('Webhook paused: crm.example.com');
+    expect(sent[0]?.text).toContain('410 Gone');
+  });
+
+  test('about a plan names the endpoints that it has no room for', async () => {
+    await add('mal_1', {
+      kind: 'endpoints_over_plan',
+      plan: 'starter',
+      limit: 1,
+      endpointIds: ['whk_2', 'whk_3'],
+    });
+    await work();
+    expect(sent[0]?.subject).toBe('2 webhooks paused: the starter plan has 1');
+    expect(sent[0]?.text).toContain('whk_2, whk_3');
+  });
+});
+
+describe('the outbox', () => {
+  test('sends each mail once', async () => {
+    await add();
+    await work();
+    await work();
+    expect(sent).toHaveLength(1);
+    expect(await store.listMail('ten_a', 10)).toMatchObject([{ sentAt: clock.now(), tries: 1 }]);
+  });
+
+  test('tries again with growing waits, and gives up after two days', async () => {
+    await add();
+    const waits: number[] = [];
+    for (let i = 0; i < 20; i++) {
+      await work(fails);
+      const [mail] = await store.listMail('ten_a', 1);
+      if (mail?.nextTryAt == null) break;
+      waits.push((mail.nextTryAt - clock.now()) / 60_000);
+      clock.advance(mail.nextTryAt - clock.now() - 1);
+      await work();
+      expect(sent).toEqual([]); // not a moment early
+      clock.advance(1);
+    }
+    expect(waits).toEqual([1, 5, 30, 120, 360, 720, 1_440]);
+    expect(await store.listMail('ten_a', 10)).toMatchObject([{ tries: 8, nextTryAt: null, sentAt: null }]);
+  });
+
+  test('sends what failed once the server takes it', async () => {
+    await add();
+    await work(fails);
+    clock.advance(60_000);
+    await work();
+    expect(sent.map((mail) => mail.messageId)).toEqual(['mal_1']);
+  });
+
+  test('one mail that fails does not hold up the next', async () => {
+    await add('mal_1');
+    await add('mal_2');
+    await work(async (mail) => {
+      if (mail.messageId === 'mal_1') throw new Error('no');
+      sent.push(mail);
+    });
+    expect(sent.map((mail) => mail.messageId)).toEqual(['mal_2']);
+  });
+
+  test('sends nothing that waited a week for a mail server to be set up', async () => {
+    await add();
+    clock.advance(7 * 86_400_000 + 1);
+    await work();
+    expect(sent).toEqual([]);
+    expect(await store.dueMail(Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
+  });
+
+  test('without a mail server keeps the mail, and says so once', async () => {
+    await add();
+    await work(null);
+    await work(null);
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toEqual({
+      fields: { mailId: 'mal_1', tenantId: 'ten_a', kind: 'endpoint_paused' },
+      message: expect.stringContaining('set SMTP_URL'),
+    });
+    await work();
+    expect(sent).toHaveLength(1);
+  });
+
+  test('tells the log nothing of a person, be it sent, kept or refused', async () => {
+    await add('mal_1');
+    await work(null);
+    await work(fails);
+    clock.advance(60_000);
+    await work();
+    expect(logged).toHaveLength(3);
+    expect(JSON.stringify(logged)).not.toContain('@');
+    expect(logged[1]?.fields).toMatchObject({ fault: 'EENVELOPE 450', tries: 1 });
+  });
+});
+
+describe('over SMTP', () => {
+  const mail: OutgoingMail = {
+    messageId: 'mal_1',
+    to: 'owner@example.com',
+    subject: 'Grüße',
+    text: 'Line one\n.\nline three',
+    writtenAt: T0,
+  };
+
+  test('a mail arrives with its sender, recipient, subject and id', async () => {
+    await using server = await startSmtpServer();
+    await createSmtpSender(server.url, 'Signalpost <post@signals.example.com>')(mail);
+    const [received] = server.received;
+    expect(received).toMatchObject({ from: 'post@signals.example.com', to: ['owner@example.com'] });
+    expect(received?.source).toMatch(/^Message-ID: <mal_1@signals\.example\.com>$/im);
+    expect(received?.source).toMatch(/^Date: Thu, 01 Jan 2026 00:00:00 \+0000$/im);
+    expect(received?.source).toMatch(/^Subject: =\?UTF-8\?Q\?Gr=C3=BC=C3=9Fe\?=$/im);
+    expect(received?.source).toContain('line three');
+  });
+
+  test('a refusal and a server that is not there are failures', async () => {
+    const server = await startSmtpServer();
+    server.refuseWith('550 no such user');
+    const send = createSmtpSender(server.url, 'post@signals.example.com');
+    await expect(send(mail)).rejects.toMatchObject({ responseCode: 550 });
+    await server[Symbol.asyncDispose]();
+    await expect(send(mail)).rejects.toMatchObject({ code: expect.any(String) });
+  });
+});

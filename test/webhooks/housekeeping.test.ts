@@ -1,0 +1,112 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { idFloor } from '../../src/lib/ids.ts';
+import type { Store } from '../../src/store/store.ts';
+import { expireDeliveries, forgetOld, housekeepingJobs } from '../../src/webhooks/housekeeping.ts';
+import { addDeliveries, anOutcome } from '../store/contract/claiming.ts';
+import type { ManualClock } from '../support/manual-clock.ts';
+import { anEndpoint, aTenant, openTestStore, T0 } from '../support/store.ts';
+
+const DAY_MS = 86_400_000;
+
+let store: Store;
+let clock: ManualClock;
+beforeEach(async () => {
+  ({ store, clock } = await openTestStore());
+  await store.createTenant(aTenant('ten_a'));
+  await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_a' }), null);
+});
+
+const statusOf = async (id: string) => (await store.getDelivery('ten_a', id))?.status ?? null;
+const ids = (count: number) => Array.from({ length: count }, (_, i) => `dlv_${String(i).padStart(5, '0')}`);
+
+describe('what time does to deliveries', () => {
+  test('held for 7 days they go to the dead letters, are kept there for 7 more, and expire', async () => {
+    await addDeliveries(store, 'whk_a', ['dlv_1']);
+    await store.pauseEndpoint('ten_a', 'whk_a', T0);
+    clock.advance(7 * DAY_MS - 1);
+    await expireDeliveries({ store, clock });
+    expect(await statusOf('dlv_1')).toBe('held');
+    clock.advance(1);
+    await expireDeliveries({ store, clock });
+    expect(await statusOf('dlv_1')).toBe('dead');
+    clock.advance(7 * DAY_MS - 1);
+    await expireDeliveries({ store, clock });
+    expect(await statusOf('dlv_1')).toBe('dead');
+    clock.advance(1);
+    await expireDeliveries({ store, clock });
+    expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ status: 'expired', body: null });
+  });
+
+  test('however many there are, in commits of 500', async () => {
+    await addDeliveries(store, 'whk_a', ids(1_203));
+    await store.pauseEndpoint('ten_a', 'whk_a', T0);
+    clock.advance(7 * DAY_MS);
+    const counts: number[] = [];
+    const watched: Store = {
+      ...store,
+      async endHeld(chunk) {
+        const count = await store.endHeld(chunk);
+        counts.push(count);
+        return count;
+      },
+    };
+    await expireDeliveries({ store: watched, clock });
+    expect(counts).toEqual([500, 500, 203]);
+  });
+
+  test('those of a deleted endpoint are cleared', async () => {
+    await addDeliveries(store, 'whk_a', ids(1_600));
+    await store.deleteEndpoint('ten_a', 'whk_a', T0);
+    await expireDeliveries({ store, clock });
+    expect(await store.discardOfDeleted(10)).toBe(0);
+  });
+
+  test('ends early where the process stops, and goes on the next time', async () => {
+    await addDeliveries(store, 'whk_a', ids(1_100));
+    await store.pauseEndpoint('ten_a', 'whk_a', T0);
+    clock.advance(7 * DAY_MS);
+    let looks = 0;
+    await expireDeliveries({ store, clock }, () => looks++ > 0);
+    expect(await statusOf('dlv_00499')).toBe('dead');
+    expect(await statusOf('dlv_00500')).toBe('held');
+    await expireDeliveries({ store, clock });
+    expect(await statusOf('dlv_01099')).toBe('dead');
+  });
+
+  test('after 30 days attempts go, with them their deliveries, and at last a deleted endpoint', async () => {
+    await addDeliveries(store, 'whk_a', ['dlv_1']);
+    await store.recordOutcome(
+      anOutcome({ next: { status: 'delivered' } }, { id: `${idFloor('att', T0)}x`, startedAt: T0 }),
+    );
+    await store.recordTestSend({ id: 'dlv_t', endpointId: 'whk_a', startedAt: T0 });
+    await store.deleteEndpoint('ten_a', 'whk_a', T0);
+    await expireDeliveries({ store, clock });
+    clock.advance(30 * DAY_MS);
+    await forgetOld({ store, clock });
+    expect((await store.getDelivery('ten_a', 'dlv_1'))?.attempts).toHaveLength(1);
+    clock.advance(1);
+    await forgetOld({ store, clock });
+    expect(await store.getDelivery('ten_a', 'dlv_1')).toBeNull();
+    expect(await store.pruneEndpoints(Number.MAX_SAFE_INTEGER, 10)).toBe(0); // gone already
+    expect(await store.pruneTestSends(Number.MAX_SAFE_INTEGER)).toBe(0);
+  });
+});
+
+test('when a trial has run out, the dispatcher is told of the endpoints that are paused by it', async () => {
+  await store.createTenant(aTenant('ten_t', { plan: 'trial', trialEndsAt: T0 + 10 }));
+  await store.createEndpoint(anEndpoint('ten_t', { id: 'whk_1' }), null);
+  await store.createEndpoint(anEndpoint('ten_t', { id: 'whk_2', createdAt: T0 + 1 }), null);
+  const changed: string[] = [];
+  const jobs = housekeepingJobs({
+    ...{ store, clock, baseUrl: '', send: null, log: { info() {}, warn() {} } },
+    endpointChanged: (id) => void changed.push(id),
+  });
+  const runTrials = () => jobs.find((job) => job.name === 'trials')?.run(() => false);
+  await runTrials();
+  expect(changed).toEqual([]);
+  clock.advance(10);
+  await runTrials();
+  await runTrials();
+  expect(changed).toEqual(['whk_2']);
+  expect((await store.getTenant('ten_t'))?.plan).toBe('starter');
+});
