@@ -13,7 +13,7 @@ test.each([
   ['GET', '/v1/signals/batch/', null],
   ['POST', '/', 'GET, HEAD, OPTIONS'],
   ['DELETE', '/v1/me', 'GET, HEAD, OPTIONS'],
-  ['PROPFIND', '/v1/webhooks/whk_1', 'GET, HEAD, DELETE, OPTIONS'],
+  ['PROPFIND', '/v1/webhooks/whk_1', 'GET, HEAD, PATCH, DELETE, OPTIONS'],
 ] as const)('%s %s answers with Allow: %s, key or no key', async (method, url, allow) => {
   for (const headers of [{}, t.auth]) {
     const answer = await t.app.inject({ method: method as 'PUT', url, headers });
