@@ -1,7 +1,7 @@
 import type { Lead } from '../model/lead.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';
-import type { LeadErasure } from '../store/erasure-store.ts';
+import type { EventScan, LeadErasure, ScannedEvents } from '../store/erasure-store.ts';
 import type { PersonalSignal, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
 import { changeUntilItHolds, requireLead } from './changes.ts';
@@ -23,7 +23,9 @@ export async function eraseLead(store: Store, tenantId: string, id: string): Pro
     const stored = await requireLead(store, tenantId, id);
     const person = await findPerson(store, tenantId, stored);
     // Once: it is the long part, and what comes to be meanwhile is found by the lead and the signals it is about.
-    swept ??= await sweepEvents(store, tenantId, textsOf(stored.lead, person));
+    const mentions = mentionsOf(stored.lead, person);
+    const signalIds = person.signals.map((signal) => signal.id);
+    swept ??= await sweepEvents(store, { tenantId, texts: [id, ...mentions], signalIds });
     return store.eraseLead({
       tenantId,
       leadId: id,
@@ -31,7 +33,8 @@ export async function eraseLead(store: Store, tenantId: string, id: string): Pro
       keys: person.keys,
       signals: person.signals.map((signal) => eraseSignal(signal, id)),
       eventIds: swept,
-      texts: textsOf(stored.lead, person),
+      texts: [id, ...signalIds, ...mentions],
+      mentions,
     } satisfies LeadErasure);
   });
 }
@@ -64,24 +67,30 @@ function authorOf({ wire }: PersonalSignal): Signal['prospect'] {
   return (JSON.parse(wire) as Signal).prospect;
 }
 
-/** What tells of the person wherever it stands: ids, addresses, profiles. A name alone may be another's. */
-function textsOf(lead: Lead, { keys, signals }: Person): string[] {
+/** What tells of the person wherever it stands: addresses, profiles. A name alone may be another's. */
+function mentionsOf(lead: Lead, { keys, signals }: Person): string[] {
   const addresses = keys.flatMap((key) => (key.startsWith('email:') ? [key.slice('email:'.length)] : []));
   const profiles = [lead.linkedin_url, ...signals.map((signal) => authorOf(signal).linkedin_url)]
     .map(linkedinProfile)
     .filter((profile) => profile !== null)
+    .flatMap((profile) => [profile, profile.split('/').map(encodeURIComponent).join('/').toLowerCase()])
     .map((profile) => `linkedin.com/${profile}`);
-  return [...new Set([lead.id, ...signals.map(({ id }) => id), ...addresses, ...profiles])];
+  return [...new Set([...addresses, ...profiles])];
 }
 
 /** Events that name the person without being about them, such as digests and replies, of whatever kind. */
-async function sweepEvents(store: Store, tenantId: string, texts: string[]): Promise<string[]> {
+async function sweepEvents(
+  store: Store,
+  who: Pick<EventScan, 'tenantId' | 'texts' | 'signalIds'>,
+): Promise<string[]> {
   const eventIds: string[] = [];
-  let after: [number, string] | null = null;
+  let after: EventScan['after'] = null;
   do {
-    const scan = { tenantId, texts, after, limit: EVENTS_AT_ONCE };
-    const { ids, last }: { ids: string[]; last: [number, string] | null } =
-      await store.findEventsNaming(scan);
+    const { ids, last }: ScannedEvents = await store.findEventsNaming({
+      ...who,
+      after,
+      limit: EVENTS_AT_ONCE,
+    });
     eventIds.push(...ids);
     after = last;
     await new Promise((resolve) => setImmediate(resolve));

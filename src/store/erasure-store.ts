@@ -16,8 +16,10 @@ export interface LeadErasure {
   signals: ErasedSignal[];
   /** Events that name the person, besides those about the lead and the signals. */
   eventIds: string[];
-  /** What no kept answer may hold: ids, addresses. */
+  /** What no kept answer may hold: ids, addresses, profiles. */
   texts: string[];
+  /** What is blacked out where others mention it: addresses, profiles. */
+  mentions: string[];
 }
 
 /** A stretch of a tenant's events that is looked through; `after` is the last one seen before. */
@@ -25,6 +27,7 @@ export interface EventScan {
   tenantId: string;
   /** In lower case. */
   texts: string[];
+  signalIds: string[];
   after: [createdAt: number, id: string] | null;
   limit: number;
 }
@@ -37,12 +40,13 @@ export interface ScannedEvents {
 
 /** Taking a person out of everything that is stored. */
 export interface ErasureStore {
-  /** Events of the stretch whose data holds one of the texts. */
+  /** Events of the stretch whose data holds one of the texts or ids; those of signals are found by their signal. */
   findEventsNaming(scan: EventScan): Promise<ScannedEvents>;
   /**
    * Deletes the lead with its identities, tags and history; empties its signals, every event about them, and those events'
-   * deliveries, of which none is sent any more. The ids of the endpoints that lost waiting deliveries; null where what was
-   * found no longer holds, and nothing is changed then.
+   * deliveries, of which none is sent any more. In other people's posts and what was told of them it blacks mentions out.
+   * The ids of the endpoints whose waiting deliveries changed; null where what was found no longer holds: nothing is
+   * changed then.
    */
   eraseLead(erasure: LeadErasure): Promise<string[] | null>;
 }

@@ -278,6 +278,25 @@ test("somebody else's posts, leads and events stay as they are", async () => {
   });
 });
 
+test("where somebody else's post mentions them, the mention is blacked out, and its evidence still fits", async () => {
+  const { lead } = await makePerson();
+  const text =
+    'We are looking for a CRM. Ask zebediah.quirke@ACME.com or https://linkedin.com/in/zq-profile/ 😀';
+  const post = aPost({ platform: { name: 'y' }, text, prospect: { email: 'third@acme.com' } });
+  const [signal] = (await call('POST', '/v1/signals', post)).signals;
+  await call('DELETE', `/v1/leads/${lead.id}`);
+  expect(traces()).toEqual([]);
+  const left = await call('GET', `/v1/signals/${signal.signal_id}`);
+  expect(left.text).toMatch(/^We are looking for a CRM\. Ask █+ or https:\/\/█+\/ 😀$/);
+  expect(Array.from(left.text)).toHaveLength(Array.from(text).length);
+  for (const { evidence } of left.explanation.factors) {
+    for (const { field, start, end, text: quoted } of evidence) {
+      if (field === 'text') expect(Array.from(left.text).slice(start, end).join('')).toBe(quoted);
+    }
+  }
+  expect((await t.store.listDueLanes()).length).toBe(1);
+});
+
 test('an event that only names the person is emptied with its deliveries', async () => {
   const { lead } = await makePerson();
   const campaign = await call('POST', '/v1/campaigns', { name: 'Spring', status: 'active' });

@@ -13,6 +13,7 @@ function anErasure(overrides: Partial<LeadErasure> = {}): LeadErasure {
     signals: [],
     eventIds: [],
     texts: [],
+    mentions: [],
     ...overrides,
   };
 }
@@ -43,15 +44,17 @@ export function describeErasure(open: OpenStore): void {
     test('changes nothing where the person has a signal that was not read', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
-      const signal = aSignal('ten_a', { id: 'sig_1', personKeys: ['email:led_1@acme.com'] });
+      // By a key that the lead itself does not have.
+      const keys = ['email:led_1@acme.com', 'linkedin:in/x'];
+      const signal = aSignal('ten_a', { id: 'sig_1', personKeys: ['linkedin:in/x'] });
       await store.commitSignals([signal]);
-      expect(await store.eraseLead(anErasure())).toBeNull();
+      expect(await store.eraseLead(anErasure({ keys }))).toBeNull();
       expect(await store.getSignal('ten_a', 'sig_1')).toMatchObject({ text: signal.text });
 
       const signals = [{ id: 'sig_1', ...ERASED }];
-      expect(await store.eraseLead(anErasure({ signals }))).toEqual([]);
+      expect(await store.eraseLead(anErasure({ keys, signals }))).toEqual([]);
       expect(await store.getSignal('ten_a', 'sig_1')).toEqual({ ...ERASED, text: '' });
-      expect(await store.findSignalsOfPerson('ten_a', ['email:led_1@acme.com'])).toEqual([]);
+      expect(await store.findSignalsOfPerson('ten_a', keys)).toEqual([]);
     });
 
     test('discards what waits to be delivered of the person, and nothing else, whatever state it is in', async () => {
@@ -86,23 +89,57 @@ export function describeErasure(open: OpenStore): void {
       expect(await store.getDelivery('ten_b', 'dlv_b')).toMatchObject({ status: 'pending' });
     });
 
+    test("a mention in another's post is blacked out wherever it was told, and the post is still sent", async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const text = 'Ask\nLED_1@acme.com, not xled_1@acme.com.';
+      const events = [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'] })].map((routed) => ({
+        ...routed,
+        event: { ...routed.event, subjectId: 'sig_1', data: JSON.stringify({ signal_text: text }) },
+        deliveries: routed.deliveries.map((one) => ({ ...one, body: JSON.stringify({ excerpt: text }) })),
+      }));
+      const signal = {
+        wire: JSON.stringify({ excerpt: text }),
+        explanation: JSON.stringify({ summary: text }),
+        text,
+      };
+      await store.commitSignals([
+        aSignal('ten_a', { id: 'sig_1', ...signal, events }),
+        aSignal('ten_b', { id: 'sig_2', ...signal }),
+      ]);
+      expect(await store.eraseLead(anErasure({ mentions: ['led_1@acme.com'] }))).toEqual(['whk_a']);
+
+      const masked = 'Ask\n██████████████, not xled_1@acme.com.';
+      expect(await store.getSignal('ten_a', 'sig_1')).toEqual({
+        wire: JSON.stringify({ excerpt: masked }),
+        explanation: JSON.stringify({ summary: masked }),
+        text: masked,
+      });
+      expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({
+        status: 'pending',
+        body: JSON.stringify({ excerpt: masked }),
+      });
+      expect(await store.getSignal('ten_b', 'sig_2')).toEqual(signal);
+    });
+
     test('events are looked through in stretches, in the order of time', async () => {
       const { store } = await openWithTenants(open);
       const said = (id: string, data: string, createdAt: number) => {
         const routed = aRoutedEvent('ten_a', [], { id, createdAt });
-        return { ...routed, event: { ...routed.event, data } };
+        return { ...routed, event: { ...routed.event, type: 'digest.ready' as const, data } };
       };
       await store.commitSignals([
         aSignal('ten_a', {
           events: [
             said('evt_1', '{"to":"Jane@Acme.com"}', T0),
-            said('evt_2', '{"to":"bob@acme.com"}', T0 + 1),
-            said('evt_3', '{"lead_id":"led_1"}', T0 + 2),
+            said('evt_2', '{"to":"mary-jane@acme.com"}', T0 + 1),
+            said('evt_3', '{"signals":["sig_1"]}', T0 + 2),
+            said('evt_5', '{"signals":["sig_10"]}', T0 + 3),
           ],
         }),
         aSignal('ten_b', { events: [aRoutedEvent('ten_b', [], { id: 'evt_4' })] }),
       ]);
-      const scan = { tenantId: 'ten_a', texts: ['jane@acme.com', 'led_1'], limit: 2 };
+      const scan = { tenantId: 'ten_a', texts: ['jane@acme.com'], signalIds: ['sig_1'], limit: 2 };
       const first = await store.findEventsNaming({ ...scan, after: null });
       expect(first).toEqual({ ids: ['evt_1'], last: [T0 + 1, 'evt_2'] });
       expect(await store.findEventsNaming({ ...scan, after: first.last })).toEqual({

@@ -4,6 +4,7 @@ import { createErasureSql } from '../tables/erasure.ts';
 import { createIdempotencySql } from '../tables/idempotency.ts';
 import { createLeadSignalSql } from '../tables/lead-signals.ts';
 import { createLeadSql } from '../tables/leads.ts';
+import { createMentionSql } from '../tables/mentions.ts';
 import { createSignalPeopleSql } from '../tables/signal-people.ts';
 import { createStageMoveSql } from '../tables/stage-moves.ts';
 import { createRecipientEraser } from './campaigns.ts';
@@ -14,6 +15,7 @@ export function erasureOperations(db: Database) {
   const people = createSignalPeopleSql(db);
   const moves = createStageMoveSql(db);
   const erasure = createErasureSql(db);
+  const mentions = createMentionSql(db);
   const answers = createIdempotencySql(db);
   const eraseRecipient = createRecipientEraser(db);
 
@@ -33,11 +35,15 @@ export function erasureOperations(db: Database) {
     people.forget(tenantId, keys);
     const about = erasure.eventsAbout([leadId, ...signals.map(({ id }) => id)]);
     const told = eraseRecipient(tenantId, [leadId, ...keys]);
-    const endpointIds = erasure.eraseEvents(tenantId, [...about, ...told, ...eventIds]);
+    const silenced = erasure.eraseEvents(tenantId, [...about, ...told, ...eventIds]);
+    const masked = mentions.mask(tenantId, change.mentions);
+    masked.deliveryIds.forEach(erasure.emptyReplies);
+    const endpointIds = new Set([...silenced, ...masked.endpointIds]);
+    erasure.renewEndpoints(endpointIds);
     answers.forgetHolding(tenantId, texts);
     moves.removeOf(leadId);
     leads.remove(leadId);
-    return endpointIds;
+    return [...endpointIds];
   }
 
   /** Overwrites the pages that become free as well, which FAST, the setting of every other change, leaves to their reuse. */

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { mentionPattern, mentionsInJson } from '../../../model/mentions.ts';
 import type { ErasedSignal, EventScan, ScannedEvents } from '../../erasure-store.ts';
 import { WAITING } from './shown-state.ts';
 import { createSignalSearchSql } from './signal-search.ts';
@@ -38,9 +39,13 @@ export function createErasureSql(db: Database) {
   );
   // A new version tells the dispatcher that what it has claimed ahead is old.
   const renew = db.prepare<[string]>('UPDATE webhook_endpoints SET version = version + 1 WHERE id = ?');
-  const scan = db.prepare<Record<string, unknown>[], { id: string; created_at: number; named: number }>(
+  // lower() knows ASCII alone: addresses and ids are nothing else.
+  const scan = db.prepare<Record<string, unknown>[], { id: string; created_at: number; data: string | null }>(
     `SELECT id, created_at,
-            EXISTS (SELECT 1 FROM json_each(:texts) t WHERE instr(lower(data), t.value) > 0) AS named
+            CASE WHEN type NOT LIKE 'signal.%'
+                   AND (instr(data, 'sig_') > 0
+                     OR EXISTS (SELECT 1 FROM json_each(:texts) t WHERE instr(lower(data), t.value) > 0))
+                 THEN data END AS data
      FROM events
      WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) ORDER BY created_at, id LIMIT :limit`,
   );
@@ -67,21 +72,37 @@ export function createErasureSql(db: Database) {
         if (emptyEvent.run(ERASED_DATA, id, tenantId).changes === 0) continue;
         for (const endpointId of eraseDeliveries(id)) endpointIds.add(endpointId);
       }
-      for (const id of endpointIds) renew.run(id);
       return [...endpointIds];
+    },
+    /** Says that what was claimed ahead of these endpoints is old. */
+    renewEndpoints(ids: Iterable<string>): void {
+      for (const id of ids) renew.run(id);
+    },
+    emptyReplies(deliveryId: string): void {
+      emptyReplies.run(deliveryId);
     },
     /** What attempts brought back where the delivery was erased while they were under way: its body is gone then. */
     emptyRepliesOfErased(deliveryId: string): void {
       if (selectBody.get(deliveryId) === undefined) emptyReplies.run(deliveryId);
     },
-    scan({ tenantId, texts, after, limit }: EventScan): ScannedEvents {
+    scan({ tenantId, texts, signalIds, after, limit }: EventScan): ScannedEvents {
       const [createdAt, id] = after ?? [-1, ''];
       const rows = scan.all({ tenantId, texts: JSON.stringify(texts), createdAt, id, limit });
       const last = rows.at(-1);
+      const names = createNameTest(texts, signalIds);
       return {
-        ids: rows.filter(({ named }) => named === 1).map((row) => row.id),
+        ids: rows.flatMap((row) => (row.data !== null && names(row.data) ? [row.id] : [])),
         last: last === undefined || rows.length < limit ? null : [last.created_at, last.id],
       };
     },
   };
+}
+
+/** Whether a JSON text names any of them; a person may have thousands of signals, so that their ids are looked up. */
+function createNameTest(texts: readonly string[], signalIds: readonly string[]): (json: string) => boolean {
+  const pattern = mentionPattern(texts);
+  const ids = new Set(signalIds);
+  return (json) =>
+    Array.from(json.matchAll(/sig_[0-9a-z]+/g)).some(([id]) => ids.has(id)) ||
+    (pattern !== null && mentionsInJson(json, pattern));
 }

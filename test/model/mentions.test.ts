@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { maskJson, maskMentions, mentionPattern } from '../../src/model/mentions.ts';
+
+const pattern = mentionPattern(['jane@acme.com', 'linkedin.com/in/jane', 'j.d-e+x@a-b.com']) ?? /never/u;
+
+test.each([
+  ['Write to Jane@Acme.com.', 'Write to █████████████.'],
+  ['<jane@acme.com>,jane@acme.com', '<█████████████>,█████████████'],
+  ['https://www.linkedin.com/in/jane/', 'https://www.████████████████████/'],
+  ['(j.d-e+x@a-b.com)', `(${'█'.repeat(15)})`],
+  ['jxd-e+x@a-b.com', 'jxd-e+x@a-b.com'],
+  ['mary-jane@acme.com', 'mary-jane@acme.com'],
+  ['mary.jane@acme.com', 'mary.jane@acme.com'],
+  ['jane@acme.com.au', 'jane@acme.com.au'],
+  ['linkedin.com/in/jane-doe', 'linkedin.com/in/jane-doe'],
+  ['notlinkedin.com/in/jane', 'notlinkedin.com/in/jane'],
+])('%j becomes %j', (text, masked) => {
+  expect(maskMentions(text, pattern)).toBe(masked);
+});
+
+test('in JSON only strings change, at any depth and behind any escape', () => {
+  const json = JSON.stringify({ a: ['\njane@acme.com', 1, null], b: { c: '"jane@acme.com"' } });
+  expect(JSON.parse(maskJson(json, pattern))).toEqual({
+    a: [`\n${'█'.repeat(13)}`, 1, null],
+    b: { c: `"${'█'.repeat(13)}"` },
+  });
+});
+
+test('no texts are no pattern', () => {
+  expect(mentionPattern([])).toBeNull();
+});
