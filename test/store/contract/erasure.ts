@@ -142,10 +142,9 @@ export function describeErasure(open: OpenStore): void {
       const scan = { tenantId: 'ten_a', texts: ['jane@acme.com'], signalIds: ['sig_1'], limit: 2 };
       const first = await store.findEventsNaming({ ...scan, after: null });
       expect(first).toEqual({ ids: ['evt_1'], last: [T0 + 1, 'evt_2'] });
-      expect(await store.findEventsNaming({ ...scan, after: first.last })).toEqual({
-        ids: ['evt_3'],
-        last: null,
-      });
+      const second = await store.findEventsNaming({ ...scan, after: first.last });
+      expect(second).toEqual({ ids: ['evt_3'], last: [T0 + 3, 'evt_5'] });
+      expect(await store.findEventsNaming({ ...scan, after: second.last })).toEqual({ ids: [], last: null });
     });
   });
 }
