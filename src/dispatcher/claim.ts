@@ -84,8 +84,8 @@ export function createClaimer(parts: ClaimerParts): Claimer {
       const byEndpoint = new Map(claims.map((claim) => [claim.endpointId, claim]));
       for (const [index, lane] of lanes.entries()) {
         const claim = byEndpoint.get(lane.endpointId);
-        if (claim !== undefined) accept(lane, claim, until);
         lane.confirmedFailures = seen[index] ?? 0;
+        if (claim !== undefined) accept(lane, claim, until);
       }
     } catch (error) {
       log.warn({ err: error, lanes: lanes.length }, 'deliveries could not be claimed; trying again');
@@ -119,6 +119,8 @@ export function createClaimer(parts: ClaimerParts): Claimer {
     if (claim.endpoint !== null) {
       lane.target = parts.attempts.prepare(claim.endpoint);
       lane.throttle.setLimit(claim.endpoint.settings.rate_limit_per_minute);
+      const counted = claim.endpoint.consecutiveFailures + lane.failures - lane.confirmedFailures;
+      if (counted === 0) lane.failing = false;
     }
     addClaimed(lane, claim.deliveries, until);
   }

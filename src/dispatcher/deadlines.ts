@@ -8,6 +8,12 @@ export interface Expiring {
   expire(): void;
 }
 
+/**
+ * A timer this late means that the process stood still (stopped, swapped, starved): replies that came meanwhile wait to be
+ * read, and deadlines are looked at only after they were.
+ */
+const STOOD_STILL_MS = 1_000;
+
 /** Deadlines of many requests with one timer. */
 export interface Deadlines {
   add(item: Expiring, timeoutMs: number): void;
@@ -28,11 +34,18 @@ export function createDeadlines(clock: Clock): Deadlines {
     if (at >= armedFor) return;
     timer?.cancel();
     armedFor = at;
-    timer = clock.after(Math.max(0, at - clock.monotonic()), sweep);
+    timer = clock.after(Math.max(0, at - clock.monotonic()), wake);
+  }
+
+  function wake(): void {
+    const late = clock.monotonic() - armedFor > STOOD_STILL_MS;
+    timer = null;
+    // Timers run before sockets are read; an immediate set by one runs after.
+    if (late) setImmediate(sweep);
+    else sweep();
   }
 
   function sweep(): void {
-    timer = null;
     armedFor = Number.POSITIVE_INFINITY;
     const now = clock.monotonic();
     for (const items of byTimeout.values()) {

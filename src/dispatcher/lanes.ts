@@ -42,6 +42,8 @@ export interface Lane {
   probing: boolean;
   /** Whether the last attempt succeeded. Only then is more claimed than can be sent at once. */
   healthy: boolean;
+  /** False where the store is known to count no failure of it: a success then has nothing to reset. */
+  failing: boolean;
   /** Failures so far, those of them that the store has, and those that the last claim took into account. */
   failures: number;
   committedFailures: number;
@@ -64,6 +66,7 @@ export function createLane(endpointId: string, tenantId: string, limit: number):
     claiming: false,
     probing: false,
     healthy: false,
+    failing: true,
     failures: 0,
     committedFailures: 0,
     confirmedFailures: 0,

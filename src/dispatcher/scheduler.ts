@@ -150,8 +150,10 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     }
     const failed = attempt.result.error !== null;
     lane.healthy = !failed;
-    if (failed) lane.failures++;
-    else freePlace(place); // of all requests in flight: a commit should not hold up other endpoints
+    if (failed) {
+      lane.failures++;
+      lane.failing = true;
+    } else freePlace(place); // of all requests in flight: a commit should not hold up other endpoints
     uncommitted++;
     await conclude(lane, job, attempt);
     uncommitted--;
@@ -176,9 +178,23 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       fraction: result.error === null ? 0 : parts.random.fraction(),
       probe,
     });
-    const ids = { deliveryId: delivery.id, endpointId: lane.endpointId };
-    const kept = await parts.commit({ ...ids, attempt: record, at, ...decided, probe });
-    const { next } = decided;
+    const { next, gone } = decided;
+    const resets = decided.streak === 'reset' && (probe || lane.failing);
+    const streak = decided.streak === 'reset' && !resets ? 'keep' : decided.streak;
+    const failures = lane.failures;
+    const { id: deliveryId } = delivery;
+    const { endpointId } = lane;
+    const kept = await parts.commit({
+      deliveryId,
+      endpointId,
+      attempt: record,
+      at,
+      next,
+      streak,
+      gone,
+      probe,
+    });
+    if (kept === 'kept' && resets && lane.failures === failures) lane.failing = false;
     if (kept === 'kept' && next.status === 'retrying') lane.dueAt = Math.min(lane.dueAt, next.at);
     if (kept === 'kept' && probe && result.error === null) lane.dueAt = Math.min(lane.dueAt, at); // it is active again
   }
