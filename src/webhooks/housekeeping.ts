@@ -33,7 +33,7 @@ type IsStopping = () => boolean;
 /** What time brings about. Each job can be cut short and run again: it goes on where things stand. */
 export function housekeepingJobs(parts: HousekeepingParts): PeriodicJob[] {
   return [
-    { name: 'mail', everyMs: 15 * SECOND_MS, run: (isStopping) => workOutbox(parts, isStopping) },
+    { name: 'mail', everyMs: 5 * SECOND_MS, run: (isStopping) => workOutbox(parts, isStopping) },
     { name: 'trials', everyMs: MINUTE_MS, run: () => holdToPlans(parts) },
     { name: 'expiry', everyMs: MINUTE_MS, run: (isStopping) => expireDeliveries(parts, isStopping) },
     { name: 'retention', everyMs: HOUR_MS, run: (isStopping) => forgetOld(parts, isStopping) },

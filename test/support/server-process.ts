@@ -36,10 +36,14 @@ export async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** Starts the server and resolves when it answers on its port. */
-export async function startServerProcess(dataDir: string, port: number): Promise<ServerProcess> {
+/** Starts the server, with `env` beside what every process gets, and resolves when it answers on its port. */
+export async function startServerProcess(
+  dataDir: string,
+  port: number,
+  env: NodeJS.ProcessEnv = {},
+): Promise<ServerProcess> {
   const child = spawn(process.execPath, [MAIN, 'serve'], {
-    env: serverEnv(dataDir, port),
+    env: { ...serverEnv(dataDir, port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output: string[] = [];
