@@ -1,6 +1,9 @@
 import type { LightMyRequestResponse } from 'fastify';
+import { PROBLEM_SCHEMA } from '../../src/api/openapi/problem-answers.ts';
 import type { Answer, Operation } from '../support/openapi.ts';
 import type { CheckSchema } from '../support/schema-check.ts';
+
+const KNOWN_MEMBERS = new Set(Object.keys(PROBLEM_SCHEMA.properties as object));
 
 /** What is wrong with an answer by its operation's description; nothing where it is as promised. */
 export type Judge = (operation: Operation, answer: LightMyRequestResponse) => string[];
@@ -32,7 +35,15 @@ function bodyFaults({ content }: Answer, answer: LightMyRequestResponse, check: 
     return [`${answer.statusCode} is ${type}, not ${Object.keys(content).join(' or ')}`];
   const value = parse(answer.body);
   if (value === undefined) return [`${answer.statusCode} with a body that is no JSON`];
-  return check(media.schema, value).map((fault) => `${answer.statusCode} body: ${fault}`);
+  const unknown = type === 'application/problem+json' ? unknownMembers(value) : [];
+  const faults = [...check(media.schema, value), ...unknown];
+  return faults.map((fault) => `${answer.statusCode} body: ${fault}`);
+}
+
+/** The schema lets further members pass, as RFC 9457 wants of a reader; ours are all described. */
+function unknownMembers(problem: unknown): string[] {
+  const members = Object.keys(Object(problem)).filter((name) => !KNOWN_MEMBERS.has(name));
+  return members.map((name) => `/${name} is not described`);
 }
 
 function parse(text: string): unknown {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { ErrorCode } from '../../src/model/errors.ts';
 import type { TestApp } from './app.ts';
 import { deliverToNobody } from './fake-receiver.ts';
 
@@ -31,15 +32,21 @@ export type Visit = (
   operationId: string,
   target: `${Method} /${string}`,
   body?: object,
+  headers?: Record<string, string>,
   // biome-ignore lint/suspicious/noExplicitAny: answers of every shape, read by the steps that follow
 ) => Promise<any>;
+
+interface StumbleOptions {
+  body?: object | string;
+  headers?: Record<string, string>;
+}
 
 /** What a tour is done with; it notes what it sees. */
 export interface Guide {
   examples: Examples;
   visit: Visit;
-  /** Asks for something that is refused, and keeps the problem for its code. */
-  stumble(target: string, options?: { body?: object; headers?: Record<string, string> }): Promise<void>;
+  /** Asks for something that is refused with `code`, and keeps the problem. */
+  stumble(code: ErrorCode, target: `${Method} /${string}`, options?: StumbleOptions): Promise<void>;
   /** Delivers what is due to an endpoint, and keeps the body of each kind of event. */
   deliver(to: Parameters<typeof deliverToNobody>[1]): Promise<void>;
 }
@@ -48,15 +55,15 @@ export interface Guide {
 export function createGuide(t: TestApp): Guide {
   const examples: Examples = { operations: {}, problems: {}, webhooks: {} };
 
-  async function send(target: string, body: object | undefined, headers: Record<string, string>) {
+  async function send(target: string, body: object | string | undefined, headers: Record<string, string>) {
     const [method, url] = target.split(' ') as [Method, string];
     // Time goes on between two requests, always by as much.
     t.clock.advance(1_250);
     return t.app.inject({ method, url, headers, ...(body && { payload: body }) });
   }
 
-  const visit: Visit = async (operationId, target, body) => {
-    const answer = await send(target, body, t.auth);
+  const visit: Visit = async (operationId, target, body, headers) => {
+    const answer = await send(target, body, { ...t.auth, ...headers });
     if (answer.statusCode >= 300) throw new Error(`${operationId}: ${answer.statusCode} ${answer.body}`);
     const seen = examples.operations[operationId] ?? { answers: {} };
     examples.operations[operationId] = seen;
@@ -66,11 +73,11 @@ export function createGuide(t: TestApp): Guide {
     return content;
   };
 
-  const stumble: Guide['stumble'] = async (target, options = {}) => {
+  const stumble: Guide['stumble'] = async (code, target, options = {}) => {
     const answer = await send(target, options.body, { ...t.auth, ...options.headers });
     const problem = answer.json();
-    if (typeof problem.code !== 'string') throw new Error(`${target} is no problem: ${answer.body}`);
-    examples.problems[problem.code] ??= problem;
+    if (problem.code !== code) throw new Error(`${target} is not refused with ${code}: ${answer.body}`);
+    examples.problems[code] = problem;
   };
 
   const deliver: Guide['deliver'] = async (to) => {

@@ -1,4 +1,4 @@
-import type { Guide } from './api-tour.ts';
+import type { Guide, Visit } from './api-tour.ts';
 
 const POST = {
   platform: {
@@ -54,13 +54,39 @@ export async function leaveEverything({ visit }: Guide): Promise<void> {
   await visit('revokeKey', `DELETE /v1/keys/${keys.data.at(-1).id}`);
 }
 
-/** Requests that are refused, a code each. */
-export async function stumbleEverywhere({ stumble }: Guide): Promise<void> {
-  await stumble('GET /v1/signals?classificaton=hot');
-  await stumble('GET /v1/signals?cursor=c2lnbmVkIGJ5IHNvbWVvbmU');
-  await stumble('GET /v1/signals/sig_unknown');
-  await stumble('GET /v1/me', { headers: { authorization: 'Bearer sp_live_mistyped' } });
-  await stumble('POST /v1/signals', { body: { platform: { name: 'reddit' }, text: '', lang: 'en' } });
+/** Requests that are refused, one for each code that a caller can bring about alone. */
+export async function stumbleEverywhere({ visit, stumble }: Guide): Promise<void> {
+  await stumble('UNKNOWN_PARAMETER', 'GET /v1/signals?classificaton=hot');
+  await stumble('INVALID_CURSOR', 'GET /v1/signals?cursor=c2lnbmVkIGJ5IHNvbWVvbmU');
+  await stumble('NOT_FOUND', 'GET /v1/signals/sig_unknown');
+  await stumble('UNAUTHENTICATED', 'GET /v1/me', { headers: { authorization: 'Bearer sp_live_mistyped' } });
+  const bad = { platform: { name: 'reddit' }, text: '', lang: 'en' };
+  await stumble('INVALID_REQUEST', 'POST /v1/signals', { body: bad });
+  await stumble('PAYLOAD_TOO_LARGE', 'POST /v1/signals', { body: { text: 'x'.repeat(1024 * 1024) } });
+  const plain = { 'content-type': 'text/plain' };
+  await stumble('UNSUPPORTED_MEDIA_TYPE', 'POST /v1/signals', { body: 'Looking for a CRM', headers: plain });
+  const fast = { url: 'https://127.0.0.1:8443/fast', rate_limit_per_minute: 600 };
+  await stumble('PLAN_REQUIRED', 'POST /v1/webhooks', { body: fast });
+  await stumble('CONFLICT', 'POST /v1/icps', { body: { name: 'default' } });
+
+  const { data } = await visit('createLead', 'POST /v1/leads', { email: 'sam@ortiz-plumbing.com' });
+  const stage = `PUT /v1/pipeline/${data.id}/stage` as const;
+  await stumble('STAGE_CONFLICT', stage, { body: { stage: 'engaged', expected_stage: 'contacted' } });
+  await visit('moveLead', stage, { stage: 'won' });
+  await stumble('INVALID_TRANSITION', stage, { body: { stage: 'engaged' } });
+
+  const key = { 'idempotency-key': '0d9bc5a2-8a7e-4d6f-9a54-1f7f0e6b1f3c' };
+  await visit('createSignal', 'POST /v1/signals', COLD_POST, key);
+  await stumble('IDEMPOTENCY_MISMATCH', 'POST /v1/signals', { body: POST, headers: key });
+  const narrow = await bearerOf(visit, { scopes: ['signals:read'], rate_limit: 2 });
+  await stumble('INSUFFICIENT_SCOPE', 'POST /v1/signals', { body: POST, headers: narrow });
+  await visit('getMe', 'GET /v1/me', undefined, narrow);
+  await stumble('RATE_LIMITED', 'GET /v1/me', { headers: narrow });
+}
+
+async function bearerOf(visit: Visit, settings: object): Promise<{ authorization: string }> {
+  const { data } = await visit('createKey', 'POST /v1/keys', { name: 'Narrow', ...settings });
+  return { authorization: `Bearer ${data.api_key}` };
 }
 
 async function visitKeys({ visit }: Guide): Promise<void> {

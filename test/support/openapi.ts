@@ -12,7 +12,13 @@ export interface Parameter {
 export interface Answer {
   description: string;
   headers: Record<string, { required: boolean; schema: JsonSchema }>;
-  content?: Record<string, { schema: JsonSchema; example?: unknown }>;
+  content?: Record<string, Media>;
+}
+
+export interface Media {
+  schema: JsonSchema;
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
 }
 
 /** An operation of the description with all that it refers to put in its place, schemas excepted. */

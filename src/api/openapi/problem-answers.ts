@@ -27,7 +27,7 @@ const MEANINGS = {
   UNAVAILABLE: 'nothing can be stored just now; nothing was changed, try again after `Retry-After`',
 } satisfies Record<ErrorCode, string>;
 
-/** The schema of every problem document (RFC 9457); further members belong to single codes. */
+/** The schema of every problem document (RFC 9457). */
 export const PROBLEM_SCHEMA: JsonSchema = {
   type: 'object',
   description: 'A problem document (RFC 9457).',
@@ -53,6 +53,18 @@ export const PROBLEM_SCHEMA: JsonSchema = {
           detail: { type: 'string' },
         },
       },
+    },
+    required_scope: { type: 'string', description: 'With `INSUFFICIENT_SCOPE`: the scope that is needed' },
+    required_plan: { type: 'string', description: 'With `PLAN_REQUIRED`: a plan that includes it' },
+    current_stage: {
+      type: 'string',
+      description: 'With `STAGE_CONFLICT` and `INVALID_TRANSITION`: where the lead is',
+    },
+    expected_stage: { type: 'string', description: 'With `STAGE_CONFLICT`: where it was expected' },
+    lead_ids: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'With `CONFLICT` of a lead: the leads that were matched',
     },
   },
 };

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ERROR_CODES } from '../../../src/model/errors.ts';
 import { makeExamples } from '../../support/api-examples.ts';
 import { keptExamples } from '../../support/api-tour.ts';
 import { buildTestApp, type TestApp } from '../../support/app.ts';
@@ -40,6 +41,19 @@ test('show the body and a success of every operation; else visit it in test/supp
     return !shown || (body?.required === true && body.example === undefined);
   });
   expect(bare.map(({ operationId, method, path }) => `${operationId}: ${method} ${path}`)).toEqual([]);
+});
+
+test('show a problem of every code that a caller can bring about alone', () => {
+  const documented = description.operations.flatMap(({ answers }) =>
+    Object.values(answers).flatMap(({ content }) =>
+      Object.entries(content?.['application/problem+json']?.examples ?? {}),
+    ),
+  );
+  const shown = new Set(documented.map(([code]) => code));
+  const unshown = ERROR_CODES.filter((code) => !shown.has(code));
+  // A path's own methods and the pages' formats are no operation's; the last three are the server's doing.
+  const unseen = ['METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'IDEMPOTENCY_IN_FLIGHT', 'INTERNAL', 'UNAVAILABLE'];
+  expect(unshown).toEqual(unseen);
 });
 
 test('fit the schemas that they stand beside', () => {
