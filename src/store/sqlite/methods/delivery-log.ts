@@ -8,7 +8,7 @@ import { createDeliveryWalk, type DeliveryKey, type WalkTerms } from '../tables/
 const MOST_SORTED = 5_000;
 /** Deliveries looked at before the event loop gets its turn: small at first, as the first page is most often near. */
 const FIRST_SCAN = 500;
-const LARGEST_SCAN = 8_000;
+const LARGEST_SCAN = 4_000;
 
 export function deliveryLogMethods({ db, writer, read }: Context) {
   const log = createDeliveryLogSql(db);
