@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { check } from '../http/faults.ts';
 import { findBadText } from '../http/json-body.ts';
 import { type AddedLead, addLead } from '../leads/add-lead.ts';
-import type { LeadCaller } from '../leads/changes.ts';
+import { addLeads } from '../leads/add-leads.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
-import { leadInputSchema, MAX_BATCH_LEADS } from '../model/lead-input.ts';
+import { type LeadInput, leadInputSchema, MAX_BATCH_LEADS } from '../model/lead-input.ts';
 import { leadAnswer, leadCallerOf, sendLead } from './lead-answers.ts';
 import type { ApiParts } from './parts.ts';
 
@@ -90,12 +90,12 @@ function addBatch(app: FastifyInstance, parts: WriteParts): void {
       },
     },
     async (request) => {
-      const caller = leadCallerOf(request);
-      const results: BatchResult[] = [];
-      // One after the other: of two items about one person the first makes the lead, as a reader of the batch expects.
-      for (const [index, item] of request.body.leads.entries()) {
-        results.push(await addItem(parts, caller, { item, index }));
-      }
+      const items = request.body.leads.map(checkItem);
+      const inputs = items.flatMap((item) => ('input' in item ? [item.input] : []));
+      const added = (await addLeads(parts, leadCallerOf(request), inputs)).values();
+      const results = items.map((item, index) =>
+        'input' in item ? toResult(parts, index, added.next().value) : rejected(index, item.errors),
+      );
       const count = (status: BatchResult['status']) => results.filter((r) => r.status === status).length;
       return {
         data: {
@@ -109,27 +109,24 @@ function addBatch(app: FastifyInstance, parts: WriteParts): void {
   );
 }
 
-async function addItem(
-  parts: WriteParts,
-  caller: LeadCaller,
-  { item, index }: { item: unknown; index: number },
-): Promise<BatchResult> {
+function checkItem(item: unknown): { input: LeadInput } | { errors: Fault[] } {
   const badText = findBadText(item);
-  if (badText !== null) return rejected(index, [badText]);
+  if (badText !== null) return { errors: [badText] };
   const checked = check(leadInputSchema, item, 'body');
-  if (!checked.ok) return rejected(index, checked.faults);
-  try {
-    return accepted(parts, index, await addLead(parts, caller, checked.value));
-  } catch (error) {
-    // What is the item's own fault. Anything else, such as a full disk, is the fault of the whole batch.
-    if (!(error instanceof DomainError) || !['INVALID_REQUEST', 'CONFLICT'].includes(error.code)) throw error;
-    return rejected(index, error.extra.errors ?? [{ detail: error.message }]);
-  }
+  return checked.ok ? { input: checked.value } : { errors: checked.faults };
 }
 
-function accepted({ nudge }: WriteParts, index: number, { status, lead, lanes }: AddedLead): BatchResult {
-  nudge(lanes);
-  return { index, status, lead_id: lead.id, errors: [] };
+function toResult(
+  { nudge }: WriteParts,
+  index: number,
+  result: AddedLead | DomainError | undefined,
+): BatchResult {
+  if (result === undefined) throw new Error('the batch gave too few results');
+  if (result instanceof DomainError) {
+    return rejected(index, result.extra.errors ?? [{ detail: result.message }]);
+  }
+  nudge(result.lanes);
+  return { index, status: result.status, lead_id: result.lead.id, errors: [] };
 }
 
 function rejected(index: number, faults: readonly Fault[]): BatchResult {

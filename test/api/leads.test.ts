@@ -297,6 +297,40 @@ test('in a batch each person stands on their own, in the order given', async () 
   expect(results[5].errors[0].pointer).toBe('/leads/5');
 });
 
+test('of many items about one person, in whatever spelling, the first makes the lead', async () => {
+  const spellings = [
+    { email: 'jane@acme.com', linkedin_url: 'linkedin.com/in/jane', name: 'Jane Doe' },
+    { linkedin_url: 'https://www.linkedin.com/in/Jane/' },
+    { name: 'JANE DOE', company: { domain: 'acme.com' } },
+    { email: 'Jane@Acme.com', tags: ['x'] },
+  ];
+  const leads = Array.from({ length: 60 }, (_, i) => spellings[i % 4]);
+  const { results } = (await post({ leads }, '/v1/leads/batch')).json().data;
+  expect(results[0].status).toBe('created');
+  for (const result of results.slice(1)) {
+    expect(result).toMatchObject({ status: 'merged', lead_id: results[0].lead_id });
+  }
+});
+
+test('an item that matches two leads is rejected alone', async () => {
+  await lead({ email: 'a@acme.com' });
+  await lead({ email: 'b@acme.com', linkedin_url: 'linkedin.com/in/b' });
+  const leads = [{ email: 'a@acme.com', linkedin_url: 'linkedin.com/in/b' }, { email: 'c@acme.com' }];
+  const { results } = (await post({ leads }, '/v1/leads/batch')).json().data;
+  expect(results).toMatchObject([
+    { status: 'rejected', errors: [{ pointer: '/leads/0', detail: expect.stringContaining('led_') }] },
+    { status: 'created' },
+  ]);
+});
+
+test('50 requests at once that name a person at a company make one lead', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => post({ name: 'Jane Doe', company: { domain: 'acme.com' } })),
+  );
+  expect(answers.filter((answer) => answer.statusCode === 201)).toHaveLength(1);
+  expect(new Set(answers.map((answer) => answer.json().data.id)).size).toBe(1);
+});
+
 test('a batch has 1 to 100 people', async () => {
   const full = Array.from({ length: 101 }, (_, i) => ({ email: `p${i}@acme.com` }));
   expect((await post({ leads: full }, '/v1/leads/batch')).json()).toMatchObject({

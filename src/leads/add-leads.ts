@@ -1,0 +1,61 @@
+import { DomainError } from '../model/errors.ts';
+import type { LeadInput } from '../model/lead-input.ts';
+import { personKeys } from '../model/person-keys.ts';
+import type { IntakeParts } from '../signals/intake.ts';
+import { type AddedLead, addLead } from './add-lead.ts';
+import type { LeadCaller } from './changes.ts';
+import { conclude } from './enrich.ts';
+import { fillFacts } from './facts.ts';
+import { incomingFacts } from './incoming.ts';
+import { blankLead, identityKeys } from './person.ts';
+
+/**
+ * As many {@link addLead} as there are inputs, each on its own: what is one input's own fault is its result. They run at
+ * once, so that they share their commits (100 leads on a busy machine: 0.1 s; one after the other: 0.9 s); of two about one
+ * person the first makes the lead, as a reader of the batch expects.
+ */
+export async function addLeads(
+  parts: IntakeParts,
+  caller: LeadCaller,
+  inputs: readonly LeadInput[],
+): Promise<(AddedLead | DomainError)[]> {
+  const lastOf = new Map<string, Promise<unknown>>();
+  return Promise.all(
+    inputs.map((input) => {
+      const keys = keysOf(input);
+      const before = keys.flatMap((key) => lastOf.get(key) ?? []);
+      const result = Promise.allSettled(before).then(() => addOne(parts, caller, input));
+      for (const key of keys) lastOf.set(key, result);
+      return result;
+    }),
+  );
+}
+
+async function addOne(
+  parts: IntakeParts,
+  caller: LeadCaller,
+  input: LeadInput,
+): Promise<AddedLead | DomainError> {
+  try {
+    return await addLead(parts, caller, input);
+  } catch (error) {
+    // Anything else, such as a full disk, is the fault of the whole batch.
+    const isOwnFault = error instanceof DomainError && ['INVALID_REQUEST', 'CONFLICT'].includes(error.code);
+    if (isOwnFault) return error;
+    throw error;
+  }
+}
+
+/** What tells that two inputs are about one person or post. What only stored signals tell is found out when it is stored. */
+function keysOf(input: LeadInput): string[] {
+  const person = conclude(fillFacts(blankLead('', 0), incomingFacts(input, []), 0), 0);
+  const { prospect, platform, external_id } = input.signal ?? {};
+  const author = { email: prospect?.email ?? '', linkedin_url: prospect?.linkedin_url ?? '' };
+  return [
+    ...identityKeys(person),
+    ...input.signal_ids,
+    ...personKeys(author),
+    ...(external_id ? [external_id] : []),
+    ...(platform?.post_url ? [platform.post_url] : []),
+  ];
+}
