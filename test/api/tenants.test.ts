@@ -77,6 +77,58 @@ describe("another tenant's real id", () => {
   });
 });
 
+describe("another tenant's real id within a request", () => {
+  const post = { platform: { name: 'reddit' }, text: 'Looking for a CRM' };
+  const mine = (kind: string) => idsFor(`/v1/${kind}/{id}`, ids)[0] ?? '';
+
+  test.each<[string, () => object]>([
+    ['POST /v1/signals', () => ({ ...post, icp_profile_id: mine('icps') })],
+    ['POST /v1/signals/batch', () => ({ signals: [{ ...post, icp_profile_id: mine('icps') }] })],
+    ['POST /v1/leads', () => ({ email: 'eve@other.com', signal_ids: [mine('signals')] })],
+    ['POST /v1/leads', () => ({ signal: { ...post, icp_profile_id: mine('icps') } })],
+    ['POST /v1/leads/batch', () => ({ leads: [{ email: 'eve@other.com', signal_ids: [mine('signals')] }] })],
+    ['POST /v1/webhooks', () => ({ url: 'https://127.0.0.1:8443/', icp_profile_ids: [mine('icps')] })],
+    ['POST /v1/webhooks/preview', () => ({ signal_id: mine('signals') })],
+    ['POST /v1/icps/preview', () => ({ icp_profile_id: mine('icps') })],
+  ])('is refused as unknown: %s', async (target, body) => {
+    const { tenant, auth } = await t.addTenant('enterprise');
+    const [method, url] = target.split(' ') as ['POST', string];
+    const before = rowsOfOthers(tenant.id);
+    const answer = await t.app.inject({ method, url, headers: auth, payload: body() });
+    const refused = answer.statusCode === 400 || answer.statusCode === 404;
+    expect(refused || answer.json().data.results[0].status === 'rejected').toBe(true);
+    expect(rowsOfOthers(tenant.id)).toEqual(before);
+  });
+
+  test('of a lead, in the events of a campaign', async () => {
+    const { tenant, auth } = await t.addTenant('enterprise');
+    const made = await t.app.inject({
+      method: 'POST',
+      url: '/v1/campaigns',
+      headers: auth,
+      payload: { name: 'x' },
+    });
+    const before = rowsOfOthers(tenant.id);
+    const event = {
+      event_id: 'e1',
+      type: 'sent',
+      occurred_at: '2026-01-01T00:00:00Z',
+      lead_id: mine('leads'),
+    };
+    const url = `/v1/campaigns/${made.json().data.id}/events`;
+    const answer = await t.app.inject({ method: 'POST', url, headers: auth, payload: { events: [event] } });
+    expect(answer.json().data.results[0].status).toBe('rejected');
+    expect(rowsOfOthers(tenant.id)).toEqual(before);
+  });
+
+  /** What all tenants but one have: rows that name it are left out. */
+  function rowsOfOthers(tenantId: string): string[] {
+    return Object.values(readRows(file))
+      .flat()
+      .filter((row) => !row.includes(tenantId) && row.includes('"tenant_id"'));
+  }
+});
+
 describe('every route', () => {
   const guarded = () => named(description.operations.filter(({ needsKey }) => needsKey));
 

@@ -132,6 +132,18 @@ test('without a key every post is a new one', async () => {
   expect((await send()).headers['idempotent-replayed']).toBeUndefined();
 });
 
+test('a person who was erased is in no stored answer, and the key is free', async () => {
+  const person = { name: 'Ann Lee', email: 'ann@example.com' };
+  const first = await post('/v1/leads', person, 'k1');
+  const { id } = first.json().data;
+  await postSignal('k2');
+  await t.app.inject({ method: 'DELETE', url: `/v1/leads/${id}`, headers: t.auth });
+  expect((await postSignal('k2')).headers['idempotent-replayed']).toBe('true');
+  const second = await post('/v1/leads', person, 'k1');
+  expect(second.headers['idempotent-replayed']).toBeUndefined();
+  expect(second.body).not.toContain(id);
+});
+
 describe('a key', () => {
   test.each(['', 'with space', 'ü', 'x'.repeat(256), 'tab\there'])('cannot be %j', async (key) => {
     const answer = await postSignal(key);
