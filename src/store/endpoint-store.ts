@@ -20,7 +20,10 @@ export interface EndpointStore {
   /** Up to `limit` of them after the position [createdAt, id], oldest first. */
   pageEndpoints(tenantId: string, after: (string | number)[] | null, limit: number): Promise<Endpoint[]>;
   getEndpoint(tenantId: string, id: string): Promise<Endpoint | null>;
-  /** Stores settings and secret; false where the stored version is not `endpoint.version` any more, or it is gone. */
+  /**
+   * Stores settings and secret; false where the stored version is not `endpoint.version` any more, or it is gone. Probes of
+   * a pause begin or end with `auto_resume`.
+   */
   updateEndpoint(endpoint: Endpoint): Promise<boolean>;
   /** Pauses it by hand; false where there is none. One that is paused already stays so until it is resumed by hand. */
   pauseEndpoint(tenantId: string, id: string, now: number): Promise<boolean>;

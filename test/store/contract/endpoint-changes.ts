@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PlanTerms } from '../../../src/store/plan-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { anEndpoint, aTenant, T0 } from '../../support/store.ts';
-import { addDeliveries } from './claiming.ts';
+import { addDeliveries, anOutcome } from './claiming.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 const terms = (endpoints: number | null, maxRatePerMinute = 60): PlanTerms => ({
@@ -22,6 +22,19 @@ async function openWithThree(open: OpenStore) {
 
 async function statesOf(store: Store): Promise<(string | null)[]> {
   return (await store.listEndpoints('ten_a')).map(({ status, pausedReason }) => pausedReason ?? status);
+}
+
+/** Twenty failures in a row of `whk_a`, at `T0`. */
+async function pauseByFailures(store: Store): Promise<void> {
+  const ids = Array.from({ length: 20 }, (_, i) => `dlv_${i}`);
+  await addDeliveries(store, 'whk_a', ids);
+  for (const deliveryId of ids)
+    await store.recordOutcome(anOutcome({ deliveryId }, { id: `att_${deliveryId}` }));
+}
+
+/** Endpoints whose probe is due by `now`. */
+async function probed(store: Store, now = T0 + 86_400_000): Promise<string[]> {
+  return (await store.listDueProbes(now, 10)).map(({ endpointId }) => endpointId);
 }
 
 export function describeEndpointChanges(open: OpenStore): void {
@@ -50,6 +63,44 @@ export function describeEndpointChanges(open: OpenStore): void {
       expect(await store.updateEndpoint({ ...endpoint, version: 2, tenantId: 'ten_b' })).toBe(false);
       await store.deleteEndpoint('ten_a', 'whk_a', T0);
       expect(await store.updateEndpoint({ ...endpoint, version: 3 })).toBe(false);
+    });
+  });
+
+  describe('probes of a pause', () => {
+    test('end where auto_resume is switched off, and begin where it is switched on', async () => {
+      const { store, clock } = await openWithTenants(open);
+      await pauseByFailures(store);
+      expect(await probed(store)).toEqual(['whk_a']);
+      const set = async (autoResume: boolean) => {
+        const endpoint = await store.getEndpoint('ten_a', 'whk_a');
+        if (endpoint === null) throw new Error('whk_a is there from the start');
+        const settings = { ...endpoint.settings, auto_resume: autoResume };
+        expect(await store.updateEndpoint({ ...endpoint, settings })).toBe(true);
+      };
+      await set(false);
+      expect(await probed(store)).toEqual([]);
+      await set(true);
+      expect(await probed(store, clock.now() + 5 * 60_000 - 1)).toEqual([]);
+      expect(await probed(store, clock.now() + 5 * 60_000)).toEqual(['whk_a']);
+      expect((await store.getEndpoint('ten_a', 'whk_a'))?.status).toBe('paused');
+    });
+
+    test('keep their time over a change of something else', async () => {
+      const { store, clock } = await openWithTenants(open);
+      await pauseByFailures(store);
+      clock.advance(60_000);
+      const endpoint = await store.getEndpoint('ten_a', 'whk_a');
+      if (endpoint === null) throw new Error('whk_a is there from the start');
+      await store.updateEndpoint({ ...endpoint, settings: { ...endpoint.settings, label: 'x' } });
+      expect(await probed(store, T0 + 5 * 60_000)).toEqual(['whk_a']);
+    });
+
+    test('end where the plan has no room for one more active endpoint', async () => {
+      const { store } = await openWithThree(open);
+      await pauseByFailures(store);
+      await store.setPlan('ten_a', { plan: 'starter', trialEndsAt: null, terms: terms(1) });
+      expect(await probed(store)).toEqual([]);
+      expect(await statesOf(store)).toEqual(['failures', 'active', 'plan']);
     });
   });
 

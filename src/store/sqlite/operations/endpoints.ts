@@ -5,6 +5,7 @@ import { createDeliverySql } from '../tables/deliveries.ts';
 import { createEndpointPlanSql } from '../tables/endpoint-plan.ts';
 import { createEndpointStateSql } from '../tables/endpoint-state.ts';
 import { createEndpointSql } from '../tables/endpoints.ts';
+import { nextProbeAt } from '../tables/probes.ts';
 
 /** Deliveries discarded in the commit that deletes their endpoint; about 10 ms of the writer. Housekeeping does the rest. */
 const DISCARDED_AT_ONCE = 1_000;
@@ -17,7 +18,11 @@ export function endpointOperations(db: Database) {
 
   return {
     createEndpoint: (endpoint: Endpoint, limit: number | null): boolean => endpoints.insert(endpoint, limit),
-    updateEndpoint: (endpoint: Endpoint): boolean => endpoints.update(endpoint),
+    updateEndpoint(endpoint: Endpoint, now: number): boolean {
+      if (!endpoints.update(endpoint)) return false;
+      state.planProbe(endpoint.id, endpoint.settings.auto_resume ? nextProbeAt(now, 0) : null);
+      return true;
+    },
     pauseEndpoint(tenantId: string, id: string, now: number): boolean {
       if (endpoints.get(tenantId, id) === null) return false;
       if (!state.pause(id, { reason: 'manual', now, probeAt: null })) state.holdByHand(id);

@@ -29,6 +29,10 @@ export function createEndpointPlanSql(db: Database) {
      WHERE tenant_id = ? AND deleted_at IS NULL AND json_extract(settings, '$.rate_limit_per_minute') > ?`,
   );
 
+  const endProbes = db.prepare<[string]>(
+    'UPDATE webhook_endpoints SET next_probe_at = NULL WHERE tenant_id = ? AND deleted_at IS NULL AND next_probe_at IS NOT NULL',
+  );
+
   return {
     /** True where one more may be active. */
     hasRoom: (tenantId: string, limit: number | null): boolean =>
@@ -39,6 +43,8 @@ export function createEndpointPlanSql(db: Database) {
       const active = selectActive.all(tenantId);
       const over = limit === null ? [] : active.slice(limit);
       for (const id of over) state.pause(id, { reason: 'plan', now, probeAt: null });
+      // A probe that succeeds would make one more active than the plan has.
+      if (limit !== null && active.length >= limit) endProbes.run(tenantId);
       const room = limit === null ? Number.MAX_SAFE_INTEGER : Math.max(0, limit - active.length);
       const freed = room === 0 ? [] : selectPausedByPlan.all(tenantId, room);
       for (const id of freed) state.activate(id, { clearFailures: false });

@@ -33,6 +33,10 @@ export function createEndpointStateSql(db: Database) {
      SET status = 'active', paused_reason = NULL, paused_at = NULL, next_probe_at = NULL, probes = 0, version = version + 1
      WHERE id = ? AND status = 'paused' AND deleted_at IS NULL`,
   );
+  const planProbe = db.prepare<Record<string, unknown>[]>(
+    `UPDATE webhook_endpoints SET next_probe_at = iif(:probeAt IS NULL, NULL, ifnull(next_probe_at, :probeAt))
+     WHERE id = :id AND status = 'paused' AND paused_reason = 'failures'`,
+  );
   const clearCount = db.prepare<[string]>(
     'UPDATE webhook_endpoints SET consecutive_failures = 0 WHERE id = ?',
   );
@@ -66,6 +70,8 @@ export function createEndpointStateSql(db: Database) {
       if (clearFailures) clearCount.run(id);
       return true;
     },
+    /** While paused after failures: has it probed from `probeAt` on, unless a probe is planned already, or never (null). */
+    planProbe: (id: string, probeAt: number | null): void => void planProbe.run({ id, probeAt }),
     /** Makes up to `limit` retries due that were planned for later; how many there were. */
     releaseRetries: (id: string, now: number, limit: number): number =>
       releaseRetries.run(now, id, now, limit).changes,
