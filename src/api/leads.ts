@@ -28,6 +28,7 @@ type LeadParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'cursors' | 'baseU
 
 const idParams = z.strictObject({ id: z.string() });
 const noQuery = z.strictObject({});
+const MAX_SEARCH_CHARS = 200;
 
 const leadQuerySchema = z.strictObject({
   stage: listOf(stageSchema),
@@ -37,6 +38,14 @@ const leadQuerySchema = z.strictObject({
   source: listOf(z.string().toLowerCase()).describe('In any case'),
   tag: z.string().trim().min(1).max(50).toLowerCase().optional().describe('In any case'),
   email: z.string().trim().min(1).max(254).optional().describe('The lead that has this address'),
+  q: z
+    .string()
+    .trim()
+    .max(MAX_SEARCH_CHARS)
+    .transform((text) => (text === '' ? null : text))
+    .nullable()
+    .default(null)
+    .describe('Beginnings of words of name, address, title and company; all must occur'),
   sort: z.enum(['-created_at', 'created_at', '-icp_score']).default('-created_at'),
   ...pagingQuery,
 });
@@ -90,6 +99,7 @@ function toFilters(query: z.output<typeof leadQuerySchema>): Omit<LeadQuery, 'li
     sources: query.source,
     tag: query.tag ?? null,
     identity: query.email === undefined ? null : `email:${normaliseEmail(query.email)}`,
+    q: query.q,
     sort: query.sort,
   };
 }

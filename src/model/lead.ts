@@ -128,6 +128,8 @@ export interface LeadQuery {
   tag: string | null;
   /** Identity key of an e-mail address or profile: at most one lead has it. */
   identity: string | null;
+  /** Words that all begin a word of name, address, title or company. */
+  q: string | null;
   sort: '-created_at' | 'created_at' | '-icp_score';
   limit: number;
   after: (string | number)[] | null;

@@ -55,6 +55,9 @@ test.each([
   ['sort=-icp_score', ['a@acme.com', 'c@gmail.com', 'b@beta.com']],
   ['tag=vip&stage=new', ['a@acme.com']],
   ['email=nobody@acme.com', []],
+  ['q=b%40beta', ['b@beta.com']],
+  ['q=acme&tag=vip', ['a@acme.com']],
+  ['q=', ['c@gmail.com', 'b@beta.com', 'a@acme.com']],
 ])('GET /v1/leads?%s', async (query, expected) => {
   await add({ email: 'a@acme.com', tags: ['VIP'], signal: aPost() });
   await add({ email: 'b@beta.com', tags: ['vip'], source: 'Webinar', stage: 'contacted' });

@@ -14,6 +14,7 @@ const ANY: LeadQuery = {
   sources: [],
   tag: null,
   identity: null,
+  q: null,
   sort: '-created_at',
   limit: 25,
   after: null,
@@ -30,7 +31,15 @@ const company = (domain: string): Lead['company'] => ({
 const LEADS: Partial<Lead>[] = [
   { stage: 'new', icp_score: 10, classification: 'cold', source: 'Web', tags: ['VIP', 'roof'] },
   { stage: 'contacted', icp_score: 90, classification: 'hot', source: 'web', company: company('acme.com') },
-  { stage: 'won', icp_score: 50, classification: 'warm', source: 'reddit', company: company('beta.com') },
+  {
+    stage: 'won',
+    icp_score: 50,
+    classification: 'warm',
+    source: 'reddit',
+    company: company('beta.com'),
+    name: 'Zoë Quinn',
+    title: 'Plumber',
+  },
   { stage: 'new', tags: ['vip'] },
   { stage: 'lost', icp_score: 90, classification: 'hot', company: company('acme.com') },
 ];
@@ -62,6 +71,12 @@ export function describeLeadList(open: OpenStore): void {
       ['a source, in any case', { sources: ['web'] }, [2, 1]],
       ['a tag, in any case', { tag: 'vip' }, [4, 1]],
       ['an address', { identity: 'email:led_2@acme.com' }, [2]],
+      ['the beginning of a word', { q: 'zoë' }, [3]],
+      ['beginnings in any order and case', { q: 'PLU, zo' }, [3]],
+      ['a whole address', { q: 'led_2@acme.com' }, [2]],
+      ['a part of the company', { q: 'acme' }, [5, 4, 3, 2, 1]],
+      ['words of which one is missing', { q: 'zoe roof' }, []],
+      ['nothing that could be a word', { q: '?!' }, []],
       ['an address that nobody has', { identity: 'email:nobody@acme.com' }, []],
       [
         'all at once',

@@ -12,6 +12,7 @@ const ANY: LeadQuery = {
   sources: [],
   tag: null,
   identity: null,
+  q: null,
   sort: '-created_at',
   limit: 25,
   after: null,
@@ -69,8 +70,11 @@ describe('a page of leads is a walk along an index, never a sort', () => {
     }
   });
 
-  test('a domain and an address are found by their own index', () => {
+  test('a domain, a word and an address are found by their own index', () => {
     expect(planOf({ companyDomains: ['acme.com'] })).toContain('leads_by_domain');
+    expect(planOf({ q: 'jane' })).toContain(
+      'SEARCH lead_words USING PRIMARY KEY (tenant_id=? AND word>? AND word<?)',
+    );
     expect(planOf({ identity: 'email:a@acme.com' })).toMatch(/sqlite_autoindex_leads|lead_identities/);
   });
 });

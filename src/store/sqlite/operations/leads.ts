@@ -34,6 +34,7 @@ export function leadOperations(db: Database) {
       else leads.update(lead);
       if (keys !== null) leads.setIdentities(tenantId, lead.id, keys);
       leads.setTags(tenantId, lead);
+      leads.setWords(tenantId, lead);
       for (const { id } of newSignals) leadSignals.attach(lead.id, id);
       for (const id of attach) leadSignals.attach(lead.id, id);
       if (move !== null) moves.insert(lead.id, move);

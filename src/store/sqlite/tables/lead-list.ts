@@ -2,6 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { DomainError } from '../../../model/errors.ts';
 import type { LeadQuery } from '../../../model/lead.ts';
 import type { LeadPage } from '../../lead-store.ts';
+import { wordsOf } from '../search-terms.ts';
 
 interface ListRow {
   id: string;
@@ -25,6 +26,9 @@ const ORDERS: Record<LeadQuery['sort'], Order> = {
 /** Shapes are few in practice; the bound keeps a client who tries them all from filling the memory. */
 const MAX_CACHED_SHAPES = 256;
 
+/** Sorts after whatever a word goes on with. */
+const LAST_CHARACTER = '\u{10ffff}';
+
 type Value = string | number;
 
 /** The conditions of a query with their values, in the same order. */
@@ -47,6 +51,7 @@ export function createLeadListSql(db: Database) {
   }
 
   return function list(tenantId: string, query: LeadQuery): LeadPage {
+    if (query.q !== null && wordsOf(query.q).length === 0) return { rows: [], last: null };
     const { key } = ORDERS[query.sort];
     const { sql, values } = buildLeadListSql(tenantId, query);
     const found = prepared(sql).all(...values);
@@ -101,6 +106,10 @@ function addFilters(where: Where, tenantId: string, query: LeadQuery, ordered: b
       tenantId,
       query.identity,
     );
+  }
+  for (const word of query.q === null ? [] : wordsOf(query.q)) {
+    const found = 'SELECT lead_id FROM lead_words WHERE tenant_id = ? AND word >= ? AND word < ?';
+    add(where, `l.id IN (${found})`, tenantId, word, `${word}${LAST_CHARACTER}`);
   }
   if (query.tag !== null && query.sort === '-icp_score') {
     const tagged = 't.tenant_id = ? AND t.tag = ? AND t.created_at = l.created_at AND t.lead_id = l.id';

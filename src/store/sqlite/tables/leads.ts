@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { fromIso } from '../../../lib/clock.ts';
 import type { Lead } from '../../../model/lead.ts';
 import type { IdentityHolder, StoredLead } from '../../lead-store.ts';
+import { wordsOf } from '../search-terms.ts';
 
 interface LeadRow {
   wire: string;
@@ -23,7 +24,12 @@ function columnsOf(lead: Lead) {
   };
 }
 
-/** Leads with their identities and tags; what belongs to a lead beside them is in `lead-signals.ts`, `stage-moves.ts`. */
+/** What a lead is found by: each word once. */
+function leadWords({ name, email, title, company }: Lead): Set<string> {
+  return new Set([name, email, title, company.name, company.domain].flatMap(wordsOf));
+}
+
+/** Leads with their identities, tags and words; what belongs to a lead beside them is in `lead-signals.ts`, `stage-moves.ts`. */
 export function createLeadSql(db: Database) {
   const selectOne = db.prepare<[string, string], LeadRow>(
     'SELECT wire, version FROM leads WHERE id = ? AND tenant_id = ?',
@@ -57,6 +63,10 @@ export function createLeadSql(db: Database) {
     'INSERT INTO lead_tags (tenant_id, tag, created_at, lead_id) VALUES (?, ?, ?, ?)',
   );
   const deleteTags = db.prepare<[string]>('DELETE FROM lead_tags WHERE lead_id = ?');
+  const insertWord = db.prepare<[string, string, string]>(
+    'INSERT INTO lead_words (tenant_id, word, lead_id) VALUES (?, ?, ?)',
+  );
+  const deleteWords = db.prepare<[string]>('DELETE FROM lead_words WHERE lead_id = ?');
   const remove = db.prepare<[string]>('DELETE FROM leads WHERE id = ?');
 
   return {
@@ -85,10 +95,15 @@ export function createLeadSql(db: Database) {
       const createdAt = fromIso(lead.created_at);
       for (const tag of lead.tags) insertTag.run(tenantId, tag.toLowerCase(), createdAt, lead.id);
     },
+    setWords(tenantId: string, lead: Lead): void {
+      deleteWords.run(lead.id);
+      for (const word of leadWords(lead)) insertWord.run(tenantId, word, lead.id);
+    },
     /** What belongs to the lead in other tables must be gone already. */
     remove(leadId: string): void {
       deleteIdentities.run(leadId);
       deleteTags.run(leadId);
+      deleteWords.run(leadId);
       remove.run(leadId);
     },
   };
