@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { MAX_BODY_BYTES } from '../../src/model/delivery.ts';
+import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
+import { signalPayload } from '../../src/webhooks/payload.ts';
+import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';
+import { signalEvents } from '../../src/webhooks/signal-events.ts';
+import { anEndpoint, T0 } from '../support/store.ts';
+
+type Format = Parameters<typeof webhookInputSchema.parse>[0];
+
+function endpoint(id: string, settings: Partial<WebhookInput> | Record<string, unknown> = {}) {
+  const input: Format = { url: 'https://receiver.example/', ...settings };
+  return anEndpoint('ten_a', { id, settings: webhookInputSchema.parse(input) });
+}
+
+let made = 0;
+const route = (...receivers: ReturnType<typeof endpoint>[]) =>
+  signalEvents(SAMPLE_SIGNAL, {
+    ...{ tenantId: 'ten_a', now: T0, receivers },
+    newId: (prefix) => `${prefix}_${made++}`,
+  });
+
+const BOTH = ['signal.detected', 'signal.new_hot'];
+
+test('a hot signal makes two events, any other one', () => {
+  expect(route().map(({ event }) => event.type)).toEqual(BOTH);
+  const cold = signalEvents(
+    { ...SAMPLE_SIGNAL, classification: 'cold' },
+    { tenantId: 'ten_a', now: T0, receivers: [], newId: (prefix) => prefix },
+  );
+  expect(cold.map(({ event }) => event.type)).toEqual(['signal.detected']);
+});
+
+test('each endpoint gets the payload in its own format', () => {
+  const [detected] = route(
+    endpoint('whk_1'),
+    endpoint('whk_2', { payload_format: { include: ['signal_id'] } }),
+    endpoint('whk_3', { payload_format: { include: ['company'], flatten: true } }),
+  );
+  expect(detected?.deliveries.map(({ body }) => Object.keys(JSON.parse(body)))).toEqual([
+    Object.keys(JSON.parse(signalPayload(SAMPLE_SIGNAL))),
+    ['signal_id'],
+    ['company_name', 'company_domain', 'company_industry', 'company_headcount', 'company_location'],
+  ]);
+});
+
+test('an envelope goes whole, whatever the format', () => {
+  const [, hot] = route(endpoint('whk_1', { event_types: BOTH, payload_format: { include: ['excerpt'] } }));
+  expect(JSON.parse(hot?.deliveries[0]?.body ?? '')).toEqual({
+    event: 'signal.new_hot',
+    tenant_id: 'ten_a',
+    data: {
+      platform: 'reddit',
+      score: 'hot',
+      lead_name: SAMPLE_SIGNAL.prospect.name,
+      signal_text: SAMPLE_SIGNAL.excerpt,
+      signal_id: 'sig_sample',
+    },
+    id: hot?.event.id,
+    timestamp: '2026-01-01T00:00:00.000Z',
+  });
+});
+
+test('a format that makes the body too large is rejected for its endpoint alone', () => {
+  const custom = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, 'x'.repeat(8_000)]));
+  const [detected] = route(endpoint('whk_1'), endpoint('whk_2', { payload_format: { custom } }));
+  expect(detected?.deliveries.map(({ status }) => status)).toEqual(['pending', 'rejected']);
+  expect(Buffer.byteLength(detected?.deliveries[1]?.body ?? '')).toBeGreaterThan(MAX_BODY_BYTES);
+});
