@@ -8,7 +8,6 @@ import { describeEndpointChanges } from './endpoint-changes.ts';
 import { describeEndpoints } from './endpoints.ts';
 import { describeErasure } from './erasure.ts';
 import { describeEvents } from './events.ts';
-import { describeEvents } from './events.ts';
 import { describeIdempotency } from './idempotency.ts';
 import { describeKeys } from './keys.ts';
 import { describeLeadList } from './lead-list.ts';
@@ -50,7 +49,6 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeRetention(open);
     describeMail(open);
     describeIdempotency(open);
-    describeEvents(open);
     describeEvents(open);
   });
 }
