@@ -38,8 +38,10 @@ export function linkedinProfile(text: string): string | null {
   const path = /^\/(?:mwlite\/)?(in|pub)\/([^/]+)((?:\/[^/]+){0,3})/i.exec(pathname);
   if (path === null) return null;
   const kind = path[1]?.toLowerCase();
+  const name = decoded(path[2] ?? '');
+  if (/\p{Cc}/u.test(name)) return null;
   // An old public address needs its three groups of characters; a new one is followed by a language at most.
-  return `${kind}/${decoded(path[2] ?? '')}${kind === 'pub' ? (path[3] ?? '').toLowerCase() : ''}`;
+  return `${kind}/${name}${kind === 'pub' ? (path[3] ?? '').toLowerCase() : ''}`;
 }
 
 /** The key of a name at a company: the weakest, as two people may share it. Null where either is not known. */

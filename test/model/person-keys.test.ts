@@ -40,6 +40,8 @@ test.each([
   'https://notlinkedin.com/in/jane-doe',
   'https://linkedin.com.evil.com/in/jane-doe',
   'javascript:alert(1)',
+  'https://linkedin.com/in/a%00b',
+  'https://linkedin.com/in/%0a',
 ])('%j is no profile', (url) => {
   expect(linkedinProfile(url)).toBeNull();
 });
