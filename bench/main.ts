@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
+import { benchBacklog } from './backlog/bench.ts';
 import { benchDispatch } from './dispatch/bench.ts';
 import { type Figure, report } from './report.ts';
 import { benchHealth, benchPage } from './site/bench.ts';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
+  backlog: benchBacklog,
   dispatch: benchDispatch,
   health: benchHealth,
   page: benchPage,

@@ -19,20 +19,29 @@ export async function benchDispatch(): Promise<Figure[]> {
   const ours = await startChild(new URL('./ours.ts', import.meta.url));
   try {
     const figures: Figure[] = [];
-    for (const origins of [ENDPOINTS, 1]) {
-      const urls = Array.from(
-        { length: ENDPOINTS },
-        (_, n) => `http://127.0.0.1:${receiver.ready[n % origins]}/${n}`,
-      );
-      const round: Round = { urls, deliveries: DELIVERIES, concurrency: CONCURRENCY };
-      const results: { ours: Measured; floor: Measured }[] = [];
-      for (let i = 0; i < ROUNDS; i++) {
-        const bare = await floor.child.ask<Measured>(round);
-        results.push({ floor: bare, ours: await ours.child.ask<Measured>(round) });
+    for (const [scheme, firstPort] of [
+      ['http', 0],
+      ['https', ENDPOINTS],
+    ] as const) {
+      for (const origins of [ENDPOINTS, 1]) {
+        const urls = Array.from(
+          { length: ENDPOINTS },
+          (_, n) => `${scheme}://127.0.0.1:${receiver.ready[firstPort + (n % origins)]}/${n}`,
+        );
+        const round: Round = { urls, deliveries: DELIVERIES, concurrency: CONCURRENCY };
+        const results: { ours: Measured; floor: Measured }[] = [];
+        for (let i = 0; i < ROUNDS; i++) {
+          const bare = await floor.child.ask<Measured>(round);
+          results.push({ floor: bare, ours: await ours.child.ask<Measured>(round) });
+        }
+        const protocol = scheme === 'http' ? 'HTTP' : 'TLS';
+        figures.push(
+          toFigure(
+            `${ENDPOINTS} endpoints, ${origins} origin${origins === 1 ? '' : 's'}, ${protocol}`,
+            results,
+          ),
+        );
       }
-      figures.push(
-        toFigure(`${ENDPOINTS} endpoints, ${origins} origin${origins === 1 ? '' : 's'}, HTTP`, results),
-      );
     }
     return figures;
   } finally {

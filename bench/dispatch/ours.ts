@@ -14,6 +14,7 @@ import { observePosts } from '../../src/signals/intake.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints.ts';
+import { TEST_TLS } from '../../test/dispatcher/tls-fixture.ts';
 import { percentile } from '../report.ts';
 import { type Measured, peakRssMiB, type Round, samplePost, WARM_UP } from './setting.ts';
 
@@ -37,12 +38,12 @@ async function measure(round: Round, file: string): Promise<Measured> {
   const parts = await openParts(file);
   const counter = countOutcomes(parts.store);
   const tenant = await makeTenant(parts, round);
-  const dispatcher = createDispatcher({
-    ...parts,
-    store: counter.store,
-    localAddress: null,
-    log: quietLog(),
-  });
+  const makeDispatcher = () =>
+    createDispatcher(
+      { ...parts, store: counter.store, localAddress: null, log: quietLog() },
+      { ca: TEST_TLS.cert },
+    );
+  const dispatcher = makeDispatcher();
 
   const warmedUp = counter.after(WARM_UP);
   await queueUp(parts, tenant, round.urls.length, { from: 0, deliveries: WARM_UP });
@@ -51,7 +52,7 @@ async function measure(round: Round, file: string): Promise<Measured> {
   await dispatcher.stop(30_000);
 
   await queueUp(parts, tenant, round.urls.length, { from: WARM_UP, deliveries: round.deliveries });
-  const second = createDispatcher({ ...parts, store: counter.store, localAddress: null, log: quietLog() });
+  const second = makeDispatcher();
   counter.durations.length = 0;
   const done = counter.after(round.deliveries);
   const started = performance.now();

@@ -14,8 +14,11 @@ export interface Measured {
   peakRssMiB: number;
 }
 
-/** Deliveries sent first and not counted, so that neither side is measured while its code is still being compiled. */
-export const WARM_UP = 4_000;
+/**
+ * Deliveries sent first and not counted: while its code is still being compiled, in its first 20,000 or so, our side sends
+ * half of what it does later.
+ */
+export const WARM_UP = 20_000;
 
 export function peakRssMiB(): number {
   return Math.round(process.resourceUsage().maxRSS / 1024);

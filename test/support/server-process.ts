@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const START_MS = 15_000;
+const START_MS = 60_000;
 
 /** A real server process on a data folder of the caller's. */
 export interface ServerProcess {

@@ -1,9 +1,15 @@
 import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import { systemRandom } from '../../src/lib/random.ts';
 import { deliveryHeaders } from '../../src/model/delivery-headers.ts';
-import { createSigner, generateSecret, SIGNATURE_MEMBER_BYTES } from '../../src/webhooks/signature.ts';
+import {
+  createSigner,
+  generateSecret,
+  SIGNATURE_MEMBER_BYTES,
+  withSignature,
+} from '../../src/webhooks/signature.ts';
 
 const secret = generateSecret(systemRandom);
 const now = Math.floor(Date.now() / 1000);
@@ -50,4 +56,27 @@ test('the attempt’s number and the delivery’s id go out', () => {
 
 test('the signature member takes the bytes that the size limit counts for it', () => {
   expect(sealed.body.length - Buffer.byteLength(body)).toBe(SIGNATURE_MEMBER_BYTES);
+});
+
+test('every body is signed as Node’s own HMAC signs it, whatever it and the secret are', () => {
+  const json = fc.jsonValue().map((value) => JSON.stringify({ value }));
+  const bodies = fc.oneof(json, fc.constant('{}'), fc.constant(`{"long":"${'é'.repeat(200_000)}"}`));
+  const secrets = fc.oneof(
+    fc
+      .uint8Array({ minLength: 0, maxLength: 100 })
+      .map((bytes) => `whsec_${Buffer.from(bytes).toString('base64')}`),
+    fc.constant(secret),
+  );
+  fc.assert(
+    fc.property(bodies, secrets, fc.nat(), (text, key, seconds) => {
+      const signed = createSigner(key).seal({ id: 'dlv_1', body: text }, seconds);
+      const hmac = (data: string | Buffer) => createHmac('sha256', key).update(data).digest('hex');
+      expect(signed.bodySignature).toBe(hmac(text));
+      expect(signed.body.toString('utf8')).toBe(withSignature(text, signed.bodySignature));
+      expect(signed.serviceSignature).toBe(hmac(signed.body));
+      const standard = createHmac('sha256', Buffer.from(key.slice(6), 'base64'));
+      const expected = standard.update(`dlv_1.${seconds}.`).update(signed.body).digest('base64');
+      expect(signed.standardSignature).toBe(`v1,${expected}`);
+    }),
+  );
 });
