@@ -6,30 +6,34 @@ import { aLead, aNewLead } from '../support/leads.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { aRoutedEvent } from '../support/store.ts';
 
-/** What an endpoint may have in flight; what is claimed beyond it waits in the dispatcher's memory. */
+/** What an endpoint may have in flight; where it answers, more is claimed ahead and waits in the dispatcher's memory. */
 const IN_FLIGHT = 20;
+const ANSWERED = 20;
 
 test('of deliveries that were claimed but not sent, an erasure lets none go out', async () => {
   const receiver = await startReceiver();
   const { store, clock, dispatcher, endpoint, committed } = await createHarness();
-  const { id: endpointId } = await endpoint({ url: receiver.url });
-  const events = Array.from({ length: 50 }, () => {
+  const { id: endpointId } = await endpoint({ url: receiver.url, rate_limit_per_minute: 1_000 });
+  const events = Array.from({ length: 200 }, () => {
     const routed = aRoutedEvent(TENANT, [endpointId], { createdAt: clock.now() });
     return { ...routed, event: { ...routed.event, subjectId: 'led_1' } };
   });
   await store.commitLead(aNewLead(TENANT, aLead('led_1'), { events }));
 
   const open: ServerResponse[] = [];
-  receiver.answer = (response) => void open.push(response);
+  receiver.answer = (response) => {
+    if (receiver.requests.length <= ANSWERED) response.end();
+    else open.push(response);
+  };
   await dispatcher.start();
-  await receiver.received(IN_FLIGHT);
+  await receiver.received(ANSWERED + IN_FLIGHT);
+  await settle();
   for (const id of await eraseLead(store, TENANT, 'led_1')) dispatcher.endpointChanged(id);
   for (const response of open) response.end();
-  await committed(IN_FLIGHT);
-  clock.advance(120_000);
-  await settle(100);
+  await committed(ANSWERED + IN_FLIGHT);
+  await settle(200);
 
-  expect(receiver.requests).toHaveLength(IN_FLIGHT);
+  expect(receiver.requests).toHaveLength(ANSWERED + IN_FLIGHT);
   expect(await store.listDueLanes()).toEqual([]);
   await dispatcher.stop(0);
   await receiver.close();
