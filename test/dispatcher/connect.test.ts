@@ -5,13 +5,13 @@ import { type Connect, createConnect } from '../../src/dispatcher/connect.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { type Receiver, startReceiver, status } from '../support/receiver.ts';
 import { addresses, settle } from './harness.ts';
-import { TEST_TLS } from './tls-fixture.ts';
+import { RECEIVERS, TEST_CA } from './tls-fixture.ts';
 
 let receiver: Receiver;
 let clock: ManualClock;
 let names: string[] = [];
 beforeEach(async () => {
-  receiver = await startReceiver(status(200), TEST_TLS);
+  receiver = await startReceiver(status(200), RECEIVERS.valid);
   clock = createManualClock();
 });
 afterEach(() => receiver.close());
@@ -25,7 +25,7 @@ const connectWith = (answer: () => Promise<string[]>): Connect =>
       return answer();
     },
     localAddress: null,
-    ca: TEST_TLS.cert,
+    ca: TEST_CA,
   });
 
 /** The connection, or the code it failed with. */

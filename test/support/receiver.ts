@@ -55,10 +55,11 @@ export const close: Answer = (_, __, socket) => {
   socket.destroy();
 };
 
-/** Starts a receiver on a free port of 127.0.0.1; `tls` makes it https. */
+/** Starts a receiver on a free port of 127.0.0.1, or at `at`; `tls` makes it https. */
 export async function startReceiver(
   answer: Answer = status(200),
   tls?: { key: string; cert: string; maxVersion?: 'TLSv1.2' },
+  at: { host: string; port: number } = { host: '127.0.0.1', port: 0 },
 ): Promise<Receiver> {
   const requests: Received[] = [];
   const sockets = new Map<Socket, number>();
@@ -93,11 +94,11 @@ export async function startReceiver(
     socket.on('error', () => {});
     socket.once('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(at.port, at.host, resolve));
   const { port } = server.address() as AddressInfo;
 
   const receiver: Receiver = {
-    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}/hook`,
+    url: `${tls === undefined ? 'http' : 'https'}://${at.host}:${port}/hook`,
     port,
     requests,
     get connections() {
