@@ -141,6 +141,14 @@ function signalOf(id: string, tenantId: string, profileId: string, events: Route
   return {
     ...{ id, tenantId, profileId, events, platform: 'forum', externalId: id, canonicalUrl: null },
     ...{ signalType: 'intent_post', classification: 'hot', score: 90, timestamp: systemClock.now() },
-    ...{ companyDomain: '', company: null, personKeys: [], wire: '{}', explanation: '{}', text: 'bench' },
+    ...{
+      companyDomain: '',
+      company: null,
+      facts: [],
+      personKeys: [],
+      wire: '{}',
+      explanation: '{}',
+      text: 'bench',
+    },
   };
 }

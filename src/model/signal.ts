@@ -95,6 +95,17 @@ export const signalSchema = z
   .meta({ id: 'Signal' });
 export type Signal = z.infer<typeof signalSchema>;
 
+/** What of people and company a signal is found by, beside its text; unknown ones left out. */
+export function searchedFacts({
+  prospect,
+  company,
+}: Partial<Pick<Signal, 'prospect' | 'company'>>): string[] {
+  const facts = [prospect?.name, prospect?.title, prospect?.email];
+  return [...facts, company?.name, company?.domain, company?.industry, company?.location].filter(
+    (fact): fact is string => fact !== undefined && fact !== '',
+  );
+}
+
 /** Why one factor gave its points; offsets are Unicode code points into the signal's `text`. */
 export const evidenceSchema = z.strictObject({
   field: z.string(),

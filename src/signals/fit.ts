@@ -9,6 +9,13 @@ import { share } from './points.ts';
  */
 const FIT_SHARES = { title: 3, industry: 3, headcount: 2, location: 2 } as const;
 type FitKey = keyof typeof FIT_SHARES;
+/** Points of each answer. */
+export type FitPoints = Record<FitKey, number>;
+
+/** What each answer gets of `max` points. */
+export function fitPoints(max: number): FitPoints {
+  return share(max, FIT_SHARES);
+}
 const MISMATCH_POINTS = 2;
 const VENDOR_POINTS = 70;
 
@@ -37,16 +44,16 @@ interface Question {
   fits: boolean;
 }
 
-/** How the author and company fit what the profile asks of them, for `max` points. Unknown facts are not mismatches. */
-export function companyFit(facts: FitFacts, profile: IcpProfile, max: number): Fit {
-  const points = share(max, FIT_SHARES);
+/** How the author and company fit what the profile asks of them. Unknown facts are not mismatches. */
+export function companyFit(facts: FitFacts, profile: IcpProfile, points: FitPoints): Fit {
+  const counts = Object.values(points).some((each) => each > 0);
   const questions = questionsOf(facts, profile);
   const known = questions.filter((question) => question.fact !== '');
   const fitting = known.filter((q) => q.fits).map((q) => answer(q, points[q.key]));
   const mismatches = known.filter((q) => !q.fits).map((q) => answer(q, -MISMATCH_POINTS));
   return {
-    factors: max === 0 ? [] : [...openQuestions(questions, points), ...fitting],
-    negatives: [...(max === 0 ? [] : mismatches), ...vendorStaff(facts, profile)],
+    factors: counts ? [...openQuestions(questions, points), ...fitting] : [],
+    negatives: [...(counts ? mismatches : []), ...vendorStaff(facts, profile)],
     coverage: questions.length === 0 ? 1 : Math.round((known.length / questions.length) * 100) / 100,
   };
 }
@@ -102,7 +109,7 @@ function answer(question: Question, points: number): Factor {
   };
 }
 
-function openQuestions(asked: readonly Question[], each: Record<FitKey, number>): Factor[] {
+function openQuestions(asked: readonly Question[], each: FitPoints): Factor[] {
   const keys = new Set<string>(asked.map((question) => question.key));
   const open = Object.entries(each).filter(([key]) => !keys.has(key));
   const points = open.reduce((total, [, part]) => total + part, 0);

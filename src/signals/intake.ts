@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { Fault } from '../model/errors.ts';
 import { personKeys } from '../model/person-keys.ts';
-import type { Explanation, ObservedPost } from '../model/signal.ts';
+import { type Explanation, type ObservedPost, searchedFacts } from '../model/signal.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
@@ -128,6 +128,7 @@ function newSignal(
     timestamp: now,
     companyDomain: signal.company.domain,
     company: signal.company.domain === '' ? null : { id: newId('cmp'), company: signal.company },
+    facts: searchedFacts(signal),
     personKeys: personKeys(signal.prospect),
     wire: JSON.stringify(signal),
     explanation: JSON.stringify(score),

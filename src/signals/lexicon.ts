@@ -17,7 +17,8 @@ export interface CueGroup<K extends string = string> {
   cues: readonly Cue[];
 }
 
-const cue = (points: number, source: string): Cue => ({ points, pattern: new RegExp(source, 'giu') });
+/** Without the flag `u`, which no cue needs and which costs a third; without `g`, so that `exec` keeps no state. */
+const cue = (points: number, source: string): Cue => ({ points, pattern: new RegExp(source, 'i') });
 
 export const POSITIVE_GROUPS: readonly CueGroup<Exclude<WeightKey, 'topic' | 'fit'>>[] = [
   {

@@ -1,6 +1,6 @@
 import type { IcpProfile, Weights } from '../model/icp.ts';
 import type { Classification, Explanation, Factor } from '../model/signal.ts';
-import { companyFit, type FitFacts } from './fit.ts';
+import { companyFit, type FitFacts, type FitPoints, fitPoints } from './fit.ts';
 import { NEGATIVE_GROUPS, POSITIVE_GROUPS } from './lexicon.ts';
 import { bestCue, findAll, phrasePattern } from './match.ts';
 import { share } from './points.ts';
@@ -30,15 +30,18 @@ export interface CompiledProfile {
   excluded: RegExp[];
   /** The 100 points as the profile's weights share them out. */
   max: Weights;
+  fitPoints: FitPoints;
 }
 
 export function compileProfile(profile: IcpProfile): CompiledProfile {
   const compile = (phrases: readonly string[]) => phrases.flatMap((phrase) => phrasePattern(phrase) ?? []);
+  const max = share(100, profile.weights);
   return {
     profile,
     topic: compile([...profile.phrases, ...profile.competitors]),
     excluded: compile(profile.excludedPhrases),
-    max: share(100, profile.weights),
+    max,
+    fitPoints: fitPoints(max.fit),
   };
 }
 
@@ -51,7 +54,7 @@ export function scorePost(post: ScoredPost, compiled: CompiledProfile): Explanat
   const asks = found.some(({ group, best }) => group.key === 'intent' && best !== null);
   const cues = cueFactors(found, compiled.max);
   const topic = topicFactor(post, compiled, asks);
-  const fit = companyFit(post, compiled.profile, compiled.max.fit);
+  const fit = companyFit(post, compiled.profile, compiled.fitPoints);
   const factors = [...cues, ...(topic ? [topic] : []), ...fit.factors];
   const earned = sum(factors);
   const negatives = limitTo(earned, [

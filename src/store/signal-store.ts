@@ -19,6 +19,8 @@ export interface NewSignal {
   companyDomain: string;
   /** What it says of the company at `companyDomain`; null where it names none. */
   company: ObservedCompany | null;
+  /** What of people and company it is found by ({@link searchedFacts}), beside its text. */
+  facts: string[];
   /** What its author is known again by (`model/person-keys.ts`). */
   personKeys: string[];
   /** The signal as JSON text, exactly as every answer shows it. */

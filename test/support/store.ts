@@ -3,6 +3,7 @@ import type { Clock } from '../../src/lib/clock.ts';
 import type { NewDelivery, RoutedEvent } from '../../src/model/event.ts';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import { type ApiKey, SCOPES } from '../../src/model/key.ts';
+import { searchedFacts } from '../../src/model/signal.ts';
 import type { Owner, Tenant } from '../../src/model/tenant.ts';
 import { type Endpoint, webhookInputSchema } from '../../src/model/webhook.ts';
 import type { NewSignal } from '../../src/store/signal-store.ts';
@@ -84,6 +85,7 @@ export function aSignal(tenantId: string, overrides: Partial<NewSignal> = {}): N
     timestamp: T0,
     companyDomain: '',
     company: null,
+    facts: searchedFacts(JSON.parse(overrides.wire ?? '{}')),
     personKeys: [],
     wire: JSON.stringify({ signal_id: id }),
     explanation: JSON.stringify({ score: overrides.score ?? 80 }),

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { StoreOpenError } from '../errors.ts';
-import { type SearchableSignal, signalTerms } from './search-terms.ts';
+import { type SearchableRow, termsOfRow } from './tables/signal-search.ts';
 
 const MIGRATIONS_DIR = join(import.meta.dirname, 'migrations');
 const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/;
@@ -75,9 +75,7 @@ function addSignalTerms(db: Database): void {
     'wire',
   ];
   db.function('signal_terms', { varargs: true, deterministic: true }, (...values: unknown[]) =>
-    signalTerms(
-      Object.fromEntries(columns.map((name, i) => [name, values[i]])) as unknown as SearchableSignal,
-    ),
+    termsOfRow(Object.fromEntries(columns.map((name, i) => [name, values[i]])) as unknown as SearchableRow),
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { searchedFacts } from '../../../model/signal.ts';
 import { type SearchableSignal, signalTerms } from '../search-terms.ts';
 
 /**
@@ -17,8 +18,18 @@ export interface SignalSearchSql {
   indexInserted(signal: SearchableSignal): void;
 }
 
+/** A `signals` row as its terms are made from it. */
+export interface SearchableRow extends Omit<SearchableSignal, 'facts'> {
+  wire: string;
+}
+
+/** The terms of a stored signal: the same that were made when it came. */
+export function termsOfRow({ wire, ...signal }: SearchableRow): string {
+  return signalTerms({ ...signal, facts: searchedFacts(JSON.parse(wire)) });
+}
+
 export function createSignalSearchSql(db: Database): SignalSearchSql {
-  const select = db.prepare<[string], SearchableSignal>(
+  const select = db.prepare<[string], SearchableRow>(
     `SELECT tenant_id AS tenantId, profile_id AS profileId, platform, signal_type AS signalType, classification, score,
             company_domain AS companyDomain, text, wire
      FROM signals WHERE id = ?`,
@@ -35,12 +46,12 @@ export function createSignalSearchSql(db: Database): SignalSearchSql {
 
   function index(id: string): void {
     const row = select.get(id);
-    if (row !== undefined) insert.run(signalTerms(row), id);
+    if (row !== undefined) insert.run(termsOfRow(row), id);
   }
 
   function unindex(id: string): void {
     const row = select.get(id);
-    if (row !== undefined) remove.run(signalTerms(row), id);
+    if (row !== undefined) remove.run(termsOfRow(row), id);
   }
 
   return {
