@@ -32,7 +32,15 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   const clock = watchSteps(parts.clock, onClockStep);
   const { lookup = createLookup(), ...tls } = network;
   const pools = createPools(clock, createConnect({ clock, allow, lookup, localAddress, ...tls }));
-  const attempts = createAttempts({ clock, newId, secretBox, allow, log, send: createSend(clock, pools) });
+  // When an attempt starts is told, not planned by: it needs no watch.
+  const attempts = createAttempts({
+    clock: parts.clock,
+    newId,
+    secretBox,
+    allow,
+    log,
+    send: createSend(parts.clock, pools),
+  });
   const commit = createCommit({ store, clock, log });
   const leaseToken = newId('lease');
   const toSend = createTurns<Lane>();

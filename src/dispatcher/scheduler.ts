@@ -83,9 +83,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     return found;
   }
 
-  function consider(lane: Lane): void {
-    const now = clock.monotonic();
-    const wallNow = clock.now();
+  function consider(lane: Lane, now = clock.monotonic(), wallNow = clock.now()): void {
     const hasRoom = lane.throttle.room(now) > 0;
     const sendable = lane.claimed > 0 && !isDoubtful(lane);
     if (sendable && hasRoom && lane.inFlight < places.perEndpoint()) toSend.add(lane);
@@ -119,17 +117,19 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   function pump(): void {
     woken = false;
     if (draining !== null) return;
+    // Read once a turn: two dozen readings a delivery would be a twentieth of its cost.
+    const now = clock.monotonic();
+    const wallNow = clock.now();
     while (toSend.size > 0 && uncommitted < MAX_UNCOMMITTED && !places.full()) {
       const lane = toSend.next();
       if (lane === null) break;
-      sendOne(lane);
-      consider(lane);
+      sendOne(lane, now);
+      consider(lane, now, wallNow);
     }
     parts.claimer().run();
   }
 
-  function sendOne(lane: Lane): void {
-    const now = clock.monotonic();
+  function sendOne(lane: Lane, now: number): void {
     if (lane.target === null || isDoubtful(lane) || lane.inFlight >= places.perEndpoint()) return;
     if (lane.throttle.room(now) === 0) return;
     const delivery = takeClaimed(lane, now);

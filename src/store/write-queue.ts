@@ -14,6 +14,8 @@ export interface WriteQueue {
    * @throws DomainError UNAVAILABLE where the storage failed or the queue is full: nothing is stored then.
    */
   run<T>(operation: () => T): Promise<T>;
+  /** The same without a promise: for callers that have no use for one. */
+  add(entry: Entry): void;
   /** Commits what waits; later operations are refused. */
   close(): Promise<void>;
 }
@@ -29,7 +31,8 @@ export interface WriteQueueOptions {
   maxQueued?: number;
 }
 
-interface Entry {
+/** An operation with what becomes of it: exactly one of `resolve` (after COMMIT) and `reject` is called, once. */
+export interface Entry {
   /** Runs the operation and keeps its result for `resolve`. */
   execute(): void;
   resolve(): void;
@@ -73,17 +76,20 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
     schedule();
   }
 
+  function add(entry: Entry): void {
+    if (closed) entry.reject(unavailable('The storage is being closed.'));
+    else if (queue.length >= maxQueued) entry.reject(unavailable('Too many changes wait to be stored.'));
+    else {
+      queue.push(entry);
+      if (queue.length === 1) keepAlive.ref();
+      if (scheduled === null || (queue.length >= maxBatch && !scheduledNow)) schedule();
+    }
+  }
+
   return {
-    run<T>(operation: () => T): Promise<T> {
-      if (closed) return Promise.reject(unavailable('The storage is being closed.'));
-      if (queue.length >= maxQueued)
-        return Promise.reject(unavailable('Too many changes wait to be stored.'));
-      return new Promise<T>((resolve, reject) => {
-        queue.push(createEntry(operation, resolve, reject));
-        if (queue.length === 1) keepAlive.ref();
-        if (scheduled === null || (queue.length >= maxBatch && !scheduledNow)) schedule();
-      });
-    },
+    add,
+    run: <T>(operation: () => T): Promise<T> =>
+      new Promise((resolve, reject) => add(createEntry(operation, resolve, reject))),
     async close() {
       closed = true;
       while (queue.length > 0) flush();

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { DomainError } from '../../model/errors.ts';
 import type { Operations } from './operations.ts';
 import type { Writer } from './writer.ts';
-import type { Answer, Call, WriterData } from './writer-worker.ts';
+import type { Answers, Calls, Failure, WriterData } from './writer-worker.ts';
 
 /** Changes under way at most; beyond it callers hear UNAVAILABLE at once instead of filling the memory. */
 const MAX_UNDER_WAY = 20_000;
@@ -27,15 +27,14 @@ export function createThreadWriter(data: WriterData): Writer {
     execArgv: [],
   });
   const waiting = new Map<number, Waiting>();
-  let outbox: Call[] = [];
+  let outbox: Calls = [];
   let nextId = 0;
   let ended: DomainError | null = null;
 
   worker.unref(); // it keeps the process alive only while somebody awaits it
-  worker.on('message', (answers: Answer[] | object) => {
-    // Under `node --watch` Node itself tells of the worker's imports this way.
-    if (!Array.isArray(answers)) return;
-    for (const answer of answers) settle(answer);
+  worker.on('message', ({ done, failed }: Answers) => {
+    for (let i = 0; i < done.length; i += 2) take(done[i] as number)?.resolve(done[i + 1]);
+    for (const failure of failed) take(failure.id)?.reject(toError(failure));
   });
   worker.on('error', (cause) => {
     end('The storage stopped unexpectedly.', cause);
@@ -45,13 +44,11 @@ export function createThreadWriter(data: WriterData): Writer {
   });
   worker.on('exit', () => end('The storage is closed.', null));
 
-  function settle(answer: Answer): void {
-    const entry = waiting.get(answer.id);
-    if (entry === undefined) return;
-    waiting.delete(answer.id);
+  function take(id: number): Waiting | undefined {
+    const entry = waiting.get(id);
+    waiting.delete(id);
     if (waiting.size === 0) worker.unref();
-    if (answer.error === null) entry.resolve(answer.value);
-    else entry.reject(toError(answer.error));
+    return entry;
   }
 
   function end(detail: string, cause: unknown): void {
@@ -63,9 +60,9 @@ export function createThreadWriter(data: WriterData): Writer {
   }
 
   /** One message for all that is asked for within {@link GATHER_MS}. */
-  function post(call: Call): void {
+  function post(id: number, name: keyof Operations, args: unknown[]): void {
     if (outbox.length === 0) setTimeout(flush, GATHER_MS);
-    outbox.push(call);
+    outbox.push(id, name, args);
   }
 
   function flush(): void {
@@ -85,7 +82,7 @@ export function createThreadWriter(data: WriterData): Writer {
         const id = nextId++;
         if (waiting.size === 0) worker.ref();
         waiting.set(id, { resolve: (value) => resolve(value as ReturnType<Operations[K]>), reject });
-        post({ id, name, args });
+        post(id, name, args);
       });
     },
     async close() {
@@ -99,7 +96,7 @@ export function createThreadWriter(data: WriterData): Writer {
   };
 }
 
-function toError(error: NonNullable<Answer['error']>): Error {
-  if (error.code === null) return Object.assign(new Error(error.message), { stack: error.stack });
-  return new DomainError(error.code, error.message, error.extra);
+function toError({ code, message, stack, extra }: Failure): Error {
+  if (code === null) return Object.assign(new Error(message), { stack });
+  return new DomainError(code, message, extra);
 }

@@ -1,9 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../lib/clock.ts';
 import { DomainError, type ErrorCode, type ProblemExtra } from '../../model/errors.ts';
+import { createWriteQueue, type Entry } from '../write-queue.ts';
 import { openDatabase } from './database.ts';
-import type { Operations } from './operations.ts';
-import { createInlineWriter } from './writer.ts';
+import { faultOfSqlite } from './faults.ts';
+import { createOperations, type Operations } from './operations.ts';
+import { createTransaction } from './transaction.ts';
+import { call } from './writer.ts';
 
 /** What the thread is started with. */
 export interface WriterData {
@@ -11,65 +14,86 @@ export interface WriterData {
   busyTimeoutMs: number;
 }
 
-/** One change asked for. */
-export interface Call {
-  id: number;
-  name: keyof Operations;
-  args: unknown[];
+/** Changes asked for: number, name and arguments of each in turn. Flat, as an object each costs more to pass than to do. */
+export type Calls = (number | keyof Operations | unknown[])[];
+
+/** What became of {@link Calls}, after their COMMIT. */
+export interface Answers {
+  /** Number and value of each in turn. */
+  done: unknown[];
+  failed: Failure[];
 }
 
-/** What became of a {@link Call}, after its COMMIT. An error that is no `DomainError` has no code. */
-export interface Answer {
+/** An error that is no `DomainError` has no code. */
+export interface Failure {
   id: number;
-  value: unknown;
-  error: { code: ErrorCode | null; message: string; stack: string | undefined; extra: ProblemExtra } | null;
+  code: ErrorCode | null;
+  message: string;
+  stack: string | undefined;
+  extra: ProblemExtra;
 }
 
 if (parentPort !== null) serve(parentPort, workerData as WriterData);
 
 function serve(port: NonNullable<typeof parentPort>, { file, busyTimeoutMs }: WriterData): void {
   const db = openDatabase(file, { busyTimeoutMs });
-  const writer = createInlineWriter({ db, clock: systemClock, flushDelayMs: 0 });
-  let answers: Answer[] = [];
+  const operations = createOperations(db);
+  const runBatch = createTransaction(db);
+  const queue = createWriteQueue({ runBatch, faultOf: faultOfSqlite, clock: systemClock, flushDelayMs: 0 });
+  let answers: Answers = { done: [], failed: [] };
 
   /** All answers of one commit go back in one message. */
-  function answer(result: Answer): void {
-    if (answers.length === 0) setImmediate(flush);
-    answers.push(result);
+  function flushSoon(): void {
+    if (answers.done.length === 0 && answers.failed.length === 0) setImmediate(flush);
   }
 
   function flush(): void {
     const results = answers;
-    answers = [];
-    if (results.length > 0) port.postMessage(results);
+    answers = { done: [], failed: [] };
+    if (results.done.length > 0 || results.failed.length > 0) port.postMessage(results);
+  }
+
+  function entryOf(id: number, name: keyof Operations, args: unknown[]): Entry {
+    let value: unknown;
+    return {
+      execute() {
+        value = call(operations, name, args as Parameters<Operations[typeof name]>);
+      },
+      resolve() {
+        flushSoon();
+        answers.done.push(id, value);
+      },
+      reject(error) {
+        flushSoon();
+        answers.failed.push(describe(id, error));
+      },
+    };
   }
 
   async function close(): Promise<void> {
-    await writer.close();
-    await new Promise((resolve) => setImmediate(resolve));
+    await queue.close();
     flush();
     db.close();
     port.close();
   }
 
-  port.on('message', (message: Call[] | 'close') => {
+  port.on('message', (message: Calls | 'close') => {
     if (message === 'close') {
       void close();
       return;
     }
-    for (const { id, name, args } of message) {
-      writer.run(name, ...(args as Parameters<Operations[typeof name]>)).then(
-        (value) => answer({ id, value, error: null }),
-        (error: unknown) => answer({ id, value: null, error: describe(error) }),
+    for (let i = 0; i < message.length; i += 3) {
+      queue.add(
+        entryOf(message[i] as number, message[i + 1] as keyof Operations, message[i + 2] as unknown[]),
       );
     }
   });
 }
 
-function describe(error: unknown): Answer['error'] {
+function describe(id: number, error: unknown): Failure {
   if (error instanceof DomainError) {
-    return { code: error.code, message: error.message, stack: error.stack, extra: error.extra };
+    return { id, code: error.code, message: error.message, stack: error.stack, extra: error.extra };
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  return { code: null, message, stack, extra: {} };
+  return { id, code: null, message, stack, extra: {} };
 }

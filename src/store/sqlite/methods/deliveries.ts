@@ -1,3 +1,4 @@
+import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { DeliveryStore, HeldAttempt } from '../../delivery-store.ts';
 import type { Context } from '../context.ts';
 import { createAttemptSql, toStored } from '../tables/attempts.ts';
@@ -17,13 +18,20 @@ export function deliveryMethods({ db, clock, writer, read }: Context) {
     recoverDeliveries: () => writer.run('recoverDeliveries'),
     listDueLanes: () => read(() => leases.lanes()),
     releaseLeases: (leaseToken) => writer.run('releaseLeases', leaseToken),
-    claimDeliveries: ({ lanes, ...terms }) =>
-      writer.run('claimDeliveries', {
-        lanes: lanes.map((lane) => ({ ...lane, held: heldText(lane.held) })),
-        ...terms,
-      }),
-    recordOutcome: (outcome) =>
-      writer.run('recordOutcome', { ...outcome, attempt: toStored(outcome.attempt) }),
+    async claimDeliveries({ lanes, ...terms }) {
+      const stored = lanes.map((lane) => ({ ...lane, held: heldText(lane.held) }));
+      const claims = await writer.run('claimDeliveries', { lanes: stored, ...terms });
+      return claims.map((claim) => ({ ...claim, deliveries: fromTuples(claim.deliveries) }));
+    },
+    recordOutcome(outcome) {
+      const attempt = toStored(outcome.attempt);
+      const { deliveryId, streak, next, probe } = outcome;
+      if (next.status !== 'delivered' || streak !== 'keep' || probe) {
+        return writer.run('recordOutcome', { ...outcome, attempt });
+      }
+      const { id, attempt: number, startedAt, durationMs, detail } = attempt;
+      return writer.run('recordDelivered', deliveryId, id, number, startedAt, durationMs, detail);
+    },
     listDueProbes: (now, limit) => read(() => probes.due(now, limit)),
     claimProbe: ({ held, ...terms }) => writer.run('claimProbe', { held: heldText(held), ...terms }),
     shiftDue: (now, deltaMs) => writer.run('shiftDue', now, deltaMs),
@@ -42,4 +50,14 @@ export function deliveryMethods({ db, clock, writer, read }: Context) {
 
 function heldText(held: readonly HeldAttempt[]): string {
   return `{${held.map(({ id, attempt }) => `"${id}":${attempt}`).join(',')}}`;
+}
+
+function fromTuples(flat: readonly (string | number)[]): ClaimedDelivery[] {
+  const deliveries: ClaimedDelivery[] = [];
+  for (let i = 0; i < flat.length; i += 4) {
+    const [id, body] = [flat[i] as string, flat[i + 1] as string];
+    const [attempt, attemptsInCycle] = [flat[i + 2] as number, flat[i + 3] as number];
+    deliveries.push({ id, body, attempt, attemptsInCycle });
+  }
+  return deliveries;
 }

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Outcome } from '../../../model/delivery.ts';
+import type { ClaimedDelivery, Outcome } from '../../../model/delivery.ts';
 import type { ClaimRequest, DueLane, LaneClaim, LaneDemand, ProbeClaim } from '../../delivery-store.ts';
 import { createAttemptSql, type StoredAttempt } from '../tables/attempts.ts';
 import { createEndpointSql } from '../tables/endpoints.ts';
@@ -11,6 +11,18 @@ import { createEndpointHealth } from './endpoint-health.ts';
 /** An outcome with its attempt as the table holds it, so that what crosses to the writer is flat and small. */
 export interface StoredOutcome extends Omit<Outcome, 'attempt'> {
   attempt: StoredAttempt;
+}
+
+/** The most common outcome, flat: delivery, attempt, its number, start, duration and detail. */
+export type DeliveredTuple = [string, string, number, number, number, string];
+
+/** A claim's answer with its deliveries flat: id, body, attempt and attempts in this cycle of each in turn. */
+export interface StoredLaneClaim extends Omit<LaneClaim, 'deliveries'> {
+  deliveries: (string | number)[];
+}
+
+function toTuple({ id, body, attempt, attemptsInCycle }: ClaimedDelivery): (string | number)[] {
+  return [id, body, attempt, attemptsInCycle];
 }
 
 /** A claim whose lanes say what they hold as a JSON object, `{delivery id: attempt}`: one text crosses to the writer. */
@@ -38,17 +50,25 @@ export function deliveryOperations(db: Database) {
       return leases.lanes();
     },
     releaseLeases: (leaseToken: string): void => leases.release(leaseToken),
-    claimDeliveries: ({ lanes, ...terms }: StoredClaim): LaneClaim[] =>
+    claimDeliveries: ({ lanes, ...terms }: StoredClaim): StoredLaneClaim[] =>
       lanes.map(({ endpointId, limit, knownVersion, held }) => {
         const endpoint = endpoints.changedSince(endpointId, knownVersion);
         if (endpoint === 'gone') return { endpointId, deliveries: [], nextDueAt: null, endpoint };
-        return { endpointId, ...leases.claim({ endpointId, limit, held, ...terms }), endpoint };
+        const { deliveries, nextDueAt } = leases.claim({ endpointId, limit, held, ...terms });
+        return { endpointId, deliveries: deliveries.flatMap(toTuple), nextDueAt, endpoint };
       }),
     claimProbe({ endpointId, held, ...terms }: StoredProbeClaim): ProbeClaim | null {
       if (!probes.isDue(endpointId, terms.now)) return null;
       const endpoint = endpoints.getById(endpointId);
       const delivery = leases.claimOldest({ endpointId, held, ...terms });
       return endpoint === null || delivery === null ? null : { endpoint, delivery };
+    },
+    /** An attempt that succeeded, of a delivery that probed nothing, to an endpoint without failures to forget. */
+    recordDelivered(...[deliveryId, id, attempt, startedAt, durationMs, detail]: DeliveredTuple): boolean {
+      attempts.insert(deliveryId, { id, attempt, startedAt, durationMs, detail });
+      const applied = leases.finishDelivered(deliveryId, attempt);
+      if (!applied) erasure.emptyRepliesOfErased(deliveryId);
+      return applied;
     },
     recordOutcome({ attempt, next, ...outcome }: StoredOutcome): boolean {
       const { deliveryId, probe } = outcome;

@@ -72,6 +72,10 @@ export function createLeaseSql(db: Database) {
     `UPDATE deliveries SET status = ?, next_attempt_at = ?, expires_at = ?, attempt_count = ?
      WHERE id = ? AND attempt_count = ? AND ${WAITING}`,
   );
+  const finishDelivered = db.prepare<[number, string, number]>(
+    `UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL, attempt_count = ?
+     WHERE id = ? AND attempt_count = ? AND ${WAITING}`,
+  );
   // A failed probe takes no retry from its delivery: the attempts of its cycle stay as many.
   const spare = db.prepare<[string]>('UPDATE deliveries SET cycle_start = cycle_start + 1 WHERE id = ?');
   const waitingIds = `SELECT id FROM deliveries INDEXED BY deliveries_due WHERE ${WAITING}`;
@@ -128,6 +132,9 @@ export function createLeaseSql(db: Database) {
       writeLease.run(endpointId, leaseToken, leaseUntil, heldWith(held, [delivery]));
       return delivery;
     },
+    /** As {@link finish}, for the common end. */
+    finishDelivered: (deliveryId: string, attempt: number): boolean =>
+      finishDelivered.run(attempt, deliveryId, attempt - 1).changes === 1,
     /** False where that attempt was counted already, or the delivery waits for none any more. */
     finish(
       deliveryId: string,
