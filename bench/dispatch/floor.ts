@@ -1,5 +1,5 @@
 import { Pool } from 'undici';
-import { TEST_TLS } from '../../test/dispatcher/tls-fixture.ts';
+import { TEST_CA } from '../../test/dispatcher/tls-fixture.ts';
 import { percentile } from '../report.ts';
 import { type Measured, peakRssMiB, type Round, samplePost, WARM_UP } from './setting.ts';
 
@@ -67,7 +67,7 @@ function bodyOf(n: number): string {
 function poolOf(origin: string): Pool {
   let pool = pools.get(origin);
   if (pool === undefined) {
-    pool = new Pool(origin, { connections: 256, connect: { ca: TEST_TLS.cert } });
+    pool = new Pool(origin, { connections: 256, connect: { ca: TEST_CA } });
     pools.set(origin, pool);
   }
   return pool;

@@ -14,7 +14,7 @@ import { observePosts } from '../../src/signals/intake.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints.ts';
-import { TEST_TLS } from '../../test/dispatcher/tls-fixture.ts';
+import { TEST_CA } from '../../test/dispatcher/tls-fixture.ts';
 import { percentile } from '../report.ts';
 import { type Measured, peakRssMiB, type Round, samplePost, WARM_UP } from './setting.ts';
 
@@ -41,7 +41,7 @@ async function measure(round: Round, file: string): Promise<Measured> {
   const makeDispatcher = () =>
     createDispatcher(
       { ...parts, store: counter.store, localAddress: null, log: quietLog() },
-      { ca: TEST_TLS.cert },
+      { ca: TEST_CA },
     );
   const dispatcher = makeDispatcher();
 
