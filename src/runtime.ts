@@ -11,6 +11,7 @@ import { type AddressSet, createAddressSet } from './lib/network.ts';
 import { createPeriodic, type Periodic } from './lib/periodic.ts';
 import { type Random, systemRandom } from './lib/random.ts';
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts';
+import { createLogDestination } from './log-destination.ts';
 import { loadSecretsKey } from './secrets-key.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
@@ -133,12 +134,11 @@ function prepareFolder(config: Config, random: Random): Buffer {
   }
 }
 
-/** One line of JSON an event, written asynchronously: a synchronous write costs as much as the request it tells of. */
+/** One line of JSON an event, on stdout. */
 function createLogger(config: Config, clock: Clock): Logger {
   return pino(
     { level: config.logLevel, base: null, timestamp: createTimestamp(clock) },
-    // Gathered: a system call for each line was most of what a small answer cost (6 to 10 % of its processor time).
-    pino.destination({ fd: 1, sync: false, minLength: 16_000, periodicFlush: 200 }),
+    createLogDestination(clock),
   );
 }
 

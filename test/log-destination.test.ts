@@ -1,0 +1,47 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+
+const ARGS = ['--input-type=module-typescript', '--eval'];
+const HEAD = `
+  import { createLogDestination } from './src/log-destination.ts';
+  import { systemClock } from './src/lib/clock.ts';
+  const log = createLogDestination(systemClock);
+`;
+
+/** What a process that writes through the destination leaves on stdout. */
+function outputOf(script: string): string[] {
+  const { stdout, status, stderr } = spawnSync(process.execPath, [...ARGS, HEAD + script], {
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return stdout.split('\n').slice(0, -1);
+}
+
+test('every line is written, in order, however many are gathered', () => {
+  const lines = outputOf(`for (let i = 0; i < 5_000; i++) log.write('line ' + i + '\\n');`);
+  expect(lines).toEqual(Array.from({ length: 5_000 }, (_, i) => `line ${i}`));
+});
+
+test('lines that are waiting are written when the process is ended', () => {
+  expect(outputOf(`log.write('last\\n'); process.exit(0);`)).toEqual(['last']);
+});
+
+test('a flush ends when the lines before it are written', () => {
+  const script = `
+    import { writeSync } from 'node:fs';
+    log.write('before\\n');
+    log.flush(() => writeSync(1, 'flushed\\n'));
+  `;
+  expect(outputOf(script)).toEqual(['before', 'flushed']);
+});
+
+test('a line does not wait for others', async () => {
+  const child = spawn(process.execPath, [
+    ...ARGS,
+    `${HEAD} log.write('alone\\n'); setInterval(() => {}, 1_000);`,
+  ]);
+  const [chunk] = await once(child.stdout, 'data');
+  child.kill('SIGKILL');
+  expect(String(chunk)).toBe('alone\n');
+});
