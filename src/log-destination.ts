@@ -15,7 +15,8 @@ export interface LogDestination extends DestinationStream {
  * took up to a quarter of the processor time of a health answer.
  */
 export function createLogDestination(clock: Clock): LogDestination {
-  const stdout = pino.destination({ fd: 1, sync: false });
+  // With no least length a flush would not wait for what is being written.
+  const stdout = pino.destination({ fd: 1, sync: false, minLength: 1 });
   let lines = '';
   let timer: Timer | null = null;
 
