@@ -1,6 +1,8 @@
+import type { Socket } from 'node:net';
 import { Client, Pool, type Dispatcher as Undici } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import type { Connect, Dial } from './connect.ts';
+import { ConnectError } from './faults.ts';
 
 /** Idle time after which an unused connection is closed, unless the receiver names a shorter one. */
 const KEEP_ALIVE_MS = 15_000;
@@ -8,6 +10,12 @@ const KEEP_ALIVE_MAX_MS = 60_000;
 /** A pool unused for this long is forgotten; its connections are closed by then. */
 const IDLE_POOL_MS = 90_000;
 const MAX_REPLY_HEAD_BYTES = 16_384;
+/**
+ * What a reply may be on the wire, whatever its parts. Only a body's bytes come to the handler: status lines, interim
+ * replies and chunk extensions have no end for undici's parser, and were read at 150 MB/s until the time limit. As much as
+ * 40 KB of body in chunks of one byte, which is more than is kept.
+ */
+const MAX_REPLY_BYTES = 262_144;
 
 /** A request as the pools know it: undici's handler, told when a connection is made for it. */
 export interface PooledHandler extends Undici.DispatchHandler {
@@ -50,13 +58,24 @@ export function createPools(clock: Clock, connect: Connect): Pools {
   /** A client that tells its request when it dials: with `pipelining` 1 it has one request at a time. */
   function createClient(origin: string | URL): Client {
     let current: PooledHandler | null = null;
+    let connection: Socket | null = null;
+    let readBefore = 0;
     const client = new Client(origin, {
       ...options,
       connect(target, callback) {
         const handler = current;
-        const dial = connect(target, (...result) => {
-          if (result[0] === null) handler?.onConnected();
-          callback(...result);
+        const dial = connect(target, (error, socket) => {
+          if (error !== null) {
+            callback(error, null);
+            return;
+          }
+          handler?.onConnected();
+          callback(null, socket);
+          readBefore = socket.bytesRead;
+          connection = socket.on('readable', () => {
+            if (socket.bytesRead - readBefore > MAX_REPLY_BYTES)
+              socket.destroy(new ConnectError('invalid_response'));
+          });
         });
         handler?.onDial(dial);
       },
@@ -64,6 +83,7 @@ export function createPools(clock: Clock, connect: Connect): Pools {
     const dispatch = client.dispatch.bind(client);
     client.dispatch = (request, handler) => {
       current = handler as PooledHandler;
+      readBefore = connection?.bytesRead ?? 0;
       return dispatch(request, handler);
     };
     return client;
