@@ -88,7 +88,7 @@ describe('a reply that never ends', () => {
     harness.outcomes.length = 0; // the harness keeps what it saw: 16 KB each
     await harness.dispatcher.stop(0);
     await closed(); // what the receiver has in hand is no memory of ours
-    expect(memory() - before).toBeLessThan(20 * MEGABYTE); // the database in memory holds 300 × 16 KB of it
+    expect(memory() - before).toBeLessThan(60 * MEGABYTE); // read without end it would be gigabytes
   }, 60_000);
 });
 
