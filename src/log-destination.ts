@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { type DestinationStream, pino } from 'pino';
 import type { Clock, Timer } from './lib/clock.ts';
 
@@ -28,10 +29,10 @@ export function createLogDestination(clock: Clock): LogDestination {
     lines = '';
     stdout.write(gathered);
   };
-  // Whatever ends the process, its last lines are those that tell why.
+  // Whatever ends the process, its last lines are those that tell why. A write begun now would not be waited for.
   process.once('exit', () => {
-    pass();
-    stdout.flushSync();
+    attempt(() => stdout.flushSync());
+    attempt(() => writeSync(1, lines));
   });
 
   return {
@@ -45,4 +46,12 @@ export function createLogDestination(clock: Clock): LogDestination {
       stdout.flush(done);
     },
   };
+}
+
+function attempt(write: () => void): void {
+  try {
+    write();
+  } catch {
+    // Nobody reads the log any more, or its reader is too far behind: no reason to end otherwise than was meant.
+  }
 }
