@@ -41,6 +41,10 @@ export interface HarnessOptions {
   allow?: string[];
   /** Where the clock stands at first, Unix milliseconds. */
   startAt?: number;
+  /** The store's file; without it, it is in memory. */
+  file?: string;
+  /** Told of every line of the dispatcher's log. */
+  onLog?(line: object): void;
   /** Wraps the store, to make it fail or to watch it. */
   wrap?(store: Store): Store;
 }
@@ -48,7 +52,10 @@ export interface HarnessOptions {
 export const TENANT = 'ten_a';
 
 export async function createHarness(options: HarnessOptions = {}): Promise<Harness> {
-  const { store: inner, clock } = await openTestStore({ clock: createManualClock(options.startAt) });
+  const { store: inner, clock } = await openTestStore({
+    clock: createManualClock(options.startAt),
+    file: options.file ?? ':memory:',
+  });
   const random = { ...systemRandom, fraction: () => 0 };
   const newId = createIds(clock, random);
   const secretBox = createSecretBox(Buffer.alloc(32, 7), random);
@@ -69,12 +76,13 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
     },
   };
   const store = options.wrap?.(watched) ?? watched;
+  const onLog = (fields: object, message: string) => options.onLog?.({ ...fields, message });
   const open = () =>
     createDispatcher(
       {
         ...{ store, clock, random, newId, secretBox, localAddress: null },
         allowTargets: addresses(...(options.allow ?? ['127.0.0.0/8'])),
-        log: { info() {}, warn() {}, error() {} },
+        log: { info: onLog, warn: onLog, error: onLog },
       },
       options.network,
     );

@@ -105,7 +105,11 @@ export function createEndpointSql(db: Database) {
       if (version === undefined) return 'gone';
       if (version === knownVersion) return null;
       const row = selectById.get(id);
-      return row === undefined ? 'gone' : toEndpoint(row);
+      try {
+        return row === undefined ? 'gone' : toEndpoint(row);
+      } catch {
+        return 'gone'; // its settings are unreadable: that must not end the claim of every other endpoint
+      }
     },
     /** The endpoint, deleted or not. */
     getById(id: string): Endpoint | null {

@@ -7,7 +7,8 @@ interface DueRow {
   next_attempt_at: number;
   attempt_count: number;
   cycle_start: number;
-  body: string;
+  /** Null where the body was lost: the delivery is given out all the same, so that it ends with its reason. */
+  body: string | null;
 }
 
 interface LeaseRow {
@@ -52,13 +53,13 @@ export function createLeaseSql(db: Database) {
   const deleteLeasesOf = db.prepare<[string]>('DELETE FROM lane_leases WHERE token = ?');
   const selectDue = db.prepare<[string, number, string, number], DueRow>(
     `SELECT d.id, d.next_attempt_at, d.attempt_count, d.cycle_start, b.body
-     FROM deliveries d INDEXED BY deliveries_due JOIN delivery_bodies b ON b.delivery_id = d.id
+     FROM deliveries d INDEXED BY deliveries_due LEFT JOIN delivery_bodies b ON b.delivery_id = d.id
      WHERE d.endpoint_id = ? AND d.${WAITING} AND d.next_attempt_at <= ? AND d.id NOT IN (SELECT key FROM json_each(?))
      ORDER BY d.next_attempt_at, d.id LIMIT ?`,
   );
   const selectOldest = db.prepare<[string, string], DueRow>(
     `SELECT d.id, d.next_attempt_at, d.attempt_count, d.cycle_start, b.body
-     FROM deliveries d INDEXED BY deliveries_due JOIN delivery_bodies b ON b.delivery_id = d.id
+     FROM deliveries d INDEXED BY deliveries_due LEFT JOIN delivery_bodies b ON b.delivery_id = d.id
      WHERE d.endpoint_id = ? AND d.${WAITING} AND d.id NOT IN (SELECT key FROM json_each(?))
      ORDER BY d.next_attempt_at, d.id LIMIT 1`,
   );
@@ -166,7 +167,7 @@ export function createLeaseSql(db: Database) {
 function toClaimed(row: DueRow): ClaimedDelivery {
   return {
     id: row.id,
-    body: row.body,
+    body: row.body ?? '',
     attempt: row.attempt_count + 1,
     attemptsInCycle: row.attempt_count - row.cycle_start,
   };
