@@ -3,7 +3,7 @@ import type { NewId } from '../lib/ids.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { AttemptRecord, ClaimedDelivery } from '../model/delivery.ts';
-import { deliveryHeaders, timestampSeconds } from '../model/delivery-headers.ts';
+import { deliveryHeaderList, timestampSeconds } from '../model/delivery-headers.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import { createSigner, type Signer } from '../webhooks/signature.ts';
 import { checkTarget } from '../webhooks/targets.ts';
@@ -87,7 +87,7 @@ export function createAttempts({ clock, newId, secretBox, allow, send, log }: At
     try {
       const { startedAt, attempt } = record;
       const { body, ...signatures } = ready.signer.seal(delivery, timestampSeconds(startedAt));
-      const headers = deliveryHeaders({ deliveryId: delivery.id, attempt, startedAt }, signatures);
+      const headers = deliveryHeaderList({ deliveryId: delivery.id, attempt, startedAt }, signatures);
       record.sent = { host: ready.host, contentLength: body.length, ...signatures };
       const timeoutMs = endpoint.settings.timeout_seconds * 1_000;
       return send({ origin: ready.origin, path: ready.path, headers, body, timeoutMs });

@@ -10,20 +10,37 @@ export interface AttemptKey {
   startedAt: number;
 }
 
-/** The headers we set on a delivery's request; the connection adds `Host` and `Content-Length`. */
-export function deliveryHeaders(
+type Signatures = Pick<SentRequest, 'serviceSignature' | 'standardSignature'>;
+
+/** The headers we set on a delivery's request, name and value in turn; the connection adds `Host` and `Content-Length`. */
+export function deliveryHeaderList(
   { deliveryId, attempt, startedAt }: AttemptKey,
-  signatures: Pick<SentRequest, 'serviceSignature' | 'standardSignature'>,
-): Record<string, string> {
-  return {
-    'content-type': 'application/json',
-    'user-agent': USER_AGENT,
-    'x-service-signature': signatures.serviceSignature,
-    'x-service-attempt': String(attempt),
-    'webhook-id': deliveryId,
-    'webhook-timestamp': String(timestampSeconds(startedAt)),
-    'webhook-signature': signatures.standardSignature,
-  };
+  { serviceSignature, standardSignature }: Signatures,
+): string[] {
+  return [
+    'content-type',
+    'application/json',
+    'user-agent',
+    USER_AGENT,
+    'x-service-signature',
+    serviceSignature,
+    'x-service-attempt',
+    String(attempt),
+    'webhook-id',
+    deliveryId,
+    'webhook-timestamp',
+    String(timestampSeconds(startedAt)),
+    'webhook-signature',
+    standardSignature,
+  ];
+}
+
+/** As {@link deliveryHeaderList}, by name. */
+export function deliveryHeaders(key: AttemptKey, signatures: Signatures): Record<string, string> {
+  const list = deliveryHeaderList(key, signatures);
+  const headers: Record<string, string> = {};
+  for (let i = 0; i < list.length; i += 2) headers[list[i] ?? ''] = list[i + 1] ?? '';
+  return headers;
 }
 
 /** All headers of a request that was sent, made again from what is kept of it. */
