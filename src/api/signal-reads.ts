@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import { cursorScope, paginate, paginationSchema, readCursor } from '../http/paging.ts';
+import { cursorScope, type Pagination, paginate, paginationSchema, readCursor } from '../http/paging.ts';
 import { JSON_TYPE, sendText } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
 import { explanationSchema, signalSchema } from '../model/signal.ts';
@@ -49,10 +49,14 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: ReadParts): 
         nextCursor: page.last === null ? null : cursors.encode(scope, page.last),
         limit: rest.limit,
       });
-      const text = `{"data":[${page.rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`;
-      return sendText(reply, JSON_TYPE, text);
+      return sendText(reply, JSON_TYPE, pageText(page.rows, pagination));
     },
   );
+}
+
+/** A page of rows that are JSON texts already. */
+export function pageText(rows: readonly string[], pagination: Pagination): string {
+  return `{"data":[${rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`;
 }
 
 function addDetail(app: FastifyInstance, { store }: ReadParts): void {

@@ -13,10 +13,10 @@ const MAX_SEQ = 2n ** 63n - 1n;
 const MAX_TIME = Number(MAX_SEQ >> TIME_SHIFT);
 
 /**
- * In order of score, up to this many hits are sorted (75 ns each to find, so 0.3 ms). Where there are more, they are
- * asked for score by score, from the best down, until the page is full.
+ * In order of score, up to this many hits are sorted (75 ns each to find). Where there are more, they are asked for score
+ * by score, from the best down, until the page is full.
  */
-const SORT_MAX = 4_000;
+const SORT_MAX = 1_000;
 
 type Statements = ReturnType<typeof createListStatements>;
 
@@ -32,9 +32,10 @@ export function createSignalListSql(db: Database, { sortMax = SORT_MAX } = {}) {
     const range = rangeOf(tenantId, match, query);
     const found = query.sort === '-icp_score' ? byScore : byTime;
     const rows = found(statements, { query, range, after, sortMax });
-    const page = rows.slice(0, query.limit);
-    const last = rows.length > query.limit ? page.at(-1) : undefined;
-    return { rows: page.map(wireOf), last: last === undefined ? null : [last.position] };
+    if (rows.length <= query.limit) return { rows: rows.map(wireOf), last: null };
+    rows.pop();
+    const [timestamp, place] = rows.at(-1) ?? [0, 0];
+    return { rows: rows.map(wireOf), last: [timestamp, place] };
   };
 }
 
@@ -83,12 +84,15 @@ function alongScores(statements: Statements, { query, range, after }: Ask): List
 }
 
 function scoreByScore(statements: Statements, { query, range, after }: Ask, match: string): ListRow[] {
+  const { tenantId, minScore } = range;
   const rows: ListRow[] = [];
   const statement = statements.page('newestFirst', 'terms', query.explain);
   const best = after === null ? 100 : Number(after & SCORE_MASK);
-  for (let score = best; score >= range.minScore && rows.length < range.limit; score--) {
+  // Only scores that the tenant has any signals of: 5 us to know, 60 us to ask for one in vain.
+  const next = (most: number) => statements.bestScore.get({ tenantId, minScore, most }) ?? null;
+  for (let score = next(best); score !== null && rows.length < range.limit; score = next(score - 1)) {
     const below = after !== null && score === best ? min(range.below, after) : range.below;
-    const withScore = `${match} AND "${filterTerm(range.tenantId, 'score', score)}"`;
+    const withScore = `${match} AND "${filterTerm(tenantId, 'score', score)}"`;
     rows.push(...statement.all({ ...range, match: withScore, below, limit: range.limit - rows.length }));
   }
   return rows;
@@ -111,8 +115,10 @@ function firstSeqOf(timestamp: number): bigint {
 
 function positionOf({ after }: SignalQuery): bigint | null {
   if (after === null) return null;
-  const [seq] = after;
-  if (after.length === 1 && typeof seq === 'string' && /^\d{1,19}$/.test(seq)) return BigInt(seq);
+  const [timestamp, place] = after;
+  if (typeof timestamp === 'number' && typeof place === 'number') {
+    return (BigInt(timestamp) << TIME_SHIFT) + BigInt(place);
+  }
   throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');
 }
 
@@ -121,7 +127,7 @@ function sourceOf({ match }: RowRange) {
 }
 
 /** Both are JSON texts written by us, so that cutting the closing brace is safe; parsing would cost 20 times as much. */
-function wireOf({ wire, explanation }: ListRow): string {
+function wireOf([, , wire, explanation]: ListRow): string {
   return explanation === undefined ? wire : `${wire.slice(0, -1)},"explanation":${explanation}}`;
 }
 
