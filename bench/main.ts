@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { benchBacklog } from './backlog/bench.ts';
 import { benchDispatch } from './dispatch/bench.ts';
 import { type Figure, report } from './report.ts';
+import { benchSignals } from './signals/bench.ts';
 import { benchHealth, benchPage } from './site/bench.ts';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
@@ -9,6 +10,7 @@ const BENCHES: Record<string, () => Promise<Figure[]>> = {
   dispatch: benchDispatch,
   health: benchHealth,
   page: benchPage,
+  signals: benchSignals,
 };
 
 const { positionals, values } = parseArgs({

@@ -1,0 +1,68 @@
+import { Pool } from 'undici';
+import { median, percentile } from '../report.ts';
+
+/** What so many connections got in a while. */
+export interface Loaded {
+  perSecond: number;
+  p99Ms: number;
+}
+
+/** Asks one server as one tenant. */
+export interface Asker {
+  /** The answer's body. @throws where it is not 200 */
+  ask(path: string): Promise<string>;
+  /** Milliseconds of one request. */
+  time(path: string): Promise<number>;
+  load(path: string, load: { connections: number; seconds: number }): Promise<Loaded>;
+  close(): Promise<void>;
+}
+
+export function createAsker(url: string, apiKey: string, connections: number): Asker {
+  const pool = new Pool(url, { connections });
+  const headers = { authorization: `Bearer ${apiKey}` };
+
+  async function ask(path: string): Promise<string> {
+    const { statusCode, body } = await pool.request({ path, method: 'GET', headers });
+    const text = await body.text();
+    if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}: ${text}`);
+    return text;
+  }
+
+  async function time(path: string): Promise<number> {
+    const started = performance.now();
+    const { statusCode, body } = await pool.request({ path, method: 'GET', headers });
+    await body.dump();
+    if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}`);
+    return performance.now() - started;
+  }
+
+  return {
+    ask,
+    time,
+    async load(path, { connections: lanes, seconds }) {
+      const durations: number[] = [];
+      const started = performance.now();
+      const end = started + seconds * 1_000;
+      const work = async () => {
+        while (performance.now() < end) durations.push(await time(path));
+      };
+      await Promise.all(Array.from({ length: lanes }, work));
+      const elapsed = (performance.now() - started) / 1_000;
+      return { perSecond: durations.length / elapsed, p99Ms: percentile(durations, 0.99) };
+    },
+    close: () => pool.close(),
+  };
+}
+
+/** Median times of pages asked for one after the other, round by round: a busy moment of the machine hits all alike. */
+export async function timeInTurns<K extends string>(
+  asker: Asker,
+  pages: ReadonlyMap<K, string>,
+  rounds: number,
+): Promise<Map<K, number>> {
+  const times = new Map<K, number[]>([...pages.keys()].map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, path] of pages) times.get(name)?.push(await asker.time(path));
+  }
+  return new Map([...times].map(([name, all]) => [name, median(all)]));
+}

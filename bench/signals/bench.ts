@@ -1,0 +1,148 @@
+import { startChild } from '../child.ts';
+import { type Figure, median } from '../report.ts';
+import { type Asker, createAsker, type Loaded, timeInTurns } from './asking.ts';
+import { type BenchData, prepareData, SIGNALS, TENANTS } from './data.ts';
+import { filterQueries } from './filters.ts';
+import { benchIngest } from './ingest.ts';
+import type { PageMade } from './page-made.ts';
+import type { Order } from './server.ts';
+
+const CONNECTIONS = 8;
+const LOAD_ROUNDS = 7;
+const LOAD_SECONDS = 2;
+const TURNS = 150;
+const PAGE = '/v1/signals?limit=50';
+
+/**
+ * Lists of a million signals over ten tenants, over HTTP, key and limit checked and a line logged for each: against the
+ * same page through the zod serializer, at any depth, and with each documented filter; and batches coming in.
+ */
+export async function benchSignals(): Promise<Figure[]> {
+  const data = await prepareData();
+  const { child } = await startChild(new URL('./server.ts', import.meta.url));
+  const ask = (order: Order) => child.ask<string>(order);
+  const url = await ask({ open: data.dataDir });
+  const asker = createAsker(url, data.apiKey, CONNECTIONS);
+  try {
+    await asker.load(PAGE, { connections: 1, seconds: 2 });
+    return [
+      toFigure(await child.ask<PageMade>({ make: data.tenantId } satisfies Order)),
+      await benchPage(asker),
+      ...(await benchDepth(asker, data, ask)),
+      ...(await benchFilters(asker, data)),
+      ...(await benchIngest()),
+    ];
+  } finally {
+    await asker.close();
+    child.end();
+  }
+}
+
+function toFigure({ oursUs, floorUs, ratio }: PageMade): Figure {
+  return {
+    bench: 'signals',
+    variant: 'page of 50 made, against the zod serializer',
+    ours: Math.round(1_000_000 / oursUs),
+    floor: Math.round(1_000_000 / floorUs),
+    ratio: rounded(ratio, 3),
+    unit: 'pages/s',
+    target: 'ratio at least 3.3',
+    ours_us: rounded(oursUs, 1),
+    floor_us: rounded(floorUs, 1),
+  };
+}
+
+async function benchPage(asker: Asker): Promise<Figure> {
+  await refuseDifference(asker);
+  const load = { connections: CONNECTIONS, seconds: LOAD_SECONDS };
+  const rounds: { ours: Loaded; floor: Loaded }[] = [];
+  for (let i = 0; i < LOAD_ROUNDS; i++) {
+    rounds.push({
+      floor: await asker.load(PAGE.replace('/v1', '/zod'), load),
+      ours: await asker.load(PAGE, load),
+    });
+  }
+  const of = (pick: (round: (typeof rounds)[number]) => number) => median(rounds.map(pick));
+  return {
+    bench: 'signals',
+    variant: 'page of 50 over HTTP, against the zod serializer',
+    ours: Math.round(of(({ ours }) => ours.perSecond)),
+    floor: Math.round(of(({ floor }) => floor.perSecond)),
+    ratio: rounded(
+      of(({ ours, floor }) => ours.perSecond / floor.perSecond),
+      3,
+    ),
+    unit: 'pages/s',
+    connections: CONNECTIONS,
+    ours_p99_ms: rounded(
+      of(({ ours }) => ours.p99Ms),
+      2,
+    ),
+    floor_p99_ms: rounded(
+      of(({ floor }) => floor.p99Ms),
+      2,
+    ),
+    target_p99: 'at most 4 ms on an idle machine',
+    signals: SIGNALS,
+    tenants: TENANTS,
+  };
+}
+
+/** What is compared must be the same answer. */
+async function refuseDifference(asker: Asker): Promise<void> {
+  const [ours, floor] = await Promise.all([asker.ask(PAGE), asker.ask(PAGE.replace('/v1', '/zod'))]);
+  const rows = (text: string) => JSON.stringify(JSON.parse(text).data);
+  if (rows(ours) !== rows(floor)) throw new Error('the two sides answer different rows');
+  if (JSON.parse(ours).data.length !== 50) throw new Error('the page is not full');
+}
+
+async function benchDepth(
+  asker: Asker,
+  data: BenchData,
+  ask: (order: Order) => Promise<string>,
+): Promise<Figure[]> {
+  const ofTenant = SIGNALS / TENANTS;
+  const pages = new Map([['first', PAGE]]);
+  for (const percent of [10, 50, 90, 99]) {
+    const cursor = await ask({ cursorAt: Math.floor((ofTenant * percent) / 100), tenantId: data.tenantId });
+    pages.set(`${percent} % deep`, `${PAGE}&cursor=${cursor}`);
+  }
+  const times = await timeInTurns(asker, pages, TURNS);
+  return compareWith('first', times, { what: 'page', most: 1.5 });
+}
+
+async function benchFilters(asker: Asker, data: BenchData): Promise<Figure[]> {
+  const pages = new Map([['unfiltered', PAGE], ...filterQueries(data)]);
+  const found = new Map<string, number>();
+  for (const [name, path] of pages) found.set(name, JSON.parse(await asker.ask(path)).data.length);
+  const times = await timeInTurns(asker, pages, TURNS);
+  const figures = compareWith('unfiltered', times, { what: 'filter', most: 3 });
+  return figures.map((figure) => ({
+    ...figure,
+    rows: found.get(figure.variant.replace('filter: ', '')) ?? 0,
+  }));
+}
+
+/** Times, so that less is better: `floor` is the page compared with, and the ratio must not exceed `most`. */
+function compareWith(
+  base: string,
+  times: ReadonlyMap<string, number>,
+  { what, most }: { what: string; most: number },
+): Figure[] {
+  const floor = times.get(base) ?? Number.NaN;
+  return [...times]
+    .filter(([name]) => name !== base)
+    .map(([name, ms]) => ({
+      bench: 'signals',
+      variant: `${what}: ${name}`,
+      ours: rounded(ms, 3),
+      floor: rounded(floor, 3),
+      ratio: rounded(ms / floor, 3),
+      unit: 'ms',
+      target: `ratio at most ${most}`,
+    }));
+}
+
+function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}

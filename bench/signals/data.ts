@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newKey } from '../../src/accounts/tenants.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createIds } from '../../src/lib/ids.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { defaultProfile } from '../../src/model/icp.ts';
+import { SCOPES } from '../../src/model/key.ts';
+import { observedPostSchema, type Signal } from '../../src/model/signal.ts';
+import { planPosts } from '../../src/signals/intake.ts';
+import type { NewSignal } from '../../src/store/signal-store.ts';
+import { openDatabase } from '../../src/store/sqlite/database.ts';
+import { migrate } from '../../src/store/sqlite/migrate.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { createOperations } from '../../src/store/sqlite/operations.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createPosts } from './posts.ts';
+
+export const SIGNALS = 1_000_000;
+export const TENANTS = 10;
+const TEMPLATES = 4_000;
+const COMMIT_SIGNALS = 5_000;
+/** Between two signals, over all tenants: a million of them are four months. */
+const SPACING_MS = 10_000;
+/** A word that ten signals of a tenant hold, one in ten thousand. */
+export const RARE_WORD = 'quillonby';
+const RARE_EVERY = 100_000;
+
+/** A folder with a database of a million signals, and what its first tenant is asked with. */
+export interface BenchData {
+  dataDir: string;
+  tenantId: string;
+  apiKey: string;
+  profileId: string;
+  /** When its newest signal was detected, Unix milliseconds. */
+  newestAt: number;
+}
+
+/** The folder, made where there is none yet of this schema and this way of making it: two minutes or three. */
+export async function prepareData(): Promise<BenchData> {
+  const dataDir = join(tmpdir(), `signalpost-bench-signals-${versionOf()}`);
+  const about = join(dataDir, 'about.json');
+  if (!existsSync(about)) {
+    const started = performance.now();
+    console.error(
+      `Making ${SIGNALS.toLocaleString('en')} signals in ${dataDir}; it is kept for the next run.`,
+    );
+    rmSync(dataDir, { recursive: true, force: true });
+    mkdirSync(dataDir, { recursive: true });
+    const data = await makeData(dataDir);
+    writeFileSync(`${about}.new`, JSON.stringify(data));
+    renameSync(`${about}.new`, about);
+    console.error(`Made in ${Math.round((performance.now() - started) / 1000)} s.`);
+  }
+  return JSON.parse(readFileSync(about, 'utf8')) as BenchData;
+}
+
+/** Changes with the schema and with everything that decides what the rows look like. */
+function versionOf(): string {
+  const hash = createHash('sha256');
+  const root = join(import.meta.dirname, '../..');
+  const migrations = join(root, 'src/store/sqlite/migrations');
+  const files = [
+    ...readdirSync(migrations)
+      .sort()
+      .map((file) => join(migrations, file)),
+    ...[
+      'src/store/sqlite/search-terms.ts',
+      'src/signals/wire.ts',
+      'bench/signals/posts.ts',
+      'bench/signals/data.ts',
+    ].map((file) => join(root, file)),
+  ];
+  for (const file of files) hash.update(readFileSync(file));
+  return hash.digest('hex').slice(0, 12);
+}
+
+async function makeData(dataDir: string): Promise<BenchData> {
+  const file = join(dataDir, 'signalpost.db');
+  const store = await openSqliteStore({ file, clock: systemClock });
+  const tenants = await makeTenants(store);
+  const templates = await makeTemplates(store, tenants[0]?.tenantId ?? '');
+  await store.close();
+
+  const db = openDatabase(file);
+  migrate(db);
+  // What is lost in a crash is made again; without this a million signals would wait for the disk.
+  db.pragma('synchronous = OFF');
+  const operations = createOperations(db);
+  const commit = db.transaction((signals: NewSignal[]) => operations.commitSignals(signals));
+  const newId = createIds(systemClock, systemRandom);
+  const newestAt = systemClock.now() - 3_600_000;
+  for (let from = 0; from < SIGNALS; from += COMMIT_SIGNALS) {
+    const batch = Array.from({ length: COMMIT_SIGNALS }, (_, i) => {
+      const n = from + i;
+      const { tenantId, profileId } = tenants[n % TENANTS] ?? { tenantId: '', profileId: '' };
+      const timestamp = newestAt - (SIGNALS - n) * SPACING_MS;
+      return copyOf(templates[(n * 7_919) % TEMPLATES] as NewSignal, {
+        n,
+        tenantId,
+        profileId,
+        timestamp,
+        newId,
+      });
+    });
+    commit(batch);
+  }
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.close();
+  return { dataDir, newestAt, ...(tenants[5] as Omit<BenchData, 'dataDir' | 'newestAt'>) };
+}
+
+async function makeTenants(store: Store) {
+  const newId = createIds(systemClock, systemRandom);
+  const parts = { clock: systemClock, random: systemRandom, newId };
+  const now = systemClock.now();
+  const made = [];
+  for (let i = 0; i < TENANTS; i++) {
+    const tenant = {
+      id: newId('ten'),
+      name: `Tenant ${i}`,
+      plan: 'enterprise' as const,
+      trialEndsAt: null,
+      createdAt: now,
+    };
+    const owner = {
+      id: newId('usr'),
+      tenantId: tenant.id,
+      email: `o${i}@example.com`,
+      setupTokenHash: `${i}`,
+      setupExpiresAt: 0,
+      createdAt: now,
+    };
+    const { key, apiKey } = newKey(parts, {
+      tenantId: tenant.id,
+      name: 'Bench',
+      scopes: [...SCOPES],
+      rateLimit: 1_000_000_000,
+    });
+    const profile = defaultProfile(newId('icp'), tenant.id, now);
+    await store.createTenant({ tenant, owner, profile, key });
+    made.push({ tenantId: tenant.id, profileId: profile.id, apiKey });
+  }
+  return made;
+}
+
+/** Posts scored as a post that comes in is; the million are copies of them, as scoring each would take minutes. */
+async function makeTemplates(store: Store, tenantId: string): Promise<NewSignal[]> {
+  const parts = {
+    store,
+    clock: systemClock,
+    newId: createIds(systemClock, systemRandom),
+    baseUrl: 'http://localhost:3000',
+  };
+  const makePost = createPosts(1);
+  const posts = Array.from({ length: TEMPLATES }, (_, n) => observedPostSchema.parse(makePost(n)));
+  const planned = await planPosts(parts, tenantId, posts);
+  return planned.flatMap((plan) => plan.signals);
+}
+
+function copyOf(
+  template: NewSignal,
+  at: {
+    n: number;
+    tenantId: string;
+    profileId: string;
+    timestamp: number;
+    newId: (prefix: string) => string;
+  },
+): NewSignal {
+  const { n, tenantId, profileId, timestamp } = at;
+  const id = at.newId('sig');
+  const externalId = `copy-${n}`;
+  const postUrl = `https://posts.example/copy/${n}`;
+  const wire = JSON.parse(template.wire) as Signal;
+  const text = n % RARE_EVERY < TENANTS ? `${template.text} ${RARE_WORD}` : template.text;
+  return {
+    ...template,
+    id,
+    tenantId,
+    profileId,
+    externalId,
+    canonicalUrl: postUrl,
+    timestamp,
+    text,
+    events: [],
+    wire: JSON.stringify({
+      ...wire,
+      signal_id: id,
+      timestamp: new Date(timestamp).toISOString(),
+      platform: { ...wire.platform, post_url: postUrl },
+      excerpt: text,
+      profile_url: `http://localhost:3000/dashboard/signals/${id}`,
+      icp_profile_id: profileId,
+      external_id: externalId,
+    }),
+  };
+}

@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import Sqlite from 'better-sqlite3';
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { pino } from 'pino';
+import { z } from 'zod';
+import { signalQuerySchema, toSignalQuery } from '../../src/api/signal-query.ts';
+import { buildApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { addAuthentication, callerOf } from '../../src/http/auth.ts';
+import { createRateLimiter } from '../../src/http/limits.ts';
+import { cursorScope, paginate, paginationSchema, readCursor } from '../../src/http/paging.ts';
+import { createProblems } from '../../src/http/problems.ts';
+import { setApiHeaders } from '../../src/http/versions.ts';
+import { signalSchema } from '../../src/model/signal.ts';
+import { openRuntime, type Runtime } from '../../src/runtime.ts';
+import { loadSiteContent } from '../../src/site/content/site-content.ts';
+import { type PageMade, timePagesMade } from './page-made.ts';
+
+/** What the server is told: open a folder, make the cursor of a page so deep in a tenant's list, or time making pages. */
+export type Order = { open: string } | { cursorAt: number; tenantId: string } | { make: string };
+
+let runtime: Runtime | null = null;
+
+process.on('message', (order: Order) => {
+  void answer(order).then((said) => process.send?.(said));
+});
+process.on('disconnect', () => process.exit(0));
+process.send?.('ready');
+
+async function answer(order: Order): Promise<string | PageMade> {
+  if ('open' in order) return open(order.open);
+  if (runtime === null) throw new Error('nothing is open');
+  return 'make' in order ? timePagesMade(runtime.store, order.make) : cursorAt(runtime, order);
+}
+
+/** The whole app, and beside it the same list through the zod serializer, behind the same hooks. */
+async function open(dataDir: string): Promise<string> {
+  const config = loadConfig({ DATA_DIR: dataDir });
+  // Lines are made and written as in production, to nowhere.
+  const logger = pino({ level: 'info' }, new Writable({ write: (_chunk, _encoding, done) => done() }));
+  runtime = await openRuntime(config, { writerThread: true, logger });
+  const app = buildApp({
+    ...runtime,
+    content: await loadSiteContent(config),
+    nudge: () => {},
+    endpointChanged: () => {},
+    sendTest: () => Promise.reject(new Error('there is no dispatcher here')),
+  });
+  app.register(zodPages, { prefix: '/zod', runtime });
+  return app.listen({ host: '127.0.0.1', port: 0 });
+}
+
+async function zodPages(app: FastifyInstance, { runtime }: { runtime: Runtime }): Promise<void> {
+  const { store, cursors, config } = runtime;
+  const problems = createProblems(config.baseUrl);
+  const guard = { ...runtime, problems, limiter: createRateLimiter(runtime.clock) };
+  app.addHook('onRequest', (_request, reply, done) => {
+    setApiHeaders(reply);
+    done();
+  });
+  addAuthentication(app, guard);
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/signals',
+    {
+      config: { scope: 'signals:read' },
+      schema: {
+        querystring: signalQuerySchema,
+        response: { 200: z.strictObject({ data: z.array(signalSchema), pagination: paginationSchema }) },
+      },
+    },
+    async (request, reply) => {
+      const { tenant } = callerOf(request);
+      const { filters, rest } = toSignalQuery(request.query);
+      const scope = cursorScope('signals', tenant.id, filters);
+      const after = readCursor(cursors, scope, request.query.cursor);
+      const page = await store.listSignals(tenant.id, { ...filters, ...rest, after });
+      const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
+      return {
+        data: page.rows.map((row) => JSON.parse(row)),
+        pagination: paginate(request, reply, { baseUrl: config.baseUrl, nextCursor, limit: rest.limit }),
+      };
+    },
+  );
+}
+
+/** A page so deep is not asked for by walking there: its position is read from the database. */
+function cursorAt({ config, cursors }: Runtime, order: { cursorAt: number; tenantId: string }): string {
+  const db = new Sqlite(join(config.dataDir, 'signalpost.db'), { readonly: true });
+  const position = db
+    .prepare<[string, number], [number, number]>(
+      'SELECT seq >> 21, seq & 2097151 FROM signals WHERE tenant_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?',
+    )
+    .raw()
+    .get(order.tenantId, order.cursorAt);
+  db.close();
+  const { filters } = toSignalQuery(signalQuerySchema.parse({}));
+  return cursors.encode(cursorScope('signals', order.tenantId, filters), position ?? []);
+}
