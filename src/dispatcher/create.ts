@@ -1,11 +1,11 @@
 import type { Timer } from '../lib/clock.ts';
+import { createConnect } from '../webhooks/connect.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';
 import type { Lookup } from '../webhooks/targets.ts';
 import { refuseTests } from '../webhooks/test-delivery.ts';
 import { createAttempts } from './attempt.ts';
 import { createClaimer } from './claim.ts';
 import { createCommit } from './commit.ts';
-import { createConnect } from './connect.ts';
 import type { Dispatcher, DispatcherParts } from './dispatcher.ts';
 import type { Lane } from './lanes.ts';
 import { createPools } from './pools.ts';

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { Client, Pool, type Dispatcher as Undici } from 'undici';
 import type { Clock } from '../lib/clock.ts';
-import type { Connect, Dial } from './connect.ts';
-import { ConnectError } from './faults.ts';
+import type { Connect, Dial } from '../webhooks/connect.ts';
+import { ConnectError } from '../webhooks/connect-error.ts';
 
 /** Idle time after which an unused connection is closed, unless the receiver names a shorter one. */
 const KEEP_ALIVE_MS = 15_000;

@@ -1,10 +1,11 @@
 import type { Dispatcher as Undici } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import type { AttemptRecord } from '../model/delivery.ts';
+import type { Dial } from '../webhooks/connect.ts';
+import { ConnectError } from '../webhooks/connect-error.ts';
 import { readRetryAfter } from './backoff.ts';
-import type { Dial } from './connect.ts';
 import { createDeadlines, type Deadlines, type Expiring } from './deadlines.ts';
-import { type AttemptFault, ConnectError, faultOf, isClosed, statusFault } from './faults.ts';
+import { type AttemptFault, faultOf, isClosed, statusFault } from './faults.ts';
 import type { PooledHandler, Pools } from './pools.ts';
 import { createReply, type Reply } from './reply.ts';
 

@@ -3,8 +3,8 @@ import { connect as connectTls } from 'node:tls';
 import type { buildConnector } from 'undici';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
-import { type Lookup, resolveTarget } from '../webhooks/targets.ts';
-import { ConnectError, dialError } from './faults.ts';
+import { ConnectError, dialError } from './connect-error.ts';
+import { type Lookup, resolveTarget } from './targets.ts';
 
 /** How long one address may take while others remain: a dead IPv6 route must not use up the whole deadline. */
 const NEXT_ADDRESS_AFTER_MS = 3_000;
