@@ -1,0 +1,45 @@
+import type { Database } from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { createKeySql } from '../../../src/store/sqlite/tables/keys.ts';
+import { createProfileSql } from '../../../src/store/sqlite/tables/profiles.ts';
+
+/** The statements that `create` prepares. */
+function statementsOf(db: Database, create: (db: Database) => unknown): string[] {
+  const texts: string[] = [];
+  const spy = new Proxy(db, {
+    get(target, name) {
+      if (name !== 'prepare') return Reflect.get(target, name);
+      return (text: string) => {
+        texts.push(text);
+        return target.prepare(text);
+      };
+    },
+  });
+  create(spy);
+  return texts;
+}
+
+test.each([
+  [
+    'API keys',
+    createKeySql,
+    'SEARCH api_keys USING INDEX api_keys_by_tenant (tenant_id=? AND (created_at,id)>(?,?))',
+  ],
+  [
+    'profiles',
+    createProfileSql,
+    'SEARCH icp_profiles USING INDEX icp_profiles_by_tenant (tenant_id=? AND (created_at,id)>(?,?))',
+  ],
+])('a page of %s is a walk along an index, never a sort', (_, create, plan) => {
+  const db = openDatabase(':memory:');
+  migrate(db);
+  const pages = statementsOf(db, create).filter((text) => text.includes('LIMIT'));
+  expect(pages).toHaveLength(1);
+  const steps = db
+    .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${pages[0]}`)
+    .all({ tenantId: 't', createdAt: 0, id: '', limit: 1 });
+  expect(steps.map((step) => step.detail)).toEqual([plan]);
+  db.close();
+});
