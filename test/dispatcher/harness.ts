@@ -43,6 +43,8 @@ export interface HarnessOptions {
   startAt?: number;
   /** The store's file; without it, it is in memory. */
   file?: string;
+  /** Told of every outcome that was stored. */
+  onOutcome?(outcome: Outcome): void;
   /** Told of every line of the dispatcher's log. */
   onLog?(line: object): void;
   /** Wraps the store, to make it fail or to watch it. */
@@ -68,6 +70,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
     async recordOutcome(outcome) {
       const kept = await inner.recordOutcome(outcome);
       outcomes.push(outcome);
+      options.onOutcome?.(outcome);
       // After the dispatcher has taken note of it: its own continuation runs first.
       setImmediate(() => {
         for (const waiter of waiting) if (outcomes.length >= waiter.count) waiter.resolve();

@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { WINDOW_MS } from '../../src/dispatcher/throttle.ts';
+import type { Outcome } from '../../src/model/delivery.ts';
+import { type Answer, hang, startReceiver, status } from '../support/receiver.ts';
+import { createHarness, settle, TENANT } from './harness.ts';
+
+const MINUTE_MS = 60_000;
+
+type Step =
+  | { do: 'enqueue'; count: number }
+  | { do: 'pass'; seconds: number; strideMs: number }
+  | { do: 'answer'; how: keyof typeof ANSWERS }
+  | { do: 'test' | 'replay' | 'restart' };
+
+const ANSWERS = { ok: status(200), fail: status(500), hang } satisfies Record<string, Answer>;
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    arbitrary: fc.record({ do: fc.constant('enqueue' as const), count: fc.integer({ min: 1, max: 25 }) }),
+    weight: 3,
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant('pass' as const),
+      seconds: fc.integer({ min: 1, max: 400 }),
+      strideMs: fc.integer({ min: 400, max: 2_600 }),
+    }),
+    weight: 5,
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant('answer' as const),
+      how: fc.constantFrom('ok', 'ok', 'fail', 'hang'),
+    }),
+    weight: 2,
+  },
+  fc.record({ do: fc.constantFrom('test' as const, 'replay' as const, 'restart' as const) }),
+);
+
+test('no 60 s hold more requests than the limit, of whatever kind, over restarts too; and while work waits, every place is used', async () => {
+  const receiver = await startReceiver();
+  let sent = 0; // over all runs: a property that sends nothing proves nothing
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 12 }),
+      fc.array(step, { minLength: 8, maxLength: 24 }),
+      async (limit, steps) => {
+        const run = await startRun(limit);
+        for (const one of steps) await run.take(one);
+        await run.take({ do: 'answer', how: 'ok' });
+        await run.take({ do: 'pass', seconds: 130, strideMs: 1_700 });
+        sent += run.arrivals.length;
+        await run.end();
+      },
+    ),
+    { numRuns: 15 },
+  );
+  expect(sent).toBeGreaterThan(200);
+  await receiver.close();
+
+  async function startRun(limit: number) {
+    const arrivals: number[] = [];
+    let how: keyof typeof ANSWERS = 'ok';
+    /** Until then a process that died may have counted more than was sent. */
+    let doubtfulUntil = 0;
+    /** When each delivery that has not ended is due, and which of them are on their way. */
+    const due = new Map<string, number>();
+    const underWay = new Set<string>();
+    const harness = await createHarness({ onOutcome: land });
+    const { clock, store } = harness;
+    let dispatcher = harness.dispatcher;
+    receiver.answer = (response, request, socket) => {
+      arrivals.push(clock.monotonic());
+      underWay.add(String(request.headers['webhook-id']));
+      ANSWERS[how](response, request, socket);
+    };
+    const { id } = await harness.endpoint({
+      url: receiver.url,
+      rate_limit_per_minute: limit,
+      max_retries: 10,
+    });
+    const ids: string[] = [];
+    await dispatcher.start();
+
+    function land({ deliveryId, next }: Outcome): void {
+      underWay.delete(deliveryId);
+      if (next.status === 'retrying') due.set(deliveryId, next.at);
+      else due.delete(deliveryId);
+    }
+
+    /** Whether something is due and not on its way, though a place is free and the endpoint is active. */
+    async function isSendable(): Promise<boolean> {
+      const used = arrivals.filter((at) => at > clock.monotonic() - WINDOW_MS).length;
+      if (used >= limit) return false;
+      const waits = [...due].some(([one, at]) => at <= clock.now() && !underWay.has(one));
+      return waits && (await store.getEndpoint(TENANT, id))?.status === 'active';
+    }
+
+    async function check(): Promise<void> {
+      await settle(4);
+      for (let turns = 0; turns < 60 && (await isSendable()); turns++) await settle(10);
+      const wasted = clock.monotonic() >= doubtfulUntil && (await isSendable());
+      expect({ wasted, at: clock.monotonic() }).toMatchObject({ wasted: false });
+      const now = clock.monotonic();
+      const lately = arrivals.filter((at) => at > now - MINUTE_MS).length;
+      expect({ lately, limit, fits: lately <= limit }).toMatchObject({ fits: true });
+    }
+
+    async function pass(ms: number): Promise<void> {
+      clock.advance(ms);
+      await check();
+    }
+
+    return {
+      arrivals,
+      async take(one: Step): Promise<void> {
+        if (one.do === 'enqueue') {
+          const added = await harness.enqueue(id, one.count);
+          ids.push(...added);
+          for (const one of added) due.set(one, clock.now());
+          dispatcher.nudge([{ endpointId: id, tenantId: TENANT }]);
+        } else if (one.do === 'answer') how = one.how;
+        else if (one.do === 'replay') {
+          for (const one of ids) {
+            const { outcome } = await store.replayDelivery(TENANT, one, clock.now());
+            if (outcome === 'replayed') due.set(one, clock.now());
+          }
+          dispatcher.nudge([{ endpointId: id, tenantId: TENANT }]);
+        } else if (one.do === 'test') {
+          const endpoint = await store.getEndpoint(TENANT, id);
+          if (endpoint !== null)
+            void dispatcher.sendTest({ endpoint, deliveryId: `dlv_t${arrivals.length}`, body: '{"a":1}' });
+        } else if (one.do === 'restart') {
+          await dispatcher.stop(0);
+          underWay.clear();
+          doubtfulUntil = clock.monotonic() + WINDOW_MS;
+          dispatcher = harness.restart();
+          await dispatcher.start();
+        } else {
+          for (let left = one.seconds * 1_000; left > 0; left -= one.strideMs)
+            await pass(Math.min(left, one.strideMs));
+        }
+        await check();
+      },
+      async end(): Promise<void> {
+        await dispatcher.stop(0);
+        await store.close();
+      },
+    };
+  }
+}, 120_000);
