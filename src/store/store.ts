@@ -13,6 +13,7 @@ import type { MailStore } from './mail-store.ts';
 import type { PlanStore } from './plan-store.ts';
 import type { ProfileStore } from './profile-store.ts';
 import type { SignalStore } from './signal-store.ts';
+import type { SourceStore } from './source-store.ts';
 
 /**
  * Everything the product asks of its storage: one method, one use case, one atomic change, durable when its promise
@@ -33,7 +34,8 @@ export interface Store
     DeliveryLogStore,
     PlanStore,
     MailStore,
-    IdempotencyStore {
+    IdempotencyStore,
+    SourceStore {
   /** Reads and writes; rejects where the store cannot do either. */
   probe(): Promise<void>;
   close(): Promise<void>;

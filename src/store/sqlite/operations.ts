@@ -13,6 +13,7 @@ import { mailOperations } from './operations/mail.ts';
 import { planOperations } from './operations/plans.ts';
 import { profileOperations } from './operations/profiles.ts';
 import { signalOperations } from './operations/signals.ts';
+import { sourceOperations } from './operations/sources.ts';
 
 /**
  * Every change of the database by name: each runs inside a transaction that the writer opened, and takes and returns
@@ -34,6 +35,7 @@ export function createOperations(db: Database) {
     ...planOperations(db),
     ...mailOperations(db),
     ...idempotencyOperations(db),
+    ...sourceOperations(db),
   };
 }
 

@@ -19,6 +19,7 @@ import { mailMethods } from './methods/mail.ts';
 import { planMethods } from './methods/plans.ts';
 import { profileMethods } from './methods/profiles.ts';
 import { signalMethods } from './methods/signals.ts';
+import { sourceMethods } from './methods/sources.ts';
 import { createProbeSql } from './tables/probe.ts';
 import type { Writer } from './writer.ts';
 
@@ -55,6 +56,7 @@ export function createSqliteStore(options: { db: Database; clock: Clock; writer:
     ...planMethods(context),
     ...mailMethods(context),
     ...idempotencyMethods(context),
+    ...sourceMethods(context),
     async probe() {
       await writer.run('probe', clock.now());
       await context.read(probe.read);

@@ -22,6 +22,8 @@ import { describeRetention } from './retention.ts';
 import { describeSignalList } from './signal-list.ts';
 import { describeSignalSearch } from './signal-search.ts';
 import { describeSignals } from './signals.ts';
+import { describeSourceRuns } from './source-runs.ts';
+import { describeSources } from './sources.ts';
 import type { OpenStore } from './under-test.ts';
 
 /** What every driver must do, whatever database is behind it. */
@@ -49,6 +51,8 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeRetention(open);
     describeMail(open);
     describeIdempotency(open);
+    describeSources(open);
+    describeSourceRuns(open);
     describeEvents(open);
   });
 }

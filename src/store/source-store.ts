@@ -1,0 +1,71 @@
+import type { Source, SourceError, SourcePosition } from '../model/source.ts';
+import type { CommittedSignal, NewSignal } from './signal-store.ts';
+
+type Position = (string | number)[];
+
+/** A source that is being read, by one reader at a time. */
+export interface ClaimedSource {
+  source: Source;
+  position: SourcePosition;
+  /** What the run is stored by. */
+  token: string;
+}
+
+/** What a claim takes: sources due at `now`, at most `limit`, each held until `leaseUntil`. */
+export interface SourceClaim {
+  now: number;
+  leaseUntil: number;
+  limit: number;
+  /** A token for this claim alone. */
+  token: string;
+}
+
+/** What came of reading a source. */
+export interface SourceRun {
+  sourceId: string;
+  token: string;
+  now: number;
+  /** The `nextPollAt` it was claimed at: where it has changed since, somebody asked for another time, which stands. */
+  claimedPollAt: number;
+  nextPollAt: number;
+  /** Not to be read before then, at nobody's wish; 0: the source asked for nothing. */
+  notBefore: number;
+  /** Null: the run succeeded. */
+  error: SourceError | null;
+  /** How far it was read; null leaves the position as it is. */
+  position: SourcePosition | null;
+  itemsSeen: number;
+  signals: NewSignal[];
+}
+
+/** Where posts are detected. */
+export interface SourceStore {
+  /** `limit` sources at most; names are unique in a tenant, in whatever case. */
+  createSource(source: Source, limit: number): Promise<'created' | 'name_taken' | 'full'>;
+  getSource(tenantId: string, id: string): Promise<Source | null>;
+  /** Oldest first; `after` is `last` of the page before. */
+  pageSources(
+    tenantId: string,
+    page: { limit: number; after: Position | null },
+  ): Promise<{ rows: Source[]; last: Position | null }>;
+  /**
+   * Stores a caller's change where the source before it has the version it grew from; `stale`: it has not, or it is gone.
+   * `restart` forgets position, errors and the run under way: the source is another from now on.
+   */
+  changeSource(source: Source, restart: boolean): Promise<'changed' | 'name_taken' | 'stale'>;
+  /** Its signals stay. False where the tenant has no such source. */
+  deleteSource(tenantId: string, id: string): Promise<boolean>;
+  /** Makes an active source due at `now`, or as soon as it may be read; false where it is not active or not there. */
+  runSource(tenantId: string, id: string, now: number): Promise<boolean>;
+  /** Takes the sources that were due longest, so that nobody else reads them until the lease ends. */
+  claimSources(claim: SourceClaim): Promise<ClaimedSource[]>;
+  /**
+   * Stores a run whole: its signals with all they cause, the position, the counts and the next time. Null, and nothing is
+   * stored, where the source was changed, deleted or claimed by another since.
+   */
+  finishSourceRun(run: SourceRun): Promise<CommittedSignal[] | null>;
+  /** Ends every lease: for the start of a process, whose predecessor may have died reading. */
+  recoverSources(): Promise<void>;
+  /** When the next source is due, Unix milliseconds; null: none is active. */
+  nextSourceDue(): Promise<number | null>;
+}

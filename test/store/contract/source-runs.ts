@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest';
+import type { SourcePosition } from '../../../src/model/source.ts';
+import type { ClaimedSource } from '../../../src/store/source-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { aRun, aSource, claimAt } from '../../support/sources.ts';
+import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+const READ: SourcePosition = { etag: '"1"', lastModified: null, newestAt: T0, seen: ['a', 'b'] };
+
+async function openWithSource(open: OpenStore) {
+  const opened = await openWithTenants(open);
+  await opened.store.createSource(aSource(), 10);
+  return opened;
+}
+
+/** The one source, claimed at `now`. */
+async function claimOne(store: Store, now: number, token?: string): Promise<ClaimedSource> {
+  const [claimed, ...others] = await claimAt(store, now, token);
+  expect(others).toEqual([]);
+  if (claimed === undefined) throw new Error('nothing was due');
+  return claimed;
+}
+
+export function describeSourceRuns(open: OpenStore): void {
+  describe('runs of sources', () => {
+    test('what is due is claimed once, the longest waiting first, and is due again when its lease ends', async () => {
+      const { store } = await openWithTenants(open);
+      await store.createSource(aSource({ id: 'src_late', nextPollAt: T0 + 5 }), 10);
+      await store.createSource(aSource({ id: 'src_early', nextPollAt: T0 - 5 }), 10);
+      await store.createSource(aSource({ id: 'src_next', nextPollAt: T0 + 90_000 }), 10);
+      await store.createSource(aSource({ id: 'src_paused', status: 'paused' }), 10);
+      const idsAt = async (now: number, token: string, limit?: number) =>
+        (await claimAt(store, now, token, limit)).map(({ source }) => source.id);
+      expect(await store.nextSourceDue()).toBe(T0 - 5);
+      expect(await idsAt(T0, 'run_1')).toEqual(['src_early']);
+      expect(await idsAt(T0 + 10, 'run_2', 1)).toEqual(['src_late']);
+      expect(await idsAt(T0 + 10, 'run_3')).toEqual([]);
+      expect(await store.nextSourceDue()).toBe(T0 + 60_000);
+      expect(await idsAt(T0 + 60_010, 'run_4')).toEqual(['src_early', 'src_late']);
+    });
+
+    test('a run is stored whole: signals with their deliveries, position, counts and the next time', async () => {
+      const { store } = await openWithSource(open);
+      const claimed = await claimOne(store, T0);
+      const signals = [
+        aSignal('ten_a', {
+          id: 'sig_1',
+          externalId: 'x',
+          events: [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'] })],
+        }),
+        aSignal('ten_a', { id: 'sig_2', externalId: 'x' }),
+      ];
+      const committed = await store.finishSourceRun(
+        aRun(claimed, { signals, position: READ, itemsSeen: 7, now: T0 + 3 }),
+      );
+      expect(committed?.map(({ id, status }) => [id, status])).toEqual([
+        ['sig_1', 'created'],
+        ['sig_1', 'duplicate'],
+      ]);
+      expect(await store.getDelivery('ten_a', 'dlv_1')).not.toBeNull();
+      expect(await store.getSource('ten_a', 'src_1')).toEqual(
+        aSource({
+          lastRunAt: T0 + 3,
+          lastSuccessAt: T0 + 3,
+          nextPollAt: T0 + 900_000,
+          itemsSeen: 7,
+          signalsMade: 1,
+        }),
+      );
+      expect((await claimOne(store, T0 + 900_000)).position).toEqual(READ);
+    });
+
+    test('where a signal cannot be stored, the position stays too, and the run can be made again', async () => {
+      const { store } = await openWithSource(open);
+      const claimed = await claimOne(store, T0);
+      const good = aSignal('ten_a', { id: 'sig_1', externalId: 'x' });
+      const bad = aSignal('ten_a', { id: 'sig_2', profileId: 'icp_that_is_not_there' });
+      const run = aRun(claimed, { signals: [good, bad], position: READ });
+      await expect(store.finishSourceRun(run)).rejects.toThrow();
+      expect(await store.getSignal('ten_a', 'sig_1')).toBeNull();
+      expect(await store.getSource('ten_a', 'src_1')).toEqual(aSource());
+      const again = await claimOne(store, T0 + 60_000, 'run_2');
+      expect(again.position).toEqual(claimed.position);
+      expect(await store.finishSourceRun(aRun(again, { signals: [good], position: READ }))).toHaveLength(1);
+    });
+
+    test('a run that another took over, or whose source was deleted, stores nothing', async () => {
+      const { store } = await openWithSource(open);
+      const slow = await claimOne(store, T0);
+      const quick = await claimOne(store, T0 + 60_000, 'run_2');
+      const lost = aRun(slow, { signals: [aSignal('ten_a', { id: 'sig_1' })], position: READ });
+      expect(await store.finishSourceRun(lost)).toBeNull();
+      expect(await store.getSignal('ten_a', 'sig_1')).toBeNull();
+      await store.deleteSource('ten_a', 'src_1');
+      expect(await store.finishSourceRun(aRun(quick))).toBeNull();
+    });
+
+    test('a source that was made to read something else forgets its position and the run under way', async () => {
+      const { store } = await openWithSource(open);
+      await store.finishSourceRun(aRun(await claimOne(store, T0), { position: READ }));
+      const running = await claimOne(store, T0 + 900_000, 'run_2');
+      const changed = { ...running.source, nextPollAt: T0 + 900_001, version: 2 };
+      expect(await store.changeSource(changed, true)).toBe('changed');
+      expect(await store.finishSourceRun(aRun(running, { position: READ }))).toBeNull();
+      expect((await claimOne(store, T0 + 900_001, 'run_3')).position).toMatchObject({ etag: null, seen: [] });
+    });
+
+    test('a run that is under way while its source is renamed or paused is stored', async () => {
+      const { store } = await openWithSource(open);
+      const running = await claimOne(store, T0);
+      const paused = aSource({ name: 'Renamed', status: 'paused', version: 2 });
+      await store.changeSource(paused, false);
+      expect(await store.finishSourceRun(aRun(running, { itemsSeen: 2, position: READ }))).toEqual([]);
+      expect(await store.getSource('ten_a', 'src_1')).toMatchObject({
+        name: 'Renamed',
+        status: 'paused',
+        itemsSeen: 2,
+      });
+      expect(await store.nextSourceDue()).toBeNull();
+    });
+
+    test('a failed run counts, tells why and leaves the position; the next success forgets it', async () => {
+      const { store } = await openWithSource(open);
+      await store.finishSourceRun(aRun(await claimOne(store, T0), { position: READ }));
+      const error = { code: 'timeout', message: 'Too slow.', at: T0 + 900_000 };
+      for (const failures of [1, 2]) {
+        const claimed = await claimOne(store, T0 + 900_000 * failures);
+        const nextPollAt = T0 + 900_000 * (failures + 1);
+        await store.finishSourceRun(aRun(claimed, { error, nextPollAt, now: T0 + 900_000 }));
+        expect(await store.getSource('ten_a', 'src_1')).toMatchObject({
+          failures,
+          lastError: error,
+          lastSuccessAt: T0,
+          lastRunAt: T0 + 900_000,
+        });
+      }
+      const claimed = await claimOne(store, T0 + 2_700_000);
+      expect(claimed.position).toEqual(READ);
+      await store.finishSourceRun(aRun(claimed));
+      expect(await store.getSource('ten_a', 'src_1')).toMatchObject({ failures: 0, lastError: null });
+    });
+
+    test('who asks for a run gets one after the run under way, but never before the time the source asked for', async () => {
+      const { store } = await openWithSource(open);
+      const running = await claimOne(store, T0);
+      expect(await store.runSource('ten_a', 'src_1', T0 + 5)).toBe(true);
+      await store.finishSourceRun(aRun(running, { now: T0 + 6 }));
+      expect(await store.nextSourceDue()).toBe(T0 + 5);
+      const asked = await claimOne(store, T0 + 6, 'run_2');
+      await store.finishSourceRun(aRun(asked, { notBefore: T0 + 40_000, nextPollAt: T0 + 40_000 }));
+      expect(await store.runSource('ten_a', 'src_1', T0 + 7)).toBe(true);
+      expect(await store.nextSourceDue()).toBe(T0 + 40_000);
+      await store.changeSource(aSource({ nextPollAt: T0 + 8, version: 2 }), false);
+      expect(await store.nextSourceDue()).toBe(T0 + 40_000);
+    });
+
+    test("a paused or another's source cannot be run", async () => {
+      const { store } = await openWithTenants(open);
+      await store.createSource(aSource({ status: 'paused' }), 10);
+      expect(await store.runSource('ten_a', 'src_1', T0)).toBe(false);
+      expect(await store.runSource('ten_b', 'src_1', T0)).toBe(false);
+    });
+
+    test('a start ends the leases of the process before it', async () => {
+      const { store } = await openWithSource(open);
+      const lost = await claimOne(store, T0);
+      await store.recoverSources();
+      expect((await claimOne(store, T0, 'run_2')).source.id).toBe('src_1');
+      expect(await store.finishSourceRun(aRun(lost))).toBeNull();
+    });
+  });
+}

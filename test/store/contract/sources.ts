@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { START_POSITION } from '../../../src/model/source.ts';
+import { aSource } from '../../support/sources.ts';
+import { T0 } from '../../support/store.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+export function describeSources(open: OpenStore): void {
+  describe('sources', () => {
+    test('a source comes back as it was stored, to its tenant only', async () => {
+      const { store } = await openWithTenants(open);
+      const settings = { url: null, query: 'crm', site: 'softwarerecs', tagged: ['crm', 'mac'], board: null };
+      const source = aSource({ kind: 'stackexchange', settings, profileIds: ['icp_1'], status: 'paused' });
+      expect(await store.createSource(source, 10)).toBe('created');
+      expect(await store.getSource('ten_a', 'src_1')).toEqual(source);
+      expect(await store.getSource('ten_b', 'src_1')).toBeNull();
+    });
+
+    test('a name is taken once a tenant, in whatever case', async () => {
+      const { store } = await openWithTenants(open);
+      expect(await store.createSource(aSource({ name: 'Été' }), 10)).toBe('created');
+      expect(await store.createSource(aSource({ id: 'src_2', name: 'ÉTÉ' }), 10)).toBe('name_taken');
+      const elsewhere = aSource({ id: 'src_3', name: 'été', tenantId: 'ten_b' });
+      expect(await store.createSource(elsewhere, 10)).toBe('created');
+      await store.createSource(aSource({ id: 'src_4', name: 'Other' }), 10);
+      const renamed = aSource({ id: 'src_4', name: 'éTé', version: 2 });
+      expect(await store.changeSource(renamed, false)).toBe('name_taken');
+    });
+
+    test('a tenant gets no more sources than its limit', async () => {
+      const { store } = await openWithTenants(open);
+      const asked = [1, 2, 3].map((n) => store.createSource(aSource({ id: `src_${n}` }), 2));
+      expect((await Promise.all(asked)).sort()).toEqual(['created', 'created', 'full']);
+    });
+
+    test('pages go from the oldest to the newest, of one tenant', async () => {
+      const { store } = await openWithTenants(open);
+      for (const n of [1, 2, 3]) {
+        await store.createSource(aSource({ id: `src_${n}`, createdAt: T0 + (n === 1 ? 0 : 1) }), 10);
+      }
+      await store.createSource(aSource({ id: 'src_b', tenantId: 'ten_b' }), 10);
+      const first = await store.pageSources('ten_a', { limit: 2, after: null });
+      expect([first.rows.map(({ id }) => id), first.last]).toEqual([
+        ['src_1', 'src_2'],
+        [T0 + 1, 'src_2'],
+      ]);
+      const second = await store.pageSources('ten_a', { limit: 2, after: first.last });
+      expect([second.rows.map(({ id }) => id), second.last]).toEqual([['src_3'], null]);
+    });
+
+    test('a change applies to the version it was decided on, and to no other', async () => {
+      const { store } = await openWithTenants(open);
+      await store.createSource(aSource(), 10);
+      const next = aSource({ name: 'Renamed', status: 'paused', intervalSeconds: 60, version: 2 });
+      expect(await store.changeSource(next, false)).toBe('changed');
+      expect(await store.changeSource({ ...next, name: 'Late' }, false)).toBe('stale');
+      expect(await store.changeSource({ ...next, tenantId: 'ten_b', version: 3 }, false)).toBe('stale');
+      expect(await store.getSource('ten_a', 'src_1')).toEqual(next);
+    });
+
+    test('a deleted source is gone, and its name is free', async () => {
+      const { store } = await openWithTenants(open);
+      await store.createSource(aSource(), 10);
+      expect(await store.deleteSource('ten_b', 'src_1')).toBe(false);
+      expect(await store.deleteSource('ten_a', 'src_1')).toBe(true);
+      expect(await store.deleteSource('ten_a', 'src_1')).toBe(false);
+      expect(await store.createSource(aSource({ id: 'src_2', name: 'Source src_1' }), 10)).toBe('created');
+      expect(await store.nextSourceDue()).toBe(T0);
+    });
+
+    test('a new source begins at the start', async () => {
+      const { store } = await openWithTenants(open);
+      await store.createSource(aSource(), 10);
+      const claim = { now: T0, leaseUntil: T0 + 1, limit: 1, token: 'run_1' };
+      expect(await store.claimSources(claim)).toEqual([
+        { source: aSource(), position: START_POSITION, token: 'run_1' },
+      ]);
+    });
+  });
+}

@@ -1,0 +1,58 @@
+import type { Source } from '../../src/model/source.ts';
+import type { ClaimedSource, SourceRun } from '../../src/store/source-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { T0 } from './store.ts';
+
+/** An active feed of tenant `ten_a` that is due at once. */
+export function aSource(overrides: Partial<Source> = {}): Source {
+  const id = overrides.id ?? 'src_1';
+  return {
+    id,
+    tenantId: 'ten_a',
+    kind: 'rss',
+    name: `Source ${id}`,
+    settings: {
+      url: 'https://feeds.example.com/all.xml',
+      query: null,
+      site: null,
+      tagged: null,
+      board: null,
+    },
+    profileIds: [],
+    intervalSeconds: 900,
+    status: 'active',
+    nextPollAt: T0,
+    lastRunAt: null,
+    lastSuccessAt: null,
+    lastError: null,
+    failures: 0,
+    itemsSeen: 0,
+    signalsMade: 0,
+    createdAt: T0,
+    updatedAt: T0,
+    version: 1,
+    ...overrides,
+  };
+}
+
+/** What a successful run of `claimed` is stored as, made at `T0` and due again 15 minutes later. */
+export function aRun(claimed: ClaimedSource, overrides: Partial<SourceRun> = {}): SourceRun {
+  return {
+    sourceId: claimed.source.id,
+    token: claimed.token,
+    now: T0,
+    claimedPollAt: claimed.source.nextPollAt,
+    nextPollAt: T0 + 900_000,
+    notBefore: 0,
+    error: null,
+    position: null,
+    itemsSeen: 0,
+    signals: [],
+    ...overrides,
+  };
+}
+
+/** Claims what is due at `now`; the token is `token`. */
+export function claimAt(store: Store, now: number, token = 'run_1', limit = 10): Promise<ClaimedSource[]> {
+  return store.claimSources({ now, leaseUntil: now + 60_000, limit, token });
+}
