@@ -19,6 +19,8 @@ export interface ConnectParts {
   localAddress: string | null;
   /** Certificate authorities besides the system's, PEM. */
   ca?: string;
+  /** For reading public sites, many of which have neither TLS 1.3 nor TLS at all. Deliveries demand TLS 1.3. */
+  lenient?: boolean;
 }
 
 /** A connection being made; `cancel` ends it with `error` and does nothing once it stands. */
@@ -95,7 +97,7 @@ export function createConnect(parts: ConnectParts): Connect {
         port,
         ...(parts.localAddress === null ? {} : { localAddress: parts.localAddress }),
       };
-      const opened = secure ? connectTls({ ...base, ...tlsOptions(hostname, parts.ca) }) : connectTcp(base);
+      const opened = secure ? connectTls({ ...base, ...tlsOptions(hostname, parts) }) : connectTcp(base);
       return opened.setNoDelay(true).setKeepAlive(true, 30_000);
     }
 
@@ -103,7 +105,7 @@ export function createConnect(parts: ConnectParts): Connect {
       (target) => {
         if (settled) return;
         if ('fault' in target) fail(new ConnectError(target.fault === 'dns' ? 'dns' : 'blocked_target'));
-        else if (!secure && !target.addresses.every((address) => parts.allow.has(address)))
+        else if (!secure && !parts.lenient && !target.addresses.every((address) => parts.allow.has(address)))
           fail(new ConnectError('blocked_target'));
         else dial(target.addresses, 0);
       },
@@ -113,11 +115,11 @@ export function createConnect(parts: ConnectParts): Connect {
   };
 }
 
-function tlsOptions(hostname: string, ca: string | undefined) {
+function tlsOptions(hostname: string, { ca, lenient }: ConnectParts) {
   return {
     // No SNI for IP literals (RFC 6066 section 3); the certificate is then checked against the address.
     servername: isIP(hostname) === 0 ? hostname : '',
-    minVersion: 'TLSv1.3',
+    minVersion: lenient ? 'TLSv1.2' : 'TLSv1.3',
     maxVersion: 'TLSv1.3',
     ALPNProtocols: ['http/1.1'],
     ...(ca === undefined ? {} : { ca }),

@@ -9,6 +9,8 @@ export type Lookup = (hostname: string) => Promise<readonly string[]>;
 export type ResolvedTarget = { addresses: readonly string[] } | { fault: 'blocked' | 'dns' };
 
 const PORTS = new Set(['', '443', '8443']);
+/** Of public web sites, those without TLS among them. */
+const SITE_PORTS = new Set([...PORTS, '80', '8080']);
 
 /** Names that only mean something inside a network (RFC 6761, 6762, 8375, ICANN's `.internal`, and common habit). */
 const PRIVATE_SUFFIXES = [
@@ -44,8 +46,30 @@ export function checkTarget(urlText: string, allow: AddressSet): { url: URL } | 
   if (isIP(host) === 0 ? host === 'localhost' && allow.has('127.0.0.1') : allow.has(host)) return { url };
   if (url.protocol !== 'https:') return { fault: 'must start with https://' };
   if (!PORTS.has(url.port)) return { fault: 'must use port 443 or 8443' };
-  if (isIP(host) === 0 ? isPrivateName(host) : !isPublicAddress(host)) return { fault: NOT_PUBLIC };
-  return { url };
+  return isPublicHost(host) ? { url } : { fault: NOT_PUBLIC };
+}
+
+/**
+ * The rules for what is read from the web, a feed or where it redirects to: http or https on public addresses, no
+ * credentials. Addresses inside `allow` may be read on any port.
+ */
+export function checkSite(urlText: string, allow: AddressSet): { url: URL } | { fault: string } {
+  const url = URL.parse(urlText);
+  if (url === null) return { fault: 'must be an absolute URL, like https://example.com/feed.xml' };
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return { fault: 'must start with https:// or http://' };
+  if (url.username !== '' || url.password !== '')
+    return { fault: 'must not contain a user name or a password' };
+
+  const host = hostOf(url);
+  if (isIP(host) === 0 ? host === 'localhost' && allow.has('127.0.0.1') : allow.has(host)) return { url };
+  if (!SITE_PORTS.has(url.port)) return { fault: 'must use port 80, 443, 8080 or 8443' };
+  return isPublicHost(host) ? { url } : { fault: NOT_PUBLIC };
+}
+
+/** Whether a name or a literal address is of the public internet, as far as can be told without a look-up. */
+function isPublicHost(host: string): boolean {
+  return isIP(host) === 0 ? !isPrivateName(host) : isPublicAddress(host);
 }
 
 /** A URL's host without IPv6 brackets and without the root dot (`localhost.` is `localhost`). */
