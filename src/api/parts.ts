@@ -15,6 +15,8 @@ export interface ApiParts extends IntakeParts, EndpointParts {
   nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
   /** Tells the dispatcher that its copy of an endpoint is old: settings, secret or pause were changed, or it was deleted. */
   endpointChanged(endpointId: string): void;
+  /** Tells who reads sources that one may be due sooner than planned; without it, that is noticed a little later. */
+  sourcesChanged?(): void;
   sendTest: SendTest;
   /** Address ranges that deliveries come from, as published. */
   sourceIps: readonly string[];

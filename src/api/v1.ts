@@ -24,6 +24,8 @@ import { addPipeline } from './pipeline.ts';
 import { addSignalFeedback } from './signal-feedback.ts';
 import { addSignalReads } from './signal-reads.ts';
 import { addSignalWrites } from './signals.ts';
+import { addSourceActions } from './source-actions.ts';
+import { addSources } from './sources.ts';
 import { addWebhookActions } from './webhook-actions.ts';
 import { addWebhookTests } from './webhook-tests.ts';
 import { addWebhooks } from './webhooks.ts';
@@ -67,4 +69,6 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
   addCampaignEvents(app, parts);
   addCampaignStats(app, parts);
   addCompanies(app, parts);
+  addSources(app, parts);
+  addSourceActions(app, parts);
 }

@@ -39,11 +39,14 @@ export async function visitEverything(guide: Guide): Promise<void> {
   await visitCampaigns(guide, leadId);
   await visitCompanies(guide);
   await visitProfiles(guide);
+  await visitSources(guide);
   await visitDeliveries(guide, hooks);
 }
 
 /** The operations that end something. */
 export async function leaveEverything({ visit }: Guide): Promise<void> {
+  const sources = await visit('listSources', 'GET /v1/sources');
+  await visit('deleteSource', `DELETE /v1/sources/${sources.data.at(-1).id}`);
   const webhooks = await visit('listWebhooks', 'GET /v1/webhooks');
   await visit('deleteWebhook', `DELETE /v1/webhooks/${webhooks.data.at(-1).id}`);
   const leads = await visit('listLeads', 'GET /v1/leads');
@@ -240,6 +243,22 @@ async function visitProfiles({ visit }: Guide): Promise<void> {
   await visit('previewIcp', 'POST /v1/icps/preview', { phrases: ['scheduling software'] });
   await visit('getIcp', `GET /v1/icps/${data.id}`);
   await visit('updateIcp', `PATCH /v1/icps/${data.id}`, { competitors: ['ServiceTitan'] });
+}
+
+async function visitSources({ visit }: Guide): Promise<void> {
+  const { data } = await visit('createSource', 'POST /v1/sources', {
+    kind: 'rss',
+    name: 'HVAC on Reddit',
+    url: 'https://www.reddit.com/r/HVAC/new/.rss',
+    interval_seconds: 600,
+  });
+  await visit('createSource', 'POST /v1/sources', { kind: 'hackernews', name: 'HN', query: 'field service' });
+  await visit('listSources', 'GET /v1/sources?limit=1');
+  await visit('getSource', `GET /v1/sources/${data.id}`);
+  await visit('updateSource', `PATCH /v1/sources/${data.id}`, { interval_seconds: 1_800 });
+  await visit('runSource', `POST /v1/sources/${data.id}/run`);
+  await visit('pauseSource', `POST /v1/sources/${data.id}/pause`);
+  await visit('resumeSource', `POST /v1/sources/${data.id}/resume`);
 }
 
 async function visitDeliveries({ visit, deliver }: Guide, { good, bad }: Hooks): Promise<void> {

@@ -1,0 +1,150 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { callerOf } from '../http/auth.ts';
+import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from '../http/paging.ts';
+import { sourceInputSchema, sourcePatchSchema, sourceResource, sourceSchema } from '../model/source.ts';
+import { changeSource, createSource, deleteSource, findSource } from '../signals/sources.ts';
+import type { ApiParts } from './parts.ts';
+
+type SourceRouteParts = Pick<
+  ApiParts,
+  'store' | 'clock' | 'newId' | 'cursors' | 'baseUrl' | 'allowTargets' | 'sourcesChanged'
+>;
+
+const idParams = z.strictObject({ id: z.string() });
+const noQuery = z.strictObject({});
+const oneSource = z.strictObject({ data: sourceSchema });
+
+/** `/v1/sources`: where posts are detected. What makes a source run or rest is in `source-actions.ts`. */
+export function addSources(app: FastifyInstance, parts: SourceRouteParts): void {
+  addCreate(app, parts);
+  addList(app, parts);
+  addGet(app, parts);
+  addPatch(app, parts);
+  addDelete(app, parts);
+}
+
+function addCreate(app: FastifyInstance, parts: SourceRouteParts): void {
+  app.withTypeProvider<ZodTypeProvider>().post(
+    '/sources',
+    {
+      config: { scope: 'sources:write', problems: ['CONFLICT'] },
+      schema: {
+        operationId: 'createSource',
+        summary: 'Create a source',
+        description: [
+          'Its posts are matched with the profiles it names, or with all that are active; a post that matches none makes no',
+          'signal. It is read at once, and then every `interval_seconds`. Each kind takes its own settings: `rss` a `url`,',
+          '`hackernews` a `query`, `stackexchange` a `site` with `tagged`, `query` or both, `greenhouse`, `lever` and `ashby` a',
+          '`board`. Feeds must be on the public internet; their robots.txt is obeyed.',
+        ].join(' '),
+        tags: ['Sources'],
+        querystring: noQuery,
+        body: sourceInputSchema,
+        response: { 201: oneSource },
+      },
+    },
+    async (request, reply) => {
+      const source = await createSource(parts, callerOf(request).tenant.id, request.body);
+      parts.sourcesChanged?.();
+      reply.header('location', `${parts.baseUrl}/v1/sources/${source.id}`);
+      return reply.code(201).send({ data: sourceResource(source) });
+    },
+  );
+}
+
+function addList(app: FastifyInstance, { store, cursors, baseUrl }: SourceRouteParts): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/sources',
+    {
+      config: { scope: 'sources:read' },
+      schema: {
+        operationId: 'listSources',
+        summary: 'Sources, oldest first',
+        tags: ['Sources'],
+        querystring: z.strictObject(pagingQuery),
+        response: { 200: z.strictObject({ data: z.array(sourceSchema), pagination: paginationSchema }) },
+      },
+    },
+    async (request, reply) => {
+      const { tenant } = callerOf(request);
+      const { limit, cursor } = request.query;
+      const scope = cursorScope('sources', tenant.id, null);
+      const page = await store.pageSources(tenant.id, { limit, after: readCursor(cursors, scope, cursor) });
+      const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
+      return {
+        data: page.rows.map(sourceResource),
+        pagination: paginate(request, reply, { baseUrl, nextCursor, limit }),
+      };
+    },
+  );
+}
+
+function addGet(app: FastifyInstance, { store }: SourceRouteParts): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/sources/:id',
+    {
+      config: { scope: 'sources:read' },
+      schema: {
+        operationId: 'getSource',
+        summary: 'One source, and how it is doing',
+        tags: ['Sources'],
+        params: idParams,
+        querystring: noQuery,
+        response: { 200: oneSource },
+      },
+    },
+    async (request) => ({
+      data: sourceResource(await findSource(store, callerOf(request).tenant.id, request.params.id)),
+    }),
+  );
+}
+
+function addPatch(app: FastifyInstance, parts: SourceRouteParts): void {
+  app.withTypeProvider<ZodTypeProvider>().patch(
+    '/sources/:id',
+    {
+      config: { scope: 'sources:write', problems: ['CONFLICT'] },
+      schema: {
+        operationId: 'updateSource',
+        summary: 'Change a source',
+        description:
+          'What is left out stays as it is; the kind cannot be changed. With another `url`, `query`, `site`, `tagged` or `board` it is read from the start, at once.',
+        tags: ['Sources'],
+        params: idParams,
+        querystring: noQuery,
+        body: sourcePatchSchema,
+        response: { 200: oneSource },
+      },
+    },
+    async (request) => {
+      const change = { id: request.params.id, patch: request.body };
+      const source = await changeSource(parts, callerOf(request).tenant.id, change);
+      parts.sourcesChanged?.();
+      return { data: sourceResource(source) };
+    },
+  );
+}
+
+function addDelete(app: FastifyInstance, { store }: SourceRouteParts): void {
+  app.withTypeProvider<ZodTypeProvider>().delete(
+    '/sources/:id',
+    {
+      config: { scope: 'sources:write' },
+      schema: {
+        operationId: 'deleteSource',
+        summary: 'Delete a source',
+        description: 'The signals it made stay.',
+        tags: ['Sources'],
+        params: idParams,
+        querystring: noQuery,
+        response: { 204: z.undefined().describe('Deleted') },
+      },
+    },
+    async (request, reply) => {
+      await deleteSource(store, callerOf(request).tenant.id, request.params.id);
+      return reply.code(204).send();
+    },
+  );
+}

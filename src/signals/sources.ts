@@ -1,0 +1,211 @@
+import type { Clock } from '../lib/clock.ts';
+import type { NewId } from '../lib/ids.ts';
+import type { AddressSet } from '../lib/network.ts';
+import { DomainError, invalidAt } from '../model/errors.ts';
+import {
+  SETTINGS_OF,
+  type SettingName,
+  type Source,
+  type SourceInput,
+  type SourceKind,
+  type SourcePatch,
+  type SourceSettings,
+} from '../model/source.ts';
+import type { ProfileStore } from '../store/profile-store.ts';
+import type { SourceStore } from '../store/source-store.ts';
+import { checkSite } from '../webhooks/targets.ts';
+
+/** Sources that a tenant may have: all of them are read by one process, politely. */
+export const MAX_SOURCES = 100;
+/** Each failed try means that another change was stored meanwhile; more than a few mean something is wrong. */
+const MAX_TRIES = 20;
+
+export interface SourceParts {
+  store: SourceStore & ProfileStore;
+  clock: Clock;
+  newId: NewId;
+  /** Addresses exempt from the public-address rule. */
+  allowTargets: AddressSet;
+}
+
+const NO_SETTINGS: SourceSettings = { url: null, query: null, site: null, tagged: null, board: null };
+
+/** Makes a source; an active one is due at once. @throws DomainError `CONFLICT` (name taken, too many), `INVALID_REQUEST` */
+export async function createSource(
+  parts: SourceParts,
+  tenantId: string,
+  input: SourceInput,
+): Promise<Source> {
+  const { store, clock, newId, allowTargets } = parts;
+  const now = clock.now();
+  const settings = settingsOf(input.kind, NO_SETTINGS, input, allowTargets);
+  await refuseUnknownProfiles(store, tenantId, input.icp_profile_ids);
+  const source: Source = {
+    id: newId('src'),
+    tenantId,
+    kind: input.kind,
+    name: input.name,
+    settings,
+    profileIds: input.icp_profile_ids,
+    intervalSeconds: input.interval_seconds,
+    status: input.active ? 'active' : 'paused',
+    nextPollAt: now,
+    lastRunAt: null,
+    lastSuccessAt: null,
+    lastError: null,
+    failures: 0,
+    itemsSeen: 0,
+    signalsMade: 0,
+    createdAt: now,
+    updatedAt: now,
+    version: 1,
+  };
+  const outcome = await store.createSource(source, MAX_SOURCES);
+  if (outcome === 'created') return source;
+  if (outcome === 'name_taken') throw nameTaken(source.name);
+  throw new DomainError('CONFLICT', `A tenant has at most ${MAX_SOURCES} sources.`, {
+    hint: 'Delete one that is no longer needed.',
+  });
+}
+
+/**
+ * Applies a patch. Another feed, query, site or board is read from its start, at once.
+ * @throws DomainError `NOT_FOUND`, `CONFLICT` (name taken), `INVALID_REQUEST`
+ */
+export async function changeSource(
+  parts: SourceParts,
+  tenantId: string,
+  { id, patch }: { id: string; patch: SourcePatch },
+): Promise<Source> {
+  const { store, clock } = parts;
+  if (patch.icp_profile_ids !== undefined) {
+    await refuseUnknownProfiles(store, tenantId, patch.icp_profile_ids);
+  }
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const current = await findSource(store, tenantId, id);
+    const settings = settingsOf(current.kind, current.settings, patch, parts.allowTargets);
+    const next = patched(current, { ...patch, settings }, clock.now());
+    if (next === current) return current;
+    const restart = JSON.stringify(settings) !== JSON.stringify(current.settings);
+    const outcome = await store.changeSource(next, restart);
+    if (outcome === 'name_taken') throw nameTaken(next.name);
+    // What the store knows better, such as a wait that the source asked for, is in its own row.
+    if (outcome === 'changed') return await findSource(store, tenantId, id);
+  }
+  throw new DomainError('UNAVAILABLE', 'The source is being changed by others; try again.');
+}
+
+/** Makes a source due at once, or as soon as it may be read. @throws DomainError `NOT_FOUND`, `CONFLICT` where it is paused */
+export async function runSourceNow(
+  { store, clock }: SourceParts,
+  tenantId: string,
+  id: string,
+): Promise<Source> {
+  const asked = await store.runSource(tenantId, id, clock.now());
+  const source = await findSource(store, tenantId, id);
+  if (asked) return source;
+  throw new DomainError('CONFLICT', 'The source is paused.', {
+    hint: `Resume it: POST /v1/sources/${id}/resume`,
+  });
+}
+
+/** The tenant's source. @throws DomainError `NOT_FOUND` */
+export async function findSource(store: SourceStore, tenantId: string, id: string): Promise<Source> {
+  const source = await store.getSource(tenantId, id);
+  if (source === null) throw unknownSource(id);
+  return source;
+}
+
+/** @throws DomainError `NOT_FOUND` */
+export async function deleteSource(store: SourceStore, tenantId: string, id: string): Promise<void> {
+  if (!(await store.deleteSource(tenantId, id))) throw unknownSource(id);
+}
+
+/** The source after a change; the same object where nothing changes. */
+function patched(
+  current: Source,
+  { settings, ...patch }: SourcePatch & { settings: SourceSettings },
+  now: number,
+): Source {
+  const status = patch.active === undefined ? current.status : patch.active ? 'active' : 'paused';
+  const wanted = {
+    name: patch.name ?? current.name,
+    settings,
+    profileIds: patch.icp_profile_ids ?? current.profileIds,
+    intervalSeconds: patch.interval_seconds ?? current.intervalSeconds,
+    status,
+  } as const;
+  const same = Object.entries(wanted).every(
+    ([name, value]) => JSON.stringify(value) === JSON.stringify(current[name as keyof typeof wanted]),
+  );
+  if (same) return current;
+  return {
+    ...current,
+    ...wanted,
+    nextPollAt: nextPoll(current, wanted, now),
+    updatedAt: now,
+    version: current.version + 1,
+  };
+}
+
+/** At once where it reads something else or was resumed; sooner, never later, where the interval is another. */
+function nextPoll(
+  current: Source,
+  wanted: Pick<Source, 'settings' | 'status' | 'intervalSeconds'>,
+  now: number,
+): number {
+  const other = JSON.stringify(wanted.settings) !== JSON.stringify(current.settings);
+  if (other || (wanted.status === 'active' && current.status === 'paused')) return now;
+  if (wanted.intervalSeconds === current.intervalSeconds) return current.nextPollAt;
+  return Math.min(current.nextPollAt, now + wanted.intervalSeconds * 1_000);
+}
+
+type GivenSettings = { [Name in SettingName]?: SourceSettings[Name] | undefined };
+
+/** The settings that a kind has, changed by those that are given. @throws DomainError `INVALID_REQUEST` */
+function settingsOf(
+  kind: SourceKind,
+  current: SourceSettings,
+  given: GivenSettings,
+  allow: AddressSet,
+): SourceSettings {
+  const { needs, takes } = SETTINGS_OF[kind];
+  const names = Object.keys(NO_SETTINGS) as SettingName[];
+  const stray = names.find((name) => given[name] !== undefined && !takes.includes(name));
+  if (stray !== undefined) {
+    throw invalidAt(`/${stray}`, `A source of kind "${kind}" has no "${stray}"; it takes ${listed(takes)}.`);
+  }
+  const settings = { ...current };
+  for (const name of takes) Object.assign(settings, given[name] === undefined ? {} : { [name]: given[name] });
+  const missing = needs.find((name) => settings[name] === null);
+  if (missing !== undefined) throw invalidAt(`/${missing}`, `A source of kind "${kind}" needs it.`);
+  if (kind === 'stackexchange' && settings.query === null && (settings.tagged ?? []).length === 0) {
+    throw invalidAt('/tagged', 'Name at least one tag, or a "query": all questions of a site are too many.');
+  }
+  if (settings.url === null) return settings;
+  const checked = checkSite(settings.url, allow);
+  if ('fault' in checked) throw invalidAt('/url', checked.fault);
+  checked.url.hash = '';
+  return { ...settings, url: checked.url.href };
+}
+
+async function refuseUnknownProfiles(store: ProfileStore, tenantId: string, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const known = new Set((await store.listProfiles(tenantId)).map((profile) => profile.id));
+  const index = ids.findIndex((id) => !known.has(id));
+  if (index >= 0) throw invalidAt(`/icp_profile_ids/${index}`, `There is no profile "${ids[index]}".`);
+}
+
+function listed(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
+}
+
+function nameTaken(name: string): DomainError {
+  return new DomainError('CONFLICT', `There is a source called "${name}" already.`, {
+    hint: 'Names are unique, in whatever case; choose another.',
+  });
+}
+
+function unknownSource(id: string): DomainError {
+  return new DomainError('NOT_FOUND', `There is no source "${id}".`);
+}
