@@ -6,7 +6,6 @@ import { eventPageSql, type TypeShape } from '../../../src/store/sqlite/tables/e
 test.each<[TypeShape, string]>([
   ['any', 'events_by_time (tenant_id=? AND '],
   ['one', 'events_by_type (tenant_id=? AND type=? AND '],
-  ['several', 'events_by_time (tenant_id=? AND '],
 ])('a page of events of %s type is a walk along an index, never a sort', (shape, index) => {
   const db = openDatabase(':memory:');
   migrate(db);

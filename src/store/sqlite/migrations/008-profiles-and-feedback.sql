@@ -17,7 +17,5 @@ CREATE TABLE signal_feedback (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Events of one kind in the order of a page; those of several are picked in the index of all.
+-- Events of one kind, in the order of a page.
 CREATE INDEX events_by_type ON events (tenant_id, type, created_at, id);
-DROP INDEX events_by_time;
-CREATE INDEX events_by_time ON events (tenant_id, created_at, id, type);
