@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import { deriveKey } from './secret-box.ts';
 
 const TAG_BYTES = 12;
@@ -12,7 +12,8 @@ export interface Cursors {
 
 /** Cursors signed with a key derived from `masterKey`; layout: base64url of tag (12 bytes) + JSON position. */
 export function createCursors(masterKey: Buffer): Cursors {
-  const key = deriveKey(masterKey, 'cursor');
+  // As an object: from bytes it is made anew for each signature, which takes 15 us instead of 3.5.
+  const key = createSecretKey(deriveKey(masterKey, 'cursor'));
   const sign = (scope: string, body: Buffer) =>
     createHmac('sha256', key).update(`${scope.length}:${scope}`).update(body).digest().subarray(0, TAG_BYTES);
 
