@@ -34,6 +34,7 @@ interface Tenancy {
   tenantId: string;
   profiles: CompiledProfile[];
   receivers: Endpoint[];
+  rule: MatchRule;
 }
 
 /**
@@ -69,17 +70,29 @@ export interface PlannedPost {
   errors: Fault[];
 }
 
+/** Which profiles posts are matched with, and what becomes of a post that matches none of them. */
+export interface MatchRule {
+  /** The profiles that count, those of them that are active; empty: all that are active. */
+  profileIds: readonly string[];
+  /** A post that no profile finds warm makes no signal. */
+  onlyMatching: boolean;
+}
+
+const EVERY_POST: MatchRule = { profileIds: [], onlyMatching: false };
+
 /** Scores posts without storing anything: for changes that store their signals together with something else. */
 export async function planPosts(
   parts: IntakeParts,
   tenantId: string,
   posts: readonly ObservedPost[],
+  rule: MatchRule = EVERY_POST,
 ): Promise<PlannedPost[]> {
   const [profiles, receivers] = await Promise.all([
     parts.store.listProfiles(tenantId),
     listReceivers(parts, tenantId),
   ]);
-  const tenancy: Tenancy = { tenantId, profiles: profiles.map(compileProfile), receivers };
+  const asked = profiles.filter(({ id }) => rule.profileIds.length === 0 || rule.profileIds.includes(id));
+  const tenancy: Tenancy = { tenantId, profiles: asked.map(compileProfile), receivers, rule };
   return posts.map((post) => planPost(parts, tenancy, post));
 }
 
@@ -98,7 +111,8 @@ function planPost(parts: IntakeParts, tenancy: Tenancy, post: ObservedPost): Pla
   const matches = candidates.map((compiled) => ({ compiled, score: scorePost(facts, compiled) }));
   matches.sort((a, b) => b.score.score - a.score.score);
   const kept = matches.filter(
-    ({ compiled, score }, i) => i === 0 || score.score >= compiled.profile.thresholds.warm,
+    ({ compiled, score }, i) =>
+      (i === 0 && !tenancy.rule.onlyMatching) || score.score >= compiled.profile.thresholds.warm,
   );
   return {
     signals: kept.map(({ compiled, score }) => newSignal(parts, tenancy, post, compiled, score)),
