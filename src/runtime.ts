@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
+import { createPoller } from './detection/poller.ts';
+import { SITES } from './detection/reader.ts';
+import { createWeb } from './detection/web.ts';
 import { createDispatcher } from './dispatcher/create.ts';
 import { type Clock, systemClock, toIso } from './lib/clock.ts';
 import { type Cursors, createCursors } from './lib/cursor.ts';
@@ -71,7 +74,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
   };
 }
 
-/** A running server: the site, the API and the dispatcher on one runtime. */
+/** A running server: the site, the API, the dispatcher and the poller of sources on one runtime. */
 export interface Server {
   /** Where it listens, e.g. `http://127.0.0.1:3000`. */
   url: string;
@@ -83,20 +86,33 @@ export interface Server {
 export async function startServer(runtime: Runtime, content: SiteContent): Promise<Server> {
   const { config, logger } = runtime;
   const dispatcher = createDispatcher({ ...runtime, localAddress: config.webhookLocalAddress, log: logger });
+  const { baseUrl } = config;
+  const web = createWeb({ ...runtime, baseUrl });
+  const poller = createPoller({
+    ...runtime,
+    baseUrl,
+    web,
+    sites: SITES,
+    nudge: dispatcher.nudge,
+    log: logger,
+  });
   const app = await buildApp({
     ...runtime,
     content,
     nudge: dispatcher.nudge,
     endpointChanged: dispatcher.endpointChanged,
     sendTest: dispatcher.sendTest,
+    sourcesChanged: poller.wake,
   });
   const housekeeping = await createHousekeeping(runtime, dispatcher.endpointChanged);
   const url = await app.listen({ host: config.host, port: config.port });
   await dispatcher.start();
   housekeeping.start();
+  await poller.start();
   return {
     url,
-    stop: () => stopAll([() => app.close(), housekeeping.stop, () => dispatcher.stop(DRAIN_MS)], runtime),
+    stop: () =>
+      stopAll([() => app.close(), housekeeping.stop, poller.stop, () => dispatcher.stop(DRAIN_MS)], runtime),
   };
 }
 

@@ -1,0 +1,156 @@
+import { type AtomFeed, type JsonFeed, parseFeed, type RdfFeed, type RssFeed } from 'feedsmith';
+import { decodeText } from './decode-text.ts';
+import { htmlToText } from './html-text.ts';
+import { platformOf } from './platform.ts';
+import { SourceFault } from './source-fault.ts';
+import { readTime, type SourceItem } from './source-item.ts';
+
+/** An item as its format has it, texts as HTML. */
+interface RawItem {
+  id: string | undefined;
+  link: string | undefined;
+  date: string | undefined;
+  title: string | undefined;
+  body: string | undefined;
+  author: string | undefined;
+}
+
+/** A document as it was received from `url`. */
+export interface FeedDocument {
+  body: Uint8Array;
+  contentType: string;
+  url: string;
+}
+
+/** The items of an RSS, Atom, RDF or JSON feed. @throws SourceFault `invalid_feed` */
+export function readFeed({ body, contentType, url }: FeedDocument): SourceItem[] {
+  const { items, base } = parse(decodeText(body, contentType));
+  const start = resolve(base ?? '', url) || url;
+  return items.map((raw) => toItem(raw, start)).filter((item) => item.title !== '' || item.body !== '');
+}
+
+function parse(text: string): { items: RawItem[]; base: string | undefined } {
+  const { format, feed } = parsed(text);
+  switch (format) {
+    case 'rss':
+      return { items: (feed.items ?? []).map(fromRss), base: feed.xml?.base ?? feed.link };
+    case 'atom':
+      return { items: (feed.entries ?? []).map(fromAtom), base: feed.xml?.base };
+    case 'rdf':
+      return { items: (feed.items ?? []).map(fromRdf), base: feed.link };
+    case 'json':
+      return { items: (feed.items ?? []).map(fromJson), base: feed.home_page_url };
+  }
+}
+
+function parsed(text: string) {
+  try {
+    return parseFeed(text);
+  } catch (error) {
+    const inner = wrappedFeed(text);
+    if (inner !== null) return parseInner(inner);
+    throw invalid(text, error);
+  }
+}
+
+function parseInner(text: string) {
+  try {
+    return parseFeed(text);
+  } catch (error) {
+    throw invalid(text, error);
+  }
+}
+
+/** Some sites send their feed inside an HTML page. */
+function wrappedFeed(text: string): string | null {
+  const open = /<(feed|rss|rdf:RDF)[\s>]/i.exec(text);
+  if (open === null) return null;
+  const close = text.toLowerCase().lastIndexOf(`</${open[1]?.toLowerCase()}>`);
+  return close === -1 ? null : text.slice(open.index, text.indexOf('>', close) + 1);
+}
+
+function invalid(text: string, error: unknown): SourceFault {
+  const start = text.trimStart();
+  if (start === '') return new SourceFault('invalid_feed', 'The answer is empty.');
+  if (/^<!doctype html|^<html/i.test(start)) {
+    const detail = 'The address answers with a web page. Look in it for the address of its feed.';
+    return new SourceFault('invalid_feed', detail);
+  }
+  const broken = error instanceof Error && error.name === 'MalformedError';
+  const detail = broken ? 'it is cut off or not well-formed' : 'it is none of RSS, Atom, RDF and JSON Feed';
+  return new SourceFault('invalid_feed', `The answer cannot be read as a feed: ${detail}.`);
+}
+
+function fromRss(item: RssFeed.Item<string>): RawItem {
+  return {
+    id: item.guid?.value,
+    link: item.link ?? (item.guid?.isPermaLink === false ? undefined : item.guid?.value),
+    date: item.pubDate ?? item.dc?.dates?.[0],
+    title: item.title,
+    body: item.content?.encoded ?? item.description,
+    author: personName(item.authors?.[0]) ?? item.dc?.creators?.[0],
+  };
+}
+
+function fromAtom(entry: AtomFeed.Entry<string>): RawItem {
+  const links = entry.links ?? [];
+  const link = links.find(({ rel }) => rel === undefined || rel === 'alternate') ?? links[0];
+  const base = entry.xml?.base ?? entry.content?.xml?.base;
+  return {
+    id: entry.id,
+    link: link?.href === undefined || base === undefined ? link?.href : resolve(link.href, base) || link.href,
+    date: entry.published ?? entry.updated,
+    title: entry.title?.value,
+    body: entry.content?.value ?? entry.summary?.value,
+    author: entry.authors?.[0]?.name,
+  };
+}
+
+function fromRdf(item: RdfFeed.Item<string>): RawItem {
+  return {
+    id: item.rdf?.about,
+    link: item.link,
+    date: item.dc?.dates?.[0],
+    title: item.title,
+    body: item.content?.encoded ?? item.description,
+    author: item.dc?.creators?.[0],
+  };
+}
+
+function fromJson(item: JsonFeed.Item<string>): RawItem {
+  return {
+    id: item.id,
+    link: item.url ?? item.external_url,
+    date: item.date_published,
+    title: item.title,
+    body: item.content_html ?? item.content_text ?? item.summary,
+    author: item.authors?.[0]?.name,
+  };
+}
+
+/** RSS 2.0 asks for `address (name)` and gets everything. */
+function personName(person: RssFeed.Person | undefined): string | undefined {
+  if (typeof person === 'string') return /\(([^)]+)\)/.exec(person)?.[1] ?? person;
+  return person?.name;
+}
+
+function toItem(raw: RawItem, base: string): SourceItem {
+  const url = resolve(raw.link ?? '', base);
+  const title = htmlToText(raw.title ?? '').replace(/\s+/g, ' ');
+  const body = htmlToText(raw.body ?? '');
+  return {
+    id: (raw.id ?? '').trim() || url || `${title}\n${body}`,
+    platform: platformOf(url || base),
+    url,
+    postedAt: readTime(raw.date),
+    title,
+    body,
+    author: htmlToText(raw.author ?? '').replace(/^\/?u\//, ''),
+  };
+}
+
+/** An absolute web address, or an empty text. */
+function resolve(link: string, base: string): string {
+  const url = link.trim() === '' ? null : URL.parse(link.trim(), base);
+  return url !== null && /^https?:$/.test(url.protocol) ? url.href : '';
+}

@@ -1,0 +1,147 @@
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { Client } from 'undici';
+import type { Clock } from '../lib/clock.ts';
+import type { Connect, Dial } from '../webhooks/connect.ts';
+import { ConnectError, codeOf, systemFault } from '../webhooks/connect-error.ts';
+import { SourceFault } from './source-fault.ts';
+
+/** From the look-up of the name to the last byte. */
+const TIME_LIMIT_MS = 30_000;
+/** What an answer may be, unpacked. */
+export const MAX_BODY_BYTES = 5 * 1024 * 1024;
+const MAX_HEAD_BYTES = 32_768;
+/** The code of what was cut off by {@link Requests.abort}. */
+export const STOPPED = 'stopped';
+
+/** A whole answer, unpacked. Header names are in lower case; of repeated ones the last counts. */
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** Sends one GET on a connection of its own: sources are asked minutes apart. */
+export interface Requests {
+  /** @throws SourceFault */
+  get(url: URL, headers: Record<string, string>): Promise<Answer>;
+  /** Cuts off what is under way, and begins nothing more. */
+  abort(): void;
+}
+
+const MESSAGES: Record<ConnectError['code'] | 'too_large', string> = {
+  timeout: `No complete answer came within ${TIME_LIMIT_MS / 1_000} seconds.`,
+  connection_refused: 'The host refused the connection.',
+  connection_reset: 'The host closed the connection before it had answered.',
+  dns: 'The host name does not resolve.',
+  tls: 'A TLS connection with a valid certificate could not be made.',
+  blocked_target: 'The address is not on the public internet.',
+  invalid_response: 'The answer is not valid HTTP.',
+  network: 'The host could not be reached.',
+  too_large: `The answer is larger than ${MAX_BODY_BYTES / 1_048_576} MB.`,
+};
+
+export function createRequests({ clock, connect }: { clock: Clock; connect: Connect }): Requests {
+  const running = new Set<() => void>();
+  let stopped = false;
+
+  async function get(url: URL, headers: Record<string, string>): Promise<Answer> {
+    if (stopped) throw stoppedFault();
+    let dial: Dial | null = null;
+    const client = new Client(url.origin, {
+      connect: (options, callback) => {
+        dial = connect(options, callback);
+      },
+      maxHeaderSize: MAX_HEAD_BYTES,
+      // One deadline of our own covers the whole request.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    let cut: ConnectError | null = null;
+    function end(): void {
+      cut = new ConnectError('timeout');
+      dial?.cancel(cut);
+      client.destroy(cut).catch(() => {});
+    }
+    const limit = clock.after(TIME_LIMIT_MS, end);
+    running.add(end);
+    try {
+      const answer = await client.request({ path: `${url.pathname}${url.search}`, method: 'GET', headers });
+      const flat = flatten(answer.headers);
+      return { status: answer.statusCode, headers: flat, body: await readBody(answer.body, flat) };
+    } catch (error) {
+      throw stopped ? stoppedFault() : toFault(cut ?? error);
+    } finally {
+      running.delete(end);
+      limit.cancel();
+      await client.destroy().catch(() => {});
+    }
+  }
+
+  return {
+    get,
+    abort: () => {
+      stopped = true;
+      for (const end of running) end();
+    },
+  };
+}
+
+/** Not the source's doing: nothing is kept of such a run. */
+function stoppedFault(): SourceFault {
+  return new SourceFault(STOPPED, 'The process is stopping.');
+}
+
+function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value ?? ''].flat().at(-1) ?? '']),
+  );
+}
+
+/** The body, unpacked and counted as it comes: a small packed answer can be endless. */
+async function readBody(body: Readable, headers: Record<string, string>): Promise<Buffer> {
+  const decoder = decoderFor(headers['content-encoding'] ?? '');
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  if (decoder !== null) {
+    body.on('error', (error) => decoder.destroy(error));
+    body.pipe(decoder);
+  }
+  for await (const chunk of decoder ?? body) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > MAX_BODY_BYTES) throw new SourceFault('too_large', MESSAGES.too_large);
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
+}
+
+function decoderFor(encoding: string) {
+  switch (encoding.trim().toLowerCase()) {
+    case '':
+    case 'identity':
+      return null;
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip();
+    case 'deflate':
+      return createInflate();
+    case 'br':
+      return createBrotliDecompress();
+    default:
+      throw new SourceFault('invalid_response', 'The answer is packed in a way that was not asked for.');
+  }
+}
+
+function toFault(error: unknown): SourceFault {
+  if (error instanceof SourceFault) return error;
+  const code = error instanceof ConnectError ? error.code : codeOfRequest(codeOf(error));
+  return new SourceFault(code, MESSAGES[code]);
+}
+
+function codeOfRequest(code: string): ConnectError['code'] {
+  if (code === 'UND_ERR_SOCKET') return 'connection_reset';
+  if (code.startsWith('UND_ERR_') || code.startsWith('HPE_') || code.startsWith('Z_'))
+    return 'invalid_response';
+  if (code.startsWith('ERR_')) return 'invalid_response';
+  return systemFault(code);
+}

@@ -1,0 +1,12 @@
+/** Why a source could not be read; `code` and `message` are what its owner sees. */
+export class SourceFault extends Error {
+  override readonly name = 'SourceFault';
+  readonly code: string;
+  /** When the source asked to be read again at the earliest, Unix milliseconds; 0: it said nothing. */
+  readonly retryAt: number;
+  constructor(code: string, message: string, retryAt = 0) {
+    super(message);
+    this.code = code;
+    this.retryAt = retryAt;
+  }
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { fromIso, toIso } from '../lib/clock.ts';
+import { codePointLength } from '../lib/text.ts';
+import {
+  MAX_TEXT_CODE_POINTS,
+  type ObservedPost,
+  observedPostSchema,
+  type SignalType,
+} from '../model/signal.ts';
+
+/** Something that a source holds, as plain text. */
+export interface SourceItem {
+  /** What the source knows it by, the same each time it is read. */
+  id: string;
+  platform: string;
+  /** Empty where there is none. */
+  url: string;
+  /** Unix milliseconds; null where it is unknown. */
+  postedAt: number | null;
+  title: string;
+  body: string;
+  author: string;
+  company?: { name: string; location?: string };
+  signalType?: SignalType;
+}
+
+const MAX_ID = 300;
+const LAST_TIME_MS = Date.UTC(2999, 11, 31);
+
+/** What an item is remembered by: short, and no part of anybody's text. */
+export function itemKey({ id }: SourceItem): string {
+  return createHash('sha256').update(id).digest('base64url').slice(0, 16);
+}
+
+/** A time as sources write it, RFC 3339 or RFC 822, in Unix milliseconds; null where it is none. */
+export function readTime(text: string | undefined): number | null {
+  const ms = fromIso(text ?? '');
+  return ms >= 0 && ms <= LAST_TIME_MS ? ms : null;
+}
+
+/** An item as an observed post; null where nothing of it can be read. What does not fit a post's form is left out. */
+export function toPost(item: SourceItem): ObservedPost | null {
+  const text = cut([item.title, bodyBeyond(item)].filter((part) => part !== '').join('\n\n'));
+  if (text === '') return null;
+  const post = {
+    platform: {
+      name: item.platform,
+      post_url: item.url,
+      posted_at: item.postedAt === null ? '' : toIso(item.postedAt),
+    },
+    text,
+    external_id: codePointLength(item.id) > MAX_ID ? itemKey(item) : item.id,
+    ...(item.signalType && { signal_type: item.signalType }),
+    ...(item.author === '' ? {} : { prospect: { name: item.author.slice(0, 200) } }),
+    ...(item.company && { company: item.company }),
+  };
+  const checked = observedPostSchema.safeParse(post);
+  if (checked.success) return checked.data;
+  const bare = { platform: { name: item.platform }, text, external_id: post.external_id };
+  return observedPostSchema.safeParse(bare).data ?? null;
+}
+
+/** Many feeds begin the body with the title. */
+function bodyBeyond({ title, body }: SourceItem): string {
+  return title !== '' && body.startsWith(title) ? body.slice(title.length).trim() : body;
+}
+
+function cut(text: string): string {
+  if (text.length <= MAX_TEXT_CODE_POINTS) return text;
+  return Array.from(text).slice(0, MAX_TEXT_CODE_POINTS).join('').trimEnd();
+}
