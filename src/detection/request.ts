@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Client } from 'undici';
+import { Client, errors } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import type { Connect, Dial } from '../webhooks/connect.ts';
 import { ConnectError, codeOf, systemFault } from '../webhooks/connect-error.ts';
@@ -134,11 +134,14 @@ function decoderFor(encoding: string) {
 
 function toFault(error: unknown): SourceFault {
   if (error instanceof SourceFault) return error;
-  const code = error instanceof ConnectError ? error.code : codeOfRequest(codeOf(error));
+  const code = codeOfFault(error);
   return new SourceFault(code, MESSAGES[code]);
 }
 
-function codeOfRequest(code: string): ConnectError['code'] {
+function codeOfFault(error: unknown): ConnectError['code'] {
+  if (error instanceof ConnectError) return error.code;
+  if (error instanceof errors.HTTPParserError) return 'invalid_response';
+  const code = codeOf(error);
   if (code === 'UND_ERR_SOCKET') return 'connection_reset';
   if (code.startsWith('UND_ERR_') || code.startsWith('HPE_') || code.startsWith('Z_'))
     return 'invalid_response';

@@ -1,0 +1,155 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { createPoller, type Poller } from '../../src/detection/poller.ts';
+import type { Sites } from '../../src/detection/reader.ts';
+import { createWeb } from '../../src/detection/web.ts';
+import { createIds } from '../../src/lib/ids.ts';
+import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import type { Source, SourceSettings } from '../../src/model/source.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Lookup } from '../../src/webhooks/targets.ts';
+import type { ManualClock } from '../support/manual-clock.ts';
+import { type Answer, type Receiver, startReceiver, status } from '../support/receiver.ts';
+import { aSource } from '../support/sources.ts';
+import { aTenant, openTestStore } from '../support/store.ts';
+
+/** A poller over a store in memory, under a manual clock, with a real site on loopback. */
+export interface Harness {
+  store: Store;
+  clock: ManualClock;
+  poller: Poller;
+  /** The site that sources are on; answers 404 until it is told otherwise. */
+  site: Receiver;
+  /** Where it is, without a path. */
+  origin: string;
+  /** What the site answers, by path without its query; robots.txt is 404 where it is not named. */
+  pages: Record<string, Answer>;
+  nudged: { endpointId: string; tenantId: string }[];
+  /** A source of tenant `ten_a`, due at once. */
+  add(overrides?: Partial<Source>): Promise<string>;
+  /** Moves time on and waits until `runs` more runs have ended. */
+  pass(ms: number, runs?: number): Promise<void>;
+  /** Waits until `runs` runs have ended in all. */
+  ended(runs: number): Promise<void>;
+  source(id: string): Promise<Source>;
+  /** Texts of the signals that were made, the oldest first. */
+  texts(): Promise<string[]>;
+  /** Requests for anything but robots.txt. */
+  asked(): { path: string; headers: Record<string, unknown> }[];
+}
+
+const LOOPBACK = [parseCidr('127.0.0.0/8')].filter((cidr) => cidr !== null);
+
+export async function createHarness(
+  options: { allow?: boolean; lookup?: Lookup; wrap?: (store: Store) => Store } = {},
+): Promise<Harness> {
+  const { store: inner, clock } = await openTestStore();
+  await inner.createTenant(aTenant('ten_a'));
+  const pages: Record<string, Answer> = {};
+  const site = await startReceiver((response, request, socket) => {
+    const path = request.path.split('?')[0] ?? '';
+    (pages[path] ?? status(404))(response, request, socket);
+  });
+  const origin = `http://127.0.0.1:${site.port}`;
+  let count = 0;
+  const waiting = new Set<{ runs: number; done: () => void }>();
+  const wrapped = options.wrap?.(inner) ?? inner;
+  const store: Store = {
+    ...wrapped,
+    async finishSourceRun(run) {
+      try {
+        return await wrapped.finishSourceRun(run);
+      } finally {
+        count++;
+        for (const waiter of waiting) if (count >= waiter.runs) waiter.done();
+      }
+    },
+  };
+  const parts = {
+    store,
+    clock,
+    newId: createIds(clock, systemRandom),
+    baseUrl: 'https://signals.example.com',
+  };
+  const web = createWeb({
+    ...parts,
+    allowTargets: createAddressSet(options.allow === false ? [] : LOOPBACK),
+    ...(options.lookup && { lookup: options.lookup }),
+  });
+  const nudged: Harness['nudged'] = [];
+  const sites: Sites = {
+    hackernews: origin,
+    stackexchange: origin,
+    greenhouse: origin,
+    lever: origin,
+    ashby: origin,
+  };
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const poller = createPoller({ ...parts, web, sites, nudge: (lanes) => void nudged.push(...lanes), log });
+  onTestFinished(async () => {
+    await poller.stop();
+    await site.close();
+    await inner.close();
+  });
+
+  function ended(runs: number): Promise<void> {
+    if (count >= runs) return Promise.resolve();
+    return new Promise((resolve) => waiting.add({ runs, done: resolve }));
+  }
+
+  return {
+    store: inner,
+    clock,
+    poller,
+    site,
+    origin,
+    pages,
+    nudged,
+    ended,
+    async add(overrides = {}) {
+      const source = aSource({
+        settings: settings({ url: `${origin}/feed` }),
+        nextPollAt: clock.now(),
+        ...overrides,
+      });
+      await inner.createSource(source, 100);
+      return source.id;
+    },
+    async pass(ms, runs = 1) {
+      const until = count + runs;
+      await nextTurn();
+      clock.advance(ms);
+      poller.wake();
+      await ended(until);
+    },
+    async source(id) {
+      const found = await inner.getSource('ten_a', id);
+      if (found === null) throw new Error(`no source ${id}`);
+      return found;
+    },
+    async texts() {
+      const posts = await inner.listPosts('ten_a', 100);
+      return posts.map(({ text }) => text).reverse();
+    },
+    asked: () => site.requests.filter(({ path }) => path !== '/robots.txt'),
+  };
+}
+
+/** Settings of a kind; those that it does not have are null. */
+export function settings(given: Partial<SourceSettings>): SourceSettings {
+  return { url: null, query: null, site: null, tagged: null, board: null, ...given };
+}
+
+/** A post that the Default profile finds hot, on `subject`. */
+export const wanting = (subject: string): string =>
+  `We are looking for a new ${subject}, any recommendations? Budget approved, need to buy this month.`;
+
+/** An RSS feed of items, each `[guid, text]`. */
+export function rss(items: [guid: string, text: string][]): string {
+  const xml = items.map(
+    ([guid, text]) =>
+      `<item><guid>${guid}</guid><title>Post</title><description>${text}</description></item>`,
+  );
+  return `<rss version="2.0"><channel><title>t</title>${xml.join('')}</channel></rss>`;
+}

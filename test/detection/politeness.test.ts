@@ -1,0 +1,144 @@
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { type Answer, close, hang, raw, status } from '../support/receiver.ts';
+import { T0 } from '../support/store.ts';
+import { createHarness, type Harness, rss, settings, wanting } from './harness.ts';
+
+const FEED = rss([['1', wanting('CRM')]]);
+
+/** Reads one source at `url`, or at `/feed`, and answers how it is then. */
+async function readOnce(h: Harness, url = `${h.origin}/feed`) {
+  const id = await h.add({ settings: settings({ url }) });
+  await h.poller.start();
+  await h.ended(1);
+  return h.source(id);
+}
+
+test('we say who we are and where to ask about it', async () => {
+  const h = await createHarness();
+  h.pages['/feed'] = status(200, {}, FEED);
+  await readOnce(h);
+  for (const { headers } of h.site.requests) {
+    expect(headers['user-agent']).toBe('Signalpost/1.0 (+https://signals.example.com)');
+  }
+});
+
+test('robots.txt is asked first, obeyed, and not asked again for a day', async () => {
+  const h = await createHarness();
+  h.pages['/robots.txt'] = status(200, {}, 'User-agent: Signalpost\nDisallow: /private\n');
+  h.pages['/private'] = status(200, {}, FEED);
+  h.pages['/feed'] = status(200, {}, FEED);
+  await h.add({ id: 'src_2', settings: settings({ url: `${h.origin}/feed` }), nextPollAt: T0 + 1_000 });
+  const forbidden = await readOnce(h, `${h.origin}/private`);
+  expect(forbidden.lastError).toMatchObject({ code: 'robots_disallowed' });
+  expect(h.asked()).toEqual([]);
+  await h.pass(1_000);
+  expect((await h.source('src_2')).lastError).toBeNull();
+  expect(h.site.requests.map(({ path }) => path)).toEqual(['/robots.txt', '/feed']);
+});
+
+test('a robots.txt that the site cannot give forbids everything for now', async () => {
+  const h = await createHarness();
+  h.pages['/robots.txt'] = status(500);
+  h.pages['/feed'] = status(200, {}, FEED);
+  expect((await readOnce(h)).lastError).toMatchObject({ code: 'robots_unreachable' });
+  expect(h.asked()).toEqual([]);
+});
+
+test.each<[string, Answer, number]>([
+  ['429 with seconds', status(429, { 'retry-after': '7200' }), 7_200_000],
+  ['503 with a date', status(503, { 'retry-after': new Date(T0 + 3_600_000).toUTCString() }), 3_600_000],
+])('%s: nobody reads the host before then, whoever asks', async (_, answer, pause) => {
+  const h = await createHarness();
+  h.pages['/feed'] = answer;
+  const held = await readOnce(h);
+  expect(held).toMatchObject({ lastError: { code: 'rate_limited' }, nextPollAt: T0 + pause });
+  await h.store.runSource('ten_a', held.id, T0 + 1);
+  expect((await h.source(held.id)).nextPollAt).toBe(T0 + pause);
+  await h.add({ id: 'src_2', settings: settings({ url: `${h.origin}/other` }) });
+  await h.pass(0);
+  expect(await h.source('src_2')).toMatchObject({
+    lastError: { code: 'rate_limited' },
+    nextPollAt: T0 + pause,
+  });
+  expect(h.asked()).toHaveLength(1);
+  h.pages['/feed'] = status(200, {}, FEED);
+  h.pages['/other'] = status(200, {}, FEED);
+  await h.pass(pause, 2);
+  expect(await h.source(held.id)).toMatchObject({ lastError: null, failures: 0 });
+});
+
+test('a host gets one request at a time, however many of its sources are due', async () => {
+  const h = await createHarness();
+  for (let n = 1; n <= 5; n++) {
+    h.pages[`/feed${n}`] = status(200, {}, FEED);
+    await h.add({ id: `src_${n}`, settings: settings({ url: `${h.origin}/feed${n}` }) });
+  }
+  await h.poller.start();
+  await h.ended(5);
+  expect([h.asked().length, h.site.mostAtOnce]).toEqual([5, 1]);
+});
+
+test('redirects are followed, five at most, and each is checked', async () => {
+  const h = await createHarness();
+  for (let n = 0; n < 6; n++) h.pages[`/hop${n}`] = status(302, { location: `hop${n + 1}` });
+  h.pages['/hop6'] = status(200, {}, FEED);
+  const five = await h.add({ id: 'src_5', settings: settings({ url: `${h.origin}/hop1` }) });
+  const six = await h.add({ id: 'src_6', settings: settings({ url: `${h.origin}/hop0` }) });
+  h.pages['/inside'] = status(301, { location: 'http://10.0.0.1/feed' });
+  const inside = await h.add({ id: 'src_in', settings: settings({ url: `${h.origin}/inside` }) });
+  h.pages['/file'] = status(301, { location: 'file:///etc/passwd' });
+  const file = await h.add({ id: 'src_file', settings: settings({ url: `${h.origin}/file` }) });
+  await h.poller.start();
+  await h.ended(4);
+  expect((await h.source(five)).lastError).toBeNull();
+  expect((await h.source(six)).lastError).toMatchObject({ code: 'too_many_redirects' });
+  expect((await h.source(inside)).lastError).toMatchObject({ code: 'blocked_target' });
+  expect((await h.source(file)).lastError).toMatchObject({ code: 'blocked_target' });
+});
+
+test('a name that resolves into our own network is not dialled', async () => {
+  const h = await createHarness({ allow: false, lookup: async () => ['127.0.0.1'] });
+  const source = await readOnce(h, 'http://feeds.example.com/feed');
+  expect(source.lastError).toMatchObject({ code: 'blocked_target' });
+  expect(h.site.connections).toBe(0);
+});
+
+test.each<[string, Answer, string]>([
+  ['an answer that is too large', status(200, {}, 'x'.repeat(5 * 1024 * 1024 + 1)), 'too_large'],
+  [
+    'one that is too large unpacked',
+    (response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(6 * 1024 * 1024)));
+    },
+    'too_large',
+  ],
+  ['broken packing', status(200, { 'content-encoding': 'gzip' }, 'no gzip'), 'invalid_response'],
+  ['a web page', status(200, {}, '<!doctype html><title>Hi</title>'), 'invalid_feed'],
+  ['nothing there', status(404), 'http_status'],
+  ['a closed connection', close, 'connection_reset'],
+  ['no HTTP', raw('SSH-2.0-OpenSSH\r\n\r\n', true), 'invalid_response'],
+])('%s is told apart', async (_, answer, code) => {
+  const h = await createHarness();
+  h.pages['/feed'] = answer;
+  expect((await readOnce(h)).lastError).toMatchObject({ code });
+});
+
+test('an answer that does not come whole in 30 seconds is given up', async () => {
+  const h = await createHarness();
+  h.pages['/feed'] = hang;
+  const id = await h.add();
+  await h.poller.start();
+  await h.site.received(2);
+  h.clock.advance(30_000);
+  await h.ended(1);
+  expect((await h.source(id)).lastError).toMatchObject({ code: 'timeout' });
+});
+
+test('packed answers are read', async () => {
+  const h = await createHarness();
+  h.pages['/feed'] = (response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(FEED));
+  };
+  expect(await readOnce(h)).toMatchObject({ lastError: null, signalsMade: 1 });
+});

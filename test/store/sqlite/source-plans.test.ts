@@ -1,0 +1,29 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { DUE_SOURCES_SQL, NEXT_SOURCE_SQL } from '../../../src/store/sqlite/tables/source-runs.ts';
+import { SOURCE_PAGE_SQL } from '../../../src/store/sqlite/tables/sources.ts';
+
+/** SQLite's plan for a statement, in its words. */
+function planOf(sql: string, values: readonly unknown[]): string {
+  const db = openDatabase(':memory:');
+  onTestFinished(() => void db.close());
+  migrate(db);
+  const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
+  return steps.map((step) => step.detail).join('; ');
+}
+
+test.each<[string, string, unknown[], string]>([
+  ['what is due', DUE_SOURCES_SQL, [1, 8], 'sources_due'],
+  ['when the next is due', NEXT_SOURCE_SQL, [], 'sources_due'],
+  [
+    'a page of sources',
+    SOURCE_PAGE_SQL,
+    [{ tenantId: 'ten_a', createdAt: 1, id: 'src_1', limit: 26 }],
+    'sources_by_time',
+  ],
+])('%s is found along an index, never by a sort', (_, sql, values, index) => {
+  const plan = planOf(sql, values);
+  expect(plan).toMatch(new RegExp(`USING (COVERING )?INDEX ${index}`));
+  expect(plan).not.toMatch(/TEMP B-TREE|SCAN sources$/);
+});
