@@ -11,7 +11,9 @@ type Step =
   | { do: 'enqueue'; count: number }
   | { do: 'pass'; seconds: number; strideMs: number }
   | { do: 'answer'; how: keyof typeof ANSWERS }
-  | { do: 'test' | 'replay' | 'restart' };
+  | { do: 'test' }
+  | { do: 'replay' }
+  | { do: 'restart' };
 
 const ANSWERS = { ok: status(200), fail: status(500), hang } satisfies Record<string, Answer>;
 
@@ -35,7 +37,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
     weight: 2,
   },
-  fc.record({ do: fc.constantFrom('test' as const, 'replay' as const, 'restart' as const) }),
+  fc.constantFrom<Step>({ do: 'test' }, { do: 'replay' }, { do: 'restart' }),
 );
 
 test('no 60 s hold more requests than the limit, of whatever kind, over restarts too; and while work waits, every place is used', async () => {
@@ -54,9 +56,9 @@ test('no 60 s hold more requests than the limit, of whatever kind, over restarts
         await run.end();
       },
     ),
-    { numRuns: 15 },
+    { numRuns: 10 },
   );
-  expect(sent).toBeGreaterThan(200);
+  expect(sent).toBeGreaterThan(100);
   await receiver.close();
 
   async function startRun(limit: number) {

@@ -124,6 +124,19 @@ export const probe = (n: number, who: number): Command =>
     rules.take(expected, first, token, true);
   });
 
+/** Time passes until a probe is due, and that ends so. */
+export const probeInTime = (n: number, who: number, ending: Ending): Command =>
+  command(`process ${who} probes one of ${n} in time: ${ending}`, async (expected, world) => {
+    const planned = [...expected.endpoints.values()].filter(({ probeAt }) => probeAt !== null);
+    const endpoint = pickFrom(planned, n);
+    if (endpoint === undefined) return;
+    const wait = (endpoint.probeAt ?? 0) - expected.now;
+    if (wait > 0) await pass(wait).run(expected, world);
+    await probe([...expected.endpoints.values()].indexOf(endpoint), who).run(expected, world);
+    const flight = expected.flights.findLast((one) => one.probe && one.endpointId === endpoint.id);
+    if (flight !== undefined) await landAll(expected, world, [[flight, ending]]);
+  });
+
 /** Stores together, in this order, how these requests ended. */
 async function landAll(expected: Expected, world: World, flights: [Flight, Ending][]): Promise<void> {
   const kept = await Promise.all(flights.map((landing) => record(world, expected.now, ...landing)));
