@@ -54,6 +54,8 @@ export function createPoller(parts: RunParts): Poller {
     const limit = MAX_RUNS - running.size;
     if (limit <= 0) return; // whichever ends first looks again
     const now = clock.now();
+    // Most looks find nothing, and a claim is a write.
+    if (((await store.nextSourceDue()) ?? Number.POSITIVE_INFINITY) > now) return;
     const token = parts.newId('run');
     for (const claimed of await store.claimSources({ now, leaseUntil: now + LEASE_MS, limit, token })) {
       begin(claimed);
