@@ -76,12 +76,13 @@ export const SETTINGS_OF: Record<SourceKind, { needs: SettingName[]; takes: Sett
   ashby: { needs: ['board'], takes: ['board'] },
 };
 
+/** As they are given; null is none, as answers show those of other kinds. */
 const givenSettings = {
-  url: settingsSchemas.url.optional(),
-  query: settingsSchemas.query.optional(),
-  site: settingsSchemas.site.optional(),
-  tagged: settingsSchemas.tagged.optional(),
-  board: settingsSchemas.board.optional(),
+  url: settingsSchemas.url.nullable().optional(),
+  query: settingsSchemas.query.nullable().optional(),
+  site: settingsSchemas.site.nullable().optional(),
+  tagged: settingsSchemas.tagged.nullable().optional(),
+  board: settingsSchemas.board.nullable().optional(),
 };
 
 /** Body of `POST /v1/sources`. */

@@ -171,7 +171,7 @@ function settingsOf(
 ): SourceSettings {
   const { needs, takes } = SETTINGS_OF[kind];
   const names = Object.keys(NO_SETTINGS) as SettingName[];
-  const stray = names.find((name) => given[name] !== undefined && !takes.includes(name));
+  const stray = names.find((name) => (given[name] ?? null) !== null && !takes.includes(name));
   if (stray !== undefined) {
     throw invalidAt(`/${stray}`, `A source of kind "${kind}" has no "${stray}"; it takes ${listed(takes)}.`);
   }

@@ -139,6 +139,17 @@ test('a patch changes what it names and nothing else', async () => {
   expect((await call('PATCH', `/${id}`, patch)).json()).toEqual(answer.json());
 });
 
+test('a setting that is not needed can be taken back, and null is none', async () => {
+  const site = { site: 'softwarerecs', tagged: ['crm'], query: 'mac', url: null };
+  const id = await created({ kind: 'stackexchange', name: 'A', ...site });
+  expect((await call('PATCH', `/${id}`, { query: null, board: null })).json().data).toMatchObject({
+    tagged: ['crm'],
+    query: null,
+  });
+  const refused = await call('PATCH', `/${id}`, { site: null });
+  expect(refused.json()).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ pointer: '/site' }] });
+});
+
 test('a source cannot become one of another kind', async () => {
   const id = await created();
   expect((await call('PATCH', `/${id}`, { kind: 'lever' })).json().errors).toMatchObject([
