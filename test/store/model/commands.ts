@@ -290,6 +290,17 @@ export const keepHouse = (): Command =>
     rules.expire(expected);
   });
 
+/** An endpoint is paused for longer than anything is held, and more comes meanwhile. */
+export const holdTooLong = (n: number): Command =>
+  command(`${n} is paused for eight days`, async (expected, world) => {
+    await newEvents(n, 2, false).run(expected, world);
+    await pause(n).run(expected, world);
+    await pass(4 * rules.DAY).run(expected, world);
+    await newEvents(n, 2, false).run(expected, world);
+    await pass(4 * rules.DAY).run(expected, world);
+    await keepHouse().run(expected, world);
+  });
+
 const heldAttempts = (flights: Flight[]) =>
   flights.map(({ deliveryId, attempt }) => ({ id: deliveryId, attempt }));
 

@@ -1,7 +1,14 @@
 import { expect } from 'vitest';
 import { DELIVERY_STATUSES } from '../../../src/model/delivery.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { type Expected, endpointOf, type Flight, shown } from './expected.ts';
+import {
+  type Expected,
+  type ExpectedEndpoint,
+  endpointOf,
+  type Flight,
+  shown,
+  waitingFor,
+} from './expected.ts';
 
 const TENANT = 'ten_a';
 
@@ -38,10 +45,24 @@ export async function verify(
         ...{ status: endpoint.paused === null ? 'active' : 'paused', pausedReason: endpoint.paused },
         ...{ pausedAt: endpoint.pausedAt, consecutiveFailures: endpoint.failures },
       });
+    await expectProbe(expected, endpoint, store);
     const told = mail.filter(({ facts }) => 'endpointId' in facts && facts.endpointId === endpoint.id);
     expect(told).toHaveLength(endpoint.mails);
   }
   expectOneHolder(expected);
+}
+
+/** The endpoint is probed at the time that is planned and not before, where something waits for it. */
+async function expectProbe(expected: Expected, endpoint: ExpectedEndpoint, store: Store): Promise<void> {
+  const isDue = async (at: number) =>
+    (await store.listDueProbes(at, 100)).some(({ endpointId }) => endpointId === endpoint.id);
+  const { probeAt, deleted } = endpoint;
+  if (probeAt === null || deleted) {
+    expect(await isDue(Number.MAX_SAFE_INTEGER)).toBe(false);
+    return;
+  }
+  const waits = waitingFor(expected, endpoint.id).length > 0;
+  expect([await isDue(probeAt - 1), await isDue(probeAt)]).toEqual([false, waits]);
 }
 
 /** While leases run, no delivery is in the hands of two processes for the same attempt. */
