@@ -56,6 +56,9 @@ const steps = [
   fc.tuple(fc.nat(40), fc.constant(25)).map(([n, count]) => commands.landSome(n, count, 'failure')),
   ...Array.from({ length: 2 }, () => fc.tuple(which, who).map(([n, one]) => commands.probe(n, one))),
   ...Array.from({ length: 4 }, () =>
+    fc.tuple(which, who, endings).map(([n, one, end]) => commands.retryInTime(n, one, end)),
+  ),
+  ...Array.from({ length: 4 }, () =>
     fc.tuple(which, who, ending).map(([n, one, end]) => commands.probeInTime(n, one, end)),
   ),
   which.map((n) => commands.pause(n)),
@@ -89,7 +92,10 @@ test('whatever happens in whatever order, every delivery and endpoint is where i
       const endpoints = new Map<string, ExpectedEndpoint>();
       for (const [n, failures] of FAILURES.entries()) {
         const id = `whk_${n}`;
-        const given = webhookInputSchema.parse({ url: 'https://receiver.example.com/hook' });
+        const given = webhookInputSchema.parse({
+          url: 'https://receiver.example.com/hook',
+          max_retries: n + 1,
+        });
         await store.createEndpoint(
           anEndpoint(commands.TENANT, { id, settings: given, consecutiveFailures: failures }),
           null,

@@ -124,6 +124,17 @@ export const probe = (n: number, who: number): Command =>
     rules.take(expected, first, token, true);
   });
 
+/** Time passes until the endpoint's first retry is due, and everything due then is sent. */
+export const retryInTime = (n: number, who: number, endings: Ending[]): Command =>
+  command(`process ${who} retries what ${n} has, in time: ${endings}`, async (expected, world) => {
+    const endpoint = any(expected, n);
+    if (endpoint === undefined) return;
+    const retry = rules.waitingFor(expected, endpoint.id).find(({ state }) => state === 'retrying');
+    const wait = (retry?.dueAt ?? 0) - expected.now;
+    if (wait > 0) await pass(wait).run(expected, world);
+    await turn(n, 25, who, endings).run(expected, world);
+  });
+
 /** Time passes until a probe is due, and that ends so. */
 export const probeInTime = (n: number, who: number, ending: Ending): Command =>
   command(`process ${who} probes one of ${n} in time: ${ending}`, async (expected, world) => {
