@@ -18,7 +18,8 @@ async function make(payload: object = { name: 'CRM' }) {
 }
 
 async function defaultId(): Promise<string> {
-  return (await call('GET', '/v1/icps')).json().data[0].id;
+  const { data } = (await call('GET', '/v1/icps')).json();
+  return data.find((profile: { name: string }) => profile.name === 'Default').id;
 }
 
 const WHOLE = {
