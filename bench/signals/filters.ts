@@ -5,10 +5,10 @@ import { wordOf } from './posts.ts';
 const COMMON = wordOf(0);
 const SECOND = wordOf(1);
 const MIDDLING = wordOf(400);
-const RARISH = wordOf(8_000);
+const RARISH = wordOf(1_500);
 
 /** One query for each documented filter, and for what is asked for together; common and rare values both. */
-export function filterQueries({ profileId, newestAt }: BenchData): Map<string, string> {
+export function filterQueries({ profileId, newestAt, domain }: BenchData): Map<string, string> {
   const at = (share: number) => new Date(newestAt - (1 - share) * SIGNALS * 10_000).toISOString();
   const queries: [string, Record<string, string>][] = [
     ['platform', { platform: 'reddit' }],
@@ -24,11 +24,11 @@ export function filterQueries({ profileId, newestAt }: BenchData): Map<string, s
     ['min_score 50', { min_score: '50' }],
     ['min_score 93', { min_score: '93' }],
     ['min_score 100, which none has', { min_score: '100' }],
-    ['company_domain', { company_domain: 'firm17.example' }],
+    ['company_domain', { company_domain: domain }],
     ['company_domain, which none has', { company_domain: 'nobody.example' }],
-    ['q, a word in every fifth', { q: COMMON }],
-    ['q, a word in every hundredth', { q: MIDDLING }],
-    ['q, a word in every two thousandth', { q: RARISH }],
+    ['q, a common word', { q: COMMON }],
+    ['q, a middling word', { q: MIDDLING }],
+    ['q, a rarer word', { q: RARISH }],
     ['q, a word of ten', { q: RARE_WORD }],
     ['q, a word of none', { q: 'nowhere' }],
     ['q, two common words', { q: `${COMMON} ${SECOND}` }],
