@@ -38,6 +38,7 @@ export async function startCountingReceiver(
   let mostAtOnce = 0;
   let wake: { at: number; resolve: () => void } | null = null;
   let changed = () => {};
+  const awaited = new Map<string, () => void>();
 
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -53,6 +54,7 @@ export async function startCountingReceiver(
       if (request.headers['x-service-signature'] !== signature) unexpected.push(body.toString());
       const item = `${path} ${JSON.parse(body.toString()).platform.post_url}`;
       counts.set(item, (counts.get(item) ?? 0) + 1);
+      awaited.get(item)?.();
       total++;
       if (wake !== null && total >= wake.at) wake.resolve();
       changed();
@@ -80,6 +82,8 @@ export async function startCountingReceiver(
     get mostAtOnce() {
       return mostAtOnce;
     },
+    /** Resolves when `path post_url` comes for the first time from now on. */
+    arrival: (item: string) => new Promise<void>((resolve) => awaited.set(item, resolve)),
     afterMore: (count: number) =>
       new Promise<void>((resolve) => {
         wake = { at: total + count, resolve };

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
@@ -13,6 +14,11 @@ export interface ServerProcess {
   kill(): Promise<void>;
   /** SIGTERM, and the exit code that the process ended with. */
   terminate(): Promise<number | null>;
+  /** Stands still, as on a machine that sleeps, until it is let go on. */
+  freeze(): void;
+  thaw(): void;
+  /** Its resident memory, bytes. */
+  residentBytes(): number;
 }
 
 /** What every process of a test gets: its own data folder, loopback receivers allowed, no log. */
@@ -61,7 +67,15 @@ export async function startServerProcess(
       child.kill('SIGTERM');
       return ended(child);
     },
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
+    residentBytes: () => residentBytes(child.pid),
   };
+}
+
+function residentBytes(pid: number | undefined): number {
+  const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) * 1_024;
 }
 
 /** Runs the command line once and returns what it printed. @throws where it does not exit 0 */
