@@ -2,7 +2,7 @@ import { startChild } from '../child.ts';
 import { type Figure, median } from '../report.ts';
 import type { Measured, Round } from './setting.ts';
 
-const ROUNDS = 3;
+const ROUNDS = 5;
 const ENDPOINTS = 50;
 const DELIVERIES = 20_000;
 /** In flight at once on both sides; the dispatcher's own bound. */
