@@ -2,22 +2,9 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { createManualClock } from '../support/manual-clock.ts';
-import { openTestStore, T0 } from '../support/store.ts';
+import { T0 } from '../support/store.ts';
 import { describeStore } from './contract/suite.ts';
 import { tempFolder } from './sqlite/temp-folder.ts';
-
-describeStore('SQLite in memory', async () => {
-  const opened = await openTestStore();
-  onTestFinished(opened.store.close);
-  return opened;
-});
-
-describeStore('SQLite in a file', async () => {
-  const file = join(tempFolder(), 'signalpost.db');
-  const opened = await openTestStore({ clock: createManualClock(T0), file });
-  onTestFinished(opened.store.close);
-  return opened;
-});
 
 describeStore('SQLite in a file, written in a thread of its own', async () => {
   const clock = createManualClock(T0);
