@@ -6,6 +6,7 @@ import { runCommand } from './cli/program.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { systemClock } from './lib/clock.ts';
 import type { SiteContent } from './site/content/site-content.ts';
+import { keepTickObject } from './tick-objects.ts';
 
 const EXIT_UNEXPECTED = 70; // sysexits.h EX_SOFTWARE
 const EXIT_CONFIG = 78; // EX_CONFIG
@@ -120,4 +121,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 process.on('uncaughtException', fail);
+keepTickObject();
 await runCommand(process.argv.slice(2), ports).catch(fail);
