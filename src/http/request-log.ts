@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Logger } from 'pino';
+import { type Logger, symbols } from 'pino';
 import { pathOf } from './request-path.ts';
 
 const MAX_LOGGED_PATH = 200;
@@ -9,24 +9,23 @@ const MAX_LOGGED_PATH = 200;
  * books, and an address may hold a one-time token. Headers, query and bodies are never logged.
  */
 export function addRequestLog(app: FastifyInstance, { logger }: { logger: Logger }): void {
+  const write = createLineWriter(logger);
   // `routeOptions` builds an object at each access; a path that is its own pattern needs none.
-  const staticPaths = new Set<string>();
+  const staticPaths = new Map<string, string>();
   app.addHook('onRoute', ({ url }) => {
-    if (!/[:*]/.test(url)) staticPaths.add(url);
+    if (!/[:*]/.test(url)) staticPaths.set(url, JSON.stringify(url));
   });
   app.addHook('onResponse', (request, reply, done) => {
-    const caller = request.caller;
-    logger.info(
-      {
-        request_id: request.id,
-        method: request.method,
-        route: staticPaths.has(request.url) ? request.url : routeOf(request),
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        ...(caller === null ? undefined : { key_id: caller.key.id, tenant_id: caller.tenant.id }),
-      },
-      'request',
-    );
+    if (logger.isLevelEnabled('info')) {
+      const { caller } = request;
+      const who = caller === null ? '' : `,"key_id":"${caller.key.id}","tenant_id":"${caller.tenant.id}"`;
+      const route = staticPaths.get(request.url) ?? JSON.stringify(routeOf(request));
+      const ms = Math.round(reply.elapsedTime * 10) / 10;
+      // Ids and methods hold nothing that JSON would escape (request-context.ts; Node knows its methods by heart).
+      write(
+        `"request_id":"${request.id}","method":"${request.method}","route":${route},"status":${reply.statusCode},"ms":${ms}${who},"msg":"request"`,
+      );
+    }
     done();
   });
 }
@@ -34,4 +33,20 @@ export function addRequestLog(app: FastifyInstance, { logger }: { logger: Logger
 /** The pattern of the route that was matched, else the start of the path that matched none. */
 export function routeOf(request: FastifyRequest): string {
   return request.routeOptions.config.url ?? pathOf(request.originalUrl).slice(0, MAX_LOGGED_PATH);
+}
+
+/**
+ * Writes the members of a line of level `info` where the logger writes its own. pino's walk over an object's members
+ * took a fifth of what a health answer costs beyond bare Fastify; these are always the same.
+ */
+function createLineWriter(logger: Logger): (members: string) => void {
+  const stream: unknown = Reflect.get(logger, symbols.streamSym);
+  const time: unknown = Reflect.get(logger, symbols.timeSym);
+  if (!isStream(stream) || typeof time !== 'function') throw new Error('pino keeps its parts elsewhere now');
+  const level = logger.levels.values.info;
+  return (members) => stream.write(`{"level":${level}${time()},${members}}\n`);
+}
+
+function isStream(value: unknown): value is { write(line: string): void } {
+  return typeof value === 'object' && value !== null && 'write' in value && typeof value.write === 'function';
 }
