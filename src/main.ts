@@ -4,9 +4,9 @@ import closeWithGrace from 'close-with-grace';
 import { CommandError, type Opened, type OpenOptions, type Ports } from './cli/ports.ts';
 import { runCommand } from './cli/program.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
+import { prepareEngine } from './engine.ts';
 import { systemClock } from './lib/clock.ts';
 import type { SiteContent } from './site/content/site-content.ts';
-import { keepTickObject } from './tick-objects.ts';
 
 const EXIT_UNEXPECTED = 70; // sysexits.h EX_SOFTWARE
 const EXIT_CONFIG = 78; // EX_CONFIG
@@ -121,5 +121,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 process.on('uncaughtException', fail);
-keepTickObject();
+prepareEngine();
 await runCommand(process.argv.slice(2), ports).catch(fail);

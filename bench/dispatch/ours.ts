@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTenant } from '../../src/accounts/tenants.ts';
 import { createDispatcher } from '../../src/dispatcher/create.ts';
+import { prepareEngine } from '../../src/engine.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
@@ -19,6 +20,7 @@ import { percentile } from '../report.ts';
 import { type Measured, peakRssMiB, type Round, samplePost, WARM_UP } from './setting.ts';
 
 // Our side: the whole dispatcher on a database file with FULL durability; each round has a fresh one.
+prepareEngine(); // as the server does
 process.on('message', (round: Round) => {
   void run(round).then((measured) => process.send?.(measured));
 });

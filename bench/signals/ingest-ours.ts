@@ -7,6 +7,7 @@ import { Pool } from 'undici';
 import { createTenant, newKey } from '../../src/accounts/tenants.ts';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
+import { prepareEngine } from '../../src/engine.ts';
 import { SCOPES } from '../../src/model/key.ts';
 import { openRuntime } from '../../src/runtime.ts';
 import { loadSiteContent } from '../../src/site/content/site-content.ts';
@@ -30,6 +31,7 @@ const WARM_UP_BATCHES = 4;
 
 // Our side: the app over HTTP on a database file with FULL durability; each round has a fresh one.
 let folder = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
+prepareEngine(); // as the server does
 process.on('message', (round: IngestRound) => {
   rmSync(folder, { recursive: true, force: true });
   folder = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { signalQuerySchema, toSignalQuery } from '../../src/api/signal-query.ts';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
+import { prepareEngine } from '../../src/engine.ts';
 import { addAuthentication, callerOf } from '../../src/http/auth.ts';
 import { createRateLimiter } from '../../src/http/limits.ts';
 import { cursorScope, paginate, paginationSchema, readCursor } from '../../src/http/paging.ts';
@@ -23,6 +24,7 @@ export type Order = { open: string } | { cursorAt: number; tenantId: string } | 
 
 let runtime: Runtime | null = null;
 
+prepareEngine(); // as the server does
 process.on('message', (order: Order) => {
   void answer(order).then((said) => process.send?.(said));
 });

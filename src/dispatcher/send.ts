@@ -55,6 +55,8 @@ interface ExchangeParts {
  */
 class Exchange implements PooledHandler, Expiring {
   deadline = 0;
+  earlier: Expiring | null = null;
+  later: Expiring | null = null;
   readonly #parts: ExchangeParts;
   /** Let go of at the end: an idle connection remembers its last handler, and bodies are large. */
   #request: SendRequest | null;

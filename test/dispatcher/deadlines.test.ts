@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
-import { createDeadlines } from '../../src/dispatcher/deadlines.ts';
+import { createDeadlines, type Expiring } from '../../src/dispatcher/deadlines.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
-const item = (expired: string[], name: string) => ({ deadline: 0, expire: () => void expired.push(name) });
+const item = (expired: string[], name: string): Expiring => ({
+  deadline: 0,
+  earlier: null,
+  later: null,
+  expire: () => void expired.push(name),
+});
 
 test('each request expires at its own deadline, whatever the order of their timeouts', () => {
   const clock = createManualClock();
@@ -28,6 +33,20 @@ test('what ended in time never expires', () => {
   deadlines.remove(done, 1_000);
   clock.advance(5_000);
   expect(expired).toEqual([]);
+});
+
+test('requests that end in any order leave the others their deadlines', () => {
+  for (const ended of [['a'], ['b'], ['c'], ['a', 'c'], ['b', 'c'], ['c', 'a', 'b']]) {
+    const clock = createManualClock();
+    const deadlines = createDeadlines(clock);
+    const expired: string[] = [];
+    const items = new Map(['a', 'b', 'c'].map((name) => [name, item(expired, name)]));
+    for (const request of items.values()) deadlines.add(request, 1_000);
+    for (const name of [...ended, ...ended]) deadlines.remove(items.get(name) as Expiring, 1_000);
+    clock.advance(1_000);
+    expect(expired).toEqual(['a', 'b', 'c'].filter((name) => !ended.includes(name)));
+    for (const { earlier, later } of items.values()) expect([earlier, later]).toEqual([null, null]);
+  }
 });
 
 test('after the process stood still, replies that came meanwhile are read before deadlines are looked at', async () => {

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { createSlots } from '../../lib/slots.ts';
 import { DomainError } from '../../model/errors.ts';
 import type { Operations } from './operations.ts';
 import type { Writer } from './writer.ts';
@@ -26,9 +27,8 @@ export function createThreadWriter(data: WriterData): Writer {
     workerData: data,
     execArgv: [],
   });
-  const waiting = new Map<number, Waiting>();
+  const waiting = createSlots<Waiting>();
   let outbox: Calls = [];
-  let nextId = 0;
   let ended: DomainError | null = null;
 
   worker.unref(); // it keeps the process alive only while somebody awaits it
@@ -48,8 +48,7 @@ export function createThreadWriter(data: WriterData): Writer {
   worker.on('exit', () => end('The storage is closed.', null));
 
   function take(id: number): Waiting | undefined {
-    const entry = waiting.get(id);
-    waiting.delete(id);
+    const entry = waiting.take(id);
     if (waiting.size === 0) worker.unref();
     return entry;
   }
@@ -58,8 +57,7 @@ export function createThreadWriter(data: WriterData): Writer {
     if (ended !== null) return;
     ended = new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1 });
     ended.cause = cause;
-    for (const entry of waiting.values()) entry.reject(ended);
-    waiting.clear();
+    for (const entry of waiting.takeAll()) entry.reject(ended);
   }
 
   /** One message for all that is asked for within {@link GATHER_MS}. */
@@ -82,9 +80,8 @@ export function createThreadWriter(data: WriterData): Writer {
         return Promise.reject(new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1 }));
       }
       return new Promise<ReturnType<Operations[K]>>((resolve, reject) => {
-        const id = nextId++;
         if (waiting.size === 0) worker.ref();
-        waiting.set(id, { resolve: (value) => resolve(value as ReturnType<Operations[K]>), reject });
+        const id = waiting.put({ resolve: resolve as (value: unknown) => void, reject });
         post(id, name, args);
       });
     },
