@@ -55,11 +55,13 @@ export function createClaimer(parts: ClaimerParts): Claimer {
     const wallNow = clock.now();
     const lanes: Lane[] = [];
     const demands: LaneDemand[] = [];
+    // Alike for all that wait: a few full lanes beside empty ones would send bursts, each over more connections of its own.
+    const share = Math.ceil(CLAIM_LIMIT / Math.max(1, turns.size));
     for (let left = CLAIM_LIMIT; left > 0; ) {
       const lane = turns.next();
       if (lane === null) break;
       if (!isHungry(lane, wallNow, now)) continue;
-      const limit = Math.min(left, demandOf(lane, now));
+      const limit = Math.min(left, share, demandOf(lane, now));
       lane.claiming = true;
       lane.dueAt = Number.POSITIVE_INFINITY; // work that is stored from here on sets it anew
       lanes.push(lane);

@@ -4,9 +4,10 @@ import type { AttemptRecord } from '../model/delivery.ts';
 import type { Dial } from '../webhooks/connect.ts';
 import { ConnectError } from '../webhooks/connect-error.ts';
 import { readRetryAfter } from './backoff.ts';
+import type { RequestHandler } from './connection.ts';
 import { createDeadlines, type Deadlines, type Expiring } from './deadlines.ts';
 import { type AttemptFault, faultOf, isClosed, statusFault } from './faults.ts';
-import type { PooledHandler, Pools } from './pools.ts';
+import type { Pools } from './pools.ts';
 import { createReply, type Reply } from './reply.ts';
 
 /** One POST to one receiver. */
@@ -53,7 +54,7 @@ interface ExchangeParts {
  * One request and its reply: undici's handler, the deadline's item and the dial's listener in one object. A class, because
  * undici calls seven methods on it for every delivery, and closures for each would be made anew every time.
  */
-class Exchange implements PooledHandler, Expiring {
+class Exchange implements RequestHandler, Expiring {
   deadline = 0;
   earlier: Expiring | null = null;
   later: Expiring | null = null;
