@@ -27,8 +27,11 @@ export interface Attempt {
 
 export interface Attempts {
   prepare(endpoint: Endpoint): LaneTarget;
-  /** Signs and sends; never rejects: what cannot be prepared ends as an `internal` failure of this delivery alone. */
-  run(target: LaneTarget, delivery: ClaimedDelivery): Promise<Attempt>;
+  /**
+   * Signs and sends, then calls `done`, once and not before the caller has returned: what cannot be prepared ends as an
+   * `internal` failure of this delivery alone. No promise, as each of a delivery's costs a third of a microsecond.
+   */
+  run(target: LaneTarget, delivery: ClaimedDelivery, done: (attempt: Attempt) => void): void;
 }
 
 export interface AttemptParts {
@@ -55,7 +58,7 @@ export function createAttempts({ clock, newId, secretBox, allow, send, log }: At
     }
   }
 
-  async function run(target: LaneTarget, delivery: ClaimedDelivery): Promise<Attempt> {
+  function run(target: LaneTarget, delivery: ClaimedDelivery, done: (attempt: Attempt) => void): void {
     const record: AttemptRecord = {
       id: newId('att'),
       attempt: delivery.attempt,
@@ -66,19 +69,20 @@ export function createAttempts({ clock, newId, secretBox, allow, send, log }: At
       error: null,
       timings: {},
     };
-    const result = await sendSigned(target, delivery, record);
-    record.durationMs = result.durationMs;
-    record.response = result.response;
-    record.error = result.error;
-    record.timings = result.timings;
-    return { record, result };
+    void sendSigned(target, delivery, record).then((result) => {
+      record.durationMs = result.durationMs;
+      record.response = result.response;
+      record.error = result.error;
+      record.timings = result.timings;
+      done({ record, result });
+    });
   }
 
   function sendSigned(
     { endpoint, ready, fault }: LaneTarget,
     delivery: ClaimedDelivery,
     record: AttemptRecord,
-  ): SendResult | Promise<SendResult> {
+  ): Promise<SendResult> {
     if (ready === null) return unsent(fault);
     if (!isWhole(delivery.body)) {
       log.error({ deliveryId: delivery.id }, 'a stored body is lost or unreadable');
@@ -108,13 +112,13 @@ function isWhole(text: string): boolean {
   return (text.startsWith('{"') && text.endsWith('}')) || text === '{}';
 }
 
-function unsent(code: LaneTarget['fault']): SendResult {
-  return {
+function unsent(code: LaneTarget['fault']): Promise<SendResult> {
+  return Promise.resolve({
     response: null,
     error: { code, message: MESSAGES[code] },
     timings: {},
     durationMs: 0,
     retryAfterMs: null,
     cut: false,
-  };
+  });
 }

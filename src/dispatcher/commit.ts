@@ -7,8 +7,11 @@ const PAUSE_MS = 1_000;
 /** After a lease's length the delivery is claimed and sent again anyway, so that its outcome is of no more use. */
 const TRIES = 60;
 
-/** Stores an outcome; `lost` where its lease had passed to someone else or the store stayed out of order. Never rejects. */
-export type Commit = (outcome: Outcome) => Promise<'kept' | 'lost'>;
+/**
+ * Stores an outcome, then calls `done`, once: `lost` where its lease had passed to someone else or the store stayed out
+ * of order.
+ */
+export type Commit = (outcome: Outcome, done: (fate: 'kept' | 'lost') => void) => void;
 
 /**
  * A full or busy store must not turn a delivered webhook into one sent twice: the outcome waits in memory and is tried
@@ -16,24 +19,27 @@ export type Commit = (outcome: Outcome) => Promise<'kept' | 'lost'>;
  */
 export function createCommit(parts: { store: Store; clock: Clock; log: DispatcherLog }): Commit {
   const { store, clock, log } = parts;
-  return async (outcome) => {
+
+  function attempt(outcome: Outcome, done: Parameters<Commit>[1], tries: number): void {
     const { deliveryId, endpointId } = outcome;
-    for (let tries = 1; tries <= TRIES; tries++) {
-      try {
-        if (await store.recordOutcome(outcome)) return 'kept';
+    const onStored = (applied: boolean) => {
+      if (!applied)
         log.warn({ deliveryId, endpointId }, 'an attempt outlived its lease; only the attempt was kept');
-        return 'lost';
-      } catch (error) {
-        log.warn(
-          { err: error, deliveryId, endpointId, tries },
-          'an outcome could not be stored; trying again',
-        );
-        await new Promise<void>((resolve) => {
-          clock.after(PAUSE_MS, resolve);
-        });
-      }
-    }
-    log.error({ deliveryId, endpointId }, 'an outcome was given up; the delivery will be sent again');
-    return 'lost';
-  };
+      done(applied ? 'kept' : 'lost');
+    };
+    const onFault = (error: unknown) => {
+      log.warn({ err: error, deliveryId, endpointId, tries }, 'an outcome could not be stored; trying again');
+      clock.after(PAUSE_MS, () => {
+        if (tries < TRIES) {
+          attempt(outcome, done, tries + 1);
+          return;
+        }
+        log.error({ deliveryId, endpointId }, 'an outcome was given up; the delivery will be sent again');
+        done('lost');
+      });
+    };
+    void store.recordOutcome(outcome).then(onStored, onFault);
+  }
+
+  return (outcome, done) => attempt(outcome, done, 1);
 }

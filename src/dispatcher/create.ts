@@ -3,7 +3,7 @@ import { createConnect } from '../webhooks/connect.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';
 import type { Lookup } from '../webhooks/targets.ts';
 import { refuseTests } from '../webhooks/test-delivery.ts';
-import { createAttempts } from './attempt.ts';
+import { type Attempt, createAttempts } from './attempt.ts';
 import { createClaimer } from './claim.ts';
 import { createCommit } from './commit.ts';
 import type { Dispatcher, DispatcherParts } from './dispatcher.ts';
@@ -141,7 +141,9 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
         // Stored first: it counts for the throttle over a restart too, and was sent if anybody saw it.
         await store.recordTestSend({ id: deliveryId, endpointId: endpoint.id, startedAt: clock.now() });
         const delivery = { id: deliveryId, body, attempt: 1, attemptsInCycle: 0 };
-        return await attempts.run(attempts.prepare(endpoint), delivery);
+        return await new Promise<Attempt>((resolve) => {
+          attempts.run(attempts.prepare(endpoint), delivery, resolve);
+        });
       });
       return 'sent' in answer
         ? { kind: 'sent', record: answer.sent.record }

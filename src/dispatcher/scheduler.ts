@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
-import type { ClaimedDelivery } from '../model/delivery.ts';
+import type { ClaimedDelivery, Outcome } from '../model/delivery.ts';
 import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../model/webhook.ts';
 import type { Attempt, Attempts, LaneTarget } from './attempt.ts';
 import type { Claimer } from './claim.ts';
@@ -61,6 +61,8 @@ interface Job {
   delivery: ClaimedDelivery;
   /** Whether it probes a paused endpoint. */
   probe: boolean;
+  /** Called when its outcome is stored. */
+  onLeft: (() => void) | null;
 }
 
 export function createScheduler(parts: SchedulerParts): Scheduler {
@@ -136,16 +138,18 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     if (delivery === null) return;
     lane.throttle.take(now); // at the moment of sending: a claim may wait for its turn
     lane.inFlight++;
-    void deliver(lane, { target: lane.target, delivery, probe: false });
+    deliver(lane, { target: lane.target, delivery, probe: false, onLeft: null });
   }
 
-  async function deliver(lane: Lane, job: Job): Promise<void> {
-    const { target, delivery } = job;
+  function deliver(lane: Lane, job: Job): void {
     const place = places.take();
-    const attempt = await attempts.run(target, delivery);
+    attempts.run(job.target, job.delivery, (attempt) => land(lane, job, { attempt, place }));
+  }
+
+  function land(lane: Lane, job: Job, { attempt, place }: { attempt: Attempt; place: number }): void {
     if (attempt.result.cut) {
       freePlace(place);
-      leave(lane, delivery); // nothing is stored of it: it is still due
+      leave(lane, job); // nothing is stored of it: it is still due
       return;
     }
     const failed = attempt.result.error !== null;
@@ -154,23 +158,23 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       lane.failures++;
       lane.failing = true;
     } else freePlace(place); // of all requests in flight: a commit should not hold up other endpoints
+    const outcome = conclude(lane, job, attempt);
+    const failures = lane.failures;
     uncommitted++;
-    await conclude(lane, job, attempt);
-    uncommitted--;
-    if (failed) {
-      lane.committedFailures++;
-      freePlace(place); // not before the commit, which is where the 20th failure pauses the endpoint
-    }
-    leave(lane, delivery);
+    parts.commit(outcome, (fate) => {
+      uncommitted--;
+      if (fate === 'kept') onKept(lane, outcome, failures);
+      if (failed) {
+        lane.committedFailures++;
+        freePlace(place); // not before the commit, which is where the 20th failure pauses the endpoint
+      }
+      leave(lane, job);
+    });
   }
 
-  async function conclude(
-    lane: Lane,
-    { target, delivery, probe }: Job,
-    { record, result }: Attempt,
-  ): Promise<void> {
+  function conclude(lane: Lane, { target, delivery, probe }: Job, { record, result }: Attempt): Outcome {
     const at = clock.now();
-    const decided = decide({
+    const { next, gone, streak } = decide({
       result,
       settings: target.endpoint.settings,
       attemptsInCycle: delivery.attemptsInCycle,
@@ -178,25 +182,24 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       fraction: result.error === null ? 0 : parts.random.fraction(),
       probe,
     });
-    const { next, gone } = decided;
-    const resets = decided.streak === 'reset' && (probe || lane.failing);
-    const streak = decided.streak === 'reset' && !resets ? 'keep' : decided.streak;
-    const failures = lane.failures;
-    const { id: deliveryId } = delivery;
-    const { endpointId } = lane;
-    const kept = await parts.commit({
-      deliveryId,
-      endpointId,
+    return {
+      deliveryId: delivery.id,
+      endpointId: lane.endpointId,
       attempt: record,
       at,
       next,
-      streak,
+      // Nothing to reset where the store is known to count no failure.
+      streak: streak === 'reset' && !probe && !lane.failing ? 'keep' : streak,
       gone,
       probe,
-    });
-    if (kept === 'kept' && resets && lane.failures === failures) lane.failing = false;
-    if (kept === 'kept' && next.status === 'retrying') lane.dueAt = Math.min(lane.dueAt, next.at);
-    if (kept === 'kept' && probe && result.error === null) lane.dueAt = Math.min(lane.dueAt, at); // it is active again
+    };
+  }
+
+  /** `failures` is what the lane had counted when the outcome was handed over. */
+  function onKept(lane: Lane, { next, streak, probe, at }: Outcome, failures: number): void {
+    if (streak === 'reset' && lane.failures === failures) lane.failing = false;
+    if (next.status === 'retrying') lane.dueAt = Math.min(lane.dueAt, next.at);
+    if (probe && next.status === 'delivered') lane.dueAt = Math.min(lane.dueAt, at); // it is active again
   }
 
   function freePlace(place: number): void {
@@ -205,12 +208,13 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   }
 
   /** Only now, with its outcome stored: what a crash sends again is at most what an endpoint may have in flight. */
-  function leave(lane: Lane, delivery: ClaimedDelivery): void {
+  function leave(lane: Lane, { delivery, onLeft }: Job): void {
     lane.inFlight--;
     lane.held.delete(delivery.id);
     consider(lane);
     wake();
     settled();
+    onLeft?.();
   }
 
   function settled(): void {
@@ -227,7 +231,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       if (draining !== null || !lane.throttle.take(now)) return;
       lane.held.set(delivery.id, delivery.attempt);
       lane.inFlight++;
-      await deliver(lane, { target, delivery, probe: true });
+      await new Promise<void>((onLeft) => deliver(lane, { target, delivery, probe: true, onLeft }));
     },
     async outOfTurn(lane, limit, send) {
       const now = clock.monotonic();
