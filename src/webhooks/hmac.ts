@@ -1,22 +1,19 @@
 import { hash } from 'node:crypto';
 
-const BLOCK_BYTES = 64;
+/** SHA-256's block; an HMAC's key fills one. */
+export const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 const INNER_PAD = 0x36;
 const OUTER_PAD = 0x5c;
 
-/** HMAC-SHA256 (RFC 2104) under one key, over messages that lie in a buffer of ours behind {@link reserve}d bytes. */
+/** HMAC-SHA256 (RFC 2104) under one key. */
 export interface Hmac {
-  /** A buffer for a message of up to `bytes` bytes, which starts at {@link MESSAGE_START}. */
-  reserve(bytes: number): Buffer;
-  /** Authenticates the message that fills `buffer` to its end. */
-  digest(buffer: Buffer, encoding: 'hex' | 'base64'): string;
-  /** Clears the key from a reserved buffer: its memory is pooled, and what it is used for next is not ours to know. */
-  clear(buffer: Buffer): void;
+  /**
+   * Authenticates the bytes from `start` to `end` of `buffer`. The {@link BLOCK_BYTES} before `start` are written over,
+   * with what is as good as the key: they are to be cleared before anybody else sees the buffer.
+   */
+  digest(buffer: Buffer, start: number, end: number, encoding: 'hex' | 'base64'): string;
 }
-
-/** Where the message begins in a reserved buffer: before it stands the key's first block. */
-export const MESSAGE_START = BLOCK_BYTES;
 
 /**
  * From two one-shot digests, the first over key block and message in one piece. Node's `createHmac` makes a stream, a
@@ -32,16 +29,11 @@ export function createHmacSha256(key: Uint8Array): Hmac {
   outer.set(block.map((byte) => byte ^ OUTER_PAD));
 
   return {
-    reserve(bytes) {
-      const buffer = Buffer.allocUnsafe(BLOCK_BYTES + bytes);
-      buffer.set(innerKey);
-      return buffer;
-    },
-    digest(buffer, encoding) {
+    digest(buffer, start, end, encoding) {
+      buffer.set(innerKey, start - BLOCK_BYTES);
       // As text of one byte a character: a buffer of its own for 32 bytes costs more than the digest.
-      outer.write(hash('sha256', buffer, 'binary'), BLOCK_BYTES, 'latin1');
+      outer.write(hash('sha256', buffer.subarray(start - BLOCK_BYTES, end), 'binary'), BLOCK_BYTES, 'latin1');
       return hash('sha256', outer, encoding);
     },
-    clear: (buffer) => void buffer.fill(0, 0, BLOCK_BYTES),
   };
 }

@@ -1,6 +1,6 @@
 import type { Random } from '../lib/random.ts';
 import type { SentRequest } from '../model/delivery.ts';
-import { createHmacSha256, MESSAGE_START } from './hmac.ts';
+import { BLOCK_BYTES, createHmacSha256 } from './hmac.ts';
 
 const SECRET_PREFIX = 'whsec_';
 
@@ -30,31 +30,23 @@ export function createSigner(secret: string): Signer {
   const withBytes = createHmacSha256(Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64'));
   return {
     seal({ id, body }, timestampSeconds) {
-      const bodyBytes = Buffer.byteLength(body, 'utf8');
-      const buffer = withString.reserve(bodyBytes + SIGNATURE_MEMBER_BYTES);
-      buffer.write(body, MESSAGE_START, 'utf8');
-      const unsigned = buffer.subarray(0, MESSAGE_START + bodyBytes);
-      const bodySignature = withString.digest(unsigned, 'hex');
-      const member = withSignature('{}', bodySignature).slice(1);
-      const tail = body === '{}' ? member : `,${member}`;
-      const brace = unsigned.length - 1; // is written over
-      const end = brace + buffer.write(tail, brace, 'latin1');
-      const signed = buffer.subarray(0, end);
-      const bytes = signed.subarray(MESSAGE_START);
-
+      // One buffer for all: key block, what the standard signature has before the body, the body with its last member.
       const head = `${id}.${timestampSeconds}.`;
-      const standard = withBytes.reserve(head.length + bytes.length);
-      standard.write(head, MESSAGE_START, 'latin1');
-      standard.set(bytes, MESSAGE_START + head.length);
-      const sealed: SignedBody = {
-        body: bytes,
-        bodySignature,
-        serviceSignature: withString.digest(signed, 'hex'),
-        standardSignature: `v1,${withBytes.digest(standard, 'base64')}`,
-      };
-      withString.clear(buffer);
-      withBytes.clear(standard);
-      return sealed;
+      const start = BLOCK_BYTES + head.length;
+      const bodyBytes = Buffer.byteLength(body, 'utf8');
+      const buffer = Buffer.allocUnsafe(start + bodyBytes + SIGNATURE_MEMBER_BYTES);
+      const bodyEnd = start + buffer.write(body, start, 'utf8');
+      const bodySignature = withString.digest(buffer, start, bodyEnd, 'hex');
+
+      const member = withSignature('{}', bodySignature).slice(1);
+      const brace = bodyEnd - 1; // is written over
+      const end = brace + buffer.write(body === '{}' ? member : `,${member}`, brace, 'latin1');
+      const serviceSignature = withString.digest(buffer, start, end, 'hex');
+
+      buffer.write(head, BLOCK_BYTES, 'latin1');
+      const standardSignature = `v1,${withBytes.digest(buffer, BLOCK_BYTES, end, 'base64')}`;
+      buffer.fill(0, 0, start); // keys: the memory is pooled, and what it is used for next is not ours to know
+      return { body: buffer.subarray(start, end), bodySignature, serviceSignature, standardSignature };
     },
   };
 }
