@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { StoreOpenError } from '../errors.ts';
 import { sqliteCode } from './faults.ts';
+import { withHiddenParameters } from './parameters.ts';
 
 const IN_MEMORY = ':memory:';
 const MIB = 1024 * 1024;
@@ -20,6 +21,8 @@ export function openDatabase(file: string, { busyTimeoutMs = 5000 }: DatabaseOpt
     const db = new Sqlite(file, { timeout: busyTimeoutMs });
     try {
       configure(db);
+      const prepare = db.prepare.bind(db);
+      db.prepare = ((sql: string) => prepare(withHiddenParameters(sql))) as typeof db.prepare;
       return db;
     } catch (error) {
       db.close();
