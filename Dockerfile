@@ -20,4 +20,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=30s --timeout=12s --start-period=10s CMD ["node", "src/main.ts", "health"]
 
 # Node itself is the first process: it gets SIGTERM and drains. Give it the time: docker stop --time 40
-ENTRYPOINT ["node", "src/main.ts"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "src/main.ts"]

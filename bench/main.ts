@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { benchBacklog } from './backlog/bench.ts';
 import { benchDispatch } from './dispatch/bench.ts';
+import { benchFlood } from './flood/bench.ts';
 import { type Figure, report } from './report.ts';
 import { benchSignals } from './signals/bench.ts';
 import { benchHealth, benchPage } from './site/bench.ts';
@@ -8,6 +9,7 @@ import { benchHealth, benchPage } from './site/bench.ts';
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
   backlog: benchBacklog,
   dispatch: benchDispatch,
+  flood: benchFlood,
   health: benchHealth,
   page: benchPage,
   signals: benchSignals,

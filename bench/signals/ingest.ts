@@ -1,4 +1,4 @@
-import { startChild } from '../child.ts';
+import { SERVER_FLAGS, startChild } from '../child.ts';
 import { type Figure, median } from '../report.ts';
 import type { FloorOrder } from './ingest-floor.ts';
 import type { Ingested, IngestRound } from './ingest-ours.ts';
@@ -13,7 +13,7 @@ const BATCH_POSTS = 500;
  */
 export async function benchIngest(): Promise<Figure[]> {
   const floor = await startChild(new URL('./ingest-floor.ts', import.meta.url));
-  const ours = await startChild(new URL('./ingest-ours.ts', import.meta.url));
+  const ours = await startChild(new URL('./ingest-ours.ts', import.meta.url), SERVER_FLAGS);
   try {
     const figures: Figure[] = [];
     for (const inFlight of [1, 4]) {

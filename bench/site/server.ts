@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { SERVER_FLAGS } from '../child.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -14,11 +15,17 @@ export interface BenchServer {
   end(): Promise<void>;
 }
 
-/** Starts the server as its user does: its own data folder, the limiter on but out of reach, every request logged. */
-export async function startServer(): Promise<BenchServer> {
+/**
+ * Starts the server as its user does, the limiter on but out of reach and every request logged. It has a data folder of its
+ * own, which ends with it, unless `env` names one.
+ */
+export async function startServer(env: NodeJS.ProcessEnv = {}): Promise<BenchServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
-    env: { PATH: process.env.PATH, DATA_DIR: dataDir, PORT: '0', PUBLIC_RATE_LIMIT: '1000000' },
+  const child = spawn(process.execPath, [...SERVER_FLAGS, MAIN, 'serve'], {
+    env: {
+      ...{ PATH: process.env.PATH, DATA_DIR: dataDir, PORT: '0', PUBLIC_RATE_LIMIT: '1000000' },
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const url = await addressOf(child);

@@ -38,6 +38,7 @@ export async function openSqliteStore({
       if (findings.length > 0) throw damaged(file, findings);
       migrate(db);
     });
+    db.pragma('shrink_memory'); // the check has read the whole file, and left its cache full of what nobody asked for
     const writer = writerThread
       ? createThreadWriter({ file, busyTimeoutMs })
       : createInlineWriter({ db, clock, ...(flushDelayMs === undefined ? {} : { flushDelayMs }) });
