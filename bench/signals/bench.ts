@@ -27,7 +27,7 @@ export async function benchSignals(): Promise<Figure[]> {
     await asker.load(PAGE, { connections: 1, seconds: 2 });
     return [
       toFigure(await child.ask<PageMade>({ make: data.tenantId } satisfies Order)),
-      await benchPage(asker),
+      await benchPage(asker, data.apiKey),
       ...(await benchDepth(asker, data, ask)),
       ...(await benchFilters(asker, data)),
       ...(await benchIngest()),
@@ -52,14 +52,27 @@ function toFigure({ oursUs, floorUs, ratio }: PageMade): Figure {
   };
 }
 
-async function benchPage(asker: Asker): Promise<Figure> {
+/** Against the zod serializer; and, for its slowest answers, against a server that does nothing but send the same bytes. */
+async function benchPage(asker: Asker, apiKey: string): Promise<Figure> {
   await refuseDifference(asker);
+  const { child } = await startChild(new URL('./bare.ts', import.meta.url));
+  const bareAsker = createAsker(await child.ask<string>(await asker.ask(PAGE)), apiKey, CONNECTIONS);
+  try {
+    return await timePages(asker, bareAsker);
+  } finally {
+    await bareAsker.close();
+    child.end();
+  }
+}
+
+async function timePages(asker: Asker, bareAsker: Asker): Promise<Figure> {
   const load = { connections: CONNECTIONS, seconds: LOAD_SECONDS };
-  const rounds: { ours: Loaded; floor: Loaded }[] = [];
+  const rounds: { ours: Loaded; floor: Loaded; bare: Loaded }[] = [];
   for (let i = 0; i < LOAD_ROUNDS; i++) {
     rounds.push({
       floor: await asker.load(PAGE.replace('/v1', '/zod'), load),
       ours: await asker.load(PAGE, load),
+      bare: await bareAsker.load(PAGE, load),
     });
   }
   const of = (pick: (round: (typeof rounds)[number]) => number) => median(rounds.map(pick));
@@ -82,6 +95,11 @@ async function benchPage(asker: Asker): Promise<Figure> {
       of(({ floor }) => floor.p99Ms),
       2,
     ),
+    bare_p99_ms: rounded(
+      of(({ bare }) => bare.p99Ms),
+      2,
+    ),
+    bare_per_second: Math.round(of(({ bare }) => bare.perSecond)),
     target_p99: 'at most 4 ms on an idle machine',
     signals: SIGNALS,
     tenants: TENANTS,
