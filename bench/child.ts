@@ -6,9 +6,6 @@ export interface Child {
   end(): void;
 }
 
-/** What `npm start` gives the engine, for benchmarks of what runs in the server. */
-export const SERVER_FLAGS: readonly string[] = ['--max-semi-space-size=8'];
-
 /** Starts `file` (a URL of a module) and resolves once it has sent its first message, which is `ready`. */
 export async function startChild<T>(
   file: URL,

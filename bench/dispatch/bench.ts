@@ -1,4 +1,5 @@
-import { SERVER_FLAGS, startChild } from '../child.ts';
+import { START_FLAGS } from '../../test/support/start-flags.ts';
+import { startChild } from '../child.ts';
 import { type Figure, median } from '../report.ts';
 import type { Measured, Round } from './setting.ts';
 
@@ -16,7 +17,7 @@ const CONCURRENCY = 256;
 export async function benchDispatch(): Promise<Figure[]> {
   const receiver = await startChild<number[]>(new URL('./receiver.ts', import.meta.url));
   const floor = await startChild(new URL('./floor.ts', import.meta.url));
-  const ours = await startChild(new URL('./ours.ts', import.meta.url), SERVER_FLAGS);
+  const ours = await startChild(new URL('./ours.ts', import.meta.url), START_FLAGS);
   try {
     const figures: Figure[] = [];
     for (const [scheme, firstPort] of [

@@ -1,4 +1,5 @@
-import { SERVER_FLAGS, startChild } from '../child.ts';
+import { START_FLAGS } from '../../test/support/start-flags.ts';
+import { startChild } from '../child.ts';
 import { type Figure, median } from '../report.ts';
 import { type Asker, createAsker, type Loaded, timeInTurns } from './asking.ts';
 import { type BenchData, prepareData, SIGNALS, TENANTS } from './data.ts';
@@ -19,7 +20,7 @@ const PAGE = '/v1/signals?limit=50';
  */
 export async function benchSignals(): Promise<Figure[]> {
   const data = await prepareData();
-  const { child } = await startChild(new URL('./server.ts', import.meta.url), SERVER_FLAGS);
+  const { child } = await startChild(new URL('./server.ts', import.meta.url), START_FLAGS);
   const ask = (order: Order) => child.ask<string>(order);
   const url = await ask({ open: data.dataDir });
   const asker = createAsker(url, data.apiKey, CONNECTIONS);

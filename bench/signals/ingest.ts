@@ -1,4 +1,5 @@
-import { SERVER_FLAGS, startChild } from '../child.ts';
+import { START_FLAGS } from '../../test/support/start-flags.ts';
+import { startChild } from '../child.ts';
 import { type Figure, median } from '../report.ts';
 import type { FloorOrder } from './ingest-floor.ts';
 import type { Ingested, IngestRound } from './ingest-ours.ts';
@@ -13,7 +14,7 @@ const BATCH_POSTS = 500;
  */
 export async function benchIngest(): Promise<Figure[]> {
   const floor = await startChild(new URL('./ingest-floor.ts', import.meta.url));
-  const ours = await startChild(new URL('./ingest-ours.ts', import.meta.url), SERVER_FLAGS);
+  const ours = await startChild(new URL('./ingest-ours.ts', import.meta.url), START_FLAGS);
   try {
     const figures: Figure[] = [];
     for (const inFlight of [1, 4]) {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SERVER_FLAGS } from '../child.ts';
+import { START_FLAGS } from '../../test/support/start-flags.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -21,7 +21,7 @@ export interface BenchServer {
  */
 export async function startServer(env: NodeJS.ProcessEnv = {}): Promise<BenchServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
-  const child = spawn(process.execPath, [...SERVER_FLAGS, MAIN, 'serve'], {
+  const child = spawn(process.execPath, [...START_FLAGS, MAIN, 'serve'], {
     env: {
       ...{ PATH: process.env.PATH, DATA_DIR: dataDir, PORT: '0', PUBLIC_RATE_LIMIT: '1000000' },
       ...env,

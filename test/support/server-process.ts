@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { START_FLAGS } from './start-flags.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const START_MS = 60_000;
@@ -48,7 +49,7 @@ export async function startServerProcess(
   port: number,
   env: NodeJS.ProcessEnv = {},
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
+  const child = spawn(process.execPath, [...START_FLAGS, MAIN, 'serve'], {
     env: { ...serverEnv(dataDir, port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
