@@ -59,9 +59,7 @@ class Exchange implements RequestHandler, Expiring {
   earlier: Expiring | null = null;
   later: Expiring | null = null;
   readonly #parts: ExchangeParts;
-  /** Let go of at the end: an idle connection remembers its last handler, and bodies are large. */
-  #request: SendRequest | null;
-  readonly #timeoutMs: number;
+  readonly #request: SendRequest;
   readonly #resolve: (result: SendResult) => void;
   readonly #startedAt: number;
   #controller: Undici.DispatchController | null = null;
@@ -76,18 +74,16 @@ class Exchange implements RequestHandler, Expiring {
   constructor(parts: ExchangeParts, request: SendRequest, resolve: (result: SendResult) => void) {
     this.#parts = parts;
     this.#request = request;
-    this.#timeoutMs = request.timeoutMs;
     this.#resolve = resolve;
     this.#startedAt = parts.clock.monotonic();
   }
 
   start(): void {
-    this.#parts.deadlines.add(this, this.#timeoutMs);
+    this.#parts.deadlines.add(this, this.#request.timeoutMs);
     this.#dispatch();
   }
 
   #dispatch(): void {
-    if (this.#request === null) return;
     const { origin, path, headers, body } = this.#request;
     const options: Undici.DispatchOptions = { path, method: 'POST', headers, body };
     try {
@@ -168,8 +164,7 @@ class Exchange implements RequestHandler, Expiring {
   #finish(error: AttemptFault | null, cut: boolean): void {
     if (this.#done) return;
     this.#done = true;
-    this.#parts.deadlines.remove(this, this.#timeoutMs);
-    this.#request = null;
+    this.#parts.deadlines.remove(this, this.#request.timeoutMs);
     const reply = this.#reply;
     const waits = reply !== null && (reply.status === 429 || reply.status === 503);
     this.#resolve({
