@@ -74,8 +74,8 @@ export interface DeliveryStore {
     request: Omit<ClaimRequest, 'lanes'> & Pick<LaneDemand, 'endpointId' | 'held'>,
   ): Promise<ProbeClaim | null>;
   /**
-   * The machine's clock was set: moves every planned retry by `deltaMs`, and makes first attempts due that would now lie
-   * in the future.
+   * The machine's clock was set: moves every planned retry and probe by `deltaMs`, and makes first attempts due that
+   * would now lie in the future.
    */
   shiftDue(now: number, deltaMs: number): Promise<void>;
   /** Start times of the endpoint's attempts after `since`, ascending: what the throttle must remember over a restart. */

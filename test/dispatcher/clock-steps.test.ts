@@ -47,6 +47,25 @@ describe.each([
     expect(receiver.requests).toHaveLength(1);
   });
 
+  it('a paused endpoint is probed five minutes after its pause, not at once and not an hour late', async () => {
+    const { id } = await harness.endpoint({ url: receiver.url });
+    await harness.enqueue(id, 21);
+    harness.clock.advance(15_000);
+    await harness.committed(20);
+    await settle();
+    harness.clock.stepWall(stepMs);
+    for (let passed = 0; passed < 285_000; passed += 15_000) {
+      harness.clock.advance(15_000);
+      await settle(20);
+    }
+    expect(receiver.requests).toHaveLength(20);
+    for (let i = 0; i < 3; i++) {
+      harness.clock.advance(15_000);
+      await settle(20);
+    }
+    expect(receiver.requests).toHaveLength(21);
+  });
+
   it('what waited for the throttle goes out at its pace', async () => {
     receiver.answer = status(200);
     const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 10 });

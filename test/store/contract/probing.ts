@@ -169,5 +169,14 @@ export function describeProbing(open: OpenStore): void {
       expect(await idsAt('whk_a', now + 4_000)).toEqual(['dlv_1']);
       expect(await idsAt('whk_b', now)).toEqual(['dlv_2']);
     });
+
+    test('planned probes move with it', async () => {
+      const { store } = await openWithTenants(open);
+      await fail(store, 20);
+      await store.shiftDue(T0 + 1_000 + deltaMs, deltaMs);
+      const probeAt = T0 + 5 * MINUTE + deltaMs;
+      expect(await store.listDueProbes(probeAt - 1, 10)).toEqual([]);
+      expect(await store.listDueProbes(probeAt, 10)).toHaveLength(1);
+    });
   });
 }

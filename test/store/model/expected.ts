@@ -235,6 +235,7 @@ export function stepClock(expected: Expected, deltaMs: number): void {
     if (one.state === 'retrying') one.dueAt = (one.dueAt ?? 0) + deltaMs;
     if (one.state === 'pending') one.dueAt = Math.min(one.dueAt ?? 0, expected.now);
   }
+  for (const one of expected.endpoints.values()) if (one.probeAt !== null) one.probeAt += deltaMs;
 }
 
 export function endpointOf(expected: Expected, id: string): ExpectedEndpoint {

@@ -9,6 +9,7 @@ import { createEndpointPlanSql } from '../../../src/store/sqlite/tables/endpoint
 import { createEndpointStateSql } from '../../../src/store/sqlite/tables/endpoint-state.ts';
 import { createEndpointSql } from '../../../src/store/sqlite/tables/endpoints.ts';
 import { createOutboxSql } from '../../../src/store/sqlite/tables/outbox.ts';
+import { createProbeScheduleSql } from '../../../src/store/sqlite/tables/probes.ts';
 import { createReplaySql } from '../../../src/store/sqlite/tables/replay.ts';
 import { createRetentionSql } from '../../../src/store/sqlite/tables/retention.ts';
 import { createTestSendSql } from '../../../src/store/sqlite/tables/test-sends.ts';
@@ -111,6 +112,7 @@ test('no statement about deliveries and endpoints reads a whole table', () => {
     createRetentionSql(db);
     createTestSendSql(db);
     createOutboxSql(db);
+    createProbeScheduleSql(db);
   });
   expect(plans.size).toBeGreaterThan(30);
   for (const [sql, plan] of plans) {

@@ -81,6 +81,9 @@ export function deliveryOperations(db: Database) {
       else erasure.emptyRepliesOfErased(deliveryId);
       return applied;
     },
-    shiftDue: (now: number, deltaMs: number): void => leases.shiftDue(now, deltaMs),
+    shiftDue(now: number, deltaMs: number): void {
+      leases.shiftDue(now, deltaMs);
+      probes.shift(deltaMs);
+    },
   };
 }

@@ -32,6 +32,9 @@ export function createProbeScheduleSql(db: Database) {
   const plan = db.prepare<[number, string]>(
     'UPDATE webhook_endpoints SET probes = probes + 1, next_probe_at = ? WHERE id = ?',
   );
+  const shift = db.prepare<[number]>(
+    'UPDATE webhook_endpoints SET next_probe_at = next_probe_at + ? WHERE next_probe_at IS NOT NULL',
+  );
   const giveUp = db.prepare<[string]>(
     `UPDATE webhook_endpoints SET paused_reason = 'gone', next_probe_at = NULL
      WHERE id = ? AND status = 'paused' AND paused_reason = 'failures'`,
@@ -47,6 +50,8 @@ export function createProbeScheduleSql(db: Database) {
       const probes = selectProbes.get(id);
       if (probes !== undefined) plan.run(nextProbeAt(now, probes + 1), id);
     },
+    /** Wall time jumped: what is planned moves along. */
+    shift: (deltaMs: number): void => void shift.run(deltaMs),
     /** After a probe that was answered with 410: it stays paused, and is probed no more. */
     giveUp: (id: string): void => void giveUp.run(id),
   };
