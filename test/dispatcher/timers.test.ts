@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { hang, startReceiver, status } from '../support/receiver.ts';
+import { createHarness, settle, TENANT } from './harness.ts';
+
+const ENDPOINTS = 25;
+const A_LANE = 20;
+/** The beat that looks for forgotten work, the next moment that something is due, and the next deadline. */
+const HANDFUL = 4;
+
+test('hundreds of planned retries and hundreds of requests in flight, each group with its own time, wait on a handful of timers', async () => {
+  const receiver = await startReceiver(status(500));
+  const harness = await createHarness();
+  const { clock, dispatcher } = harness;
+  await dispatcher.start();
+  const idle = clock.pending();
+
+  for (let n = 0; n < ENDPOINTS; n++) {
+    const { id } = await harness.endpoint({ url: receiver.url, retry_interval_seconds: 30 + n });
+    await harness.enqueue(id, A_LANE - 1); // one more failure would pause it
+    dispatcher.nudge([{ endpointId: id, tenantId: TENANT }]);
+    await harness.committed((n + 1) * (A_LANE - 1));
+    clock.advance(7); // so that no two endpoints' retries are due together
+  }
+  const retries = new Set(harness.outcomes.map(({ next }) => (next.status === 'retrying' ? next.at : 0)));
+  expect(retries.size).toBe(ENDPOINTS);
+
+  receiver.answer = hang;
+  const waiting = receiver.requests.length;
+  for (let n = 0; n < ENDPOINTS; n++) {
+    const timeout_seconds = 1 + n;
+    const { id } = await harness.endpoint({ url: receiver.url, timeout_seconds });
+    await harness.enqueue(id, A_LANE);
+    dispatcher.nudge([{ endpointId: id, tenantId: TENANT }]);
+  }
+  for (const goal = waiting + ENDPOINTS * A_LANE; receiver.requests.length < goal; ) {
+    clock.advance(10); // places come free as what stalls is counted out
+    await settle(10);
+  }
+  expect(harness.outcomes).toHaveLength(waiting); // all of it is still on its way
+  expect(clock.pending()).toBeLessThanOrEqual(idle + HANDFUL);
+
+  await dispatcher.stop(0);
+  await receiver.close();
+});
