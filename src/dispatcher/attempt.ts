@@ -31,7 +31,14 @@ export interface Attempts {
    * Signs and sends, then calls `done`, once and not before the caller has returned: what cannot be prepared ends as an
    * `internal` failure of this delivery alone. No promise, as each of a delivery's costs a third of a microsecond.
    */
-  run(target: LaneTarget, delivery: ClaimedDelivery, done: (attempt: Attempt) => void): void;
+  run(target: LaneTarget, delivery: ClaimedDelivery, watch: AttemptWatch): void;
+}
+
+/** Who an attempt answers to. */
+export interface AttemptWatch {
+  /** See {@link SendRequest.mayRepeat}. */
+  mayRepeat(): boolean;
+  done(attempt: Attempt): void;
 }
 
 export interface AttemptParts {
@@ -58,7 +65,7 @@ export function createAttempts({ clock, newId, secretBox, allow, send, log }: At
     }
   }
 
-  function run(target: LaneTarget, delivery: ClaimedDelivery, done: (attempt: Attempt) => void): void {
+  function run(target: LaneTarget, delivery: ClaimedDelivery, watch: AttemptWatch): void {
     const record: AttemptRecord = {
       id: newId('att'),
       attempt: delivery.attempt,
@@ -69,19 +76,19 @@ export function createAttempts({ clock, newId, secretBox, allow, send, log }: At
       error: null,
       timings: {},
     };
-    void sendSigned(target, delivery, record).then((result) => {
+    void sendSigned(target, delivery, { record, mayRepeat: watch.mayRepeat }).then((result) => {
       record.durationMs = result.durationMs;
       record.response = result.response;
       record.error = result.error;
       record.timings = result.timings;
-      done({ record, result });
+      watch.done({ record, result });
     });
   }
 
   function sendSigned(
     { endpoint, ready, fault }: LaneTarget,
     delivery: ClaimedDelivery,
-    record: AttemptRecord,
+    { record, mayRepeat }: { record: AttemptRecord; mayRepeat: () => boolean },
   ): Promise<SendResult> {
     if (ready === null) return unsent(fault);
     if (!isWhole(delivery.body)) {
@@ -94,7 +101,7 @@ export function createAttempts({ clock, newId, secretBox, allow, send, log }: At
       const headers = deliveryHeaderList({ deliveryId: delivery.id, attempt, startedAt }, signatures);
       record.sent = { host: ready.host, contentLength: body.length, ...signatures };
       const timeoutMs = endpoint.settings.timeout_seconds * 1_000;
-      return send({ origin: ready.origin, path: ready.path, headers, body, timeoutMs });
+      return send({ origin: ready.origin, path: ready.path, headers, body, timeoutMs, mayRepeat });
     } catch (error) {
       log.error({ err: error, deliveryId: delivery.id }, 'a delivery cannot be prepared');
       return unsent('internal');

@@ -142,7 +142,10 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
         await store.recordTestSend({ id: deliveryId, endpointId: endpoint.id, startedAt: clock.now() });
         const delivery = { id: deliveryId, body, attempt: 1, attemptsInCycle: 0 };
         return await new Promise<Attempt>((resolve) => {
-          attempts.run(attempts.prepare(endpoint), delivery, resolve);
+          attempts.run(attempts.prepare(endpoint), delivery, {
+            mayRepeat: () => lane.throttle.take(clock.monotonic()),
+            done: resolve,
+          });
         });
       });
       return 'sent' in answer

@@ -143,13 +143,17 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
 
   function deliver(lane: Lane, job: Job): void {
     const place = places.take();
-    attempts.run(job.target, job.delivery, (attempt) => land(lane, job, { attempt, place }));
+    attempts.run(job.target, job.delivery, {
+      mayRepeat: () => lane.throttle.take(clock.monotonic()),
+      done: (attempt) => land(lane, job, { attempt, place }),
+    });
   }
 
   function land(lane: Lane, job: Job, { attempt, place }: { attempt: Attempt; place: number }): void {
     if (attempt.result.cut) {
       freePlace(place);
-      leave(lane, job); // nothing is stored of it: it is still due
+      lane.dueAt = Math.min(lane.dueAt, clock.now()); // nothing is stored of it: it is still due
+      leave(lane, job);
       return;
     }
     const failed = attempt.result.error !== null;

@@ -21,6 +21,11 @@ export interface SendRequest {
   body: Buffer;
   /** From name resolution to the end of the reply. */
   timeoutMs: number;
+  /**
+   * Asked before it is sent a second time, where a kept-alive connection was closed: the receiver may have seen the first,
+   * so that the second needs a place in the throttle too. Without one, the request ends as cut.
+   */
+  mayRepeat(): boolean;
 }
 
 /** What came of it. A 2xx whose head was complete in time has no error, whatever its body then did. */
@@ -28,7 +33,7 @@ export interface SendResult extends Pick<AttemptRecord, 'response' | 'timings' |
   error: AttemptFault | null;
   /** How long a 429 or 503 asked to wait, at most 1 h. */
   retryAfterMs: number | null;
-  /** True where we cut the request off ourselves, on shutdown: it says nothing about the receiver. */
+  /** True where we cut it off ourselves, on shutdown or for want of a place: it says nothing about the receiver. */
   cut: boolean;
 }
 
@@ -133,12 +138,20 @@ class Exchange implements RequestHandler, Expiring {
     if (this.#done) return;
     if (isOurs(error)) this.#finish(faultOf(error), true);
     else if (this.#reply !== null) this.#conclude();
-    // The receiver closed a kept-alive connection at the moment we used it: it has not seen the request.
+    // The receiver closed a kept-alive connection at the moment we used it: most likely it has not seen the request.
     else if (this.#dial === null && !this.#answered && !this.#again && isClosed(error)) {
-      this.#again = true;
-      this.#controller = null;
-      this.#dispatch();
+      this.#repeat(error);
     } else this.#finish(faultOf(error), false);
+  }
+
+  #repeat(error: Error): void {
+    if (!this.#request.mayRepeat()) {
+      this.#finish(faultOf(error), true);
+      return;
+    }
+    this.#again = true;
+    this.#controller = null;
+    this.#dispatch();
   }
 
   expire(): void {

@@ -29,6 +29,32 @@ describe('a kept-alive connection', () => {
     await harness.dispatcher.stop(0);
   });
 
+  it('is replaced only within the throttle: what has no place waits, and counts as no failure', async () => {
+    const harness = await createHarness();
+    const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 30 });
+    await harness.dispatcher.start();
+    await harness.enqueue(id, 20);
+    harness.dispatcher.nudge([{ endpointId: id, tenantId: 'ten_a' }]);
+    await harness.committed(20);
+    await settle();
+
+    receiver.answer = (response, request, socket) =>
+      (request.connection <= 20 ? close : status(200))(response, request, socket);
+    await harness.enqueue(id, 20);
+    harness.dispatcher.nudge([{ endpointId: id, tenantId: 'ten_a' }]);
+    await settle(100);
+    expect(receiver.requests).toHaveLength(30);
+    harness.clock.advance(60_000);
+    await settle(50);
+    expect(receiver.requests).toHaveLength(30);
+    harness.clock.advance(300);
+    await harness.committed(40);
+    expect(harness.outcomes.map(({ attempt }) => [attempt.attempt, attempt.error])).toEqual(
+      harness.outcomes.map(() => [1, null]),
+    );
+    await harness.dispatcher.stop(0);
+  });
+
   it('is replaced no second time: the attempt then fails', async () => {
     const harness = await createHarness();
     const { id } = await harness.endpoint({ url: receiver.url });

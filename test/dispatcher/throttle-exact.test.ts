@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { WINDOW_MS } from '../../src/dispatcher/throttle.ts';
 import type { Outcome } from '../../src/model/delivery.ts';
-import { type Answer, hang, startReceiver, status } from '../support/receiver.ts';
+import { type Answer, close, hang, startReceiver, status } from '../support/receiver.ts';
 import { createHarness, settle, TENANT } from './harness.ts';
 
 const MINUTE_MS = 60_000;
@@ -15,7 +15,7 @@ type Step =
   | { do: 'replay' }
   | { do: 'restart' };
 
-const ANSWERS = { ok: status(200), fail: status(500), hang } satisfies Record<string, Answer>;
+const ANSWERS = { ok: status(200), fail: status(500), hang, close } satisfies Record<string, Answer>;
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -33,7 +33,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     arbitrary: fc.record({
       do: fc.constant('answer' as const),
-      how: fc.constantFrom('ok', 'ok', 'fail', 'hang'),
+      how: fc.constantFrom('ok', 'ok', 'fail', 'hang', 'close'),
     }),
     weight: 2,
   },
