@@ -81,6 +81,7 @@ export function createAttempts({ clock, newId, secretBox, allow, send, log }: At
       record.response = result.response;
       record.error = result.error;
       record.timings = result.timings;
+      if (result.repeated && record.sent !== null) record.sent.repeated = true;
       watch.done({ record, result });
     });
   }
@@ -126,6 +127,7 @@ function unsent(code: LaneTarget['fault']): Promise<SendResult> {
     timings: {},
     durationMs: 0,
     retryAfterMs: null,
+    repeated: false,
     cut: false,
   });
 }

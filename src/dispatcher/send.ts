@@ -33,6 +33,8 @@ export interface SendResult extends Pick<AttemptRecord, 'response' | 'timings' |
   error: AttemptFault | null;
   /** How long a 429 or 503 asked to wait, at most 1 h. */
   retryAfterMs: number | null;
+  /** Sent a second time, on a connection of its own. */
+  repeated: boolean;
   /** True where we cut it off ourselves, on shutdown or for want of a place: it says nothing about the receiver. */
   cut: boolean;
 }
@@ -186,6 +188,7 @@ class Exchange implements RequestHandler, Expiring {
       timings: this.#timings(),
       durationMs: this.#elapsed(),
       retryAfterMs: waits ? readRetryAfter(reply.headers['retry-after'], this.#parts.clock.now()) : null,
+      repeated: this.#again,
       cut,
     });
   }

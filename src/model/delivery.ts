@@ -70,6 +70,8 @@ export interface SentRequest {
   serviceSignature: string;
   /** `webhook-signature`, with its version. */
   standardSignature: string;
+  /** Sent twice, as the connection was closed at the first: both count for the throttle. */
+  repeated?: true;
 }
 
 /** An attempt as it is shown, its request's headers restored. */

@@ -175,6 +175,20 @@ export function describeLeases(open: OpenStore): void {
       expect(await store.recentAttempts(T0 + 10)).toEqual([{ endpointId: 'whk_b', startedAt: T0 + 30 }]);
     });
 
+    test('an attempt whose request was sent twice counts twice', async () => {
+      const { store } = await openWithTenants(open);
+      await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
+      await claim(store, 'whk_a');
+      const sent = { host: 'a.example', contentLength: 2, bodySignature: '', serviceSignature: '' };
+      const signed = { ...sent, standardSignature: '' };
+      await store.recordOutcome(anOutcome({}, { startedAt: T0 + 10, sent: { ...signed, repeated: true } }));
+      await store.recordOutcome(
+        anOutcome({ deliveryId: 'dlv_2' }, { id: 'att_2', startedAt: T0 + 20, sent: signed }),
+      );
+      const times = (await store.recentAttempts(T0 + 9)).map(({ startedAt }) => startedAt);
+      expect(times).toEqual([T0 + 10, T0 + 10, T0 + 20]);
+    });
+
     test('an attempt whose outcome is stored is not counted as under way too, even where a retry waits', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);

@@ -43,9 +43,10 @@ export function createAttemptSql(db: Database) {
   const selectOf = db.prepare<[string], AttemptRow>(
     'SELECT * FROM attempts WHERE delivery_id = ? ORDER BY attempt, started_at, id',
   );
+  // A request that was sent twice counts twice.
   const selectSince = db.prepare<[string, number], { endpointId: string; startedAt: number }>(
     `SELECT d.endpoint_id AS endpointId, a.started_at AS startedAt
-     FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
+     FROM attempts a JOIN json_each(iif(a.detail ->> '$.sent.repeated', '[1, 2]', '[1]')) JOIN deliveries d ON d.id = a.delivery_id
      WHERE a.id >= ? AND a.started_at > ? ORDER BY a.started_at`,
   );
 
