@@ -28,7 +28,7 @@ export interface Attempt {
 export interface Attempts {
   prepare(endpoint: Endpoint): LaneTarget;
   /**
-   * Signs and sends, then calls `done`, once and not before the caller has returned: what cannot be prepared ends as an
+   * Signs and sends, then calls `watch.done`, once and not before the caller has returned: what cannot be prepared ends as an
    * `internal` failure of this delivery alone. No promise, as each of a delivery's costs a third of a microsecond.
    */
   run(target: LaneTarget, delivery: ClaimedDelivery, watch: AttemptWatch): void;
