@@ -124,7 +124,7 @@ export function createClaimer(parts: ClaimerParts): Claimer {
       const counted = claim.endpoint.consecutiveFailures + lane.failures - lane.confirmedFailures;
       if (counted === 0) lane.failing = false;
     }
-    addClaimed(lane, claim.deliveries, until);
+    addClaimed(lane, claim, until);
   }
 
   return { run };

@@ -1,4 +1,5 @@
 import type { Timer } from '../lib/clock.ts';
+import { toBodyBytes } from '../model/body-bytes.ts';
 import { createConnect } from '../webhooks/connect.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';
 import type { Lookup } from '../webhooks/targets.ts';
@@ -140,7 +141,7 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
       const answer = await scheduler.outOfTurn(lane, limit, async () => {
         // Stored first: it counts for the throttle over a restart too, and was sent if anybody saw it.
         await store.recordTestSend({ id: deliveryId, endpointId: endpoint.id, startedAt: clock.now() });
-        const delivery = { id: deliveryId, body, attempt: 1, attemptsInCycle: 0 };
+        const delivery = { id: deliveryId, ...toBodyBytes(body), attempt: 1, attemptsInCycle: 0 };
         return await new Promise<Attempt>((resolve) => {
           attempts.run(attempts.prepare(endpoint), delivery, {
             mayRepeat: () => lane.throttle.take(clock.monotonic()),

@@ -1,5 +1,5 @@
 import type { ClaimedDelivery } from '../model/delivery.ts';
-import type { HeldAttempt } from '../store/delivery-store.ts';
+import type { HeldAttempt, LaneClaim } from '../store/delivery-store.ts';
 import type { LaneTarget } from './attempt.ts';
 import { createFifo, type Fifo } from './fifo.ts';
 import { IN_FLIGHT_PER_ENDPOINT } from './places.ts';
@@ -15,6 +15,8 @@ export interface Batch {
   deliveries: readonly ClaimedDelivery[];
   next: number;
   until: number;
+  /** See {@link LaneClaim.release}. */
+  release(): void;
 }
 
 /**
@@ -102,14 +104,14 @@ export function heldBy(lane: Lane): HeldAttempt[] {
 }
 
 /** Adds what a claim brought, to be sent before `until` (monotonic milliseconds). */
-export function addClaimed(lane: Lane, deliveries: readonly ClaimedDelivery[], until: number): void {
+export function addClaimed(lane: Lane, { deliveries, release }: LaneClaim, until: number): void {
   if (deliveries.length === 0) return;
-  lane.batches.push({ deliveries, next: 0, until });
+  lane.batches.push({ deliveries, next: 0, until, release });
   lane.claimed += deliveries.length;
   lane.bodyBytes = 0;
-  for (const { id, attempt, body } of deliveries) {
+  for (const { id, attempt, start, end } of deliveries) {
     lane.held.set(id, attempt);
-    lane.bodyBytes = Math.max(lane.bodyBytes, body.length);
+    lane.bodyBytes = Math.max(lane.bodyBytes, end - start);
   }
 }
 
@@ -134,7 +136,8 @@ export function dropClaimed(lane: Lane): void {
     giveBack(lane, batch);
 }
 
-function giveBack(lane: Lane, { deliveries, next }: Batch): void {
+function giveBack(lane: Lane, { deliveries, next, release }: Batch): void {
   for (const { id } of deliveries.slice(next)) lane.held.delete(id);
   lane.claimed -= deliveries.length - next;
+  release();
 }

@@ -1,3 +1,5 @@
+import type { BodyBytes } from './body-bytes.ts';
+
 /**
  * States of a delivery:
  *   pending   first attempt due            → delivered | retrying | dead | discarded | held
@@ -20,11 +22,9 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 /** A body over this many bytes is rejected before delivery (specification, section 8). */
 export const MAX_BODY_BYTES = 262_144;
 
-/** A delivery taken for one attempt. */
-export interface ClaimedDelivery {
+/** A delivery taken for one attempt, with its body. */
+export interface ClaimedDelivery extends BodyBytes {
   id: string;
-  /** JSON object without its closing `signature` member. */
-  body: string;
   /** Number of this attempt over the delivery's whole life, from 1; goes out as `X-Service-Attempt`. */
   attempt: number;
   /** Attempts made before this one since the delivery (last) became pending; decides whether a retry is left. */

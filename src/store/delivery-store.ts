@@ -31,6 +31,11 @@ export interface ClaimRequest {
 export interface LaneClaim {
   endpointId: string;
   deliveries: ClaimedDelivery[];
+  /**
+   * Lets go of the bodies, which nobody may read any more, at once: the garbage collector finds them late, since they have
+   * waited longer than most and lie outside of the heap that it counts.
+   */
+  release(): void;
   /** When the next delivery that was not claimed is due, or the lease of another process ends; null: none waits. */
   nextDueAt: number | null;
   /** The endpoint, where it is newer than the caller's copy; null: unchanged; `gone`: deleted or paused. */

@@ -1,8 +1,11 @@
 import type { Random } from '../lib/random.ts';
+import type { BodyBytes } from '../model/body-bytes.ts';
 import type { SentRequest } from '../model/delivery.ts';
 import { BLOCK_BYTES, createHmacSha256 } from './hmac.ts';
 
 const SECRET_PREFIX = 'whsec_';
+/** Of `{}`, which has no member before the signature. */
+const EMPTY_BYTES = 2;
 
 /** A new endpoint secret: `whsec_` + base64 of 32 random bytes, the form of Standard Webhooks. */
 export function generateSecret(random: Random): string {
@@ -12,7 +15,7 @@ export function generateSecret(random: Random): string {
 /** Signs one endpoint's deliveries; keys are prepared once, since an attempt needs three HMACs. */
 export interface Signer {
   /** The bytes to send for a stored body, and all signatures of this attempt. */
-  seal(delivery: { id: string; body: string }, timestampSeconds: number): SignedBody;
+  seal(delivery: BodyBytes & { id: string }, timestampSeconds: number): SignedBody;
 }
 
 export interface SignedBody extends Omit<SentRequest, 'host' | 'contentLength'> {
@@ -29,18 +32,18 @@ export function createSigner(secret: string): Signer {
   const withString = createHmacSha256(Buffer.from(secret, 'utf8'));
   const withBytes = createHmacSha256(Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64'));
   return {
-    seal({ id, body }, timestampSeconds) {
+    seal({ id, bytes, start: from, end: to }, timestampSeconds) {
       // One buffer for all: key block, what the standard signature has before the body, the body with its last member.
       const head = `${id}.${timestampSeconds}.`;
       const start = BLOCK_BYTES + head.length;
-      const bodyBytes = Buffer.byteLength(body, 'utf8');
-      const buffer = Buffer.allocUnsafe(start + bodyBytes + SIGNATURE_MEMBER_BYTES);
-      const bodyEnd = start + buffer.write(body, start, 'utf8');
+      const buffer = Buffer.allocUnsafe(start + to - from + SIGNATURE_MEMBER_BYTES);
+      const bodyEnd = start + bytes.copy(buffer, start, from, to);
       const bodySignature = withString.digest(buffer, start, bodyEnd, 'hex');
 
       const member = withSignature('{}', bodySignature).slice(1);
       const brace = bodyEnd - 1; // is written over
-      const end = brace + buffer.write(body === '{}' ? member : `,${member}`, brace, 'latin1');
+      const isEmpty = to - from === EMPTY_BYTES;
+      const end = brace + buffer.write(isEmpty ? member : `,${member}`, brace, 'latin1');
       const serviceSignature = withString.digest(buffer, start, end, 'hex');
 
       buffer.write(head, BLOCK_BYTES, 'latin1');

@@ -1,5 +1,6 @@
 import type { NewId } from '../lib/ids.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { toBodyBytes } from '../model/body-bytes.ts';
 import type { AttemptRecord } from '../model/delivery.ts';
 import { sentHeaders } from '../model/delivery-headers.ts';
 import { DomainError } from '../model/errors.ts';
@@ -50,7 +51,7 @@ export function expectedTest(
   endpoint: Endpoint,
 ): { body: string; signature: string } {
   const signer = createSigner(secretBox.open(endpoint.secretBox, endpoint.id));
-  const sealed = signer.seal({ id: 'dlv_test', body: testBody(endpoint.tenantId) }, 0);
+  const sealed = signer.seal({ id: 'dlv_test', ...toBodyBytes(testBody(endpoint.tenantId)) }, 0);
   return { body: sealed.body.toString('utf8'), signature: sealed.serviceSignature };
 }
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { bodyText } from '../../src/model/body-bytes.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
 import { claim } from '../store/contract/claiming.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
@@ -52,7 +53,7 @@ async function subscribe(eventTypes: WebhookInput['event_types']) {
   await t.store.createEndpoint(endpoint, null);
   return async () => {
     const { deliveries } = await claim(t.store, endpoint.id, { limit: 100 });
-    return deliveries.map(({ body }) => JSON.parse(body));
+    return deliveries.map((delivery) => JSON.parse(bodyText(delivery)));
   };
 }
 

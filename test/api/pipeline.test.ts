@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { bodyText } from '../../src/model/body-bytes.ts';
 import { leadSchema } from '../../src/model/lead.ts';
 import { stageMoveSchema } from '../../src/model/pipeline.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
@@ -37,7 +38,7 @@ async function listen() {
       leaseUntil: t.clock.now(),
       leaseToken: 'lease',
     });
-    return claim?.deliveries.map(({ body }) => JSON.parse(body)) ?? [];
+    return claim?.deliveries.map((delivery) => JSON.parse(bodyText(delivery))) ?? [];
   };
 }
 

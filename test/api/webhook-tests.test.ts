@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { toBodyBytes } from '../../src/model/body-bytes.ts';
 import type { AttemptRecord } from '../../src/model/delivery.ts';
 import { createSigner } from '../../src/webhooks/signature.ts';
 import type { SendTest } from '../../src/webhooks/test-delivery.ts';
@@ -14,7 +15,7 @@ const sendTest: SendTest = async (request) => {
   const given = answerOf(request);
   if (given === 'throttled') return { kind: 'throttled', retryAfterMs: 12_400 };
   const { body, ...signatures } = createSigner(secrets.get(request.endpoint.id) ?? '').seal(
-    { id: request.deliveryId, body: request.body },
+    { id: request.deliveryId, ...toBodyBytes(request.body) },
     1_000,
   );
   return {

@@ -50,6 +50,7 @@ describe('a failing delivery', () => {
           return request.lanes.map(({ endpointId }) => ({
             endpointId,
             deliveries: [],
+            release: () => {},
             nextDueAt: null,
             endpoint: 'gone' as const,
           }));

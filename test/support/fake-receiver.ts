@@ -1,3 +1,4 @@
+import { toBodyBytes } from '../../src/model/body-bytes.ts';
 import type { AttemptRecord } from '../../src/model/delivery.ts';
 import { createSigner, type SignedBody } from '../../src/webhooks/signature.ts';
 import type { SendTest } from '../../src/webhooks/test-delivery.ts';
@@ -5,6 +6,8 @@ import type { TestApp } from './app.ts';
 
 const HOST = '127.0.0.1:8443';
 const TOOK_MS = 84;
+/** Unix seconds. */
+const SIGNED_AT = 1_767_225_600;
 const DEAD_LETTER_MS = 7 * 86_400_000;
 
 /** What a receiver that is not there answers. */
@@ -13,10 +16,11 @@ export type FakeReply = 'success' | 'failure';
 /** A test delivery that succeeds, always in the same way. */
 export const sendTestToNobody: SendTest = async ({ deliveryId, body, endpoint }) => ({
   kind: 'sent',
-  record: attemptOf({ id: deliveryId, attempt: 1 }, signedBy(`whsec_${endpoint.id}`, deliveryId, body), {
-    reply: 'success',
-    startedAt: endpoint.createdAt,
-  }),
+  record: attemptOf(
+    { id: deliveryId, attempt: 1 },
+    createSigner(`whsec_${endpoint.id}`).seal({ id: deliveryId, ...toBodyBytes(body) }, SIGNED_AT),
+    { reply: 'success', startedAt: endpoint.createdAt },
+  ),
 });
 
 /**
@@ -36,8 +40,9 @@ export async function deliverToNobody(
     leaseToken: 'lease_1',
   });
   const bodies: string[] = [];
-  for (const { id, attempt, body } of claim?.deliveries ?? []) {
-    const signed = signedBy(secret, id, body);
+  for (const delivery of claim?.deliveries ?? []) {
+    const { id, attempt } = delivery;
+    const signed = createSigner(secret).seal(delivery, SIGNED_AT);
     bodies.push(signed.body.toString('utf8'));
     await store.recordOutcome({
       deliveryId: id,
@@ -53,10 +58,6 @@ export async function deliverToNobody(
   }
   await store.releaseLeases('lease_1');
   return bodies;
-}
-
-function signedBy(secret: string, id: string, body: string): SignedBody {
-  return createSigner(secret).seal({ id, body }, 1_767_225_600);
 }
 
 function attemptOf(

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { toBodyBytes } from '../../../src/model/body-bytes.ts';
 import { createSigner } from '../../../src/webhooks/signature.ts';
 import { createHarness } from '../../dispatcher/harness.ts';
 import { codeBlocks } from '../../support/code-blocks.ts';
@@ -31,7 +32,7 @@ const withHeaders = (headers: Record<string, string>) => ({
 /** The same secret's signatures of another time or body, as if sent `ageSeconds` ago. */
 function signed(ageSeconds: number, body = '{"event":"x"}'): Case {
   const timestamp = Math.floor(Date.now() / 1000) - ageSeconds;
-  const sealed = createSigner(real.secret).seal({ id: 'dlv_x', body }, timestamp);
+  const sealed = createSigner(real.secret).seal({ id: 'dlv_x', ...toBodyBytes(body) }, timestamp);
   return {
     headers: {
       'webhook-id': 'dlv_x',

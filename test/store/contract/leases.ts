@@ -1,9 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anEndpoint, T0 } from '../../support/store.ts';
+import { bodyText } from '../../../src/model/body-bytes.ts';
+import type { ClaimedDelivery } from '../../../src/model/delivery.ts';
+import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { addDeliveries, anOutcome, claim, LEASE_MS } from './claiming.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
+const bodiesOf = (deliveries: ClaimedDelivery[]) => deliveries.map(bodyText);
 const idsOf = (lane: { deliveries: { id: string }[] }) => lane.deliveries.map((delivery) => delivery.id);
 
 export function describeLeases(open: OpenStore): void {
@@ -22,15 +25,31 @@ export function describeLeases(open: OpenStore): void {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       const { deliveries, nextDueAt } = await claim(store, 'whk_a', { token: 'lease_x' });
-      expect(deliveries).toEqual([
-        {
-          id: 'dlv_1',
-          body: expect.stringMatching(/^\{"event":"evt_/),
-          attempt: 1,
-          attemptsInCycle: 0,
-        },
-      ]);
+      expect(deliveries).toMatchObject([{ id: 'dlv_1', attempt: 1, attemptsInCycle: 0 }]);
+      expect(bodiesOf(deliveries)).toEqual([expect.stringMatching(/^\{"event":"evt_/)]);
       expect(nextDueAt).toBeNull();
+    });
+
+    test('each delivery of a claim has its own body, whatever bytes it and the others have', async () => {
+      const { store } = await openWithTenants(open);
+      const texts = ['{"excerpt":"Grüße 😀"}', '{}', '{"excerpt":"\\u0000, \\"quoted\\", \', %"}'];
+      const events = texts.map((body, n) => {
+        const event = aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: [`dlv_${n}`] });
+        return { ...event, deliveries: event.deliveries.map((delivery) => ({ ...delivery, body })) };
+      });
+      await store.commitSignals([aSignal('ten_a', { events })]);
+      const { deliveries } = await claim(store, 'whk_a');
+      expect(bodiesOf(deliveries)).toEqual(texts);
+    });
+
+    test('the bodies of a claim are gone once they are released, and those of another are not', async () => {
+      const { store } = await openWithTenants(open);
+      await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
+      const first = await claim(store, 'whk_a', { limit: 1 });
+      const second = await claim(store, 'whk_a', { held: ['dlv_1'] });
+      first.release();
+      expect(bodiesOf(first.deliveries)).toEqual(['']);
+      expect(bodiesOf(second.deliveries)).toEqual([expect.stringMatching(/^\{"event":"evt_.*\}$/)]);
     });
 
     test('a retry counts the attempts before it', async () => {

@@ -3,7 +3,7 @@ import type { DeliveryStore, HeldAttempt } from '../../delivery-store.ts';
 import type { Context } from '../context.ts';
 import { createAttemptSql, toStored } from '../tables/attempts.ts';
 import { createDeliverySql } from '../tables/deliveries.ts';
-import { createLeaseSql } from '../tables/leases.ts';
+import { createLeaseSql, type StoredDeliveries } from '../tables/leases.ts';
 import { createProbeScheduleSql } from '../tables/probes.ts';
 import { createTestSendSql } from '../tables/test-sends.ts';
 
@@ -21,7 +21,11 @@ export function deliveryMethods({ db, clock, writer, read }: Context) {
     async claimDeliveries({ lanes, ...terms }) {
       const stored = lanes.map((lane) => ({ ...lane, held: heldText(lane.held) }));
       const claims = await writer.run('claimDeliveries', { lanes: stored, ...terms });
-      return claims.map((claim) => ({ ...claim, deliveries: fromTuples(claim.deliveries) }));
+      return claims.map(({ deliveries, ...claim }) => ({
+        ...claim,
+        deliveries: toClaimed(deliveries),
+        release: () => release(deliveries),
+      }));
     },
     recordOutcome(outcome) {
       const attempt = toStored(outcome.attempt);
@@ -33,7 +37,11 @@ export function deliveryMethods({ db, clock, writer, read }: Context) {
       return writer.run('recordDelivered', deliveryId, id, number, startedAt, durationMs, detail);
     },
     listDueProbes: (now, limit) => read(() => probes.due(now, limit)),
-    claimProbe: ({ held, ...terms }) => writer.run('claimProbe', { held: heldText(held), ...terms }),
+    async claimProbe({ held, ...terms }) {
+      const probe = await writer.run('claimProbe', { held: heldText(held), ...terms });
+      const [delivery] = toClaimed(probe?.delivery ?? null);
+      return probe === null || delivery === undefined ? null : { endpoint: probe.endpoint, delivery };
+    },
     shiftDue: (now, deltaMs) => writer.run('shiftDue', now, deltaMs),
     recentAttempts: (since) =>
       read(() => {
@@ -52,12 +60,24 @@ function heldText(held: readonly HeldAttempt[]): string {
   return `{${held.map(({ id, attempt }) => `"${id}":${attempt}`).join(',')}}`;
 }
 
-function fromTuples(flat: readonly (string | number)[]): ClaimedDelivery[] {
+function release(stored: StoredDeliveries | null): void {
+  const { buffer, byteLength } = stored?.bodies ?? {};
+  // Nobody else's bytes: Node has small buffers share one.
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+}
+
+function toClaimed(stored: StoredDeliveries | null): ClaimedDelivery[] {
+  if (stored === null) return [];
+  const { buffer, byteOffset, byteLength } = stored.bodies;
+  const bytes = Buffer.from(buffer, byteOffset, byteLength);
+  const list = JSON.parse(stored.list) as (string | number)[];
   const deliveries: ClaimedDelivery[] = [];
-  for (let i = 0; i < flat.length; i += 4) {
-    const [id, body] = [flat[i] as string, flat[i + 1] as string];
-    const [attempt, attemptsInCycle] = [flat[i + 2] as number, flat[i + 3] as number];
-    deliveries.push({ id, body, attempt, attemptsInCycle });
+  let start = 0;
+  for (let i = 0; i < list.length; i += 4) {
+    const end = start + (list[i + 3] as number);
+    const [attempt, attemptsInCycle] = [list[i + 1] as number, list[i + 2] as number];
+    deliveries.push({ id: list[i] as string, attempt, attemptsInCycle, bytes, start, end });
+    start = end;
   }
   return deliveries;
 }

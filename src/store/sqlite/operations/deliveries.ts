@@ -1,10 +1,11 @@
 import type { Database } from 'better-sqlite3';
-import type { ClaimedDelivery, Outcome } from '../../../model/delivery.ts';
-import type { ClaimRequest, DueLane, LaneClaim, LaneDemand, ProbeClaim } from '../../delivery-store.ts';
+import type { Outcome } from '../../../model/delivery.ts';
+import type { Endpoint } from '../../../model/webhook.ts';
+import type { ClaimRequest, DueLane, LaneClaim, LaneDemand } from '../../delivery-store.ts';
 import { createAttemptSql, type StoredAttempt } from '../tables/attempts.ts';
 import { createEndpointSql } from '../tables/endpoints.ts';
 import { createErasureSql } from '../tables/erasure.ts';
-import { createLeaseSql } from '../tables/leases.ts';
+import { createLeaseSql, type StoredDeliveries } from '../tables/leases.ts';
 import { createProbeScheduleSql } from '../tables/probes.ts';
 import { createEndpointHealth } from './endpoint-health.ts';
 
@@ -16,13 +17,15 @@ export interface StoredOutcome extends Omit<Outcome, 'attempt'> {
 /** The most common outcome, flat: delivery, attempt, its number, start, duration and detail. */
 export type DeliveredTuple = [string, string, number, number, number, string];
 
-/** A claim's answer with its deliveries flat: id, body, attempt and attempts in this cycle of each in turn. */
-export interface StoredLaneClaim extends Omit<LaneClaim, 'deliveries'> {
-  deliveries: (string | number)[];
+/** A claim's answer as it crosses from the writer. */
+export interface StoredLaneClaim extends Omit<LaneClaim, 'deliveries' | 'release'> {
+  deliveries: StoredDeliveries | null;
 }
 
-function toTuple({ id, body, attempt, attemptsInCycle }: ClaimedDelivery): (string | number)[] {
-  return [id, body, attempt, attemptsInCycle];
+/** As {@link StoredLaneClaim}, of a probe. */
+export interface StoredProbe {
+  endpoint: Endpoint;
+  delivery: StoredDeliveries;
 }
 
 /** A claim whose lanes say what they hold as a JSON object, `{delivery id: attempt}`: one text crosses to the writer. */
@@ -53,11 +56,11 @@ export function deliveryOperations(db: Database) {
     claimDeliveries: ({ lanes, ...terms }: StoredClaim): StoredLaneClaim[] =>
       lanes.map(({ endpointId, limit, knownVersion, held }) => {
         const endpoint = endpoints.changedSince(endpointId, knownVersion);
-        if (endpoint === 'gone') return { endpointId, deliveries: [], nextDueAt: null, endpoint };
+        if (endpoint === 'gone') return { endpointId, deliveries: null, nextDueAt: null, endpoint };
         const { deliveries, nextDueAt } = leases.claim({ endpointId, limit, held, ...terms });
-        return { endpointId, deliveries: deliveries.flatMap(toTuple), nextDueAt, endpoint };
+        return { endpointId, deliveries, nextDueAt, endpoint };
       }),
-    claimProbe({ endpointId, held, ...terms }: StoredProbeClaim): ProbeClaim | null {
+    claimProbe({ endpointId, held, ...terms }: StoredProbeClaim): StoredProbe | null {
       if (!probes.isDue(endpointId, terms.now)) return null;
       const endpoint = endpoints.getById(endpointId);
       const delivery = leases.claimOldest({ endpointId, held, ...terms });

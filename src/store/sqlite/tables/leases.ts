@@ -1,14 +1,22 @@
 import type { Database } from 'better-sqlite3';
-import type { ClaimedDelivery, DeliveryNext } from '../../../model/delivery.ts';
+import type { DeliveryNext } from '../../../model/delivery.ts';
 import type { DueLane } from '../../delivery-store.ts';
 
+/** Deliveries of one endpoint, oldest first, in one row: a row each costs several times as much to pass on. */
 interface DueRow {
-  id: string;
-  next_attempt_at: number;
-  attempt_count: number;
-  cycle_start: number;
-  /** Null where the body was lost: the delivery is given out all the same, so that it ends with its reason. */
-  body: string | null;
+  count: number;
+  /** {@link StoredDeliveries.list} without its brackets; null where nothing is due. */
+  list: string | null;
+  held: string | null;
+  bodies: Buffer | null;
+}
+
+/** What a claim gives out, as it crosses from the writer. */
+export interface StoredDeliveries {
+  /** A JSON array: id, attempt, attempts in this cycle and bytes of the body of each in turn. */
+  list: string;
+  /** Their bodies, one behind the other. A lost one has no bytes: its delivery is given out, so that it ends with its reason. */
+  bodies: Uint8Array;
 }
 
 interface LeaseRow {
@@ -52,17 +60,19 @@ export function createLeaseSql(db: Database) {
   const deleteLeases = db.prepare<[]>('DELETE FROM lane_leases');
   const deleteLeasesOf = db.prepare<[string]>('DELETE FROM lane_leases WHERE token = ?');
   const selectDue = db.prepare<[string, number, string, number], DueRow>(
-    `SELECT d.id, d.next_attempt_at, d.attempt_count, d.cycle_start, b.body
-     FROM deliveries d INDEXED BY deliveries_due LEFT JOIN delivery_bodies b ON b.delivery_id = d.id
-     WHERE d.endpoint_id = ? AND d.${WAITING} AND d.next_attempt_at <= ? AND d.id NOT IN (SELECT key FROM json_each(?))
-     ORDER BY d.next_attempt_at, d.id LIMIT ?`,
+    gathered('AND d.next_attempt_at <= ? AND d.id NOT IN (SELECT key FROM json_each(?))'),
   );
-  const selectOldest = db.prepare<[string, string], DueRow>(
-    `SELECT d.id, d.next_attempt_at, d.attempt_count, d.cycle_start, b.body
-     FROM deliveries d INDEXED BY deliveries_due LEFT JOIN delivery_bodies b ON b.delivery_id = d.id
-     WHERE d.endpoint_id = ? AND d.${WAITING} AND d.id NOT IN (SELECT key FROM json_each(?))
-     ORDER BY d.next_attempt_at, d.id LIMIT 1`,
+  const selectOldest = db.prepare<[string, string, number], DueRow>(
+    gathered('AND d.id NOT IN (SELECT key FROM json_each(?))'),
   );
+  const selectLeftDue = db
+    .prepare<[string, number, string], number>(
+      `SELECT d.next_attempt_at FROM deliveries d INDEXED BY deliveries_due
+       WHERE d.endpoint_id = ? AND d.${WAITING} AND d.next_attempt_at <= ?
+         AND d.id NOT IN (SELECT key FROM json_each(?))
+       ORDER BY d.next_attempt_at LIMIT 1`,
+    )
+    .pluck();
   const selectNextDue = db
     .prepare<[string, number], number>(
       `SELECT next_attempt_at FROM deliveries INDEXED BY deliveries_due
@@ -106,16 +116,14 @@ export function createLeaseSql(db: Database) {
     claim({ endpointId, limit, held, now, leaseUntil, leaseToken }: LaneTerms) {
       const lease = selectLease.get(endpointId);
       if (lease !== undefined && lease.token !== leaseToken && lease.until > now) {
-        return { deliveries: [], nextDueAt: lease.until };
+        return { deliveries: null, nextDueAt: lease.until };
       }
-      const rows = selectDue.all(endpointId, now, held, limit + 1); // one more tells what stays behind
-      const nextDueAt = rows[limit]?.next_attempt_at ?? selectNextDue.get(endpointId, now) ?? null;
-      if (rows.length > limit) rows.length = limit;
-      const deliveries = rows.map(toClaimed);
-      if (deliveries.length > 0 || lease !== undefined) {
-        writeLease.run(endpointId, leaseToken, leaseUntil, heldWith(held, deliveries));
-      }
-      return { deliveries, nextDueAt };
+      const row = selectDue.get(endpointId, now, held, limit);
+      const given = heldWith(held, row?.held ?? null);
+      const left = row?.count === limit ? selectLeftDue.get(endpointId, now, given) : undefined;
+      const nextDueAt = left ?? selectNextDue.get(endpointId, now) ?? null;
+      if (given !== held || lease !== undefined) writeLease.run(endpointId, leaseToken, leaseUntil, given);
+      return { deliveries: toStored(row), nextDueAt };
     },
     /** The delivery that has waited longest, due or not, under a lease like a claim's; null where none waits. */
     claimOldest({
@@ -124,14 +132,14 @@ export function createLeaseSql(db: Database) {
       now,
       leaseUntil,
       leaseToken,
-    }: Omit<LaneTerms, 'limit'>): ClaimedDelivery | null {
+    }: Omit<LaneTerms, 'limit'>): StoredDeliveries | null {
       const lease = selectLease.get(endpointId);
       if (lease !== undefined && lease.token !== leaseToken && lease.until > now) return null;
-      const row = selectOldest.get(endpointId, held);
-      if (row === undefined) return null;
-      const delivery = toClaimed(row);
-      writeLease.run(endpointId, leaseToken, leaseUntil, heldWith(held, [delivery]));
-      return delivery;
+      const row = selectOldest.get(endpointId, held, 1);
+      const given = toStored(row);
+      if (given !== null)
+        writeLease.run(endpointId, leaseToken, leaseUntil, heldWith(held, row?.held ?? null));
+      return given;
     },
     /** As {@link finish}, for the common end. */
     finishDelivered: (deliveryId: string, attempt: number): boolean =>
@@ -164,20 +172,29 @@ export function createLeaseSql(db: Database) {
   };
 }
 
-function toClaimed(row: DueRow): ClaimedDelivery {
-  return {
-    id: row.id,
-    body: row.body ?? '',
-    attempt: row.attempt_count + 1,
-    attemptsInCycle: row.attempt_count - row.cycle_start,
-  };
+/** The waiting deliveries of one endpoint that also meet `terms`, a number of them at most, in one row. */
+function gathered(terms: string): string {
+  return `SELECT count(*) AS count,
+      group_concat('"' || id || '",' || (attempt_count + 1) || ',' || (attempt_count - cycle_start) || ','
+        || octet_length(body)) AS list,
+      group_concat('"' || id || '":' || (attempt_count + 1)) AS held,
+      CAST(group_concat(body, '') AS BLOB) AS bodies
+    FROM (
+      SELECT d.id, d.attempt_count, d.cycle_start, coalesce(b.body, '') AS body
+      FROM deliveries d INDEXED BY deliveries_due LEFT JOIN delivery_bodies b ON b.delivery_id = d.id
+      WHERE d.endpoint_id = ? AND d.${WAITING} ${terms}
+      ORDER BY d.next_attempt_at, d.id LIMIT ?)`;
+}
+
+function toStored(row: DueRow | undefined): StoredDeliveries | null {
+  if (row === undefined || row.list === null || row.bodies === null) return null;
+  return { list: `[${row.list}]`, bodies: row.bodies };
 }
 
 /** JSON put together as text: ids need no escaping, and parsing what the caller holds would cost more than the claim. */
-function heldWith(held: string, deliveries: readonly ClaimedDelivery[]): string {
-  let text = held.slice(0, -1);
-  for (const { id, attempt } of deliveries) text += `${text === '{' ? '' : ','}"${id}":${attempt}`;
-  return `${text}}`;
+function heldWith(held: string, more: string | null): string {
+  if (more === null) return held;
+  return held === '{}' ? `{${more}}` : `${held.slice(0, -1)},${more}}`;
 }
 
 function heldOf({ endpoint_id, held }: LeaseRow): HeldDelivery[] {
