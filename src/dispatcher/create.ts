@@ -1,10 +1,11 @@
 import type { Timer } from '../lib/clock.ts';
 import { toBodyBytes } from '../model/body-bytes.ts';
+import type { AttemptRecord } from '../model/delivery.ts';
 import { createConnect } from '../webhooks/connect.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';
 import type { Lookup } from '../webhooks/targets.ts';
 import { refuseTests } from '../webhooks/test-delivery.ts';
-import { type Attempt, createAttempts } from './attempt.ts';
+import { createAttempts } from './attempt.ts';
 import { createClaimer } from './claim.ts';
 import { createCommit } from './commit.ts';
 import type { Dispatcher, DispatcherParts } from './dispatcher.ts';
@@ -142,15 +143,13 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
         // Stored first: it counts for the throttle over a restart too, and was sent if anybody saw it.
         await store.recordTestSend({ id: deliveryId, endpointId: endpoint.id, startedAt: clock.now() });
         const delivery = { id: deliveryId, ...toBodyBytes(body), attempt: 1, attemptsInCycle: 0 };
-        return await new Promise<Attempt>((resolve) => {
-          attempts.run(attempts.prepare(endpoint), delivery, {
-            mayRepeat: () => lane.throttle.take(clock.monotonic()),
-            done: resolve,
-          });
+        return await new Promise<AttemptRecord>((done) => {
+          const mayRepeat = () => lane.throttle.take(clock.monotonic());
+          attempts.run(attempts.prepare(endpoint), delivery, { mayRepeat, done });
         });
       });
       return 'sent' in answer
-        ? { kind: 'sent', record: answer.sent.record }
+        ? { kind: 'sent', record: answer.sent }
         : { kind: 'throttled', retryAfterMs: answer.retryAfterMs };
     },
     async stop(graceMs) {

@@ -1,13 +1,15 @@
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
-import type { ClaimedDelivery, Outcome } from '../model/delivery.ts';
+import type { AttemptRecord, ClaimedDelivery, Outcome } from '../model/delivery.ts';
 import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../model/webhook.ts';
-import type { Attempt, Attempts, LaneTarget } from './attempt.ts';
+import type { Attempts, LaneTarget } from './attempt.ts';
 import type { Claimer } from './claim.ts';
 import type { Commit } from './commit.ts';
+import { Job, type JobOwner, type JobTerms } from './job.ts';
 import { createLane, dropClaimed, isDoubtful, isHungry, type Lane, takeClaimed } from './lanes.ts';
 import { decide } from './outcome.ts';
 import { createPlaces } from './places.ts';
+import type { SendResult } from './send.ts';
 import type { Turns } from './turns.ts';
 
 /** Outcomes that wait for their commit before sending pauses. */
@@ -55,16 +57,6 @@ export interface SchedulerParts {
   toClaim: Turns<Lane>;
 }
 
-/** One delivery on its way. */
-interface Job {
-  target: LaneTarget;
-  delivery: ClaimedDelivery;
-  /** Whether it probes a paused endpoint. */
-  probe: boolean;
-  /** Called when its outcome is stored. */
-  onLeft: (() => void) | null;
-}
-
 export function createScheduler(parts: SchedulerParts): Scheduler {
   const { clock, attempts, toSend, toClaim } = parts;
   const lanes = new Map<string, Lane>();
@@ -74,6 +66,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   let draining: (() => void) | null = null;
   let timer: Timer | null = null;
   let timerAt = Number.POSITIVE_INFINITY;
+  const owner: JobOwner = { land, mayRepeat: ({ lane }) => lane.throttle.take(clock.monotonic()) };
 
   function lane(endpointId: string, tenantId: string): Lane {
     let found = lanes.get(endpointId);
@@ -138,31 +131,28 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     if (delivery === null) return;
     lane.throttle.take(now); // at the moment of sending: a claim may wait for its turn
     lane.inFlight++;
-    deliver(lane, { target: lane.target, delivery, probe: false, onLeft: null });
+    deliver({ lane, target: lane.target, delivery, probe: false, onLeft: null });
   }
 
-  function deliver(lane: Lane, job: Job): void {
-    const place = places.take();
-    attempts.run(job.target, job.delivery, {
-      mayRepeat: () => lane.throttle.take(clock.monotonic()),
-      done: (attempt) => land(lane, job, { attempt, place }),
-    });
+  function deliver(terms: JobTerms): void {
+    attempts.run(terms.target, terms.delivery, new Job(terms, places.take(), owner));
   }
 
-  function land(lane: Lane, job: Job, { attempt, place }: { attempt: Attempt; place: number }): void {
-    if (attempt.result.cut) {
+  function land(job: Job, record: AttemptRecord, result: SendResult): void {
+    const { lane, place } = job;
+    if (result.cut) {
       freePlace(place);
       lane.dueAt = Math.min(lane.dueAt, clock.now()); // nothing is stored of it: it is still due
-      leave(lane, job);
+      leave(job);
       return;
     }
-    const failed = attempt.result.error !== null;
+    const failed = result.error !== null;
     lane.healthy = !failed;
     if (failed) {
       lane.failures++;
       lane.failing = true;
     } else freePlace(place); // of all requests in flight: a commit should not hold up other endpoints
-    const outcome = conclude(lane, job, attempt);
+    const outcome = conclude(job, record, result);
     const failures = lane.failures;
     uncommitted++;
     parts.commit(outcome, (fate) => {
@@ -172,11 +162,15 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
         lane.committedFailures++;
         freePlace(place); // not before the commit, which is where the 20th failure pauses the endpoint
       }
-      leave(lane, job);
+      leave(job);
     });
   }
 
-  function conclude(lane: Lane, { target, delivery, probe }: Job, { record, result }: Attempt): Outcome {
+  function conclude(
+    { lane, target, delivery, probe }: Job,
+    record: AttemptRecord,
+    result: SendResult,
+  ): Outcome {
     const at = clock.now();
     const { next, gone, streak } = decide({
       result,
@@ -212,7 +206,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   }
 
   /** Only now, with its outcome stored: what a crash sends again is at most what an endpoint may have in flight. */
-  function leave(lane: Lane, { delivery, onLeft }: Job): void {
+  function leave({ lane, delivery, onLeft }: Job): void {
     lane.inFlight--;
     lane.held.delete(delivery.id);
     consider(lane);
@@ -235,7 +229,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       if (draining !== null || !lane.throttle.take(now)) return;
       lane.held.set(delivery.id, delivery.attempt);
       lane.inFlight++;
-      await new Promise<void>((onLeft) => deliver(lane, { target, delivery, probe: true, onLeft }));
+      await new Promise<void>((onLeft) => deliver({ lane, target, delivery, probe: true, onLeft }));
     },
     async outOfTurn(lane, limit, send) {
       const now = clock.monotonic();
