@@ -1,12 +1,12 @@
+import { fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { HighlighterCore, ThemedToken } from 'shiki/core';
 import type { ContentFault } from './content-error.ts';
+import type { Token, TokenizerAnswer, TokenizerRequest, TokenLines } from './tokenizer.ts';
 
 /** Grows whenever what is made of the same code changes, so that an older cache is not believed. */
 const CACHE_VERSION = 'shiki 4.6.0, classes 1';
-const TOKEN_CLASS = /^var\(--t-token-([a-z-]+)\)$/;
 
 /** A piece of code, the language that its block names, and where it stands. */
 export interface CodeBlock {
@@ -28,7 +28,7 @@ export interface HighlightOptions {
   faults: ContentFault[];
 }
 
-/** Highlights all blocks, loading only the languages of those that the cache does not hold. */
+/** Highlights all blocks. Where the cache holds them all, shiki is not even loaded. */
 export async function highlightAll(options: HighlightOptions): Promise<Highlight> {
   const { blocks, cacheFile, escapeHtml } = options;
   const cached = await readCache(cacheFile);
@@ -52,45 +52,44 @@ async function highlightMissing(
   results: Map<string, string>,
   { escapeHtml, faults }: HighlightOptions,
 ): Promise<void> {
-  const { bundledLanguages } = await import('shiki/langs');
-  const known = blocks.filter(({ language }) => Object.hasOwn(bundledLanguages, language));
-  for (const { file, line, language } of blocks.filter((block) => !known.includes(block))) {
+  const tokens = await tokenize(blocks.map(({ language, code }) => ({ language, code })));
+  for (const [index, block] of blocks.entries()) {
+    const lines = tokens[index] ?? null;
+    if (lines !== null) {
+      results.set(keyOf(block), render(lines, escapeHtml));
+      continue;
+    }
+    const { file, line, language } = block;
     const detail = `The language "${language}" of this code is not known; correct it, or write text.`;
     faults.push({ file, line, detail });
   }
-  const highlighter = await createHighlighter(new Set(known.map(({ language }) => language)));
-  for (const block of known) results.set(keyOf(block), render(highlighter, block, escapeHtml));
-  highlighter.dispose();
+}
+
+/**
+ * In a process of its own, which ends with it: shiki and its grammars take 80 MiB, and a server would keep them as long as it
+ * lives. Without our environment: what is in it is none of its business.
+ */
+function tokenize(blocks: TokenizerRequest): Promise<TokenizerAnswer> {
+  const tokenizer = fork(new URL('./tokenizer.ts', import.meta.url), { execArgv: [], env: {} });
+  return new Promise((resolve, reject) => {
+    tokenizer.once('message', (answer) => resolve(answer as TokenizerAnswer));
+    tokenizer.once('error', reject);
+    tokenizer.once('exit', (code, signal) => {
+      reject(
+        new Error(`The process that highlights the pages' code ended early (${signal ?? `code ${code}`}).`),
+      );
+    });
+    tokenizer.send(blocks);
+  });
 }
 
 function isPlain(language: string): boolean {
   return language === '' || language === 'text';
 }
 
-async function createHighlighter(wanted: ReadonlySet<string>): Promise<HighlighterCore> {
-  const [
-    { createHighlighterCore, createCssVariablesTheme },
-    { createOnigurumaEngine },
-    { bundledLanguages },
-  ] = await Promise.all([import('shiki/core'), import('shiki/engine/oniguruma'), import('shiki/langs')]);
-  return createHighlighterCore({
-    // Half the time of shiki's JavaScript engine here (0.46 s against 0.98 s for eight languages).
-    engine: createOnigurumaEngine(import('shiki/wasm')),
-    themes: [createCssVariablesTheme({ name: 'classes', variablePrefix: '--t-' })],
-    langs: Object.entries(bundledLanguages).flatMap(([name, load]) => (wanted.has(name) ? [load] : [])),
-  });
-}
-
-function render(
-  highlighter: HighlighterCore,
-  { language, code }: CodeBlock,
-  escapeHtml: (text: string) => string,
-): string {
-  const lines = highlighter.codeToTokensBase(code, { lang: language, theme: 'classes' });
-  const span = ({ content, color }: ThemedToken) => {
-    const kind = TOKEN_CLASS.exec(color ?? '')?.[1];
-    return kind === undefined ? escapeHtml(content) : `<span class="t-${kind}">${escapeHtml(content)}</span>`;
-  };
+function render(lines: TokenLines, escapeHtml: (text: string) => string): string {
+  const span = ([content, kind]: Token) =>
+    kind === null ? escapeHtml(content) : `<span class="t-${kind}">${escapeHtml(content)}</span>`;
   return lines.map((line) => line.map(span).join('')).join('\n');
 }
 

@@ -41,7 +41,7 @@ function configure(db: Database): void {
   db.pragma('temp_store = MEMORY');
   // Deleted content leaves the pages it stood in; FAST does so where that writes no page more (an erasure: see there).
   db.pragma('secure_delete = FAST');
-  db.pragma(`cache_size = -${16 * 1024}`); // KiB; 64 MiB brought nothing, the system keeps the file in memory too
+  db.pragma(`cache_size = -${8 * 1024}`); // KiB; 16 or 64 MiB bring nothing, the system keeps the file in memory too
   // No memory map: in a mapped file a failing disk is SIGBUS, the end of the process, instead of SQLITE_IOERR.
   db.pragma('mmap_size = 0');
   db.pragma('wal_autocheckpoint = 2000'); // 16 MiB: fewer checkpoints than the default 1000, each writes a page once
