@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { DeliveryNext } from '../../../model/delivery.ts';
 import type { DueLane } from '../../delivery-store.ts';
+import { WAITING } from './shown-state.ts';
 
 /** Deliveries of one endpoint, oldest first, in one row: a row each costs several times as much to pass on. */
 interface DueRow {
@@ -42,9 +43,6 @@ export interface HeldDelivery {
   id: string;
   attempt: number;
 }
-
-/** The literal condition of the index `deliveries_due`: SQLite uses a partial index only where it reads the same. */
-const WAITING = "status IN ('pending', 'retrying')";
 
 /**
  * Claims and their outcomes. A claim leases the endpoint, not each delivery: a claimed delivery stays as it is until its
