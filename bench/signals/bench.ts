@@ -88,6 +88,10 @@ async function timePages(asker: Asker, bareAsker: Asker): Promise<Figure> {
     ),
     unit: 'pages/s',
     connections: CONNECTIONS,
+    ours_p50_ms: rounded(
+      of(({ ours }) => ours.p50Ms),
+      2,
+    ),
     ours_p99_ms: rounded(
       of(({ ours }) => ours.p99Ms),
       2,

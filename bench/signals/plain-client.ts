@@ -1,0 +1,65 @@
+import { connect, type Socket } from 'node:net';
+
+const BUFFER_BYTES = 262_144;
+const HEAD_END = '\r\n\r\n';
+
+/**
+ * One connection that asks, counts the answer's bytes and keeps none. With undici, whose bodies are a buffer for each piece,
+ * the asking process spent 5 to 10 ms in full garbage collections 15 times a second: its own pauses were the slowest
+ * hundredth of all answers.
+ */
+export interface PlainClient {
+  /** Milliseconds until the whole answer was here. One at a time. @throws where it is not 200 */
+  time(path: string): Promise<number>;
+  close(): void;
+}
+
+/** Connects to `url`; each request carries `authorization`. */
+export async function openPlainClient(url: string, authorization: string): Promise<PlainClient> {
+  const { hostname, port, host } = new URL(url);
+  let answered: (fault: Error | null) => void = () => {};
+  let head = '';
+  /** Bytes of the body still to come; null until its head is complete. */
+  let left: number | null = null;
+
+  function read(count: number, buffer: Uint8Array): boolean {
+    left = left === null ? readHead(count, buffer) : left - count;
+    if (left === 0) finish(null);
+    return true;
+  }
+
+  /** What is left of the body after these bytes, null where the head is not complete. */
+  function readHead(count: number, buffer: Uint8Array): number | null {
+    head += Buffer.from(buffer.buffer, buffer.byteOffset, count).toString('latin1');
+    const end = head.indexOf(HEAD_END);
+    if (end === -1) return null;
+    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+    if (!head.startsWith('HTTP/1.1 200 ') || length === undefined) {
+      socket.destroy(new Error(`The server answered ${head.slice(0, 200)}`));
+      return null;
+    }
+    return Number(length) - (head.length - end - HEAD_END.length);
+  }
+
+  function finish(fault: Error | null): void {
+    head = '';
+    left = null;
+    answered(fault);
+  }
+
+  const onread = { buffer: new Uint8Array(BUFFER_BYTES), callback: read };
+  const socket: Socket = connect({ host: hostname, port: Number(port), noDelay: true, onread });
+  socket.on('error', finish);
+  socket.on('close', () => finish(new Error('The server closed the connection.')));
+  await new Promise((resolve) => socket.once('connect', resolve));
+  return {
+    time(path) {
+      const started = performance.now();
+      return new Promise((resolve, reject) => {
+        answered = (fault) => (fault === null ? resolve(performance.now() - started) : reject(fault));
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n\r\n`);
+      });
+    },
+    close: () => void socket.destroy(),
+  };
+}
