@@ -1,7 +1,7 @@
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { signalQuerySchema, toSignalQuery } from '../../src/api/signal-query.ts';
-import { pageText } from '../../src/api/signal-reads.ts';
+import { pageBytes } from '../../src/api/signal-reads.ts';
 import { paginationSchema } from '../../src/http/paging.ts';
 import { signalSchema } from '../../src/model/signal.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -28,12 +28,19 @@ export async function timePagesMade(store: Store, tenantId: string): Promise<Pag
   const list = () => store.listSignals(tenantId, { ...filters, ...rest, after: null });
   const page = z.strictObject({ data: z.array(signalSchema), pagination: paginationSchema });
   const serialize = serializerCompiler({ schema: page, method: 'GET', url: '/v1/signals' });
-  const ours = async () => pageText((await list()).rows, PAGINATION);
-  const floor = async () => {
-    const { rows } = await list();
-    return serialize({ data: rows.map((row) => JSON.parse(row)), pagination: PAGINATION });
+  const ours = async () => {
+    const { json, release } = await list();
+    const bytes = pageBytes(json, PAGINATION);
+    release();
+    return bytes;
   };
-  if ((await ours()) !== (await floor())) throw new Error('the two sides make different pages');
+  const floor = async () => {
+    const { json, release } = await list();
+    const data = JSON.parse(`[${json.toString()}]`);
+    release();
+    return serialize({ data, pagination: PAGINATION });
+  };
+  if ((await ours()).toString() !== (await floor())) throw new Error('the two sides make different pages');
 
   const blocks: { ours: number; floor: number }[] = [];
   for (let i = 0; i < BLOCKS; i++) {
@@ -47,7 +54,7 @@ export async function timePagesMade(store: Store, tenantId: string): Promise<Pag
   };
 }
 
-async function timeBlock(make: () => Promise<string>): Promise<number> {
+async function timeBlock(make: () => Promise<string | Buffer>): Promise<number> {
   const started = performance.now();
   for (let i = 0; i < PAGES_A_BLOCK; i++) await make();
   return ((performance.now() - started) / PAGES_A_BLOCK) * 1_000;

@@ -80,7 +80,7 @@ async function zodPages(app: FastifyInstance, { runtime }: { runtime: Runtime })
       const page = await store.listSignals(tenant.id, { ...filters, ...rest, after });
       const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
       return {
-        data: page.rows.map((row) => JSON.parse(row)),
+        data: JSON.parse(`[${page.json.toString()}]`),
         pagination: paginate(request, reply, { baseUrl: config.baseUrl, nextCursor, limit: rest.limit }),
       };
     },

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { activitySince, companyResources, getCompany, putCompany } from '../companies/companies.ts';
 import { callerOf } from '../http/auth.ts';
 import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from '../http/paging.ts';
-import { JSON_TYPE, sendText } from '../http/problems.ts';
+import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { listOf } from '../http/query.ts';
 import { fold } from '../lib/text.ts';
 import {
@@ -103,7 +103,7 @@ function addGet(app: FastifyInstance, parts: CompanyRouteParts): void {
     async (request, reply) => {
       const { tenant } = callerOf(request);
       const company = await getCompany(parts.store, tenant.id, request.params.company);
-      return sendText(reply, JSON_TYPE, await detailText(parts, tenant.id, company));
+      return sendAsIs(reply, JSON_TYPE, await detailText(parts, tenant.id, company));
     },
   );
 }
@@ -134,7 +134,7 @@ function addPut(app: FastifyInstance, parts: CompanyRouteParts): void {
       const change = { named: request.params.company, input: request.body };
       const { company, created } = await putCompany(parts, tenant.id, change);
       if (created) reply.code(201).header('location', `${parts.baseUrl}/v1/companies/${company.id}`);
-      return sendText(reply, JSON_TYPE, await detailText(parts, tenant.id, company));
+      return sendAsIs(reply, JSON_TYPE, await detailText(parts, tenant.id, company));
     },
   );
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import { JSON_TYPE, sendText } from '../http/problems.ts';
+import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import type { LeadCaller } from '../leads/changes.ts';
 import { type Lead, leadDetailSchema, SHOWN_SIGNALS } from '../model/lead.ts';
 import type { Store } from '../store/store.ts';
@@ -19,5 +19,5 @@ export function leadCallerOf(request: FastifyRequest): LeadCaller {
 export async function sendLead(reply: FastifyReply, store: Store, lead: Lead): Promise<FastifyReply> {
   const signals = lead.signal_count === 0 ? [] : await store.listSignalsOfLead(lead.id, SHOWN_SIGNALS);
   const text = `{"data":${JSON.stringify(lead).slice(0, -1)},"signals":[${signals.join(',')}]}}`;
-  return sendText(reply, JSON_TYPE, text);
+  return sendAsIs(reply, JSON_TYPE, text);
 }

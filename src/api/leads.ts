@@ -10,7 +10,7 @@ import {
   readCursor,
   wholeNumber,
 } from '../http/paging.ts';
-import { JSON_TYPE, sendText } from '../http/problems.ts';
+import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { listOf } from '../http/query.ts';
 import { changeLead } from '../leads/change-lead.ts';
 import { requireLead } from '../leads/changes.ts';
@@ -85,7 +85,7 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: LeadParts): 
       const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
       const pagination = paginate(request, reply, { baseUrl, nextCursor, limit });
       const text = `{"data":[${page.rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`;
-      return sendText(reply, JSON_TYPE, text);
+      return sendAsIs(reply, JSON_TYPE, text);
     },
   );
 }

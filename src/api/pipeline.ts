@@ -10,7 +10,7 @@ import {
   readCursor,
   wholeNumber,
 } from '../http/paging.ts';
-import { JSON_TYPE, sendText } from '../http/problems.ts';
+import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { requireLead } from '../leads/changes.ts';
 import { moveLead, setDeal } from '../leads/move-lead.ts';
 import { toIso } from '../lib/clock.ts';
@@ -68,7 +68,7 @@ function addBoard(app: FastifyInstance, { store }: PipelineParts): void {
       const stages = board.map(
         ({ leads, ...counts }) => `${JSON.stringify(counts).slice(0, -1)},"leads":[${leads.join(',')}]}`,
       );
-      return sendText(reply, JSON_TYPE, `{"data":{"stages":[${stages.join(',')}]}}`);
+      return sendAsIs(reply, JSON_TYPE, `{"data":{"stages":[${stages.join(',')}]}}`);
     },
   );
 }

@@ -3,7 +3,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
 import { cursorScope, type Pagination, paginate, paginationSchema, readCursor } from '../http/paging.ts';
-import { JSON_TYPE, sendText } from '../http/problems.ts';
+import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
 import { explanationSchema, signalSchema } from '../model/signal.ts';
 import type { ApiParts } from './parts.ts';
@@ -16,7 +16,7 @@ const signalDetailSchema = signalSchema.extend({ text: z.string(), explanation: 
 
 /**
  * `GET /v1/signals` and `GET /v1/signals/{id}`. Rows are stored as the JSON that every answer shows, so that an answer
- * is put together of text; the response schemas document it, and the tests hold the text to them.
+ * is put together of bytes; the response schemas document it, and the tests hold the bytes to them.
  */
 export function addSignalReads(app: FastifyInstance, parts: ReadParts): void {
   addList(app, parts);
@@ -49,14 +49,23 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: ReadParts): 
         nextCursor: page.last === null ? null : cursors.encode(scope, page.last),
         limit: rest.limit,
       });
-      return sendText(reply, JSON_TYPE, pageText(page.rows, pagination));
+      const answer = pageBytes(page.json, pagination);
+      page.release();
+      return sendAsIs(reply, JSON_TYPE, answer);
     },
   );
 }
 
-/** A page of rows that are JSON texts already. */
-export function pageText(rows: readonly string[], pagination: Pagination): string {
-  return `{"data":[${rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`;
+const PAGE_HEAD = '{"data":[';
+
+/** A page of rows that are JSON already. */
+export function pageBytes(json: Buffer, pagination: Pagination): Buffer {
+  const tail = `],"pagination":${JSON.stringify(pagination)}}`; // ASCII: a cursor and numbers
+  const bytes = Buffer.allocUnsafe(PAGE_HEAD.length + json.length + tail.length);
+  bytes.write(PAGE_HEAD, 'latin1');
+  json.copy(bytes, PAGE_HEAD.length);
+  bytes.write(tail, PAGE_HEAD.length + json.length, 'latin1');
+  return bytes;
 }
 
 function addDetail(app: FastifyInstance, { store }: ReadParts): void {
@@ -78,7 +87,7 @@ function addDetail(app: FastifyInstance, { store }: ReadParts): void {
       if (found === null) throw new DomainError('NOT_FOUND', `There is no signal "${request.params.id}".`);
       const { wire, text, explanation } = found;
       const members = `"text":${JSON.stringify(text)},"explanation":${explanation}`;
-      return sendText(reply, JSON_TYPE, `{"data":${wire.slice(0, -1)},${members}}}`);
+      return sendAsIs(reply, JSON_TYPE, `{"data":${wire.slice(0, -1)},${members}}}`);
     },
   );
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
 import { check } from '../http/faults.ts';
 import { findBadText } from '../http/json-body.ts';
-import { JSON_TYPE, sendText } from '../http/problems.ts';
+import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
 import { MAX_BATCH_SIGNALS, type ObservedPost, observedPostSchema, signalSchema } from '../model/signal.ts';
 import { type ObservedResult, observePosts } from '../signals/intake.ts';
@@ -65,7 +65,7 @@ function addOne(app: FastifyInstance, parts: WriteParts): void {
         reply.code(201).header('location', `${parts.baseUrl}/v1/signals/${result.signalIds[0]}`);
       }
       const text = `{"data":{"status":"${result.status}","signals":[${result.signals.join(',')}]}}`;
-      return sendText(reply, JSON_TYPE, text);
+      return sendAsIs(reply, JSON_TYPE, text);
     },
   );
 }

@@ -6,7 +6,7 @@ import type { NewId } from '../lib/ids.ts';
 import { DomainError } from '../model/errors.ts';
 import type { IdempotencyStore, KeptAnswer, KeyedRequest } from '../store/idempotency-store.ts';
 import { callerOf } from './auth.ts';
-import { JSON_TYPE, sendText } from './problems.ts';
+import { JSON_TYPE, sendAsIs } from './problems.ts';
 
 /** How long a key stands for its request. */
 export const KEY_LIFE_MS = 24 * 3_600_000;
@@ -131,7 +131,7 @@ function replay(reply: FastifyReply, { status, location, body }: KeptAnswer): vo
   reply.code(status).header('idempotent-replayed', 'true');
   if (location !== null) reply.header('location', location);
   if (body === '') void reply.send();
-  else sendText(reply, JSON_TYPE, body);
+  else sendAsIs(reply, JSON_TYPE, body);
 }
 
 function refusal(state: 'running' | 'mismatch' | 'lost'): DomainError {

@@ -96,7 +96,7 @@ export function createProblems(baseUrl: string): Problems {
       const retryAfter = retryAfterOf(problem);
       if (retryAfter !== null) reply.header('retry-after', String(retryAfter));
       if (problem.code === 'UNAUTHENTICATED') reply.header('www-authenticate', 'Bearer realm="Signalpost"');
-      return sendText(reply.code(status), 'application/problem+json', body);
+      return sendAsIs(reply.code(status), 'application/problem+json', body);
     },
   };
 }
@@ -104,9 +104,9 @@ export function createProblems(baseUrl: string): Problems {
 /** Content type of /v1's answers, spliced or serialised alike; Fastify gives serialised ones the charset. */
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Sends finished text as it is. Fastify adds a charset to JSON types otherwise, which RFC 8259 does not define. */
-export function sendText(reply: FastifyReply, contentType: string, text: string): FastifyReply {
-  return reply.header('content-type', contentType).serializer(asIs).send(text);
+/** Sends what is finished as it is. Fastify adds a charset to JSON types otherwise, which RFC 8259 does not define. */
+export function sendAsIs(reply: FastifyReply, contentType: string, body: string | Buffer): FastifyReply {
+  return reply.header('content-type', contentType).serializer(asIs).send(body);
 }
 
 function asIs(payload: unknown): string {

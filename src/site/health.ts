@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { sendText } from '../http/problems.ts';
+import { sendAsIs } from '../http/problems.ts';
 import type { Clock } from '../lib/clock.ts';
 import { healthOperation } from '../model/public-api.ts';
 import { addOperation } from './operation.ts';
@@ -10,6 +10,6 @@ export function addHealth(app: FastifyInstance, { baseUrl, clock }: { baseUrl: s
   const service = new URL(baseUrl).hostname;
   const bodyAt = createTimedBody((time) => ({ success: true, data: { status: 'ok', service, time } }));
   addOperation(app, healthOperation, (_request, reply) => {
-    sendText(reply, 'application/json', bodyAt(clock.now()));
+    sendAsIs(reply, 'application/json', bodyAt(clock.now()));
   });
 }

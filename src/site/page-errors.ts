@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Problem, type Problems, sendText } from '../http/problems.ts';
+import { type Problem, type Problems, sendAsIs } from '../http/problems.ts';
 import { pathOf } from '../http/request-path.ts';
 import { OPENAPI_PATH } from '../model/public-api.ts';
 import {
@@ -52,11 +52,11 @@ export function createPageErrors(parts: PageErrorParts): PageErrors {
       setHeaders(reply).code(404);
       if (wantsMarkdown(request, parts.negotiate)) {
         const nearest = near.map(({ title, path }) => ({ title, url: `${baseUrl}${markdownPath(path)}` }));
-        return sendText(reply, MARKDOWN, recoveryDocument(path, nearest, ways));
+        return sendAsIs(reply, MARKDOWN, recoveryDocument(path, nearest, ways));
       }
       const nearest = near.map(({ title, path }) => ({ title, url: pageUrl(baseUrl, path) }));
       reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
-      return sendText(reply, HTML, content.notFoundHtml({ path, nearest, links: ways }));
+      return sendAsIs(reply, HTML, content.notFoundHtml({ path, nearest, links: ways }));
     },
     badAddress(request, reply) {
       setHeaders(reply);
@@ -96,10 +96,10 @@ function sendError(
   const { status, title } = problems.kindOf(problem.code);
   reply.code(status);
   if (type === 'text/markdown') {
-    return sendText(reply, MARKDOWN, `# ${title}\n\n${problem.detail}\n\n${problem.extra?.hint ?? ''}\n`);
+    return sendAsIs(reply, MARKDOWN, `# ${title}\n\n${problem.detail}\n\n${problem.extra?.hint ?? ''}\n`);
   }
   reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
-  return sendText(reply, HTML, content.errorHtml({ status, title, detail: problem.detail }));
+  return sendAsIs(reply, HTML, content.errorHtml({ status, title, detail: problem.detail }));
 }
 
 function waysOn(baseUrl: string): TitledLink[] {

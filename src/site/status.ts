@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { sendText } from '../http/problems.ts';
+import { sendAsIs } from '../http/problems.ts';
 import { API_VERSION } from '../http/versions.ts';
 import type { Clock } from '../lib/clock.ts';
 import { OPENAPI_PATH, PUBLIC_OPERATIONS, statusOperation } from '../model/public-api.ts';
@@ -37,6 +37,6 @@ export function addStatus(app: FastifyInstance, { baseUrl, clock, identity }: St
     },
   }));
   addOperation(app, statusOperation, (_request, reply) => {
-    sendText(reply, 'application/json', bodyAt(clock.now()));
+    sendAsIs(reply, 'application/json', bodyAt(clock.now()));
   });
 }

@@ -38,10 +38,14 @@ export interface CommittedSignal {
   wire: string;
 }
 
-/** A page of wire JSON texts; `last` is the keyset position of its last row, null when nothing follows. */
+/** A page of wire JSON. */
 export interface SignalPage {
-  rows: string[];
+  /** The rows in UTF-8, with commas between them: as text they would be decoded only to be encoded again. */
+  json: Buffer;
+  /** The keyset position of the last row, null when nothing follows. */
   last: (string | number)[] | null;
+  /** Lets go of `json`, which nobody may read any more, at once. */
+  release(): void;
 }
 
 /** A signal with what only its own route shows. JSON texts as stored. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import fresh from 'fresh';
 import { z } from 'zod';
-import { JSON_TYPE, sendText } from '../../http/problems.ts';
+import { JSON_TYPE, sendAsIs } from '../../http/problems.ts';
 import type { Document } from './document-types.ts';
 
 /** The document as it is sent, with the strong ETag of its bytes. */
@@ -35,7 +35,7 @@ export function addOpenApiRoute(app: FastifyInstance, document: () => Document):
       const { text, etag } = served;
       reply.headers({ etag, 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' });
       if (fresh(request.headers, { etag })) return reply.code(304).send();
-      return sendText(reply, JSON_TYPE, text);
+      return sendAsIs(reply, JSON_TYPE, text);
     },
   );
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../../src/model/icp.ts';
 import { aSignal, T0 } from '../../support/store.ts';
-import { ANY } from './signal-list.ts';
+import { ANY, rowsOf } from './signal-list.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 function aProfile(id: string, overrides: Partial<IcpProfile> = {}): IcpProfile {
@@ -72,7 +72,7 @@ export function describeProfiles(open: OpenStore): void {
       expect(await store.createProfile(aProfile('icp_2', { name: 'profile ICP_1' }), 10)).toBe('created');
       expect(await store.getSignal('ten_a', 'sig_1')).not.toBeNull();
       for (const icp of ['icp_1', 'Profile icp_1']) {
-        expect((await store.listSignals('ten_a', { ...ANY, icps: [icp] })).rows).toHaveLength(1);
+        expect(rowsOf(await store.listSignals('ten_a', { ...ANY, icps: [icp] }))).toHaveLength(1);
       }
     });
 

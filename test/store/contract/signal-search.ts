@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { SignalQuery } from '../../../src/model/signal.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { aSignal, T0 } from '../../support/store.ts';
-import { ANY } from './signal-list.ts';
+import { ANY, rowsOf } from './signal-list.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 const WIRE = {
@@ -43,7 +43,7 @@ async function openWithPosts(open: OpenStore) {
 
 async function find(store: Store, q: string, query: Partial<SignalQuery> = {}): Promise<string[]> {
   const page = await store.listSignals('ten_a', { ...ANY, ...query, q });
-  return page.rows.map((row) => JSON.parse(row).signal_id);
+  return rowsOf(page).map((row) => row.signal_id);
 }
 
 export function describeSignalSearch(open: OpenStore): void {

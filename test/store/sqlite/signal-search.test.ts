@@ -9,7 +9,7 @@ import { createOperations } from '../../../src/store/sqlite/operations.ts';
 import { createSignalListSql } from '../../../src/store/sqlite/tables/signal-list.ts';
 import { createSignalSearchSql } from '../../../src/store/sqlite/tables/signal-search.ts';
 import { aSignal, aTenant, T0 } from '../../support/store.ts';
-import { ANY } from '../contract/signal-list.ts';
+import { ANY, rowsOf } from '../contract/signal-list.ts';
 
 let db: Database;
 beforeEach(() => {
@@ -39,9 +39,9 @@ test('a person who is taken out of a signal is taken out of the index, the rest 
   search.reindex('sig_1', () => {
     db.prepare('UPDATE signals SET wire = ? WHERE id = ?').run('{"signal_id":"sig_1"}', 'sig_1');
   });
-  expect(find({ q: 'jane' }).rows).toEqual([]);
-  expect(find({ q: 'unusual' }).rows).toHaveLength(1);
-  expect(find({ q: 'sig_1' }).rows).toEqual(['{"signal_id":"sig_1"}']);
+  expect(rowsOf(find({ q: 'jane' }))).toEqual([]);
+  expect(rowsOf(find({ q: 'unusual' }))).toHaveLength(1);
+  expect(find({ q: 'sig_1' }).json.toString()).toBe('{"signal_id":"sig_1"}');
 });
 
 test('what was taken out is not left in the pages of the index', () => {
@@ -54,7 +54,7 @@ test('what was taken out is not left in the pages of the index', () => {
     db.prepare('DELETE FROM signals WHERE id = ?').run('sig_1');
   });
   expect(pages().includes('zanzibarish')).toBe(false);
-  expect(find({ platforms: ['reddit'] }).rows).toEqual(['{"signal_id":"sig_2"}']);
+  expect(find({ platforms: ['reddit'] }).json.toString()).toBe('{"signal_id":"sig_2"}');
   expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
 });
 
@@ -74,7 +74,7 @@ test('of more hits than are sorted, the best come first all the same, page by pa
     let after: SignalQuery['after'] = null;
     do {
       const page = find({ ...query, sort: '-icp_score', limit: 4, after }, 3);
-      seen.push(...page.rows.map((row) => JSON.parse(row)));
+      seen.push(...rowsOf(page));
       after = page.last;
     } while (after !== null);
     expect(seen).toHaveLength(scores.filter((score) => score >= (query.minScore ?? 0)).length);
@@ -90,8 +90,8 @@ test('signals stored before there was an index are found after the migration, in
   for (const id of ['sig_1', 'sig_2', 'sig_3']) insert.run(id, T0, JSON.stringify({ signal_id: id }));
   migrate(old);
   const list = createSignalListSql(old);
-  const { rows } = list('ten_a', null, { ...ANY, q: 'crm', signalTypes: ['review'], sort: 'timestamp' });
-  expect(rows).toEqual(['sig_1', 'sig_2', 'sig_3'].map((id) => JSON.stringify({ signal_id: id })));
+  const page = list('ten_a', null, { ...ANY, q: 'crm', signalTypes: ['review'], sort: 'timestamp' });
+  expect(rowsOf(page)).toEqual(['sig_1', 'sig_2', 'sig_3'].map((id) => ({ signal_id: id })));
   expect(old.pragma('foreign_keys', { simple: true })).toBe(1);
   old.close();
 });

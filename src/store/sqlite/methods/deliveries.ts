@@ -1,3 +1,4 @@
+import { letGo } from '../../../lib/own-bytes.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { DeliveryStore, HeldAttempt } from '../../delivery-store.ts';
 import type { Context } from '../context.ts';
@@ -24,7 +25,7 @@ export function deliveryMethods({ db, clock, writer, read }: Context) {
       return claims.map(({ deliveries, ...claim }) => ({
         ...claim,
         deliveries: toClaimed(deliveries),
-        release: () => release(deliveries),
+        release: () => (deliveries === null ? undefined : letGo(deliveries.bodies)),
       }));
     },
     recordOutcome(outcome) {
@@ -58,12 +59,6 @@ export function deliveryMethods({ db, clock, writer, read }: Context) {
 
 function heldText(held: readonly HeldAttempt[]): string {
   return `{${held.map(({ id, attempt }) => `"${id}":${attempt}`).join(',')}}`;
-}
-
-function release(stored: StoredDeliveries | null): void {
-  const { buffer, byteLength } = stored?.bodies ?? {};
-  // Nobody else's bytes: Node has small buffers share one.
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 function toClaimed(stored: StoredDeliveries | null): ClaimedDelivery[] {

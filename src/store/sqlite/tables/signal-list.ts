@@ -1,14 +1,17 @@
 import type { Database } from 'better-sqlite3';
+import { letGo } from '../../../lib/own-bytes.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { SignalQuery } from '../../../model/signal.ts';
 import type { SignalPage } from '../../signal-store.ts';
 import { filterTerm } from '../search-terms.ts';
 import { matchOf } from '../signal-match.ts';
-import { createListStatements, type ListRow, type RowRange } from './signal-list-sql.ts';
+import { createListStatements, type ListRows, type RowRange } from './signal-list-sql.ts';
 
 /** `seq` is (timestamp << 21) + (place in the millisecond << 7) + score (migration 006). */
 const TIME_SHIFT = 21n;
+const PLACE_MASK = 2n ** TIME_SHIFT - 1n;
 const SCORE_MASK = 127n;
+const COMMA = Buffer.from(',');
 const MAX_SEQ = 2n ** 63n - 1n;
 const MAX_TIME = Number(MAX_SEQ >> TIME_SHIFT);
 
@@ -27,15 +30,11 @@ export function createSignalListSql(db: Database, { sortMax = SORT_MAX } = {}) {
   /** `profileIds` are what the query's `icps` came to; null: it named none. */
   return function list(tenantId: string, profileIds: string[] | null, query: SignalQuery): SignalPage {
     const match = matchOf(tenantId, profileIds, query);
-    if (match === 'nothing') return { rows: [], last: null };
+    if (match === 'nothing') return toPage([], query.limit);
     const after = positionOf(query);
     const range = rangeOf(tenantId, match, query);
     const found = query.sort === '-icp_score' ? byScore : byTime;
-    const rows = found(statements, { query, range, after, sortMax });
-    if (rows.length <= query.limit) return { rows: rows.map(wireOf), last: null };
-    rows.pop();
-    const [timestamp, place] = rows.at(-1) ?? [0, 0];
-    return { rows: rows.map(wireOf), last: [timestamp, place] };
+    return toPage(found(statements, { query, range, after, sortMax }), query.limit);
   };
 }
 
@@ -47,7 +46,7 @@ interface Ask {
   sortMax: number;
 }
 
-function byTime(statements: Statements, { query, range, after }: Ask): ListRow[] {
+function byTime(statements: Statements, { query, range, after }: Ask): ListRows[] {
   const oldestFirst = query.sort === 'timestamp';
   const statement = statements.page(
     oldestFirst ? 'oldestFirst' : 'newestFirst',
@@ -59,7 +58,7 @@ function byTime(statements: Statements, { query, range, after }: Ask): ListRow[]
   return statement.all({ ...range, below: min(range.below, after) });
 }
 
-function byScore(statements: Statements, ask: Ask): ListRow[] {
+function byScore(statements: Statements, ask: Ask): ListRows[] {
   const { query, range, after, sortMax } = ask;
   const everything = range.match === null && query.from === null && query.to === null;
   if (!everything && isFew(statements, range, sortMax)) {
@@ -74,28 +73,60 @@ function isFew(statements: Statements, range: RowRange, max: number): boolean {
 }
 
 /** What is left of the last row's score, then the scores below it. */
-function alongScores(statements: Statements, { query, range, after }: Ask): ListRow[] {
+function alongScores(statements: Statements, { query, range, after }: Ask): ListRows[] {
   const score = after === null ? SCORE_MASK : after & SCORE_MASK;
   const ofScore = statements.page('ofScore', 'tenant', query.explain);
   const rows = after === null ? [] : ofScore.all({ ...range, score, below: min(range.below, after) });
-  const limit = range.limit - rows.length;
+  const limit = range.limit - countOf(rows);
   if (limit === 0) return rows;
   return [...rows, ...statements.page('belowScore', 'tenant', query.explain).all({ ...range, score, limit })];
 }
 
-function scoreByScore(statements: Statements, { query, range, after }: Ask, match: string): ListRow[] {
+function scoreByScore(statements: Statements, { query, range, after }: Ask, match: string): ListRows[] {
   const { tenantId, minScore } = range;
-  const rows: ListRow[] = [];
+  const rows: ListRows[] = [];
+  let left = range.limit;
   const statement = statements.page('newestFirst', 'terms', query.explain);
   const best = after === null ? 100 : Number(after & SCORE_MASK);
   // Only scores that the tenant has any signals of: 5 us to know, 60 us to ask for one in vain.
   const next = (most: number) => statements.bestScore.get({ tenantId, minScore, most }) ?? null;
-  for (let score = next(best); score !== null && rows.length < range.limit; score = next(score - 1)) {
+  for (let score = next(best); score !== null && left > 0; score = next(score - 1)) {
     const below = after !== null && score === best ? min(range.below, after) : range.below;
     const withScore = `${match} AND "${filterTerm(tenantId, 'score', score)}"`;
-    rows.push(...statement.all({ ...range, match: withScore, below, limit: range.limit - rows.length }));
+    const found = statement.all({ ...range, match: withScore, below, limit: left });
+    rows.push(...found);
+    left -= countOf(found);
   }
   return rows;
+}
+
+function countOf(rows: readonly ListRows[]): number {
+  return rows.reduce((sum, [count]) => sum + count, 0);
+}
+
+/** One row more than a page holds tells that more follow, and is cut off again. */
+function toPage(rows: readonly ListRows[], limit: number): SignalPage {
+  const pieces = rows.flatMap(([, , json]) => (json === null ? [] : [json]));
+  const whole = joined(pieces);
+  const release = () => letGo(whole);
+  if (countOf(rows) <= limit) return { json: whole, last: null, release };
+  const keys = rows.flatMap(([, keys]) => (keys === null ? [] : [keys])).join(',');
+  const cutKey = keys.lastIndexOf(',');
+  const [seq] = keys.slice(keys.lastIndexOf(',', cutKey - 1) + 1, cutKey).split(':');
+  const [, cutBytes] = keys.slice(cutKey + 1).split(':');
+  const json = whole.subarray(0, whole.length - Number(cutBytes) - COMMA.length);
+  return { json, last: lastOf(BigInt(seq ?? 0)), release };
+}
+
+function joined(pieces: readonly Buffer[]): Buffer {
+  const [first] = pieces;
+  if (first !== undefined && pieces.length === 1) return first;
+  return Buffer.concat(pieces.flatMap((piece, index) => (index === 0 ? [piece] : [COMMA, piece])));
+}
+
+/** In two numbers, as one has not bits enough. */
+function lastOf(seq: bigint): [timestamp: number, place: number] {
+  return [Number(seq >> TIME_SHIFT), Number(seq & PLACE_MASK)];
 }
 
 function rangeOf(tenantId: string, match: string | null, query: SignalQuery): RowRange {
@@ -124,11 +155,6 @@ function positionOf({ after }: SignalQuery): bigint | null {
 
 function sourceOf({ match }: RowRange) {
   return match === null ? 'tenant' : 'terms';
-}
-
-/** Both are JSON texts written by us, so that cutting the closing brace is safe; parsing would cost 20 times as much. */
-function wireOf([, , wire, explanation]: ListRow): string {
-  return explanation === undefined ? wire : `${wire.slice(0, -1)},"explanation":${explanation}}`;
 }
 
 function min(a: bigint, b: bigint): bigint {
