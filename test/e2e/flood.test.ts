@@ -22,8 +22,6 @@ test('a server that starts with 100,000 deliveries due keeps its memory and its 
   const port = await freePort();
   const env = serverEnv(folder.path, port);
   const receiver = await startPlainReceiver();
-  // The first start of a folder highlights the portal's code: that is not what is measured here.
-  await (await startServerProcess(folder.path, port)).terminate();
   const apiKey = await queueUp(env, receiver.url);
 
   const server = await startServerProcess(folder.path, port);
