@@ -1,6 +1,8 @@
 import { connect, type Socket } from 'node:net';
 
 const BUFFER_BYTES = 262_144;
+/** More than any head has; the body is not turned into text. */
+const HEAD_BYTES = 4_096;
 const HEAD_END = '\r\n\r\n';
 
 /**
@@ -19,31 +21,32 @@ export async function openPlainClient(url: string, authorization: string): Promi
   const { hostname, port, host } = new URL(url);
   let answered: (fault: Error | null) => void = () => {};
   let head = '';
-  /** Bytes of the body still to come; null until its head is complete. */
-  let left: number | null = null;
+  let received = 0;
+  /** Bytes of the whole answer; null until its head is here. */
+  let expected: number | null = null;
 
   function read(count: number, buffer: Uint8Array): boolean {
-    left = left === null ? readHead(count, buffer) : left - count;
-    if (left === 0) finish(null);
+    received += count;
+    if (expected === null)
+      readHead(Buffer.from(buffer.buffer, buffer.byteOffset, Math.min(count, HEAD_BYTES)));
+    if (received === expected) finish(null);
     return true;
   }
 
-  /** What is left of the body after these bytes, null where the head is not complete. */
-  function readHead(count: number, buffer: Uint8Array): number | null {
-    head += Buffer.from(buffer.buffer, buffer.byteOffset, count).toString('latin1');
+  function readHead(piece: Buffer): void {
+    head += piece.toString('latin1');
     const end = head.indexOf(HEAD_END);
-    if (end === -1) return null;
+    if (end === -1) return;
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-    if (!head.startsWith('HTTP/1.1 200 ') || length === undefined) {
-      socket.destroy(new Error(`The server answered ${head.slice(0, 200)}`));
-      return null;
-    }
-    return Number(length) - (head.length - end - HEAD_END.length);
+    if (head.startsWith('HTTP/1.1 200 ') && length !== undefined) {
+      expected = end + HEAD_END.length + Number(length);
+    } else socket.destroy(new Error(`The server answered ${head.slice(0, 200)}`));
   }
 
   function finish(fault: Error | null): void {
     head = '';
-    left = null;
+    received = 0;
+    expected = null;
     answered(fault);
   }
 
