@@ -4,6 +4,7 @@ import { addFaceGate } from '../http/face-gate.ts';
 import { addIdempotency } from '../http/idempotency.ts';
 import { createRateLimiter } from '../http/limits.ts';
 import { refuseStrayBodies } from '../http/no-body.ts';
+import { addOneATurn } from '../http/one-a-turn.ts';
 import { setApiHeaders } from '../http/versions.ts';
 import { addCampaignEvents } from './campaign-events.ts';
 import { addCampaignStats } from './campaign-stats.ts';
@@ -45,6 +46,7 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
     admit: (request, reply) => takeAnonymous(request, reply, guard),
   });
   addAuthentication(app, guard);
+  addOneATurn(app);
   addIdempotency(app, parts);
   refuseStrayBodies(app);
   const document = await collectDocument(app, parts);

@@ -1,7 +1,7 @@
+import { createFifo, type Fifo } from '../lib/fifo.ts';
 import type { ClaimedDelivery } from '../model/delivery.ts';
 import type { HeldAttempt, LaneClaim } from '../store/delivery-store.ts';
 import type { LaneTarget } from './attempt.ts';
-import { createFifo, type Fifo } from './fifo.ts';
 import { IN_FLIGHT_PER_ENDPOINT } from './places.ts';
 import { createThrottle, type Throttle } from './throttle.ts';
 
