@@ -73,7 +73,7 @@ function tokenize(blocks: TokenizerRequest): Promise<TokenizerAnswer> {
   const tokenizer = fork(new URL('./tokenizer.ts', import.meta.url), { execArgv: [], env: {} });
   return new Promise((resolve, reject) => {
     tokenizer.once('message', (answer) => resolve(answer as TokenizerAnswer));
-    tokenizer.once('error', reject);
+    tokenizer.on('error', reject); // what cannot be started fails a second time when it is sent something
     tokenizer.once('exit', (code, signal) => {
       reject(
         new Error(`The process that highlights the pages' code ended early (${signal ?? `code ${code}`}).`),
