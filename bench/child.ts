@@ -10,8 +10,9 @@ export interface Child {
 export async function startChild<T>(
   file: URL,
   flags: readonly string[] = [],
+  args: readonly string[] = [],
 ): Promise<{ child: Child; ready: T }> {
-  const process = fork(file, { execArgv: [...flags], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const process = fork(file, args, { execArgv: [...flags], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const ready = await nextMessage<T>(process);
   const child: Child = {
     ask<T>(message: unknown) {

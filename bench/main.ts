@@ -2,17 +2,29 @@ import { parseArgs } from 'node:util';
 import { benchBacklog } from './backlog/bench.ts';
 import { benchDispatch } from './dispatch/bench.ts';
 import { benchFlood } from './flood/bench.ts';
+import { benchLanes } from './lanes/bench.ts';
+import { benchMatch } from './match/bench.ts';
 import { type Figure, report } from './report.ts';
 import { benchSignals } from './signals/bench.ts';
 import { benchHealth, benchPage } from './site/bench.ts';
+import { benchTenants } from './tenants/bench.ts';
+import { benchFanout } from './way/fanout.ts';
+import { benchLatency } from './way/latency.ts';
+import { benchNeighbours } from './way/neighbours.ts';
 
 const BENCHES: Record<string, () => Promise<Figure[]>> = {
   backlog: benchBacklog,
   dispatch: benchDispatch,
+  fanout: benchFanout,
   flood: benchFlood,
   health: benchHealth,
+  match: benchMatch,
+  lanes: benchLanes,
+  latency: benchLatency,
+  neighbours: benchNeighbours,
   page: benchPage,
   signals: benchSignals,
+  tenants: benchTenants,
 };
 
 const { positionals, values } = parseArgs({

@@ -5,15 +5,23 @@ import type { ApiParts } from './api/parts.ts';
 import { v1 } from './api/v1.ts';
 import type { Config } from './config.ts';
 import { answerSpecialRequests, createClientErrorHandler } from './http/client-errors.ts';
+import {
+  boundConnections,
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  connectionOptions,
+} from './http/connections.ts';
 import { addDeprecations, DEPRECATIONS, type Deprecation } from './http/deprecations.ts';
 import { addErrorHandler, createErrorHandler } from './http/errors.ts';
 import { addJsonBody } from './http/json-body.ts';
+import { addRateLimits } from './http/limits.ts';
 import { createProblems } from './http/problems.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
 import { addRequestLog } from './http/request-log.ts';
 import { routableTarget } from './http/request-path.ts';
 import { validatorCompiler } from './http/validation.ts';
 import type { SiteContent } from './site/content/site-content.ts';
+import type { SignalApi } from './site/reference/api-description.ts';
 import { pages, publicApi } from './site/site.ts';
 
 /** What the faces need of the process. */
@@ -24,17 +32,17 @@ export interface AppParts extends Omit<ApiParts, 'problems' | 'baseUrl' | 'depre
   content: SiteContent;
   /** Those in force, where it is left out. */
   deprecations?: readonly Deprecation[];
+  /** What connections may take; as {@link CONNECTION_LIMITS}, where it is left out. */
+  connections?: ConnectionLimits;
 }
 
 const BODY_BYTES = 1024 * 1024;
-/** A request that has not arrived whole by then is answered 408. */
-const REQUEST_TIMEOUT_MS = 60_000;
 /** As long as a header may be: a longer path parameter would be answered outside all hooks. */
 const MAX_PARAM_LENGTH = 16 * 1024;
 
 /** The HTTP server, not yet listening: every face in order, each given its services. */
 export function buildApp(parts: AppParts): FastifyInstance {
-  const { config, logger } = parts;
+  const { config, logger, connections = CONNECTION_LIMITS } = parts;
   const problems = createProblems(config.baseUrl);
   const handleError = createErrorHandler({ problems, logger });
   const clientErrors = { ...parts, problems };
@@ -48,15 +56,15 @@ export function buildApp(parts: AppParts): FastifyInstance {
     genReqId: createRequestIds(parts.newId),
     trustProxy: config.trustProxy.length === 0 ? false : config.trustProxy.map((range) => range.text),
     bodyLimit: BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    ...connectionOptions(connections),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     // A request that comes while the server closes is served; Fastify's own 503 would be no problem document.
     return503OnClosing: false,
-    http: { requireHostHeader: false },
     rewriteUrl: (request) => routableTarget(request.url ?? '/'),
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
     clientErrorHandler: createClientErrorHandler(clientErrors),
   });
+  boundConnections(app.server, connections);
   answerSpecialRequests(app.server, clientErrors, (request, response) => app.routing(request, response));
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
@@ -76,8 +84,11 @@ export function buildApp(parts: AppParts): FastifyInstance {
     baseUrl: config.baseUrl,
     publicRateLimit: config.publicRateLimit,
   };
+  addRateLimits(app);
   app.register(publicApi, { ...site, prefix: '/api' });
-  app.register(v1, { ...site, prefix: '/v1' });
-  app.register(pages, site);
+  // The site tells of the signal API, and faces do not know each other: what it needs is handed on here.
+  const described = Promise.withResolvers<SignalApi>();
+  app.register(v1, { ...site, onDescribed: described.resolve, prefix: '/v1' });
+  app.register(pages, { ...site, described: described.promise });
   return app;
 }

@@ -22,7 +22,12 @@ export interface Config {
   webhookLocalAddress: string | null;
   enrichmentUrl: string | null;
   adminMetricsToken: string | null;
+  signalEncoder: EncoderMode;
 }
+
+const ENCODER_MODES = ['auto', 'off'] as const;
+/** Whether the sentence encoder helps to score: `auto` where it is installed. */
+export type EncoderMode = (typeof ENCODER_MODES)[number];
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -39,7 +44,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the environment (CONTRACT of the process: README, "Configuration"). @throws ConfigError */
+/** Reads the environment (docs/configuration.md). @throws ConfigError */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const faults: string[] = [];
   const read = createReader(env, faults);
@@ -62,6 +67,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     webhookLocalAddress: read.address('WEBHOOK_LOCAL_ADDRESS'),
     enrichmentUrl: read.url('ENRICHMENT_URL', ['http:', 'https:']),
     adminMetricsToken: read.text('ADMIN_METRICS_TOKEN'),
+    signalEncoder: read.oneOf('SIGNAL_ENCODER', ENCODER_MODES, 'auto'),
   };
   if (read.text('DATABASE_URL') !== null) {
     faults.push(

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import closeWithGrace from 'close-with-grace';
 import { CommandError, type Opened, type OpenOptions, type Ports } from './cli/ports.ts';
@@ -20,11 +21,12 @@ const SAME_KEYSTROKE_MS = 1_000;
  * Faults whose message is for the operator and names the way out. Known by name, so that `health` and `listen` need
  * not load the server to tell them.
  */
-const OPERATOR_ERRORS = new Set(['DataFolderError', 'SecretsKeyError', 'StoreOpenError', 'DomainError']);
+const OPERATOR_ERRORS = new Set(['DataFolderError', 'StoreOpenError', 'DomainError']);
 
 /** Opens what the environment describes. The server's modules load here, where they are needed. */
-async function open({ env = process.env, log }: OpenOptions): Promise<Opened> {
+async function open({ env = process.env, log, existing = false }: OpenOptions): Promise<Opened> {
   const config = loadConfig(env);
+  if (existing) requireDatabase(config);
   const serving = log === 'requests'; // only the server asks for its own log
   const [content, { openRuntime, startServer }, { pino }] = await Promise.all([
     // Before the data folder is touched: a fault of a page stops the start with nothing opened.
@@ -41,37 +43,61 @@ async function open({ env = process.env, log }: OpenOptions): Promise<Opened> {
   return { ...runtime, baseUrl: config.baseUrl, start };
 }
 
+/** A mistyped DATA_DIR must not become an empty database that looks as if everything were gone. */
+function requireDatabase({ dataDir }: Config): void {
+  if (existsSync(join(dataDir, 'signalpost.db'))) return;
+  throw new CommandError(
+    `There is no database in ${dataDir}. Set DATA_DIR to the server's data folder, or make the first tenant with: tenant create`,
+  );
+}
+
 async function loadContent({ contentDir, baseUrl, dataDir }: Config): Promise<SiteContent> {
   const { loadSiteContent } = await import('./site/content/site-content.ts');
   return loadSiteContent({ contentDir, baseUrl, cacheFile: join(dataDir, 'cache', 'code.json') });
 }
 
 async function migrate(): Promise<{ file: string; from: number; to: number }> {
-  const file = join(loadConfig(process.env).dataDir, 'signalpost.db');
-  const { migrateSqlite } = await import('./store/sqlite/open.ts');
-  return { file, ...(await migrateSqlite(file)) };
+  const config = loadConfig(process.env);
+  const [{ openDataFolder }, { migrateSqlite }, { systemRandom }] = await Promise.all([
+    import('./data-folder.ts'),
+    import('./store/sqlite/open.ts'),
+    import('./lib/random.ts'),
+  ]);
+  const { file, keyProof, warnings } = openDataFolder(config, systemRandom);
+  for (const warning of warnings) ports.err(warning);
+  return { file, ...(await migrateSqlite(file, keyProof)) };
 }
 
+/**
+ * However often it is told to stop, the process drains once: supervisors send SIGTERM to the whole group, and npm passes
+ * its own on. Only a second Ctrl-C, which a person pressed, means "at once".
+ */
 function onStop(stop: () => Promise<void>): void {
   // Unexpected errors are told in `fail`, not here: a process in an unknown state has nothing to drain for.
-  const skip = ['uncaughtException', 'unhandledRejection', 'beforeExit', 'SIGINT'] as const;
-  const grace = closeWithGrace({ delay: STOP_DEADLINE_MS, skip: [...skip] }, stop);
+  const skip = [
+    ...(['uncaughtException', 'unhandledRejection', 'beforeExit'] as const),
+    ...(['SIGTERM', 'SIGHUP', 'SIGINT'] as const),
+  ];
+  const grace = closeWithGrace({ delay: STOP_DEADLINE_MS, skip }, stop);
   let stoppingSince: number | null = null;
+  const drain = () => {
+    if (stoppingSince !== null) return;
+    stoppingSince = systemClock.monotonic();
+    grace.close();
+  };
+  process.on('SIGTERM', drain);
+  process.on('SIGHUP', drain);
   process.on('SIGINT', () => {
-    const now = systemClock.monotonic();
-    if (stoppingSince === null) {
-      stoppingSince = now;
-      grace.close();
-    } else if (now - stoppingSince > SAME_KEYSTROKE_MS) {
+    if (stoppingSince !== null && systemClock.monotonic() - stoppingSince > SAME_KEYSTROKE_MS)
       process.exit(1);
-    }
+    drain();
   });
 }
 
 /** The message and exit code of whatever ended the process. */
 function explain(error: unknown): { exitCode: number; message: string } {
   if (error instanceof ConfigError) return { exitCode: EXIT_CONFIG, message: error.message };
-  if (error instanceof Error && error.name === 'ContentError') {
+  if (error instanceof Error && isOfConfiguration(error)) {
     return { exitCode: EXIT_CONFIG, message: error.message };
   }
   if (error instanceof CommandError) return { exitCode: error.exitCode, message: error.message };
@@ -83,6 +109,12 @@ function explain(error: unknown): { exitCode: number; message: string } {
   const text = error instanceof Error ? error.message : String(error);
   const message = `Unexpected error: ${text}\nSet SIGNALPOST_DEBUG=1 to see where it came from.`;
   return { exitCode: EXIT_UNEXPECTED, message };
+}
+
+/** What is mended in the environment or in the files that it names, as no second start would mend it. */
+function isOfConfiguration(error: Error): boolean {
+  const otherKey = 'fault' in error && error.fault === 'other_key';
+  return error.name === 'ContentError' || error.name === 'SecretsKeyError' || otherKey;
 }
 
 function listenFault(error: NodeJS.ErrnoException & { address?: string; port?: number }): string | null {

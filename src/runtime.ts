@@ -1,8 +1,7 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
+import { openDataFolder } from './data-folder.ts';
 import { createPoller } from './detection/poller.ts';
 import { SITES } from './detection/reader.ts';
 import { createWeb } from './detection/web.ts';
@@ -14,14 +13,19 @@ import { type AddressSet, createAddressSet } from './lib/network.ts';
 import { createPeriodic, type Periodic } from './lib/periodic.ts';
 import { type Random, systemRandom } from './lib/random.ts';
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts';
+import { createSeededRandom, type SeededRandom } from './lib/seeded-random.ts';
 import { createLogDestination } from './log-destination.ts';
-import { loadSecretsKey } from './secrets-key.ts';
+import { storageFaultOf } from './model/errors.ts';
+import type { Encoder } from './signals/encoder/encoder.ts';
+import { openEncoder } from './signals/encoder/open-encoder.ts';
+import { createMatchers, type Matchers } from './signals/matchers.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
+import type { StorageChange } from './store/storage-watch.ts';
 import type { Store } from './store/store.ts';
 import { housekeepingJobs } from './webhooks/housekeeping.ts';
 
-/** How long flights may take to land once the process was asked to stop (CONTRACT of a stop: README, "Stopping"). */
+/** How long flights may take to land once the process was asked to stop (docs/configuration.md, "Stopping"). */
 export const DRAIN_MS = 30_000;
 
 /** Everything a process opens once and every part is handed: nothing else holds state. */
@@ -32,8 +36,12 @@ export interface Runtime {
   newId: NewId;
   logger: Logger;
   store: Store;
+  matchers: Matchers;
+  /** Null: words decide alone. */
+  encoder: Encoder | null;
   secretBox: SecretBox;
   cursors: Cursors;
+  seededRandom: SeededRandom;
   allowTargets: AddressSet;
   /** Ends the store; after it nothing of the runtime may be used. */
   close(): Promise<void>;
@@ -45,11 +53,6 @@ export interface RuntimeOptions {
   writerThread?: boolean;
 }
 
-/** The data folder cannot be used. */
-export class DataFolderError extends Error {
-  override readonly name = 'DataFolderError';
-}
-
 /**
  * Opens data folder, master key and store; nothing listens and nothing is delivered yet.
  * @throws DataFolderError, SecretsKeyError, StoreOpenError
@@ -57,20 +60,34 @@ export class DataFolderError extends Error {
 export async function openRuntime(config: Config, options: RuntimeOptions = {}): Promise<Runtime> {
   const clock = systemClock;
   const random = systemRandom;
-  const masterKey = prepareFolder(config, random);
-  const file = join(config.dataDir, 'signalpost.db');
-  const store = await openSqliteStore({ file, clock, writerThread: options.writerThread ?? false });
+  const logger = options.logger ?? createLogger(config, clock);
+  const { file, masterKey, keyProof, warnings } = openDataFolder(config, random);
+  const store = await openSqliteStore({
+    file,
+    clock,
+    keyProof,
+    writerThread: options.writerThread ?? false,
+    onStorageChange: (change) => logStorageChange(logger, change),
+  });
+  for (const warning of warnings) logger.warn(warning);
+  const encoder = await openEncoder(config.signalEncoder, logger);
   return {
     config,
     clock,
     random,
     newId: createIds(clock, random),
-    logger: options.logger ?? createLogger(config, clock),
+    logger,
     store,
+    matchers: createMatchers(store),
+    encoder,
     secretBox: createSecretBox(masterKey, random),
     cursors: createCursors(masterKey),
+    seededRandom: createSeededRandom(masterKey),
     allowTargets: createAddressSet(config.webhookAllowTargets),
-    close: () => store.close(),
+    close: async () => {
+      await encoder?.close();
+      await store.close();
+    },
   };
 }
 
@@ -100,6 +117,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     ...runtime,
     content,
     nudge: dispatcher.nudge,
+    reserve: dispatcher.reserve,
     endpointChanged: dispatcher.endpointChanged,
     sendTest: dispatcher.sendTest,
     sourcesChanged: poller.wake,
@@ -127,7 +145,11 @@ async function createHousekeeping(
   return createPeriodic({
     clock,
     jobs: housekeepingJobs({ store, clock, baseUrl, send, log: logger, endpointChanged }),
-    onError: (job, err) => logger.error({ err, job }, 'housekeeping failed; it is tried again'),
+    onError: (job, err) => {
+      // That the storage fails is said once, below, and not by every job again.
+      const level = storageFaultOf(err) === null ? 'error' : 'debug';
+      logger[level]({ err, job }, 'housekeeping failed; it is tried again');
+    },
   });
 }
 
@@ -137,17 +159,15 @@ async function stopAll(stops: (() => Promise<unknown>)[], runtime: Runtime): Pro
   await new Promise<void>((resolve) => runtime.logger.flush(() => resolve()));
 }
 
-function prepareFolder(config: Config, random: Random): Buffer {
-  try {
-    mkdirSync(config.dataDir, { recursive: true });
-    return config.secretsKey ?? loadSecretsKey(config.dataDir, random);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error)) throw error;
-    const detail = `The data folder ${config.dataDir} cannot be used (${error.code}).`;
-    throw new DataFolderError(
-      `${detail} Make it writable for this user, or set DATA_DIR to a folder that is.`,
-    );
-  }
+const STORAGE_FAULTS = {
+  full: 'the disk is full: nothing new is stored, and callers are answered 503; make room under DATA_DIR',
+  outage:
+    'the database cannot be written (locked, read-only or failing disk): nothing new is stored, and callers are answered 503',
+};
+
+function logStorageChange(logger: Logger, change: StorageChange): void {
+  if (change.state === 'failing') logger.error({ fault: change.fault }, STORAGE_FAULTS[change.fault]);
+  else logger.error({ lasted_ms: Math.round(change.lastedMs) }, 'the database is written again');
 }
 
 /** One line of JSON an event, on stdout. */

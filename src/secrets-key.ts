@@ -9,14 +9,22 @@ export class SecretsKeyError extends Error {
   override readonly name = 'SecretsKeyError';
 }
 
+/** Where the master key lies in a data folder. */
+export function secretsKeyFile(folder: string): string {
+  return join(folder, 'secrets.key');
+}
+
+/** The master key in `folder/secrets.key` (base64), or null where there is none. @throws SecretsKeyError */
+export function readSecretsKey(folder: string): Buffer | null {
+  return readKey(secretsKeyFile(folder));
+}
+
 /**
- * The master key in `folder/secrets.key` (base64, mode 0600), made on first use. It is linked into place whole, so that
- * of two processes that start at once both end up with the same key and neither reads half of one.
+ * Makes the master key in `folder/secrets.key` (mode 0600). It is linked into place whole, so that of two processes that
+ * start at once both end up with the same key and neither reads half of one.
  */
-export function loadSecretsKey(folder: string, random: Random): Buffer {
-  const file = join(folder, 'secrets.key');
-  const found = readKey(file);
-  if (found !== null) return found;
+export function makeSecretsKey(folder: string, random: Random): Buffer {
+  const file = secretsKeyFile(folder);
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, `${random.bytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600 });
   try {

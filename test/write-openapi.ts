@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { makeExamples } from './support/api-examples.ts';
 import { EXAMPLES_FILE } from './support/api-tour.ts';
 import { OPENAPI_FILES, servedOpenApi } from './support/openapi-files.ts';
+import { ROUTES_FILE, withRouteTable } from './support/route-table.ts';
 
 // First what the description of /v1 shows: real answers, always the same.
 writeFileSync(EXAMPLES_FILE, `${JSON.stringify(await makeExamples(), null, 2)}\n`);
@@ -12,3 +13,7 @@ for (const { file, path } of OPENAPI_FILES) {
   writeFileSync(file, await servedOpenApi(path));
   console.log(`${file} holds what ${path} serves.`);
 }
+
+const { data } = JSON.parse(await servedOpenApi('/v1/operations'));
+writeFileSync(ROUTES_FILE, withRouteTable(readFileSync(ROUTES_FILE, 'utf8'), data));
+console.log(`${ROUTES_FILE} has the table of routes.`);

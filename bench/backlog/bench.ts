@@ -146,6 +146,7 @@ function signalOf(id: string, tenantId: string, profileId: string, events: Route
       company: null,
       facts: [],
       personKeys: [],
+      nearKeys: [],
       wire: '{}',
       explanation: '{}',
       text: 'bench',

@@ -24,8 +24,11 @@ export function peakRssMiB(): number {
   return Math.round(process.resourceUsage().maxRSS / 1024);
 }
 
-/** A post whose signal makes a body of about 900 bytes, like a real one. */
+/** A post whose signal makes a body of about 900 bytes, like a real one, and whose text is like no other's. */
 export function samplePost(n: number): { text: string; url: string } {
-  const text = `We are looking for a new booking system for our ${n % 40}-person firm this month. Budget is set. ${'The old one loses jobs and nobody answers the phone there. '.repeat(5)}`;
+  const words = Array.from({ length: 42 }, (_, i) =>
+    (((n + 1) * 7_919 * (i + 1)) % 2_176_782_336).toString(36),
+  );
+  const text = `We are looking for a new booking system for our ${n % 40}-person firm this month. Budget is set. ${words.join(' ')}`;
   return { text, url: `https://forum.example/t/${n}` };
 }

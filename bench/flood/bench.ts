@@ -117,7 +117,7 @@ async function queueUp(env: NodeJS.ProcessEnv, port: number, deliveries: number)
     ...{ tenantId: tenant.id, name: 'Bench', scopes: [...SCOPES] },
     rateLimit: 100_000,
   });
-  await parts.store.createKey(key);
+  await parts.store.createKey(key, 100);
   for (let n = 0; n < ENDPOINTS; n++) {
     const url = `http://127.0.0.1:${port}/${n}`;
     await createEndpoint(parts, tenant, webhookInputSchema.parse({ url, rate_limit_per_minute: 10_000 }));

@@ -10,11 +10,12 @@ import { defaultProfile } from '../../src/model/icp.ts';
 import { SCOPES } from '../../src/model/key.ts';
 import { observedPostSchema, type Signal } from '../../src/model/signal.ts';
 import { planPosts } from '../../src/signals/intake.ts';
+import { createMatchers } from '../../src/signals/matchers.ts';
 import type { NewSignal } from '../../src/store/signal-store.ts';
+import { createChanges } from '../../src/store/sqlite/changes.ts';
 import { openDatabase } from '../../src/store/sqlite/database.ts';
 import { migrate } from '../../src/store/sqlite/migrate.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
-import { createOperations } from '../../src/store/sqlite/operations.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createPosts } from './posts.ts';
 
@@ -69,6 +70,7 @@ function versionOf(): string {
       .sort()
       .map((file) => join(migrations, file)),
     ...[
+      'src/rules/words.ts',
       'src/store/sqlite/search-terms.ts',
       'src/signals/wire.ts',
       'bench/signals/posts.ts',
@@ -92,8 +94,8 @@ async function makeData(dataDir: string): Promise<BenchData> {
   db.pragma('journal_mode = OFF');
   db.pragma('synchronous = OFF');
   db.pragma(`cache_size = -${512 * 1024}`);
-  const operations = createOperations(db);
-  const commit = db.transaction((signals: NewSignal[]) => operations.commitSignals(signals));
+  const changes = createChanges(db);
+  const commit = db.transaction((signals: NewSignal[]) => changes.commitSignals(signals));
   const newId = createIds(systemClock, systemRandom);
   const newestAt = systemClock.now() - 3_600_000;
   for (let from = 0; from < SIGNALS; from += COMMIT_SIGNALS) {
@@ -157,6 +159,7 @@ async function makeTenants(store: Store) {
 async function makeTemplates(store: Store, tenantId: string): Promise<NewSignal[]> {
   const parts = {
     store,
+    matchers: createMatchers(store),
     clock: systemClock,
     newId: createIds(systemClock, systemRandom),
     baseUrl: 'http://localhost:3000',

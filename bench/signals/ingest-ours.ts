@@ -82,14 +82,18 @@ async function openServer() {
   // Lines are made and written as in production, to nowhere.
   const logger = pino({ level: 'info' }, new Writable({ write: (_chunk, _encoding, done) => done() }));
   const runtime = await openRuntime(config, { writerThread: true, logger });
-  const { tenant } = await createTenant(runtime, { name: 'Bench', email: 'bench@example.com', plan: 'pro' });
+  const { tenant } = await createTenant(runtime, {
+    name: 'Bench',
+    email: 'bench@example.com',
+    plan: 'enterprise',
+  });
   const made = newKey(runtime, {
     tenantId: tenant.id,
     name: 'Bench',
     scopes: [...SCOPES],
     rateLimit: 1_000_000,
   });
-  await runtime.store.createKey(made.key);
+  await runtime.store.createKey(made.key, 100);
   const app = buildApp({
     ...runtime,
     content: await loadSiteContent(config),

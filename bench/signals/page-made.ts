@@ -1,8 +1,9 @@
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { pageBytes } from '../../src/api/list.ts';
 import { signalQuerySchema, toSignalQuery } from '../../src/api/signal-query.ts';
-import { pageBytes } from '../../src/api/signal-reads.ts';
 import { paginationSchema } from '../../src/http/paging.ts';
+import { letGo } from '../../src/lib/own-bytes.ts';
 import { signalSchema } from '../../src/model/signal.ts';
 import type { Store } from '../../src/store/store.ts';
 import { median } from '../report.ts';
@@ -29,15 +30,15 @@ export async function timePagesMade(store: Store, tenantId: string): Promise<Pag
   const page = z.strictObject({ data: z.array(signalSchema), pagination: paginationSchema });
   const serialize = serializerCompiler({ schema: page, method: 'GET', url: '/v1/signals' });
   const ours = async () => {
-    const { json, release } = await list();
+    const { json } = await list();
     const bytes = pageBytes(json, PAGINATION);
-    release();
+    letGo(json);
     return bytes;
   };
   const floor = async () => {
-    const { json, release } = await list();
+    const { json } = await list();
     const data = JSON.parse(`[${json.toString()}]`);
-    release();
+    letGo(json);
     return serialize({ data, pagination: PAGINATION });
   };
   if ((await ours()).toString() !== (await floor())) throw new Error('the two sides make different pages');

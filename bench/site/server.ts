@@ -23,7 +23,13 @@ export async function startServer(env: NodeJS.ProcessEnv = {}): Promise<BenchSer
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
   const child = spawn(process.execPath, [...START_FLAGS, MAIN, 'serve'], {
     env: {
-      ...{ PATH: process.env.PATH, DATA_DIR: dataDir, PORT: '0', PUBLIC_RATE_LIMIT: '1000000' },
+      ...{
+        PATH: process.env.PATH,
+        DATA_DIR: dataDir,
+        PORT: '0',
+        PUBLIC_RATE_LIMIT: '1000000',
+        SIGNAL_ENCODER: 'off',
+      },
       ...env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,30 +1,44 @@
 import { DomainError, invalidAt } from '../model/errors.ts';
 import { type ApiKey, type KeyInput, type KeyPatch, type Scope, scopesNamed } from '../model/key.ts';
+import type { Tenant } from '../model/tenant.ts';
 import type { KeyStore } from '../store/key-store.ts';
 import { allows } from './keys.ts';
+import { beyondPlan, effectivePlan, planLimits } from './plans.ts';
 import { type AccountParts, newKey } from './tenants.ts';
 
 /**
  * Makes a key for the tenant of `caller`, the key that asks for it; the secret is told here and never again.
- * @throws DomainError `INSUFFICIENT_SCOPE` where it would be able to do more than `caller`
+ * @throws DomainError `INSUFFICIENT_SCOPE` where it would be able to do more than `caller`, `PLAN_REQUIRED` (too many)
  */
 export async function createKey(
   parts: AccountParts,
-  caller: ApiKey,
+  { key: caller, tenant }: { key: ApiKey; tenant: Tenant },
   input: KeyInput,
 ): Promise<{ key: ApiKey; apiKey: string }> {
   const scopes = scopesNamed(input.scopes ?? input.preset ?? []);
   refuseMoreThan(caller, scopes);
   refusePast(parts, input.expires_at);
   const made = newKey(parts, {
-    tenantId: caller.tenantId,
+    tenantId: tenant.id,
     name: input.name,
     scopes,
     expiresAt: input.expires_at ?? null,
     ...(input.rate_limit === undefined ? {} : { rateLimit: input.rate_limit }),
   });
-  await parts.store.createKey(made.key);
+  await storeKey(parts, tenant, made.key);
   return made;
+}
+
+/** Stores a new key where the plan has room for it. @throws DomainError `PLAN_REQUIRED` */
+export async function storeKey(
+  { store, clock }: Pick<AccountParts, 'store' | 'clock'>,
+  tenant: Tenant,
+  key: ApiKey,
+): Promise<void> {
+  const plan = effectivePlan(tenant, clock.now());
+  const limit = planLimits(plan).keys;
+  if (await store.createKey(key, limit)) return;
+  throw beyondPlan(plan, { counted: 'keys', fact: `The ${plan} plan has at most ${limit} API keys.` });
 }
 
 /** Changes what `patch` names. @throws DomainError `NOT_FOUND`, `CONFLICT` for a revoked key, `INSUFFICIENT_SCOPE` */
@@ -35,9 +49,9 @@ export async function changeKey(
 ): Promise<ApiKey> {
   const { tenantId } = caller;
   const key = await findKey(parts.store, tenantId, id);
+  refuseStronger(caller, key);
   const scopes = patch.scopes === undefined ? undefined : scopesNamed(patch.scopes);
-  // What the key can do already is not given by this change, so that its other settings stay within reach.
-  refuseMoreThan(caller, scopes?.filter((scope) => !key.scopes.includes(scope)) ?? []);
+  refuseMoreThan(caller, scopes ?? []);
   refusePast(parts, patch.expires_at);
   const changed = await parts.store.changeKey(tenantId, id, {
     ...(patch.name === undefined ? {} : { name: patch.name }),
@@ -49,6 +63,16 @@ export async function changeKey(
   throw new DomainError('CONFLICT', 'The key is revoked, which is final.', { hint: 'Create a new key.' });
 }
 
+/** Ends a key at once and for good; again changes nothing. @throws DomainError `NOT_FOUND`, `INSUFFICIENT_SCOPE` */
+export async function revokeKey(
+  { store, clock }: Pick<AccountParts, 'store' | 'clock'>,
+  caller: ApiKey,
+  id: string,
+): Promise<void> {
+  refuseStronger(caller, await findKey(store, caller.tenantId, id));
+  await store.revokeKey(id, clock.now());
+}
+
 /** @throws DomainError `NOT_FOUND` */
 export async function findKey(store: KeyStore, tenantId: string, id: string): Promise<ApiKey> {
   const key = await store.getKey(tenantId, id);
@@ -57,12 +81,31 @@ export async function findKey(store: KeyStore, tenantId: string, id: string): Pr
 }
 
 function refuseMoreThan(caller: ApiKey, scopes: readonly Scope[]): void {
+  refuseLacking(caller, scopes, {
+    rule: 'A key never gives more than it may do itself',
+    hint: 'Leave those scopes out, or ask with a key that has them.',
+  });
+}
+
+/** A lesser key neither ends a greater one nor takes from it: whoever found the one would lock out the owner. */
+function refuseStronger(caller: ApiKey, key: ApiKey): void {
+  refuseLacking(caller, key.scopes, {
+    rule: 'A key neither changes nor revokes one that may do more than itself',
+    hint: 'Ask with a key that has those scopes.',
+  });
+}
+
+function refuseLacking(
+  caller: ApiKey,
+  scopes: readonly Scope[],
+  { rule, hint }: { rule: string; hint: string },
+): void {
   const missing = scopes.filter((scope) => !allows(caller.scopes, scope));
   const [first] = missing;
   if (first === undefined) return;
-  const detail = `A key never gives more than it may do itself; this one lacks ${missing.map((s) => `"${s}"`).join(', ')}.`;
-  throw new DomainError('INSUFFICIENT_SCOPE', detail, {
-    hint: 'Leave those scopes out, or ask with a key that has them.',
+  const names = missing.map((scope) => `"${scope}"`).join(', ');
+  throw new DomainError('INSUFFICIENT_SCOPE', `${rule}; this one lacks ${names}.`, {
+    hint,
     members: { required_scope: first },
   });
 }

@@ -1,22 +1,66 @@
+import { DomainError } from '../model/errors.ts';
 import type { Plan, Tenant } from '../model/tenant.ts';
 
 export const TRIAL_MS = 14 * 24 * 3_600_000;
 
-/** What a plan includes (CONTRACT of plans: README, "Plans"). Null means no limit. */
+/** What a plan includes (docs/configuration.md, "Plans"). Null means no limit. */
 export interface PlanLimits {
   endpoints: number | null;
-  customPayload: boolean;
   sourceIps: boolean;
+  /** The most that an endpoint can be set to send. */
   maxRatePerMinute: number;
+  /** Requests to `/v1` of all keys together. */
+  requestsPerMinute: number;
+  /** Keys that are not revoked. */
+  keys: number;
+  /** Every post is matched with each that is active. */
+  profiles: number;
+  /** Phrases of all profiles together. */
+  profilePhrases: number;
+  sources: number;
+  /** A payload format as JSON; 0: the standard payload alone. */
+  payloadFormatBytes: number;
 }
 
-const PRO: PlanLimits = { endpoints: 10, customPayload: true, sourceIps: true, maxRatePerMinute: 60 };
+const KIB = 1024;
+
+const PRO: PlanLimits = {
+  endpoints: 10,
+  sourceIps: true,
+  maxRatePerMinute: 60,
+  requestsPerMinute: 3_000,
+  keys: 100,
+  profiles: 100,
+  profilePhrases: 5_000,
+  sources: 100,
+  payloadFormatBytes: 16 * KIB,
+};
 
 const LIMITS = {
   trial: PRO,
-  starter: { endpoints: 1, customPayload: false, sourceIps: false, maxRatePerMinute: 60 },
+  starter: {
+    endpoints: 1,
+    sourceIps: false,
+    maxRatePerMinute: 60,
+    requestsPerMinute: 600,
+    keys: 20,
+    profiles: 10,
+    profilePhrases: 500,
+    sources: 10,
+    payloadFormatBytes: 0,
+  },
   pro: PRO,
-  enterprise: { endpoints: null, customPayload: true, sourceIps: true, maxRatePerMinute: 1_000_000 },
+  enterprise: {
+    endpoints: null,
+    sourceIps: true,
+    maxRatePerMinute: 1_000_000,
+    requestsPerMinute: 60_000,
+    keys: 1_000,
+    profiles: 1_000,
+    profilePhrases: 50_000,
+    sources: 1_000,
+    payloadFormatBytes: 448 * KIB,
+  },
 } satisfies Record<Plan, PlanLimits>;
 
 /** The plan in force: a trial that has ended is `starter`. */
@@ -27,4 +71,32 @@ export function effectivePlan(tenant: Tenant, now: number): Plan {
 
 export function planLimits(plan: Plan): PlanLimits {
   return LIMITS[plan];
+}
+
+/** A limit that is a number. */
+type Counted = Exclude<keyof PlanLimits, 'sourceIps'>;
+
+/**
+ * The refusal of what goes beyond a plan's number. `fact` tells that number ("The pro plan has at most 100 API keys."),
+ * `needed` is what would have to be allowed; the answer names the first plan that does.
+ */
+export function beyondPlan(
+  plan: Plan,
+  { counted, needed, fact }: { counted: Counted; needed?: number; fact: string },
+): DomainError {
+  const included = (other: Plan) => planLimits(other)[counted] ?? Number.POSITIVE_INFINITY;
+  const limit = included(plan);
+  const larger = (['pro', 'enterprise'] as const).find((other) => included(other) >= (needed ?? limit + 1));
+  if (larger !== undefined) return planRequired(larger, fact, { limit });
+  return new DomainError('PLAN_REQUIRED', fact, {
+    hint: 'No plan includes more; remove what is no longer needed.',
+    members: { limit },
+  });
+}
+
+/** A refusal that names the plan which would allow it. */
+export function planRequired(plan: Plan, fact: string, members: Record<string, unknown> = {}): DomainError {
+  return new DomainError('PLAN_REQUIRED', `${fact} The ${plan} plan allows more.`, {
+    members: { required_plan: plan, ...members },
+  });
 }

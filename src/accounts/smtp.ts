@@ -16,6 +16,8 @@ export function createSmtpSender(smtpUrl: string, from: string): SendMail {
     greetingTimeout: TIMEOUT_MS,
     socketTimeout: TIMEOUT_MS,
     dnsTimeout: TIMEOUT_MS,
+    // Said, as the default is what NODE_TLS_REJECT_UNAUTHORIZED says.
+    tls: { rejectUnauthorized: true },
     disableFileAccess: true,
     disableUrlAccess: true,
   });

@@ -5,13 +5,15 @@ import { isTimeZone, startOfDate } from '../campaigns/buckets.ts';
 import { findCampaign } from '../campaigns/campaigns.ts';
 import { campaignStats, type StatsQuery } from '../campaigns/stats.ts';
 import { callerOf } from '../http/auth.ts';
+import { idParams } from '../http/path.ts';
 import { fromIso } from '../lib/clock.ts';
 import { isCampaignTime } from '../model/campaign.ts';
 import { campaignStatsSchema, MAX_BUCKETS, statsIntervalSchema } from '../model/campaign-stats.ts';
 import { DomainError } from '../model/errors.ts';
+import { timeText } from '../model/text.ts';
 import type { ApiParts } from './parts.ts';
 
-const bound = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
+const bound = z.union([timeText, z.iso.date()]);
 
 const statsQuerySchema = z.strictObject({
   from: bound
@@ -51,7 +53,7 @@ export function addCampaignStats(app: FastifyInstance, { store }: Pick<ApiParts,
           'campaign. Replies of machines are counted apart and are in no rate. A lead and its address are one recipient.',
         ].join(' '),
         tags: ['Campaigns'],
-        params: z.strictObject({ id: z.string() }),
+        params: idParams,
         querystring: statsQuerySchema,
         response: { 200: z.strictObject({ data: campaignStatsSchema }) },
       },

@@ -3,7 +3,9 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { campaignResource, changeCampaign, createCampaign, findCampaign } from '../campaigns/campaigns.ts';
 import { callerOf } from '../http/auth.ts';
-import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from '../http/paging.ts';
+import { runParts } from '../http/idempotency.ts';
+import { pagingQuery } from '../http/paging.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import { listOf } from '../http/query.ts';
 import {
   campaignInputSchema,
@@ -11,12 +13,14 @@ import {
   campaignSchema,
   campaignStatusSchema,
 } from '../model/campaign.ts';
+import { listAnswer, readPage } from './list.ts';
 import type { ApiParts } from './parts.ts';
 
-type CampaignRouteParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'cursors' | 'baseUrl' | 'nudge'>;
+type CampaignRouteParts = Pick<
+  ApiParts,
+  'store' | 'clock' | 'newId' | 'seededRandom' | 'cursors' | 'baseUrl' | 'nudge'
+>;
 
-const idParams = z.strictObject({ id: z.string() });
-const noQuery = z.strictObject({});
 const oneCampaign = z.strictObject({ data: campaignSchema });
 
 /** `/v1/campaigns`: campaigns and where they stand. */
@@ -44,7 +48,11 @@ function addCreate(app: FastifyInstance, parts: CampaignRouteParts): void {
       },
     },
     async (request, reply) => {
-      const { campaign, lanes } = await createCampaign(parts, callerOf(request).tenant.id, request.body);
+      const { campaign, lanes } = await createCampaign(
+        runParts(request, parts),
+        callerOf(request).tenant.id,
+        request.body,
+      );
       parts.nudge(lanes);
       reply.header('location', `${parts.baseUrl}/v1/campaigns/${campaign.id}`);
       return reply.code(201).send({ data: campaignResource(campaign) });
@@ -52,7 +60,7 @@ function addCreate(app: FastifyInstance, parts: CampaignRouteParts): void {
   );
 }
 
-function addList(app: FastifyInstance, { store, cursors, baseUrl }: CampaignRouteParts): void {
+function addList(app: FastifyInstance, parts: CampaignRouteParts): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/campaigns',
     {
@@ -65,20 +73,23 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: CampaignRout
           status: listOf(campaignStatusSchema).describe('Only campaigns that are in one of these'),
           ...pagingQuery,
         }),
-        response: { 200: z.strictObject({ data: z.array(campaignSchema), pagination: paginationSchema }) },
+        response: { 200: listAnswer(campaignSchema) },
       },
     },
     async (request, reply) => {
       const { tenant } = callerOf(request);
-      const { status, limit, cursor } = request.query;
-      const scope = cursorScope('campaigns', tenant.id, { status });
-      const after = readCursor(cursors, scope, cursor);
-      const page = await store.listCampaigns(tenant.id, { statuses: status, limit, after });
-      const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
-      return {
-        data: page.rows.map(campaignResource),
-        pagination: paginate(request, reply, { baseUrl, nextCursor, limit }),
-      };
+      const { status } = request.query;
+      const { page, pagination } = await readPage(
+        parts,
+        { request, reply },
+        {
+          name: 'campaigns',
+          filters: { status },
+          query: request.query,
+          read: (place) => parts.store.listCampaigns(tenant.id, { statuses: status, ...place }),
+        },
+      );
+      return { data: page.rows.map(campaignResource), pagination };
     },
   );
 }

@@ -3,7 +3,8 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { activitySince, companyResources, getCompany, putCompany } from '../companies/companies.ts';
 import { callerOf } from '../http/auth.ts';
-import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from '../http/paging.ts';
+import { pagingQuery } from '../http/paging.ts';
+import { noQuery } from '../http/path.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { listOf } from '../http/query.ts';
 import { fold } from '../lib/text.ts';
@@ -15,6 +16,8 @@ import {
   MAX_TOP_SIGNALS,
 } from '../model/company.ts';
 import { domainFilter } from '../model/domain.ts';
+import { MAX_URL_CHARS } from '../model/text.ts';
+import { listAnswer, readPage } from './list.ts';
 import type { ApiParts } from './parts.ts';
 
 type CompanyRouteParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'cursors' | 'baseUrl'>;
@@ -22,13 +25,13 @@ type CompanyRouteParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'cursors' 
 const companyParams = z.strictObject({
   company: z
     .string()
+    .meta({ maxLength: MAX_URL_CHARS })
     .describe('Its id (`cmp_…`) or its domain; `www.` and the rest of an address are left out'),
 });
-const noQuery = z.strictObject({});
 
 const listQuery = z.strictObject({
   domain: listOf(domainFilter).describe('Only companies at one of these'),
-  industry: listOf(z.string()).describe('Only companies of one of these, in any case'),
+  industry: listOf(z.string().max(300)).describe('Only companies of one of these, in any case'),
   q: z
     .string()
     .trim()
@@ -52,7 +55,6 @@ export function addCompanies(app: FastifyInstance, parts: CompanyRouteParts): vo
 }
 
 function addList(app: FastifyInstance, parts: CompanyRouteParts): void {
-  const { store, cursors, baseUrl } = parts;
   app.withTypeProvider<ZodTypeProvider>().get(
     '/companies',
     {
@@ -62,26 +64,29 @@ function addList(app: FastifyInstance, parts: CompanyRouteParts): void {
         summary: 'Companies that signals named or that you added',
         tags: ['Companies'],
         querystring: listQuery,
-        response: { 200: z.strictObject({ data: z.array(companySchema), pagination: paginationSchema }) },
+        response: { 200: listAnswer(companySchema) },
       },
     },
     async (request, reply) => {
       const { tenant } = callerOf(request);
-      const { limit, cursor, ...asked } = request.query;
+      const asked = request.query;
       const filters = {
         domains: asked.domain,
         industries: asked.industry.map(fold),
         search: asked.q ? fold(asked.q) : null,
         sort: asked.sort,
       };
-      const scope = cursorScope('companies', tenant.id, filters);
-      const after = readCursor(cursors, scope, cursor);
-      const page = await store.listCompanies(tenant.id, { ...filters, limit, after });
-      const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
-      return {
-        data: await companyResources(parts, tenant.id, page.rows),
-        pagination: paginate(request, reply, { baseUrl, nextCursor, limit }),
-      };
+      const { page, pagination } = await readPage(
+        parts,
+        { request, reply },
+        {
+          name: 'companies',
+          filters,
+          query: asked,
+          read: (place) => parts.store.listCompanies(tenant.id, { ...filters, ...place }),
+        },
+      );
+      return { data: await companyResources(parts, tenant.id, page.rows), pagination };
     },
   );
 }

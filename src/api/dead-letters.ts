@@ -2,11 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import { paginationSchema, pagingQuery } from '../http/paging.ts';
+import { pagingQuery } from '../http/paging.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import { deliveryDetailSchema, deliverySchema } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
 import { deliveryDetail } from '../webhooks/delivery-resource.ts';
 import { answerDeliveries, deliveryFilters } from './delivery-query.ts';
+import { listAnswer } from './list.ts';
 import type { ApiParts } from './parts.ts';
 
 /** `/v1/dead-letters`: deliveries that have used up their retries, kept for 7 days to be sent again. */
@@ -25,7 +27,7 @@ function addList(app: FastifyInstance, parts: ApiParts): void {
         summary: 'The dead-letter queue, newest first',
         tags: ['Deliveries'],
         querystring: z.strictObject({ ...deliveryFilters, ...pagingQuery }),
-        response: { 200: z.strictObject({ data: z.array(deliverySchema), pagination: paginationSchema }) },
+        response: { 200: listAnswer(deliverySchema) },
       },
     },
     (request, reply) =>
@@ -46,8 +48,8 @@ function addGet(app: FastifyInstance, { store }: ApiParts): void {
         operationId: 'getDeadLetter',
         summary: 'One dead letter with its body and attempts',
         tags: ['Deliveries'],
-        params: z.strictObject({ id: z.string() }),
-        querystring: z.strictObject({}),
+        params: idParams,
+        querystring: noQuery,
         response: { 200: z.strictObject({ data: deliveryDetailSchema }) },
       },
     },

@@ -2,19 +2,19 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import { paginationSchema } from '../http/paging.ts';
+import { runParts } from '../http/idempotency.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import { deliveryDetailSchema, deliverySchema } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
 import { deliveryDetail } from '../webhooks/delivery-resource.ts';
 import { findEndpoint } from '../webhooks/endpoints.ts';
 import { replayAll, replayDelivery } from '../webhooks/replays.ts';
 import { answerDeliveries, deliveryQuerySchema } from './delivery-query.ts';
+import { listAnswer } from './list.ts';
 import type { ApiParts } from './parts.ts';
 import { replayOrderSchema } from './replay-order.ts';
 
-const idParams = z.strictObject({ id: z.string() });
-const noQuery = z.strictObject({});
-const manyDeliveries = z.strictObject({ data: z.array(deliverySchema), pagination: paginationSchema });
+const manyDeliveries = listAnswer(deliverySchema);
 
 /** `/v1/deliveries` and the deliveries of an endpoint: what was sent, and sending it again. */
 export function addDeliveries(app: FastifyInstance, parts: ApiParts): void {
@@ -112,7 +112,7 @@ function addReplay(app: FastifyInstance, parts: ApiParts): void {
     },
     async (request) => {
       const { tenant } = callerOf(request);
-      await replayDelivery(parts, tenant.id, request.params.id);
+      await replayDelivery(runParts(request, parts), tenant.id, request.params.id);
       const log = await parts.store.getDelivery(tenant.id, request.params.id);
       if (log === null) throw noDelivery(request.params.id);
       const { attempts: _attempts, body: _body, ...resource } = deliveryDetail(log);
@@ -145,7 +145,7 @@ function addReplayAll(app: FastifyInstance, parts: ApiParts): void {
       const endpoint = await findEndpoint(parts.store, tenant.id, request.params.id);
       const { status = 'dead', from = null, to = null } = request.body ?? {};
       const order = { endpointId: endpoint.id, status, from, to };
-      return { data: { replayed: await replayAll(parts, tenant.id, order) } };
+      return { data: { replayed: await replayAll(runParts(request, parts), tenant.id, order) } };
     },
   );
 }

@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import { cursorScope, type Pagination, paginate, pagingQuery, readCursor } from '../http/paging.ts';
+import { type Pagination, pagingQuery } from '../http/paging.ts';
 import { queryTime } from '../http/query.ts';
 import type { DeliveryStatus } from '../model/delivery.ts';
 import { type DeliveryResource, deliveryStatusSchema } from '../model/delivery-resource.ts';
 import { EVENT_TYPES, type EventType } from '../model/event.ts';
 import { deliveryResource } from '../webhooks/delivery-resource.ts';
+import { readPage } from './list.ts';
 import type { ApiParts } from './parts.ts';
 
 const EVENT_ID = /^evt_[0-9a-z]{1,60}$/;
@@ -15,6 +16,7 @@ const EVENT_ID = /^evt_[0-9a-z]{1,60}$/;
 export const deliveryFilters = {
   event: z
     .string()
+    .max(64)
     .refine(
       (text) => isEventType(text) || EVENT_ID.test(text),
       `must be the id of an event or one of ${EVENT_TYPES.join(', ')}`,
@@ -49,27 +51,30 @@ export interface AskedDeliveries {
 
 /** A page of deliveries with its pagination. */
 export async function answerDeliveries(
-  { store, cursors, baseUrl }: Pick<ApiParts, 'store' | 'cursors' | 'baseUrl'>,
+  parts: Pick<ApiParts, 'store' | 'cursors' | 'baseUrl'>,
   request: FastifyRequest,
   reply: FastifyReply,
   { route, query, endpointId }: AskedDeliveries,
 ): Promise<{ data: DeliveryResource[]; pagination: Pagination }> {
   const { tenant } = callerOf(request);
-  const { limit, cursor, event, ...rest } = query;
+  const { limit: _limit, cursor: _cursor, event, ...rest } = query;
   const filters = {
     ...rest,
     endpointId,
     eventType: event !== null && isEventType(event) ? event : null,
     eventId: event !== null && !isEventType(event) ? event : null,
   };
-  const scope = cursorScope(route, tenant.id, filters);
-  const after = readCursor(cursors, scope, cursor);
-  const { rows, last } = await store.listDeliveries(tenant.id, { ...filters, limit, after });
-  const nextCursor = last === null ? null : cursors.encode(scope, last);
-  return {
-    data: rows.map(deliveryResource),
-    pagination: paginate(request, reply, { baseUrl, nextCursor, limit }),
-  };
+  const { page, pagination } = await readPage(
+    parts,
+    { request, reply },
+    {
+      name: route,
+      filters,
+      query,
+      read: (place) => parts.store.listDeliveries(tenant.id, { ...filters, ...place }),
+    },
+  );
+  return { data: page.rows.map(deliveryResource), pagination };
 }
 
 function isEventType(text: string): text is EventType {

@@ -2,11 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from '../http/paging.ts';
+import { pagingQuery } from '../http/paging.ts';
 import { listOf, queryTime } from '../http/query.ts';
 import { eventTypeSchema } from '../model/event.ts';
 import { eventResourceSchema } from '../model/event-resource.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
+import { listAnswer, type Place, readPage } from './list.ts';
 import type { ApiParts } from './parts.ts';
 
 const eventQuerySchema = z.strictObject({
@@ -19,7 +20,7 @@ const eventQuerySchema = z.strictObject({
 /** `GET /v1/events`: everything that happened, and who was told. */
 export function addEvents(
   app: FastifyInstance,
-  { store, cursors, baseUrl, clock }: Pick<ApiParts, 'store' | 'cursors' | 'baseUrl' | 'clock'>,
+  parts: Pick<ApiParts, 'store' | 'cursors' | 'baseUrl' | 'clock'>,
 ): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/events',
@@ -32,26 +33,25 @@ export function addEvents(
           'For each event and each endpoint, `deliveries` tells whether it was delivered, and why not where it was not.',
         tags: ['Events'],
         querystring: eventQuerySchema,
-        response: {
-          200: z.strictObject({ data: z.array(eventResourceSchema), pagination: paginationSchema }),
-        },
+        response: { 200: listAnswer(eventResourceSchema) },
       },
     },
     async (request, reply) => {
       const { tenant } = callerOf(request);
-      const { type: types, from, to, limit, cursor } = request.query;
-      const scope = cursorScope('events', tenant.id, { types, from, to });
-      const after = readCursor(cursors, scope, cursor);
-      const [page, endpoints] = await Promise.all([
-        store.listEvents(tenant.id, { types, from, to, limit, after }),
-        store.listEndpoints(tenant.id),
-      ]);
-      const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
-      const now = clock.now();
-      return {
-        data: page.rows.map((event) => eventResource(event, endpoints, now)),
-        pagination: paginate(request, reply, { baseUrl, nextCursor, limit }),
+      const { type: types, from, to } = request.query;
+      const filters = { types, from, to };
+      const list = {
+        name: 'events',
+        filters,
+        query: request.query,
+        read: (place: Place) => parts.store.listEvents(tenant.id, { ...filters, ...place }),
       };
+      const [{ page, pagination }, endpoints] = await Promise.all([
+        readPage(parts, { request, reply }, list),
+        parts.store.listEndpoints(tenant.id),
+      ]);
+      const now = parts.clock.now();
+      return { data: page.rows.map((event) => eventResource(event, endpoints, now)), pagination };
     },
   );
 }

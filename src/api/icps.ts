@@ -2,17 +2,23 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from '../http/paging.ts';
+import { runParts } from '../http/idempotency.ts';
+import { pagingQuery } from '../http/paging.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import { icpInputSchema, icpPatchSchema, icpResource, icpSchema } from '../model/icp.ts';
 import { MAX_PREVIEW_POSTS, previewInputSchema, previewSchema } from '../model/icp-preview.ts';
 import { previewProfile } from '../signals/preview.ts';
 import { changeProfile, createProfile, deleteProfile, findProfile } from '../signals/profiles.ts';
+import { addIcpDraft } from './icp-draft.ts';
+import { addIcpQuality } from './icp-quality.ts';
+import { listAnswer, readPage } from './list.ts';
 import type { ApiParts } from './parts.ts';
 
-type IcpParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'cursors' | 'baseUrl'>;
+type IcpParts = Pick<
+  ApiParts,
+  'store' | 'clock' | 'encoder' | 'newId' | 'seededRandom' | 'cursors' | 'baseUrl'
+>;
 
-const idParams = z.strictObject({ id: z.string() });
-const noQuery = z.strictObject({});
 const oneIcp = z.strictObject({ data: icpSchema });
 
 /** `/v1/icps`: ideal customer profiles. */
@@ -20,6 +26,8 @@ export function addIcps(app: FastifyInstance, parts: IcpParts): void {
   addCreate(app, parts);
   addList(app, parts);
   addPreview(app, parts);
+  addIcpDraft(app, parts);
+  addIcpQuality(app, parts);
   addGet(app, parts);
   addPatch(app, parts);
   addDelete(app, parts);
@@ -29,7 +37,7 @@ function addCreate(app: FastifyInstance, parts: IcpParts): void {
   app.withTypeProvider<ZodTypeProvider>().post(
     '/icps',
     {
-      config: { scope: 'icps:write', problems: ['CONFLICT'] },
+      config: { scope: 'icps:write', problems: ['CONFLICT', 'PLAN_REQUIRED'] },
       schema: {
         operationId: 'createIcp',
         summary: 'Create a profile',
@@ -42,14 +50,14 @@ function addCreate(app: FastifyInstance, parts: IcpParts): void {
       },
     },
     async (request, reply) => {
-      const profile = await createProfile(parts, callerOf(request).tenant.id, request.body);
+      const profile = await createProfile(runParts(request, parts), callerOf(request).tenant, request.body);
       reply.header('location', `${parts.baseUrl}/v1/icps/${profile.id}`);
       return reply.code(201).send({ data: icpResource(profile) });
     },
   );
 }
 
-function addList(app: FastifyInstance, { store, cursors, baseUrl }: IcpParts): void {
+function addList(app: FastifyInstance, parts: IcpParts): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/icps',
     {
@@ -59,19 +67,22 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: IcpParts): v
         summary: 'Profiles, oldest first',
         tags: ['Profiles'],
         querystring: z.strictObject(pagingQuery),
-        response: { 200: z.strictObject({ data: z.array(icpSchema), pagination: paginationSchema }) },
+        response: { 200: listAnswer(icpSchema) },
       },
     },
     async (request, reply) => {
       const { tenant } = callerOf(request);
-      const { limit, cursor } = request.query;
-      const scope = cursorScope('icps', tenant.id, null);
-      const page = await store.pageProfiles(tenant.id, { limit, after: readCursor(cursors, scope, cursor) });
-      const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
-      return {
-        data: page.rows.map(icpResource),
-        pagination: paginate(request, reply, { baseUrl, nextCursor, limit }),
-      };
+      const { page, pagination } = await readPage(
+        parts,
+        { request, reply },
+        {
+          name: 'icps',
+          filters: null,
+          query: request.query,
+          read: (place) => parts.store.pageProfiles(tenant.id, place),
+        },
+      );
+      return { data: page.rows.map(icpResource), pagination };
     },
   );
 }
@@ -120,7 +131,7 @@ function addPatch(app: FastifyInstance, parts: IcpParts): void {
   app.withTypeProvider<ZodTypeProvider>().patch(
     '/icps/:id',
     {
-      config: { scope: 'icps:write', problems: ['CONFLICT'] },
+      config: { scope: 'icps:write', problems: ['CONFLICT', 'PLAN_REQUIRED'] },
       schema: {
         operationId: 'updateIcp',
         summary: 'Change a profile',
@@ -135,7 +146,7 @@ function addPatch(app: FastifyInstance, parts: IcpParts): void {
     },
     async (request) => {
       const change = { id: request.params.id, patch: request.body };
-      return { data: icpResource(await changeProfile(parts, callerOf(request).tenant.id, change)) };
+      return { data: icpResource(await changeProfile(parts, callerOf(request).tenant, change)) };
     },
   );
 }

@@ -1,14 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { changeKey, createKey, findKey } from '../accounts/key-management.ts';
+import { changeKey, createKey, findKey, revokeKey } from '../accounts/key-management.ts';
 import { callerOf } from '../http/auth.ts';
-import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from '../http/paging.ts';
+import { runParts } from '../http/idempotency.ts';
+import { pagingQuery } from '../http/paging.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import { keyInputSchema, keyPatchSchema, keyResource, keyResourceSchema } from '../model/key.ts';
+import { listAnswer, readPage } from './list.ts';
 import type { ApiParts } from './parts.ts';
 
-const idParams = z.strictObject({ id: z.string() });
-const noQuery = z.strictObject({});
 const oneKey = z.strictObject({ data: keyResourceSchema });
 
 /** `/v1/keys`: the tenant's API keys. */
@@ -28,7 +29,7 @@ function addCreate(app: FastifyInstance, parts: ApiParts): void {
   app.withTypeProvider<ZodTypeProvider>().post(
     '/keys',
     {
-      config: { scope: 'keys:write' },
+      config: { scope: 'keys:write', problems: ['PLAN_REQUIRED'], showsSecret: true },
       schema: {
         operationId: 'createKey',
         summary: 'Create an API key; answers its secret',
@@ -40,14 +41,14 @@ function addCreate(app: FastifyInstance, parts: ApiParts): void {
       },
     },
     async (request, reply) => {
-      const { key, apiKey } = await createKey(parts, callerOf(request).key, request.body);
+      const { key, apiKey } = await createKey(runParts(request, parts), callerOf(request), request.body);
       reply.header('location', `${parts.baseUrl}/v1/keys/${key.id}`);
       return reply.code(201).send({ data: { ...keyResource(key), api_key: apiKey } });
     },
   );
 }
 
-function addList(app: FastifyInstance, { store, cursors, baseUrl }: ApiParts): void {
+function addList(app: FastifyInstance, parts: ApiParts): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/keys',
     {
@@ -57,19 +58,22 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: ApiParts): v
         summary: 'API keys, oldest first, revoked ones too',
         tags: ['Keys'],
         querystring: z.strictObject(pagingQuery),
-        response: { 200: z.strictObject({ data: z.array(keyResourceSchema), pagination: paginationSchema }) },
+        response: { 200: listAnswer(keyResourceSchema) },
       },
     },
     async (request, reply) => {
       const { tenant } = callerOf(request);
-      const { limit, cursor } = request.query;
-      const scope = cursorScope('keys', tenant.id, null);
-      const page = await store.pageKeys(tenant.id, { limit, after: readCursor(cursors, scope, cursor) });
-      const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
-      return {
-        data: page.rows.map(keyResource),
-        pagination: paginate(request, reply, { baseUrl, nextCursor, limit }),
-      };
+      const { page, pagination } = await readPage(
+        parts,
+        { request, reply },
+        {
+          name: 'keys',
+          filters: null,
+          query: request.query,
+          read: (place) => parts.store.pageKeys(tenant.id, place),
+        },
+      );
+      return { data: page.rows.map(keyResource), pagination };
     },
   );
 }
@@ -104,7 +108,7 @@ function addPatch(app: FastifyInstance, parts: ApiParts): void {
         operationId: 'updateKey',
         summary: 'Change name, scopes, limit or expiry of an API key',
         description:
-          'What is left out stays as it is; a change counts from the next request on. Scopes that the key did not have must be ones of the calling key. A revoked key cannot be changed.',
+          'What is left out stays as it is; a change counts from the next request on. Neither the key nor what is made of it may do more than the calling key. A revoked key cannot be changed.',
         tags: ['Keys'],
         params: idParams,
         querystring: noQuery,
@@ -119,7 +123,7 @@ function addPatch(app: FastifyInstance, parts: ApiParts): void {
   );
 }
 
-function addRevoke(app: FastifyInstance, { store, clock }: ApiParts): void {
+function addRevoke(app: FastifyInstance, parts: ApiParts): void {
   app.withTypeProvider<ZodTypeProvider>().delete(
     '/keys/:id',
     {
@@ -128,7 +132,7 @@ function addRevoke(app: FastifyInstance, { store, clock }: ApiParts): void {
         operationId: 'revokeKey',
         summary: 'Revoke an API key, at once and for good',
         description:
-          'The key stays in the list with its `revoked_at`; revoking it again changes nothing. A key may revoke itself. When a tenant has no working key left, `key create` of the command line makes another.',
+          'The key stays in the list with its `revoked_at`; revoking it again changes nothing. A key may revoke itself, and no key that may do more than itself. When a tenant has no working key left, `key create` of the command line makes another.',
         tags: ['Keys'],
         params: idParams,
         querystring: noQuery,
@@ -136,8 +140,7 @@ function addRevoke(app: FastifyInstance, { store, clock }: ApiParts): void {
       },
     },
     async (request, reply) => {
-      const key = await findKey(store, callerOf(request).tenant.id, request.params.id);
-      await store.revokeKey(key.id, clock.now());
+      await revokeKey(parts, callerOf(request).key, request.params.id);
       return reply.code(204).send();
     },
   );

@@ -2,15 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import {
-  cursorScope,
-  paginate,
-  paginationSchema,
-  pagingQuery,
-  readCursor,
-  wholeNumber,
-} from '../http/paging.ts';
-import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
+import { pagingQuery, wholeNumber } from '../http/paging.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import { listOf } from '../http/query.ts';
 import { changeLead } from '../leads/change-lead.ts';
 import { requireLead } from '../leads/changes.ts';
@@ -22,12 +15,14 @@ import { normaliseEmail } from '../model/person-keys.ts';
 import { stageSchema } from '../model/pipeline.ts';
 import { classificationSchema } from '../model/signal.ts';
 import { leadAnswer, leadCallerOf, sendLead } from './lead-answers.ts';
+import { listAnswer, readPage, sendPage } from './list.ts';
 import type { ApiParts } from './parts.ts';
 
-type LeadParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'cursors' | 'baseUrl' | 'endpointChanged'>;
+type LeadParts = Pick<
+  ApiParts,
+  'store' | 'clock' | 'matchers' | 'encoder' | 'newId' | 'cursors' | 'baseUrl' | 'endpointChanged'
+>;
 
-const idParams = z.strictObject({ id: z.string() });
-const noQuery = z.strictObject({});
 const MAX_SEARCH_CHARS = 200;
 
 const leadQuerySchema = z.strictObject({
@@ -35,7 +30,7 @@ const leadQuerySchema = z.strictObject({
   classification: listOf(classificationSchema).describe('Of the best signal'),
   min_score: wholeNumber(0, 100).nullable().default(null).describe('Leads without a signal have no score'),
   company_domain: listOf(domainFilter),
-  source: listOf(z.string().toLowerCase()).describe('In any case'),
+  source: listOf(z.string().max(300).toLowerCase()).describe('In any case'),
   tag: z.string().trim().min(1).max(50).toLowerCase().optional().describe('In any case'),
   email: z.string().trim().min(1).max(254).optional().describe('The lead that has this address'),
   q: z
@@ -58,7 +53,7 @@ export function addLeads(app: FastifyInstance, parts: LeadParts): void {
   addDelete(app, parts);
 }
 
-function addList(app: FastifyInstance, { store, cursors, baseUrl }: LeadParts): void {
+function addList(app: FastifyInstance, parts: LeadParts): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/leads',
     {
@@ -69,23 +64,23 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: LeadParts): 
         description: 'Without their signals, which each lead by itself shows.',
         tags: ['Leads'],
         querystring: leadQuerySchema,
-        response: { 200: z.strictObject({ data: z.array(leadSchema), pagination: paginationSchema }) },
+        response: { 200: listAnswer(leadSchema) },
       },
     },
     async (request, reply) => {
       const { tenant } = callerOf(request);
-      const { limit, cursor } = request.query;
       const filters = toFilters(request.query);
-      const scope = cursorScope('leads', tenant.id, filters);
-      const page = await store.listLeads(tenant.id, {
-        ...filters,
-        limit,
-        after: readCursor(cursors, scope, cursor),
-      });
-      const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
-      const pagination = paginate(request, reply, { baseUrl, nextCursor, limit });
-      const text = `{"data":[${page.rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`;
-      return sendAsIs(reply, JSON_TYPE, text);
+      const { page, pagination } = await readPage(
+        parts,
+        { request, reply },
+        {
+          name: 'leads',
+          filters,
+          query: request.query,
+          read: (place) => parts.store.listLeads(tenant.id, { ...filters, ...place }),
+        },
+      );
+      return sendPage(reply, Buffer.from(page.rows.join(',')), pagination);
     },
   );
 }

@@ -3,11 +3,15 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import { callerOf } from '../http/auth.ts';
+import { noQuery } from '../http/path.ts';
 import { toIso } from '../lib/clock.ts';
 import { scopeSchema } from '../model/key.ts';
 import { planSchema } from '../model/tenant.ts';
-import { MAX_PROFILES } from '../signals/profiles.ts';
+import { MODEL_VERSION } from '../signals/score.ts';
 import type { ApiParts } from './parts.ts';
+
+/** The largest number that a plan includes. */
+const MOST_SOURCES = planLimits('enterprise').sources;
 
 const meSchema = z.strictObject({
   tenant: z.strictObject({ id: z.string(), name: z.string() }),
@@ -17,17 +21,38 @@ const meSchema = z.strictObject({
   scopes: z.array(scopeSchema),
   limits: z.strictObject({
     rate_limit: z.int().describe('Requests per 60 seconds of this key'),
+    requests_per_minute: z
+      .int()
+      .describe('Requests per 60 seconds of all keys together; a batch counts one for every 10 items begun'),
+    keys: z.int().describe('API keys that are not revoked'),
     webhook_endpoints: z.int().nullable().describe('null: no limit'),
     webhook_rate_limit_per_minute: z.int().describe('The most that an endpoint can be set to'),
     custom_payload_formats: z.boolean(),
     source_ip_list: z.boolean(),
+    payload_format_bytes: z.int().describe('Of a payload format as JSON; 0: none'),
     icp_profiles: z.int(),
+    icp_phrases: z.int().describe('Phrases of all profiles together'),
+    sources: z.int(),
   }),
-  usage: z.strictObject({ webhook_endpoints: z.int(), icp_profiles: z.int() }),
+  usage: z.strictObject({
+    keys: z.int(),
+    webhook_endpoints: z.int(),
+    icp_profiles: z.int(),
+    sources: z.int(),
+  }),
+  scoring: z
+    .strictObject({
+      version: z.string().describe('Of the model; a signal names the one it was scored with'),
+      encoder: z.enum(['on', 'off']).describe('Whether the sentence encoder helps; off: words alone decide'),
+    })
+    .describe('How signals are scored here'),
 });
 
 /** `GET /v1/me`: who the key is, and what it may do. */
-export function addMe(app: FastifyInstance, { store, clock }: Pick<ApiParts, 'store' | 'clock'>): void {
+export function addMe(
+  app: FastifyInstance,
+  { store, clock, encoder }: Pick<ApiParts, 'store' | 'clock' | 'encoder'>,
+): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/me',
     {
@@ -36,18 +61,20 @@ export function addMe(app: FastifyInstance, { store, clock }: Pick<ApiParts, 'st
         operationId: 'getMe',
         summary: 'Tenant, plan, scopes, limits and usage of the key',
         tags: ['Account'],
-        querystring: z.strictObject({}),
+        querystring: noQuery,
         response: { 200: z.strictObject({ data: meSchema }) },
       },
     },
     async (request) => {
       const { tenant, key } = callerOf(request);
-      const [endpoints, profiles] = await Promise.all([
-        store.listEndpoints(tenant.id),
-        store.listProfiles(tenant.id),
-      ]);
       const plan = effectivePlan(tenant, clock.now());
       const included = planLimits(plan);
+      const [keys, endpoints, profiles, sources] = await Promise.all([
+        store.listKeys(tenant.id),
+        store.listEndpoints(tenant.id),
+        store.listProfiles(tenant.id),
+        store.pageSources(tenant.id, { limit: MOST_SOURCES, after: null }),
+      ]);
       return {
         data: {
           tenant: { id: tenant.id, name: tenant.name },
@@ -57,13 +84,24 @@ export function addMe(app: FastifyInstance, { store, clock }: Pick<ApiParts, 'st
           scopes: key.scopes,
           limits: {
             rate_limit: key.rateLimit,
+            requests_per_minute: included.requestsPerMinute,
+            keys: included.keys,
             webhook_endpoints: included.endpoints,
             webhook_rate_limit_per_minute: included.maxRatePerMinute,
-            custom_payload_formats: included.customPayload,
+            custom_payload_formats: included.payloadFormatBytes > 0,
             source_ip_list: included.sourceIps,
-            icp_profiles: MAX_PROFILES,
+            payload_format_bytes: included.payloadFormatBytes,
+            icp_profiles: included.profiles,
+            icp_phrases: included.profilePhrases,
+            sources: included.sources,
           },
-          usage: { webhook_endpoints: endpoints.length, icp_profiles: profiles.length },
+          usage: {
+            keys: keys.filter((other) => other.revokedAt === null).length,
+            webhook_endpoints: endpoints.length,
+            icp_profiles: profiles.length,
+            sources: sources.rows.length,
+          },
+          scoring: { version: MODEL_VERSION, encoder: encoder ? ('on' as const) : ('off' as const) },
         },
       };
     },

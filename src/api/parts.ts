@@ -1,14 +1,17 @@
 import type { Deprecation } from '../http/deprecations.ts';
-import type { Problems } from '../http/problems.ts';
+import type { KeyLimitParts } from '../http/key-limits.ts';
 import type { Cursors } from '../lib/cursor.ts';
+import type { SeededRandom } from '../lib/seeded-random.ts';
 import type { IntakeParts } from '../signals/intake.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
+import type { Described } from './description.ts';
 
 /** What the routes of /v1 need of the process. */
-export interface ApiParts extends IntakeParts, EndpointParts {
+export interface ApiParts extends IntakeParts, EndpointParts, KeyLimitParts {
   cursors: Cursors;
-  problems: Problems;
+  /** The same chance for each run of a request that is sent again. */
+  seededRandom: SeededRandom;
   /** Operations that will go; the description says so too. */
   deprecations: readonly Deprecation[];
   /** Tells the dispatcher which endpoints have new work. */
@@ -18,6 +21,8 @@ export interface ApiParts extends IntakeParts, EndpointParts {
   /** Tells who reads sources that one may be due sooner than planned; without it, that is noticed a little later. */
   sourcesChanged?(): void;
   sendTest: SendTest;
+  /** Hears how the API describes itself, once its routes are there. */
+  onDescribed?(described: Described): void;
   /** Address ranges that deliveries come from, as published. */
   sourceIps: readonly string[];
 }

@@ -2,14 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import {
-  cursorScope,
-  paginate,
-  paginationSchema,
-  pagingQuery,
-  readCursor,
-  wholeNumber,
-} from '../http/paging.ts';
+import { pagingQuery, wholeNumber } from '../http/paging.ts';
+import { noQuery, pathId } from '../http/path.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { requireLead } from '../leads/changes.ts';
 import { moveLead, setDeal } from '../leads/move-lead.ts';
@@ -25,12 +19,15 @@ import {
 } from '../model/pipeline.ts';
 import type { StageMoveRow } from '../store/lead-store.ts';
 import { leadCallerOf } from './lead-answers.ts';
+import { cutPage, listAnswer, readPage } from './list.ts';
 import type { ApiParts } from './parts.ts';
 
-type PipelineParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'cursors' | 'baseUrl' | 'nudge'>;
+type PipelineParts = Pick<
+  ApiParts,
+  'store' | 'clock' | 'matchers' | 'encoder' | 'newId' | 'cursors' | 'baseUrl' | 'nudge'
+>;
 
-const leadParams = z.strictObject({ id: z.string().describe("The lead's id") });
-const noQuery = z.strictObject({});
+const leadParams = z.strictObject({ id: pathId.describe("The lead's id") });
 const BOARD_LEADS = 10;
 
 /** `/v1/pipeline`: where each lead stands, how it got there, and what it may be worth. */
@@ -100,7 +97,7 @@ function addMove(app: FastifyInstance, parts: PipelineParts): void {
   );
 }
 
-function addHistory(app: FastifyInstance, { store, cursors, baseUrl }: PipelineParts): void {
+function addHistory(app: FastifyInstance, parts: PipelineParts): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/pipeline/:id/history',
     {
@@ -112,24 +109,28 @@ function addHistory(app: FastifyInstance, { store, cursors, baseUrl }: PipelineP
         tags: ['Pipeline'],
         params: leadParams,
         querystring: z.strictObject(pagingQuery),
-        response: { 200: z.strictObject({ data: z.array(stageMoveSchema), pagination: paginationSchema }) },
+        response: { 200: listAnswer(stageMoveSchema) },
       },
     },
     async (request, reply) => {
       const { tenant } = callerOf(request);
       const { id } = request.params;
-      const { limit, cursor } = request.query;
-      await requireLead(store, tenant.id, id);
-      const scope = cursorScope('pipeline history', tenant.id, { id });
-      const before = Number(readCursor(cursors, scope, cursor)?.[0] ?? Number.MAX_SAFE_INTEGER);
-      const found = await store.listStageMoves(id, { before, limit: limit + 1 });
-      const page = found.slice(0, limit);
-      const last = found.length > limit ? page.at(-1) : undefined;
-      const nextCursor = last === undefined ? null : cursors.encode(scope, [last.position]);
-      return {
-        data: page.map((move) => moveResource(id, move)),
-        pagination: paginate(request, reply, { baseUrl, nextCursor, limit }),
-      };
+      await requireLead(parts.store, tenant.id, id);
+      const { page, pagination } = await readPage(
+        parts,
+        { request, reply },
+        {
+          name: 'pipeline history',
+          filters: { id },
+          query: request.query,
+          read: async ({ limit, after }) => {
+            const before = Number(after?.[0] ?? Number.MAX_SAFE_INTEGER);
+            const found = await parts.store.listStageMoves(id, { before, limit: limit + 1 });
+            return cutPage(found, limit, ({ position }) => [position]);
+          },
+        },
+      );
+      return { data: page.rows.map((move) => moveResource(id, move)), pagination };
     },
   );
 }

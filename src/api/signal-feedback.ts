@@ -2,6 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
+import { runParts } from '../http/idempotency.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import { toIso } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import { feedbackInputSchema, feedbackSchema } from '../model/feedback.ts';
@@ -10,7 +12,7 @@ import type { ApiParts } from './parts.ts';
 /** `POST /v1/signals/{id}/feedback`: whether a signal was worth it. */
 export function addSignalFeedback(
   app: FastifyInstance,
-  { store, clock }: Pick<ApiParts, 'store' | 'clock'>,
+  parts: Pick<ApiParts, 'store' | 'clock' | 'newId' | 'seededRandom'>,
 ): void {
   app.withTypeProvider<ZodTypeProvider>().post(
     '/signals/:id/feedback',
@@ -22,8 +24,8 @@ export function addSignalFeedback(
         description:
           'The last word counts: said again, it takes the place of what was said before. The preview of a profile shows it beside each score.',
         tags: ['Signals'],
-        params: z.strictObject({ id: z.string() }),
-        querystring: z.strictObject({}),
+        params: idParams,
+        querystring: noQuery,
         body: feedbackInputSchema,
         response: { 200: z.strictObject({ data: feedbackSchema }) },
       },
@@ -31,6 +33,7 @@ export function addSignalFeedback(
     async (request) => {
       const { tenant, key } = callerOf(request);
       const { relevant, reason } = request.body;
+      const { store, clock } = runParts(request, parts);
       const said = { signalId: request.params.id, relevant, reason, createdAt: clock.now() };
       const saved = await store.saveFeedback({ ...said, tenantId: tenant.id, actorId: key.id });
       if (!saved) throw new DomainError('NOT_FOUND', `There is no signal "${said.signalId}".`);

@@ -8,8 +8,8 @@ const MAX_SEARCH_CHARS = 500;
 
 /** Query of `GET /v1/signals`. */
 export const signalQuerySchema = z.strictObject({
-  platform: listOf(z.string().toLowerCase()),
-  icp: listOf(z.string()).describe('Profile ids or names; a name that holds a comma by its id only'),
+  platform: listOf(z.string().max(64).toLowerCase()),
+  icp: listOf(z.string().max(100)).describe('Profile ids or names; a name that holds a comma by its id only'),
   from: queryTime.describe('From this time on'),
   to: queryTime.describe('Before this time'),
   signal_type: listOf(signalTypeSchema),

@@ -2,10 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import { cursorScope, type Pagination, paginate, paginationSchema, readCursor } from '../http/paging.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
+import { letGo } from '../lib/own-bytes.ts';
 import { DomainError } from '../model/errors.ts';
 import { explanationSchema, signalSchema } from '../model/signal.ts';
+import { listAnswer, pageBytes, readPage } from './list.ts';
 import type { ApiParts } from './parts.ts';
 import { signalQuerySchema, toSignalQuery } from './signal-query.ts';
 
@@ -23,7 +25,7 @@ export function addSignalReads(app: FastifyInstance, parts: ReadParts): void {
   addDetail(app, parts);
 }
 
-function addList(app: FastifyInstance, { store, cursors, baseUrl }: ReadParts): void {
+function addList(app: FastifyInstance, parts: ReadParts): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/signals',
     {
@@ -33,39 +35,27 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: ReadParts): 
         summary: 'Signals, newest first',
         tags: ['Signals'],
         querystring: signalQuerySchema,
-        response: {
-          200: z.strictObject({ data: z.array(listedSignalSchema), pagination: paginationSchema }),
-        },
+        response: { 200: listAnswer(listedSignalSchema) },
       },
     },
     async (request, reply) => {
       const { tenant } = callerOf(request);
       const { filters, rest } = toSignalQuery(request.query);
-      const scope = cursorScope('signals', tenant.id, filters);
-      const after = readCursor(cursors, scope, request.query.cursor);
-      const page = await store.listSignals(tenant.id, { ...filters, ...rest, after });
-      const pagination = paginate(request, reply, {
-        baseUrl,
-        nextCursor: page.last === null ? null : cursors.encode(scope, page.last),
-        limit: rest.limit,
-      });
+      const { page, pagination } = await readPage(
+        parts,
+        { request, reply },
+        {
+          name: 'signals',
+          filters,
+          query: request.query,
+          read: (place) => parts.store.listSignals(tenant.id, { ...filters, ...rest, ...place }),
+        },
+      );
       const answer = pageBytes(page.json, pagination);
-      page.release();
+      letGo(page.json);
       return sendAsIs(reply, JSON_TYPE, answer);
     },
   );
-}
-
-const PAGE_HEAD = '{"data":[';
-
-/** A page of rows that are JSON already. */
-export function pageBytes(json: Buffer, pagination: Pagination): Buffer {
-  const tail = `],"pagination":${JSON.stringify(pagination)}}`; // ASCII: a cursor and numbers
-  const bytes = Buffer.allocUnsafe(PAGE_HEAD.length + json.length + tail.length);
-  bytes.write(PAGE_HEAD, 'latin1');
-  json.copy(bytes, PAGE_HEAD.length);
-  bytes.write(tail, PAGE_HEAD.length + json.length, 'latin1');
-  return bytes;
 }
 
 function addDetail(app: FastifyInstance, { store }: ReadParts): void {
@@ -77,8 +67,8 @@ function addDetail(app: FastifyInstance, { store }: ReadParts): void {
         operationId: 'getSignal',
         summary: 'One signal with its text and explanation',
         tags: ['Signals'],
-        params: z.strictObject({ id: z.string() }),
-        querystring: z.strictObject({}),
+        params: idParams,
+        querystring: noQuery,
         response: { 200: z.strictObject({ data: signalDetailSchema }) },
       },
     },

@@ -2,14 +2,17 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
+import { runParts } from '../http/idempotency.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import { sourceResource, sourceSchema } from '../model/source.ts';
 import { changeSource, runSourceNow } from '../signals/sources.ts';
 import type { ApiParts } from './parts.ts';
 
-type ActionParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'allowTargets' | 'sourcesChanged'>;
+type ActionParts = Pick<
+  ApiParts,
+  'store' | 'clock' | 'newId' | 'seededRandom' | 'allowTargets' | 'sourcesChanged'
+>;
 
-const idParams = z.strictObject({ id: z.string() });
-const noQuery = z.strictObject({});
 const oneSource = z.strictObject({ data: sourceSchema });
 
 /** What makes a source run or rest. */
@@ -47,7 +50,7 @@ function addRest(app: FastifyInstance, parts: ActionParts, action: keyof typeof 
     },
     async (request) => {
       const change = { id: request.params.id, patch: { active: action === 'resume' } };
-      const source = await changeSource(parts, callerOf(request).tenant.id, change);
+      const source = await changeSource(runParts(request, parts), callerOf(request).tenant.id, change);
       parts.sourcesChanged?.();
       return { data: sourceResource(source) };
     },
@@ -73,7 +76,11 @@ function addRun(app: FastifyInstance, parts: ActionParts): void {
       },
     },
     async (request, reply) => {
-      const source = await runSourceNow(parts, callerOf(request).tenant.id, request.params.id);
+      const source = await runSourceNow(
+        runParts(request, parts),
+        callerOf(request).tenant.id,
+        request.params.id,
+      );
       parts.sourcesChanged?.();
       return reply.code(202).send({ data: sourceResource(source) });
     },

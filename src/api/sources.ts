@@ -2,18 +2,19 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from '../http/paging.ts';
+import { runParts } from '../http/idempotency.ts';
+import { pagingQuery } from '../http/paging.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import { sourceInputSchema, sourcePatchSchema, sourceResource, sourceSchema } from '../model/source.ts';
 import { changeSource, createSource, deleteSource, findSource } from '../signals/sources.ts';
+import { listAnswer, readPage } from './list.ts';
 import type { ApiParts } from './parts.ts';
 
 type SourceRouteParts = Pick<
   ApiParts,
-  'store' | 'clock' | 'newId' | 'cursors' | 'baseUrl' | 'allowTargets' | 'sourcesChanged'
+  'store' | 'clock' | 'newId' | 'seededRandom' | 'cursors' | 'baseUrl' | 'allowTargets' | 'sourcesChanged'
 >;
 
-const idParams = z.strictObject({ id: z.string() });
-const noQuery = z.strictObject({});
 const oneSource = z.strictObject({ data: sourceSchema });
 
 /** `/v1/sources`: where posts are detected. What makes a source run or rest is in `source-actions.ts`. */
@@ -29,7 +30,7 @@ function addCreate(app: FastifyInstance, parts: SourceRouteParts): void {
   app.withTypeProvider<ZodTypeProvider>().post(
     '/sources',
     {
-      config: { scope: 'sources:write', problems: ['CONFLICT'] },
+      config: { scope: 'sources:write', problems: ['CONFLICT', 'PLAN_REQUIRED'] },
       schema: {
         operationId: 'createSource',
         summary: 'Create a source',
@@ -46,7 +47,7 @@ function addCreate(app: FastifyInstance, parts: SourceRouteParts): void {
       },
     },
     async (request, reply) => {
-      const source = await createSource(parts, callerOf(request).tenant.id, request.body);
+      const source = await createSource(runParts(request, parts), callerOf(request).tenant, request.body);
       parts.sourcesChanged?.();
       reply.header('location', `${parts.baseUrl}/v1/sources/${source.id}`);
       return reply.code(201).send({ data: sourceResource(source) });
@@ -54,7 +55,7 @@ function addCreate(app: FastifyInstance, parts: SourceRouteParts): void {
   );
 }
 
-function addList(app: FastifyInstance, { store, cursors, baseUrl }: SourceRouteParts): void {
+function addList(app: FastifyInstance, parts: SourceRouteParts): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/sources',
     {
@@ -64,19 +65,22 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: SourceRouteP
         summary: 'Sources, oldest first',
         tags: ['Sources'],
         querystring: z.strictObject(pagingQuery),
-        response: { 200: z.strictObject({ data: z.array(sourceSchema), pagination: paginationSchema }) },
+        response: { 200: listAnswer(sourceSchema) },
       },
     },
     async (request, reply) => {
       const { tenant } = callerOf(request);
-      const { limit, cursor } = request.query;
-      const scope = cursorScope('sources', tenant.id, null);
-      const page = await store.pageSources(tenant.id, { limit, after: readCursor(cursors, scope, cursor) });
-      const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
-      return {
-        data: page.rows.map(sourceResource),
-        pagination: paginate(request, reply, { baseUrl, nextCursor, limit }),
-      };
+      const { page, pagination } = await readPage(
+        parts,
+        { request, reply },
+        {
+          name: 'sources',
+          filters: null,
+          query: request.query,
+          read: (place) => parts.store.pageSources(tenant.id, place),
+        },
+      );
+      return { data: page.rows.map(sourceResource), pagination };
     },
   );
 }

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { addAuthentication, takeAnonymous } from '../http/auth.ts';
+import { addAuthentication } from '../http/auth.ts';
+import { addCompression } from '../http/compression.ts';
 import { addFaceGate } from '../http/face-gate.ts';
 import { addIdempotency } from '../http/idempotency.ts';
-import { createRateLimiter } from '../http/limits.ts';
+import { addKeyLimits } from '../http/key-limits.ts';
 import { refuseStrayBodies } from '../http/no-body.ts';
 import { addOneATurn } from '../http/one-a-turn.ts';
 import { setApiHeaders } from '../http/versions.ts';
@@ -12,6 +13,7 @@ import { addCampaigns } from './campaigns.ts';
 import { addCompanies } from './companies.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { addDeliveries } from './deliveries.ts';
+import { addDescription } from './description.ts';
 import { addEvents } from './events.ts';
 import { addIcps } from './icps.ts';
 import { addKeys } from './keys.ts';
@@ -19,7 +21,6 @@ import { addLeadWrites } from './lead-writes.ts';
 import { addLeads } from './leads.ts';
 import { addMe } from './me.ts';
 import { collectDocument } from './openapi/document.ts';
-import { addOpenApiRoute } from './openapi/route.ts';
 import type { ApiParts } from './parts.ts';
 import { addPipeline } from './pipeline.ts';
 import { addSignalFeedback } from './signal-feedback.ts';
@@ -33,25 +34,24 @@ import { addWebhooks } from './webhooks.ts';
 
 /** The signal-intelligence API; registered under `/v1`. */
 export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
-  const limiter = createRateLimiter(parts.clock);
-  const guard = { ...parts, limiter };
-
   app.addHook('onRequest', (_request, reply, done) => {
     setApiHeaders(reply);
     done();
   });
+  const limits = addKeyLimits(app, parts);
   addFaceGate(app, {
     problems: parts.problems,
     hint: `See the OpenAPI description at ${parts.baseUrl}/v1/openapi.json`,
-    admit: (request, reply) => takeAnonymous(request, reply, guard),
+    admit: limits.admitClient,
   });
-  addAuthentication(app, guard);
+  addAuthentication(app, { ...parts, limits });
   addOneATurn(app);
   addIdempotency(app, parts);
+  addCompression(app);
   refuseStrayBodies(app);
   const document = await collectDocument(app, parts);
 
-  addOpenApiRoute(app, document);
+  parts.onDescribed?.(addDescription(app, { baseUrl: parts.baseUrl, document }));
   addMe(app, parts);
   addKeys(app, parts);
   addSignalReads(app, parts);

@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
+import { runParts } from '../http/idempotency.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import { webhookResourceSchema, webhookWithSecretSchema } from '../model/webhook.ts';
 import { pauseEndpoint, regenerateSecret, resumeEndpoint } from '../webhooks/endpoint-changes.ts';
 import { endpointResource } from '../webhooks/endpoints.ts';
 import type { ApiParts } from './parts.ts';
 
-const idParams = z.strictObject({ id: z.string() });
-const noQuery = z.strictObject({});
 const oneWebhook = z.strictObject({ data: webhookResourceSchema });
 
 /** What is done to an endpoint besides changing its settings: a new secret, pause, resume. */
@@ -22,7 +22,7 @@ function addSecret(app: FastifyInstance, parts: ApiParts): void {
   app.withTypeProvider<ZodTypeProvider>().post(
     '/webhooks/:id/secret',
     {
-      config: { scope: 'webhooks:write', problems: ['CONFLICT'] },
+      config: { scope: 'webhooks:write', problems: ['CONFLICT'], showsSecret: true },
       schema: {
         operationId: 'regenerateWebhookSecret',
         summary: 'Give an endpoint a new secret; answers it',
@@ -35,7 +35,11 @@ function addSecret(app: FastifyInstance, parts: ApiParts): void {
       },
     },
     async (request) => {
-      const { endpoint, secret } = await regenerateSecret(parts, callerOf(request).tenant, request.params.id);
+      const { endpoint, secret } = await regenerateSecret(
+        runParts(request, parts),
+        callerOf(request).tenant,
+        request.params.id,
+      );
       parts.endpointChanged(endpoint.id);
       return { data: { ...endpointResource(endpoint), secret } };
     },
@@ -61,7 +65,11 @@ function addPause(app: FastifyInstance, parts: ApiParts): void {
       },
     },
     async (request) => {
-      const endpoint = await pauseEndpoint(parts, callerOf(request).tenant, request.params.id);
+      const endpoint = await pauseEndpoint(
+        runParts(request, parts),
+        callerOf(request).tenant,
+        request.params.id,
+      );
       parts.endpointChanged(endpoint.id);
       return { data: endpointResource(endpoint) };
     },
@@ -85,7 +93,11 @@ function addResume(app: FastifyInstance, parts: ApiParts): void {
       },
     },
     async (request) => {
-      const endpoint = await resumeEndpoint(parts, callerOf(request).tenant, request.params.id);
+      const endpoint = await resumeEndpoint(
+        runParts(request, parts),
+        callerOf(request).tenant,
+        request.params.id,
+      );
       parts.endpointChanged(endpoint.id);
       parts.nudge([{ endpointId: endpoint.id, tenantId: endpoint.tenantId }]);
       return { data: endpointResource(endpoint) };

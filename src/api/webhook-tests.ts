@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { effectivePlan, planLimits } from '../accounts/plans.ts';
+import { effectivePlan, planLimits, planRequired } from '../accounts/plans.ts';
 import { callerOf } from '../http/auth.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import {
   attemptErrorSchema,
   attemptTimingsSchema,
@@ -10,14 +11,10 @@ import {
   sentRequestSchema,
 } from '../model/delivery-resource.ts';
 import { payloadFormatSchema } from '../model/payload-format.ts';
-import { planRequired } from '../webhooks/endpoint-rules.ts';
 import { findEndpoint } from '../webhooks/endpoints.ts';
 import { previewFormat } from '../webhooks/preview.ts';
 import { expectedTest, testEndpoint, testResource } from '../webhooks/test-delivery.ts';
 import type { ApiParts } from './parts.ts';
-
-const idParams = z.strictObject({ id: z.string() });
-const noQuery = z.strictObject({});
 
 const testResultSchema = z
   .strictObject({

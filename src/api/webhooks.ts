@@ -2,7 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from '../http/paging.ts';
+import { runParts } from '../http/idempotency.ts';
+import { pagingQuery } from '../http/paging.ts';
+import { idParams, noQuery } from '../http/path.ts';
 import {
   webhookInputSchema,
   webhookPatchSchema,
@@ -11,10 +13,9 @@ import {
 } from '../model/webhook.ts';
 import { changeEndpoint } from '../webhooks/endpoint-changes.ts';
 import { createEndpoint, endpointResource, findEndpoint, noEndpoint } from '../webhooks/endpoints.ts';
+import { cutPage, listAnswer, readPage } from './list.ts';
 import type { ApiParts } from './parts.ts';
 
-const idParams = z.strictObject({ id: z.string() });
-const noQuery = z.strictObject({});
 const oneWebhook = z.strictObject({ data: webhookResourceSchema });
 
 /** `/v1/webhooks`: endpoints that events are delivered to. */
@@ -30,7 +31,7 @@ function addCreate(app: FastifyInstance, parts: ApiParts): void {
   app.withTypeProvider<ZodTypeProvider>().post(
     '/webhooks',
     {
-      config: { scope: 'webhooks:write', problems: ['PLAN_REQUIRED'] },
+      config: { scope: 'webhooks:write', problems: ['PLAN_REQUIRED'], showsSecret: true },
       schema: {
         operationId: 'createWebhook',
         summary: 'Create an endpoint; answers its secret',
@@ -41,14 +42,18 @@ function addCreate(app: FastifyInstance, parts: ApiParts): void {
       },
     },
     async (request, reply) => {
-      const { endpoint, secret } = await createEndpoint(parts, callerOf(request).tenant, request.body);
+      const { endpoint, secret } = await createEndpoint(
+        runParts(request, parts),
+        callerOf(request).tenant,
+        request.body,
+      );
       reply.header('location', `${parts.baseUrl}/v1/webhooks/${endpoint.id}`);
       return reply.code(201).send({ data: { ...endpointResource(endpoint), secret } });
     },
   );
 }
 
-function addList(app: FastifyInstance, { store, cursors, baseUrl }: ApiParts): void {
+function addList(app: FastifyInstance, parts: ApiParts): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     '/webhooks',
     {
@@ -58,24 +63,25 @@ function addList(app: FastifyInstance, { store, cursors, baseUrl }: ApiParts): v
         summary: 'Endpoints, oldest first',
         tags: ['Webhooks'],
         querystring: z.strictObject(pagingQuery),
-        response: {
-          200: z.strictObject({ data: z.array(webhookResourceSchema), pagination: paginationSchema }),
-        },
+        response: { 200: listAnswer(webhookResourceSchema) },
       },
     },
     async (request, reply) => {
       const { tenant } = callerOf(request);
-      const { limit, cursor } = request.query;
-      const scope = cursorScope('webhooks', tenant.id, null);
-      const after = readCursor(cursors, scope, cursor);
-      const found = await store.pageEndpoints(tenant.id, after, limit + 1);
-      const page = found.slice(0, limit);
-      const last = found.length > limit ? page.at(-1) : undefined;
-      const nextCursor = last === undefined ? null : cursors.encode(scope, [last.createdAt, last.id]);
-      return {
-        data: page.map(endpointResource),
-        pagination: paginate(request, reply, { baseUrl, nextCursor, limit }),
-      };
+      const { page, pagination } = await readPage(
+        parts,
+        { request, reply },
+        {
+          name: 'webhooks',
+          filters: null,
+          query: request.query,
+          read: async ({ limit, after }) => {
+            const found = await parts.store.pageEndpoints(tenant.id, after, limit + 1);
+            return cutPage(found, limit, ({ createdAt, id }) => [createdAt, id]);
+          },
+        },
+      );
+      return { data: page.rows.map(endpointResource), pagination };
     },
   );
 }

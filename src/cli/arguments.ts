@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { fromIso } from '../lib/clock.ts';
+import { CommandError, EXIT } from './ports.ts';
 
 const dateTime = z.iso.datetime({ offset: true });
 
@@ -28,4 +29,26 @@ export function emailAddress(text: string): string {
 export function instant(text: string): number {
   if (dateTime.safeParse(text).success) return fromIso(text);
   throw new InvalidArgumentError('It must be a date-time such as 2027-01-31T00:00:00Z.');
+}
+
+/** Standard Webhooks: a key of 24 to 64 bytes. */
+const SECRET_BYTES = { min: 24, max: 64 };
+
+/** A webhook secret as it was shown; what was cut off while it was copied is told here and not by every delivery. */
+export function webhookSecret(text: string): string {
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text.trim())?.[1] ?? '';
+  const key = Buffer.from(encoded, 'base64');
+  if (key.toString('base64') === encoded && key.length >= SECRET_BYTES.min && key.length <= SECRET_BYTES.max)
+    return text.trim();
+  throw new InvalidArgumentError(
+    'It must be the whole secret that POST /v1/webhooks answered with: whsec_ and base64, 50 characters in all.',
+  );
+}
+
+/** `PORT` of the environment, null where it is not set. @throws CommandError */
+export function portOf(env: NodeJS.ProcessEnv): number | null {
+  const text = env.PORT?.trim() || null;
+  if (text === null) return null;
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new CommandError(`PORT: must be a whole number from 0 to 65535, not "${text}".`, EXIT.config);
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createTenant } from '../accounts/tenants.ts';
+import { portOf } from './arguments.ts';
 import { createDeliveryCount, type DeliveryCount } from './delivery-count.ts';
 import { deliveryLines, isGenuine } from './delivery-lines.ts';
 import { createDemoApi, type DemoApi } from './demo-api.ts';
@@ -83,7 +84,7 @@ async function show(ports: Ports, undo: Undo, once: boolean): Promise<void> {
 async function startDemoServer(ports: Ports, undo: Undo): Promise<{ url: string; apiKey: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'signalpost-demo-'));
   undo.push(() => rm(folder, { recursive: true, force: true }));
-  const port = await freePort();
+  const port = await demoPort(ports.env);
   const env = {
     HOST: '127.0.0.1',
     PORT: String(port),
@@ -113,8 +114,10 @@ async function observeSamples(ports: Ports, api: DemoApi, count: DeliveryCount):
   }
 }
 
-/** The usual port where it is free, else any. It may be taken in between: then the start says so. */
-async function freePort(): Promise<number> {
+/** PORT where it is set, whose start says so if it is taken; else the usual port where that is free, else any. */
+async function demoPort(env: NodeJS.ProcessEnv): Promise<number> {
+  const wanted = portOf(env) ?? 0;
+  if (wanted !== 0) return wanted;
   return (await tryPort(USUAL_PORT)) ?? (await tryPort(0)) ?? fail('No port is free on 127.0.0.1.');
 }
 

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { storeKey } from '../accounts/key-management.ts';
 import { parseScopes } from '../accounts/keys.ts';
 import { newKey } from '../accounts/tenants.ts';
 import { DEFAULT_KEY_RATE_LIMIT, SCOPES, type Scope } from '../model/key.ts';
@@ -32,7 +33,7 @@ async function createOne(ports: Ports, options: Options): Promise<void> {
   if (options.expires !== undefined && options.expires <= ports.clock.now()) {
     throw new CommandError('--expires lies in the past.', EXIT.usage);
   }
-  const { key, apiKey } = await withStorage(ports, (opened) => storeKey(opened, options));
+  const { key, apiKey } = await withStorage(ports, (opened) => makeKey(opened, options));
   if (options.json) {
     const wire = { key_id: key.id, api_key: apiKey, scopes: key.scopes, rate_limit: key.rateLimit };
     ports.out(JSON.stringify(wire));
@@ -46,7 +47,7 @@ async function createOne(ports: Ports, options: Options): Promise<void> {
   ports.out('The key is shown this once.');
 }
 
-async function storeKey(opened: Opened, options: Options) {
+async function makeKey(opened: Opened, options: Options) {
   const tenant = await opened.store.getTenant(options.tenant);
   if (tenant === null) {
     throw new CommandError(`There is no tenant "${options.tenant}". List them with: tenant list`);
@@ -59,7 +60,7 @@ async function storeKey(opened: Opened, options: Options) {
     rateLimit,
     expiresAt: expires ?? null,
   });
-  await opened.store.createKey(made.key);
+  await storeKey(opened, tenant, made.key);
   return made;
 }
 

@@ -1,24 +1,34 @@
 import type { Command } from 'commander';
-import { integer, nonEmpty } from './arguments.ts';
+import { integer, portOf, webhookSecret } from './arguments.ts';
 import { deliveryJson, deliveryLines } from './delivery-lines.ts';
 import type { Ports } from './ports.ts';
 import { startReceiver } from './receiver.ts';
 
 interface Options {
-  port: number;
+  port?: number;
   secret?: string;
   status: number;
   delay: number;
   json?: true;
 }
 
+const USUAL_PORT = 4000;
+
 /** `listen`: a receiver to develop against; it can be told to fail or to stall. */
 export function addListen(parent: Command, ports: Ports): void {
   parent
     .command('listen')
     .description('receive, verify and print deliveries on 127.0.0.1')
-    .option('--port <port>', 'port to listen on; 0: any free one', integer(0, 65_535), 4000)
-    .option('--secret <secret>', "the endpoint's secret, whsec_…; without it nothing is verified", nonEmpty)
+    .option(
+      '--port <port>',
+      'port to listen on; 0: any free one (default: PORT, or 4000)',
+      integer(0, 65_535),
+    )
+    .option(
+      '--secret <secret>',
+      "the endpoint's secret, whsec_…; without it nothing is verified",
+      webhookSecret,
+    )
     .option('--status <code>', 'status to answer with', integer(200, 599), 200)
     .option('--delay <ms>', 'wait that long before each answer', integer(0, 600_000), 0)
     .option('--json', 'one JSON object a line for each delivery')
@@ -27,7 +37,7 @@ export function addListen(parent: Command, ports: Ports): void {
 
 async function listen(ports: Ports, { port, secret, status, delay, json }: Options): Promise<void> {
   const receiver = await startReceiver({
-    port,
+    port: port ?? portOf(ports.env) ?? USUAL_PORT,
     clock: ports.clock,
     secret: () => secret ?? null,
     status,
@@ -40,5 +50,5 @@ async function listen(ports: Ports, { port, secret, status, delay, json }: Optio
   const say = json ? ports.err : ports.out;
   say(`Listening at ${receiver.url}, answering ${status}${delay > 0 ? ` after ${delay} ms` : ''}.`);
   if (secret === undefined) say('No --secret was given: deliveries are printed, nothing is verified.');
-  say('The server delivers here if it runs with WEBHOOK_ALLOW_TARGETS=127.0.0.0/8. Ctrl-C ends.');
+  say('The server delivers here if it runs with WEBHOOK_ALLOW_TARGETS=127.0.0.0/8,::1/128. Ctrl-C ends.');
 }

@@ -22,6 +22,8 @@ export interface OpenOptions {
   env?: NodeJS.ProcessEnv;
   /** `requests`: the server's own log, one line a request. `faults`: warnings and errors only, on stderr. */
   log: 'requests' | 'faults';
+  /** Refuses a folder without a database, and makes nothing there. */
+  existing?: boolean;
 }
 
 /** An open storage, ready to be served. */
@@ -33,7 +35,7 @@ export interface Opened extends AccountParts {
 }
 
 /** Exit codes of the command line. */
-export const EXIT = { ok: 0, failed: 1, network: 2, rateLimited: 3, usage: 64 } as const;
+export const EXIT = { ok: 0, failed: 1, network: 2, rateLimited: 3, usage: 64, config: 78 } as const;
 
 /** A fault of what was asked for, in words for whoever asked; ends the process with `exitCode`. */
 export class CommandError extends Error {
@@ -45,9 +47,25 @@ export class CommandError extends Error {
   }
 }
 
-/** Opens the storage for one piece of work and closes it whatever comes. A running server sees the change at once. */
-export async function withStorage<T>(ports: Ports, work: (opened: Opened) => Promise<T>): Promise<T> {
-  const opened = await ports.open({ log: 'faults' });
+/**
+ * Opens the storage that is there for one piece of work and closes it whatever comes. A running server sees the change
+ * at once.
+ */
+export function withStorage<T>(ports: Ports, work: (opened: Opened) => Promise<T>): Promise<T> {
+  return withOpened(ports, { log: 'faults', existing: true }, work);
+}
+
+/** The same for what may be the first to be done, and so makes the storage where there is none. */
+export function withNewStorage<T>(ports: Ports, work: (opened: Opened) => Promise<T>): Promise<T> {
+  return withOpened(ports, { log: 'faults' }, work);
+}
+
+async function withOpened<T>(
+  ports: Ports,
+  options: OpenOptions,
+  work: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  const opened = await ports.open(options);
   try {
     return await work(opened);
   } finally {

@@ -1,4 +1,6 @@
 import { Command, CommanderError } from 'commander';
+import packageJson from '../../package.json' with { type: 'json' };
+import { addCompletion } from './completion.ts';
 import { addDemo } from './demo.ts';
 import { addKeyCreate } from './key-create.ts';
 import { addKeyList } from './key-list.ts';
@@ -29,6 +31,7 @@ export async function runCommand(args: readonly string[], ports: Ports): Promise
 function createProgram(ports: Ports): Command {
   const program = new Command('signalpost')
     .description("A trade business's public site and its signal intelligence, in one server process.")
+    .version(packageJson.version)
     .exitOverride()
     .showHelpAfterError('Add --help for what it takes.')
     .configureOutput({
@@ -50,5 +53,6 @@ function createProgram(ports: Ports): Command {
   addKeyRevoke(key, ports);
   addListen(program, ports);
   addDemo(program, ports);
+  addCompletion(program, ports);
   return program;
 }

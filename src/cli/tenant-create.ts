@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { createTenant } from '../accounts/tenants.ts';
 import { PLANS, type Plan } from '../model/tenant.ts';
 import { emailAddress, nonEmpty } from './arguments.ts';
-import { type Ports, withStorage } from './ports.ts';
+import { type Ports, withNewStorage } from './ports.ts';
 
 interface Options {
   name: string;
@@ -24,7 +24,7 @@ export function addTenantCreate(parent: Command, ports: Ports): void {
 }
 
 async function createOne(ports: Ports, { name, email, plan, json }: Options): Promise<void> {
-  const { created, baseUrl } = await withStorage(ports, async (opened) => ({
+  const { created, baseUrl } = await withNewStorage(ports, async (opened) => ({
     created: await createTenant(opened, { name, email, plan }),
     baseUrl: opened.baseUrl,
   }));

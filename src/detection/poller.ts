@@ -1,4 +1,5 @@
 import type { Timer } from '../lib/clock.ts';
+import { storageFaultOf } from '../model/errors.ts';
 import type { ClaimedSource } from '../store/source-store.ts';
 import { type RunParts, runClaimed } from './run.ts';
 
@@ -44,7 +45,7 @@ export function createPoller(parts: RunParts): Poller {
         await claimDue();
         arm(await waitMs());
       } catch (error) {
-        log.error({ err: error }, 'sources that are due could not be claimed; trying again');
+        log[levelOf(error)]({ err: error }, 'sources that are due could not be claimed; trying again');
         arm(SAFETY_NET_MS);
       }
     }
@@ -64,7 +65,10 @@ export function createPoller(parts: RunParts): Poller {
 
   function begin(claimed: ClaimedSource): void {
     const run = runClaimed(parts, claimed).catch((error: unknown) => {
-      log.error({ err: error, source_id: claimed.source.id }, 'a run could not be stored; it is made again');
+      log[levelOf(error)](
+        { err: error, source_id: claimed.source.id },
+        'a run could not be stored; it is made again',
+      );
     });
     running.add(run);
     void run.finally(() => {
@@ -100,4 +104,9 @@ export function createPoller(parts: RunParts): Poller {
       await Promise.all(running);
     },
   };
+}
+
+/** That the storage fails is said once, where it is noticed. */
+function levelOf(error: unknown): 'error' | 'warn' {
+  return storageFaultOf(error) === null ? 'error' : 'warn';
 }

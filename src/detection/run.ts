@@ -1,6 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Source, SourceError, SourceKind, SourcePosition } from '../model/source.ts';
-import { type IntakeParts, type PlannedPost, planPosts } from '../signals/intake.ts';
+import { type IntakeParts, planPosts } from '../signals/intake.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
 import { lanesOf } from '../webhooks/state-changes.ts';
@@ -18,8 +17,6 @@ import type { Web } from './web.ts';
 const MAX_BACKOFF_MS = 6 * 3_600_000;
 /** At least so many items are remembered, and never fewer than twice what the source shows. */
 const MIN_SEEN = 500;
-/** A feed's first reading can be a thousand posts; requests are answered in between. */
-const POSTS_AT_ONCE = 50;
 
 const READERS: Record<SourceKind, Reader> = {
   rss: readFeedSource,
@@ -120,11 +117,7 @@ export function backoffMs({
 async function match(parts: RunParts, source: Source, items: readonly SourceItem[]): Promise<NewSignal[]> {
   const posts = items.map(toPost).filter((post) => post !== null);
   const rule = { profileIds: source.profileIds, onlyMatching: true };
-  const planned: PlannedPost[] = [];
-  for (let at = 0; at < posts.length; at += POSTS_AT_ONCE) {
-    planned.push(...(await planPosts(parts, source.tenantId, posts.slice(at, at + POSTS_AT_ONCE), rule)));
-    await nextTurn();
-  }
+  const planned = await planPosts(parts, source.tenantId, posts, rule);
   if (planned.some(({ errors }) => errors.length > 0)) {
     // Nothing is passed over: it is all read again once there is a profile.
     throw new SourceFault('no_active_profile', 'None of the profiles that it is matched with is active.');

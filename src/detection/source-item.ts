@@ -51,13 +51,22 @@ export function toPost(item: SourceItem): ObservedPost | null {
     text,
     external_id: codePointLength(item.id) > MAX_ID ? itemKey(item) : item.id,
     ...(item.signalType && { signal_type: item.signalType }),
-    ...(item.author === '' ? {} : { prospect: { name: item.author.slice(0, 200) } }),
-    ...(item.company && { company: item.company }),
+    ...(item.author === '' ? {} : { prospect: { name: toLine(item.author).slice(0, 200) } }),
+    ...(item.company && { company: companyOf(item.company) }),
   };
   const checked = observedPostSchema.safeParse(post);
   if (checked.success) return checked.data;
   const bare = { platform: { name: item.platform }, text, external_id: post.external_id };
   return observedPostSchema.safeParse(bare).data ?? null;
+}
+
+function companyOf({ name, location = '' }: NonNullable<SourceItem['company']>) {
+  return { name: toLine(name), location: toLine(location) };
+}
+
+/** Feeds break lines within names, which an observed post refuses. */
+function toLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }
 
 /** Many feeds begin the body with the title. */

@@ -1,11 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
-import type { LaneClaim, LaneDemand } from '../store/delivery-store.ts';
+import type { LaneDemand } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
-import type { Attempts } from './attempt.ts';
+import type { Agenda } from './agenda.ts';
+import type { Bell } from './bell.ts';
 import type { DispatcherLog } from './dispatcher.ts';
-import { addClaimed, demandOf, dropClaimed, heldBy, isHungry, type Lane } from './lanes.ts';
+import type { Lane } from './lane.ts';
 import { leaseEnd, WAIT_MS } from './leases.ts';
-import type { Turns } from './turns.ts';
+import type { PrepareTarget } from './target.ts';
 
 /** One claim's size: about 6 ms of the store's writer (12 µs a delivery), so that nobody else waits longer for their commit. */
 const CLAIM_LIMIT = 512;
@@ -23,13 +24,10 @@ export interface ClaimerParts {
   clock: Clock;
   /** Names this process's leases. */
   leaseToken: string;
-  attempts: Attempts;
+  prepare: PrepareTarget;
+  agenda: Agenda;
+  bell: Bell;
   log: DispatcherLog;
-  turns: Turns<Lane>;
-  /** Called for each lane after a claim, when what it holds may have changed. */
-  onClaimed(lane: Lane): void;
-  /** Called once all lanes of a claim were told. */
-  onDone(): void;
 }
 
 /**
@@ -37,7 +35,7 @@ export interface ClaimerParts {
  * they have, and those that run low meanwhile share the next call.
  */
 export function createClaimer(parts: ClaimerParts): Claimer {
-  const { store, clock, turns, log } = parts;
+  const { store, clock, agenda, bell, log } = parts;
   let running = 0;
   let paused = false;
 
@@ -56,17 +54,14 @@ export function createClaimer(parts: ClaimerParts): Claimer {
     const lanes: Lane[] = [];
     const demands: LaneDemand[] = [];
     // Alike for all that wait: a few full lanes beside empty ones would send bursts, each over more connections of its own.
-    const share = Math.ceil(CLAIM_LIMIT / Math.max(1, turns.size));
+    const share = Math.ceil(CLAIM_LIMIT / Math.max(1, agenda.toClaim.size));
     for (let left = CLAIM_LIMIT; left > 0; ) {
-      const lane = turns.next();
+      const lane = agenda.toClaim.next();
       if (lane === null) break;
-      if (!isHungry(lane, wallNow, now)) continue;
-      const limit = Math.min(left, share, demandOf(lane, now));
-      lane.claiming = true;
-      lane.dueAt = Number.POSITIVE_INFINITY; // work that is stored from here on sets it anew
+      if (!lane.wantsClaim(now, wallNow)) continue;
+      const limit = Math.min(left, share, lane.demand(now));
       lanes.push(lane);
-      const knownVersion = lane.target?.endpoint.version ?? -1;
-      demands.push({ endpointId: lane.endpointId, limit, knownVersion, held: heldBy(lane) });
+      demands.push(lane.beginClaim(limit));
       left -= Math.max(1, limit);
     }
     return { lanes, demands };
@@ -75,31 +70,25 @@ export function createClaimer(parts: ClaimerParts): Claimer {
   async function fill(lanes: Lane[], demands: LaneDemand[]): Promise<void> {
     const now = clock.now();
     const until = clock.monotonic() + WAIT_MS;
-    const seen = lanes.map((lane) => lane.committedFailures);
+    const terms = { now, leaseUntil: leaseEnd(now), leaseToken: parts.leaseToken };
     try {
-      const claims = await store.claimDeliveries({
-        lanes: demands,
-        now,
-        leaseUntil: leaseEnd(now),
-        leaseToken: parts.leaseToken,
-      });
+      const claims = await store.claimDeliveries({ lanes: demands, ...terms });
       const byEndpoint = new Map(claims.map((claim) => [claim.endpointId, claim]));
-      for (const [index, lane] of lanes.entries()) {
+      for (const lane of lanes) {
         const claim = byEndpoint.get(lane.endpointId);
-        lane.confirmedFailures = seen[index] ?? 0;
-        if (claim !== undefined) accept(lane, claim, until);
+        const changed = claim?.endpoint ?? null;
+        const target = changed === null || changed === 'gone' ? null : parts.prepare(changed);
+        if (claim === undefined) lane.claimFailed(now);
+        else lane.endClaim(claim, target, until);
       }
     } catch (error) {
       log.warn({ err: error, lanes: lanes.length }, 'deliveries could not be claimed; trying again');
-      for (const lane of lanes) lane.dueAt = Math.min(lane.dueAt, now);
+      for (const lane of lanes) lane.claimFailed(now);
       pause();
     }
     running--;
-    for (const lane of lanes) {
-      lane.claiming = false;
-      parts.onClaimed(lane);
-    }
-    parts.onDone();
+    for (const lane of lanes) agenda.consider(lane);
+    bell.ring();
   }
 
   function pause(): void {
@@ -107,24 +96,8 @@ export function createClaimer(parts: ClaimerParts): Claimer {
     paused = true;
     clock.after(PAUSE_AFTER_FAULT_MS, () => {
       paused = false;
-      parts.onDone();
+      bell.ring();
     });
-  }
-
-  function accept(lane: Lane, claim: LaneClaim, until: number): void {
-    if (claim.nextDueAt !== null) lane.dueAt = Math.min(lane.dueAt, claim.nextDueAt);
-    if (claim.endpoint === 'gone') {
-      lane.target = null;
-      dropClaimed(lane);
-      return;
-    }
-    if (claim.endpoint !== null) {
-      lane.target = parts.attempts.prepare(claim.endpoint);
-      lane.throttle.setLimit(claim.endpoint.settings.rate_limit_per_minute);
-      const counted = claim.endpoint.consecutiveFailures + lane.failures - lane.confirmedFailures;
-      if (counted === 0) lane.failing = false;
-    }
-    addClaimed(lane, claim, until);
   }
 
   return { run };

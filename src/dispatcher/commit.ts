@@ -7,39 +7,50 @@ const PAUSE_MS = 1_000;
 /** After a lease's length the delivery is claimed and sent again anyway, so that its outcome is of no more use. */
 const TRIES = 60;
 
-/**
- * Stores an outcome, then calls `done`, once: `lost` where its lease had passed to someone else or the store stayed out
- * of order.
- */
-export type Commit = (outcome: Outcome, done: (fate: 'kept' | 'lost') => void) => void;
+/** Takes outcomes to the store. */
+export interface Ledger {
+  /** `lost` where the lease had passed to someone else or the store stayed out of order. Never rejects. */
+  store(outcome: Outcome): Promise<'kept' | 'lost'>;
+  /** Outcomes that wait for their commit. */
+  readonly waiting: number;
+}
 
 /**
  * A full or busy store must not turn a delivered webhook into one sent twice: the outcome waits in memory and is tried
- * again every second. Meanwhile the count of uncommitted outcomes holds sending back.
+ * again every second. Meanwhile the count of those that wait holds sending back.
  */
-export function createCommit(parts: { store: Store; clock: Clock; log: DispatcherLog }): Commit {
+export function createLedger(parts: { store: Store; clock: Clock; log: DispatcherLog }): Ledger {
   const { store, clock, log } = parts;
+  let waiting = 0;
 
-  function attempt(outcome: Outcome, done: Parameters<Commit>[1], tries: number): void {
+  async function tryAll(outcome: Outcome): Promise<'kept' | 'lost'> {
     const { deliveryId, endpointId } = outcome;
-    const onStored = (applied: boolean) => {
-      if (!applied)
+    for (let tries = 1; tries <= TRIES; tries++) {
+      try {
+        if (await store.recordOutcome(outcome)) return 'kept';
         log.warn({ deliveryId, endpointId }, 'an attempt outlived its lease; only the attempt was kept');
-      done(applied ? 'kept' : 'lost');
-    };
-    const onFault = (error: unknown) => {
-      log.warn({ err: error, deliveryId, endpointId, tries }, 'an outcome could not be stored; trying again');
-      clock.after(PAUSE_MS, () => {
-        if (tries < TRIES) {
-          attempt(outcome, done, tries + 1);
-          return;
-        }
-        log.error({ deliveryId, endpointId }, 'an outcome was given up; the delivery will be sent again');
-        done('lost');
-      });
-    };
-    void store.recordOutcome(outcome).then(onStored, onFault);
+        return 'lost';
+      } catch (error) {
+        log.warn(
+          { err: error, deliveryId, endpointId, tries },
+          'an outcome could not be stored; trying again',
+        );
+        await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
+      }
+    }
+    log.error({ deliveryId, endpointId }, 'an outcome was given up; the delivery will be sent again');
+    return 'lost';
   }
 
-  return (outcome, done) => attempt(outcome, done, 1);
+  return {
+    get waiting() {
+      return waiting;
+    },
+    async store(outcome) {
+      waiting++;
+      const fate = await tryAll(outcome);
+      waiting--;
+      return fate;
+    },
+  };
 }

@@ -64,6 +64,7 @@ export class Connection implements Undici.DispatchHandler {
   readonly #client: Client;
   readonly #owner: ConnectionOwner;
   #handler: RequestHandler | null = null;
+  #dial: Dial | null = null;
   #socket: Socket | null = null;
   #readBefore = 0;
   #gone = false;
@@ -74,7 +75,7 @@ export class Connection implements Undici.DispatchHandler {
     this.#client = new Client(origin, {
       ...OPTIONS,
       connect: (target, callback) => {
-        const dial = connect(target, (error, socket) => {
+        this.#dial = connect(target, (error, socket) => {
           if (error !== null) {
             callback(error, null);
             return;
@@ -83,7 +84,7 @@ export class Connection implements Undici.DispatchHandler {
           callback(null, socket);
           this.#watch(socket);
         });
-        this.#handler?.onDial(dial);
+        this.#handler?.onDial(this.#dial);
       },
     });
     this.#client.on('disconnect', () => this.#onDisconnect());
@@ -107,6 +108,7 @@ export class Connection implements Undici.DispatchHandler {
 
   /** Cuts it off. */
   destroy(): Promise<void> {
+    this.#dial?.cancel(new ConnectError('timeout'));
     return this.#client.destroy();
   }
 

@@ -1,22 +1,25 @@
 import type { Timer } from '../lib/clock.ts';
-import { toBodyBytes } from '../model/body-bytes.ts';
-import type { AttemptRecord } from '../model/delivery.ts';
+import type { DueLane } from '../store/delivery-store.ts';
 import { createConnect } from '../webhooks/connect.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';
 import type { Lookup } from '../webhooks/targets.ts';
 import { refuseTests } from '../webhooks/test-delivery.ts';
-import { createAttempts } from './attempt.ts';
+import { createAgenda } from './agenda.ts';
+import { createAlarms } from './alarms.ts';
+import { createBell } from './bell.ts';
 import { createClaimer } from './claim.ts';
-import { createCommit } from './commit.ts';
+import { createLedger } from './commit.ts';
 import type { Dispatcher, DispatcherParts } from './dispatcher.ts';
-import type { Lane } from './lanes.ts';
+import { createPlaces } from './places.ts';
 import { createPools } from './pools.ts';
 import { createProber } from './probes.ts';
+import { createReserve } from './reserve.ts';
 import { createScheduler } from './scheduler.ts';
-import { createSend } from './send.ts';
+import type { Exchange } from './send.ts';
 import { watchSteps } from './step-watch.ts';
+import { createPrepareTarget } from './target.ts';
+import { createSendTest } from './test-sends.ts';
 import { WINDOW_MS } from './throttle.ts';
-import { createTurns } from './turns.ts';
 
 /** How often to look for work that another process stored; also the housekeeping's beat. */
 const SAFETY_NET_MS = 15_000;
@@ -34,31 +37,22 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   const clock = watchSteps(parts.clock, onClockStep);
   const { lookup = createLookup(), ...tls } = network;
   const pools = createPools(clock, createConnect({ clock, allow, lookup, localAddress, ...tls }));
-  // When an attempt starts is told, not planned by: it needs no watch.
-  const attempts = createAttempts({
-    clock: parts.clock,
-    newId,
-    secretBox,
-    allow,
-    log,
-    send: createSend(parts.clock, pools),
-  });
-  const commit = createCommit({ store, clock, log });
   const leaseToken = newId('lease');
-  const toSend = createTurns<Lane>();
-  const toClaim = createTurns<Lane>();
-  const scheduler = createScheduler({
-    ...{ clock, random, attempts, commit, toSend, toClaim },
-    claimer: () => claimer,
+  const prepare = createPrepareTarget({ secretBox, allow, log });
+  const deadlines = createAlarms<Exchange>(clock, (due) => {
+    for (const exchange of due) exchange.expire();
   });
-  const claimer = createClaimer({
-    ...{ store, clock, leaseToken, attempts, log },
-    turns: toClaim,
-    onClaimed: scheduler.consider,
-    onDone: scheduler.wake,
-  });
-
-  const prober = createProber({ store, clock, attempts, scheduler, leaseToken, log });
+  const bell = createBell();
+  const places = createPlaces(clock, bell.ring);
+  const agenda = createAgenda({ clock, places, bell });
+  const ledger = createLedger({ store, clock, log });
+  // When an attempt starts is told, not planned by: it needs no watch.
+  const flights = { clock: parts.clock, pools, deadlines, newId, random, agenda, places, ledger, bell, log };
+  const claimer = createClaimer({ store, clock, leaseToken, prepare, agenda, bell, log });
+  const scheduler = createScheduler({ clock, bell, agenda, places, ledger, claimer, flights });
+  const prober = createProber({ store, clock, agenda, prepare, flights, leaseToken, log });
+  const reserve = createReserve({ clock, agenda, bell, leaseToken });
+  const sendTest = createSendTest({ store, clock, agenda, prepare, flights });
 
   let state: 'new' | 'running' | 'stopped' = 'new';
   let safetyNet: Timer | null = null;
@@ -66,7 +60,7 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   /** Posted before anything that reckons with the new time, so that the store has moved what is planned by then. */
   function onClockStep(deltaMs: number): void {
     log.warn({ delta_ms: deltaMs }, 'the clock was set; planned retries move with it');
-    scheduler.shift(deltaMs);
+    agenda.shift(deltaMs);
     store.shiftDue(parts.clock.now(), deltaMs).catch((error: unknown) => {
       log.error({ err: error }, 'planned retries could not be moved with the clock');
     });
@@ -75,15 +69,17 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   async function lookAround(): Promise<void> {
     void prober.run();
     try {
-      const lanes = await store.listDueLanes();
-      for (const { endpointId, tenantId, nextDueAt } of lanes) scheduler.due(endpointId, tenantId, nextDueAt);
-      scheduler.wake();
-      scheduler.prune();
+      takeUp(await store.listDueLanes());
       pools.sweep();
     } catch (error) {
       log.warn({ err: error }, 'waiting work could not be listed; trying again');
     }
     if (state === 'running') armSafetyNet();
+  }
+
+  function takeUp(lanes: readonly DueLane[]): void {
+    for (const { endpointId, tenantId, nextDueAt } of lanes) agenda.due(endpointId, tenantId, nextDueAt);
+    bell.ring();
   }
 
   function armSafetyNet(): void {
@@ -94,8 +90,10 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   async function seedThrottles(): Promise<void> {
     const now = clock.now();
     const offset = clock.monotonic() - now;
-    for (const { endpointId, startedAt } of await store.recentAttempts(now - WINDOW_MS)) {
-      scheduler.lane(endpointId, '').throttle.record(Math.min(startedAt, now) + offset);
+    for (const { endpointId, startedAt } of await store.recentAttempts(now - WINDOW_MS, now)) {
+      const lane = agenda.lane(endpointId, '');
+      lane.throttle.record(Math.min(startedAt, now) + offset);
+      agenda.consider(lane);
     }
   }
 
@@ -124,38 +122,23 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
       await seedThrottles();
       const lanes = await store.recoverDeliveries();
       state = 'running';
-      for (const { endpointId, tenantId, nextDueAt } of lanes) scheduler.due(endpointId, tenantId, nextDueAt);
-      scheduler.wake();
+      takeUp(lanes);
       armSafetyNet();
     },
     nudge(lanes) {
       if (state !== 'running') return; // before the start, the start itself finds the work
       const now = clock.now();
-      for (const { endpointId, tenantId } of lanes) scheduler.due(endpointId, tenantId, now);
-      scheduler.wake();
+      for (const { endpointId, tenantId } of lanes) agenda.due(endpointId, tenantId, now);
+      bell.ring();
     },
-    endpointChanged: scheduler.changed,
-    async sendTest({ endpoint, deliveryId, body }) {
-      if (state !== 'running') return await refuseTests({ endpoint, deliveryId, body });
-      const lane = scheduler.lane(endpoint.id, endpoint.tenantId);
-      const limit = endpoint.settings.rate_limit_per_minute;
-      const answer = await scheduler.outOfTurn(lane, limit, async () => {
-        // Stored first: it counts for the throttle over a restart too, and was sent if anybody saw it.
-        await store.recordTestSend({ id: deliveryId, endpointId: endpoint.id, startedAt: clock.now() });
-        const delivery = { id: deliveryId, ...toBodyBytes(body), attempt: 1, attemptsInCycle: 0 };
-        return await new Promise<AttemptRecord>((done) => {
-          const mayRepeat = () => lane.throttle.take(clock.monotonic());
-          attempts.run(attempts.prepare(endpoint), delivery, { mayRepeat, done });
-        });
-      });
-      return 'sent' in answer
-        ? { kind: 'sent', record: answer.sent }
-        : { kind: 'throttled', retryAfterMs: answer.retryAfterMs };
-    },
+    reserve: (events) => (state === 'running' ? reserve(events) : null),
+    endpointChanged: agenda.changed,
+    sendTest: (request) => (state === 'running' ? sendTest(request) : refuseTests(request)),
     async stop(graceMs) {
       if (state === 'stopped') return;
       state = 'stopped';
       safetyNet?.cancel();
+      prober.stop();
       const allLanded = await landed(graceMs);
       await pools.destroy();
       // What was cut off may have arrived: its lease stays, so that the next start counts it for the throttle.

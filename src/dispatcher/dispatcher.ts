@@ -4,6 +4,7 @@ import type { AddressSet } from '../lib/network.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { Store } from '../store/store.ts';
+import type { Reserve } from '../webhooks/in-hand.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 
 /** What the dispatcher needs of the process. */
@@ -33,6 +34,8 @@ export interface Dispatcher {
   start(): Promise<void>;
   /** Says that new work was committed for these endpoints. Cheap, synchronous, never throws. */
   nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
+  /** Takes on what can be sent at once, as it is being stored: see {@link Reservation}. Never throws. */
+  reserve: Reserve;
   /** Says that an endpoint was changed: every later attempt goes by what is stored now. */
   endpointChanged(endpointId: string): void;
   /** Sends a test at once, within the throttle; works while the endpoint is paused, and leaves count and pause alone. */

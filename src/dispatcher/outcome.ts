@@ -1,9 +1,9 @@
 import type { DeliveryNext, Outcome } from '../model/delivery.ts';
 import type { WebhookInput } from '../model/webhook.ts';
+import { DEAD_LETTER_MS, endUndelivered } from '../rules/dead-letters.ts';
 import { retryDelayMs } from './backoff.ts';
 import type { SendResult } from './send.ts';
 
-const DEAD_LETTER_MS = 7 * 24 * 3_600_000;
 /** RFC 9110, section 15.5.11. */
 const GONE = 410;
 
@@ -31,7 +31,7 @@ export interface Verdict {
  *                     ── could not be prepared (`internal`) ───────────────→ dead or discarded at once; streak: keep
  *
  * A forbidden target keeps the streak: no request was made, so it says nothing about the receiver's health. Pausing at
- * the 20th failure in a row is the store's, since only the commit knows the order of attempts. 410 pauses by itself.
+ * the 20th failure in a row (`rules/endpoint-pause.ts`) is decided in the commit, which alone knows the order of attempts.
  *
  * A probe that fails takes no retry from its delivery: a long outage must not use up what was held because of it. Its
  * delivery goes to the end of the line, so that one which the receiver always refuses does not keep the others waiting.
@@ -53,6 +53,5 @@ function afterFailure(verdict: Verdict, poison: boolean): DeliveryNext {
     const delayMs = retryDelayMs(settings, attemptsInCycle + 1, fraction, result.retryAfterMs);
     return { status: 'retrying', at: now + delayMs };
   }
-  if (settings.dead_letter) return { status: 'dead', expiresAt: now + DEAD_LETTER_MS };
-  return { status: 'discarded' };
+  return endUndelivered(settings.dead_letter, now + DEAD_LETTER_MS);
 }

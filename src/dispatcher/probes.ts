@@ -1,10 +1,11 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Store } from '../store/store.ts';
-import type { Attempts } from './attempt.ts';
+import type { Agenda } from './agenda.ts';
 import type { DispatcherLog } from './dispatcher.ts';
-import { heldBy, type Lane } from './lanes.ts';
+import { Flight, type FlightParts } from './flight.ts';
+import type { Lane } from './lane.ts';
 import { leaseEnd } from './leases.ts';
-import type { Scheduler } from './scheduler.ts';
+import type { PrepareTarget } from './target.ts';
 
 /** Probes under way at once: a thousand dead endpoints must not take the places of healthy ones. */
 const AT_ONCE = 64;
@@ -13,36 +14,53 @@ const AT_ONCE = 64;
 export interface Prober {
   /** Sends what is due. Never rejects, and waits for no reply. */
   run(): Promise<void>;
+  /** Sends nothing more. */
+  stop(): void;
 }
 
 export interface ProberParts {
   store: Store;
   clock: Clock;
-  attempts: Attempts;
-  scheduler: Scheduler;
+  agenda: Agenda;
+  prepare: PrepareTarget;
+  flights: FlightParts;
   leaseToken: string;
   log: DispatcherLog;
 }
 
-export function createProber({ store, clock, attempts, scheduler, leaseToken, log }: ProberParts): Prober {
+export function createProber(parts: ProberParts): Prober {
+  const { store, clock, agenda, leaseToken, log } = parts;
   let underWay = 0;
+  let stopped = false;
 
   async function probe(lane: Lane): Promise<void> {
     const { endpointId } = lane;
-    lane.probing = true;
+    lane.beginProbe();
     underWay++;
     try {
       const now = clock.now();
-      const terms = { endpointId, held: heldBy(lane), now, leaseUntil: leaseEnd(now), leaseToken };
+      const terms = { endpointId, held: lane.held(), now, leaseUntil: leaseEnd(now), leaseToken };
       const claim = await store.claimProbe(terms);
-      if (claim === null) return;
-      lane.throttle.setLimit(claim.endpoint.settings.rate_limit_per_minute);
-      await scheduler.probe(lane, attempts.prepare(claim.endpoint), claim.delivery);
+      if (claim === null || stopped) return;
+      const { endpoint, delivery } = claim;
+      const target = parts.prepare(endpoint);
+      if (!lane.departProbe(delivery, endpoint.settings.rate_limit_per_minute, clock.monotonic())) return;
+      await new Promise<unknown>((onOver) =>
+        new Flight(parts.flights, {
+          lane,
+          target,
+          delivery,
+          kind: 'probe',
+          standing: 'first',
+          onOver,
+        }).depart(),
+      );
     } catch (error) {
       log.warn({ err: error, endpointId }, 'an endpoint could not be probed; trying again');
     } finally {
-      lane.probing = false;
+      lane.endProbe();
       underWay--;
+      agenda.consider(lane);
     }
   }
 
@@ -50,12 +68,15 @@ export function createProber({ store, clock, attempts, scheduler, leaseToken, lo
     async run() {
       try {
         for (const { endpointId, tenantId } of await store.listDueProbes(clock.now(), AT_ONCE)) {
-          const lane = scheduler.lane(endpointId, tenantId);
-          if (underWay < AT_ONCE && !lane.probing) void probe(lane);
+          const lane = agenda.lane(endpointId, tenantId);
+          if (underWay < AT_ONCE && !lane.isProbing) void probe(lane);
         }
       } catch (error) {
         log.warn({ err: error }, 'paused endpoints could not be listed; trying again');
       }
+    },
+    stop() {
+      stopped = true;
     },
   };
 }

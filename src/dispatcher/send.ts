@@ -3,9 +3,9 @@ import type { Clock } from '../lib/clock.ts';
 import type { AttemptRecord } from '../model/delivery.ts';
 import type { Dial } from '../webhooks/connect.ts';
 import { ConnectError } from '../webhooks/connect-error.ts';
+import { type Alarms, createAlarm } from './alarms.ts';
 import { readRetryAfter } from './backoff.ts';
 import type { RequestHandler } from './connection.ts';
-import { createDeadlines, type Deadlines, type Expiring } from './deadlines.ts';
 import { type AttemptFault, faultOf, isClosed, statusFault } from './faults.ts';
 import type { Pools } from './pools.ts';
 import { Reply } from './reply.ts';
@@ -24,17 +24,6 @@ export interface SendRequest {
   timeoutMs: number;
 }
 
-/** Who a request answers to. */
-export interface SendListener {
-  /**
-   * Asked before it is sent a second time, where a kept-alive connection was closed: the receiver may have seen the first,
-   * so that the second needs a place in the throttle too. Without one, the request ends as cut.
-   */
-  mayRepeat(): boolean;
-  /** Called once; before the sender has returned where nothing could be sent. */
-  onResult(result: SendResult): void;
-}
-
 /** What came of it. A 2xx whose head was complete in time has no error, whatever its body then did. */
 export interface SendResult extends Pick<AttemptRecord, 'response' | 'timings' | 'durationMs'> {
   error: AttemptFault | null;
@@ -46,33 +35,22 @@ export interface SendResult extends Pick<AttemptRecord, 'response' | 'timings' |
   cut: boolean;
 }
 
-/** Sends one request; never throws. No promise: each of a delivery's costs a third of a microsecond. */
-export type Send = (request: SendRequest, listener: SendListener) => void;
-
-/** A sender over `pools`. Its deadlines are kept together, on one timer. */
-export function createSend(clock: Clock, pools: Pools): Send {
-  const parts: ExchangeParts = { clock, pools, deadlines: createDeadlines(clock) };
-  return (request, listener) => new Exchange(parts, request, listener).start();
-}
-
-interface ExchangeParts {
+/** What all requests share. */
+export interface ExchangeParts {
   clock: Clock;
   pools: Pools;
-  deadlines: Deadlines;
+  deadlines: Alarms<Exchange>;
 }
 
 /**
- * One request and its reply: undici's handler, the deadline's item and the dial's listener in one object. A class, because
- * undici calls seven methods on it for every delivery, and closures for each would be made anew every time.
+ * One request, its reply and its deadline, and undici's handler, in one object. Never throws. Calls `onResult` once;
+ * before {@link send} has returned where nothing could be sent.
  */
-class Exchange implements RequestHandler, Expiring {
-  deadline = 0;
-  earlier: Expiring | null = null;
-  later: Expiring | null = null;
+export abstract class Exchange implements RequestHandler {
+  readonly #deadline = createAlarm<Exchange>(this);
   readonly #parts: ExchangeParts;
-  readonly #request: SendRequest;
-  readonly #listener: SendListener;
-  readonly #startedAt: number;
+  #request: SendRequest | null = null;
+  #startedAt = 0;
   #controller: Undici.DispatchController | null = null;
   #dial: Dial | null = null;
   #answered = false;
@@ -82,20 +60,26 @@ class Exchange implements RequestHandler, Expiring {
   #connectedMs = -1;
   #headersMs = -1;
 
-  constructor(parts: ExchangeParts, request: SendRequest, listener: SendListener) {
+  constructor(parts: ExchangeParts) {
     this.#parts = parts;
+  }
+
+  /**
+   * Asked before it is sent a second time, where a kept-alive connection was closed at the first. Where it may not, the
+   * request ends as cut.
+   */
+  protected abstract mayRepeat(): boolean;
+
+  protected abstract onResult(result: SendResult): void;
+
+  protected send(request: SendRequest): void {
     this.#request = request;
-    this.#listener = listener;
-    this.#startedAt = parts.clock.monotonic();
+    this.#startedAt = this.#parts.clock.monotonic();
+    this.#parts.deadlines.set(this.#deadline, this.#startedAt + request.timeoutMs);
+    this.#dispatch(request);
   }
 
-  start(): void {
-    this.#parts.deadlines.add(this, this.#request.timeoutMs);
-    this.#dispatch();
-  }
-
-  #dispatch(): void {
-    const request = this.#request;
+  #dispatch(request: SendRequest): void {
     try {
       if (this.#again) this.#parts.pools.dispatchFresh(request.origin, request, this);
       else this.#parts.pools.dispatch(request.origin, request, this);
@@ -150,15 +134,16 @@ class Exchange implements RequestHandler, Expiring {
   }
 
   #repeat(error: Error): void {
-    if (!this.#listener.mayRepeat()) {
+    if (this.#request === null || !this.mayRepeat()) {
       this.#finish(faultOf(error), true);
       return;
     }
     this.#again = true;
     this.#controller = null;
-    this.#dispatch();
+    this.#dispatch(this.#request);
   }
 
+  /** Its deadline has come. */
   expire(): void {
     if (this.#done) return;
     if (this.#reply !== null) this.#conclude();
@@ -182,10 +167,10 @@ class Exchange implements RequestHandler, Expiring {
   #finish(error: AttemptFault | null, cut: boolean): void {
     if (this.#done) return;
     this.#done = true;
-    this.#parts.deadlines.remove(this, this.#request.timeoutMs);
+    this.#parts.deadlines.set(this.#deadline, Number.POSITIVE_INFINITY);
     const reply = this.#reply;
     const waits = reply !== null && (reply.status === 429 || reply.status === 503);
-    this.#listener.onResult({
+    this.onResult({
       response: reply?.record() ?? null,
       error,
       timings: this.#timings(),

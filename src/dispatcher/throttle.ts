@@ -20,8 +20,8 @@ export interface Throttle {
   /** Counts a start that was already made (before a restart); in ascending order. */
   record(at: number): void;
   setLimit(limit: number): void;
-  /** True where nothing is remembered, so that forgetting the throttle changes nothing. */
-  idle(now: number): boolean;
+  /** From when on nothing is remembered, so that forgetting the throttle changes nothing. */
+  emptyAt(): number;
 }
 
 /**
@@ -81,9 +81,6 @@ export function createThrottle(limit: number): Throttle {
     setLimit(next) {
       limit = next;
     },
-    idle(now) {
-      forget(now);
-      return used === 0;
-    },
+    emptyAt: () => (times.at(-1) ?? Number.NEGATIVE_INFINITY) + WINDOW_MS,
   };
 }

@@ -1,15 +1,14 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { allows, hashApiKey, isWellFormedApiKey, keyRefusal } from '../accounts/keys.ts';
 import type { Clock } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Scope } from '../model/key.ts';
 import type { Store } from '../store/store.ts';
-import { clientOf, type RateLimiter, rateLimited, setLimitHeaders } from './limits.ts';
-import type { Problems } from './problems.ts';
-import type { Caller } from './request-context.ts';
+import type { KeyLimits } from './key-limits.ts';
+import { type Caller, callerOf } from './request-context.ts';
 
-/** Requests without a valid key that one client may make in a window: enough to fix a typo, too few to guess. */
-export const ANONYMOUS_RATE_LIMIT = 600;
+export { callerOf };
+
 /** Last use is kept to the minute. */
 const TOUCH_EVERY_MS = 60_000;
 
@@ -23,8 +22,7 @@ declare module 'fastify' {
 export interface AuthParts {
   store: Store;
   clock: Clock;
-  limiter: RateLimiter;
-  problems: Problems;
+  limits: KeyLimits;
 }
 
 /** Lets requests of a face through with a valid key only, within the key's rate limit, and with the route's scope. */
@@ -35,41 +33,20 @@ export function addAuthentication(app: FastifyInstance, parts: AuthParts): void 
   });
   app.addHook('onRequest', async (request, reply) => {
     const scope = request.routeOptions.config.scope;
-    if (scope === 'none') return takeAnonymous(request, reply, parts) ? undefined : reply;
+    if (scope === 'none') return (await parts.limits.admitClient(request, reply)) ? undefined : reply;
     const caller = await identify(request, parts).catch((error: Error) => error);
     if (caller === null || caller instanceof Error) {
       // Whoever it is, the answer tells a limit, and nobody may try keys without one.
-      if (takeAnonymous(request, reply, parts)) throw caller ?? unauthenticated(request);
+      if (await parts.limits.admitClient(request, reply)) throw caller ?? unauthenticated(request);
       return reply;
     }
     request.caller = caller;
-    const { key } = caller;
-    const taken = parts.limiter.take(key.id, key.rateLimit);
-    setLimitHeaders(reply, taken);
-    if (taken.retryAfterSeconds !== null) return parts.problems.send(request, reply, rateLimited(taken));
+    if (!(await parts.limits.admitCaller(request, reply))) return reply;
     touch(caller, parts);
-    if (scope !== undefined && scope !== 'any' && !allows(key.scopes, scope)) throw insufficient(scope);
+    if (scope !== undefined && scope !== 'any' && !allows(caller.key.scopes, scope))
+      throw insufficient(scope);
     return undefined;
   });
-}
-
-/** The caller of a request behind {@link addAuthentication}. */
-export function callerOf(request: FastifyRequest): Caller {
-  if (request.caller === null) throw new Error('the route is not behind authentication');
-  return request.caller;
-}
-
-/** Counts a request that no key vouches for; false where it was answered with 429. */
-export function takeAnonymous(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { limiter, problems }: Pick<AuthParts, 'limiter' | 'problems'>,
-): boolean {
-  const taken = limiter.take(`client ${clientOf(request)}`, ANONYMOUS_RATE_LIMIT);
-  setLimitHeaders(reply, taken);
-  if (taken.retryAfterSeconds === null) return true;
-  problems.send(request, reply, rateLimited(taken));
-  return false;
 }
 
 async function identify(request: FastifyRequest, { store, clock }: AuthParts): Promise<Caller | null> {

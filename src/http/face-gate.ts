@@ -8,7 +8,7 @@ export interface FaceGateParts {
   /** Where a caller of this face finds what paths there are. */
   hint: string;
   /** Runs first on a request that no route takes; false where it has answered. */
-  admit?(request: FastifyRequest, reply: FastifyReply): boolean;
+  admit?(request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
 }
 
 /**
@@ -17,11 +17,13 @@ export interface FaceGateParts {
  */
 export function addFaceGate(app: FastifyInstance, { problems, hint, admit }: FaceGateParts): void {
   const methods = collectMethods(app);
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', async (request, reply) => {
     const rewritten = request.raw.url !== request.originalUrl;
-    if (!request.is404 && !(rewritten && isMalformed(request.originalUrl))) return done();
-    if (admit !== undefined && !admit(request, reply)) return;
-    answerUnrouted(request, reply, methods, { problems, hint });
+    if (!request.is404 && !(rewritten && isMalformed(request.originalUrl))) return undefined;
+    if (admit === undefined || (await admit(request, reply))) {
+      answerUnrouted(request, reply, methods, { problems, hint });
+    }
+    return reply;
   });
   app.setNotFoundHandler((request, reply) => problems.send(request, reply, notFound(request, hint)));
 }

@@ -5,13 +5,21 @@ import { suggest } from './suggest.ts';
 /** Which part of a request is checked; decides how a fault names its place. */
 export type RequestPart = 'body' | 'querystring' | 'params' | 'headers';
 
-/** A checked value, or everything that is wrong with it at once. */
-export type Checked<T> = { ok: true; value: T } | { ok: false; faults: Fault[]; unknownNames: boolean };
+/** A checked value, or what is wrong with it: the first faults, and how many there are. */
+export type Checked<T> =
+  | { ok: true; value: T }
+  | { ok: false; faults: Fault[]; total: number; unknownNames: boolean };
+
+/**
+ * More faults than these are counted and not told: a body of a megabyte can hold 450,000 unknown members, and each would
+ * be compared with every name that is known.
+ */
+export const MAX_FAULTS = 20;
 
 type Issue = z.core.$ZodIssue;
 type Names = WeakMap<readonly string[], string[]>;
 
-/** Checks `data` against `schema`. `prefix` is the pointer of `data` itself within the body. */
+/** Checks `data` against `schema`; tells at most {@link MAX_FAULTS} faults. `prefix` is the pointer of `data` itself within the body. */
 export function check<S extends z.ZodType>(
   schema: S,
   data: unknown,
@@ -29,12 +37,16 @@ export function check<S extends z.ZodType>(
     },
   });
   if (parsed.success) return { ok: true, value: parsed.data };
-  const issues = parsed.error.issues.flatMap(unfold);
-  return {
-    ok: false,
-    faults: issues.flatMap((issue) => toFaults(issue, part, prefix, known)),
-    unknownNames: issues.some((issue) => issue.code === 'unrecognized_keys'),
-  };
+  const refused: Checked<never> & { ok: false } = { ok: false, faults: [], total: 0, unknownNames: false };
+  for (const issue of parsed.error.issues) {
+    for (const inner of unfold(issue)) {
+      const room = MAX_FAULTS - refused.faults.length;
+      if (room > 0) refused.faults.push(...toFaults(inner, part, prefix, { known, room }));
+      refused.total += inner.code === 'unrecognized_keys' ? inner.keys.length : 1;
+      refused.unknownNames ||= inner.code === 'unrecognized_keys';
+    }
+  }
+  return refused;
 }
 
 /** An RFC 6901 pointer of path segments. */
@@ -49,14 +61,19 @@ function unfold(issue: Issue): Issue[] {
   return first.flatMap((inner) => unfold({ ...inner, path: [...issue.path, ...inner.path] } as Issue));
 }
 
-function toFaults(issue: Issue, part: RequestPart, prefix: string, known: Names): Fault[] {
+function toFaults(
+  issue: Issue,
+  part: RequestPart,
+  prefix: string,
+  { known, room }: { known: Names; room: number },
+): Fault[] {
   if (issue.code !== 'unrecognized_keys') {
     return [
       { ...placeOf(issue.path, part, prefix), detail: capitalise(nameOf(issue.path, part), issue.message) },
     ];
   }
   const names = known.get(issue.keys) ?? [];
-  return issue.keys.map((key) => ({
+  return issue.keys.slice(0, room).map((key) => ({
     ...placeOf([...issue.path, key], part, prefix),
     detail: unknownName(key, names, part),
   }));

@@ -2,31 +2,26 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { NewId } from '../lib/ids.ts';
+import { createIds, type NewId } from '../lib/ids.ts';
+import type { Random } from '../lib/random.ts';
+import type { SeededRandom } from '../lib/seeded-random.ts';
 import { DomainError } from '../model/errors.ts';
-import type { IdempotencyStore, KeptAnswer, KeyedRequest } from '../store/idempotency-store.ts';
+import type { HeldKey, IdempotencyStore, KeptAnswer, KeyedRequest } from '../store/idempotency-store.ts';
+import type { Store } from '../store/store.ts';
 import { callerOf } from './auth.ts';
 import { JSON_TYPE, sendAsIs } from './problems.ts';
 
 /** How long a key stands for its request. */
 export const KEY_LIFE_MS = 24 * 3_600_000;
-/** Longer than any request runs: a test delivery waits 30 s for its receiver. */
-export const LEASE_MS = 120_000;
 const RETRY_IN_FLIGHT_SECONDS = 1;
 const KEY_FORMAT = /^[!-~]{1,255}$/;
 /** Members of an answer's `data` that are shown once: they are never stored, so no replay can show them. */
 const SHOWN_ONCE = ['api_key', 'secret'];
 
-/** A reserved request, to be answered or released when its answer goes out. */
-interface Held {
-  keyed: KeyedRequest;
-  token: string;
-}
-
 declare module 'fastify' {
   interface FastifyRequest {
     /** Null where no `Idempotency-Key` was sent, and where a stored answer is replayed. */
-    idempotency: Held | null;
+    idempotency: HeldKey | null;
   }
 }
 
@@ -36,10 +31,34 @@ export interface IdempotencyParts {
   newId: NewId;
 }
 
+/** What a handler works with that is another for a keyed request. */
+interface RunParts {
+  store: Store;
+  clock: Clock;
+  newId: NewId;
+  seededRandom: SeededRandom;
+  random?: Random;
+}
+
+/**
+ * The parts that a POST's handler makes its changes with. Under an `Idempotency-Key` each change is kept with the request in
+ * its own commit; time, ids and secrets are the same in each run of it. So a request whose process was killed half way is
+ * run again: what it had done is not done twice, and its answer is the one that was on its way. `item` numbers the things
+ * of a batch that are changed side by side, so that each has its own.
+ */
+export function runParts<P extends RunParts>(request: FastifyRequest, parts: P, item = ''): P {
+  const held = request.idempotency;
+  if (held === null) return parts;
+  const clock: Clock = { ...parts.clock, now: () => held.startedAt };
+  const random = parts.seededRandom(`${held.seed}/${item}`);
+  return { ...parts, store: parts.store.keeping(held, item), clock, random, newId: createIds(clock, random) };
+}
+
 /**
  * Gives every POST that is added to `app` from now on its `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header):
  * the first success is kept and replayed. A key is reserved, durably, before the body is checked, and answered, durably,
- * before the caller hears of it. A request that fails frees its key.
+ * before the caller hears of it. A request that fails with nothing done frees its key; one that was cut off with
+ * something done is run to its end by whoever sends it again ({@link runParts}).
  */
 export function addIdempotency(app: FastifyInstance, parts: IdempotencyParts): void {
   app.decorateRequest('idempotency', null);
@@ -65,12 +84,18 @@ export function addIdempotency(app: FastifyInstance, parts: IdempotencyParts): v
       done(null, payload);
       return;
     }
-    keepOrRelease(request.idempotency, toKept(reply, payload), parts.store)
+    const held = request.idempotency;
+    const kept = toKept(reply, payload);
+    keepOrRelease(held, kept, parts.store)
       // The change is made, or was refused: its caller hears so even where the key cannot be settled.
       .catch((err: unknown) => {
         request.log.error({ err, request_id: request.id }, 'idempotency key not settled');
       })
-      .finally(() => done(null, payload));
+      .finally(() => {
+        if (kept === null || held.steps.length === 0) return done(null, payload);
+        reply.header('idempotent-replayed', 'true');
+        done(null, kept.body as T);
+      });
   }
 
   app.addHook('onRoute', (route) => {
@@ -88,15 +113,14 @@ async function reserveOrReplay(
 ): Promise<boolean> {
   const keyed = keyedRequest(request);
   const now = clock.now();
-  const token = newId('idp');
-  const terms = { token, now, leaseUntil: now + LEASE_MS, expiresAt: now + KEY_LIFE_MS };
+  const terms = { token: newId('idp'), now, expiresAt: now + KEY_LIFE_MS };
   const found = await store.reserveKey(keyed, terms);
   if (found.state === 'answered') {
     replay(reply, found.answer);
     return false;
   }
-  if (found.state !== 'reserved') throw refusal(found.state);
-  request.idempotency = { keyed, token };
+  if (found.state !== 'held') throw refusal(found.state);
+  request.idempotency = found.held;
   return true;
 }
 
@@ -134,23 +158,19 @@ function replay(reply: FastifyReply, { status, location, body }: KeptAnswer): vo
   else sendAsIs(reply, JSON_TYPE, body);
 }
 
-function refusal(state: 'running' | 'mismatch' | 'lost'): DomainError {
+function refusal(state: 'running' | 'mismatch'): DomainError {
   if (state === 'mismatch') {
     return new DomainError('IDEMPOTENCY_MISMATCH', 'This Idempotency-Key was used for a different request.', {
       hint: 'Send the same request again, or use a new key for a new one.',
     });
   }
-  if (state === 'running') {
-    return new DomainError(
-      'IDEMPOTENCY_IN_FLIGHT',
-      'The first request with this Idempotency-Key is still running.',
-      { hint: 'Wait (Retry-After), then send it again.', retryAfterSeconds: RETRY_IN_FLIGHT_SECONDS },
-    );
-  }
   return new DomainError(
-    'CONFLICT',
-    'The first request with this Idempotency-Key was cut off, and may have taken effect: its answer is not known.',
-    { hint: 'Look whether it took effect. If it did not, send it again: the key is free now.' },
+    'IDEMPOTENCY_IN_FLIGHT',
+    'The first request with this Idempotency-Key is still running.',
+    {
+      hint: 'Wait (Retry-After), then send it again.',
+      retryAfterSeconds: RETRY_IN_FLIGHT_SECONDS,
+    },
   );
 }
 
@@ -167,12 +187,12 @@ function toKept(reply: FastifyReply, payload: unknown): KeptAnswer | null {
 }
 
 async function keepOrRelease(
-  { keyed, token }: Held,
+  { request, token }: HeldKey,
   kept: KeptAnswer | null,
   store: IdempotencyStore,
 ): Promise<void> {
-  if (kept === null) await store.releaseKey(keyed, token);
-  else await store.answerKey(keyed, token, kept);
+  if (kept === null) await store.releaseKey(request, token);
+  else await store.answerKey(request, token, kept);
 }
 
 function withoutSecrets(body: string): string {

@@ -1,10 +1,9 @@
 import { isIP, isIPv4 } from 'node:net';
-import { normalizeIP } from '@fastify/rate-limit';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import rateLimit, { type CreateRateLimitOptions, normalizeIP } from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
+import { createRateWindows, type RateWindows, WINDOW_MS } from './rate-windows.ts';
 
-/** Length of every rate-limit window. */
-export const WINDOW_MS = 60_000;
 const IPV6_PREFIX = 64;
 
 /** What one request did to its window. */
@@ -17,59 +16,69 @@ export interface Taken {
   retryAfterSeconds: number | null;
 }
 
-/** Counts requests by key in fixed windows that begin with a key's first request. */
-export interface RateLimiter {
-  take(key: string, limit: number): Taken;
+/** One limit: whom a request counts for, and how many may count in a window. */
+export interface Limit {
+  keyOf(request: FastifyRequest): string;
+  /** A number where it is the same for all: the plugin then has one promise less to wait for. */
+  limitOf: number | ((request: FastifyRequest) => number);
 }
 
-interface Window {
-  count: number;
-  /** Monotonic, so that setting the machine's clock neither opens nor locks a window. */
-  endsAt: number;
-  resetSeconds: number;
+/** Counts requests against one limit. */
+export interface Limiter {
+  /** Counts the request. */
+  take(request: FastifyRequest): Promise<Taken>;
+  /** Counts `more` for a request that was taken before, all of it or, where it does not fit, nothing. */
+  takeMore(request: FastifyRequest, more: number): Taken;
+}
+
+/** What {@link createLimiter} hands to the plugin, which hands it on to the store that makes the limit's own. */
+type LimitOptions = CreateRateLimitOptions & { windows: RateWindows };
+
+/** The plugin makes one store, and asks that for another for each limit. */
+class StoreOfStores {
+  incr(): void {
+    throw new Error('each limit counts in windows of its own');
+  }
+  child(options: object): RateWindows {
+    return (options as LimitOptions).windows;
+  }
 }
 
 /**
- * A counter of our own behind @fastify/rate-limit's key rule. Its `createRateLimit()` tells the rest of a window from
- * `Date.now()` at each call, so that a reset in whole seconds wavers by one within a window and no test can drive it;
- * it forgets clients beyond the 5,000 seen last, and costs a promise for each request.
- *
- * Windows live in two generations, each filled for one window's length: when the younger is that old, nothing in the
- * elder can still be open, and it is dropped whole. Memory is bounded by the clients of the last two minutes.
+ * Puts @fastify/rate-limit's `createRateLimit()` at hand. It adds no hooks of its own, which would miss 404 and 405, and
+ * no headers: their reset is a span, ours a moment.
  */
-export function createRateLimiter(clock: Clock): RateLimiter {
-  let young = new Map<string, Window>();
-  let old = new Map<string, Window>();
-  let turnsAt = clock.monotonic() + WINDOW_MS;
+export function addRateLimits(app: FastifyInstance): void {
+  app.register(rateLimit, { global: false, timeWindow: WINDOW_MS, store: StoreOfStores });
+}
 
-  function windowOf(key: string, now: number): Window {
-    if (now >= turnsAt) {
-      old = now >= turnsAt + WINDOW_MS ? new Map() : young;
-      young = new Map();
-      turnsAt = now + WINDOW_MS;
-    }
-    const found = young.get(key) ?? old.get(key);
-    if (found !== undefined && now < found.endsAt) return found;
-    const opened: Window = {
-      count: 0,
-      endsAt: now + WINDOW_MS,
-      resetSeconds: Math.ceil((clock.now() + WINDOW_MS) / 1000),
-    };
-    young.set(key, opened);
-    return opened;
-  }
+/** A limiter for the hooks of `app`, which is behind {@link addRateLimits}. */
+export function createLimiter(app: FastifyInstance, clock: Clock, { keyOf, limitOf }: Limit): Limiter {
+  const windows = createRateWindows(clock);
+  const options: LimitOptions = { keyGenerator: keyOf, max: limitOf, windows };
+  const count = app.createRateLimit(options);
 
   return {
-    take(key, limit) {
-      const now = clock.monotonic();
-      const window = windowOf(key, now);
-      window.count++;
-      const exceeded = window.count > limit;
+    async take(request) {
+      const counted = await count(request);
+      if (counted.isAllowed) throw new Error('nobody is let past the limits');
+      return {
+        limit: counted.max,
+        remaining: counted.remaining,
+        resetSeconds: windows.look(counted.key).resetSeconds,
+        retryAfterSeconds: counted.isExceeded ? counted.ttlInSeconds : null,
+      };
+    },
+    takeMore(request, more) {
+      const key = keyOf(request);
+      const limit = typeof limitOf === 'number' ? limitOf : limitOf(request);
+      const fits = windows.add(key, more, limit);
+      const { count: counted, resetSeconds, ttlMs } = windows.look(key);
       return {
         limit,
-        remaining: exceeded ? 0 : limit - window.count,
-        resetSeconds: window.resetSeconds,
-        retryAfterSeconds: exceeded ? Math.ceil((window.endsAt - now) / 1000) : null,
+        remaining: Math.max(0, limit - counted),
+        resetSeconds,
+        retryAfterSeconds: fits ? null : Math.ceil(ttlMs / 1000),
       };
     },
   };
@@ -92,12 +101,12 @@ export function clientOf(request: FastifyRequest): string {
   return normalizeIP(known.replace(/%.*$/, ''), IPV6_PREFIX);
 }
 
-/** Says what to do about an exceeded limit. */
-export function rateLimited(taken: Taken) {
+/** Says what to do about an exceeded limit. `whose` is "The limit" where it is left out. */
+export function rateLimited(taken: Taken, whose = 'The limit') {
   const seconds = taken.retryAfterSeconds ?? 0;
   return {
     code: 'RATE_LIMITED',
-    detail: `The limit of ${taken.limit} requests per 60 seconds is exceeded.`,
+    detail: `${whose} of ${taken.limit} requests per 60 seconds is exceeded.`,
     extra: {
       hint: `Wait ${seconds} second${seconds === 1 ? '' : 's'} (Retry-After), then try again.`,
       retryAfterSeconds: seconds,

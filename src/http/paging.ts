@@ -17,10 +17,17 @@ export function wholeNumber(min: number, max: number) {
     .meta({ 'x-as': { type: 'integer', minimum: min, maximum: max } });
 }
 
+/** No cursor of ours is longer. One that is, is not ours: it is refused as such, and not for its length. */
+const MAX_CURSOR_CHARS = 2_000;
+
 /** Query parameters of every list. */
 export const pagingQuery = {
   limit: wholeNumber(1, 100).default(25).describe('The most that a page may hold; 25 where absent'),
-  cursor: z.string().max(2_000).optional().describe('`next_cursor` of the page before'),
+  cursor: z
+    .string()
+    .meta({ maxLength: MAX_CURSOR_CHARS })
+    .optional()
+    .describe('`next_cursor` of the page before'),
 };
 
 /** The `pagination` member of every list. */

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode, ProblemExtra } from '../model/errors.ts';
+import { MAX_FAULTS } from './faults.ts';
 import { pathOf } from './request-path.ts';
 
 /** Status of each code; the page of each is its name in kebab case in the portal's list of errors. */
@@ -79,7 +80,7 @@ export function createProblems(baseUrl: string): Problems {
       hint: extra?.hint,
       instance,
       request_id: requestId,
-      errors: extra?.errors,
+      ...shownFaults(extra),
       ...extra?.members,
     };
     return { status: answered, body: JSON.stringify(document) };
@@ -107,6 +108,12 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 /** Sends what is finished as it is. Fastify adds a charset to JSON types otherwise, which RFC 8259 does not define. */
 export function sendAsIs(reply: FastifyReply, contentType: string, body: string | Buffer): FastifyReply {
   return reply.header('content-type', contentType).serializer(asIs).send(body);
+}
+
+/** The first faults, and how many there are where they are more. */
+function shownFaults({ errors, errorsTotal = errors?.length ?? 0 }: ProblemExtra = {}) {
+  const shown = errors?.slice(0, MAX_FAULTS);
+  return { errors: shown, ...(errorsTotal > (shown?.length ?? 0) && { errors_total: errorsTotal }) };
 }
 
 function asIs(payload: unknown): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fromIso } from '../lib/clock.ts';
+import { timeInput, timeText } from '../model/text.ts';
 
 const MAX_VALUES = 50;
 
@@ -14,12 +14,10 @@ export function listOf<T extends z.ZodType<unknown, string>>(item: T) {
 }
 
 /** A moment in a query, as Unix milliseconds; null where it is absent. */
-export const queryTime = z.iso
-  .datetime({ offset: true })
-  .transform(fromIso)
+export const queryTime = timeInput
   .nullable()
   .default(null)
-  .meta({ 'x-as': { type: 'string', format: 'date-time' } });
+  .meta({ 'x-as': z.toJSONSchema(timeText) });
 
 /** `true` or `false` in a query, as text. */
 export const queryFlag = z

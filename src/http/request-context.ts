@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { NewId } from '../lib/ids.ts';
 import type { ApiKey } from '../model/key.ts';
 import type { Tenant } from '../model/tenant.ts';
@@ -18,6 +18,13 @@ declare module 'fastify' {
   }
 }
 
+/** The caller of a request behind authentication. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === null) throw new Error('the route is not behind authentication');
+  return request.caller;
+}
+
+const HOST_LENGTH = 'host'.length;
 const SANE_ID = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** Ids for requests: the caller's `X-Request-Id` where it is safe to log and to echo, else a new one. */
@@ -34,15 +41,22 @@ export function addRequestContext(app: FastifyInstance, { problems }: { problems
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
-    if (lacksHost(request.raw)) {
-      problems.send(request, reply, { code: 'INVALID_REQUEST', detail: 'The Host header is missing.' });
-      return;
-    }
-    done();
+    const fault = hostFault(request.raw);
+    if (fault === null) done();
+    else problems.send(request, reply, { code: 'INVALID_REQUEST', detail: fault });
   });
 }
 
-/** RFC 9112, section 3.2: HTTP/1.1 without Host is refused. Node would do it with an empty answer. */
-function lacksHost(raw: IncomingMessage): boolean {
-  return raw.headers.host === undefined && raw.httpVersion === '1.1';
+/**
+ * RFC 9112, section 3.2: HTTP/1.1 without Host, and any request with two, is refused. Node would answer the first emptily,
+ * and takes the first of two, where what stands before us may have taken the other.
+ */
+function hostFault({ headers, httpVersion, rawHeaders }: IncomingMessage): string | null {
+  if (headers.host === undefined) return httpVersion === '1.1' ? 'The Host header is missing.' : null;
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === HOST_LENGTH && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1 ? 'There is more than one Host header.' : null;
 }

@@ -5,6 +5,8 @@ export function suggest(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(typed.length / 3)) + 1;
   for (const candidate of known) {
+    // At least as many letters have to be added or taken away.
+    if (Math.abs(candidate.length - typed.length) >= bestDistance) continue;
     const distance = editDistance(typed, candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;

@@ -17,13 +17,13 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
 
 /** The refusal of a part of a request that did not pass. */
 export function refusal(checked: Checked<unknown> & { ok: false }, part: RequestPart): DomainError {
-  const { faults, unknownNames } = checked;
+  const { faults, total, unknownNames } = checked;
   const code = part !== 'body' && unknownNames ? 'UNKNOWN_PARAMETER' : 'INVALID_REQUEST';
   const detail =
-    faults.length === 1
+    total === 1
       ? (faults[0]?.detail ?? '')
-      : `The ${part === 'body' ? 'body' : 'query'} has ${faults.length} faults; see "errors".`;
-  return new DomainError(code, detail, { errors: faults });
+      : `The ${part === 'body' ? 'body' : 'query'} has ${total} faults; see "errors".`;
+  return new DomainError(code, detail, { errors: faults, errorsTotal: total });
 }
 
 function toPart(httpPart: string | undefined): RequestPart {

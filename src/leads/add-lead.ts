@@ -33,6 +33,8 @@ export interface AddedLead {
 
 /** A request with its post scored. */
 interface Request {
+  /** The lead's, where it makes one. */
+  id: string;
   input: LeadInput;
   posted: readonly NewSignal[];
 }
@@ -62,10 +64,11 @@ interface Draft {
  */
 export async function addLead(parts: IntakeParts, caller: LeadCaller, input: LeadInput): Promise<AddedLead> {
   requireIdentity(input);
+  const id = parts.newId('led');
   const posted = await planPost(parts, caller.tenantId, input);
   return changeUntilItHolds(async () => {
-    const draft = await draftLead(parts, caller, { input, posted });
-    return storeDraft(parts, caller, { draft, enriched: input.enrich });
+    const draft = await draftLead(parts, caller, { id, input, posted });
+    return storeDraft(parts, caller, { id, draft, enriched: input.enrich });
   });
 }
 
@@ -78,8 +81,8 @@ async function planPost(parts: IntakeParts, tenantId: string, { signal }: LeadIn
 }
 
 async function draftLead(parts: IntakeParts, { tenantId }: LeadCaller, request: Request): Promise<Draft> {
-  const { store, clock, newId } = parts;
-  const { input } = request;
+  const { store, clock } = parts;
+  const { id, input } = request;
   const now = clock.now();
   const { facts, given, free } = await readKnown(parts, tenantId, request);
   const person = fillFacts(blankLead('', now), facts, now);
@@ -88,7 +91,7 @@ async function draftLead(parts: IntakeParts, { tenantId }: LeadCaller, request: 
     signals: given.stored,
   });
 
-  const before = found?.lead ?? beginLead(newId('led'), now, { input, given });
+  const before = found?.lead ?? beginLead(id, now, { input, given });
   const incoming = { source: input.source ?? '', facts, tags: input.tags, customFields: input.custom_fields };
   const merged = mergeInto(before, incoming, now);
   const enriched = input.enrich ? await enrich(parts, tenantId, merged) : merged;
@@ -148,10 +151,11 @@ async function enrich({ store, clock }: IntakeParts, tenantId: string, lead: Lea
 async function storeDraft(
   parts: IntakeParts,
   caller: LeadCaller,
-  { draft, enriched }: { draft: Draft; enriched: boolean },
+  { id, draft, enriched }: { id: string; draft: Draft; enriched: boolean },
 ): Promise<AddedLead | null> {
   const { match, seen, before, free, fresh } = draft;
-  const status = match === null ? 'created' : 'merged';
+  // The request itself has made it, where it was cut off before its answer and is run again.
+  const status = match === null || match.lead.id === id ? 'created' : 'merged';
   if (match !== null && free.length + fresh.length === 0 && isSame(before, draft.lead)) {
     return { status, lead: match.lead, lanes: [] };
   }

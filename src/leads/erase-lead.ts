@@ -1,15 +1,24 @@
 import type { Lead } from '../model/lead.ts';
+import { isFullName } from '../model/mentions.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';
-import type { EventScan, LeadErasure, ScannedEvents } from '../store/erasure-store.ts';
+import type {
+  EventScan,
+  FoundMentions,
+  LeadErasure,
+  MentionScan,
+  Mentions,
+  ScannedEvents,
+} from '../store/erasure-store.ts';
 import type { PersonalSignal, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
 import { changeUntilItHolds, requireLead } from './changes.ts';
 import { eraseSignal } from './erased-signal.ts';
 import { areDifferent } from './person.ts';
 
-/** Events looked through in one go: a few milliseconds, between which others get their turn. */
+/** Events, signals and leads looked through in one go: a few milliseconds, between which others get their turn. */
 const EVENTS_AT_ONCE = 2_000;
+const ROWS_AT_ONCE = 500;
 
 /**
  * Erases a person: the lead, and whatever else tells of them, in signals, events, deliveries and kept answers. What still
@@ -18,23 +27,28 @@ const EVENTS_AT_ONCE = 2_000;
  * @throws DomainError `NOT_FOUND`
  */
 export async function eraseLead(store: Store, tenantId: string, id: string): Promise<string[]> {
-  let swept: string[] | null = null;
+  let swept: Swept | null = null;
   return changeUntilItHolds(async () => {
     const stored = await requireLead(store, tenantId, id);
     const person = await findPerson(store, tenantId, stored);
     // Once: it is the long part, and what comes to be meanwhile is found by the lead and the signals it is about.
     const mentions = mentionsOf(stored.lead, person);
     const signalIds = person.signals.map((signal) => signal.id);
-    swept ??= await sweepEvents(store, { tenantId, texts: [id, ...mentions], signalIds });
+    swept ??= await sweep(store, { tenantId, id, mentions, signalIds });
     return store.eraseLead({
       tenantId,
       leadId: id,
       expectedVersion: stored.version,
       keys: person.keys,
       signals: person.signals.map((signal) => eraseSignal(signal, id)),
-      eventIds: swept,
-      texts: [id, ...signalIds, ...mentions],
+      eventIds: swept.events.ids,
+      texts: [id, ...signalIds, ...mentions.texts],
       mentions,
+      mentioning: {
+        signals: swept.signals.filter((found) => !signalIds.includes(found)),
+        leads: swept.leads.filter((found) => found !== id),
+        events: swept.events.named,
+      },
     } satisfies LeadErasure);
   });
 }
@@ -52,48 +66,94 @@ async function findPerson(store: Store, tenantId: string, { lead }: StoredLead):
   const attached = await store.listPersonalSignals(lead.id);
   const own = attached.filter((signal) => !areDifferent(lead, authorOf(signal)));
   const signals = new Map(own.map((signal) => [signal.id, signal]));
-  const keys = new Set([...personKeys(lead), ...own.flatMap((signal) => personKeys(authorOf(signal)))]);
+  const keys = new Set([...personKeys(lead), ...own.flatMap(keysOf)]);
   for (let known = -1; known < keys.size; ) {
     known = keys.size;
     for (const signal of await store.findSignalsOfPerson(tenantId, [...keys])) {
       signals.set(signal.id, signal);
-      for (const key of personKeys(authorOf(signal))) keys.add(key);
+      for (const key of keysOf(signal)) keys.add(key);
     }
   }
   return { keys: [...keys], signals: [...signals.values()] };
+}
+
+/** Of whoever posted it, at whichever of its places. */
+function keysOf(signal: PersonalSignal): string[] {
+  return [...personKeys(authorOf(signal)), ...signal.keys];
 }
 
 function authorOf({ wire }: PersonalSignal): Signal['prospect'] {
   return (JSON.parse(wire) as Signal).prospect;
 }
 
-/** What tells of the person wherever it stands: addresses, profiles. A name alone may be another's. */
-function mentionsOf(lead: Lead, { keys, signals }: Person): string[] {
+/**
+ * What tells of the person wherever it stands: addresses, profiles, and full names, as far as they were told and are not
+ * those of a company. One word alone is too many other people's.
+ */
+function mentionsOf(lead: Lead, { keys, signals }: Person): Mentions {
+  const authors = signals.map(authorOf);
   const addresses = keys.flatMap((key) => (key.startsWith('email:') ? [key.slice('email:'.length)] : []));
-  const profiles = [lead.linkedin_url, ...signals.map((signal) => authorOf(signal).linkedin_url)]
+  const profiles = [lead.linkedin_url, ...authors.map((author) => author.linkedin_url)]
     .map(linkedinProfile)
     .filter((profile) => profile !== null)
     .flatMap((profile) => [profile, profile.split('/').map(encodeURIComponent).join('/').toLowerCase()])
     .map((profile) => `linkedin.com/${profile}`);
-  return [...new Set([...addresses, ...profiles])];
+  const told = lead.provenance.name?.source === 'email' ? [] : [lead.name];
+  const company = lead.company.name.trim().toLowerCase();
+  const names = [...told, ...authors.map((author) => author.name)]
+    .map((name) => name.trim())
+    .filter((name) => isFullName(name) && name.toLowerCase() !== company);
+  return { texts: [...new Set([...addresses, ...profiles])], names: [...new Set(names)] };
 }
 
-/** Events that name the person without being about them, such as digests and replies, of whatever kind. */
-async function sweepEvents(
+/** What names the person without being about them. */
+interface Swept {
+  events: { ids: string[]; named: string[] };
+  signals: string[];
+  leads: string[];
+}
+
+async function sweep(
   store: Store,
-  who: Pick<EventScan, 'tenantId' | 'texts' | 'signalIds'>,
-): Promise<string[]> {
-  const eventIds: string[] = [];
+  who: { tenantId: string; id: string; mentions: Mentions; signalIds: string[] },
+): Promise<Swept> {
+  const { tenantId, id, mentions, signalIds } = who;
+  const { texts, names } = mentions;
+  return {
+    events: await sweepEvents(store, { tenantId, texts: [id, ...texts], names, signalIds }),
+    signals: await sweepRows(store.findSignalsNaming, { tenantId, mentions }),
+    leads: await sweepRows(store.findLeadsNaming, { tenantId, mentions }),
+  };
+}
+
+/** Events of whatever kind, such as digests and replies. */
+async function sweepEvents(store: Store, who: Omit<EventScan, 'after' | 'limit'>): Promise<Swept['events']> {
+  const ids: string[] = [];
+  const named: string[] = [];
   let after: EventScan['after'] = null;
   do {
-    const { ids, last }: ScannedEvents = await store.findEventsNaming({
-      ...who,
-      after,
-      limit: EVENTS_AT_ONCE,
-    });
-    eventIds.push(...ids);
-    after = last;
-    await new Promise((resolve) => setImmediate(resolve));
+    const found: ScannedEvents = await store.findEventsNaming({ ...who, after, limit: EVENTS_AT_ONCE });
+    ids.push(...found.ids);
+    named.push(...found.named);
+    after = found.last;
+    await letOthers();
   } while (after !== null);
-  return eventIds;
+  return { ids, named };
 }
+
+async function sweepRows(
+  find: (scan: MentionScan) => Promise<FoundMentions>,
+  who: Omit<MentionScan, 'after' | 'limit'>,
+): Promise<string[]> {
+  const ids: string[] = [];
+  let after: number | null = null;
+  do {
+    const found: FoundMentions = await find({ ...who, after, limit: ROWS_AT_ONCE });
+    ids.push(...found.ids);
+    after = found.last;
+    await letOthers();
+  } while (after !== null);
+  return ids;
+}
+
+const letOthers = () => new Promise((resolve) => setImmediate(resolve));

@@ -7,7 +7,7 @@ import type { PersonalSignal } from '../store/lead-store.ts';
  * (company, score with its points, platform, time of detection) stays. `leadId` is the lead that is erased.
  */
 export function eraseSignal({ id, wire, explanation }: PersonalSignal, leadId: string): ErasedSignal {
-  const signal = JSON.parse(wire) as Signal;
+  const { also_seen: _places, ...signal } = JSON.parse(wire) as Signal;
   const erased: Signal = {
     ...signal,
     prospect: { name: '', title: '', email: '', linkedin_url: '' },

@@ -1,7 +1,8 @@
 /**
- * Lets go at once of the memory of bytes that nobody else reads: the garbage collector, which does not see what lies outside
- * of its heap, is late with it. Where they share their memory with others (Node's pool of small buffers), nothing happens.
+ * Lets go at once of the memory of bytes that are the caller's own: the garbage collector, which does not see what lies outside
+ * of its heap, is late with it. Where they are less than half of that memory others may have the rest (Node's pool of small
+ * buffers lends no larger parts), and nothing happens.
  */
 export function letGo({ buffer, byteLength }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+  if (buffer instanceof ArrayBuffer && byteLength > buffer.byteLength / 2) buffer.transfer(0);
 }

@@ -5,16 +5,28 @@ export function codePointLength(text: string): number {
   return length;
 }
 
-/** At most `max` code points of `text`, cut at a word and ending in `…` when cut. */
+const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
+
+/**
+ * At most `max` code points of `text`, ending in `…` when cut: at a word, or between two characters as people see them
+ * where that would cost more than half, as in a long link or a language without spaces.
+ */
 export function excerpt(text: string, max: number): string {
   if (text.length <= max) return text;
   const points = Array.from(text);
   if (points.length <= max) return text;
   const head = points.slice(0, max - 1).join('');
-  const endsAtWord = /\s/u.test(points[max - 1] ?? '');
-  const lastSpace = head.search(/\s\S*$/u);
-  const cut = endsAtWord || lastSpace <= 0 ? head : head.slice(0, lastSpace);
-  return `${cut.trimEnd()}…`;
+  if (/\s/u.test(points[max - 1] ?? '')) return `${head.trimEnd()}…`;
+  const word = head.slice(0, Math.max(0, head.search(/\s\S*$/u))).trimEnd();
+  return `${word.length >= head.length / 2 ? word : atCharacter(text, head).trimEnd()}…`;
+}
+
+/** `head` without the part that it holds of a character (an emoji of several code points, an accent) that goes on. */
+function atCharacter(text: string, head: string): string {
+  // What the character at the cut is made of ends long before that many further units.
+  const near = text.slice(0, head.length + 64);
+  const start = graphemes.segment(near).containing(head.length)?.index ?? head.length;
+  return start > 0 ? text.slice(0, start) : head;
 }
 
 /** Lower case without diacritics, for comparisons that people would call equal. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { momentSchema, stepNumberSchema } from './campaign.ts';
+import { emailInput, idInput } from './text.ts';
 
 export const CAMPAIGN_EVENT_TYPES = [
   'sent',
@@ -39,8 +40,8 @@ export const campaignEventSchema = z
       .describe("The caller's own id: an event with one that the campaign has seen is a duplicate"),
     type: campaignEventTypeSchema,
     occurred_at: momentSchema,
-    email: z.string().trim().toLowerCase().pipe(z.email().max(254)).nullish().describe('Whom it is about'),
-    lead_id: z.string().min(1).max(64).nullish().describe('Whom it is about, as a lead of this tenant'),
+    email: emailInput.nullish().describe('Whom it is about'),
+    lead_id: idInput.nullish().describe('Whom it is about, as a lead of this tenant'),
     step: stepNumberSchema.nullish().describe("The step of the campaign's sequence that caused it"),
     reply_class: replyClassSchema.nullish().describe('What a reply says; on `replied` only'),
     auto: z
@@ -55,7 +56,8 @@ export const campaignEventSchema = z
     if (event.type === 'replied') return;
     if (event.reply_class) refuse('reply_class', 'is for events of the type "replied" only');
     if (event.auto) refuse('auto', 'is for events of the type "replied" only');
-  });
+  })
+  .meta({ id: 'CampaignEvent' });
 export type CampaignEventInput = z.output<typeof campaignEventSchema>;
 
 /** Whether a reply is a machine's. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { fromIso, toIso } from '../lib/clock.ts';
+import { toIso } from '../lib/clock.ts';
+import { requiredLine, timeInput } from './text.ts';
 
 export const CAMPAIGN_STATUSES = ['draft', 'scheduled', 'active', 'paused', 'completed'] as const;
 /** Where a campaign stands; which moves there are is in `campaigns/status.ts`. */
@@ -18,10 +19,7 @@ export function isCampaignTime(ms: number): boolean {
 }
 
 /** A time as callers write it, in Unix milliseconds. */
-export const momentSchema = z.iso
-  .datetime({ offset: true })
-  .transform(fromIso)
-  .refine(isCampaignTime, 'must be a time of the years 1970 to 2999');
+export const momentSchema = timeInput.refine(isCampaignTime, 'must be a time of the years 1970 to 2999');
 
 /** The same, in the one form that answers show. */
 const plannedSchema = momentSchema.transform(toIso);
@@ -31,7 +29,7 @@ export const stepNumberSchema = z.int().min(0).max(100);
 
 const stepSchema = z.strictObject({
   step: stepNumberSchema.describe('The number that events carry'),
-  name: z.string().trim().min(1).max(200).describe('What statistics call the step'),
+  name: requiredLine(200).describe('What statistics call the step'),
 });
 export type CampaignStep = z.infer<typeof stepSchema>;
 
@@ -45,7 +43,7 @@ const stepsSchema = z
   .transform((steps) => [...steps].sort((a, b) => a.step - b.step))
   .describe('Names of the steps, so that statistics can show them; events may carry other step numbers too');
 
-const nameSchema = z.string().trim().min(1).max(200);
+const nameSchema = requiredLine(200);
 const descriptionSchema = z.string().trim().max(2_000);
 const planNote = 'A note of the plan: a campaign changes its status when it is told to, not by itself';
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { COMPANY_FACTS, type CompanyFact, type CompanyFacts } from './company-facts.ts';
 import { type Signal, signalSchema } from './signal.ts';
+import { lineText, webUrl } from './text.ts';
 
 /** How many signals and people a company's own answer holds. */
 export const MAX_TOP_SIGNALS = 5;
@@ -10,10 +11,7 @@ const MAX_FACT_CHARS = 300;
 
 /** Left out: stays as it is; null or empty: the manual value goes. */
 const settable = (maxChars: number) =>
-  z
-    .string()
-    .trim()
-    .max(maxChars)
+  lineText(maxChars)
     .nullable()
     .transform((value) => value || null)
     .optional();
@@ -23,18 +21,21 @@ export const companyInputSchema = z.strictObject({
   name: settable(MAX_FACT_CHARS),
   industry: settable(MAX_FACT_CHARS),
   headcount: z
-    .union([z.string().trim().max(MAX_FACT_CHARS), z.int().min(0).max(10_000_000), z.null()])
+    .union([lineText(MAX_FACT_CHARS), z.int().min(0).max(10_000_000), z.null()])
     .transform((value) => (value === null || value === '' ? null : String(value)))
     .optional()
     .describe('A number or a range such as "51-200"'),
   location: settable(MAX_FACT_CHARS),
-  description: settable(2_000),
+  description: z
+    .string()
+    .trim()
+    .max(2_000)
+    .nullable()
+    .transform((value) => value || null)
+    .optional(),
   linkedin_url: z
-    .union([
-      z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_000),
-      z.literal(''),
-      z.null(),
-    ])
+    .union([webUrl, z.literal(''), z.null()])
+    .meta({ id: 'OptionalUrl' })
     .transform((value) => value || null)
     .optional(),
 });

@@ -13,4 +13,7 @@ export const domainSchema = z
   });
 
 /** A domain to look for: what is none is found nowhere. */
-export const domainFilter = z.string().transform((text) => normaliseDomain(text) ?? text.toLowerCase());
+export const domainFilter = z
+  .string()
+  .max(2_000)
+  .transform((text) => normaliseDomain(text) ?? text.toLowerCase());

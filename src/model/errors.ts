@@ -35,8 +35,12 @@ export interface Fault {
 export interface ProblemExtra {
   hint?: string;
   errors?: Fault[];
+  /** How many faults there are, where `errors` holds the first of them only. */
+  errorsTotal?: number;
   /** Whole seconds after which another try makes sense; becomes `Retry-After`. */
   retryAfterSeconds?: number;
+  /** What ails the storage; for our log, never part of a document. */
+  storage?: 'full' | 'outage';
   /** Further members of the document, by their wire names. */
   members?: Record<string, unknown>;
 }
@@ -57,4 +61,9 @@ export class DomainError extends Error {
 /** A single-fault `INVALID_REQUEST` at `pointer`. */
 export function invalidAt(pointer: string, detail: string): DomainError {
   return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer, detail }] });
+}
+
+/** What ails the storage where that is why `error` was thrown, else null. */
+export function storageFaultOf(error: unknown): 'full' | 'outage' | null {
+  return error instanceof DomainError ? (error.extra.storage ?? null) : null;
 }

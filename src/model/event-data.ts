@@ -11,6 +11,7 @@ export const signalPayloadSchema = signalSchema.omit({
   icp_profile_id: true,
   external_id: true,
   lead_id: true,
+  also_seen: true,
 });
 
 const leadId = z.string().describe('The lead it is about');

@@ -34,11 +34,24 @@ export interface RoutedEvent {
   skipped: { endpointId: string; reason: SkipReason }[];
 }
 
-/** A delivery to be made with its event. `body` is the JSON object without its closing `signature` member. */
+/** What a payload format adds at the end of each body, up to and with the closing brace. */
+export interface BodyTail {
+  /** Tells tails apart. */
+  hash: string;
+  text: string;
+  /** Of `text` in UTF-8. */
+  bytes: number;
+}
+
+/**
+ * A delivery to be made with its event. `body`, with its `tail` where it has one, is the JSON object without its closing
+ * `signature` member. Deliveries whose bytes are the same share a stored body, and bodies a stored tail.
+ */
 export interface NewDelivery {
   id: string;
   endpointId: string;
   body: string;
+  tail?: BodyTail;
   /** `rejected` where the body would exceed the size limit; it is logged and never sent. */
   status: 'pending' | 'rejected';
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { icpPatchSchema } from './icp.ts';
 import { classificationSchema, explanationSchema } from './signal.ts';
+import { idInput } from './text.ts';
 
 export const MAX_PREVIEW_POSTS = 200;
 
 /** Body of `POST /v1/icps/preview`: a draft's settings, and what they are tried on. */
 export const previewInputSchema = icpPatchSchema.extend({
-  icp_profile_id: z
-    .string()
+  icp_profile_id: idInput
     .optional()
     .describe('The profile that the draft changes; without it the draft starts from nothing'),
   limit: z

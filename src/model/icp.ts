@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { toIso } from '../lib/clock.ts';
 import { fold } from '../lib/text.ts';
+import { requiredLine } from './text.ts';
 
 export const WEIGHT_KEYS = ['intent', 'topic', 'urgency', 'budget', 'pain', 'fit'] as const;
 export type WeightKey = (typeof WEIGHT_KEYS)[number];
@@ -68,20 +69,25 @@ export function profileNameKey(name: string): string {
   return name.normalize('NFKC').toLowerCase();
 }
 
+/** Terms that each post is searched for: what plans bound. */
+export function phraseCount({ phrases, excludedPhrases, competitors }: IcpProfile): number {
+  return phrases.length + excludedPhrases.length + competitors.length;
+}
+
 /** Phrases at most of one kind: with as many profiles as a tenant may have, matching still takes milliseconds. */
 const MAX_PHRASES = 200;
 const MAX_TERMS = 100;
 const MAX_RANGES = 20;
 const MAX_HEADCOUNT = 10_000_000;
 
-const nameSchema = z.string().trim().min(1).max(100);
+const nameSchema = requiredLine(100);
 const descriptionSchema = z.string().trim().max(2_000).describe('For people; nothing is scored by it');
 const termSchema = z
   .string()
   .trim()
   .min(1)
   .max(100)
-  .regex(/[\p{L}\p{N}]/u, 'must hold a letter or a digit');
+  .refine((text) => /[\p{L}\p{N}]/u.test(text), 'must hold a letter or a digit');
 
 function termsSchema(max: number) {
   return z.array(termSchema).max(max).transform(withoutRepetitions);
@@ -99,6 +105,7 @@ const rangeSchema = z
     z.strictObject({ min: countSchema, max: countSchema.nullable().default(null) }),
     z
       .string()
+      .max(40)
       .regex(/^\s*\d{1,8}\s*(?:[-–]\s*\d{1,8}|\+)?\s*$/, 'must be a range such as "11-50" or "201+"')
       .transform(toRange),
   ])

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { fromIso, toIso } from '../lib/clock.ts';
+import { toIso } from '../lib/clock.ts';
+import { requiredLine, timeInput } from './text.ts';
 
 export const SCOPE_RESOURCES = [
   'signals',
@@ -89,7 +90,7 @@ export function keyResource(key: ApiKey): KeyResource {
 const PRESETS_TEXT = '`read` (read everything), `write` (all but keys) or `admin` (everything)';
 const MAX_RATE_LIMIT = 1_000_000;
 const presetSchema = z.enum(SCOPE_PRESETS);
-const nameSchema = z.string().trim().min(1).max(100).describe('What the key is for');
+const nameSchema = requiredLine(100).describe('What the key is for');
 const scopesSchema = z
   .union([
     z
@@ -100,11 +101,7 @@ const scopesSchema = z
   ])
   .describe(`Scopes, of which \`:write\` includes \`:read\`; or a preset: ${PRESETS_TEXT}`);
 const rateLimitSchema = z.int().min(1).max(MAX_RATE_LIMIT).describe('Requests per 60 seconds');
-const expiresAtSchema = z.iso
-  .datetime({ offset: true })
-  .transform(fromIso)
-  .nullable()
-  .describe('When the key is to stop working; null: never');
+const expiresAtSchema = timeInput.nullable().describe('When the key is to stop working; null: never');
 
 /** Body of `POST /v1/keys`. */
 export const keyInputSchema = z

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { codePointLength } from '../lib/text.ts';
 import { signalSchema } from './signal.ts';
+import { boundedRecord, lineText } from './text.ts';
 
 /** Fields of the signal payload that a format can name, in the payload's order (specification, section 2). */
 export const PAYLOAD_FIELDS = [
@@ -33,7 +34,8 @@ const customValue = z.union([
     .refine(
       (text) => codePointLength(text) <= MAX_CUSTOM_VALUE_CHARACTERS,
       `must have at most ${MAX_CUSTOM_VALUE_CHARACTERS} characters`,
-    ),
+    )
+    .meta({ maxLength: MAX_CUSTOM_VALUE_CHARACTERS }),
   z.number(),
   z.boolean(),
 ]);
@@ -45,8 +47,7 @@ const formatShape = z.strictObject({
     .boolean()
     .default(false)
     .describe('Members of nested objects become members of the payload: `prospect_name`'),
-  custom: z
-    .record(z.string().min(1).max(MAX_CUSTOM_KEY_CHARACTERS), customValue)
+  custom: boundedRecord(lineText(MAX_CUSTOM_KEY_CHARACTERS).min(1), customValue, MAX_CUSTOM_KEYS)
     .default({})
     .describe(`Up to ${MAX_CUSTOM_KEYS} members of your own, added at the end`),
 });
@@ -61,13 +62,12 @@ export const payloadFormatSchema = formatShape.superRefine((format, context) => 
     return;
   }
   const customKeys = Object.keys(format.custom);
-  if (customKeys.length > MAX_CUSTOM_KEYS) fault(['custom'], `must have at most ${MAX_CUSTOM_KEYS} keys`);
-  const taken = new Set(keptKeys(format));
+  const taken = namesOfFields(format.flatten);
   for (const key of customKeys) {
     if (key === 'signature') fault(['custom', key], 'is the name of the signature; choose another');
-    else if (taken.has(key)) fault(['custom', key], 'is a field of the payload already; choose another name');
+    else if (taken.has(key)) fault(['custom', key], 'is a field of the payload; choose another name');
   }
-  if (taken.size === 0 && customKeys.length === 0) fault([], 'leaves nothing to send');
+  if (keptFields(format).length === 0 && customKeys.length === 0) fault([], 'leaves nothing to send');
 });
 export type PayloadFormat = z.infer<typeof payloadFormatSchema>;
 
@@ -85,13 +85,17 @@ export function keptFields({ include, exclude }: Pick<FormatShape, 'include' | '
   return PAYLOAD_FIELDS.filter((field) => !exclude?.includes(field));
 }
 
-/** The members that a format keeps of the payload, by the names they are sent under. */
-function keptKeys(format: FormatShape): string[] {
-  return keptFields(format).flatMap((field) => {
+/**
+ * Every name that a payload can hold, of fields that a format leaves out too: a receiver that reads `company` must never
+ * find there what somebody else wrote.
+ */
+function namesOfFields(flatten: boolean): Set<string> {
+  const names = PAYLOAD_FIELDS.flatMap((field) => {
     const schema = signalSchema.shape[field];
-    if (!format.flatten || !(schema instanceof z.ZodObject)) return [field];
-    return Object.keys(schema.shape).map((member) => flatKey(field, member));
+    const isNested = flatten && schema instanceof z.ZodObject;
+    return isNested ? [field, ...Object.keys(schema.shape).map((member) => flatKey(field, member))] : [field];
   });
+  return new Set(names);
 }
 
 /** The name of a nested member once it is flattened. */

@@ -26,6 +26,7 @@ export const dealInputSchema = z.strictObject({
     .trim()
     .toUpperCase()
     .refine((code) => CURRENCIES.has(code), 'must be an ISO 4217 currency code such as "USD"')
+    .meta({ minLength: 3, maxLength: 3 })
     .describe('ISO 4217 code, such as "USD"'),
   status: dealSchema.shape.status.default('open'),
   close_date: dealSchema.shape.close_date.default(null),

@@ -25,6 +25,15 @@ export const statusDataSchema = z.object({
   docs: z.url().describe('Developers portal'),
   openapi: z.url().describe('OpenAPI description'),
   llms: z.url().describe('Navigation index for agents (llms.txt)'),
+  signalApi: z
+    .object({
+      url: z.url().describe('Its address, which answers with where it is described'),
+      openapi: z.url().describe('Its OpenAPI description'),
+      operations: z.url().describe('Its operations in a line each'),
+      docs: z.url().describe('Its guide'),
+    })
+    .optional()
+    .describe('The signal API, which takes posts and delivers signals; it needs a key'),
   contact: z.email().describe('Address for questions about the service'),
   apiVersion: z.string().describe('Current version label'),
   versioningPolicy: z.string().optional().describe('How the API is versioned, in words'),
@@ -41,7 +50,10 @@ export const statusResponseSchema = z.object({
 
 /** The problem documents (RFC 9457) of the public API. */
 export const publicProblemSchema = z.object({
-  type: z.string().describe("The problem's section in the developers portal"),
+  type: z
+    .string()
+    .meta({ format: 'uri-reference' })
+    .describe("The problem's section in the developers portal"),
   title: z.string().describe('Short title, the HTTP reason phrase'),
   status: z.int().describe('HTTP status code'),
   code: z

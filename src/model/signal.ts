@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { codePointLength } from '../lib/text.ts';
 import { domainSchema } from './domain.ts';
+import { idInput, lineText, timeText, webUrl } from './text.ts';
 
 export const SIGNAL_TYPES = ['intent_post', 'job_change', 'funding_event', 'review', 'qa_forum'] as const;
 export const signalTypeSchema = z.enum(SIGNAL_TYPES);
@@ -14,11 +15,9 @@ export const MAX_TEXT_CODE_POINTS = 20_000;
 export const MAX_EXCERPT_CODE_POINTS = 500;
 export const MAX_BATCH_SIGNALS = 500;
 
-const fact = z.string().trim().max(300);
-const time = z.iso.datetime({ offset: true });
-const webUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_000);
-const emailOrEmpty = z.union([z.email(), z.literal('')]);
-const urlOrEmpty = z.union([webUrl, z.literal('')]);
+const fact = lineText(300);
+const emailOrEmpty = z.union([z.email().max(254), z.literal('')]).meta({ id: 'EmailOrEmpty' });
+const urlOrEmpty = z.union([webUrl, z.literal('')]).meta({ id: 'UrlOrEmpty' });
 
 /** An observed post as it comes in at `POST /v1/signals`. Only `platform.name` and `text` must be known. */
 export const observedPostSchema = z
@@ -28,9 +27,10 @@ export const observedPostSchema = z
         .string()
         .trim()
         .toLowerCase()
+        .max(64)
         .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be a platform name such as "reddit"'),
       post_url: urlOrEmpty.optional(),
-      posted_at: z.union([time, z.literal('')]).optional(),
+      posted_at: z.union([timeText, z.literal('')]).optional(),
     }),
     text: z
       .string()
@@ -38,7 +38,8 @@ export const observedPostSchema = z
       .refine(
         (text) => codePointLength(text) <= MAX_TEXT_CODE_POINTS,
         `must have at most ${MAX_TEXT_CODE_POINTS} characters`,
-      ),
+      )
+      .meta({ maxLength: MAX_TEXT_CODE_POINTS }),
     external_id: z.string().trim().min(1).max(300).optional(),
     signal_type: signalTypeSchema.optional(),
     prospect: z
@@ -58,10 +59,20 @@ export const observedPostSchema = z
         location: fact.optional(),
       })
       .optional(),
-    icp_profile_id: z.string().optional(),
+    icp_profile_id: idInput.optional(),
   })
   .meta({ id: 'ObservedPost' });
 export type ObservedPost = z.infer<typeof observedPostSchema>;
+
+/** Another place of a signal's post. */
+export const alsoSeenSchema = z.strictObject({
+  platform: z.string(),
+  post_url: z.string(),
+  posted_at: z.string(),
+});
+export type AlsoSeen = z.infer<typeof alsoSeenSchema>;
+/** Beyond so many, further places are not kept; the post stays one signal. */
+export const MAX_ALSO_SEEN = 100;
 
 /** A signal as every API shows it: the webhook payload's members plus the ids it is tied to (specification, section 2). */
 export const signalSchema = z
@@ -91,6 +102,10 @@ export const signalSchema = z
     icp_profile_id: z.string(),
     external_id: z.string().nullable().describe("The post's id on its platform"),
     lead_id: z.string().nullable().describe('The lead it is attached to'),
+    also_seen: z
+      .array(alsoSeenSchema)
+      .optional()
+      .describe('Where else the same text was posted, oldest first; left out where that is nowhere'),
   })
   .meta({ id: 'Signal' });
 export type Signal = z.infer<typeof signalSchema>;

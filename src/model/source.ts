@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { toIso } from '../lib/clock.ts';
 import { fold } from '../lib/text.ts';
+import { requiredLine, webUrl } from './text.ts';
 
 export const SOURCE_KINDS = ['rss', 'hackernews', 'stackexchange', 'greenhouse', 'lever', 'ashby'] as const;
 const kindSchema = z
@@ -14,7 +15,7 @@ const statusSchema = z.enum(['active', 'paused']);
 
 const INTERVAL = { min: 60, max: 86_400, default: 900 };
 
-const nameSchema = z.string().trim().min(1).max(200);
+const nameSchema = requiredLine(200);
 const intervalSchema = z
   .int()
   .min(INTERVAL.min)
@@ -28,15 +29,13 @@ const profilesSchema = z
 
 /** What kinds ask for, each for its own; see {@link SETTINGS_OF}. */
 const settingsSchemas = {
-  url: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .max(2_000)
-    .describe('`rss`: address of the feed'),
-  query: z.string().trim().min(1).max(300).describe('`hackernews`, `stackexchange`: words to search for'),
+  url: webUrl.describe('`rss`: address of the feed'),
+  query: requiredLine(300).describe('`hackernews`, `stackexchange`: words to search for'),
   site: z
     .string()
     .trim()
     .toLowerCase()
+    .max(64)
     .regex(/^[a-z0-9][a-z0-9.-]{0,63}$/, 'must be a site such as "stackoverflow" or "softwarerecs"')
     .describe('`stackexchange`: the site, as its API names it'),
   tagged: z
@@ -45,6 +44,7 @@ const settingsSchemas = {
         .string()
         .trim()
         .toLowerCase()
+        .max(35)
         .regex(/^[^\s;,]{1,35}$/, 'must be a tag, without spaces'),
     )
     .max(5)
@@ -52,6 +52,7 @@ const settingsSchemas = {
   board: z
     .string()
     .trim()
+    .max(100)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, "must be the board's name in its address")
     .describe("`greenhouse`, `lever`, `ashby`: the company's name in its board's address"),
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { eventTypeSchema } from './event.ts';
 import { payloadFormatSchema, savedFormatSchema } from './payload-format.ts';
 import { classificationSchema, signalTypeSchema } from './signal.ts';
+import { idInput, lineText } from './text.ts';
 
 export const ENDPOINT_STATUSES = ['active', 'paused'] as const;
 export const PAUSED_REASONS = ['failures', 'gone', 'manual', 'plan'] as const;
@@ -18,15 +19,13 @@ const uniqueList = <T extends z.ZodType>(item: T) =>
 
 const settings = {
   url: z.string().trim().min(1).max(2_048).describe('Public HTTPS address that deliveries are posted to'),
-  label: z.string().trim().max(200).describe('A name of your own'),
+  label: lineText(200).describe('A name of your own'),
   event_types: uniqueList(eventTypeSchema)
     .refine((l) => l.length > 0, 'must name at least one event')
     .describe('Events it is subscribed to'),
   signal_types: uniqueList(signalTypeSchema).describe('Only signals of these types; empty: all'),
   classifications: uniqueList(classificationSchema).describe('Only signals of these classes; empty: all'),
-  icp_profile_ids: uniqueList(z.string().min(1).max(64)).describe(
-    'Only signals of these profiles; empty: all',
-  ),
+  icp_profile_ids: uniqueList(idInput).describe('Only signals of these profiles; empty: all'),
   min_score: z.int().min(0).max(100).describe('Only signals with at least this score'),
   max_retries: z.int().min(1).max(10).describe('Attempts after the first'),
   retry_interval_seconds: z

@@ -1,23 +1,13 @@
-import { fold } from '../lib/text.ts';
 import type { IcpProfile } from '../model/icp.ts';
-import type { Factor } from '../model/signal.ts';
-import { share } from './points.ts';
+import { overlaps, readHeadcount } from './fit/headcount.ts';
+import { compareIndustries, readIndustry } from './fit/industries.ts';
+import { comparePlaces, readPlace } from './fit/places.ts';
+import { compareTitles, readTitle } from './fit/titles.ts';
+import { bestOf, type Verdict } from './fit/verdict.ts';
+import { tokenize } from './tokens.ts';
 
-/**
- * What of the points for fit each answer gets; for what a profile does not ask they are given, so that the whole is the
- * same for every profile.
- */
-const FIT_SHARES = { title: 3, industry: 3, headcount: 2, location: 2 } as const;
-type FitKey = keyof typeof FIT_SHARES;
-/** Points of each answer. */
-export type FitPoints = Record<FitKey, number>;
-
-/** What each answer gets of `max` points. */
-export function fitPoints(max: number): FitPoints {
-  return share(max, FIT_SHARES);
-}
-const MISMATCH_POINTS = 2;
-const VENDOR_POINTS = 70;
+export const FIT_KEYS = ['title', 'industry', 'headcount', 'location'] as const;
+export type FitKey = (typeof FIT_KEYS)[number];
 
 /** Facts about the author and their company; an empty string means unknown. */
 export interface FitFacts {
@@ -28,116 +18,132 @@ export interface FitFacts {
   location: string;
 }
 
-export interface Fit {
-  factors: Factor[];
-  negatives: Factor[];
-  /** Share of the profile's questions that the known facts answer; 1 where it asks none. */
-  coverage: number;
+/** What a profile asks of author and company, made ready once for each of its versions. */
+export interface CompiledFit {
+  /** Those that it asks. */
+  questions: { key: FitKey; asks: (fact: ReadFact) => Verdict }[];
+  /** Competitors, by {@link companyKey}. */
+  vendors: ReadonlySet<string>;
 }
 
-interface Question {
-  key: FitKey;
+/** The facts of a post, understood once for all profiles. */
+export type ReadFacts = Record<FitKey, ReadFact> & { vendorKey: string; companyName: string };
+
+interface ReadFact {
   field: string;
-  label: string;
-  /** The known fact; empty: unknown, which counts neither for nor against. */
+  /** As it was given; empty: unknown. */
+  text: string;
+  words: string;
+  title: ReturnType<typeof readTitle>;
+  industry: ReturnType<typeof readIndustry>;
+  headcount: ReturnType<typeof readHeadcount>;
+  place: ReturnType<typeof readPlace>;
+}
+
+/** What is known to one of the profile's questions. */
+export interface FitAnswer {
+  key: FitKey;
+  verdict: Verdict;
+  field: string;
+  /** The fact that answers it; empty: it is not known. */
   fact: string;
-  fits: boolean;
 }
 
-/** How the author and company fit what the profile asks of them. Unknown facts are not mismatches. */
-export function companyFit(facts: FitFacts, profile: IcpProfile, points: FitPoints): Fit {
-  const counts = Object.values(points).some((each) => each > 0);
-  const questions = questionsOf(facts, profile);
-  const known = questions.filter((question) => question.fact !== '');
-  const fitting = known.filter((q) => q.fits).map((q) => answer(q, points[q.key]));
-  const mismatches = known.filter((q) => !q.fits).map((q) => answer(q, -MISMATCH_POINTS));
-  return {
-    factors: counts ? [...openQuestions(questions, points), ...fitting] : [],
-    negatives: [...(counts ? mismatches : []), ...vendorStaff(facts, profile)],
-    coverage: questions.length === 0 ? 1 : Math.round((known.length / questions.length) * 100) / 100,
-  };
-}
-
-function questionsOf(facts: FitFacts, profile: IcpProfile): Question[] {
-  const among = (list: readonly string[], fact: string) => list.some((item) => containsWords(fact, item));
-  const all: (Question & { asked: boolean })[] = [
-    {
-      key: 'title',
-      field: 'prospect.title',
-      label: 'Job title',
-      fact: facts.title,
-      fits: among(profile.titles, facts.title),
-      asked: profile.titles.length > 0,
-    },
+export function compileFit(profile: IcpProfile): CompiledFit {
+  const { titles, industries, locations, headcountRanges } = profile;
+  const questions: CompiledFit['questions'] = [
+    { key: 'title', asks: anyOf(titles, readTitle, (fact, wanted) => compareTitles(fact.title, wanted)) },
     {
       key: 'industry',
-      field: 'company.industry',
-      label: 'Industry',
-      fact: facts.industry,
-      fits: among(profile.industries, facts.industry),
-      asked: profile.industries.length > 0,
+      asks: anyOf(industries, readIndustry, (fact, wanted) => compareIndustries(fact.industry, wanted)),
     },
     {
       key: 'headcount',
-      field: 'company.headcount',
-      label: 'Company size',
-      fact: facts.headcount,
-      fits: headcountFits(facts.headcount, profile.headcountRanges),
-      asked: profile.headcountRanges.length > 0,
+      asks: ({ headcount }) => {
+        if (headcount === null) return 'unknown';
+        return headcountRanges.some((range) => overlaps(headcount, range)) ? 'fits' : 'does_not_fit';
+      },
     },
     {
       key: 'location',
-      field: 'company.location',
-      label: 'Location',
-      fact: facts.location,
-      fits: among(profile.locations, facts.location),
-      asked: profile.locations.length > 0,
+      asks: anyOf(locations, readPlace, (fact, wanted) => comparePlaces(fact.place, wanted)),
     },
   ];
-  return all.filter((question) => question.asked);
-}
-
-function answer(question: Question, points: number): Factor {
-  const { key, field, fact, label, fits } = question;
-  const evidence = [{ field, start: 0, end: Array.from(fact).length, text: fact }];
+  const asked = { title: titles, industry: industries, headcount: headcountRanges, location: locations };
   return {
-    key,
-    label: `${label} ${fits ? 'fits' : 'does not fit'}`,
-    max: Math.max(points, 0),
-    points,
-    evidence,
+    questions: questions.filter(({ key }) => asked[key].length > 0),
+    vendors: new Set(profile.competitors.map(companyKey)),
   };
 }
 
-function openQuestions(asked: readonly Question[], each: FitPoints): Factor[] {
-  const keys = new Set<string>(asked.map((question) => question.key));
-  const open = Object.entries(each).filter(([key]) => !keys.has(key));
-  const points = open.reduce((total, [, part]) => total + part, 0);
-  if (points === 0) return [];
-  const label =
-    asked.length === 0 ? 'The profile fits any company' : 'The profile leaves the rest of the company open';
-  return [{ key: 'company', label, max: points, points, evidence: [] }];
+/** A question that any of `terms` answers: the fact holds its words, or is known to be of its kind. */
+function anyOf<T>(
+  terms: readonly string[],
+  read: (term: string) => T,
+  compare: (fact: ReadFact, wanted: T) => Verdict,
+): (fact: ReadFact) => Verdict {
+  const wanted = terms.map((term) => ({ words: wordsOf(term), meant: read(term) }));
+  return (fact) =>
+    bestOf(wanted.map(({ words, meant }) => (fact.words.includes(words) ? 'fits' : compare(fact, meant))));
 }
 
-/** Somebody who works for a competitor does not buy from us, whatever they write. */
-function vendorStaff(facts: FitFacts, profile: IcpProfile): Factor[] {
-  const name = facts.companyName;
-  if (name === '' || !profile.competitors.some((competitor) => fold(competitor) === fold(name))) return [];
-  const evidence = [{ field: 'company.name', start: 0, end: Array.from(name).length, text: name }];
-  return [{ key: 'vendor_staff', label: 'Works for a competitor', max: 0, points: -VENDOR_POINTS, evidence }];
+export function readFacts({ title, companyName, industry, headcount, location }: FitFacts): ReadFacts {
+  return {
+    title: readFact('prospect.title', title),
+    industry: readFact('company.industry', industry),
+    headcount: readFact('company.headcount', headcount),
+    location: readFact('company.location', location),
+    companyName,
+    vendorKey: companyKey(companyName),
+  };
 }
 
-function containsWords(fact: string, wanted: string): boolean {
-  const words = (text: string) =>
-    ` ${fold(text)
-      .replace(/[^\p{L}\p{N}]+/gu, ' ')
-      .trim()} `;
-  return words(fact).includes(words(wanted));
+function readFact(field: string, text: string): ReadFact {
+  return {
+    field,
+    text,
+    words: wordsOf(text),
+    title: readTitle(text),
+    industry: readIndustry(text),
+    headcount: readHeadcount(text),
+    place: readPlace(text),
+  };
 }
 
-function headcountFits(fact: string, ranges: IcpProfile['headcountRanges']): boolean {
-  const [low, high] = (fact.replace(/[,.\s]/gu, '').match(/\d+/gu) ?? []).map(Number);
-  if (low === undefined) return false;
-  const top = high ?? (fact.includes('+') ? Number.POSITIVE_INFINITY : low);
-  return ranges.some((range) => low <= (range.max ?? Number.POSITIVE_INFINITY) && top >= range.min);
+/** What is known to each question that the profile asks. What is not known speaks neither for nor against. */
+export function fitAnswers(facts: ReadFacts, { questions }: CompiledFit): FitAnswer[] {
+  return questions.map(({ key, asks }) => {
+    const fact = facts[key];
+    const { field, text } = fact;
+    return { key, verdict: text === '' ? 'unknown' : asks(fact), field, fact: text };
+  });
+}
+
+/** Share of the answers that are known, 0 to 1; 1 where nothing was asked. */
+export function coverageOf(answers: readonly FitAnswer[]): number {
+  if (answers.length === 0) return 1;
+  const known = answers.filter(({ verdict }) => verdict !== 'unknown').length;
+  return Math.round((known / answers.length) * 100) / 100;
+}
+
+/** Whether the author works for a competitor: they do not buy, whatever they write. */
+export function isVendorStaff({ vendorKey }: ReadFacts, { vendors }: CompiledFit): boolean {
+  return vendorKey !== '' && vendors.has(vendorKey);
+}
+
+/** A company's name without its legal form: `Acme, Inc.` is Acme. */
+function companyKey(name: string): string {
+  const words = tokenize(name).stems;
+  while (words.length > 1 && LEGAL_FORMS.has(words.at(-1) ?? '')) words.pop();
+  return words.join(' ');
+}
+
+const LEGAL_FORMS = new Set(
+  'inc incorporated llc ltd limited corp corporation co company gmbh ag se sa sarl bv nv plc pty oy ab as'.split(
+    ' ',
+  ),
+);
+
+function wordsOf(text: string): string {
+  return ` ${tokenize(text).stems.join(' ')} `;
 }

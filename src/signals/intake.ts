@@ -1,15 +1,22 @@
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { Fault } from '../model/errors.ts';
+import { signalNearKeys } from '../model/near-keys.ts';
 import { personKeys } from '../model/person-keys.ts';
-import { type Explanation, type ObservedPost, searchedFacts } from '../model/signal.ts';
-import type { Endpoint } from '../model/webhook.ts';
+import { type Explanation, type ObservedPost, type SignalType, searchedFacts } from '../model/signal.ts';
+import type { Receiver } from '../store/endpoint-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
+import { type Reserve, reserveNothing, storeSignals } from '../webhooks/in-hand.ts';
 import { listReceivers, signalEvents } from '../webhooks/signal-events.ts';
 import { lanesOf } from '../webhooks/state-changes.ts';
+import { candidatesOf } from './candidates.ts';
 import { canonicalUrl } from './canonical-url.ts';
-import { type CompiledProfile, compileProfile, scorePost } from './score.ts';
+import type { Encoder } from './encoder/encoder.ts';
+import type { Matchers, TenantMatcher } from './matchers.ts';
+import { addMeaning } from './meaning.ts';
+import { type CompiledProfile, readPost, scorePost } from './score.ts';
+import { createTurns } from './turns.ts';
 import { buildSignal } from './wire.ts';
 
 /** What intake needs of the process. */
@@ -18,6 +25,11 @@ export interface IntakeParts {
   clock: Clock;
   newId: NewId;
   baseUrl: string;
+  matchers: Matchers;
+  /** Takes on deliveries as they are stored; left out where this process sends nothing. */
+  reserve?: Reserve;
+  /** Null or left out: words decide alone. */
+  encoder?: Encoder | null;
 }
 
 /** What became of one post. `signals` are wire JSON texts; `lanes` names the endpoints that now have work. */
@@ -32,8 +44,8 @@ export type ObservedResult =
 
 interface Tenancy {
   tenantId: string;
-  profiles: CompiledProfile[];
-  receivers: Endpoint[];
+  matcher: TenantMatcher;
+  receivers: Receiver[];
   rule: MatchRule;
 }
 
@@ -47,7 +59,9 @@ export async function observePosts(
   posts: readonly ObservedPost[],
 ): Promise<ObservedResult[]> {
   const planned = await planPosts(parts, tenantId, posts);
-  const committed = await parts.store.commitSignals(planned.flatMap((plan) => plan.signals));
+  const signals = planned.flatMap((plan) => plan.signals);
+  const { store, reserve = reserveNothing } = parts;
+  const { committed, taken } = await storeSignals({ store, reserve }, signals);
 
   let next = 0;
   return planned.map(({ signals, errors }): ObservedResult => {
@@ -59,7 +73,7 @@ export async function observePosts(
       status: created.length > 0 ? 'created' : 'duplicate',
       signals: results.map((result) => result.wire),
       signalIds: results.map((result) => result.id),
-      lanes: created.flatMap((signal) => lanesOf(signal.events)),
+      lanes: created.flatMap((signal) => lanesOf(signal.events, taken)),
     };
   });
 }
@@ -87,35 +101,50 @@ export async function planPosts(
   posts: readonly ObservedPost[],
   rule: MatchRule = EVERY_POST,
 ): Promise<PlannedPost[]> {
-  const [profiles, receivers] = await Promise.all([
-    parts.store.listProfiles(tenantId),
+  const [matcher, receivers] = await Promise.all([
+    parts.matchers.of(tenantId),
     listReceivers(parts, tenantId),
   ]);
-  const asked = profiles.filter(({ id }) => rule.profileIds.length === 0 || rule.profileIds.includes(id));
-  const tenancy: Tenancy = { tenantId, profiles: asked.map(compileProfile), receivers, rule };
-  return posts.map((post) => planPost(parts, tenancy, post));
+  const tenancy: Tenancy = { tenantId, matcher, receivers, rule };
+  const nextTurn = createTurns(parts.clock);
+  const planned: PlannedPost[] = [];
+  for (const post of posts) {
+    planned.push(await planPost(parts, tenancy, post));
+    await nextTurn();
+  }
+  return planned;
 }
 
-function planPost(parts: IntakeParts, tenancy: Tenancy, post: ObservedPost): PlannedPost {
-  const wanted = post.icp_profile_id;
-  const candidates = tenancy.profiles.filter(({ profile }) =>
-    wanted ? profile.id === wanted : profile.active,
-  );
+async function planPost(parts: IntakeParts, tenancy: Tenancy, post: ObservedPost): Promise<PlannedPost> {
+  const wanted = post.icp_profile_id || undefined;
+  const { encoder = null } = parts;
+  const words = readPost(factsOf(post, parts.clock.now()), encoder !== null);
+  const { profileIds } = tenancy.rule;
+  const candidates = candidatesOf(tenancy.matcher, tenancy.matcher.match(words.tokens), {
+    profileIds,
+    wanted,
+  });
   if (candidates.length === 0) {
     const detail = wanted
       ? `There is no profile "${wanted}".`
       : 'No profile is active; activate one or name one here.';
     return { signals: [], errors: [{ pointer: '/icp_profile_id', detail }] };
   }
-  const facts = factsOf(post);
-  const matches = candidates.map((compiled) => ({ compiled, score: scorePost(facts, compiled) }));
+  // A source waits for the encoder; who asks over the API hears that it is busy.
+  const reading = await addMeaning(words, candidates, { encoder, patient: tenancy.rule.onlyMatching });
+  const matches = candidates.map(({ compiled, hits }) => ({
+    compiled,
+    score: scorePost(reading, compiled, hits),
+  }));
   matches.sort((a, b) => b.score.score - a.score.score);
   const kept = matches.filter(
     ({ compiled, score }, i) =>
       (i === 0 && !tenancy.rule.onlyMatching) || score.score >= compiled.profile.thresholds.warm,
   );
   return {
-    signals: kept.map(({ compiled, score }) => newSignal(parts, tenancy, post, compiled, score)),
+    signals: kept.map(({ compiled, score }) =>
+      newSignal(parts, tenancy, { post, type: reading.type }, compiled, score),
+    ),
     errors: [],
   };
 }
@@ -123,12 +152,16 @@ function planPost(parts: IntakeParts, tenancy: Tenancy, post: ObservedPost): Pla
 function newSignal(
   { clock, newId, baseUrl }: IntakeParts,
   { tenantId, receivers }: Tenancy,
-  post: ObservedPost,
+  { post, type }: { post: ObservedPost; type: SignalType },
   { profile }: CompiledProfile,
   score: Explanation,
 ): NewSignal {
   const now = clock.now();
-  const signal = buildSignal(post, profile, score, { id: newId('sig'), now, baseUrl });
+  const signal = buildSignal({ ...post, signal_type: type }, profile, score, {
+    id: newId('sig'),
+    now,
+    baseUrl,
+  });
   return {
     id: signal.signal_id,
     tenantId,
@@ -144,6 +177,7 @@ function newSignal(
     company: signal.company.domain === '' ? null : { id: newId('cmp'), company: signal.company },
     facts: searchedFacts(signal),
     personKeys: personKeys(signal.prospect),
+    nearKeys: signalNearKeys({ tenantId, profileId: profile.id, text: post.text }, signal.prospect),
     wire: JSON.stringify(signal),
     explanation: JSON.stringify(score),
     text: post.text,
@@ -151,9 +185,14 @@ function newSignal(
   };
 }
 
-function factsOf({ text, prospect = {}, company = {} }: ObservedPost) {
+function factsOf(
+  { text, signal_type: type, platform, prospect = {}, company = {} }: ObservedPost,
+  now: number,
+) {
   return {
     text,
+    type,
+    ageMs: platform.posted_at ? Math.max(0, now - Date.parse(platform.posted_at)) : null,
     title: prospect.title ?? '',
     companyName: company.name ?? '',
     industry: company.industry ?? '',

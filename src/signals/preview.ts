@@ -4,8 +4,11 @@ import type { Preview, PreviewedPost, PreviewInput, Verdict } from '../model/icp
 import type { Classification, Signal } from '../model/signal.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
 import type { SignalStore, StoredPost } from '../store/signal-store.ts';
+import type { Encoder } from './encoder/encoder.ts';
+import { addMeaning } from './meaning.ts';
+import { compilePhrases, type PhraseMatcher } from './phrases.ts';
 import { draftProfile, findProfile } from './profiles.ts';
-import { type CompiledProfile, classify, compileProfile, scorePost } from './score.ts';
+import { type CompiledProfile, classify, compileProfile, readPost, scorePost } from './score.ts';
 
 /** A post that matched several profiles is several signals: so many are read for each post that is wanted. */
 const SIGNALS_A_POST = 3;
@@ -15,11 +18,12 @@ const POSTS_A_TURN = 8;
 export interface PreviewParts {
   store: ProfileStore & SignalStore;
   clock: Clock;
+  encoder?: Encoder | null;
 }
 
 /** Scores the newest stored posts with a draft. @throws DomainError `NOT_FOUND` (profile), `INVALID_REQUEST` */
 export async function previewProfile(
-  { store, clock }: PreviewParts,
+  { store, clock, encoder = null }: PreviewParts,
   tenantId: string,
   { icp_profile_id: baseId, limit, ...patch }: PreviewInput,
 ): Promise<Preview> {
@@ -27,16 +31,26 @@ export async function previewProfile(
     baseId === undefined
       ? { ...defaultProfile('', tenantId, clock.now()), name: 'Draft' }
       : await findProfile(store, tenantId, baseId);
-  const draft = compileProfile(draftProfile(base, patch));
+  const draft = compileDraft(draftProfile(base, patch));
   const signals = await store.listPosts(tenantId, limit * SIGNALS_A_POST);
   const chosen = onePerPost(signals, baseId ?? null).slice(0, limit);
 
   const posts: PreviewedPost[] = [];
   for (const [index, signal] of chosen.entries()) {
     if (index % POSTS_A_TURN === POSTS_A_TURN - 1) await new Promise((resolve) => setImmediate(resolve));
-    posts.push(previewPost(signal, draft));
+    posts.push(await previewPost(signal, draft, encoder));
   }
   return { posts, counts: countsOf(posts) };
+}
+
+interface Draft {
+  compiled: CompiledProfile;
+  matcher: PhraseMatcher;
+}
+
+function compileDraft(profile: IcpProfile): Draft {
+  const compiled = compileProfile(profile);
+  return { compiled, matcher: compilePhrases([compiled.phrases]) };
 }
 
 /** Of each post's signals the one of the profile that is changed, else the best; in the order of the newest. */
@@ -60,15 +74,21 @@ function postKey({ platform, externalId, canonicalUrl, text }: StoredPost): stri
   return JSON.stringify([platform, externalId ?? canonicalUrl ?? text]);
 }
 
-function previewPost(
+/** The age of a post is that at which it was found: else each draft would be colder than what is stored. */
+async function previewPost(
   { id, score, classification, wire, text, relevant }: StoredPost,
-  draft: CompiledProfile,
-) {
-  const { excerpt, prospect, company } = JSON.parse(wire) as Signal;
+  { compiled, matcher }: Draft,
+  encoder: Encoder | null,
+): Promise<PreviewedPost> {
+  const { excerpt, prospect, company, platform, timestamp, signal_type: type } = JSON.parse(wire) as Signal;
+  const ageMs = platform.posted_at === '' ? null : Date.parse(timestamp) - Date.parse(platform.posted_at);
   const { name: companyName, industry, headcount, location } = company;
-  const facts = { text, title: prospect.title, companyName, industry, headcount, location };
-  const explanation = scorePost(facts, draft);
-  const next = classify(explanation.score, draft.profile.thresholds);
+  const facts = { text, type, ageMs, title: prospect.title, companyName, industry, headcount, location };
+  const words = readPost(facts, encoder !== null);
+  const hits = matcher.match(words.tokens).get(0) ?? [];
+  const reading = await addMeaning(words, [{ compiled, hits }], { encoder });
+  const explanation = scorePost(reading, compiled, hits);
+  const next = classify(explanation.score, compiled.profile.thresholds);
   return {
     signal_id: id,
     excerpt,

@@ -1,11 +1,11 @@
+import { beyondPlan, effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import { defaultProfile, type IcpInput, type IcpPatch, type IcpProfile, patchProfile } from '../model/icp.ts';
+import type { Plan, Tenant } from '../model/tenant.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
 
-/** Profiles that a tenant may have: every post is matched with each that is active. */
-export const MAX_PROFILES = 100;
 /** Two who change one profile at once are served one after the other; more than a few tries mean something is wrong. */
 const MAX_TRIES = 5;
 
@@ -15,37 +15,40 @@ export interface ProfileParts {
   newId: NewId;
 }
 
-/** @throws DomainError `CONFLICT` (name taken, too many), `INVALID_REQUEST` */
+/** @throws DomainError `CONFLICT` (name taken), `PLAN_REQUIRED` (too many of them or of their phrases), `INVALID_REQUEST` */
 export async function createProfile(
   { store, clock, newId }: ProfileParts,
-  tenantId: string,
+  tenant: Tenant,
   input: IcpInput,
 ): Promise<IcpProfile> {
-  const profile = draftProfile(defaultProfile(newId('icp'), tenantId, clock.now()), {
+  const profile = draftProfile(defaultProfile(newId('icp'), tenant.id, clock.now()), {
     description: '',
     ...input,
   });
-  const outcome = await store.createProfile(profile, MAX_PROFILES);
+  const plan = effectivePlan(tenant, clock.now());
+  const { profiles: limit, profilePhrases } = planLimits(plan);
+  const outcome = await store.createProfile(profile, limit, profilePhrases);
   if (outcome === 'name_taken') throw nameTaken(profile.name);
   if (outcome === 'created') return profile;
-  throw new DomainError('CONFLICT', `A tenant has at most ${MAX_PROFILES} profiles.`, {
-    hint: 'Delete one that is no longer needed, or widen one that is there.',
-  });
+  if (outcome === 'too_many_phrases') throw tooManyPhrases(plan);
+  throw beyondPlan(plan, { counted: 'profiles', fact: `The ${plan} plan has at most ${limit} profiles.` });
 }
 
-/** @throws DomainError `NOT_FOUND`, `CONFLICT` (name taken), `INVALID_REQUEST` */
+/** @throws DomainError `NOT_FOUND`, `CONFLICT` (name taken), `PLAN_REQUIRED` (too many phrases), `INVALID_REQUEST` */
 export async function changeProfile(
   { store, clock }: Omit<ProfileParts, 'newId'>,
-  tenantId: string,
+  tenant: Tenant,
   { id, patch }: { id: string; patch: IcpPatch },
 ): Promise<IcpProfile> {
+  const plan = effectivePlan(tenant, clock.now());
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const profile = await findProfile(store, tenantId, id);
+    const profile = await findProfile(store, tenant.id, id);
     const changed = draftProfile(profile, patch);
     const next = { ...changed, updatedAt: clock.now(), version: profile.version + 1 };
-    const outcome = await store.changeProfile(next);
+    const outcome = await store.changeProfile(next, planLimits(plan).profilePhrases);
     if (outcome === 'name_taken') throw nameTaken(next.name);
     if (outcome === 'changed') return next;
+    if (outcome === 'too_many_phrases') throw tooManyPhrases(plan);
   }
   throw new DomainError('UNAVAILABLE', 'The profile is being changed by others; try again.');
 }
@@ -82,6 +85,12 @@ export function draftProfile(profile: IcpProfile, patch: IcpPatch): IcpProfile {
     throw invalidAt('/weights', 'At least one weight must be above 0.');
   }
   return draft;
+}
+
+function tooManyPhrases(plan: Plan): DomainError {
+  const limit = planLimits(plan).profilePhrases;
+  const fact = `The ${plan} plan has at most ${limit} phrases in all profiles together, excluded ones and competitors counted.`;
+  return beyondPlan(plan, { counted: 'profilePhrases', fact });
 }
 
 function nameTaken(name: string): DomainError {

@@ -1,73 +1,136 @@
-import type { IcpProfile, Weights } from '../model/icp.ts';
-import type { Classification, Explanation, Factor } from '../model/signal.ts';
-import { companyFit, type FitFacts, type FitPoints, fitPoints } from './fit.ts';
-import { NEGATIVE_GROUPS, POSITIVE_GROUPS } from './lexicon.ts';
-import { bestCue, findAll, phrasePattern } from './match.ts';
+import { DEFAULT_WEIGHTS, type IcpProfile, type Weights } from '../model/icp.ts';
+import type { Classification, Explanation, SignalType } from '../model/signal.ts';
+import { deductionsOf } from './deductions.ts';
+import { partFactors, summarize } from './explain.ts';
+import {
+  type CompiledFit,
+  compileFit,
+  coverageOf,
+  type FitAnswer,
+  type FitFacts,
+  fitAnswers,
+  type ReadFacts,
+  readFacts,
+} from './fit.ts';
+import { fitFeatures } from './model/fit-features.ts';
+import type { GroupKey } from './model/groups.ts';
+import { mergeParts, type Odds, type Part, partsOf, scoreOf } from './model/judge.ts';
+import { type Judge, MODEL } from './model/learnt.ts';
+import { topicFeatures } from './model/topic-features.ts';
+import { compilePhrases, type Hit, type ProfilePhrases, readPhrases } from './phrases.ts';
 import { share } from './points.ts';
+import { createQuote, type Quote } from './quote.ts';
+import { type PostFeatures, readFeatures } from './reading/features.ts';
+import { typeOf } from './signal-type.ts';
+import { type Tokens, tokenize } from './tokens.ts';
 
-export const MODEL_VERSION = '2026-11-1';
+export const MODEL_VERSION = MODEL.version;
 
 /** Points a post keeps at most where a profile names its topic and the post speaks of something else. */
 const OFF_TOPIC_CAP = 30;
-const EXCLUDED_POINTS = 60;
-const MAX_EVIDENCE = 5;
 
 /** What is scored: the post's text and the facts that came with it (empty string: unknown). */
 export interface ScoredPost extends FitFacts {
   text: string;
+  /** How old the post was when it was seen; left out or null: not known. */
+  ageMs?: number | null;
+  /** What its source says it is; left out: it is told from the text. */
+  type?: SignalType | undefined;
 }
 
-interface FoundCue {
-  group: (typeof POSITIVE_GROUPS)[number];
-  best: ReturnType<typeof bestCue>;
+/** What the encoder made of a post, and the sentence that carries it (UTF-16 units). */
+export interface Meaning {
+  odds: Odds;
+  place: { start: number; end: number } | null;
+}
+
+/** A post read once, for all the profiles that it is scored with. */
+export interface PostReading {
+  facts: ReadFacts;
+  tokens: Tokens;
+  quote: Quote;
+  text: string;
+  content: PostFeatures;
+  type: SignalType;
+  ageMs: number | null;
+  judge: Judge;
+  parts: ReadonlyMap<GroupKey, Part>;
+  /** Null: words alone decide, or nothing hangs on it. */
+  meaning: Meaning | null;
 }
 
 /** A profile made ready for matching, once for all posts that meet it. */
 export interface CompiledProfile {
   profile: IcpProfile;
-  /** Phrases and competitors, which tell that a post is about the profile's topic. */
-  topic: RegExp[];
-  excluded: RegExp[];
+  phrases: ProfilePhrases;
+  /** Whether phrases or competitors tell what it is about. */
+  namesTopic: boolean;
   /** The 100 points as the profile's weights share them out. */
   max: Weights;
-  fitPoints: FitPoints;
+  fit: CompiledFit;
 }
 
 export function compileProfile(profile: IcpProfile): CompiledProfile {
-  const compile = (phrases: readonly string[]) => phrases.flatMap((phrase) => phrasePattern(phrase) ?? []);
-  const max = share(100, profile.weights);
   return {
     profile,
-    topic: compile([...profile.phrases, ...profile.competitors]),
-    excluded: compile(profile.excludedPhrases),
-    max,
-    fitPoints: fitPoints(max.fit),
+    phrases: readPhrases(profile),
+    namesTopic: profile.phrases.length + profile.competitors.length > 0,
+    max: share(100, profile.weights),
+    fit: compileFit(profile),
   };
 }
 
+/** Whether a post can be warm for it, or its best, without any of its phrases. */
+export function needsNoPhrase({ namesTopic, max, profile }: CompiledProfile): boolean {
+  return !namesTopic || max.topic === 0 || profile.thresholds.warm <= OFF_TOPIC_CAP;
+}
+
+/** Finds in a post what does not depend on any profile. `encoder`: whether the encoder will be asked where it matters. */
+export function readPost(post: ScoredPost, encoder = false): PostReading {
+  const { text } = post;
+  const content = readFeatures(text);
+  const judge = encoder ? MODEL.encoder : MODEL.words;
+  return {
+    facts: readFacts(post),
+    tokens: tokenize(text),
+    quote: createQuote(text),
+    text,
+    content,
+    type: post.type ?? typeOf(MODEL.types, content.features),
+    ageMs: post.ageMs ?? null,
+    judge,
+    parts: partsOf(judge, content.features),
+    meaning: null,
+  };
+}
+
+/** Scores a post with one profile alone, by words. */
+export function scoreAlone(post: ScoredPost, compiled: CompiledProfile): Explanation {
+  const reading = readPost(post);
+  const hits = compilePhrases([compiled.phrases]).match(reading.tokens).get(0);
+  return scorePost(reading, compiled, hits ?? []);
+}
+
 /**
- * Scores a post 0 to 100 against a profile and explains it. Pure: the same post, profile and model version give the
- * same explanation, whose points add up to the score.
+ * Scores a post 0 to 100 against a profile and explains it. Pure: the same post, age, profile and model version give the
+ * same explanation, whose points add up to the score. `hits` are where the profile's phrases stand in the post.
  */
-export function scorePost(post: ScoredPost, compiled: CompiledProfile): Explanation {
-  const found = POSITIVE_GROUPS.map((group) => ({ group, best: bestCue(group, post.text) }));
-  const asks = found.some(({ group, best }) => group.key === 'intent' && best !== null);
-  const cues = cueFactors(found, compiled.max);
-  const topic = topicFactor(post, compiled, asks);
-  const fit = companyFit(post, compiled.profile, compiled.fitPoints);
-  const factors = [...cues, ...(topic ? [topic] : []), ...fit.factors];
-  const earned = sum(factors);
-  const negatives = limitTo(earned, [
-    ...cueNegatives(post.text),
-    ...excludedNegative(post, compiled),
-    ...fit.negatives,
-    ...offTopicNegative(earned, topic, compiled),
-  ]);
-  const score = earned + sum(negatives);
+export function scorePost(
+  reading: PostReading,
+  compiled: CompiledProfile,
+  hits: readonly Hit[],
+): Explanation {
+  const answers = fitAnswers(reading.facts, compiled.fit);
+  const parts = weighedParts(reading, compiled, { hits, answers });
+  const odds = oddsOf(reading.judge, parts);
+  const { factors, negatives: doubts } = partFactors(reading, parts, { odds, max: compiled.max, answers });
+  const earned = sum(factors) + sum(doubts);
+  const negatives = [...doubts, ...deductionsOf(reading, compiled, { hits, earned, cap: OFF_TOPIC_CAP })];
+  const score = sum(factors) + sum(negatives);
   const { thresholds } = compiled.profile;
   return {
     score,
-    coverage: fit.coverage,
+    coverage: coverageOf(answers),
     model_version: MODEL_VERSION,
     thresholds: { hot: thresholds.hot, warm: thresholds.warm },
     factors,
@@ -76,81 +139,65 @@ export function scorePost(post: ScoredPost, compiled: CompiledProfile): Explanat
   };
 }
 
+/** Whether what the encoder would say could change the post's class for the profile. */
+export function hangsOnMeaning(
+  reading: PostReading,
+  compiled: CompiledProfile,
+  hits: readonly Hit[],
+): boolean {
+  const answers = fitAnswers(reading.facts, compiled.fit);
+  const odds = oddsOf(reading.judge, weighedParts(reading, compiled, { hits, answers }));
+  const { hot, warm } = MODEL.encoderReach;
+  const classAt = (sign: 1 | -1) => {
+    const earned = scoreOf({ hot: odds.hot + sign * hot, warm: odds.warm + sign * warm });
+    const left = earned + sum(deductionsOf(reading, compiled, { hits, earned, cap: OFF_TOPIC_CAP }));
+    return classify(left, compiled.profile.thresholds);
+  };
+  return classAt(1) !== classAt(-1);
+}
+
 export function classify(score: number, thresholds: { hot: number; warm: number }): Classification {
   if (score >= thresholds.hot) return 'hot';
   return score >= thresholds.warm ? 'warm' : 'cold';
 }
 
-/** A weight of 0 leaves its kind of reason out. */
-function cueFactors(found: readonly FoundCue[], maxima: Weights): Factor[] {
-  return found.flatMap(({ group, best }) => {
-    const max = maxima[group.key];
-    if (max === 0 || best === null) return [];
-    const points = Math.round((best.points / group.max) * max);
-    return [{ key: group.key, label: group.label, max, points, evidence: [best.evidence] }];
+/** The parts of a post for a profile, as the profile weighs them; a weight of 0 leaves its kind of reason out. */
+function weighedParts(
+  reading: PostReading,
+  { namesTopic, max }: CompiledProfile,
+  { hits, answers }: { hits: readonly Hit[]; answers: readonly FitAnswer[] },
+): Part[] {
+  const own = [...reading.parts.values()];
+  const topic =
+    namesTopic && max.topic > 0
+      ? [...partsOf(reading.judge, topicFeatures(reading.content, hits)).values()]
+      : [];
+  const fit = partsOf(reading.judge, fitFeatures(answers)).get('fit');
+  const meaning = reading.meaning && {
+    key: 'meaning' as const,
+    odds: reading.meaning.odds,
+    features: [{ odds: 1, place: reading.meaning.place }],
+  };
+  const parts = [...own, ...topic, fit, meaning].flatMap((part) => {
+    if (part === undefined || part === null) return [];
+    const weight = isWeighed(part.key) ? max[part.key] / DEFAULT_WEIGHTS[part.key] : 1;
+    if (weight === 0) return [];
+    return [{ ...part, odds: { hot: part.odds.hot * weight, warm: part.odds.warm * weight } }];
+  });
+  return mergeParts(parts);
+}
+
+function isWeighed(key: GroupKey): key is GroupKey & keyof Weights {
+  return key in DEFAULT_WEIGHTS;
+}
+
+function oddsOf(judge: Judge, parts: readonly Part[]): Odds {
+  return parts.reduce((odds, part) => ({ hot: odds.hot + part.odds.hot, warm: odds.warm + part.odds.warm }), {
+    hot: judge.hot.bias,
+    warm: judge.warm.bias,
   });
 }
 
-function cueNegatives(text: string): Factor[] {
-  return NEGATIVE_GROUPS.flatMap((group) => {
-    const found = bestCue(group, text);
-    if (found === null) return [];
-    return [
-      { key: group.key, label: group.label, max: 0, points: -found.points, evidence: [found.evidence] },
-    ];
-  });
-}
-
-/** For a profile that names no topic, the topic is buying itself: any request is on it, small talk is not. */
-function topicFactor(post: ScoredPost, { topic, max }: CompiledProfile, asks: boolean): Factor | null {
-  if (max.topic === 0) return null;
-  const evidence = findAll(topic, post.text, MAX_EVIDENCE);
-  const onTopic = topic.length > 0 ? evidence.length > 0 : asks;
-  if (!onTopic) return null;
-  const label =
-    topic.length > 0 ? 'Speaks of what the profile looks for' : 'The profile takes a request for anything';
-  return { key: 'topic', label, max: max.topic, points: max.topic, evidence };
-}
-
-function offTopicNegative(
-  earned: number,
-  topic: Factor | null,
-  { topic: wanted, max }: CompiledProfile,
-): Factor[] {
-  if (max.topic === 0 || wanted.length === 0 || topic !== null || earned <= OFF_TOPIC_CAP) return [];
-  const label = 'Names nothing that the profile looks for';
-  return [{ key: 'off_topic', label, max: 0, points: OFF_TOPIC_CAP - earned, evidence: [] }];
-}
-
-function excludedNegative(post: ScoredPost, { excluded }: CompiledProfile): Factor[] {
-  const evidence = findAll(excluded, post.text, MAX_EVIDENCE);
-  if (evidence.length === 0) return [];
-  return [
-    { key: 'excluded_phrase', label: 'Holds an excluded phrase', max: 0, points: -EXCLUDED_POINTS, evidence },
-  ];
-}
-
-/** Takes no more away than was earned, so that what is listed adds up to a score that is never below zero. */
-function limitTo(earned: number, negatives: Factor[]): Factor[] {
-  let left = earned;
-  return negatives.map((negative) => {
-    const points = Math.max(negative.points, -left);
-    left += points;
-    return { ...negative, points: points === 0 ? 0 : points };
-  });
-}
-
-function sum(factors: readonly Factor[]): number {
+function sum(factors: readonly { points: number }[]): number {
   return factors.reduce((total, factor) => total + factor.points, 0);
-}
-
-function summarize(score: number, factors: readonly Factor[], negatives: readonly Factor[]): string {
-  const strongest = [...factors].sort((a, b) => b.points - a.points).slice(0, 3);
-  const signed = [...strongest, ...negatives].map((factor) => {
-    const quote = factor.evidence[0] ? ` (“${factor.evidence[0].text}”)` : '';
-    return `${factor.label.toLowerCase()}${quote} ${factor.points >= 0 ? '+' : ''}${factor.points}`;
-  });
-  return signed.length === 0
-    ? `Scored ${score}: nothing speaks for a purchase.`
-    : `Scored ${score}: ${signed.join('; ')}.`;
 }

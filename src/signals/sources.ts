@@ -1,3 +1,4 @@
+import { beyondPlan, effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { AddressSet } from '../lib/network.ts';
@@ -11,12 +12,11 @@ import {
   type SourcePatch,
   type SourceSettings,
 } from '../model/source.ts';
+import type { Tenant } from '../model/tenant.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
 import type { SourceStore } from '../store/source-store.ts';
 import { checkSite } from '../webhooks/targets.ts';
 
-/** Sources that a tenant may have: all of them are read by one process, politely. */
-export const MAX_SOURCES = 100;
 /** Each failed try means that another change was stored meanwhile; more than a few mean something is wrong. */
 const MAX_TRIES = 20;
 
@@ -30,19 +30,15 @@ export interface SourceParts {
 
 const NO_SETTINGS: SourceSettings = { url: null, query: null, site: null, tagged: null, board: null };
 
-/** Makes a source; an active one is due at once. @throws DomainError `CONFLICT` (name taken, too many), `INVALID_REQUEST` */
-export async function createSource(
-  parts: SourceParts,
-  tenantId: string,
-  input: SourceInput,
-): Promise<Source> {
+/** Makes a source; an active one is due at once. @throws DomainError `CONFLICT`, `PLAN_REQUIRED`, `INVALID_REQUEST` */
+export async function createSource(parts: SourceParts, tenant: Tenant, input: SourceInput): Promise<Source> {
   const { store, clock, newId, allowTargets } = parts;
   const now = clock.now();
   const settings = settingsOf(input.kind, NO_SETTINGS, input, allowTargets);
-  await refuseUnknownProfiles(store, tenantId, input.icp_profile_ids);
+  await refuseUnknownProfiles(store, tenant.id, input.icp_profile_ids);
   const source: Source = {
     id: newId('src'),
-    tenantId,
+    tenantId: tenant.id,
     kind: input.kind,
     name: input.name,
     settings,
@@ -60,12 +56,12 @@ export async function createSource(
     updatedAt: now,
     version: 1,
   };
-  const outcome = await store.createSource(source, MAX_SOURCES);
+  const plan = effectivePlan(tenant, now);
+  const limit = planLimits(plan).sources;
+  const outcome = await store.createSource(source, limit);
   if (outcome === 'created') return source;
   if (outcome === 'name_taken') throw nameTaken(source.name);
-  throw new DomainError('CONFLICT', `A tenant has at most ${MAX_SOURCES} sources.`, {
-    hint: 'Delete one that is no longer needed.',
-  });
+  throw beyondPlan(plan, { counted: 'sources', fact: `The ${plan} plan has at most ${limit} sources.` });
 }
 
 /**

@@ -8,9 +8,14 @@ export const SITEMAP_MD_PATH = '/sitemap.md';
 export const ROBOTS_PATH = '/robots.txt';
 export const API_CATALOG_PATH = '/.well-known/api-catalog';
 export const SECURITY_PATH = '/.well-known/security.txt';
+/** Asked for by browsers, whatever a page links to. */
+export const FAVICON_PATH = '/favicon.ico';
 export const STATUS_PATH = '/api/v1/status';
-/** Description of the signal-intelligence API. */
+/** The signal-intelligence API: its index, its operations in a line each, its description, its guide. */
+export const SIGNAL_API_PATH = '/v1';
+export const SIGNAL_OPERATIONS_PATH = '/v1/operations';
 export const SIGNAL_OPENAPI_PATH = '/v1/openapi.json';
+export const SIGNAL_DOCS_PATH = '/developers/signal-api';
 
 /** Where a page's markdown always is: `/pricing.md`; `/index.md` for `/`. */
 export function markdownPath(pagePath: string): string {

@@ -7,6 +7,7 @@ import {
   LLMS_PATH,
   markdownPath,
   pageUrl,
+  SIGNAL_API_PATH,
   SITEMAP_MD_PATH,
   SITEMAP_XML_PATH,
   STATUS_PATH,
@@ -110,6 +111,7 @@ function waysOn(baseUrl: string): TitledLink[] {
     { title: 'Docs index, the developers portal', url: `${baseUrl}${DOCS_PATH}` },
     { title: 'API map: OpenAPI description', url: `${baseUrl}${OPENAPI_PATH}` },
     { title: 'API map: status and endpoints', url: `${baseUrl}${STATUS_PATH}` },
+    { title: 'API map: signal API', url: `${baseUrl}${SIGNAL_API_PATH}` },
   ];
 }
 

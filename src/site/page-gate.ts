@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { collectMethods } from '../http/methods.ts';
+import { CACHE_BRIEFLY } from '../http/representation.ts';
 import { isMalformed, pathOf } from '../http/request-path.ts';
 import { SITE_METHODS, sendPreflight } from './cors.ts';
 import type { PageErrors } from './page-errors.ts';
-import { CACHE_BRIEFLY } from './representation.ts';
 
 const SERVED = new Set(['GET', 'HEAD']);
 const EXPOSED = ['ETag', 'Link', 'X-Markdown-Tokens', 'X-Request-Id'].join(', ');

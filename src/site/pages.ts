@@ -1,23 +1,26 @@
 import type { FastifyInstance } from 'fastify';
 import type { Problems } from '../http/problems.ts';
-import { markdownPath } from './addresses.ts';
-import type { Page, SiteContent } from './content/site-content.ts';
-import { MARKDOWN } from './documents/document.ts';
-import type { Negotiate } from './negotiation.ts';
-import { CONTENT_SECURITY_POLICY, pageLinks } from './page-headers.ts';
 import {
   CACHE_BRIEFLY,
   CACHE_FOR_EVER,
   type Representation,
   represent,
   sendRepresentation,
-} from './representation.ts';
+} from '../http/representation.ts';
+import { markdownPath } from './addresses.ts';
+import type { Page, SiteContent } from './content/site-content.ts';
+import { MARKDOWN } from './documents/document.ts';
+import type { Negotiate } from './negotiation.ts';
+import { once } from './once.ts';
+import { CONTENT_SECURITY_POLICY, pageLinks } from './page-headers.ts';
 
 export interface PageParts {
   baseUrl: string;
   content: SiteContent;
   negotiate: Negotiate;
   problems: Problems;
+  /** The pages with what they get from the signal API's description. */
+  completePages(): readonly Page[];
 }
 
 /** A page's two representations, and the one that its markdown address always gives. */
@@ -32,21 +35,23 @@ export function addPages(app: FastifyInstance, parts: PageParts): void {
   for (const page of parts.content.pages) addPage(app, page, parts);
 }
 
-/** Routes of the files that pages need. Their addresses change with their bytes. */
+/** Routes of the files that pages need. Their addresses change with their bytes, but for the one that browsers know. */
 export function addAssets(
   app: FastifyInstance,
   { content, madeAt }: { content: SiteContent; madeAt: number },
 ): void {
-  for (const { path, contentType, body } of content.assets) {
-    const asset = represent({ body, contentType, cacheControl: CACHE_FOR_EVER, lastModified: madeAt });
+  for (const { path, contentType, body } of [...content.assets, content.favicon]) {
+    const cacheControl = path === content.favicon.path ? CACHE_BRIEFLY : CACHE_FOR_EVER;
+    const asset = represent({ body, contentType, cacheControl, lastModified: madeAt });
     app.get(path, (request, reply) => {
       sendRepresentation(request, reply, asset);
     });
   }
 }
 
-function addPage(app: FastifyInstance, page: Page, { baseUrl, negotiate, problems }: PageParts): void {
-  const { html, markdown, twin } = answersOf(page, baseUrl);
+function addPage(app: FastifyInstance, page: Page, parts: PageParts): void {
+  const { baseUrl, negotiate, problems } = parts;
+  const answers = answersAtStart(page, parts);
   const available = [
     { type: 'text/html', url: `${baseUrl}${page.path}` },
     { type: 'text/markdown', url: `${baseUrl}${markdownPath(page.path)}` },
@@ -54,9 +59,9 @@ function addPage(app: FastifyInstance, page: Page, { baseUrl, negotiate, problem
   app.get(page.path, (request, reply) => {
     const { type } = negotiate(request.headers.accept);
     if (type === 'text/html') {
-      sendRepresentation(request, reply, html);
+      sendRepresentation(request, reply, answers().html);
     } else if (type === 'text/markdown') {
-      sendRepresentation(request, reply, markdown);
+      sendRepresentation(request, reply, answers().markdown);
     } else {
       reply.headers({ vary: 'Accept', link: pageLinks(baseUrl, page.path), 'cache-control': 'no-store' });
       problems.send(request, reply, {
@@ -70,8 +75,16 @@ function addPage(app: FastifyInstance, page: Page, { baseUrl, negotiate, problem
     }
   });
   app.get(markdownPath(page.path), (request, reply) => {
-    sendRepresentation(request, reply, twin);
+    sendRepresentation(request, reply, answers().twin);
   });
+}
+
+/** Made now, but for a page that is completed by what is made when it is first asked for. */
+function answersAtStart(page: Page, { baseUrl, completePages }: PageParts): () => PageAnswers {
+  const whole = () => completePages().find(({ path }) => path === page.path) ?? page;
+  const answers = once(() => answersOf(page.complete === undefined ? page : whole(), baseUrl));
+  if (page.complete === undefined) answers();
+  return answers;
 }
 
 function answersOf(page: Page, baseUrl: string): PageAnswers {

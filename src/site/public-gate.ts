@@ -1,5 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { clientOf, createRateLimiter, rateLimited, setLimitHeaders } from '../http/limits.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { clientOf, createLimiter, rateLimited, setLimitHeaders } from '../http/limits.ts';
 import { collectMethods } from '../http/methods.ts';
 import type { Problem, Problems } from '../http/problems.ts';
 import { pathOf } from '../http/request-path.ts';
@@ -35,27 +35,27 @@ export function addPublicGate(
   { baseUrl, clock, problems, limit }: PublicGateParts,
 ): void {
   const methods = collectMethods(app);
-  const limiter = createRateLimiter(clock);
+  const limiter = createLimiter(app, clock, { keyOf: clientOf, limitOf: limit });
 
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', async (request, reply) => {
     setApiHeaders(reply);
     reply.header('access-control-allow-origin', '*');
     reply.header('access-control-expose-headers', EXPOSED);
-    const taken = limiter.take(clientOf(request), limit);
+    const taken = await limiter.take(request);
     setLimitHeaders(reply, taken);
-    if (taken.retryAfterSeconds !== null) {
-      problems.send(request, reply, rateLimited(taken));
-    } else if (!SERVED.has(request.method)) {
+    if (taken.retryAfterSeconds !== null) return problems.send(request, reply, rateLimited(taken));
+    if (!SERVED.has(request.method)) {
       reply.header('allow', SITE_METHODS);
-      problems.send(request, reply, methodNotAllowed(request, baseUrl));
-    } else if (!request.is404) {
-      done();
-    } else if (request.method === 'OPTIONS' && methods.allow(pathOf(request.originalUrl)) !== null) {
-      sendPreflight(reply);
-    } else {
-      problems.send(request, reply, unknownPath(request, baseUrl));
+      return problems.send(request, reply, methodNotAllowed(request, baseUrl));
     }
+    return request.is404 ? answerUnknown(request, reply) : undefined;
   });
+
+  function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const isKnown = request.method === 'OPTIONS' && methods.allow(pathOf(request.originalUrl)) !== null;
+    return isKnown ? sendPreflight(reply) : problems.send(request, reply, unknownPath(request, baseUrl));
+  }
+
   app.setNotFoundHandler((request, reply) => problems.send(request, reply, unknownPath(request, baseUrl)));
 }
 

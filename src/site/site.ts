@@ -1,16 +1,19 @@
 import type { FastifyInstance } from 'fastify';
+import { compress } from '../http/compression.ts';
 import type { Deprecation } from '../http/deprecations.ts';
 import type { Problems } from '../http/problems.ts';
+import { sendRepresentation } from '../http/representation.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { SiteContent } from './content/site-content.ts';
 import { createDocuments } from './documents/documents.ts';
 import { addHealth } from './health.ts';
 import { createNegotiation } from './negotiation.ts';
+import { once } from './once.ts';
 import { createPageErrors } from './page-errors.ts';
 import { addPageGate } from './page-gate.ts';
 import { addAssets, addPages } from './pages.ts';
 import { addPublicGate } from './public-gate.ts';
-import { sendRepresentation } from './representation.ts';
+import type { SignalApi } from './reference/api-description.ts';
 import { addStatus } from './status.ts';
 
 export interface SiteParts {
@@ -23,8 +26,15 @@ export interface SiteParts {
   publicRateLimit: number;
 }
 
+/** What the pages need besides. */
+export interface PagesParts extends SiteParts {
+  /** How the signal API describes itself; known once its routes are there. */
+  described: Promise<SignalApi>;
+}
+
 /** The public API; registered under `/api`. */
 export async function publicApi(app: FastifyInstance, parts: SiteParts): Promise<void> {
+  app.addHook('onSend', compress);
   addPublicGate(app, { ...parts, limit: parts.publicRateLimit });
   addHealth(app, parts);
   addStatus(app, { ...parts, identity: parts.content.identity });
@@ -32,11 +42,17 @@ export async function publicApi(app: FastifyInstance, parts: SiteParts): Promise
 
 /**
  * The site's pages and documents, and the answer to every path that no face knows; registered without a prefix.
- * Everything is made here, at start: a request only picks.
+ * Everything is made here, at start: a request only picks. What takes the description of the signal API, which costs
+ * 150 ms, is made when it is first asked for.
  */
-export async function pages(app: FastifyInstance, parts: SiteParts): Promise<void> {
-  const { clock } = parts;
-  const made = { ...parts, negotiate: createNegotiation(), madeAt: clock.now() };
+export async function pages(app: FastifyInstance, parts: PagesParts): Promise<void> {
+  const { clock, content } = parts;
+  const signalApi = await parts.described;
+  const completePages = once(() =>
+    content.pages.map((page) => page.complete?.(signalApi.description()) ?? page),
+  );
+  const made = { ...parts, signalApi, completePages, negotiate: createNegotiation(), madeAt: clock.now() };
+  app.addHook('onSend', compress);
   addPageGate(app, createPageErrors(made));
   addPages(app, made);
   addAssets(app, made);

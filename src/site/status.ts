@@ -3,7 +3,15 @@ import { sendAsIs } from '../http/problems.ts';
 import { API_VERSION } from '../http/versions.ts';
 import type { Clock } from '../lib/clock.ts';
 import { OPENAPI_PATH, PUBLIC_OPERATIONS, statusOperation } from '../model/public-api.ts';
-import { DOCS_PATH, LLMS_PATH, VERSIONING_PATH } from './addresses.ts';
+import {
+  DOCS_PATH,
+  LLMS_PATH,
+  SIGNAL_API_PATH,
+  SIGNAL_DOCS_PATH,
+  SIGNAL_OPENAPI_PATH,
+  SIGNAL_OPERATIONS_PATH,
+  VERSIONING_PATH,
+} from './addresses.ts';
 import type { SiteIdentity } from './content/identity.ts';
 import { addOperation } from './operation.ts';
 import { createTimedBody } from './timed-body.ts';
@@ -28,6 +36,12 @@ export function addStatus(app: FastifyInstance, { baseUrl, clock, identity }: St
       docs: `${baseUrl}${DOCS_PATH}`,
       openapi: `${baseUrl}${OPENAPI_PATH}`,
       llms: `${baseUrl}${LLMS_PATH}`,
+      signalApi: {
+        url: `${baseUrl}${SIGNAL_API_PATH}`,
+        openapi: `${baseUrl}${SIGNAL_OPENAPI_PATH}`,
+        operations: `${baseUrl}${SIGNAL_OPERATIONS_PATH}`,
+        docs: `${baseUrl}${SIGNAL_DOCS_PATH}`,
+      },
       contact: identity.email,
       apiVersion: API_VERSION,
       versioningPolicy: VERSIONING_POLICY,

@@ -7,7 +7,8 @@ export interface AccountStore {
   createTenant(change: { tenant: Tenant; owner: Owner; profile: IcpProfile; key: ApiKey }): Promise<void>;
   listTenants(): Promise<(Tenant & { ownerEmail: string })[]>;
   getTenant(id: string): Promise<Tenant | null>;
-  createKey(key: ApiKey): Promise<void>;
+  /** `limit` keys at most that are not revoked; false where the tenant has that many already. */
+  createKey(key: ApiKey, limit: number): Promise<boolean>;
   listKeys(tenantId: string | null): Promise<ApiKey[]>;
   /** The key with its tenant, looked up by SHA-256; revoked and expired ones too. */
   findKey(hash: string): Promise<{ key: ApiKey; tenant: Tenant } | null>;

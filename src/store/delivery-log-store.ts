@@ -108,5 +108,7 @@ export interface DeliveryLogStore {
   pruneEndpoints(before: number, limit: number): Promise<number>;
   /** A test delivery is about to be sent: it counts for the throttle, over a restart too. */
   recordTestSend(send: { id: string; endpointId: string; startedAt: number }): Promise<void>;
+  /** Removes up to `limit` texts of formats that no body ends in any more; how many there were. */
+  pruneBodyTails(limit: number): Promise<number>;
   pruneTestSends(before: number): Promise<number>;
 }

@@ -27,15 +27,20 @@ export interface ClaimRequest {
   leaseToken: string;
 }
 
+/**
+ * Deliveries that a process takes in the commit which stores them. It gets those of an endpoint where that is active, at
+ * the version that the process knows, and leased to nobody else; the others wait for a claim.
+ */
+export interface Taking extends Omit<ClaimRequest, 'lanes'> {
+  lanes: (Omit<LaneDemand, 'limit'> & { deliveryIds: string[] })[];
+}
+
 /** One endpoint's part of a claim. */
 export interface LaneClaim {
   endpointId: string;
   deliveries: ClaimedDelivery[];
-  /**
-   * Lets go of the bodies, which nobody may read any more, at once: the garbage collector finds them late, since they have
-   * waited longer than most and lie outside of the heap that it counts.
-   */
-  release(): void;
+  /** The memory that all their bodies lie in: the caller's own, who may let go of it before the garbage collector does. */
+  bodies: Uint8Array;
   /** When the next delivery that was not claimed is due, or the lease of another process ends; null: none waits. */
   nextDueAt: number | null;
   /** The endpoint, where it is newer than the caller's copy; null: unchanged; `gone`: deleted or paused. */
@@ -84,6 +89,6 @@ export interface DeliveryStore {
    */
   shiftDue(now: number, deltaMs: number): Promise<void>;
   /** Start times of the endpoint's attempts after `since`, ascending: what the throttle must remember over a restart. */
-  recentAttempts(since: number): Promise<{ endpointId: string; startedAt: number }[]>;
+  recentAttempts(since: number, now: number): Promise<{ endpointId: string; startedAt: number }[]>;
   getDelivery(tenantId: string, id: string): Promise<DeliveryLog | null>;
 }

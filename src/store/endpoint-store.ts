@@ -1,4 +1,10 @@
+import type { PayloadShape } from '../model/payload-shape.ts';
 import type { Endpoint } from '../model/webhook.ts';
+
+/** An endpoint as events are routed to it. `shape` null: the standard payload. */
+export interface Receiver extends Pick<Endpoint, 'id' | 'settings'> {
+  shape: PayloadShape | null;
+}
 
 /** A step of resuming an endpoint by hand. */
 export interface ResumeStep {
@@ -17,6 +23,8 @@ export interface EndpointStore {
   createEndpoint(endpoint: Endpoint, limit: number | null): Promise<boolean>;
   /** All of them, oldest first. */
   listEndpoints(tenantId: string): Promise<Endpoint[]>;
+  /** All of them as events are routed to them, in the order of their ids; kept prepared from one call to the next. */
+  listReceivers(tenantId: string): Promise<Receiver[]>;
   /** Up to `limit` of them after the position [createdAt, id], oldest first. */
   pageEndpoints(tenantId: string, after: (string | number)[] | null, limit: number): Promise<Endpoint[]>;
   getEndpoint(tenantId: string, id: string): Promise<Endpoint | null>;
@@ -24,7 +32,7 @@ export interface EndpointStore {
    * Stores settings and secret; false where the stored version is not `endpoint.version` any more, or it is gone. Probes of
    * a pause begin or end with `auto_resume`.
    */
-  updateEndpoint(endpoint: Endpoint): Promise<boolean>;
+  updateEndpoint(endpoint: Endpoint, now: number): Promise<boolean>;
   /** Pauses it by hand; false where there is none. One that is paused already stays so until it is resumed by hand. */
   pauseEndpoint(tenantId: string, id: string, now: number): Promise<boolean>;
   /**

@@ -18,8 +18,42 @@ export interface LeadErasure {
   eventIds: string[];
   /** What no kept answer may hold: ids, addresses, profiles. */
   texts: string[];
-  /** What is blacked out where others mention it: addresses, profiles. */
-  mentions: string[];
+  /** What is blacked out where others mention it. */
+  mentions: Mentions;
+  /** Where it is mentioned, as it was found. */
+  mentioning: Mentioning;
+}
+
+/** What tells of a person wherever it stands. */
+export interface Mentions {
+  /** Addresses and profiles, in lower case. */
+  texts: string[];
+  /** Full names. Where a post's author is known to be somebody else of that name, it stays. */
+  names: string[];
+}
+
+/** Ids of what mentions a person without being about them. */
+export interface Mentioning {
+  /** Signals of others, by their text, title, address or id, or by what was said of them. */
+  signals: string[];
+  /** Leads of others, by source, tags, custom fields or reasons. */
+  leads: string[];
+  /** Events of others, by name: what names an address or profile is emptied (`LeadErasure.eventIds`). */
+  events: string[];
+}
+
+/** A stretch of a tenant's signals or leads that is looked through; `after` is the last one seen before. */
+export interface MentionScan {
+  tenantId: string;
+  mentions: Mentions;
+  after: number | null;
+  limit: number;
+}
+
+/** What was found in a stretch; `last` is where the next one begins, null: there is none. */
+export interface FoundMentions {
+  ids: string[];
+  last: number | null;
 }
 
 /** A stretch of a tenant's events that is looked through; `after` is the last one seen before. */
@@ -27,6 +61,7 @@ export interface EventScan {
   tenantId: string;
   /** In lower case. */
   texts: string[];
+  names: string[];
   signalIds: string[];
   after: [createdAt: number, id: string] | null;
   limit: number;
@@ -35,6 +70,8 @@ export interface EventScan {
 /** What was found in a stretch; `last` is where the next one begins, null: there is none. */
 export interface ScannedEvents {
   ids: string[];
+  /** Those that have one of the names and none of the texts and ids. */
+  named: string[];
   last: [createdAt: number, id: string] | null;
 }
 
@@ -42,9 +79,14 @@ export interface ScannedEvents {
 export interface ErasureStore {
   /** Events of the stretch whose data holds one of the texts or ids; those of signals are found by their signal. */
   findEventsNaming(scan: EventScan): Promise<ScannedEvents>;
+  /** Signals of the stretch that mention the person anywhere, or whose feedback does. */
+  findSignalsNaming(scan: MentionScan): Promise<FoundMentions>;
+  /** Leads of the stretch that mention the person in source, tags, custom fields or the reasons of their moves. */
+  findLeadsNaming(scan: MentionScan): Promise<FoundMentions>;
   /**
    * Deletes the lead with its identities, tags and history; empties its signals, every event about them, and those events'
-   * deliveries, of which none is sent any more. In other people's posts and what was told of them it blacks mentions out.
+   * deliveries, of which none is sent any more. In other people's posts and leads, and in what was told of them, it blacks
+   * mentions out; addresses and ids with one go. What was overwritten is then in no log of the storage either.
    * The ids of the endpoints whose waiting deliveries changed; null where what was found no longer holds: nothing is
    * changed then.
    */

@@ -6,6 +6,7 @@ export type StoreOpenFault =
   | 'newer_schema'
   | 'damaged'
   | 'locked'
+  | 'other_key'
   | 'unreadable';
 
 /** The storage cannot be opened; the message names the fault and the way out, and is meant for the operator. */

@@ -12,10 +12,27 @@ export interface Reservation {
   token: string;
   /** Unix milliseconds. */
   now: number;
-  /** When an unanswered request no longer counts as running. */
-  leaseUntil: number;
   /** When the key may be used for anything again. */
   expiresAt: number;
+}
+
+/** A change that a keyed request has made, by its name in the store, and what the commit answered. */
+export interface Step {
+  /** Which item of a batch made it; '' where there are none. */
+  item: string;
+  name: string;
+  result: unknown;
+}
+
+/** A keyed request that its holder runs, for the first time or again. */
+export interface HeldKey {
+  request: KeyedRequest;
+  token: string;
+  /** What its ids and secrets follow from, and when it began: the same in each run. */
+  seed: string;
+  startedAt: number;
+  /** What earlier runs, which were cut off, have done. */
+  steps: readonly Step[];
 }
 
 /** What is kept of a success. */
@@ -26,20 +43,21 @@ export interface KeptAnswer {
 }
 
 /**
- * States of a key: free → running → answered → free (expired), running → free (released), and
- * running → lost → free where its process died between the change and its answer: then nobody knows whether the request
- * took effect. `lost` is told once and frees the key, so that the caller can look before running it again.
+ * States of a key: free → held → answered → free (expired), and held → free (released with nothing done). A key whose
+ * holder died, or released it with something done, is held by whoever asks next: it runs again, and what was done is not
+ * done twice (`Store.keeping`). `running` is told only while its holder lives.
  */
 export type Reserved =
-  | { state: 'reserved' | 'running' | 'mismatch' | 'lost' }
+  | { state: 'running' | 'mismatch' }
+  | { state: 'held'; held: HeldKey }
   | { state: 'answered'; answer: KeptAnswer };
 
 /** Answers of keyed requests, so that a retry gets the first answer instead of a second effect. */
 export interface IdempotencyStore {
-  /** `reserved`: the caller runs it and then answers or releases. Atomic: of many at once one gets it. */
+  /** `held`: the caller runs it and then answers or releases. Atomic: of many at once one gets it. */
   reserveKey(request: KeyedRequest, reservation: Reservation): Promise<Reserved>;
   /** Keeps the success for the rest of the key's time; false where the reservation is no longer the holder's. */
   answerKey(request: KeyedRequest, token: string, answer: KeptAnswer): Promise<boolean>;
-  /** Frees a key whose request did not succeed. */
+  /** Gives up a key whose request did not succeed. */
   releaseKey(request: KeyedRequest, token: string): Promise<void>;
 }

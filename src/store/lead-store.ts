@@ -20,6 +20,8 @@ export interface LeadSignal {
 /** An attached signal with all that tells of its author. */
 export interface PersonalSignal extends LeadSignal {
   explanation: string;
+  /** What its author is known again by, at any of the places where it was posted. */
+  keys: string[];
 }
 
 /** A move to be written to the history. Times are Unix milliseconds. */
@@ -83,7 +85,7 @@ export interface LeadStore {
   findLeadSignals(tenantId: string, ids: readonly string[]): Promise<LeadSignal[]>;
   /** Signals whose author has one of `keys`, newest first. */
   findSignalsOfPerson(tenantId: string, keys: readonly string[]): Promise<PersonalSignal[]>;
-  /** For each new signal the id of the stored one that is the same post and profile, or null. */
+  /** For each new signal the id of the stored one that it is itself, or that is the same post and profile, or null. */
   findKnownSignals(signals: readonly NewSignal[]): Promise<(string | null)[]>;
   /** The best attached signals with their explanations, as wire JSON texts. */
   listSignalsOfLead(leadId: string, limit: number): Promise<string[]>;

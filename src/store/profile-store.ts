@@ -2,6 +2,15 @@ import type { IcpProfile } from '../model/icp.ts';
 
 type Position = (string | number)[];
 
+/** What was decided of a suggestion; `decision` is JSON. */
+export interface SuggestionDecision {
+  tenantId: string;
+  profileId: string;
+  suggestion: string;
+  decision: string;
+  decidedAt: number;
+}
+
 /** Ideal customer profiles. Deleted ones are kept for the signals that were matched with them, and found by no method. */
 export interface ProfileStore {
   listProfiles(tenantId: string): Promise<IcpProfile[]>;
@@ -11,10 +20,28 @@ export interface ProfileStore {
     page: { limit: number; after: Position | null },
   ): Promise<{ rows: IcpProfile[]; last: Position | null }>;
   getProfile(tenantId: string, id: string): Promise<IcpProfile | null>;
-  /** `limit` profiles at most; names are unique in a tenant, in whatever case. */
-  createProfile(profile: IcpProfile, limit: number): Promise<'created' | 'name_taken' | 'full'>;
-  /** Stores `profile` where the one before it has the version it grew from; `stale`: it has not, or it is gone. */
-  changeProfile(profile: IcpProfile): Promise<'changed' | 'name_taken' | 'stale'>;
+  /** Another text after any change of the tenant's profiles, by whichever process. */
+  profileStamp(tenantId: string): Promise<string>;
+  /** `limit` profiles at most, and as many phrases in all; names are unique in a tenant, in whatever case. */
+  createProfile(
+    profile: IcpProfile,
+    limit: number,
+    phraseLimit?: number,
+  ): Promise<'created' | 'name_taken' | 'full' | 'too_many_phrases'>;
+  /**
+   * Stores `profile` where the one before it has the version it grew from; `stale`: it has not, or it is gone. One that
+   * has no more phrases than before is stored whatever the limit.
+   */
+  changeProfile(
+    profile: IcpProfile,
+    phraseLimit?: number,
+  ): Promise<'changed' | 'name_taken' | 'stale' | 'too_many_phrases'>;
+  /** What was decided of suggestions, in the order of deciding; JSON texts as saved. */
+  listSuggestionDecisions(tenantId: string, profileId: string): Promise<string[]>;
+  /** False where the suggestion was decided before: the first decision stays. */
+  saveSuggestionDecision(decided: SuggestionDecision): Promise<boolean>;
+  /** The decision as it was saved; null where there was none. */
+  removeSuggestionDecision(tenantId: string, profileId: string, suggestion: string): Promise<string | null>;
   /** The last one stays: without any, no post would make a signal. */
   deleteProfile(tenantId: string, id: string, now: number): Promise<'deleted' | 'last' | 'missing'>;
 }

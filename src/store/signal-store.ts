@@ -1,6 +1,7 @@
 import type { ObservedCompany } from '../model/company.ts';
 import type { RoutedEvent } from '../model/event.ts';
 import type { SignalQuery } from '../model/signal.ts';
+import type { Taking } from './delivery-store.ts';
 
 /** A scored signal ready to be stored, with the events and deliveries it causes. */
 export interface NewSignal {
@@ -9,7 +10,7 @@ export interface NewSignal {
   profileId: string;
   platform: string;
   externalId: string | null;
-  /** Canonical post URL, or null where there is none; with `externalId` it makes a post known again. */
+  /** Canonical post URL, or null where there is none; it makes a post known again where an external id is missing. */
   canonicalUrl: string | null;
   signalType: string;
   classification: string;
@@ -21,6 +22,8 @@ export interface NewSignal {
   company: ObservedCompany | null;
   /** What of people and company it is found by ({@link searchedFacts}), beside its text. */
   facts: string[];
+  /** What its text is known again by within its profile (`model/near-keys.ts`); none: by nothing. */
+  nearKeys: number[];
   /** What its author is known again by (`model/person-keys.ts`). */
   personKeys: string[];
   /** The signal as JSON text, exactly as every answer shows it. */
@@ -40,12 +43,10 @@ export interface CommittedSignal {
 
 /** A page of wire JSON. */
 export interface SignalPage {
-  /** The rows in UTF-8, with commas between them: as text they would be decoded only to be encoded again. */
+  /** The rows in UTF-8, with commas between them: as text they would be decoded only to be encoded again. The caller's own. */
   json: Buffer;
   /** The keyset position of the last row, null when nothing follows. */
   last: (string | number)[] | null;
-  /** Lets go of `json`, which nobody may read any more, at once. */
-  release(): void;
 }
 
 /** A signal with what only its own route shows. JSON texts as stored. */
@@ -81,10 +82,23 @@ export interface StoredPost {
   relevant: boolean | null;
 }
 
+/** A signal of which feedback says whether it was relevant. */
+export interface JudgedPost {
+  score: number;
+  classification: string;
+  text: string;
+  relevant: boolean;
+}
+
 /** Signals. */
 export interface SignalStore {
   /** All or nothing: each new signal with its events, deliveries and skip reasons. A duplicate brings none of them. */
   commitSignals(signals: NewSignal[]): Promise<CommittedSignal[]>;
+  /** As {@link commitSignals}; `taken` are the ids of deliveries that are the caller's from then on, as if it had claimed them. */
+  commitSignalsInHand(
+    signals: NewSignal[],
+    taking: Taking,
+  ): Promise<{ committed: CommittedSignal[]; taken: string[] }>;
   getSignal(tenantId: string, id: string): Promise<SignalDetail | null>;
   listSignals(tenantId: string, query: SignalQuery): Promise<SignalPage>;
   /** Stores or replaces it; false where the tenant has no such signal. */
@@ -92,4 +106,6 @@ export interface SignalStore {
   getFeedback(tenantId: string, signalId: string): Promise<SignalFeedback | null>;
   /** The newest `limit` signals. */
   listPosts(tenantId: string, limit: number): Promise<StoredPost[]>;
+  /** The newest `limit` signals of a profile that have feedback. */
+  listJudgedPosts(tenantId: string, profileId: string, limit: number): Promise<JudgedPost[]>;
 }

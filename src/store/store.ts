@@ -6,7 +6,7 @@ import type { DeliveryStore } from './delivery-store.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import type { ErasureStore } from './erasure-store.ts';
 import type { EventStore } from './event-store.ts';
-import type { IdempotencyStore } from './idempotency-store.ts';
+import type { HeldKey, IdempotencyStore } from './idempotency-store.ts';
 import type { KeyStore } from './key-store.ts';
 import type { LeadStore } from './lead-store.ts';
 import type { MailStore } from './mail-store.ts';
@@ -36,7 +36,18 @@ export interface Store
     MailStore,
     IdempotencyStore,
     SourceStore {
+  /**
+   * The store for a held request's changes: each is stored in one commit with the fact that the request has made it, and
+   * one that an earlier run has made is not made again but answered as it was then. What changes nothing (`false`, `null`)
+   * is not kept. A holder that lost the key meanwhile changes nothing any more (`IDEMPOTENCY_IN_FLIGHT`).
+   */
+  keeping(held: HeldKey, item?: string): Store;
   /** Reads and writes; rejects where the store cannot do either. */
   probe(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** A part of the store as a driver writes it: the same methods, which answer at once. */
+export type Part<S> = {
+  [K in keyof S]?: S[K] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never;
+};

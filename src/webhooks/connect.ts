@@ -8,8 +8,6 @@ import { type Lookup, resolveTarget } from './targets.ts';
 
 /** How long one address may take while others remain: a dead IPv6 route must not use up the whole deadline. */
 const NEXT_ADDRESS_AFTER_MS = 3_000;
-/** Also the longest timeout of an endpoint: nothing dials longer than any request would wait. */
-const DIAL_LIMIT_MS = 30_000;
 
 export interface ConnectParts {
   clock: Clock;
@@ -23,7 +21,10 @@ export interface ConnectParts {
   lenient?: boolean;
 }
 
-/** A connection being made; `cancel` ends it with `error` and does nothing once it stands. */
+/**
+ * A connection being made; `cancel` ends it with `error` and does nothing once it stands. It has no time limit of its own:
+ * its request has one, and a timer each would be thousands where as many receivers are dead.
+ */
 export interface Dial {
   cancel(error: Error): void;
 }
@@ -43,12 +44,9 @@ export function createConnect(parts: ConnectParts): Connect {
     let patience: Timer | null = null;
     let settled = false;
 
-    const limit = parts.clock.after(DIAL_LIMIT_MS, () => fail(new ConnectError('timeout')));
-
     function settle(): boolean {
       if (settled) return false;
       settled = true;
-      limit.cancel();
       patience?.cancel();
       return true;
     }
@@ -119,6 +117,8 @@ function tlsOptions(hostname: string, { ca, lenient }: ConnectParts) {
   return {
     // No SNI for IP literals (RFC 6066 section 3); the certificate is then checked against the address.
     servername: isIP(hostname) === 0 ? hostname : '',
+    // Said, as the default is what NODE_TLS_REJECT_UNAUTHORIZED says.
+    rejectUnauthorized: true,
     minVersion: lenient ? 'TLSv1.2' : 'TLSv1.3',
     maxVersion: 'TLSv1.3',
     ALPNProtocols: ['http/1.1'],

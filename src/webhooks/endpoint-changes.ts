@@ -70,14 +70,14 @@ export async function resumeEndpoint(parts: EndpointParts, tenant: Tenant, id: s
 
 /** Reads, changes and stores; again where another change came between. */
 async function rewrite(
-  { store }: EndpointParts,
+  { store, clock }: EndpointParts,
   tenantId: string,
   id: string,
   change: (endpoint: Endpoint) => Endpoint,
 ): Promise<Endpoint> {
   for (let tries = 0; tries < TRIES; tries++) {
     const changed = change(await findEndpoint(store, tenantId, id));
-    if (await store.updateEndpoint(changed)) return await findEndpoint(store, tenantId, id);
+    if (await store.updateEndpoint(changed, clock.now())) return await findEndpoint(store, tenantId, id);
   }
   throw new DomainError('CONFLICT', `The webhook endpoint "${id}" is being changed by others; try again.`);
 }

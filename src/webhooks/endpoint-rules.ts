@@ -1,13 +1,14 @@
-import { effectivePlan, planLimits } from '../accounts/plans.ts';
+import { beyondPlan, effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
-import { DomainError, invalidAt } from '../model/errors.ts';
+import { DomainError } from '../model/errors.ts';
 import type { PayloadFormat } from '../model/payload-format.ts';
+import { formatBytes } from '../model/payload-shape.ts';
 import type { Plan, Tenant } from '../model/tenant.ts';
 import type { WebhookPatch } from '../model/webhook.ts';
 import type { Store } from '../store/store.ts';
 import { createLookup } from './target-lookup.ts';
-import { checkResolvedTarget, checkTarget } from './targets.ts';
+import { checkResolvedTarget, checkTarget, hostOf } from './targets.ts';
 
 /** What the rules need of the process. */
 export interface RuleParts {
@@ -34,41 +35,52 @@ export async function acceptSettings<S extends WebhookPatch>(
     : { ...settings, url: await acceptTarget(parts, settings.url) };
 }
 
-/** @throws DomainError `PLAN_REQUIRED` where the plan knows the standard payload only */
+/** @throws DomainError `PLAN_REQUIRED` where the plan has no formats, or none as large */
 export function refuseFormat(plan: Plan, format: PayloadFormat | null): void {
-  if (format === null || planLimits(plan).customPayload) return;
-  throw planRequired('pro', `The ${plan} plan sends the standard payload.`);
+  if (format === null) return;
+  const limit = planLimits(plan).payloadFormatBytes;
+  const needed = formatBytes(format);
+  if (needed <= limit) return;
+  const fact =
+    limit === 0
+      ? `The ${plan} plan sends the standard payload.`
+      : `The ${plan} plan has payload formats of at most ${limit} bytes as JSON; this one has ${needed}.`;
+  throw beyondPlan(plan, { counted: 'payloadFormatBytes', needed, fact });
 }
 
 /** The refusal of one more endpoint. */
 export function tooManyEndpoints(plan: Plan): DomainError {
   const { endpoints } = planLimits(plan);
-  const next = plan === 'starter' ? 'pro' : 'enterprise';
-  return planRequired(
-    next,
-    `The ${plan} plan has at most ${endpoints} webhook endpoint${endpoints === 1 ? '' : 's'}.`,
-  );
-}
-
-/** A refusal that names the plan which would allow it. */
-export function planRequired(plan: Plan, detail: string): DomainError {
-  return new DomainError('PLAN_REQUIRED', `${detail} The ${plan} plan allows more.`, {
-    members: { required_plan: plan },
-  });
+  const fact = `The ${plan} plan has at most ${endpoints} webhook endpoint${endpoints === 1 ? '' : 's'}.`;
+  return beyondPlan(plan, { counted: 'endpoints', fact });
 }
 
 function refuseRate(plan: Plan, rate: number): void {
   const { maxRatePerMinute } = planLimits(plan);
   if (rate <= maxRatePerMinute) return;
-  throw planRequired('enterprise', `The ${plan} plan sends at most ${maxRatePerMinute} requests a minute.`);
+  const fact = `The ${plan} plan sends at most ${maxRatePerMinute} requests a minute to an endpoint.`;
+  throw beyondPlan(plan, { counted: 'maxRatePerMinute', needed: rate, fact });
 }
 
 async function acceptTarget({ allowTargets }: RuleParts, text: string): Promise<string> {
   const target = checkTarget(text, allowTargets);
-  if ('fault' in target) throw invalidAt('/url', target.fault);
+  if ('fault' in target) throw badTarget(text, target.fault, allowTargets);
   const fault = await checkResolvedTarget(target.url, allowTargets, createLookup());
-  if (fault !== null) throw invalidAt('/url', fault);
+  if (fault !== null) throw badTarget(text, fault, allowTargets);
   return target.url.href;
+}
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '::1']);
+const OPENS_LOOPBACK =
+  'For development, a server started with "WEBHOOK_ALLOW_TARGETS=127.0.0.0/8,::1/128 npm start" delivers to receivers on its own machine, over http:// and on any port.';
+
+/** Most who are refused here are trying a receiver of their own out, and need to know what opens the way to it. */
+function badTarget(text: string, detail: string, allowTargets: AddressSet): DomainError {
+  const url = URL.parse(text);
+  const isLocalTry = url !== null && (url.protocol === 'http:' || LOOPBACK.has(hostOf(url)));
+  const errors = [{ pointer: '/url', detail }];
+  const hint = isLocalTry && !allowTargets.has('127.0.0.1') ? { hint: OPENS_LOOPBACK } : {};
+  return new DomainError('INVALID_REQUEST', detail, { errors, ...hint });
 }
 
 async function refuseUnknownProfiles(store: Store, tenantId: string, ids: readonly string[]): Promise<void> {

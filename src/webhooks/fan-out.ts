@@ -3,16 +3,20 @@ import { MAX_BODY_BYTES } from '../model/delivery.ts';
 import type { EventRow, NewDelivery, RoutedEvent, SkipReason } from '../model/event.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Endpoint } from '../model/webhook.ts';
+import type { ShapedBody } from './format.ts';
 import { SIGNATURE_MEMBER_BYTES } from './signature.ts';
+
+/** What of an endpoint decides whether it gets an event. */
+type Target = Pick<Endpoint, 'id' | 'settings'>;
 
 /**
  * Who gets an event: a delivery for each endpoint that wants it, a reason for each that does not. Bodies are made at
  * event time and never again. A paused endpoint gets its delivery too, which is held.
  */
-export function fanOut(
+export function fanOut<R extends Target>(
   event: EventRow,
-  bodyOf: (endpoint: Endpoint) => string,
-  endpoints: readonly Endpoint[],
+  bodyOf: (endpoint: R) => ShapedBody,
+  endpoints: readonly R[],
   newId: NewId,
   signal: Signal | null,
 ): RoutedEvent {
@@ -24,13 +28,13 @@ export function fanOut(
       continue;
     }
     const body = bodyOf(endpoint);
-    routed.deliveries.push({ id: newId('dlv'), endpointId: endpoint.id, body, status: bodyStatus(body) });
+    routed.deliveries.push({ id: newId('dlv'), endpointId: endpoint.id, ...body, status: bodyStatus(body) });
   }
   return routed;
 }
 
 /** The first of an endpoint's filters that keeps an event from it, or null. Empty filter lists let everything through. */
-export function skipReason(event: EventRow, endpoint: Endpoint, signal: Signal | null): SkipReason | null {
+export function skipReason(event: EventRow, endpoint: Target, signal: Signal | null): SkipReason | null {
   const wanted = endpoint.settings;
   if (!wanted.event_types.includes(event.type)) return 'event_type';
   if (signal === null) return null;
@@ -45,8 +49,9 @@ function lets<T>(list: readonly T[], value: T): boolean {
 }
 
 /** The limit is on what would be sent, so the signature member counts (specification, section 8). */
-function bodyStatus(body: string): NewDelivery['status'] {
+function bodyStatus({ body, tail }: ShapedBody): NewDelivery['status'] {
+  const added = SIGNATURE_MEMBER_BYTES + (tail?.bytes ?? 0);
   // UTF-8 takes at most 3 bytes for a UTF-16 unit: most bodies need no count.
-  if (body.length * 3 + SIGNATURE_MEMBER_BYTES <= MAX_BODY_BYTES) return 'pending';
-  return Buffer.byteLength(body) + SIGNATURE_MEMBER_BYTES > MAX_BODY_BYTES ? 'rejected' : 'pending';
+  if (body.length * 3 + added <= MAX_BODY_BYTES) return 'pending';
+  return Buffer.byteLength(body) + added > MAX_BODY_BYTES ? 'rejected' : 'pending';
 }

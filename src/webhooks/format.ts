@@ -1,29 +1,42 @@
-import { flatKey, keptFields, type PayloadFormat } from '../model/payload-format.ts';
+import type { BodyTail } from '../model/event.ts';
+import { flatKey, type PayloadFormat } from '../model/payload-format.ts';
+import { type PayloadShape, shapeOf } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import { signalPayload } from './payload.ts';
 
-/** The body of `signal.detected` as a format shapes it, without its `signature` member; null is the standard payload. */
-export function formattedPayload(signal: Signal, format: PayloadFormat | null): string {
-  if (format === null) return signalPayload(signal);
-  const kept = keptFields(format).flatMap((field): [string, unknown][] => {
-    const value: unknown = signal[field];
-    if (!format.flatten || typeof value !== 'object' || value === null) return [[field, value]];
-    return Object.entries(value).map(([member, inner]) => [flatKey(field, member), inner]);
-  });
-  return JSON.stringify(Object.fromEntries([...kept, ...Object.entries(format.custom)]));
+/** A body of `signal.detected` without its `signature` member, and what ends it. */
+export interface ShapedBody {
+  body: string;
+  tail?: BodyTail;
 }
 
-/**
- * The bodies of one signal, made once for each format that is in use. Endpoints with the same format share one string:
- * a thousand of them cost no more memory than one.
- */
-export function createPayloads(signal: Signal): (format: PayloadFormat | null) => string {
-  const made = new Map<string, string>();
-  return (format) => {
-    const key = JSON.stringify(format);
+/** The body of `signal.detected` as a format shapes it; null is the standard payload. */
+export function shapedPayload(signal: Signal, shape: PayloadShape | null): ShapedBody {
+  if (shape === null) return { body: signalPayload(signal) };
+  const kept = shape.fields.flatMap((field): [string, unknown][] => {
+    const value: unknown = signal[field];
+    if (!shape.flatten || typeof value !== 'object' || value === null) return [[field, value]];
+    return Object.entries(value).map(([member, inner]) => [flatKey(field, member), inner]);
+  });
+  const body = JSON.stringify(Object.fromEntries(kept));
+  if (shape.tail === null) return { body };
+  return { body: kept.length === 0 ? '{' : `${body.slice(0, -1)},`, tail: shape.tail };
+}
+
+/** As {@link shapedPayload}, in one piece. */
+export function formattedPayload(signal: Signal, format: PayloadFormat | null): string {
+  const { body, tail } = shapedPayload(signal, format === null ? null : shapeOf(format));
+  return body + (tail?.text ?? '');
+}
+
+/** The bodies of one signal, made once for each shape that is in use. */
+export function createPayloads(signal: Signal): (shape: PayloadShape | null) => ShapedBody {
+  const made = new Map<string, ShapedBody>();
+  return (shape) => {
+    const key = shape?.key ?? '';
     const known = made.get(key);
     if (known !== undefined) return known;
-    const body = formattedPayload(signal, format);
+    const body = shapedPayload(signal, shape);
     made.set(key, body);
     return body;
   };

@@ -2,6 +2,7 @@ import { type MailParts, workOutbox } from '../accounts/mail.ts';
 import { endTrials } from '../accounts/plan-changes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { PeriodicJob } from '../lib/periodic.ts';
+import { DEAD_LETTER_MS } from '../rules/dead-letters.ts';
 import type { Store } from '../store/store.ts';
 
 const SECOND_MS = 1_000;
@@ -9,9 +10,8 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How long what waits for a paused endpoint is held, and how long a dead letter is kept (specification, section 8). */
+/** How long what waits for a paused endpoint is held (specification, section 8). */
 export const HELD_MS = 7 * DAY_MS;
-export const DEAD_LETTER_MS = 7 * DAY_MS;
 /** How long attempts are kept, and with the last of them their delivery. */
 export const LOG_MS = 30 * DAY_MS;
 /** How long mail stays in the outbox, sent or not. */
@@ -68,6 +68,7 @@ export async function forgetOld(
   for (const { id } of await store.listTenants()) await forgetDeliveries(store, id, now - LOG_MS, isStopping);
   await inChunks(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneMail(now - MAIL_MS, AT_ONCE));
+  await inChunks(isStopping, () => store.pruneBodyTails(AT_ONCE));
   await store.pruneTestSends(now - TEST_SEND_MS);
 }
 

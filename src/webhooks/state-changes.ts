@@ -25,18 +25,24 @@ export async function routeChanges(
   changes: readonly StateChange[],
 ): Promise<RoutedEvent[]> {
   if (changes.length === 0) return [];
-  const endpoints = await store.listEndpoints(tenantId);
+  const receivers = await store.listReceivers(tenantId);
   const createdAt = clock.now();
   return changes.map(({ type, subjectId, data }) => {
     const event = { id: newId('evt'), tenantId, type, subjectId, data: JSON.stringify(data), createdAt };
-    const body = eventEnvelope(event);
-    return fanOut(event, () => body, endpoints, newId, null);
+    const body = { body: eventEnvelope(event) };
+    return fanOut(event, () => body, receivers, newId, null);
   });
 }
 
-/** The endpoints that got a delivery of these events: what the dispatcher is told once they are stored. */
-export function lanesOf(events: readonly RoutedEvent[]): { endpointId: string; tenantId: string }[] {
-  return events.flatMap(({ event, deliveries }) =>
-    deliveries.map(({ endpointId }) => ({ endpointId, tenantId: event.tenantId })),
+/**
+ * The endpoints that got a delivery of these events: what the dispatcher is told once they are stored, except of those
+ * that it took on in the same commit.
+ */
+export function lanesOf(
+  events: readonly RoutedEvent[],
+  taken: ReadonlySet<string> = new Set(),
+): { endpointId: string; tenantId: string }[] {
+  return events.flatMap(({ event: { tenantId }, deliveries }) =>
+    deliveries.filter(({ id }) => !taken.has(id)).map(({ endpointId }) => ({ endpointId, tenantId })),
   );
 }

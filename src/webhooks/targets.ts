@@ -108,6 +108,8 @@ export async function checkResolvedTarget(
 }
 
 function isPrivateName(host: string): boolean {
-  if (!host.includes('.')) return true; // one label resolves by the search domains of our own network
+  // One label resolves by the search domains of our own network. An empty one (`localhost..`) is no name at all in DNS
+  // (RFC 1035, section 2.3.4), but hides the name before it from the list below.
+  if (!host.includes('.') || host.split('.').includes('')) return true;
   return PRIVATE_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`));
 }

@@ -188,7 +188,10 @@ test('known contacts are the leads at the domain, then other people of its signa
   await observe({}, { prospect: { name: 'Jane D.', email: 'Jane@acme.com' } });
   await observe({}, { prospect: { name: 'Bob', title: 'Buyer' } });
   t.clock.advance(1);
-  const { signal_id } = await observe({}, { prospect: { name: 'BOB', email: 'bob@acme.com' } });
+  const { signal_id } = await observe(
+    {},
+    { text: 'Which van do you drive?', prospect: { name: 'BOB', email: 'bob@acme.com' } },
+  );
   await observe({}, { prospect: { title: 'Somebody' } });
   const { data } = (await get('/acme.com')).json();
   const unknown = { name: '', title: '', email: '', linkedin_url: '' };

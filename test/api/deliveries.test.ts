@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { changePlan } from '../../src/accounts/plan-changes.ts';
 import { MAX_BODY_BYTES } from '../../src/model/delivery.ts';
 import { deliveryDetailSchema, deliverySchema } from '../../src/model/delivery-resource.ts';
 import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
@@ -151,6 +152,7 @@ describe('one delivery', () => {
   });
 
   test('that is too large is logged as rejected and never sent', async () => {
+    await changePlan(t, t.tenant.id, 'enterprise'); // the one that allows so large a format
     const custom = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`k${i}`, 'x'.repeat(8_000)]));
     const { id } = await t.addWebhook({ payload_format: { custom } });
     await t.addDeliveries(1);

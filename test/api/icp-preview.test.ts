@@ -50,8 +50,8 @@ test('a draft scores the stored posts, newest first, beside what they have', asy
     old: { hot: 2, warm: 0, cold: 0 },
     new: { hot: 1, warm: 0, cold: 1 },
     up: 0,
-    down: 1,
-    unchanged: 1,
+    down: 2,
+    unchanged: 0,
   });
 });
 

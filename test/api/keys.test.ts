@@ -95,6 +95,28 @@ test('a key never makes or widens a key to more than it may do itself', async ()
   expect((await call('GET', `/v1/keys/${id}`)).json().data.scopes).toEqual(['keys:write', 'leads:write']);
 });
 
+test.each<['PATCH' | 'DELETE', object | undefined]>([
+  ['DELETE', undefined],
+  ['PATCH', { scopes: ['keys:read'] }],
+  ['PATCH', { expires_at: '2026-01-01T00:00:01Z' }],
+  ['PATCH', { rate_limit: 1 }],
+])('a lesser key cannot take from a greater one: %s %j', async (method, payload) => {
+  const { auth } = await t.addKey({ scopes: ['keys:write', 'leads:write'] });
+  const admin = (await call('GET', '/v1/me')).json().data.key;
+  const before = (await call('GET', `/v1/keys/${admin.id}`)).json().data;
+  const answer = await call(method, `/v1/keys/${admin.id}`, payload, auth);
+  expect(answer.statusCode).toBe(403);
+  expect(answer.json()).toMatchObject({ code: 'INSUFFICIENT_SCOPE', required_scope: 'signals:read' });
+  expect((await call('GET', `/v1/keys/${admin.id}`)).json().data).toEqual({
+    ...before,
+    last_used_at: expect.any(String),
+  });
+
+  const equal = await make({ name: 'x', scopes: ['keys:read', 'leads:read'] });
+  const allowed = await call(method, `/v1/keys/${equal.id}`, payload, auth);
+  expect([200, 204]).toContain(allowed.statusCode);
+});
+
 test('name, scopes, limit and expiry change alone or together, and count from the next request on', async () => {
   const { api_key: apiKey, ...key } = await make();
   const { api_key: _, ...limited } = { ...key, api_key: '', rate_limit: 2 };

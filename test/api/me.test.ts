@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SCOPES } from '../../src/model/key.ts';
+import { MODEL_VERSION } from '../../src/signals/score.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -23,13 +24,19 @@ test('a key learns whose it is, what it may do, and what is used', async () => {
     scopes: [...SCOPES],
     limits: {
       rate_limit: 600,
+      requests_per_minute: 3_000,
+      keys: 100,
       webhook_endpoints: 10,
       webhook_rate_limit_per_minute: 60,
       custom_payload_formats: true,
       source_ip_list: true,
+      payload_format_bytes: 16_384,
       icp_profiles: 100,
+      icp_phrases: 5_000,
+      sources: 100,
     },
-    usage: { webhook_endpoints: 0, icp_profiles: 1 },
+    usage: { keys: 1, webhook_endpoints: 0, icp_profiles: 1, sources: 0 },
+    scoring: { version: MODEL_VERSION, encoder: 'off' },
   });
 });
 
@@ -38,7 +45,11 @@ test('usage counts what there is', async () => {
     t.app.inject({ method: 'POST', url, headers: t.auth, payload });
   await post('/v1/icps', { name: 'Second' });
   await post('/v1/webhooks', { url: 'http://127.0.0.1:9/' });
-  expect((await me()).usage).toEqual({ webhook_endpoints: 1, icp_profiles: 2 });
+  await post('/v1/sources', { kind: 'hackernews', name: 'HN', query: 'crm' });
+  const { id } = (await post('/v1/keys', { name: 'Reader', preset: 'read' })).json().data;
+  await post('/v1/keys', { name: 'Writer', preset: 'write' });
+  await t.app.inject({ method: 'DELETE', url: `/v1/keys/${id}`, headers: t.auth });
+  expect((await me()).usage).toEqual({ keys: 2, webhook_endpoints: 1, icp_profiles: 2, sources: 1 });
 });
 
 test('after its trial a tenant is on starter, and is told so', async () => {
@@ -55,10 +66,21 @@ test('a key without any scope may ask; its own limit and scopes are told', async
   expect(await me(auth)).toMatchObject({ scopes: ['leads:read'], limits: { rate_limit: 7 } });
 });
 
-test('enterprise has no limit of endpoints', async () => {
-  const { auth } = await t.addTenant('enterprise');
-  expect((await me(auth)).limits).toMatchObject({
-    webhook_endpoints: null,
-    webhook_rate_limit_per_minute: 1_000_000,
-  });
+test.each([
+  ['starter', [600, 20, 1, 60, 0, 10, 500, 10]],
+  ['pro', [3_000, 100, 10, 60, 16_384, 100, 5_000, 100]],
+  ['enterprise', [60_000, 1_000, null, 1_000_000, 458_752, 1_000, 50_000, 1_000]],
+] as const)('%s tells its ceilings', async (plan, ceilings) => {
+  const { auth } = await t.addTenant(plan);
+  const { limits } = await me(auth);
+  expect([
+    limits.requests_per_minute,
+    limits.keys,
+    limits.webhook_endpoints,
+    limits.webhook_rate_limit_per_minute,
+    limits.payload_format_bytes,
+    limits.icp_profiles,
+    limits.icp_phrases,
+    limits.sources,
+  ]).toEqual(ceilings);
 });

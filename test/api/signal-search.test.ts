@@ -5,7 +5,7 @@ let t: TestApp;
 beforeEach(async () => {
   t = await buildTestApp();
   await observe('crm', 'We are looking for a CRM for our plumbers this week.', { name: 'Zoë Miller' });
-  await observe('van', 'We are looking for a van.', { name: 'Sam Plumber' });
+  await observe('van', 'We are looking for a van for our firm.', { name: 'Sam Plumber' });
   await observe('hi', 'Nice weather.', { name: 'Ann Other' });
 });
 afterEach(() => t.app.close());

@@ -91,3 +91,21 @@ test("another tenant's endpoint is 404, to read and to delete", async () => {
   expect(removed.statusCode).toBe(404);
   expect((await get(`/v1/webhooks/${id}`)).statusCode).toBe(200);
 });
+
+test.each([
+  'http://127.0.0.1:4000/',
+  'http://localhost:4000/',
+  'http://receiver.example.com/',
+  'https://[::1]/',
+])('where loopback is closed, %s is refused with the command that opens it', async (url) => {
+  const closed = await buildTestApp();
+  const payload = { url };
+  const headers = closed.auth;
+  const answer = await closed.app.inject({ method: 'POST', url: '/v1/webhooks', headers, payload });
+  const elsewhere = { url: 'https://10.0.0.1/' };
+  const other = await closed.app.inject({ method: 'POST', url: '/v1/webhooks', headers, payload: elsewhere });
+  await closed.app.close();
+  expect(answer.json()).toMatchObject({ status: 400, errors: [{ pointer: '/url' }] });
+  expect(answer.json().hint).toContain('"WEBHOOK_ALLOW_TARGETS=127.0.0.0/8,::1/128 npm start"');
+  expect(other.json()).not.toHaveProperty('hint');
+});

@@ -99,6 +99,33 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     await context.close();
   });
 
+  test('code is copied by its button, under the policy of pages', async () => {
+    const context = await browser.newContext({
+      viewport: PHONE,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const page = await context.newPage();
+    await page.goto(`${site.url}/developers/quick-start`);
+    const code = await page.locator('pre').first().textContent();
+    const button = page.getByRole('button', { name: 'Copy' }).first();
+    await button.click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(code);
+    await context.close();
+  });
+
+  test('at 320 px the header is one line, with a way to call', async () => {
+    const context = await browser.newContext({ viewport: { width: 320, height: 640 } });
+    const page = await context.newPage();
+    await page.goto(`${site.url}/`);
+    const header = await page.locator('.site-header').boundingBox();
+    expect(header?.height).toBeLessThan(72);
+    const call = page.locator('.site-header').getByRole('link', { name: /^Call \d/ });
+    expect(await call.isVisible()).toBe(true);
+    expect(await call.getAttribute('href')).toMatch(/^tel:\d+$/);
+    await context.close();
+  });
+
   test('the first stop of the tab key is a way past the header', async () => {
     const context = await browser.newContext({ viewport: DESKTOP });
     const page = await context.newPage();

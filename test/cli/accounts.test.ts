@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isWellFormedApiKey } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/model/key.ts';
@@ -19,6 +21,23 @@ test('makes a tenant and prints exactly the promised members', async () => {
   expect(made.tenant_id).toMatch(/^ten_/);
   expect(isWellFormedApiKey(made.api_key)).toBe(true);
   expect(made.setup_url).toMatch(/^https:\/\/signals\.example\/dashboard\/setup#token=[\w-]{43}$/);
+});
+
+test.each([
+  ['tenant', 'list'],
+  ['key', 'list', '--json'],
+])('%s %s says that a folder has no database, and makes nothing there', async (...args) => {
+  using folder = temporaryFolder();
+  const missing = join(folder.path, 'nowhere');
+  for (const path of [folder.path, missing]) {
+    const { code, stdout, stderr } = await run(args, { DATA_DIR: path });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe(
+      `There is no database in ${path}. Set DATA_DIR to the server's data folder, or make the first tenant with: tenant create\n`,
+    );
+  }
+  expect(existsSync(missing)).toBe(false);
+  expect(readdirSync(folder.path)).toEqual([]);
 });
 
 test('lists tenants with their plans and puts one on another plan', async () => {

@@ -22,7 +22,7 @@ test.each([
     'a site.json that is no JSON',
     'site.json',
     (text: string) => text.replace('"description":', '"description"'),
-    /site\.json:\d+: /,
+    /site\.json:\d+:\d+: /,
   ],
 ])(
   '%s stops the start with file and line, exit code 78 and nothing opened',

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { observedPostSchema } from '../../src/model/signal.ts';
+import { freePort } from '../support/server-process.ts';
 import { run, start, temporaryFolder } from './process.ts';
 
 test('every sample is a post that the API takes', () => {
@@ -39,4 +40,17 @@ test('demo delivers one more signal that its curl line describes, until Ctrl-C',
   demo.kill('SIGINT');
   expect((await demo.ended).code).toBe(0);
   expect(existsSync(temporary) && readdirSync(temporary)).toEqual([]);
+});
+
+test('demo runs its server on PORT, and says so where that is taken', async () => {
+  using folder = temporaryFolder();
+  const env = { TMPDIR: folder.path, PORT: String(await freePort()) };
+  await using demo = start(['demo'], env);
+  await demo.said(new RegExp(`The server is at http://127\\.0\\.0\\.1:${env.PORT};`));
+  const second = await run(['demo', '--once'], env);
+  expect(second).toMatchObject({ code: 1, stdout: '' });
+  expect(second.stderr).toContain(`port ${env.PORT} is in use`);
+  demo.kill('SIGTERM');
+  expect((await demo.ended).code).toBe(0);
+  expect(readdirSync(folder.path)).toEqual([]);
 });

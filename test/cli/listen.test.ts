@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { freePort } from '../support/server-process.ts';
+import { runInProcess } from './in-process.ts';
 import { start } from './process.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -90,4 +92,28 @@ test('answers with the status it was told, and prints JSON lines on stdout alone
   });
   process.kill('SIGTERM');
   expect((await process.ended).code).toBe(0);
+});
+
+test.each([
+  'hunter2',
+  'whsec_',
+  SECRET.slice('whsec_'.length),
+  SECRET.slice(0, -3),
+  `${SECRET.slice(0, 20)}…`,
+  `whsec_${Buffer.alloc(23).toString('base64')}`,
+])('refuses %j as a secret and says what one is', async (secret) => {
+  const { code, stdout, stderr } = await runInProcess(['listen', '--secret', secret]);
+  expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+  expect(stderr).toContain('whsec_ and base64');
+});
+
+test('listens on PORT where no other port is asked for', async () => {
+  const port = await freePort();
+  await using receiver = start(['listen'], { PORT: String(port) });
+  await receiver.said(new RegExp(`Listening at http://127\\.0\\.0\\.1:${port},`));
+  const { code, stderr } = await runInProcess(['listen'], { env: { PORT: 'many' } });
+  expect({ code, stderr }).toEqual({
+    code: 78,
+    stderr: 'PORT: must be a whole number from 0 to 65535, not "many".\n',
+  });
 });

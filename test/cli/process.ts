@@ -22,6 +22,8 @@ export interface Running {
   /** The same of stderr. */
   heard(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
+  /** The same to the whole process group; the program must have one of its own. */
+  killGroup(signal: NodeJS.Signals): void;
   ended: Promise<Ended>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -32,14 +34,21 @@ export function start(args: string[], env: NodeJS.ProcessEnv = {}): Running {
 }
 
 /** The same for a script of package.json, as its user starts it. */
-export function startScript(script: string, env: NodeJS.ProcessEnv = {}): Running {
-  return startProgram('npm', ['run', '--silent', script], { HOME: process.env.HOME, ...env });
+export function startScript(script: string, env: NodeJS.ProcessEnv = {}, ownGroup = false): Running {
+  const args = ['run', '--silent', script];
+  return startProgram('npm', args, { HOME: process.env.HOME, ...env }, ownGroup);
 }
 
-function startProgram(program: string, args: string[], env: NodeJS.ProcessEnv): Running {
+/** Runs a module given as text, which may import what it likes by absolute path. */
+export function startScriptText(text: string): Running {
+  return startProgram(process.execPath, ['--input-type=module', '--eval', text], {});
+}
+
+function startProgram(program: string, args: string[], env: NodeJS.ProcessEnv, ownGroup = false): Running {
   const child = spawn(program, args, {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: ownGroup,
   });
   const said = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk: Buffer) => {
@@ -52,10 +61,12 @@ function startProgram(program: string, args: string[], env: NodeJS.ProcessEnv): 
   return {
     ended,
     kill: (signal) => void child.kill(signal),
+    killGroup: (signal) => void process.kill(-Number(child.pid), signal),
     said: (pattern) => waitFor(child, () => pattern.exec(said.stdout), said),
     heard: (pattern) => waitFor(child, () => pattern.exec(said.stderr), said),
     async [Symbol.asyncDispose]() {
-      if (child.exitCode === null) child.kill('SIGKILL');
+      if (child.exitCode === null && ownGroup) process.kill(-Number(child.pid), 'SIGKILL');
+      else if (child.exitCode === null) child.kill('SIGKILL');
       await ended;
     },
   };

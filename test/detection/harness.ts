@@ -7,6 +7,7 @@ import { createIds } from '../../src/lib/ids.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import type { Source, SourceSettings } from '../../src/model/source.ts';
+import { createMatchers } from '../../src/signals/matchers.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Lookup } from '../../src/webhooks/targets.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
@@ -68,6 +69,7 @@ export async function createHarness(
   };
   const parts = {
     store,
+    matchers: createMatchers(store),
     clock,
     newId: createIds(clock, systemRandom),
     baseUrl: 'https://signals.example.com',

@@ -26,7 +26,7 @@ describe('an endpoint that is changed while deliveries are claimed ahead', () =>
     const endpoint = await harness.store.getEndpoint(TENANT, id);
     if (endpoint === null) throw new Error('the endpoint is there');
     const settings = { ...endpoint.settings, url: second.url };
-    expect(await harness.store.updateEndpoint({ ...endpoint, settings })).toBe(true);
+    expect(await harness.store.updateEndpoint({ ...endpoint, settings }, harness.clock.now())).toBe(true);
     harness.dispatcher.endpointChanged(id);
     for (const response of open) response.end();
     await harness.committed(60);
@@ -66,7 +66,10 @@ describe('a delivery that cannot be prepared', () => {
     const [healthy = ''] = await harness.enqueue(good.id);
     const stored = await harness.store.getEndpoint(TENANT, bad.id);
     if (stored === null) throw new Error('the endpoint is there');
-    await harness.store.updateEndpoint({ ...stored, secretBox: new Uint8Array([1, 2, 3]) });
+    await harness.store.updateEndpoint(
+      { ...stored, secretBox: new Uint8Array([1, 2, 3]) },
+      harness.clock.now(),
+    );
     await harness.dispatcher.start();
     await harness.committed(2);
     expect((await harness.delivery(healthy)).status).toBe('delivered');

@@ -29,7 +29,7 @@ async function change(id: string): Promise<string> {
     ...endpoint.settings,
     payload_format: { custom: { source: 'signalpost' } },
   });
-  await harness.store.updateEndpoint({ ...endpoint, secretBox, settings });
+  await harness.store.updateEndpoint({ ...endpoint, secretBox, settings }, harness.clock.now());
   harness.dispatcher.endpointChanged(id);
   return secret;
 }

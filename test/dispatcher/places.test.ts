@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createPlaces } from '../../src/dispatcher/places.ts';
+import { createPlaces, type Places, type Standing } from '../../src/dispatcher/places.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
 /** Takes places until there are none, and answers how many that were. */
-function fill(places: ReturnType<typeof createPlaces>): number {
+function fill(places: Places, standing: Standing): number {
   const before = places.taken;
-  while (!places.full()) places.take();
+  while (!places.full(standing)) places.take(standing);
   return places.taken - before;
 }
 
@@ -14,35 +14,46 @@ describe('the places of requests in flight', () => {
     const clock = createManualClock();
     let woken = 0;
     const places = createPlaces(clock, () => woken++);
-    const brisk = fill(places);
+    const brisk = fill(places, 'proven');
     clock.advance(250);
-    expect([woken, places.full()]).toEqual([1, true]);
+    expect([woken, places.full('proven')]).toEqual([1, true]);
     clock.advance(250);
-    expect([woken, places.full()]).toEqual([2, false]);
-    expect(fill(places)).toBe(brisk);
+    expect([woken, places.full('proven')]).toEqual([2, false]);
+    expect(fill(places, 'proven')).toBe(brisk);
   });
 
   it('are freed by a request that ends, but not twice by one that was already counted as stalled', () => {
     const clock = createManualClock();
     const places = createPlaces(clock, () => {});
-    const stalled = places.take();
-    fill(places);
+    const stalled = places.take('proven');
+    fill(places, 'proven');
     clock.advance(250);
-    places.full();
+    places.full('proven');
     clock.advance(250);
-    const free = fill(places);
-    places.release(stalled);
-    expect(places.full()).toBe(true);
+    const free = fill(places, 'proven');
+    places.release('proven', stalled);
+    expect(places.full('proven')).toBe(true);
     expect(free).toBeGreaterThan(0);
   });
 
-  it('grow scarce for each endpoint when thousands are stalled, but never run out for it', () => {
+  it('are kept apart by what is known of the endpoint: those that never answered take none from those that do', () => {
+    const places = createPlaces(createManualClock(), () => {});
+    expect(fill(places, 'further')).toBeLessThan(fill(places, 'first'));
+    expect([places.full('further'), places.full('first'), places.full('proven')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it('grow scarce for each endpoint that does not answer when thousands are stalled, and not for the others', () => {
     const clock = createManualClock();
     const places = createPlaces(clock, () => {});
     const limits = new Set<number>();
-    for (let round = 0; round < 40; round++) {
-      fill(places);
-      limits.add(places.perEndpoint());
+    for (let round = 0; round < 200; round++) {
+      fill(places, 'further');
+      limits.add(places.perEndpoint('further'));
+      expect(places.perEndpoint('proven')).toBe(20);
       clock.advance(250);
     }
     expect([...limits]).toEqual([20, 5, 1]);

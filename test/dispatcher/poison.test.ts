@@ -28,8 +28,10 @@ afterEach(async () => {
 });
 
 const setBody = (id: string, body: string) =>
-  file.prepare('UPDATE delivery_bodies SET body = ? WHERE delivery_id = ?').run(body, id);
-const removeBody = (id: string) => file.prepare('DELETE FROM delivery_bodies WHERE delivery_id = ?').run(id);
+  file
+    .prepare('UPDATE delivery_bodies SET body = ? WHERE id = (SELECT body_id FROM deliveries WHERE id = ?)')
+    .run(body, id);
+const removeBody = (id: string) => file.prepare('UPDATE deliveries SET body_id = NULL WHERE id = ?').run(id);
 
 const POISONS: [string, (id: string) => void][] = [
   ['is gone', removeBody],

@@ -50,7 +50,7 @@ describe('a failing delivery', () => {
           return request.lanes.map(({ endpointId }) => ({
             endpointId,
             deliveries: [],
-            release: () => {},
+            bodies: new Uint8Array(),
             nextDueAt: null,
             endpoint: 'gone' as const,
           }));

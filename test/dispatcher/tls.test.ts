@@ -1,11 +1,14 @@
 import type { TLSSocket } from 'node:tls';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Receiver, startReceiver, status } from '../support/receiver.ts';
 import { createHarness } from './harness.ts';
 import { RECEIVERS, TEST_CA } from './tls-fixture.ts';
 
 let receiver: Receiver;
-afterEach(() => receiver.close());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  return receiver.close();
+});
 
 /** What became of one delivery to the receiver, by a dispatcher that trusts the test authority, or nobody of ours. */
 async function deliver(ca: string | null = TEST_CA) {
@@ -43,6 +46,14 @@ describe('a delivery over TLS', () => {
     receiver = await startReceiver(status(200), tls);
     const { log, failures } = await deliver(ca);
     expect([log.status, log.attempts[0]?.error?.code, failures]).toEqual(['retrying', 'tls', 1]);
+    expect(receiver.requests).toHaveLength(0);
+  });
+
+  it('is verified whatever the environment says', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    receiver = await startReceiver(status(200), RECEIVERS.selfSigned);
+    const { log } = await deliver();
+    expect(log.attempts[0]?.error?.code).toBe('tls');
     expect(receiver.requests).toHaveLength(0);
   });
 

@@ -18,7 +18,7 @@ test.each(['/%zz', '/a/%', '/%ff', '/v1/%zz', '/v1/signals/%zz'])(
   },
 );
 
-test.each(['/v1', '/v1/nope', '/v1/%00'])('%s is unknown: 404', async (url) => {
+test.each(['/v1/', '/v1/nope', '/v1/%00'])('%s is unknown: 404', async (url) => {
   const answer = await t.app.inject(url);
   expect(answer.statusCode).toBe(404);
   expect(answer.json()).toMatchObject({ code: 'NOT_FOUND', status: 404, instance: url });

@@ -58,6 +58,15 @@ test('a request without Host is a problem', async () => {
   expectProblem(answer, 400, 'INVALID_REQUEST');
 });
 
+test.each(['/api/health', '/v1/me', '/', '/llms.txt'])(
+  'two Host headers are a problem at %s',
+  async (path) => {
+    const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nhOST: y\r\nConnection: close\r\n\r\n`;
+    const problem = expectProblem(await sendRaw(t.app, request), 400, 'INVALID_REQUEST');
+    expect(problem.detail).toBe('There is more than one Host header.');
+  },
+);
+
 test('an expectation that nobody knows does not keep a request from its answer', async () => {
   const request = 'GET /api/health HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n';
   expect((await sendRaw(t.app, request)).status).toBe(200);

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { check } from '../../src/http/faults.ts';
 import { suggest } from '../../src/http/suggest.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 
@@ -76,4 +78,70 @@ test('only a near name is suggested', () => {
   expect(suggest('Limit', ['limit'])).toBe('limit');
   expect(suggest('zzz', ['limit', 'cursor'])).toBeNull();
   expect(suggest('x', ['to', 'icp'])).toBeNull();
+});
+
+test('of many faults the first twenty are told, and how many there are', async () => {
+  const members = Array.from({ length: 450_000 }, (_, i) => [`u${i.toString(36)}`, 1]);
+  // With a larger body than 1 MiB: that of a route for batches.
+  const url = '/v1/campaigns/cam_1/events';
+  const payload = Object.fromEntries(members);
+  const answer = await t.app.inject({ method: 'POST', url, headers: t.auth, payload });
+  const problem = answer.json();
+  expect([answer.statusCode, problem.code, problem.errors.length]).toEqual([400, 'INVALID_REQUEST', 20]);
+  expect(problem.errors_total).toBe(450_001);
+  expect(problem.detail).toContain('450001 faults');
+  expect(answer.body.length).toBeLessThan(10_000);
+});
+
+test('faults beyond the first twenty are counted, not told', () => {
+  const schema = z.strictObject({ text: z.string() });
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`unknown_${i}`, i]));
+  const checked = check(schema, many, 'body');
+  expect(checked).toMatchObject({ ok: false, total: 10_001, unknownNames: true });
+  expect(checked.ok ? [] : checked.faults).toHaveLength(20);
+});
+
+test('as many faults as can be told are told without a count', async () => {
+  const payload = Object.fromEntries(Array.from({ length: 18 }, (_, i) => [`u${i}`, 1]));
+  const answer = await t.app.inject({ method: 'POST', url: '/v1/signals', headers: t.auth, payload });
+  expect(answer.json().errors).toHaveLength(20);
+  expect(answer.json()).not.toHaveProperty('errors_total');
+});
+
+test('a record with too many members is refused before any is looked at', async () => {
+  const custom_fields = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`f${i}`, {}]));
+  const payload = { email: 'jane@acme.com', custom_fields };
+  const answer = await t.app.inject({ method: 'POST', url: '/v1/leads', headers: t.auth, payload });
+  expect(answer.json()).toMatchObject({
+    status: 400,
+    errors: [{ pointer: '/custom_fields', detail: '"custom_fields" must have at most 100 members.' }],
+  });
+});
+
+test.each([
+  ['POST /v1/webhooks', { url: 'https://example.com/hook', label: 'CRM\nurgent' }, '/label'],
+  ['POST /v1/keys', { name: 'one\u0007two', preset: 'read' }, '/name'],
+  ['POST /v1/icps', { name: 'a\tb' }, '/name'],
+  ['POST /v1/campaigns', { name: 'a\u0085b' }, '/name'],
+  ['POST /v1/campaigns', { name: 'a', steps: [{ step: 1, name: 'x\u2028y' }] }, '/steps/0/name'],
+  ['POST /v1/sources', { kind: 'hackernews', name: 'a\u001bb', query: 'crm' }, '/name'],
+  ['POST /v1/leads', { email: 'jane@acme.com', name: 'Jane\r\nDoe' }, '/name'],
+  ['POST /v1/leads', { email: 'jane@acme.com', tags: ['a\u007fb'] }, '/tags/0'],
+  [
+    'POST /v1/signals',
+    { platform: { name: 'x' }, text: 'CRM', prospect: { name: 'J\nD' } },
+    '/prospect/name',
+  ],
+])('%s with a control character in a name is refused at its place', async (line, payload, pointer) => {
+  const [method, url] = line.split(' ') as ['POST', string];
+  const answer = await t.app.inject({ method, url, headers: t.auth, payload });
+  expect([answer.statusCode, answer.json().errors]).toEqual([
+    400,
+    [{ pointer, detail: expect.stringContaining('must not hold line breaks or other control characters') }],
+  ]);
+});
+
+test.each([2_001, 8_000])('a cursor of %i characters is one that is not ours', async (length) => {
+  const answer = await t.app.inject({ url: `/v1/signals?cursor=${'c'.repeat(length)}`, headers: t.auth });
+  expect([answer.statusCode, answer.json().code]).toEqual([400, 'INVALID_CURSOR']);
 });

@@ -22,6 +22,24 @@ test('an emoji counts as one and is never cut in two', () => {
   expect(excerpt('😀'.repeat(10), 4)).toBe('😀😀😀…');
 });
 
+test.each([
+  ['Chinese', '我们正在找一个新的排班软件，'.repeat(50)],
+  ['Japanese after a greeting', `こんにちは 新しい${'予約システムを探しています。'.repeat(50)}`],
+  ['Thai', 'กำลังมองหาซอฟต์แวร์จัดตารางงาน'.repeat(30)],
+  ['a long link', `See https://forum.example/${'a'.repeat(600)}`],
+  ['a long link on a line of its own', `\n${'https://forum.example/'.repeat(40)}`],
+])('%s is cut at a character and fills the excerpt', (_what, text) => {
+  const cut = excerpt(text, 500);
+  expect(codePointLength(cut)).toBeGreaterThan(495);
+  expect(codePointLength(cut)).toBeLessThanOrEqual(500);
+  expect(text.startsWith(cut.slice(0, -1))).toBe(true);
+});
+
+test('a character of several code points is left out rather than cut', () => {
+  expect(excerpt('👩‍👩‍👧‍👦'.repeat(4), 10)).toBe('👩‍👩‍👧‍👦…');
+  expect(excerpt('e\u0301'.repeat(10), 6)).toBe('e\u0301e\u0301…');
+});
+
 test('an excerpt never has more code points than asked for', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 40 }), (text, max) => {

@@ -4,8 +4,10 @@ import { canonicalUrl } from '../../src/signals/canonical-url.ts';
 test.each([
   [
     'http://www.Reddit.com/r/a/comments/1/x/?utm_source=share&context=3#c',
-    'https://reddit.com/r/a/comments/1/x',
+    'https://reddit.com/r/a/comments/1/x#c',
   ],
+  ['https://x.example/p#:~:text=a%20crm', 'https://x.example/p'],
+  ['https://x.example/p/#', 'https://x.example/p'],
   ['https://old.reddit.com/r/a/comments/1/x', 'https://reddit.com/r/a/comments/1/x'],
   ['https://news.ycombinator.com/item?id=1&ref=x', 'https://news.ycombinator.com/item?id=1'],
   ['https://x.example/p?b=2&a=1', 'https://x.example/p?a=1&b=2'],
@@ -16,6 +18,10 @@ test.each([
 
 test('different posts stay different', () => {
   expect(canonicalUrl('https://x.example/item?id=1')).not.toBe(canonicalUrl('https://x.example/item?id=2'));
+});
+
+test('two posts on one page are told apart by the fragment', () => {
+  expect(canonicalUrl('https://x.example/thread#1')).not.toBe(canonicalUrl('https://x.example/thread#2'));
 });
 
 test('no URL has no canonical one', () => {

@@ -4,6 +4,7 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { type ObservedPost, observedPostSchema, signalSchema } from '../../src/model/signal.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
 import { observePosts } from '../../src/signals/intake.ts';
+import { createMatchers } from '../../src/signals/matchers.ts';
 import type { NewSignal } from '../../src/store/signal-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { anEndpoint, aTenant, openTestStore } from '../support/store.ts';
@@ -28,6 +29,7 @@ beforeEach(async () => {
   await store.createTenant(aTenant('ten_a'));
   const parts = {
     store,
+    matchers: createMatchers(store),
     clock: opened.clock,
     newId: createIds(opened.clock, systemRandom),
     baseUrl: 'https://sp.example',

@@ -53,7 +53,7 @@ test.each([
   const answer = await get('/pricing', accept);
   expect(answer.statusCode).toBe(200);
   expect(answer.headers['content-type']).toBe(type);
-  expect(answer.headers.vary).toBe('Accept');
+  expect(answer.headers.vary).toBe('Accept, Accept-Encoding');
   expect(answer.body.startsWith(type === HTML ? '<!doctype html>' : '# Pricing')).toBe(true);
 });
 

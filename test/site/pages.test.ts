@@ -43,7 +43,7 @@ test.each([
 ])('a page %s has every header that a page must have', async (_name, url, headers) => {
   const answer = await t.app.inject({ url, headers });
   expect(answer.headers).toMatchObject({
-    vary: 'Accept',
+    vary: 'Accept, Accept-Encoding',
     'cache-control': 'public, max-age=300',
     'last-modified': new Date(PAGES_CHANGED_AT).toUTCString(),
     'x-markdown-tokens': '12',
@@ -57,6 +57,8 @@ test.each([
     `<${BASE_URL}/pricing.md>; rel="alternate"; type="text/markdown"`,
     `<${BASE_URL}/llms.txt>; rel="describedby"; type="text/plain"`,
     `<${BASE_URL}/openapi.json>; rel="service-desc"; type="application/json"`,
+    `<${BASE_URL}/v1/openapi.json>; rel="service-desc"; type="application/json"`,
+    `<${BASE_URL}/v1>; rel="service-meta"; type="application/json"`,
     `<${BASE_URL}/.well-known/api-catalog>; rel="api-catalog"`,
   ]);
   const exposed = String(answer.headers['access-control-expose-headers']).split(', ');
@@ -98,4 +100,13 @@ test('pages that share their bytes with their markdown still have a tag for each
   await other.app.close();
   expect(html.body).toBe(text.body);
   expect(html.headers.etag).not.toBe(text.headers.etag);
+});
+
+test('the icon that browsers ask for unasked is there, and may change with the site', async () => {
+  const answer = await t.app.inject('/favicon.ico');
+  expect(answer.statusCode).toBe(200);
+  expect(answer.headers).toMatchObject({
+    'content-type': 'image/svg+xml',
+    'cache-control': 'public, max-age=300',
+  });
 });

@@ -43,9 +43,9 @@ async function surfaces(): Promise<Record<string, string[]>> {
     // The catch-all stands in OpenAPI alone: it says what every other path answers.
     openapi: Object.keys(paths).filter((path) => path !== '/api/{unknown}'),
     // As code, not as links: an agent follows links to read pages.
-    llms: [...(await text('/llms.txt')).matchAll(/`GET (\S+)`/g)].map(([, url = '']) =>
-      url.slice(BASE_URL.length),
-    ),
+    llms: [...(await text('/llms.txt')).matchAll(/`GET (\S+)`/g)]
+      .map(([, url = '']) => url.slice(BASE_URL.length))
+      .filter(isOperation),
     catalog: catalog.filter(isOperation),
     catalogEntries: linkset
       .map(({ anchor }: { anchor: string }) => anchor.slice(BASE_URL.length))

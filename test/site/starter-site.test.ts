@@ -51,7 +51,7 @@ test('every link between pages leads to a page, and every anchor to an element',
       const ids = pages.get(target);
       if (ids !== undefined) checked.pages++;
       else if (target.startsWith('/'))
-        expect.soft(target, page.path).toMatch(/\.(md|txt|xml|json)$|well-known/);
+        expect.soft(target, page.path).toMatch(/\.(md|txt|xml|json)$|well-known|^\/v1\//);
       if (anchor === undefined) continue;
       checked.anchors++;
       expect.soft(ids?.has(anchor), `${page.path}: ${href}`).toBe(true);
@@ -69,7 +69,7 @@ test('ids are unique on each page', () => {
 });
 
 test('nothing is asked of another site, and nothing that the policy of pages forbids is used', () => {
-  const assets = new Set(site.assets.map(({ path }) => path));
+  const assets = new Set([...site.assets, site.favicon].map(({ path }) => path));
   for (const { path, html } of site.pages) {
     const loaded = [
       ...html.matchAll(/<(?:img|script|iframe|source|video|audio)\b[^>]*\ssrc="([^"]+)"/g),
@@ -78,7 +78,9 @@ test('nothing is asked of another site, and nothing that the policy of pages for
     for (const address of loaded) expect.soft(assets.has(address), `${path}: ${address}`).toBe(true);
     expect
       .soft(html, path)
-      .not.toMatch(/\sstyle="|<style|\son[a-z]+="|<script(?! type="application\/ld\+json")/);
+      .not.toMatch(
+        /\sstyle="|<style|\son[a-z]+="|<script(?! type="(?:application\/ld\+json"|module" src="))/,
+      );
   }
   const css = site.assets
     .find(({ contentType }) => contentType.startsWith('text/css'))

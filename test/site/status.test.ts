@@ -22,6 +22,12 @@ test('GET /api/v1/status answers exactly the promised document', async () => {
       docs: `${BASE}/developers`,
       openapi: `${BASE}/openapi.json`,
       llms: `${BASE}/llms.txt`,
+      signalApi: {
+        url: `${BASE}/v1`,
+        openapi: `${BASE}/v1/openapi.json`,
+        operations: `${BASE}/v1/operations`,
+        docs: `${BASE}/developers/signal-api`,
+      },
       contact: 'hello@brook.example',
       apiVersion: 'v1',
       versioningPolicy: expect.stringContaining('12 months'),

@@ -8,10 +8,11 @@ const ROOT = join(import.meta.dirname, '../..');
 // A command line has nothing else that keeps the process alive: without care Node ends it with code 13.
 test('a process that only awaits a write lives until it is committed, and ends by itself', async () => {
   const script = `
+    import { openSqliteStore } from '${ROOT}/src/store/sqlite/open.ts';
     import { systemClock } from '${ROOT}/src/lib/clock.ts';
-    import { createWriteQueue } from '${ROOT}/src/store/write-queue.ts';
-    const queue = createWriteQueue({ clock: systemClock, runBatch: (work) => work(), faultOf: () => null });
-    console.log(await queue.run(() => 'committed'));`;
+    const store = await openSqliteStore({ file: ':memory:', clock: systemClock });
+    await store.probe();
+    console.log('committed');`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
   expect(stdout).toBe('committed\n');
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createWriteQueue, type StorageFault, type WriteQueueOptions } from '../../src/store/write-queue.ts';
-import { createManualClock } from '../support/manual-clock.ts';
+import { commitBatch, type StorageFault, type Transactions } from '../../src/store/commit-batch.ts';
+import { createWriteQueue, type WriteQueueOptions } from '../../src/store/write-queue.ts';
 
 class TestFault extends Error {
   readonly fault: StorageFault;
@@ -11,16 +11,19 @@ class TestFault extends Error {
   }
 }
 
+type Step = () => unknown;
+type Options = Partial<Pick<WriteQueueOptions<Step>, 'maxBatch' | 'maxQueued'> & Transactions> & {
+  onCommit?: (rows: number[]) => void;
+  /** What a batch waits for before it is committed, as a thread of its own may still be busy. */
+  before?: () => Promise<void>;
+};
+
 /** A queue over a list that rolls back as a database does; `onCommit` may throw as COMMIT can. */
-function setUp(options: Partial<WriteQueueOptions> & { onCommit?: (rows: number[]) => void } = {}) {
-  const clock = createManualClock();
+function setUp({ onCommit, before, maxBatch, maxQueued, ...overrides }: Options = {}) {
   const batches: number[][] = [];
   let stored: number[] = [];
   let open: number[] = [];
-  const { onCommit, ...overrides } = options;
-  const queue = createWriteQueue({
-    clock,
-    flushDelayMs: 0,
+  const transactions: Transactions = {
     faultOf: (error) => (error instanceof TestFault ? error.fault : null),
     runBatch(work) {
       open = [];
@@ -30,13 +33,21 @@ function setUp(options: Partial<WriteQueueOptions> & { onCommit?: (rows: number[
       batches.push(open);
     },
     ...overrides,
+  };
+  const queue = createWriteQueue<Step>({
+    async commit(steps) {
+      await before?.();
+      return commitBatch(steps, transactions);
+    },
+    ...(maxBatch === undefined ? {} : { maxBatch }),
+    ...(maxQueued === undefined ? {} : { maxQueued }),
   });
   const insert = (value: number) =>
     queue.run(() => {
       open.push(value);
       return value;
     });
-  return { queue, clock, batches, insert, stored: () => stored };
+  return { queue, batches, insert, stored: () => stored };
 }
 
 const unavailable = { code: 'UNAVAILABLE', extra: { retryAfterSeconds: 1 } };
@@ -48,21 +59,24 @@ describe('group commit', () => {
     expect(batches).toEqual([[1, 2, 3]]);
   });
 
-  test('the first operation waits for company as long as it is told to', async () => {
-    const { insert, clock, stored } = setUp({ flushDelayMs: 2 });
+  test('a change that comes to an idle queue goes at once; what comes while it is under way shares the next commit', async () => {
+    const commits = Array.from({ length: 2 }, () => Promise.withResolvers<void>());
+    let started = 0;
+    const { insert, batches } = setUp({ before: () => commits[started++]?.promise ?? Promise.resolve() });
     const first = insert(1);
-    clock.advance(1);
-    const second = insert(2);
-    expect(stored()).toEqual([]);
-    clock.advance(1);
-    expect(stored()).toEqual([1, 2]);
-    await Promise.all([first, second]);
-  });
-
-  test('a full batch is committed without waiting for the timer', async () => {
-    const { insert, batches } = setUp({ flushDelayMs: 1000, maxBatch: 3 });
-    await Promise.all([insert(1), insert(2), insert(3)]);
-    expect(batches).toEqual([[1, 2, 3]]);
+    await Promise.resolve();
+    expect(started).toBe(1);
+    const later = [insert(2), insert(3)];
+    await Promise.resolve();
+    later.push(insert(4));
+    expect(started).toBe(1);
+    commits[0]?.resolve();
+    await first;
+    expect(batches).toEqual([[1]]);
+    expect(started).toBe(2);
+    commits[1]?.resolve();
+    await Promise.all(later);
+    expect(batches).toEqual([[1], [2, 3, 4]]);
   });
 
   test('what exceeds a batch goes in the next one, in order', async () => {
@@ -73,7 +87,7 @@ describe('group commit', () => {
 
   test('a promise resolves only after its commit', async () => {
     const seen: string[] = [];
-    const { insert, queue } = setUp({ flushDelayMs: 2, onCommit: () => seen.push('commit') });
+    const { insert, queue } = setUp({ onCommit: () => seen.push('commit') });
     const done = insert(1).then(() => seen.push('resolved'));
     await queue.close();
     await done;
@@ -189,12 +203,21 @@ describe('limits and end', () => {
     expect(stored()).toEqual([1, 2]);
   });
 
-  test('close commits what waits, though its timer never fires', async () => {
-    const { insert, queue, stored } = setUp({ flushDelayMs: 1000, maxBatch: 2 });
+  test('close commits what waits', async () => {
+    const { insert, queue, stored } = setUp({ maxBatch: 2 });
     const waiting = [insert(1), insert(2), insert(3)];
     await queue.close();
     await Promise.all(waiting);
     expect(stored()).toEqual([1, 2, 3]);
+  });
+
+  test('where nothing can be stored ever again, whoever waits is told, and whoever comes later', async () => {
+    const gone = new Error('the thread is gone');
+    const { insert, queue } = setUp({ before: () => Promise.reject(gone), maxBatch: 1 });
+    const results = await Promise.allSettled([insert(1), insert(2)]);
+    expect(results.every((r) => r.status === 'rejected' && r.reason.cause === gone)).toBe(true);
+    await expect(insert(3)).rejects.toMatchObject(unavailable);
+    await queue.close();
   });
 
   test('after close operations are refused', async () => {

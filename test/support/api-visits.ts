@@ -31,6 +31,8 @@ const SUBSCRIBED = [
 /** Every operation but those that end something: what they read and make is there afterwards. */
 export async function visitEverything(guide: Guide): Promise<void> {
   await guide.visit('getMe', 'GET /v1/me');
+  await guide.visit('getIndex', 'GET /v1');
+  await guide.visit('listOperations', 'GET /v1/operations?tag=Account');
   await visitKeys(guide);
   const hooks = await visitWebhooks(guide);
   const signalId = await visitSignals(guide);
@@ -230,7 +232,8 @@ async function visitCompanies({ visit }: Guide): Promise<void> {
   await visit('getCompany', 'GET /v1/companies/whitfield-hvac.com');
 }
 
-async function visitProfiles({ visit }: Guide): Promise<void> {
+async function visitProfiles(guide: Guide): Promise<void> {
+  const { visit } = guide;
   const profile = {
     name: 'Trade software',
     phrases: ['scheduling software', 'dispatch board'],
@@ -243,6 +246,27 @@ async function visitProfiles({ visit }: Guide): Promise<void> {
   await visit('previewIcp', 'POST /v1/icps/preview', { phrases: ['scheduling software'] });
   await visit('getIcp', `GET /v1/icps/${data.id}`);
   await visit('updateIcp', `PATCH /v1/icps/${data.id}`, { competitors: ['ServiceTitan'] });
+  await visit('draftIcp', 'POST /v1/icps/draft', {
+    offer: 'Scheduling software for HVAC companies in Texas',
+  });
+  await visitQuality(guide, data.id);
+}
+
+/** Two signals that were not relevant, and what they had in common. */
+async function visitQuality({ visit }: Guide, id: string): Promise<void> {
+  for (const text of [
+    'We are looking for new scheduling software for our HVAC company of 20, any recommendations? Budget is $400 a month, the old one keeps crashing and we have to switch this month. Also for our school project.',
+    'Can anyone recommend scheduling software with a dispatch board? We are an HVAC company of 20, want to replace ServiceTitan by Friday and can pay $300 a month. It is for our school project.',
+  ]) {
+    const post = { platform: { name: 'reddit' }, text, icp_profile_id: id };
+    const { data } = await visit('createSignal', 'POST /v1/signals', post);
+    const said = { relevant: false, reason: 'Homework' };
+    await visit('giveSignalFeedback', `POST /v1/signals/${data.signals[0].signal_id}/feedback`, said);
+  }
+  await visit('getIcpQuality', `GET /v1/icps/${id}/quality`);
+  const { data } = await visit('listIcpSuggestions', `GET /v1/icps/${id}/suggestions`);
+  const change = `POST /v1/icps/${id}/suggestions/${data[0].id}` as const;
+  await visit('decideIcpSuggestion', change, { action: 'accept' });
 }
 
 async function visitSources({ visit }: Guide): Promise<void> {

@@ -3,14 +3,17 @@ import { pino } from 'pino';
 import { createTenant, newKey } from '../../src/accounts/tenants.ts';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
+import { CONNECTION_LIMITS, type ConnectionLimits } from '../../src/http/connections.ts';
 import type { Deprecation } from '../../src/http/deprecations.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { createIds, type NewId } from '../../src/lib/ids.ts';
 import { createAddressSet } from '../../src/lib/network.ts';
 import { type Random, systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
+import { createSeededRandom } from '../../src/lib/seeded-random.ts';
 import type { Scope } from '../../src/model/key.ts';
 import type { Plan, Tenant } from '../../src/model/tenant.ts';
+import { createMatchers } from '../../src/signals/matchers.ts';
 import type { SiteContent } from '../../src/site/content/site-content.ts';
 import type { Store } from '../../src/store/store.ts';
 import { refuseTests, type SendTest } from '../../src/webhooks/test-delivery.ts';
@@ -58,6 +61,8 @@ export interface TestAppOptions {
   file?: string;
   /** Puts something between the app and its store, to make it fail. */
   wrapStore?(store: Store): Store;
+  /** What connections may take; those of a server where it is left out. */
+  connections?: ConnectionLimits;
   /** Stands in for the dispatcher's test deliveries. */
   sendTest?: SendTest;
 }
@@ -74,6 +79,7 @@ export async function buildTestApp({
   random = systemRandom,
   newId: givenIds,
   file = ':memory:',
+  connections = CONNECTION_LIMITS,
 }: TestAppOptions = {}): Promise<TestApp> {
   const { store, clock } = await openTestStore({ clock: createManualClock(T0), file });
   const newId = givenIds ?? createIds(clock, random);
@@ -87,10 +93,13 @@ export async function buildTestApp({
   const app = buildApp({
     ...account,
     store: wrapStore?.(store) ?? store,
+    matchers: createMatchers(wrapStore?.(store) ?? store),
     config,
     content,
     deprecations,
+    connections,
     cursors: createCursors(masterKey),
+    seededRandom: createSeededRandom(masterKey),
     secretBox: createSecretBox(masterKey, random),
     allowTargets: createAddressSet(config.webhookAllowTargets),
     logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) }),
@@ -114,7 +123,7 @@ export async function buildTestApp({
     changed,
     async addKey({ scopes = [], ...rest }) {
       const made = newKey(account, { tenantId: tenant.id, name: 'test', scopes, ...rest });
-      await store.createKey(made.key);
+      await store.createKey(made.key, 100);
       return { id: made.key.id, apiKey: made.apiKey, auth: bearer(made.apiKey) };
     },
     async addTenant(otherPlan = 'pro') {

@@ -26,6 +26,8 @@ export interface ServerProcess {
 export function serverEnv(dataDir: string, port: number): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
+    // Its own tests start the encoder; the others need not wait for it.
+    SIGNAL_ENCODER: 'off',
     DATA_DIR: dataDir,
     PORT: String(port),
     LOG_LEVEL: 'warn',

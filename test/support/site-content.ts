@@ -20,6 +20,7 @@ export function aSite(overrides: Partial<SiteContent> = {}): SiteContent {
         country: 'GB',
       },
       businessType: 'Electrician',
+      accent: '#9a4708',
       areaServed: [],
       openingHours: [],
       navigation: [{ label: 'Pricing', path: '/pricing' }],
@@ -41,6 +42,7 @@ export function aSite(overrides: Partial<SiteContent> = {}): SiteContent {
         .join('')}`,
     errorHtml: ({ status, title, detail }) =>
       `<!doctype html><title>${title}</title><h1>${status}</h1><p>${detail.replaceAll('<', '&lt;')}</p>`,
+    favicon: { path: '/favicon.ico', contentType: 'image/svg+xml', body: Buffer.from('<svg/>') },
     assets: [
       {
         path: '/assets/site.0123456789.css',

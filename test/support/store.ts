@@ -22,7 +22,7 @@ export async function openTestStore<C extends Clock>(options: {
 }): Promise<{ store: Store; clock: C }>;
 export async function openTestStore(options: { clock?: Clock; file?: string } = {}) {
   const clock = options.clock ?? createManualClock(T0);
-  const store = await openSqliteStore({ file: options.file ?? ':memory:', clock, flushDelayMs: 0 });
+  const store = await openSqliteStore({ file: options.file ?? ':memory:', clock });
   return { store, clock };
 }
 
@@ -87,6 +87,7 @@ export function aSignal(tenantId: string, overrides: Partial<NewSignal> = {}): N
     company: null,
     facts: searchedFacts(JSON.parse(overrides.wire ?? '{}')),
     personKeys: [],
+    nearKeys: [],
     wire: JSON.stringify({ signal_id: id }),
     explanation: JSON.stringify({ score: overrides.score ?? 80 }),
     text: `Text of ${id}`,

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 
-/** Every row of every table as text, in a fixed order; what tells of a key's use alone is left out. */
+/** Every row of every table as text, in a fixed order; what tells of a key's use alone is left out, and the count that it moves. */
 export function readRows(file: string): Record<string, string[]> {
   const db = new Database(file, { readonly: true });
   try {
@@ -17,5 +17,5 @@ export function readRows(file: string): Record<string, string[]> {
 
 function rowsOf(db: Database.Database, table: string): string[] {
   const rows = db.prepare<[], Record<string, unknown>>(`SELECT * FROM "${table}"`).all();
-  return rows.map(({ last_used_at: _, ...row }) => JSON.stringify(row)).sort();
+  return rows.map(({ last_used_at: _, revision: __, ...row }) => JSON.stringify(row)).sort();
 }

@@ -41,7 +41,7 @@ test.each([
   expect(
     fanOut(
       event,
-      () => '{}',
+      () => ({ body: '{}' }),
       [endpoint(settings)],
       () => 'dlv_1',
       signal,
@@ -72,7 +72,7 @@ test('a body of exactly the limit is sent and one byte more is rejected', () => 
   const statusOf = (size: number) =>
     fanOut(
       event,
-      () => 'x'.repeat(size),
+      () => ({ body: 'x'.repeat(size) }),
       [endpoint()],
       () => 'dlv_1',
       signal,

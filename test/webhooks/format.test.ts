@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { check } from '../../src/http/faults.ts';
-import { PAYLOAD_FIELDS, type PayloadFormat, payloadFormatSchema } from '../../src/model/payload-format.ts';
+import { PAYLOAD_FIELDS, payloadFormatSchema } from '../../src/model/payload-format.ts';
+import { shapeOf } from '../../src/model/payload-shape.ts';
 import { createPayloads, formattedPayload } from '../../src/webhooks/format.ts';
 import { signalPayload } from '../../src/webhooks/payload.ts';
 import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';
@@ -73,7 +74,7 @@ describe('a format is refused', () => {
     [
       'for a custom field by a name that is there',
       { custom: { excerpt: 'x' } },
-      '/custom/excerpt "excerpt" is a field of the payload already',
+      '/custom/excerpt "excerpt" is a field of the payload',
     ],
     [
       'for a custom field by a flattened name',
@@ -107,16 +108,24 @@ describe('a format is refused', () => {
     const custom = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`key_${i}`, i]));
     expect(faultsOf({ custom: custom(50) })).toEqual([]);
-    expect(faultsOf({ custom: custom(51) })[0]).toContain('/custom "custom" must have at most 50 keys');
+    expect(faultsOf({ custom: custom(51) })[0]).toContain('/custom "custom" must have at most 50 members');
   });
 
   it('not for a value of 8,192 characters, which may take several code units each', () => {
     expect(faultsOf({ custom: { a: '😀'.repeat(8_192) } })).toEqual([]);
   });
 
-  it('not for a custom name that only collides with what is left out or flattened away', () => {
-    expect(faultsOf({ exclude: ['excerpt'], custom: { excerpt: 'mine' } })).toEqual([]);
-    expect(faultsOf({ flatten: true, custom: { prospect: 'mine' } })).toEqual([]);
+  it.each<[string, object]>([
+    ['excluded', { exclude: ['excerpt'], custom: { excerpt: 'mine' } }],
+    ['not included', { include: ['company'], custom: { signal_id: 'mine' } }],
+    ['flattened away', { flatten: true, custom: { prospect: 'mine' } }],
+    ['excluded and flattened', { flatten: true, exclude: ['prospect'], custom: { prospect_name: 'mine' } }],
+  ])('for a custom name of a field that is %s', (_, format) => {
+    expect(faultsOf(format)[0]).toContain('is a field of the payload; choose another name');
+  });
+
+  it('not for a custom name that only a flat payload would hold', () => {
+    expect(faultsOf({ custom: { prospect_name: 'mine' } })).toEqual([]);
   });
 });
 
@@ -152,10 +161,17 @@ test('whatever format is accepted, its body is not empty and holds every custom 
   expect(accepted).toBeGreaterThan(100);
 });
 
-test('endpoints without a format, or with the same one, share one string', () => {
+test('endpoints without a format, or with the same one, share one body', () => {
   const bodyOf = createPayloads(SAMPLE_SIGNAL);
-  const format: PayloadFormat = { flatten: true, custom: {} };
-  expect(bodyOf(null)).toBe(signalPayload(SAMPLE_SIGNAL));
-  expect(bodyOf({ ...format })).toBe(bodyOf({ ...format }));
-  expect(bodyOf(format)).not.toBe(bodyOf(null));
+  const shape = () => shapeOf({ flatten: true, custom: { a: 1 } });
+  expect(bodyOf(null).body).toBe(signalPayload(SAMPLE_SIGNAL));
+  expect(bodyOf(shape())).toBe(bodyOf(shape()));
+  expect(bodyOf(shape())).not.toBe(bodyOf(null));
+  expect(bodyOf(shapeOf({ flatten: true, custom: { a: 2 } }))).not.toBe(bodyOf(shape()));
+});
+
+test('custom members stand at the end, numbers as names too, and are the same text in every body', () => {
+  const format = { include: ['signal_id'], custom: { b: 'x', 7: 'seven' } } as const;
+  const text = formattedPayload(SAMPLE_SIGNAL, payloadFormatSchema.parse(format));
+  expect(text).toBe('{"signal_id":"sig_sample","7":"seven","b":"x"}');
 });

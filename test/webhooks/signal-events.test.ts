@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { MAX_BODY_BYTES } from '../../src/model/delivery.ts';
+import { shapeOf } from '../../src/model/payload-shape.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
 import { signalPayload } from '../../src/webhooks/payload.ts';
 import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';
@@ -10,7 +11,11 @@ type Format = Parameters<typeof webhookInputSchema.parse>[0];
 
 function endpoint(id: string, settings: Partial<WebhookInput> | Record<string, unknown> = {}) {
   const input: Format = { url: 'https://receiver.example/', ...settings };
-  return anEndpoint('ten_a', { id, settings: webhookInputSchema.parse(input) });
+  const { payload_format: format } = webhookInputSchema.parse(input);
+  return {
+    ...anEndpoint('ten_a', { id, settings: webhookInputSchema.parse(input) }),
+    shape: format === null ? null : shapeOf(format),
+  };
 }
 
 let made = 0;
@@ -65,5 +70,6 @@ test('a format that makes the body too large is rejected for its endpoint alone'
   const custom = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, 'x'.repeat(8_000)]));
   const [detected] = route(endpoint('whk_1'), endpoint('whk_2', { payload_format: { custom } }));
   expect(detected?.deliveries.map(({ status }) => status)).toEqual(['pending', 'rejected']);
-  expect(Buffer.byteLength(detected?.deliveries[1]?.body ?? '')).toBeGreaterThan(MAX_BODY_BYTES);
+  const { body = '', tail } = detected?.deliveries[1] ?? {};
+  expect(Buffer.byteLength(body + tail?.text)).toBeGreaterThan(MAX_BODY_BYTES);
 });

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deprecation } from '../../http/deprecations.ts';
 import type { ApiParts } from '../parts.ts';
 import { markDeprecated } from './deprecated.ts';
+import { describeMembers } from './describe-members.ts';
 import type { Document, Operation } from './document-types.ts';
 import { addExamples, readExamples } from './examples.ts';
 import { HEADERS } from './headers.ts';
@@ -89,7 +90,9 @@ function complete(document: Document, { routes, deprecations }: Known): Document
   tidySchemas(document.webhooks);
   tidySchemas(document.components.schemas);
   pruneComponents(document);
-  return renameLoneInputs(document);
+  const named = renameLoneInputs(document);
+  describeMembers(named);
+  return named;
 }
 
 function operationsOf(

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { MAX_FAULTS } from '../../http/faults.ts';
 import { problemStatus } from '../../http/problems.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { Answer, Document, JsonSchema, Reference } from './document-types.ts';
@@ -33,7 +34,7 @@ export const PROBLEM_SCHEMA: JsonSchema = {
   description: 'A problem document (RFC 9457).',
   required: ['type', 'title', 'status', 'code', 'detail', 'request_id'],
   properties: {
-    type: { type: 'string', format: 'uri', description: 'Where this kind of problem is explained' },
+    type: { type: 'string', format: 'uri-reference', description: 'Where this kind of problem is explained' },
     title: { type: 'string' },
     status: { type: 'integer', description: 'The HTTP status' },
     code: { type: 'string', description: 'The kind of problem, for programs' },
@@ -43,7 +44,8 @@ export const PROBLEM_SCHEMA: JsonSchema = {
     request_id: { type: 'string', description: 'As in `X-Request-Id`' },
     errors: {
       type: 'array',
-      description: 'Each fault of the request with its place',
+      maxItems: MAX_FAULTS,
+      description: 'Faults of the request with their places, the first where they are many',
       items: {
         type: 'object',
         required: ['detail'],
@@ -54,8 +56,10 @@ export const PROBLEM_SCHEMA: JsonSchema = {
         },
       },
     },
+    errors_total: { type: 'integer', description: 'How many faults there are, where `errors` holds not all' },
     required_scope: { type: 'string', description: 'With `INSUFFICIENT_SCOPE`: the scope that is needed' },
     required_plan: { type: 'string', description: 'With `PLAN_REQUIRED`: a plan that includes it' },
+    limit: { type: 'integer', description: 'With `PLAN_REQUIRED`: how many the plan in force allows' },
     current_stage: {
       type: 'string',
       description: 'With `STAGE_CONFLICT` and `INVALID_TRANSITION`: where the lead is',

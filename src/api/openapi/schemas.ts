@@ -8,17 +8,34 @@ const SELF_EXPLAINING = new Set(['date-time', 'date', 'email', 'uri', 'uuid']);
 /** Takes out of every schema below `node` what only zod's own machinery needs. */
 export function tidySchemas(node: unknown): void {
   if (typeof node !== 'object' || node === null) return;
-  if (!Array.isArray(node)) tidySchema(node as JsonSchema);
   for (const [key, child] of Object.entries(node)) {
     if (key !== 'example' && key !== 'examples' && key !== 'default') tidySchemas(child);
   }
+  if (!Array.isArray(node)) tidySchema(node as JsonSchema);
 }
 
 function tidySchema(schema: JsonSchema): void {
   if (typeof schema.pattern === 'string' && SELF_EXPLAINING.has(String(schema.format))) delete schema.pattern;
+  mergeNull(schema);
   // zod bounds every integer by what a double holds exactly.
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+}
+
+/** What may be null is one schema of two types, and not two branches. */
+function mergeNull(schema: JsonSchema): void {
+  if (!Array.isArray(schema.anyOf) || schema.anyOf.length !== 2) return;
+  const [one, none]: JsonSchema[] = schema.anyOf;
+  if (none?.type !== 'null' || typeof one?.type !== 'string' || 'const' in one) return;
+  const { anyOf: _, ...outer } = schema;
+  const merged = {
+    ...one,
+    ...outer,
+    type: [one.type, 'null'],
+    ...(one.enum !== undefined && { enum: [...(one.enum as unknown[]), null] }),
+  };
+  delete schema.anyOf;
+  Object.assign(schema, merged);
 }
 
 /**

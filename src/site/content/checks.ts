@@ -2,11 +2,14 @@ import { join } from 'node:path';
 import { OPENAPI_PATH, PUBLIC_OPERATIONS } from '../../model/public-api.ts';
 import {
   API_CATALOG_PATH,
+  FAVICON_PATH,
   LLMS_FULL_PATH,
   LLMS_PATH,
   ROBOTS_PATH,
   SECURITY_PATH,
+  SIGNAL_API_PATH,
   SIGNAL_OPENAPI_PATH,
+  SIGNAL_OPERATIONS_PATH,
   SITEMAP_MD_PATH,
   SITEMAP_XML_PATH,
 } from '../addresses.ts';
@@ -33,7 +36,9 @@ export interface SiteMap {
 export const OTHER_PATHS: readonly string[] = [
   ...PUBLIC_OPERATIONS.map(({ path }) => path),
   OPENAPI_PATH,
+  SIGNAL_API_PATH,
   SIGNAL_OPENAPI_PATH,
+  SIGNAL_OPERATIONS_PATH,
   LLMS_PATH,
   LLMS_FULL_PATH,
   SITEMAP_XML_PATH,
@@ -41,6 +46,7 @@ export const OTHER_PATHS: readonly string[] = [
   ROBOTS_PATH,
   API_CATALOG_PATH,
   SECURITY_PATH,
+  FAVICON_PATH,
 ];
 
 /** First parts of addresses that other faces of the server answer. */
@@ -72,22 +78,22 @@ function anchorsByPath(pages: readonly ParsedPage[]): Map<string, Set<string>> {
 }
 
 function addressFaults(page: ParsedPage, pages: readonly ParsedPage[]): ContentFault[] {
-  const { file, path, lineOf } = page;
-  const line = lineOf(['path']);
+  const { file, path } = page;
+  const place = page.placeOf(['path']);
   const twin = pages.find((other) => other.path === path);
-  if (twin !== page) return [{ file, line, detail: `${twin?.file} has the address ${path} already.` }];
+  if (twin !== page) return [{ file, ...place, detail: `${twin?.file} has the address ${path} already.` }];
   if (!PATH.test(path)) {
     const detail = `The address ${path} is not lower case words joined by hyphens; rename the file.`;
-    return [{ file, line, detail }];
+    return [{ file, ...place, detail }];
   }
   if (!RESERVED.has(path.split('/')[1] ?? '')) return [];
-  return [{ file, line, detail: `The address ${path} is taken by the server itself; choose another.` }];
+  return [{ file, ...place, detail: `The address ${path} is taken by the server itself; choose another.` }];
 }
 
-function sectionFaults({ file, front, lineOf }: ParsedPage, { identity }: LocatedIdentity): ContentFault[] {
+function sectionFaults({ file, front, placeOf }: ParsedPage, { identity }: LocatedIdentity): ContentFault[] {
   if (identity.sections.includes(front.section)) return [];
   const detail = `section: site.json has no section "${front.section}"; known are ${identity.sections.join(', ')}.`;
-  return [{ file, line: lineOf(['section']), detail }];
+  return [{ file, ...placeOf(['section']), detail }];
 }
 
 function headingFaults({ file, bodyLine, parsed: { headings, tokens } }: ParsedPage): ContentFault[] {
@@ -141,17 +147,17 @@ function isServed(path: string, { assets, otherPaths, anchors }: Targets): boole
   return assets.has(path) || otherPaths.includes(path) || (path.endsWith('.md') && anchors.has(page));
 }
 
-function identityFaults({ file, identity, lineOf }: LocatedIdentity, targets: Targets): ContentFault[] {
+function identityFaults({ file, identity, placeOf }: LocatedIdentity, targets: Targets): ContentFault[] {
   const links = identity.navigation.map(({ path }, index) => ({ path, at: ['navigation', index, 'path'] }));
   if (identity.action !== undefined) links.push({ path: identity.action.path, at: ['action', 'path'] });
   const faults = links.flatMap(({ path, at }) => {
     const detail = linkFault({ href: path, kind: 'link', line: 0 }, '/', targets);
-    return detail === null ? [] : [{ file, line: lineOf(at), detail }];
+    return detail === null ? [] : [{ file, ...placeOf(at), detail }];
   });
   for (const field of ['icon', 'shareImage'] as const) {
     const name = identity[field];
     if (name === undefined || targets.assets.get(`/assets/${name}`)?.size != null) continue;
-    faults.push({ file, line: lineOf([field]), detail: `${field}: there is no image assets/${name}.` });
+    faults.push({ file, ...placeOf([field]), detail: `${field}: there is no image assets/${name}.` });
   }
   return faults;
 }

@@ -1,7 +1,12 @@
-/** One fault of the site's content: which file, which line (from 1), what is wrong and what to do. */
-export interface ContentFault {
-  file: string;
+/** A place in a file, counted from 1; the column where it is known. */
+export interface Place {
   line: number;
+  column?: number;
+}
+
+/** One fault of the site's content: where it is, what is wrong and what to do. */
+export interface ContentFault extends Place {
+  file: string;
   detail: string;
 }
 
@@ -10,7 +15,9 @@ export class ContentError extends Error {
   override readonly name = 'ContentError';
   readonly faults: readonly ContentFault[];
   constructor(faults: readonly ContentFault[]) {
-    const lines = faults.map(({ file, line, detail }) => `${file}:${line}: ${detail}`);
+    const lines = faults.map(({ file, line, column, detail }) =>
+      [file, line, ...(column === undefined ? [] : [column]), ` ${detail}`].join(':'),
+    );
     super(
       lines.length === 1
         ? `The site's content has a fault.\n  ${lines[0]}`

@@ -6,7 +6,7 @@ import type { ContentFault } from './content-error.ts';
 import type { Token, TokenizerAnswer, TokenizerRequest, TokenLines } from './tokenizer.ts';
 
 /** Grows whenever what is made of the same code changes, so that an older cache is not believed. */
-const CACHE_VERSION = 'shiki 4.6.0, classes 1';
+const CACHE_VERSION = 'shiki 4.6.0, classes 2';
 
 /** A piece of code, the language that its block names, and where it stands. */
 export interface CodeBlock {
@@ -110,9 +110,9 @@ async function readCache(file: string | null): Promise<Map<string, string>> {
 async function writeCache(file: string | null, results: ReadonlyMap<string, string>): Promise<void> {
   if (file === null) return;
   try {
-    await mkdir(dirname(file), { recursive: true });
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     const draft = `${file}.${process.pid}`;
-    await writeFile(draft, JSON.stringify(Object.fromEntries(results)));
+    await writeFile(draft, JSON.stringify(Object.fromEntries(results)), { mode: 0o600 });
     await rename(draft, file);
   } catch {
     // A folder that cannot be written means that the next start highlights again.

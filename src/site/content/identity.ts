@@ -1,12 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { accentFault, DEFAULT_ACCENT } from './accent.ts';
 import { ContentError } from './content-error.ts';
-import { readLocated } from './located-yaml.ts';
+import type { PlaceOf } from './located.ts';
+import { readJson } from './located-json.ts';
 
 const text = (max: number) => z.string().trim().min(1, 'must not be empty').max(max);
 const sitePath = z.string().regex(/^\/[^\s]*$/, 'must be a path of this site, such as "/contact"');
 const link = z.strictObject({ label: text(40), path: sitePath });
+const accent = z
+  .string()
+  .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as "#9a4708"')
+  .superRefine((colour, context) => {
+    const message = accentFault(colour);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const;
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as "07:30"');
 
@@ -39,7 +48,10 @@ export const siteIdentitySchema = z.strictObject({
   notice: text(90).optional().describe('One line above the header of every page'),
   navigation: z.array(link).min(1).max(8).describe('Links in the header'),
   action: link.optional().describe('The button in the header'),
-  icon: z.string().optional().describe('File in assets/ for browser tabs and the header, an SVG'),
+  accent: accent
+    .default(DEFAULT_ACCENT)
+    .describe('Colour of links, buttons and lines; the dark scheme has a lighter one made from it'),
+  icon: z.string().optional().describe('File in assets/ for browser tabs and the header'),
   shareImage: z.string().optional().describe('File in assets/ shown where a link is shared, 1200 × 630'),
   sections: z
     .array(text(40))
@@ -55,11 +67,11 @@ export const siteIdentitySchema = z.strictObject({
 /** The business that the site is for. */
 export type SiteIdentity = z.output<typeof siteIdentitySchema>;
 
-/** The identity, and the line of each of its fields for faults found later. */
+/** The identity, and the place of each of its fields for faults found later. */
 export interface LocatedIdentity {
   file: string;
   identity: SiteIdentity;
-  lineOf(path: readonly PropertyKey[]): number;
+  placeOf: PlaceOf;
 }
 
 /** Reads and checks `site.json`. @throws ContentError */
@@ -69,19 +81,7 @@ export async function loadIdentity(contentDir: string): Promise<LocatedIdentity>
     const detail = `It cannot be read (${error.code}). CONTENT_DIR must name a folder with site.json and pages.`;
     throw new ContentError([{ file, line: 1, detail }]);
   });
-  const result = readLocated({ file, text: source, firstLine: 1 }, siteIdentitySchema);
+  const result = readJson({ file, text: source.replace(/^\uFEFF/, '') }, siteIdentitySchema);
   if (!result.ok) throw new ContentError(result.faults);
-  refuseLooseJson(file, source);
-  return { file, identity: result.value, lineOf: result.lineOf };
-}
-
-/** YAML, which knows lines, lets through what is no JSON, such as a comma too many; other programs read this file too. */
-function refuseLooseJson(file: string, source: string): void {
-  try {
-    JSON.parse(source);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const line = Number(/line (\d+)/.exec(message)?.[1] ?? source.trimEnd().split('\n').length);
-    throw new ContentError([{ file, line, detail: `It is no JSON: ${message}.` }]);
-  }
+  return { file, identity: result.value, placeOf: result.placeOf };
 }

@@ -2,7 +2,8 @@ import { glob, readFile, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { z } from 'zod';
 import type { ContentFault } from './content-error.ts';
-import { readLocated } from './located-yaml.ts';
+import type { PlaceOf } from './located.ts';
+import { readYaml } from './located-yaml.ts';
 
 /** What stands between the two `---` lines at the head of a page file. */
 export const frontMatterSchema = z.strictObject({
@@ -34,7 +35,7 @@ export interface PageFile {
   file: string;
   path: string;
   front: FrontMatter;
-  lineOf(path: readonly PropertyKey[]): number;
+  placeOf: PlaceOf;
   body: string;
   bodyLine: number;
   /** Unix milliseconds: `updated` where the page says it, else when the file was written. */
@@ -62,7 +63,7 @@ async function readPageFile(
     faults.push({ file, line: 1, detail });
     return null;
   }
-  const result = readLocated({ file, text: head[1] ?? '', firstLine: 2 }, frontMatterSchema);
+  const result = readYaml({ file, text: head[1] ?? '', firstLine: 2 }, frontMatterSchema);
   if (!result.ok) {
     faults.push(...result.faults);
     return null;
@@ -76,7 +77,7 @@ async function readPageFile(
     file,
     path: front.path ?? pathOf(name),
     front,
-    lineOf: result.lineOf,
+    placeOf: result.placeOf,
     body: source.slice(head[0].length),
     bodyLine: head[0].split('\n').length,
     lastModified,

@@ -1,6 +1,9 @@
 import type { ContentFault } from './content-error.ts';
 import type { SiteIdentity } from './identity.ts';
 
+/** `{{operations: Leads, Pipeline}}` stands where these tags of the signal API are put in, once they are known. */
+export const OPERATIONS_MARK = /\{\{operations: ([A-Za-z, ]+)\}\}/;
+
 const PLACEHOLDER = /\{\{ ?([a-z_]+) ?\}\}/g;
 
 /** What pages may write as `{{phone}}`, so that a number or an address stands in one place, `site.json`. */

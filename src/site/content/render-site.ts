@@ -1,16 +1,19 @@
 import type { MarkdownIt } from 'markdown-it';
 import { estimateTokenCount } from 'tokenx';
 import { LLMS_PATH, pageUrl } from '../addresses.ts';
+import { referenceMarkdown } from '../reference/reference-markdown.ts';
 import { absoluteLinks } from './absolute-links.ts';
 import type { NamedAsset } from './assets.ts';
 import type { ParsedPage } from './checks.ts';
+import { faviconOf } from './favicon.ts';
 import type { Highlight } from './highlight.ts';
 import type { SiteIdentity } from './identity.ts';
 import { parseMarkdown } from './markdown.ts';
+import { OPERATIONS_MARK } from './placeholders.ts';
 import { createBodyRenderer } from './render-body.ts';
 import type { Page, SiteContent } from './site.ts';
 import { structure } from './structure.ts';
-import { createTemplates, readStylesheet } from './templates.ts';
+import { createTemplates, readScript, readStylesheet } from './templates.ts';
 import { createViews } from './views.ts';
 
 /** A site that was read and found without fault. */
@@ -25,12 +28,14 @@ export interface CheckedSite {
 
 /** Renders every page once; requests are answered from what this returns. */
 export async function renderSite(site: CheckedSite): Promise<SiteContent> {
-  const stylesheet = await readStylesheet();
+  const script = await readScript();
+  const stylesheet = await readStylesheet(site.identity.accent);
+  const favicon = faviconOf(site);
   const templates = createTemplates();
-  const views = createViews({ ...site, stylesheet });
+  const views = createViews({ ...site, stylesheet, script, favicon });
   const renderBody = createBodyRenderer(site.parser, site);
 
-  const pages = site.pages.map((page): Page => {
+  const render = (page: ParsedPage): Page => {
     const { front, path, lastModified, parsed } = page;
     const markdown = markdownOf(page, site);
     const tokens = estimateTokenCount(markdown);
@@ -39,6 +44,20 @@ export async function renderSite(site: CheckedSite): Promise<SiteContent> {
     const html = templates.page(views.page({ page, content, headings, tokens }));
     const { title, description, section } = front;
     return { path, title, description, section, markdown, html, tokens, lastModified, headings };
+  };
+  const pages = site.pages.map((page): Page => {
+    const [mark, tags = ''] = OPERATIONS_MARK.exec(page.body) ?? [];
+    if (mark === undefined) return render(page);
+    const fill = (text: string) =>
+      withBody(
+        page,
+        page.body.replace(mark, () => text),
+        site,
+      );
+    return {
+      ...render(fill('')),
+      complete: (api) => render(fill(referenceMarkdown(api, tags.split(/, ?/)))),
+    };
   });
   const notFound = views.message('Page not found');
   return {
@@ -46,8 +65,13 @@ export async function renderSite(site: CheckedSite): Promise<SiteContent> {
     pages,
     notFoundHtml: (input) => templates.notFound({ ...notFound, ...input }),
     errorHtml: ({ status, title, detail }) => templates.error({ ...views.message(title), status, detail }),
-    assets: [stylesheet, ...site.assets.values()],
+    favicon,
+    assets: [stylesheet, script, ...site.assets.values()],
   };
+}
+
+function withBody(page: ParsedPage, body: string, { parser }: CheckedSite): ParsedPage {
+  return { ...page, body, parsed: parseMarkdown(parser, body, page.bodyLine) };
 }
 
 /** The page's own text; after its heading a line tells an agent that came here by a link where the index is. */

@@ -1,3 +1,4 @@
+import type { ApiDescription } from '../reference/api-description.ts';
 import type { Asset } from './assets.ts';
 import type { SiteIdentity } from './identity.ts';
 import type { Heading } from './markdown.ts';
@@ -19,6 +20,8 @@ export interface Page {
   /** Unix milliseconds. */
   lastModified: number;
   headings: Heading[];
+  /** The page with the operations of the signal API in it, which are known once the server's routes are. */
+  complete?(api: ApiDescription): Page;
 }
 
 /** A way on, shown where a page was not found. */
@@ -34,5 +37,7 @@ export interface SiteContent {
   pages: Page[];
   notFoundHtml(input: { path: string; links: TitledLink[]; nearest: TitledLink[] }): string;
   errorHtml(input: { status: number; title: string; detail: string }): string;
+  /** What browsers ask for at `/favicon.ico` without being told to. */
+  favicon: Asset;
   assets: Asset[];
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
+import { accentStyles } from './accent.ts';
 import { type Asset, hashed } from './assets.ts';
 import type { SiteIdentity } from './identity.ts';
 import type { Heading } from './markdown.ts';
@@ -21,7 +22,9 @@ export interface FrameView {
   identity: SiteIdentity;
   locale: string;
   stylesheet: string;
+  /** For the header; null where `site.json` names none. */
   icon: string | null;
+  favicon: { path: string; contentType: string };
   shareImage: { url: string; width: number; height: number } | null;
   phoneLink: string;
   hours: { days: string; times: string }[];
@@ -40,11 +43,16 @@ export interface PageView extends FrameView {
   url: string;
   markdownUrl: string;
   jsonLd: string;
+  /** Address of the page's script; null where it needs none. */
+  script: string | null;
   /** The rendered markdown. */
   content: string;
   toc: Heading[];
   trail: { path: string; title: string }[];
   siblings: { path: string; title: string; current: boolean }[];
+  /** The pages before and after it in its section. */
+  previous: { path: string; title: string } | null;
+  next: { path: string; title: string } | null;
   /** `2026-11-20`. */
   updated: string;
 }
@@ -56,6 +64,7 @@ export interface MessageView extends FrameView {
   title: string;
   description: string;
   url: null;
+  script: null;
   jsonLd: null;
 }
 
@@ -77,10 +86,20 @@ export function createTemplates(): Templates {
   };
 }
 
-/** The one stylesheet of all pages, under an address made of its bytes. */
-export async function readStylesheet(): Promise<Asset> {
+/** The one script, of pages with code. */
+export async function readScript(): Promise<Asset> {
+  const script = await readFile(new URL('./scripts/copy.js', import.meta.url));
+  return hashed('/assets/copy.js', script, 'text/javascript; charset=utf-8');
+}
+
+/** The one stylesheet of all pages in the site's colour, under an address made of its bytes. */
+export async function readStylesheet(accent: string): Promise<Asset> {
   const parts = await Promise.all(
     STYLES.map((name) => readFile(new URL(`./styles/${name}`, import.meta.url), 'utf8')),
   );
-  return hashed('/assets/site.css', Buffer.from(parts.join('\n')), 'text/css; charset=utf-8');
+  return hashed(
+    '/assets/site.css',
+    Buffer.from([accentStyles(accent), ...parts].join('\n')),
+    'text/css; charset=utf-8',
+  );
 }

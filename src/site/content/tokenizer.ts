@@ -43,7 +43,9 @@ async function createHighlighter(wanted: ReadonlySet<string>): Promise<Highlight
 }
 
 function tokenLines(highlighter: HighlighterCore, language: string, code: string): TokenLines {
-  const lines = highlighter.codeToTokensBase(code, { lang: language, theme: 'classes' });
+  // Without its limit of 500 ms a line: on a busy machine a line was left half coloured, and kept so in the cache.
+  const options = { lang: language, theme: 'classes', tokenizeTimeLimit: 0 };
+  const lines = highlighter.codeToTokensBase(code, options);
   return lines.map((line) =>
     line.map(({ content, color }) => [content, TOKEN_CLASS.exec(color ?? '')?.[1] ?? null]),
   );

@@ -26,6 +26,8 @@ export interface ViewParts {
   pages: readonly ParsedPage[];
   assets: ReadonlyMap<string, NamedAsset>;
   stylesheet: Asset;
+  script: Asset;
+  favicon: Asset;
 }
 
 /** A page's own parts of its view. */
@@ -55,6 +57,8 @@ export function createViews(parts: ViewParts): Views {
     page({ page, content, headings, tokens }) {
       const { title, description, section, layout } = page.front;
       const trail = trailOf(page, pages);
+      const group = pages.filter(({ front }) => front.section === section);
+      const place = group.findIndex(({ path }) => path === page.path);
       const isLong = tokens >= LONG_PAGE_TOKENS && headings.length >= LONG_PAGE_HEADINGS;
       return {
         ...frame,
@@ -72,12 +76,13 @@ export function createViews(parts: ViewParts): Views {
           trail: trail.map((step) => ({ title: step.title, url: pageUrl(baseUrl, step.path) })),
           shareImageUrl: frame.shareImage?.url ?? null,
         }),
+        script: layout === 'reference' ? parts.script.path : null,
         content,
         toc: isLong ? headings.filter(({ level }) => level === 2 || level === 3) : [],
         trail,
-        siblings: pages
-          .filter(({ front }) => front.section === section)
-          .map((other) => ({ ...linkTo(other), current: other === page })),
+        siblings: group.map((other) => ({ ...linkTo(other), current: other.path === page.path })),
+        previous: linkOrNull(group[place - 1]),
+        next: linkOrNull(group[place + 1]),
         updated: toIso(page.lastModified).slice(0, 10),
         navigation: identity.navigation.map((link) => ({
           ...link,
@@ -92,18 +97,20 @@ export function createViews(parts: ViewParts): Views {
       title,
       description: identity.description,
       url: null,
+      script: null,
       jsonLd: null,
     }),
   };
 }
 
-function createFrame({ identity, baseUrl, pages, assets, stylesheet }: ViewParts): FrameView {
+function createFrame({ identity, baseUrl, pages, assets, stylesheet, favicon }: ViewParts): FrameView {
   const share = assets.get(`/assets/${identity.shareImage}`);
   return {
     identity,
     locale: identity.lang.replace('-', '_'),
     stylesheet: stylesheet.path,
     icon: assets.get(`/assets/${identity.icon}`)?.path ?? null,
+    favicon,
     shareImage: share?.size == null ? null : { url: `${baseUrl}${share.path}`, ...share.size },
     phoneLink: phoneLink(identity.phone),
     hours: openingHours(identity.openingHours),
@@ -123,6 +130,10 @@ function createFrame({ identity, baseUrl, pages, assets, stylesheet }: ViewParts
 /** A page's name in lists: its short one where it has one. */
 function linkTo({ path, front }: ParsedPage): { path: string; title: string } {
   return { path, title: front.label ?? front.title };
+}
+
+function linkOrNull(page: ParsedPage | undefined): { path: string; title: string } | null {
+  return page === undefined ? null : linkTo(page);
 }
 
 /** The pages above a page that exist, from the home page down to itself. */

@@ -1,4 +1,5 @@
-import { CACHE_BRIEFLY, type Representation, represent } from '../representation.ts';
+import { CACHE_BRIEFLY, type Representation, represent } from '../../http/representation.ts';
+import { once } from '../once.ts';
 
 /** A document at a fixed address, for programs: an index, a map, a description. */
 export interface SiteDocument {
@@ -22,6 +23,15 @@ export interface FixedDocumentInput {
 
 export const TEXT = 'text/plain; charset=utf-8';
 export const MARKDOWN = 'text/markdown; charset=utf-8';
+
+/** A document that is made when it is first asked for. */
+export function lateDocument(
+  about: Pick<FixedDocumentInput, 'path' | 'title' | 'description'>,
+  make: () => Omit<FixedDocumentInput, 'path' | 'title' | 'description'>,
+): SiteDocument {
+  const made = once(() => fixedDocument({ ...about, ...make() }));
+  return { ...about, at: (now) => made().at(now) };
+}
 
 /** A document that stays what it was at start. */
 export function fixedDocument({ path, title, description, ...answer }: FixedDocumentInput): SiteDocument {

@@ -1,7 +1,16 @@
 import { estimateTokenCount } from 'tokenx';
 import { PUBLIC_OPERATIONS } from '../../model/public-api.ts';
-import { API_CATALOG_PATH, LLMS_FULL_PATH, LLMS_PATH, markdownPath, pageUrl } from '../addresses.ts';
-import { fixedDocument, type SiteDocument, TEXT } from './document.ts';
+import {
+  API_CATALOG_PATH,
+  LLMS_FULL_PATH,
+  LLMS_PATH,
+  markdownPath,
+  pageUrl,
+  SIGNAL_API_PATH,
+  SIGNAL_OPENAPI_PATH,
+  SIGNAL_OPERATIONS_PATH,
+} from '../addresses.ts';
+import { lateDocument, type SiteDocument, TEXT } from './document.ts';
 import { successExample } from './openapi-examples.ts';
 import type { DocumentParts } from './parts.ts';
 import { bySection, OPTIONAL_SECTION } from './sections.ts';
@@ -16,35 +25,63 @@ interface Entry {
 
 /** `/llms.txt` (llmstxt.org): where an agent starts, with what each link costs to read. */
 export function createLlms(parts: DocumentParts, others: LlmsOthers): SiteDocument {
+  const description = 'The index for agents, with the length of each page.';
+  return lateDocument({ path: LLMS_PATH, title: 'llms.txt', description }, () => ({
+    contentType: TEXT,
+    body: llmsText(parts, others),
+    lastModified: parts.madeAt,
+  }));
+}
+
+function llmsText(parts: DocumentParts, others: LlmsOthers): string {
   const { baseUrl, content, madeAt } = parts;
-  const { name, description } = content.identity;
-  const groups = bySection(content).map(({ section, pages }) => ({
+  const { identity } = content;
+  const groups = bySection({ identity, pages: parts.completePages() }).map(({ section, pages }) => ({
     section,
     entries: pages.map((page) => ({ ...page, url: `${baseUrl}${markdownPath(page.path)}` })),
   }));
   const optional = groups.find(({ section }) => section === OPTIONAL_SECTION);
   const body = [
-    `# ${name}`,
-    `> ${description}`,
+    `# ${identity.name}`,
+    `> ${identity.description}`,
     INTRODUCTION,
     ...groups.filter((group) => group !== optional).map(({ section, entries }) => list(section, entries)),
     list('API', [
       ...operationEntries(baseUrl),
       ...others.api.map((item) => documentEntry(baseUrl, item, madeAt)),
     ]),
+    list('Signal API', signalEntries(parts)),
     list(OPTIONAL_SECTION, [
       ...(optional?.entries ?? []),
       ...others.optional.map((item) => documentEntry(baseUrl, item, madeAt)),
     ]),
   ];
-  return fixedDocument({
-    path: LLMS_PATH,
-    title: 'llms.txt',
-    description: 'The index for agents, with the length of each page.',
-    contentType: TEXT,
-    body: `${body.join('\n\n')}\n`,
-    lastModified: madeAt,
+  return `${body.join('\n\n')}\n`;
+}
+
+/** What describes /v1, each with the length of its answer. */
+function signalEntries({ baseUrl, signalApi }: DocumentParts): Entry[] {
+  const entry = (title: string | null, path: string, description: string, answer: unknown): Entry => ({
+    title,
+    url: `${title === null ? 'GET ' : ''}${baseUrl}${path}`,
+    description,
+    tokens: estimateTokenCount(JSON.stringify(answer)),
   });
+  return [
+    entry(null, SIGNAL_API_PATH, 'What it is for and where it is described.', signalApi.index()),
+    entry(
+      null,
+      SIGNAL_OPERATIONS_PATH,
+      'Every operation in a line: method, path, summary, scope and tag.',
+      signalApi.operations(),
+    ),
+    entry(
+      'Signal API description',
+      SIGNAL_OPENAPI_PATH,
+      'OpenAPI 3.1 of the whole API and its webhooks; `?tag=Leads` gives one part.',
+      signalApi.description(),
+    ),
+  ];
 }
 
 /** Documents that llms.txt lists beside pages and operations. */
@@ -53,20 +90,17 @@ export interface LlmsOthers {
   optional: readonly SiteDocument[];
 }
 
-const INTRODUCTION = `Every page is markdown too: ask for \`Accept: text/markdown\`, or use its \`.md\` address as below. The numbers tell about how many tokens an answer has. The API is read only and needs no key; start with its status.`;
+const INTRODUCTION = `Every page is markdown too: ask for \`Accept: text/markdown\`, or use its \`.md\` address as below. The numbers tell about how many tokens an answer has. The public API needs no key; start with its status. The signal API takes posts, scores them and delivers signals; it needs a key, its description does not.`;
 
 /** `/llms-full.txt`: every page's markdown in one file. */
-export function createLlmsFull({ baseUrl, content, madeAt }: DocumentParts): SiteDocument {
-  const { name, description } = content.identity;
-  const pages = bySection(content).flatMap((group) => group.pages);
-  const texts = pages.map((page) => `Source: ${pageUrl(baseUrl, page.path)}\n\n${page.markdown.trim()}`);
-  return fixedDocument({
-    path: LLMS_FULL_PATH,
-    title: 'llms-full.txt',
-    description: 'The text of all pages in one file.',
-    contentType: TEXT,
-    body: `${[`# ${name}\n\n> ${description}`, ...texts].join('\n\n---\n\n')}\n`,
-    lastModified: madeAt,
+export function createLlmsFull({ baseUrl, content, madeAt, completePages }: DocumentParts): SiteDocument {
+  const description = 'The text of all pages in one file.';
+  return lateDocument({ path: LLMS_FULL_PATH, title: 'llms-full.txt', description }, () => {
+    const { identity } = content;
+    const pages = bySection({ identity, pages: completePages() }).flatMap((group) => group.pages);
+    const texts = pages.map((page) => `Source: ${pageUrl(baseUrl, page.path)}\n\n${page.markdown.trim()}`);
+    const head = `# ${identity.name}\n\n> ${identity.description}`;
+    return { contentType: TEXT, body: `${[head, ...texts].join('\n\n---\n\n')}\n`, lastModified: madeAt };
   });
 }
 
@@ -81,7 +115,7 @@ function operationEntries(baseUrl: string): Entry[] {
 
 function documentEntry(baseUrl: string, document: SiteDocument, now: number): Entry {
   const { path, title, description } = document;
-  const tokens = estimateTokenCount(document.at(now).body.toString('utf8'));
+  const tokens = estimateTokenCount(document.at(now).plain.body.toString('utf8'));
   const isCalled = path === API_CATALOG_PATH;
   return { title: isCalled ? null : title, url: `${baseUrl}${path}`, description, tokens };
 }

@@ -18,6 +18,12 @@ export function successExample({ operationId }: PublicOperation, baseUrl: string
       docs: `${baseUrl}${DOCS_PATH}`,
       openapi: `${baseUrl}/openapi.json`,
       llms: `${baseUrl}${LLMS_PATH}`,
+      signalApi: {
+        url: `${baseUrl}/v1`,
+        openapi: `${baseUrl}/v1/openapi.json`,
+        operations: `${baseUrl}/v1/operations`,
+        docs: `${baseUrl}${DOCS_PATH}/signal-api`,
+      },
       contact: 'hello@example.com',
       apiVersion: API_VERSION,
       versioningPolicy: 'The version stands in the path; within v1 changes are backward-compatible.',

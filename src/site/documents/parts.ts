@@ -1,5 +1,6 @@
 import type { Deprecation } from '../../http/deprecations.ts';
-import type { SiteContent } from '../content/site-content.ts';
+import type { Page, SiteContent } from '../content/site-content.ts';
+import type { SignalApi } from '../reference/api-description.ts';
 
 /** What the documents are made of. */
 export interface DocumentParts {
@@ -7,6 +8,9 @@ export interface DocumentParts {
   baseUrl: string;
   content: SiteContent;
   deprecations: readonly Deprecation[];
+  signalApi: SignalApi;
+  /** The pages with what they get from the signal API's description, which is made for them. */
+  completePages(): readonly Page[];
   /** When the server made them, Unix milliseconds: a release can change them although no page was touched. */
   madeAt: number;
 }

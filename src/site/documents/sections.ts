@@ -10,7 +10,10 @@ export interface Section {
 export const OPTIONAL_SECTION = 'Optional';
 
 /** The pages under their headings, in the order that the identity gives; headings without pages are left out. */
-export function bySection({ identity, pages }: SiteContent): Section[] {
+export function bySection({
+  identity,
+  pages,
+}: Pick<SiteContent, 'identity'> & { pages: readonly Page[] }): Section[] {
   const named = identity.sections.filter((section) => section !== OPTIONAL_SECTION);
   const others = pages.map(({ section }) => section).filter((section) => section !== OPTIONAL_SECTION);
   return [...new Set([...named, ...others, OPTIONAL_SECTION])]

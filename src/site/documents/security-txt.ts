@@ -1,6 +1,6 @@
+import { CACHE_BRIEFLY, type Representation, represent } from '../../http/representation.ts';
 import { toIso } from '../../lib/clock.ts';
 import { SECURITY_PATH } from '../addresses.ts';
-import { CACHE_BRIEFLY, type Representation, represent } from '../representation.ts';
 import { type SiteDocument, TEXT } from './document.ts';
 import type { DocumentParts } from './parts.ts';
 

@@ -6,6 +6,7 @@ import {
   LLMS_FULL_PATH,
   LLMS_PATH,
   pageUrl,
+  SIGNAL_API_PATH,
   SITEMAP_MD_PATH,
   SITEMAP_XML_PATH,
   STATUS_PATH,
@@ -46,6 +47,7 @@ export function createSitemapMd({ baseUrl, content, madeAt }: DocumentParts): Si
     `- [llms.txt](${baseUrl}${LLMS_PATH}): index for agents, with the length of each page`,
     `- [llms-full.txt](${baseUrl}${LLMS_FULL_PATH}): all pages in one file`,
     `- [OpenAPI description](${baseUrl}${OPENAPI_PATH}): the public API`,
+    `- [Signal API](${baseUrl}${SIGNAL_API_PATH}): where the API that takes posts and delivers signals is described`,
     `- [Status](${baseUrl}${STATUS_PATH}): who the service is, as JSON`,
   ];
   const body = [

@@ -1,9 +1,8 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { StoreOpenError } from '../errors.ts';
 import { sqliteCode } from './faults.ts';
-import { withHiddenParameters } from './parameters.ts';
 
 const IN_MEMORY = ':memory:';
 const MIB = 1024 * 1024;
@@ -21,8 +20,6 @@ export function openDatabase(file: string, { busyTimeoutMs = 5000 }: DatabaseOpt
     const db = new Sqlite(file, { timeout: busyTimeoutMs });
     try {
       configure(db);
-      const prepare = db.prepare.bind(db);
-      db.prepare = ((sql: string) => prepare(withHiddenParameters(sql))) as typeof db.prepare;
       return db;
     } catch (error) {
       db.close();
@@ -48,12 +45,15 @@ function configure(db: Database): void {
   db.pragma(`journal_size_limit = ${64 * MIB}`);
 }
 
+/** Makes folder and file for this user alone, whatever the umask, where they are missing. */
 function prepareFolder(file: string): void {
   const folder = dirname(file);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK);
+    // What SQLite lays beside the file gets the file's mode.
+    else closeSync(openSync(file, 'a', 0o600));
   } catch (error) {
     throw new StoreOpenError(
       'folder_not_writable',

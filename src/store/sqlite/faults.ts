@@ -1,4 +1,4 @@
-import type { StorageFault } from '../write-queue.ts';
+import type { StorageFault } from '../commit-batch.ts';
 
 /** SQLite's result code (sqlite.org/rescode.html) of an error, or null where SQLite did not throw it. */
 export function sqliteCode(error: unknown): string | null {

@@ -2,13 +2,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { StoreOpenError } from '../errors.ts';
-import { type SearchableRow, termsOfRow } from './tables/signal-search.ts';
+import { createSignalIndex } from './changes/signal-index.ts';
 
 const MIGRATIONS_DIR = join(import.meta.dirname, 'migrations');
 const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/;
 
 /** Marks the file as ours (`PRAGMA application_id`): "SgPo". */
 const APPLICATION_ID = 0x5367506f;
+
+/**
+ * Signals stored before this version are not in the index as it is now. A migration is SQL alone, and calls nothing that may
+ * change: the index is made again after all of them, by the code that will look for its terms. Whoever changes that code
+ * adds a migration, if only to raise this number to its own.
+ */
+const INDEXED_SINCE = 6;
 
 /** Schema versions before and after; equal where nothing was to do. */
 export interface MigrationResult {
@@ -33,14 +40,15 @@ export function migrate(db: Database): MigrationResult {
   // The lock first, the version again under it: two processes may start at once. Whole or not at all: a crash half
   // way leaves the version it began with.
   const apply = db.transaction(() => {
-    for (const { version, sql } of migrations.slice(schemaVersion(db))) {
+    const found = schemaVersion(db);
+    for (const { version, sql } of migrations.slice(found)) {
       db.exec(sql);
       db.pragma(`user_version = ${version}`);
     }
+    if (found < INDEXED_SINCE) createSignalIndex(db).rebuild();
     db.pragma(`application_id = ${APPLICATION_ID}`);
     if (from > 0) refuseBrokenReferences(db);
   });
-  addSignalTerms(db);
   withoutForeignKeys(db, () => apply.exclusive());
   return { from, to: latest };
 }
@@ -59,24 +67,6 @@ function withoutForeignKeys(db: Database, step: () => void): void {
 function refuseBrokenReferences(db: Database): void {
   if (db.prepare('PRAGMA foreign_key_check').get() === undefined) return;
   throw new Error('A migration left rows that refer to rows that are not there.');
-}
-
-/** What migrations call to index the signals that are there already. */
-function addSignalTerms(db: Database): void {
-  const columns = [
-    'tenantId',
-    'profileId',
-    'platform',
-    'signalType',
-    'classification',
-    'score',
-    'companyDomain',
-    'text',
-    'wire',
-  ];
-  db.function('signal_terms', { varargs: true, deterministic: true }, (...values: unknown[]) =>
-    termsOfRow(Object.fromEntries(columns.map((name, i) => [name, values[i]])) as unknown as SearchableRow),
-  );
 }
 
 export function schemaVersion(db: Database): number {

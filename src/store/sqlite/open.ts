@@ -1,11 +1,14 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
+import type { KeyProof } from '../../lib/key-proof.ts';
+import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
 import type { Store } from '../store.ts';
 import { findDamage, findDamageAtStart } from './check.ts';
 import { damaged, explainFaults, openDatabase } from './database.ts';
+import { admitKey } from './master-key.ts';
 import { type MigrationResult, migrate } from './migrate.ts';
 import { createSqliteStore } from './sqlite-store.ts';
-import { createInlineWriter } from './writer.ts';
+import { createInlineWriter, watchWriter } from './writer.ts';
 import { createThreadWriter } from './writer-thread.ts';
 
 const BUSY_TIMEOUT_MS = 5_000;
@@ -14,21 +17,24 @@ export interface SqliteStoreOptions {
   /** Path of the database, made with its folder where there is none; or `:memory:`. */
   file: string;
   clock: Clock;
-  /** How long a write waits for others to share its commit; 0: until the event loop's next turn. */
-  flushDelayMs?: number;
   /** How long another process may hold the file's lock. */
   busyTimeoutMs?: number;
   /** Writes in a thread of their own: for a server, whose requests should not wait for the disk. Not for `:memory:`. */
   writerThread?: boolean;
+  /** The database's key, which it knows from then on; without one it asks for none. */
+  keyProof?: KeyProof;
+  /** Hears when changes can no longer be stored, and when they can again. */
+  onStorageChange?(change: StorageChange): void;
 }
 
 /** Opens, checks and migrates the database. @throws StoreOpenError */
 export async function openSqliteStore({
   file,
   clock,
-  flushDelayMs,
   busyTimeoutMs = BUSY_TIMEOUT_MS,
   writerThread = false,
+  keyProof,
+  onStorageChange,
 }: SqliteStoreOptions): Promise<Store> {
   const db = openDatabase(file, { busyTimeoutMs });
   return closeOnFailure(db, () => {
@@ -37,20 +43,25 @@ export async function openSqliteStore({
       const findings = findDamageAtStart(db);
       if (findings.length > 0) throw damaged(file, findings);
       migrate(db);
+      if (keyProof !== undefined) admitKey(db, keyProof);
     });
     db.pragma('shrink_memory'); // the check has read the whole file, and left its cache full of what nobody asked for
-    const writer = writerThread
-      ? createThreadWriter({ file, busyTimeoutMs })
-      : createInlineWriter({ db, clock, ...(flushDelayMs === undefined ? {} : { flushDelayMs }) });
+    const plain = writerThread ? createThreadWriter({ file, busyTimeoutMs }) : createInlineWriter(db);
+    const writer =
+      onStorageChange === undefined ? plain : watchWriter(plain, createStorageWatch(clock, onStorageChange));
     return createSqliteStore({ db, clock, writer });
   });
 }
 
 /** Brings the file's schema to this program's version without starting anything. @throws StoreOpenError */
-export async function migrateSqlite(file: string): Promise<MigrationResult> {
+export async function migrateSqlite(file: string, keyProof: KeyProof): Promise<MigrationResult> {
   const db = openDatabase(file);
   try {
-    return explainFaults(file, () => migrate(db));
+    return explainFaults(file, () => {
+      const result = migrate(db);
+      admitKey(db, keyProof);
+      return result;
+    });
   } finally {
     db.close();
   }

@@ -1,69 +1,69 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
+import { translateFault } from '../commit-batch.ts';
 import type { Store } from '../store.ts';
-import { translateFault } from '../write-queue.ts';
-import type { Context } from './context.ts';
+import { createChanges } from './changes.ts';
+import { claimFace } from './face/claims.ts';
+import { deliveryPageFace } from './face/delivery-pages.ts';
+import { keepingFace, keyedRequestFace } from './face/keyed-requests.ts';
+import { outcomeFace } from './face/outcomes.ts';
+import { call, promised } from './face/promised.ts';
 import { faultOfSqlite } from './faults.ts';
-import { accountMethods } from './methods/accounts.ts';
-import { campaignMethods } from './methods/campaigns.ts';
-import { companyMethods } from './methods/companies.ts';
-import { deliveryMethods } from './methods/deliveries.ts';
-import { deliveryLogMethods } from './methods/delivery-log.ts';
-import { endpointMethods } from './methods/endpoints.ts';
-import { erasureMethods } from './methods/erasure.ts';
-import { eventMethods } from './methods/events.ts';
-import { idempotencyMethods } from './methods/idempotency.ts';
-import { keyMethods } from './methods/keys.ts';
-import { leadMethods } from './methods/leads.ts';
-import { mailMethods } from './methods/mail.ts';
-import { planMethods } from './methods/plans.ts';
-import { profileMethods } from './methods/profiles.ts';
-import { signalMethods } from './methods/signals.ts';
-import { sourceMethods } from './methods/sources.ts';
-import { createProbeSql } from './tables/probe.ts';
+import { createLifeSign, type LifeSign } from './life-sign.ts';
+import { createReads } from './reads.ts';
 import type { Writer } from './writer.ts';
 
-/** The store on an open, migrated database, which it closes with itself and its writer. */
+/**
+ * The store on an open, migrated database, which it closes with itself and its writer. Its methods are made: each read is
+ * answered from what is committed, each change goes to the writer by name. The few that take several steps are in `face/`.
+ */
 export function createSqliteStore(options: { db: Database; clock: Clock; writer: Writer }): Store {
   const { db, clock, writer } = options;
-  const probe = createProbeSql(db);
-  const context: Context = {
-    db,
-    clock,
-    writer,
-    async read(query) {
-      try {
-        return query();
-      } catch (error) {
-        throw translateFault(error, faultOfSqlite);
-      }
-    },
-  };
+  const reads = createReads(db);
+  // Only the names are used: the changes run where the writer is.
+  const changes = promised(createChanges(db), writer.run);
 
-  return {
-    ...accountMethods(context),
-    ...keyMethods(context),
-    ...profileMethods(context),
-    ...signalMethods(context),
-    ...leadMethods(context),
-    ...erasureMethods(context),
-    ...campaignMethods(context),
-    ...companyMethods(context),
-    ...endpointMethods(context),
-    ...deliveryMethods(context),
-    ...eventMethods(context),
-    ...deliveryLogMethods(context),
-    ...planMethods(context),
-    ...mailMethods(context),
-    ...idempotencyMethods(context),
-    ...sourceMethods(context),
+  async function read<T>(query: () => T): Promise<T> {
+    try {
+      return query();
+    } catch (error) {
+      throw translateFault(error, faultOfSqlite);
+    }
+  }
+
+  const signs = once(() => (db.memory ? ALONE : createLifeSign(db.name)));
+  const store: Store = {
+    ...promised(reads, (name, args) => read(() => call(reads, name, args))),
+    ...changes,
+    ...claimFace(changes),
+    ...outcomeFace(changes),
+    ...deliveryPageFace(db, read),
+    ...keyedRequestFace(changes, signs.get),
+    keeping: (held, item = '') => keepingFace(store, changes, { held, item }),
     async probe() {
-      await writer.run('probe', clock.now());
-      await context.read(probe.read);
+      await changes.writeProbe(clock.now());
+      await read(reads.readProbe);
     },
     async close() {
       await writer.close();
+      signs.made()?.end();
       db.close();
     },
+  };
+  return store;
+}
+
+/** The one process that has a database in memory. */
+const ALONE: LifeSign = { name: 'alone', isAlive: (name) => name === ALONE.name, end: () => undefined };
+
+/** Makes a thing when it is first asked for. */
+function once<T>(make: () => T): { get(): T; made(): T | null } {
+  let thing: T | null = null;
+  return {
+    get() {
+      thing ??= make();
+      return thing;
+    },
+    made: () => thing,
   };
 }

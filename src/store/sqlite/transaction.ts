@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3';
+import type { WriteAheadLog } from './write-ahead-log.ts';
 
 /** One transaction a call, as the write queue wants it. IMMEDIATE: a lock is met at the start, not half way. */
-export function createTransaction(db: Database): (work: () => void) => void {
+export function createTransaction(db: Database, log?: WriteAheadLog): (work: () => void) => void {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
@@ -16,5 +17,6 @@ export function createTransaction(db: Database): (work: () => void) => void {
       if (db.inTransaction) rollback.run();
       throw error;
     }
+    log?.committed();
   };
 }

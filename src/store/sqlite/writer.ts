@@ -1,42 +1,70 @@
 import type { Database } from 'better-sqlite3';
-import type { Clock } from '../../lib/clock.ts';
-import { createWriteQueue } from '../write-queue.ts';
+import { commitBatch, type Transactions } from '../commit-batch.ts';
+import type { StorageWatch } from '../storage-watch.ts';
+import { type Committed, createWriteQueue } from '../write-queue.ts';
+import { type Changes, createChanges } from './changes.ts';
+import { call, type Run } from './face/promised.ts';
 import { faultOfSqlite } from './faults.ts';
-import { createOperations, type Operations } from './operations.ts';
 import { createTransaction } from './transaction.ts';
+import { createWriteAheadLog } from './write-ahead-log.ts';
 
-/** Runs named changes, grouped into transactions; a promise resolves after COMMIT, with what the operation returned. */
+/** Runs named changes, grouped into transactions; a promise resolves after COMMIT, with what the change returned. */
 export interface Writer {
-  run<K extends keyof Operations>(
-    name: K,
-    ...args: Parameters<Operations[K]>
-  ): Promise<ReturnType<Operations[K]>>;
+  run: Run<Changes>;
   /** Commits what waits; later changes are refused. */
   close(): Promise<void>;
 }
 
-export interface WriterOptions {
-  db: Database;
-  clock: Clock;
-  flushDelayMs?: number;
-}
+/** A change by its name, with its arguments. */
+export type Call = [name: keyof Changes, args: Parameters<Changes[keyof Changes]>];
 
-/** A writer on the caller's own thread and connection: for commands, and for databases in memory. */
-export function createInlineWriter({ db, ...options }: WriterOptions): Writer {
-  const queue = createWriteQueue({ runBatch: createTransaction(db), faultOf: faultOfSqlite, ...options });
-  const operations = createOperations(db);
+/** A writer whose batches are stored by `commit`, and which ends with `end`. */
+export function createWriter(
+  commit: (batch: Call[]) => Promise<Committed>,
+  end: () => Promise<void>,
+): Writer {
+  const queue = createWriteQueue<Call>({ commit });
   return {
-    run: (name, ...args) => queue.run(() => call(operations, name, args)),
-    close: queue.close,
+    run: <K extends keyof Changes>(name: K, args: Parameters<Changes[K]>) =>
+      queue.run([name, args]) as Promise<ReturnType<Changes[K]>>,
+    async close() {
+      await queue.close();
+      await end();
+    },
   };
 }
 
-/** Calls an operation by name; the one place where the compiler cannot follow which arguments belong to which. */
-export function call<K extends keyof Operations>(
-  operations: Operations,
-  name: K,
-  args: Parameters<Operations[K]>,
-): ReturnType<Operations[K]> {
-  const operation = operations[name] as (...args: Parameters<Operations[K]>) => ReturnType<Operations[K]>;
-  return operation(...args);
+/** The same writer, with `watch` told how each change ended. */
+export function watchWriter(writer: Writer, watch: StorageWatch): Writer {
+  return {
+    run(name, args) {
+      const result = writer.run(name, args);
+      // No link in the caller's chain: what is watched comes no later for it.
+      result.then(watch.stored, watch.failed);
+      return result;
+    },
+    close: writer.close,
+  };
+}
+
+/** A writer on the caller's own thread and connection: for commands, and for databases in memory. */
+export function createInlineWriter(db: Database): Writer {
+  const log = createWriteAheadLog(db);
+  const changes = createChanges(db, log);
+  const transactions: Transactions = { runBatch: createTransaction(db, log), faultOf: faultOfSqlite };
+  return createWriter(
+    async (batch) => {
+      // One batch a turn, so that others get theirs between two commits.
+      await new Promise((resolve) => setImmediate(resolve));
+      return commitBatch(
+        batch.map(
+          ([name, args]) =>
+            () =>
+              call(changes, name, args),
+        ),
+        transactions,
+      );
+    },
+    async () => {},
+  );
 }

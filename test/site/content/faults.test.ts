@@ -12,8 +12,9 @@ async function faultsOf(files: Record<string, string | Buffer>): Promise<Content
     (reason: unknown) => reason,
   );
   if (!(error instanceof ContentError)) throw new Error(`no ContentError but ${error}`);
-  for (const { file, line, detail } of error.faults) {
-    expect(error.message).toContain(`${file}:${line}: ${detail}`);
+  for (const { file, line, column, detail } of error.faults) {
+    const place = column === undefined ? line : `${line}:${column}`;
+    expect(error.message).toContain(`${file}:${place}: ${detail}`);
   }
   return error.faults.map((fault) => ({ ...fault, file: fault.file.slice(folder.path.length + 1) }));
 }
@@ -102,29 +103,35 @@ test.each<[string, Record<string, string | Buffer>, string, number, RegExp]>([
     8,
     /no placeholder "{{phonne}}"/,
   ],
-  ['JSON that is cut off', { 'site.json': '{\n  "name": "x"' }, 'site.json', 2, /./],
-  [
-    'JSON with a comma too many',
-    { 'site.json': site({}).replace(/\n}$/, ',\n}') },
-    'site.json',
-    20,
-    /no JSON/,
-  ],
-  ['a site.json that is no object', { 'site.json': '"hello"' }, 'site.json', 1, /object/],
-  ['an unknown field of site.json', { 'site.json': site({ nmae: 'x' }) }, 'site.json', 20, /no field "nmae"/],
-  ['an address without @', { 'site.json': site({ email: 'hello' }) }, 'site.json', 5, /email/],
-  [
-    'navigation to no page',
-    { 'site.json': site({ navigation: [{ label: 'X', path: '/x' }] }) },
-    'site.json',
-    17,
-    /"\/x"/,
-  ],
-  ['an icon that is not there', { 'site.json': site({ icon: 'x.svg' }) }, 'site.json', 20, /assets\/x\.svg/],
 ])('%s is told with its file and line', async (_what, files, file, line, detail) => {
   const [fault, ...more] = await faultsOf(files);
   expect(fault).toEqual({ file, line, detail: expect.stringMatching(detail) });
   expect(more).toEqual([]);
+});
+
+test.each<[string, string, number, number, RegExp]>([
+  ['is cut off', '{\n  "name": "x"', 2, 14, /no JSON: a "}" is missing/],
+  ['has a comma too many', site({}).replace(/\n}$/, ',\n}'), 20, 1, /no JSON: .*no comma/],
+  ['lacks a comma', site({}).replace('",\n  "lang"', '"\n  "lang"'), 4, 3, /no JSON: a comma is missing/],
+  ['lacks a colon', site({}).replace('"lang":', '"lang"'), 4, 10, /no JSON: the colon/],
+  ['has a word without quotes', site({}).replace('"en-GB"', 'en-GB'), 4, 11, /no JSON: .*double quotes/],
+  ['has single quotes', "{ 'name': 'x' }", 1, 3, /no JSON: /],
+  ['has a comment', site({}).replace('{', '{ // ours'), 1, 3, /no JSON: JSON has no comments/],
+  ['has a string without an end', site({}).replace('"en-GB"', '"en-GB'), 4, 11, /no JSON: the string/],
+  ['is empty', '', 1, 1, /no JSON/],
+  ['is no object', '"hello"', 1, 1, /object/],
+  ['says a field twice', site({}).replace('"lang"', '"name": "y",\n  "lang"'), 4, 3, /"name" .* second time/],
+  ['has an unknown field', site({ nmae: 'x' }), 20, 3, /no field "nmae"/],
+  ['has an unknown field inside', site({ action: { labl: 'x' } }), 21, 5, /no field "action.labl"/],
+  ['has an address without @', site({ email: 'hello' }), 5, 3, /email/],
+  ['navigates to no page', site({ navigation: [{ label: 'X', path: '/x' }] }), 17, 7, /"\/x"/],
+  ['has an accent that is too pale', site({ accent: '#ffcc00' }), 20, 3, /accent: #ffcc00 .*contrast/],
+  ['has an accent that is no colour', site({ accent: 'red' }), 20, 3, /accent: must be a colour/],
+  ['names an icon that is not there', site({ icon: 'x.svg' }), 20, 3, /assets\/x\.svg/],
+])('a site.json that %s is told with line and column', async (_what, text, line, column, detail) => {
+  const faults = await faultsOf({ 'site.json': text });
+  expect(faults.at(-1)).toEqual({ file: 'site.json', line, column, detail: expect.stringMatching(detail) });
+  expect(faults.every(({ detail }) => !/yaml/i.test(detail))).toBe(true);
 });
 
 test('all faults are told at once', async () => {

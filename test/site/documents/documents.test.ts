@@ -42,6 +42,7 @@ test('llms.txt has the form of llmstxt.org, with what each entry costs to read',
     'Pages',
     'Developers',
     'API',
+    'Signal API',
     'Optional',
   ]);
   const entries = llms.split('\n').filter((line) => line.startsWith('- '));

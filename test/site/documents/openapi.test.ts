@@ -110,6 +110,7 @@ test('the fields of each schema are those that are promised', () => {
       'docs',
       'openapi',
       'llms',
+      'signalApi?',
       'contact',
       'apiVersion',
       'versioningPolicy?',

@@ -37,7 +37,7 @@ export function describeAccounts(open: OpenStore): void {
   describe('keys', () => {
     test('keys are listed of one tenant or of all, in the order they were made', async () => {
       const { store } = await openWithTenants(open);
-      await store.createKey(aKey('ten_a', { id: 'key_2', createdAt: T0 + 1 }));
+      await store.createKey(aKey('ten_a', { id: 'key_2', createdAt: T0 + 1 }), 100);
       const ids = async (tenantId: string | null) => (await store.listKeys(tenantId)).map((key) => key.id);
       expect(await ids('ten_a')).toEqual(['key_ten_a', 'key_2']);
       expect(await ids(null)).toEqual(['key_ten_a', 'key_ten_b', 'key_2']);

@@ -13,10 +13,20 @@ function anErasure(overrides: Partial<LeadErasure> = {}): LeadErasure {
     signals: [],
     eventIds: [],
     texts: [],
-    mentions: [],
+    mentions: { texts: [], names: [] },
+    mentioning: { signals: [], leads: [], events: [] },
     ...overrides,
   };
 }
+
+/** As much of a signal as is looked at. */
+const wireOf = (excerpt: string) =>
+  JSON.stringify({
+    prospect: { name: '', email: '', linkedin_url: '' },
+    platform: { name: 'forum', post_url: '' },
+    excerpt,
+    external_id: null,
+  });
 
 const ERASED = { wire: '{"signal_id":"sig_1"}', explanation: '{"score":80}' };
 
@@ -99,7 +109,7 @@ export function describeErasure(open: OpenStore): void {
         deliveries: routed.deliveries.map((one) => ({ ...one, body: JSON.stringify({ excerpt: text }) })),
       }));
       const signal = {
-        wire: JSON.stringify({ excerpt: text }),
+        wire: wireOf(text),
         explanation: JSON.stringify({ summary: text }),
         text,
       };
@@ -107,11 +117,20 @@ export function describeErasure(open: OpenStore): void {
         aSignal('ten_a', { id: 'sig_1', ...signal, events }),
         aSignal('ten_b', { id: 'sig_2', ...signal }),
       ]);
-      expect(await store.eraseLead(anErasure({ mentions: ['led_1@acme.com'] }))).toEqual(['whk_a']);
+      const mentions = { texts: ['led_1@acme.com'], names: [] };
+      const { ids, last } = await store.findSignalsNaming({
+        tenantId: 'ten_a',
+        mentions,
+        after: null,
+        limit: 10,
+      });
+      expect([ids, last]).toEqual([['sig_1'], null]);
+      const found = anErasure({ mentions, mentioning: { signals: ids, leads: [], events: [] } });
+      expect(await store.eraseLead(found)).toEqual(['whk_a']);
 
       const masked = 'Ask\n██████████████, not xled_1@acme.com.';
       expect(await store.getSignal('ten_a', 'sig_1')).toEqual({
-        wire: JSON.stringify({ excerpt: masked }),
+        wire: wireOf(masked),
         explanation: JSON.stringify({ summary: masked }),
         text: masked,
       });
@@ -132,19 +151,29 @@ export function describeErasure(open: OpenStore): void {
         aSignal('ten_a', {
           events: [
             said('evt_1', '{"to":"Jane@Acme.com"}', T0),
-            said('evt_2', '{"to":"mary-jane@acme.com"}', T0 + 1),
+            said('evt_2', '{"to":"mary-jane@acme.com","of":"Jane  DOE"}', T0 + 1),
             said('evt_3', '{"signals":["sig_1"]}', T0 + 2),
             said('evt_5', '{"signals":["sig_10"]}', T0 + 3),
           ],
         }),
         aSignal('ten_b', { events: [aRoutedEvent('ten_b', [], { id: 'evt_4' })] }),
       ]);
-      const scan = { tenantId: 'ten_a', texts: ['jane@acme.com'], signalIds: ['sig_1'], limit: 2 };
+      const scan = {
+        tenantId: 'ten_a',
+        texts: ['jane@acme.com'],
+        names: ['Jane Doe'],
+        signalIds: ['sig_1'],
+        limit: 2,
+      };
       const first = await store.findEventsNaming({ ...scan, after: null });
-      expect(first).toEqual({ ids: ['evt_1'], last: [T0 + 1, 'evt_2'] });
+      expect(first).toEqual({ ids: ['evt_1'], named: ['evt_2'], last: [T0 + 1, 'evt_2'] });
       const second = await store.findEventsNaming({ ...scan, after: first.last });
-      expect(second).toEqual({ ids: ['evt_3'], last: [T0 + 3, 'evt_5'] });
-      expect(await store.findEventsNaming({ ...scan, after: second.last })).toEqual({ ids: [], last: null });
+      expect(second).toEqual({ ids: ['evt_3'], named: [], last: [T0 + 3, 'evt_5'] });
+      expect(await store.findEventsNaming({ ...scan, after: second.last })).toEqual({
+        ids: [],
+        named: [],
+        last: null,
+      });
     });
   });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { KeyedRequest, Reservation } from '../../../src/store/idempotency-store.ts';
-import { T0 } from '../../support/store.ts';
+import type { HeldKey, KeyedRequest, Reservation, Reserved } from '../../../src/store/idempotency-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { aKey, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 const ANSWER = { status: 201, location: 'https://x.example/1', body: '{"data":{"id":"led_1"}}' };
@@ -10,8 +11,19 @@ function aRequest(overrides: Partial<KeyedRequest> = {}): KeyedRequest {
 }
 
 function terms(overrides: Partial<Reservation> = {}): Reservation {
-  return { token: 't1', now: T0, leaseUntil: T0 + 100, expiresAt: T0 + 1_000, ...overrides };
+  return { token: 't1', now: T0, expiresAt: T0 + 1_000, ...overrides };
 }
+
+function heldOf(reserved: Reserved): HeldKey {
+  if (reserved.state !== 'held') throw new Error(`The key is ${reserved.state}.`);
+  return reserved.held;
+}
+
+const hold = async (store: Store, token = 't1') =>
+  heldOf(await store.reserveKey(aRequest(), terms({ token, now: T0 + 10 })));
+
+const keyIds = async (store: Store) =>
+  (await store.pageKeys('ten_a', { limit: 100, after: null })).rows.map(({ id }) => id).sort();
 
 export function describeIdempotency(open: OpenStore): void {
   describe('keys of requests', () => {
@@ -21,22 +33,22 @@ export function describeIdempotency(open: OpenStore): void {
         store.reserveKey(aRequest(), terms({ token: `t${i}` })),
       );
       const states = (await Promise.all(asked)).map(({ state }) => state);
-      expect(states.sort()).toEqual(['reserved', ...Array(19).fill('running')].sort());
+      expect(states.sort()).toEqual(['held', ...Array(19).fill('running')].sort());
     });
 
     test('an answer is kept as it was, until the key expires', async () => {
       const { store } = await openWithTenants(open);
-      await store.reserveKey(aRequest(), terms());
+      await hold(store);
       expect(await store.answerKey(aRequest(), 't1', ANSWER)).toBe(true);
       const again = (now: number) => store.reserveKey(aRequest(), terms({ token: 't2', now }));
       expect(await again(T0 + 999)).toEqual({ state: 'answered', answer: ANSWER });
-      expect(await again(T0 + 1_000)).toEqual({ state: 'reserved' });
+      expect((await again(T0 + 1_000)).state).toBe('held');
     });
 
     test('another request under the key is told apart, running or answered', async () => {
       const { store } = await openWithTenants(open);
       const other = () => store.reserveKey(aRequest({ fingerprint: 'f2' }), terms({ token: 't2' }));
-      await store.reserveKey(aRequest(), terms());
+      await hold(store);
       expect(await other()).toEqual({ state: 'mismatch' });
       await store.answerKey(aRequest(), 't1', ANSWER);
       expect(await other()).toEqual({ state: 'mismatch' });
@@ -44,33 +56,67 @@ export function describeIdempotency(open: OpenStore): void {
 
     test('tenants and routes have keys of their own', async () => {
       const { store } = await openWithTenants(open);
-      await store.reserveKey(aRequest(), terms());
+      await hold(store);
       for (const other of [aRequest({ tenantId: 'ten_b' }), aRequest({ route: 'POST /v1/keys' })]) {
-        expect(await store.reserveKey(other, terms({ token: 't2' }))).toEqual({ state: 'reserved' });
+        expect((await store.reserveKey(other, terms({ token: 't2' }))).state).toBe('held');
       }
     });
 
-    test('a released key is free; an answered one is not released', async () => {
+    test('a key released with nothing done is free for any request; an answered one is not released', async () => {
       const { store } = await openWithTenants(open);
-      await store.reserveKey(aRequest(), terms());
+      await hold(store);
       await store.releaseKey(aRequest(), 't1');
-      expect(await store.reserveKey(aRequest(), terms({ token: 't2' }))).toEqual({ state: 'reserved' });
-      await store.answerKey(aRequest(), 't2', ANSWER);
-      await store.releaseKey(aRequest(), 't2');
-      expect(await store.reserveKey(aRequest(), terms({ token: 't3' }))).toMatchObject({ state: 'answered' });
+      const other = aRequest({ fingerprint: 'f2' });
+      expect((await store.reserveKey(other, terms({ token: 't2' }))).state).toBe('held');
+      await store.answerKey(other, 't2', ANSWER);
+      await store.releaseKey(other, 't2');
+      expect((await store.reserveKey(other, terms({ token: 't3' }))).state).toBe('answered');
     });
 
-    test('an unanswered request whose lease is out is told of once; its late answer is not kept', async () => {
+    test('what a request has done is kept with it, and is not done again by its next run', async () => {
       const { store } = await openWithTenants(open);
-      const at = (now: number, token: string) =>
-        store.reserveKey(aRequest(), terms({ now, token, leaseUntil: now + 100 }));
-      await at(T0, 't1');
-      expect(await at(T0 + 99, 't2')).toEqual({ state: 'running' });
-      expect(await at(T0 + 100, 't3')).toEqual({ state: 'lost' });
-      expect(await at(T0 + 101, 't4')).toEqual({ state: 'reserved' });
-      expect(await store.answerKey(aRequest(), 't1', ANSWER)).toBe(false);
+      const first = await hold(store);
+      expect(first).toMatchObject({ startedAt: T0 + 10, steps: [] });
+      expect(await store.keeping(first).createKey(aKey('ten_a', { id: 'key_1' }), 100)).toBe(true);
       await store.releaseKey(aRequest(), 't1');
-      expect(await at(T0 + 102, 't5')).toEqual({ state: 'running' });
+      const before = await keyIds(store);
+
+      const second = await hold(store, 't2');
+      expect(second).toMatchObject({ seed: first.seed, startedAt: first.startedAt, token: 't2' });
+      expect(second.steps).toEqual([{ item: '', name: 'createKey', result: true }]);
+      const keeping = store.keeping(second);
+      expect(await keeping.createKey(aKey('ten_a', { id: 'key_2' }), 100)).toBe(true);
+      expect(await keyIds(store)).toEqual(before);
+      expect(await keeping.createKey(aKey('ten_a', { id: 'key_3' }), 100)).toBe(true);
+      expect(await keyIds(store)).toEqual([...before, 'key_3'].sort());
+    });
+
+    test('items of a batch have what they did each for itself', async () => {
+      const { store } = await openWithTenants(open);
+      const first = await hold(store);
+      await store.keeping(first, '7').createKey(aKey('ten_a', { id: 'key_1' }), 100);
+      await store.releaseKey(aRequest(), 't1');
+      const second = await hold(store, 't2');
+      const before = await keyIds(store);
+      await store.keeping(second, '7').createKey(aKey('ten_a', { id: 'key_2' }), 100);
+      expect(await keyIds(store)).toEqual(before);
+      await store.keeping(second, '8').createKey(aKey('ten_a', { id: 'key_3' }), 100);
+      expect(await keyIds(store)).toEqual([...before, 'key_3'].sort());
+    });
+
+    test('what changed nothing, or failed, is not kept', async () => {
+      const { store } = await openWithTenants(open);
+      const held = await hold(store);
+      const keeping = store.keeping(held);
+      expect(await keeping.createKey(aKey('ten_a', { id: 'key_1' }), 0)).toBe(false);
+      await store.releaseKey(aRequest(), 't1');
+      expect((await hold(store, 't2')).steps).toEqual([]);
+    });
+
+    test('reads and other changes of a keeping store are those of the store', async () => {
+      const { store } = await openWithTenants(open);
+      const held = await hold(store);
+      expect(await store.keeping(held).getTenant('ten_a')).toEqual(await store.getTenant('ten_a'));
     });
   });
 }

@@ -7,7 +7,7 @@ export function describeKeys(open: OpenStore): void {
     test('a key is read by its own tenant only', async () => {
       const { store } = await openWithTenants(open);
       const key = aKey('ten_a', { id: 'key_1', expiresAt: T0 + 1 });
-      await store.createKey(key);
+      await store.createKey(key, 100);
       expect(await store.getKey('ten_a', 'key_1')).toEqual(key);
       expect(await store.getKey('ten_b', 'key_1')).toBeNull();
     });
@@ -15,7 +15,7 @@ export function describeKeys(open: OpenStore): void {
     test('a change touches what it names, and nothing of another tenant', async () => {
       const { store } = await openWithTenants(open);
       const key = aKey('ten_a', { id: 'key_1', expiresAt: T0 + 1 });
-      await store.createKey(key);
+      await store.createKey(key, 100);
       expect(await store.changeKey('ten_b', 'key_1', { name: 'stolen' })).toBeNull();
       const renamed = { ...key, name: 'Renamed' };
       expect(await store.changeKey('ten_a', 'key_1', { name: 'Renamed' })).toEqual(renamed);
@@ -26,7 +26,7 @@ export function describeKeys(open: OpenStore): void {
 
     test('a revoked key cannot be changed, even where both were asked for together', async () => {
       const { store } = await openWithTenants(open);
-      await store.createKey(aKey('ten_a', { id: 'key_1' }));
+      await store.createKey(aKey('ten_a', { id: 'key_1' }), 100);
       const [, changed] = await Promise.all([
         store.revokeKey('key_1', T0),
         store.changeKey('ten_a', 'key_1', { expiresAt: null }),
@@ -36,10 +36,10 @@ export function describeKeys(open: OpenStore): void {
 
     test('pages hold each key once, oldest first, revoked ones too', async () => {
       const { store } = await openWithTenants(open);
-      for (const n of [1, 2, 3]) await store.createKey(aKey('ten_a', { id: `key_${n}` }));
+      for (const n of [1, 2, 3]) await store.createKey(aKey('ten_a', { id: `key_${n}` }), 100);
       await store.revokeKey('key_2', T0);
       const first = await store.pageKeys('ten_a', { limit: 2, after: null });
-      await store.createKey(aKey('ten_a', { id: 'key_4', createdAt: T0 + 1 }));
+      await store.createKey(aKey('ten_a', { id: 'key_4', createdAt: T0 + 1 }), 100);
       const second = await store.pageKeys('ten_a', { limit: 5, after: first.last });
       const ids = [...first.rows, ...second.rows].map((key) => key.id);
       expect(ids).toEqual(['key_1', 'key_2', 'key_3', 'key_ten_a', 'key_4']);

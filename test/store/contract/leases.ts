@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { letGo } from '../../../src/lib/own-bytes.ts';
 import { bodyText } from '../../../src/model/body-bytes.ts';
 import type { ClaimedDelivery } from '../../../src/model/delivery.ts';
 import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
@@ -42,12 +43,12 @@ export function describeLeases(open: OpenStore): void {
       expect(bodiesOf(deliveries)).toEqual(texts);
     });
 
-    test('the bodies of a claim are gone once they are released, and those of another are not', async () => {
+    test('the bodies of a claim are gone once they are let go of, and those of another are not', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       const first = await claim(store, 'whk_a', { limit: 1 });
       const second = await claim(store, 'whk_a', { held: ['dlv_1'] });
-      first.release();
+      letGo(first.bodies);
       expect(bodiesOf(first.deliveries)).toEqual(['']);
       expect(bodiesOf(second.deliveries)).toEqual([expect.stringMatching(/^\{"event":"evt_.*\}$/)]);
     });
@@ -187,15 +188,17 @@ export function describeLeases(open: OpenStore): void {
       await store.recordOutcome(anOutcome({}, { startedAt: T0 + 10 }));
       await claim(store, 'whk_b');
       clock.advance(30);
-      expect(await store.recentAttempts(T0 + 9)).toEqual([
+      expect(await store.recentAttempts(T0 + 9, clock.now())).toEqual([
         { endpointId: 'whk_a', startedAt: T0 + 10 },
         { endpointId: 'whk_b', startedAt: T0 + 30 },
       ]);
-      expect(await store.recentAttempts(T0 + 10)).toEqual([{ endpointId: 'whk_b', startedAt: T0 + 30 }]);
+      expect(await store.recentAttempts(T0 + 10, clock.now())).toEqual([
+        { endpointId: 'whk_b', startedAt: T0 + 30 },
+      ]);
     });
 
     test('an attempt whose request was sent twice counts twice', async () => {
-      const { store } = await openWithTenants(open);
+      const { store, clock } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       await claim(store, 'whk_a');
       const sent = { host: 'a.example', contentLength: 2, bodySignature: '', serviceSignature: '' };
@@ -204,16 +207,16 @@ export function describeLeases(open: OpenStore): void {
       await store.recordOutcome(
         anOutcome({ deliveryId: 'dlv_2' }, { id: 'att_2', startedAt: T0 + 20, sent: signed }),
       );
-      const times = (await store.recentAttempts(T0 + 9)).map(({ startedAt }) => startedAt);
+      const times = (await store.recentAttempts(T0 + 9, clock.now())).map(({ startedAt }) => startedAt);
       expect(times).toEqual([T0 + 10, T0 + 10, T0 + 20]);
     });
 
     test('an attempt whose outcome is stored is not counted as under way too, even where a retry waits', async () => {
-      const { store } = await openWithTenants(open);
+      const { store, clock } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1']);
       await claim(store, 'whk_a');
       await store.recordOutcome(anOutcome());
-      expect(await store.recentAttempts(T0)).toEqual([]);
+      expect(await store.recentAttempts(T0, clock.now())).toEqual([]);
     });
   });
 }

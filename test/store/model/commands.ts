@@ -209,13 +209,13 @@ export const resume = (n: number, limit: number): Command =>
   });
 
 export const patch = (n: number, changes: Partial<WebhookInput>): Command =>
-  command(`patch ${n} ${JSON.stringify(changes)}`, async (expected, { store }) => {
+  command(`patch ${n} ${JSON.stringify(changes)}`, async (expected, { store, clock }) => {
     const endpoint = alive(expected, n);
     if (endpoint === undefined) return;
     const stored = await store.getEndpoint(TENANT, endpoint.id);
     if (stored === null) throw new Error('it is not deleted');
     const settings = { ...endpoint.settings, ...changes };
-    expect(await store.updateEndpoint({ ...stored, settings })).toBe(true);
+    expect(await store.updateEndpoint({ ...stored, settings }, clock.now())).toBe(true);
     rules.change(expected, endpoint, settings);
   });
 

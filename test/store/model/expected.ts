@@ -2,7 +2,7 @@ import type { DeliveryStatus } from '../../../src/model/delivery.ts';
 import type { WebhookInput } from '../../../src/model/webhook.ts';
 
 /**
- * Deliveries and endpoints as they should be: the rules of docs/architecture.md and of both state machines, told a second
+ * Deliveries and endpoints as they should be: the rules of docs/decisions and of both state machines, told a second
  * time and as simply as possible, over maps in memory.
  */
 export const MINUTE = 60_000;

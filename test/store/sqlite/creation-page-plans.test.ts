@@ -2,8 +2,8 @@ import type { Database } from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { createKeySql } from '../../../src/store/sqlite/tables/keys.ts';
-import { createProfileSql } from '../../../src/store/sqlite/tables/profiles.ts';
+import { keyReads } from '../../../src/store/sqlite/reads/keys.ts';
+import { profileReads } from '../../../src/store/sqlite/reads/profiles.ts';
 
 /** The statements that `create` prepares. */
 function statementsOf(db: Database, create: (db: Database) => unknown): string[] {
@@ -24,12 +24,12 @@ function statementsOf(db: Database, create: (db: Database) => unknown): string[]
 test.each([
   [
     'API keys',
-    createKeySql,
+    keyReads,
     'SEARCH api_keys USING INDEX api_keys_by_tenant (tenant_id=? AND (created_at,id)>(?,?))',
   ],
   [
     'profiles',
-    createProfileSql,
+    profileReads,
     'SEARCH icp_profiles USING INDEX icp_profiles_by_tenant (tenant_id=? AND (created_at,id)>(?,?))',
   ],
 ])('a page of %s is a walk along an index, never a sort', (_, create, plan) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { eventPageSql, type TypeShape } from '../../../src/store/sqlite/tables/event-list.ts';
+import { eventPageSql, type TypeShape } from '../../../src/store/sqlite/reads/events.ts';
 
 test.each<[TypeShape, string]>([
   ['any', 'events_by_time (tenant_id=? AND '],

@@ -1,25 +1,34 @@
 import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createAnswerEraser, idempotencyChanges } from '../../../src/store/sqlite/changes/idempotency.ts';
+import { keptStepChanges } from '../../../src/store/sqlite/changes/kept-steps.ts';
+import { tenantChanges } from '../../../src/store/sqlite/changes/tenants.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { createIdempotencySql } from '../../../src/store/sqlite/tables/idempotency.ts';
-import { createTenantSql } from '../../../src/store/sqlite/tables/tenants.ts';
 import { aTenant, T0 } from '../../support/store.ts';
 
 let db: Database;
-let keys: ReturnType<typeof createIdempotencySql>;
+let keys: ReturnType<typeof idempotencyChanges>;
 beforeEach(() => {
   db = openDatabase(':memory:');
   migrate(db);
-  for (const id of ['ten_a', 'ten_b']) createTenantSql(db).insert(aTenant(id).tenant);
-  keys = createIdempotencySql(db);
+  for (const id of ['ten_a', 'ten_b']) tenantChanges(db).createTenant(aTenant(id));
+  keys = idempotencyChanges(db);
 });
 afterEach(() => void db.close());
 
+const aBid = (token: string, now: number, expiresAt = now + 1_000) => ({
+  token,
+  now,
+  expiresAt,
+  process: 'p1',
+  from: null,
+});
+
 function keep(key: string, body: string, { tenantId = 'ten_a', expiresAt = T0 + 1_000 } = {}) {
   const request = { tenantId, route: 'POST /v1/leads', key, fingerprint: 'f' };
-  keys.reserve(request, { token: key, now: T0, leaseUntil: T0 + 100, expiresAt });
-  keys.answer(request, key, { status: 201, location: null, body });
+  keys.bidForKey(request, aBid(key, T0, expiresAt));
+  keys.answerKey(request, key, { status: 201, location: null, body });
 }
 
 const kept = () => db.prepare('SELECT key FROM idempotency_keys ORDER BY key').pluck().all();
@@ -31,30 +40,58 @@ describe('an erasure', () => {
     keep('by-name', JSON.stringify({ data: { name: 'Ann "the" \\ O\'Neil' } }));
     keep('another', '{"data":{"id":"led_2"}}');
     keep('elsewhere', '{"data":{"id":"led_1"}}', { tenantId: 'ten_b' });
-    keys.forgetHolding('ten_a', ['led_1', 'ann@example.com', 'Ann "the" \\ O\'Neil', '']);
+    createAnswerEraser(db)('ten_a', ['led_1', 'ann@example.com', 'Ann "the" \\ O\'Neil', '']);
     expect(kept()).toEqual(['another', 'elsewhere']);
   });
 
   test('leaves a running request its reservation', () => {
     const request = { tenantId: 'ten_a', route: 'POST /v1/leads', key: 'running', fingerprint: 'f' };
-    keys.reserve(request, { token: 't', now: T0, leaseUntil: T0 + 100, expiresAt: T0 + 1_000 });
-    keys.forgetHolding('ten_a', ['led_1']);
+    keys.bidForKey(request, aBid('t', T0));
+    createAnswerEraser(db)('ten_a', ['led_1']);
     expect(kept()).toEqual(['running']);
+  });
+
+  test('drops what a request that runs has done for the person', () => {
+    const request = { tenantId: 'ten_a', route: 'POST /v1/leads', key: 'running', fingerprint: 'f' };
+    keys.bidForKey(request, aBid('t', T0));
+    const changes = { found: () => ({ email: 'ann@example.com' }) };
+    keptStepChanges(db, changes).makeKept({ request, token: 't', item: '', name: 'found', args: [] });
+    createAnswerEraser(db)('ten_a', ['ann@example.com']);
+    expect(kept()).toEqual([]);
+    // It goes on, and leaves nothing behind.
+    keptStepChanges(db, changes).makeKept({ request, token: 't', item: '', name: 'found', args: [] });
+    expect(keys.answerKey(request, 't', { status: 201, location: null, body: '{}' })).toBe(false);
   });
 });
 
 test('expired keys go with the reservations that follow, a bounded number each time', () => {
   for (let i = 0; i < 50; i++) keep(`old-${i}`, '{}');
   const reserve = (key: string, now: number) =>
-    keys.reserve(
-      { tenantId: 'ten_a', route: 'POST /v1/leads', key, fingerprint: 'f' },
-      { token: key, now, leaseUntil: now + 100, expiresAt: now + 1_000 },
-    );
+    keys.bidForKey({ tenantId: 'ten_a', route: 'POST /v1/leads', key, fingerprint: 'f' }, aBid(key, now));
   reserve('new-1', T0 + 1_000);
   expect(kept()).toHaveLength(31);
   reserve('new-2', T0 + 1_000);
   reserve('new-3', T0 + 1_000);
   expect(kept()).toEqual(['new-1', 'new-2', 'new-3']);
+});
+
+test('a holder whose key another has taken changes nothing any more', () => {
+  const request = { tenantId: 'ten_a', route: 'POST /v1/leads', key: 'k', fingerprint: 'f' };
+  keys.bidForKey(request, aBid('t1', T0));
+  expect(keys.bidForKey(request, aBid('t2', T0))).toEqual({ state: 'taken', token: 't1', process: 'p1' });
+  expect(keys.bidForKey(request, { ...aBid('t2', T0), from: 't1' }).state).toBe('held');
+  const made: number[] = [];
+  const call = (token: string) =>
+    keptStepChanges(db, { add: (n: number) => made.push(n) }).makeKept({
+      request,
+      token,
+      item: '',
+      name: 'add',
+      args: [1],
+    });
+  expect(() => call('t1')).toThrow('has taken its place');
+  expect(made).toEqual([]);
+  expect(call('t2')).toBe(1);
 });
 
 test('the sweep walks along the expiry', () => {

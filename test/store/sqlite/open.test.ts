@@ -10,8 +10,7 @@ import { createManualClock } from '../../support/manual-clock.ts';
 import { anEndpoint, aTenant, openTestStore } from '../../support/store.ts';
 import { tempFolder } from './temp-folder.ts';
 
-const open = (file: string) =>
-  openSqliteStore({ file, clock: createManualClock(), flushDelayMs: 0, busyTimeoutMs: 1 });
+const open = (file: string) => openSqliteStore({ file, clock: createManualClock(), busyTimeoutMs: 1 });
 
 async function expectRefusal(file: string, fault: StoreOpenFault, message: RegExp): Promise<void> {
   const error = await open(file).then(

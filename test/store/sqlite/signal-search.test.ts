@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { beforeEach, expect, test } from 'vitest';
 import type { SignalQuery } from '../../../src/model/signal.ts';
+import { createSignalIndex } from '../../../src/store/sqlite/changes/signal-index.ts';
+import { createChanges } from '../../../src/store/sqlite/changes.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { createOperations } from '../../../src/store/sqlite/operations.ts';
-import { createSignalListSql } from '../../../src/store/sqlite/tables/signal-list.ts';
-import { createSignalSearchSql } from '../../../src/store/sqlite/tables/signal-search.ts';
+import { createSignalList } from '../../../src/store/sqlite/reads/signal-list.ts';
 import { aSignal, aTenant, T0 } from '../../support/store.ts';
 import { ANY, rowsOf } from '../contract/signal-list.ts';
 
@@ -15,16 +15,16 @@ let db: Database;
 beforeEach(() => {
   db = openDatabase(':memory:');
   migrate(db);
-  createOperations(db).createTenant(aTenant('ten_a'));
+  createChanges(db).createTenant(aTenant('ten_a'));
   return () => db.close();
 });
 
 function add(...signals: Parameters<typeof aSignal>[1][]): void {
-  createOperations(db).commitSignals(signals.map((signal) => aSignal('ten_a', signal)));
+  createChanges(db).commitSignals(signals.map((signal) => aSignal('ten_a', signal)));
 }
 
 function find(query: Partial<SignalQuery>, sortMax?: number) {
-  const list = createSignalListSql(db, sortMax === undefined ? {} : { sortMax });
+  const list = createSignalList(db, sortMax === undefined ? {} : { sortMax });
   return list('ten_a', null, { ...ANY, ...query });
 }
 
@@ -35,8 +35,8 @@ const named = (id: string, name: string) => ({
 
 test('a person who is taken out of a signal is taken out of the index, the rest is still found', () => {
   add(named('sig_1', 'Jane Unusual'), named('sig_2', 'Joe Unusual'));
-  const search = createSignalSearchSql(db);
-  search.reindex('sig_1', () => {
+  const index = createSignalIndex(db);
+  index.renew('sig_1', () => {
     db.prepare('UPDATE signals SET wire = ? WHERE id = ?').run('{"signal_id":"sig_1"}', 'sig_1');
   });
   expect(rowsOf(find({ q: 'jane' }))).toEqual([]);
@@ -49,8 +49,8 @@ test('what was taken out is not left in the pages of the index', () => {
   const pages = () =>
     Buffer.concat(db.prepare('SELECT block FROM signal_search_data').pluck().all() as Buffer[]);
   expect(pages().includes('zanzibarish')).toBe(true);
-  const search = createSignalSearchSql(db);
-  search.reindex('sig_1', () => {
+  const index = createSignalIndex(db);
+  index.renew('sig_1', () => {
     db.prepare('DELETE FROM signals WHERE id = ?').run('sig_1');
   });
   expect(pages().includes('zanzibarish')).toBe(false);
@@ -89,7 +89,7 @@ test('signals stored before there was an index are found after the migration, in
   );
   for (const id of ['sig_1', 'sig_2', 'sig_3']) insert.run(id, T0, JSON.stringify({ signal_id: id }));
   migrate(old);
-  const list = createSignalListSql(old);
+  const list = createSignalList(old);
   const page = list('ten_a', null, { ...ANY, q: 'crm', signalTypes: ['review'], sort: 'timestamp' });
   expect(rowsOf(page)).toEqual(['sig_1', 'sig_2', 'sig_3'].map((id) => ({ signal_id: id })));
   expect(old.pragma('foreign_keys', { simple: true })).toBe(1);

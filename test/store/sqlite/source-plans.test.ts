@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { DUE_SOURCES_SQL } from '../../../src/store/sqlite/changes/source-runs.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { DUE_SOURCES_SQL, NEXT_SOURCE_SQL } from '../../../src/store/sqlite/tables/source-runs.ts';
-import { SOURCE_PAGE_SQL } from '../../../src/store/sqlite/tables/sources.ts';
+import { NEXT_SOURCE_SQL, SOURCE_PAGE_SQL } from '../../../src/store/sqlite/reads/sources.ts';
 
 /** SQLite's plan for a statement, in its words. */
 function planOf(sql: string, values: readonly unknown[]): string {

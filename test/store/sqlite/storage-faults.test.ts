@@ -16,7 +16,7 @@ async function openWithTenant() {
   const db = openDatabase(file, { busyTimeoutMs: 1 });
   migrate(db);
   const clock = createManualClock();
-  const store = createSqliteStore({ db, clock, writer: createInlineWriter({ db, clock, flushDelayMs: 0 }) });
+  const store = createSqliteStore({ db, clock, writer: createInlineWriter(db) });
   await store.createTenant(aTenant('ten_a'));
   return { file, db, store };
 }

@@ -51,7 +51,7 @@ test('a writer that dies takes the process with it, and says why', async () => {
   const source = `
     import { createThreadWriter } from '${ROOT}/src/store/sqlite/writer-thread.ts';
     const writer = createThreadWriter({ file: '${blocker}/signalpost.db', busyTimeoutMs: 1 });
-    await writer.run('probe', 0).catch((error) => console.log(error.code));
+    await writer.run('writeProbe', [0]).catch((error) => console.log(error.code));
     setTimeout(() => {}, 60_000);`;
   writeFileSync(script, source);
   const run = promisify(execFile)(process.execPath, [script], { timeout: 15_000 });

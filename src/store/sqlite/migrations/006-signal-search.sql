@@ -49,7 +49,4 @@ CREATE VIRTUAL TABLE signal_search USING fts5(
   tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );
 INSERT INTO signal_search (signal_search, rank) VALUES ('secure-delete', 1);
-INSERT INTO signal_search (rowid, terms)
-SELECT seq, signal_terms(tenant_id, profile_id, platform, signal_type, classification, score, company_domain, text, wire)
-FROM signals
-ORDER BY seq;
+-- The terms of the signals that are there are put in after the last migration (migrate.ts).

@@ -1,0 +1,100 @@
+import { createTenant } from '../../src/accounts/tenants.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createIds } from '../../src/lib/ids.ts';
+import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
+import type { Tenant } from '../../src/model/tenant.ts';
+import { webhookInputSchema } from '../../src/model/webhook.ts';
+import { observePosts } from '../../src/signals/intake.ts';
+import { createMatchers } from '../../src/signals/matchers.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createEndpoint } from '../../src/webhooks/endpoints.ts';
+import { type Round, samplePost } from './setting.ts';
+
+/** A store on a file with its writer's thread, and what else the dispatcher needs. */
+export async function openParts(file: string) {
+  const clock = systemClock;
+  const random = systemRandom;
+  const loopback = parseCidr('127.0.0.0/8');
+  const store = await openSqliteStore({ file, clock, writerThread: true });
+  return {
+    clock,
+    random,
+    newId: createIds(clock, random),
+    store,
+    matchers: createMatchers(store),
+    secretBox: createSecretBox(random.bytes(32), random),
+    allowTargets: createAddressSet(loopback ? [loopback] : []),
+    baseUrl: 'http://localhost:3000',
+  };
+}
+
+/** See {@link openParts}. */
+export type Parts = Awaited<ReturnType<typeof openParts>>;
+
+/** A tenant with an endpoint for each URL. */
+export async function makeTenant(parts: Parts, { urls }: Pick<Round, 'urls'>): Promise<Tenant> {
+  const { tenant } = await createTenant(parts, {
+    name: 'Bench',
+    email: 'bench@example.com',
+    plan: 'enterprise',
+  });
+  for (const url of urls) {
+    await createEndpoint(parts, tenant, webhookInputSchema.parse({ url, rate_limit_per_minute: 1_000_000 }));
+  }
+  return tenant;
+}
+
+/** Every post goes to every endpoint, so that `deliveries / endpoints` posts make what is asked for. Answers the lanes. */
+export async function queueUp(
+  parts: Parts,
+  tenant: Tenant,
+  endpoints: number,
+  part: { from: number; deliveries: number },
+) {
+  const posts = Array.from({ length: part.deliveries / endpoints }, (_, n) => {
+    const { text, url } = samplePost(part.from + n);
+    return { platform: { name: 'forum', post_url: url }, text };
+  });
+  for (let i = 0; i < posts.length; i += 100) await observePosts(parts, tenant.id, posts.slice(i, i + 100));
+  return (await parts.store.listEndpoints(tenant.id)).map(({ id }) => ({
+    endpointId: id,
+    tenantId: tenant.id,
+  }));
+}
+
+/** The store, seen through a count of delivered outcomes and their attempts' durations. */
+export function countOutcomes(store: Store) {
+  const durations: number[] = [];
+  let wanted = Number.POSITIVE_INFINITY;
+  let count = 0;
+  let resolve = () => {};
+  return {
+    durations,
+    after(deliveries: number): Promise<void> {
+      wanted = deliveries;
+      count = 0;
+      return new Promise((done) => {
+        resolve = done;
+      });
+    },
+    store: {
+      ...store,
+      async recordOutcome(outcome) {
+        const applied = await store.recordOutcome(outcome);
+        if (outcome.next.status !== 'delivered')
+          throw new Error(`a delivery failed: ${outcome.attempt.error?.message}`);
+        durations.push(outcome.attempt.durationMs);
+        if (++count === wanted) resolve();
+        return applied;
+      },
+    } satisfies Store,
+  };
+}
+
+/** Warnings are shown, the rest is not. */
+export function quietLog() {
+  return { info: () => {}, warn: console.error, error: console.error };
+}

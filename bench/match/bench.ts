@@ -1,0 +1,94 @@
+import { candidatesOf } from '../../src/signals/candidates.ts';
+import { compileTenant, type TenantMatcher } from '../../src/signals/matchers.ts';
+import type { ScoredPost } from '../../src/signals/score.ts';
+import { readPost, scorePost } from '../../src/signals/score.ts';
+import { type Figure, median } from '../report.ts';
+import { fullProfiles, makePosts, makeProfiles, worstTexts } from './setting.ts';
+
+const POSTS = 5_000;
+const ROUNDS = 3;
+/** Some kernels count a thread's time in steps of 4 ms. */
+const REPEATS = 20;
+const SIZES = [10, 100, 1_000, 10_000];
+const ANY = { profileIds: [], wanted: undefined };
+
+/**
+ * Posts scored with many profiles on one thread: 5,000 against 1,000 profiles of 20 phrases each; how that grows with
+ * the number of profiles; and the slowest text of the greatest length at the limits of the largest plan.
+ */
+export async function benchMatch(): Promise<Figure[]> {
+  const all = makeProfiles(Math.max(...SIZES));
+  const seconds = new Map(SIZES.map((size) => [size, measure(all.slice(0, size))]));
+  const few = seconds.get(10) ?? Number.NaN;
+  const thousand = seconds.get(1_000) ?? Number.NaN;
+  return [
+    {
+      bench: 'match',
+      variant: '5,000 posts, 1,000 profiles of 20 phrases, against 10 profiles',
+      ours: POSTS / thousand,
+      floor: POSTS / few,
+      ratio: few / thousand,
+      unit: 'posts/s',
+      target: 'at most 1.5 s of processor time',
+      seconds: rounded(thousand),
+      ...Object.fromEntries(
+        SIZES.map((size) => [`seconds_at_${size}_profiles`, rounded(seconds.get(size) ?? 0)]),
+      ),
+      compile_ms_at_1000_profiles: Math.round(cpuMs(() => compileTenant(all.slice(0, 1_000)))),
+    },
+    worst(),
+  ];
+}
+
+function measure(profiles: ReturnType<typeof makeProfiles>): number {
+  const matcher = compileTenant(profiles);
+  const posts = makePosts(POSTS, profiles);
+  const round = () => cpuMs(() => posts.forEach((post) => void score(matcher, post))) / 1_000;
+  round();
+  return median(Array.from({ length: ROUNDS }, round));
+}
+
+function worst(): Figure {
+  const matcher = compileTenant(fullProfiles());
+  const plain = { title: '', companyName: '', industry: '', headcount: '', location: '' };
+  const times = Object.entries(worstTexts()).map(([name, text]): [string, number] => {
+    const runs = () => {
+      for (let i = 0; i < REPEATS; i++) score(matcher, { ...plain, text });
+    };
+    runs();
+    return [name, cpuMs(runs) / REPEATS];
+  });
+  const slowest = Math.max(...times.map(([, ms]) => ms));
+  return {
+    bench: 'match',
+    variant: 'slowest text of 20,000 characters, 1,000 profiles of 50 phrases',
+    ours: 1_000 / slowest,
+    floor: 1_000 / 50,
+    ratio: 50 / slowest,
+    unit: 'posts/s',
+    target: 'at most 50 ms',
+    slowest_ms: rounded(slowest),
+    ...Object.fromEntries(times.map(([name, ms]) => [`ms of ${name}`, rounded(ms)])),
+  };
+}
+
+function score(matcher: TenantMatcher, post: ScoredPost): number {
+  const reading = readPost(post);
+  const candidates = candidatesOf(matcher, matcher.match(reading.tokens), ANY);
+  return candidates.reduce(
+    (best, { compiled, hits }) => Math.max(best, scorePost(reading, compiled, hits).score),
+    0,
+  );
+}
+
+/** Processor time of this thread: the clock on the wall also counts what else the machine does. */
+function cpuMs(work: () => void): number {
+  const before = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}

@@ -1,0 +1,84 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Figure, median } from '../report.ts';
+import { memoryMiB, processorMs } from './sending.ts';
+import { sharedNow } from './setting.ts';
+import { type Receivers, type Side, startFloor, startOurs, startReceivers } from './sides.ts';
+
+const ROUNDS = 5;
+/** Messages under way at once, on both sides. */
+const IN_FLIGHT = 8;
+/** Outcomes that are still on their way to the disk when the last delivery has arrived count too. */
+const SETTLE_MS = 500;
+const SHAPES = [
+  { endpoints: 50, messages: 400 },
+  { endpoints: 5, messages: 4_000 },
+];
+
+interface Measured {
+  perSecond: number;
+  processorUs: number;
+}
+
+/**
+ * The whole way under load: messages by HTTP, each stored durably and sent to every endpoint, until the last has arrived;
+ * turn by turn with a bare route that stores, signs and posts (floor.ts).
+ */
+export async function benchFanout(): Promise<Figure[]> {
+  const receivers = await startReceivers();
+  try {
+    const figures: Figure[] = [];
+    for (const shape of SHAPES) figures.push(await measureShape(receivers, shape));
+    return figures;
+  } finally {
+    receivers.end();
+  }
+}
+
+async function measureShape(receivers: Receivers, shape: (typeof SHAPES)[number]): Promise<Figure> {
+  const urls = receivers.ports.slice(0, shape.endpoints).map((port, n) => `http://127.0.0.1:${port}/${n}`);
+  const floor = await startFloor(urls);
+  const ours = await startOurs([urls]);
+  try {
+    for (const side of [floor, ours]) await run(receivers, side, shape); // until its code is compiled
+    const rounds: { ours: Measured; floor: Measured }[] = [];
+    for (let i = 0; i < ROUNDS; i++) {
+      const bare = await run(receivers, floor, shape);
+      rounds.push({ floor: bare, ours: await run(receivers, ours, shape) });
+    }
+    const of = (pick: (round: { ours: Measured; floor: Measured }) => number) => median(rounds.map(pick));
+    return {
+      bench: 'fanout',
+      variant: `${shape.messages} messages to ${shape.endpoints} endpoints`,
+      ours: Math.round(of((round) => round.ours.perSecond)),
+      floor: Math.round(of((round) => round.floor.perSecond)),
+      ratio: of((round) => round.ours.perSecond / round.floor.perSecond),
+      unit: 'deliveries/s',
+      rounds: ROUNDS,
+      ours_processor_us: Math.round(of((round) => round.ours.processorUs)),
+      floor_processor_us: Math.round(of((round) => round.floor.processorUs)),
+      processor_ratio: of((round) => round.ours.processorUs / round.floor.processorUs).toFixed(2),
+      ours_memory_mib: memoryMiB(ours.pid),
+      floor_memory_mib: memoryMiB(floor.pid),
+    };
+  } finally {
+    for (const side of [floor, ours]) await side.end();
+  }
+}
+
+async function run(
+  receivers: Receivers,
+  { pid, senders }: Side,
+  { endpoints, messages }: (typeof SHAPES)[number],
+): Promise<Measured> {
+  const deliveries = endpoints * messages;
+  const arrived = receivers.arrived(deliveries);
+  const processorBefore = processorMs(pid);
+  const started = sharedNow();
+  await senders[0]?.burst(messages, IN_FLIGHT);
+  const last = (await arrived).at(-1)?.at ?? Number.NaN;
+  await pause(SETTLE_MS);
+  return {
+    perSecond: deliveries / ((last - started) / 1_000),
+    processorUs: ((processorMs(pid) - processorBefore) * 1_000) / deliveries,
+  };
+}

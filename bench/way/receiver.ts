@@ -1,0 +1,66 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { sharedNow } from './setting.ts';
+
+// Answers 200 to everything on 50 ports, and notes which message arrived when. By hand: see the dispatch bench's receiver.
+const ORIGINS = 50;
+const HEAD_END = '\r\n\r\n';
+const MARK = 'forum.example/t/';
+const REPLY =
+  'HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\nContent-Length: 2\r\n\r\nok';
+
+/** Until so many have arrived; then the number and the moment of each in turn. */
+export interface Awaited {
+  deliveries: number;
+}
+
+let arrivals: number[] = [];
+let awaited = Number.POSITIVE_INFINITY;
+
+function receive(socket: Socket): void {
+  let rest: Buffer = Buffer.alloc(0);
+  socket.setNoDelay(true);
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (chunk: Buffer) => {
+    const now = sharedNow();
+    let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    for (let length = requestLength(bytes); length <= bytes.length; length = requestLength(bytes)) {
+      const at = bytes.indexOf(MARK);
+      arrivals.push(
+        Number.parseInt(bytes.toString('latin1', at + MARK.length, at + MARK.length + 9), 10),
+        now,
+      );
+      bytes = bytes.subarray(length);
+      socket.write(REPLY, 'latin1');
+      tell();
+    }
+    rest = bytes;
+  });
+}
+
+function tell(): void {
+  if (arrivals.length / 2 < awaited) return;
+  awaited = Number.POSITIVE_INFINITY;
+  process.send?.(arrivals);
+  arrivals = [];
+}
+
+/** Bytes of the request that `bytes` begin with; Infinity where its head is not complete. */
+function requestLength(bytes: Buffer): number {
+  const headLength = bytes.indexOf(HEAD_END);
+  if (headLength === -1) return Number.POSITIVE_INFINITY;
+  const [, bodyLength = '0'] = /content-length: (\d+)/i.exec(bytes.toString('latin1', 0, headLength)) ?? [];
+  return headLength + HEAD_END.length + Number(bodyLength);
+}
+
+const ports: number[] = [];
+for (let i = 0; i < ORIGINS; i++) {
+  const server = createServer(receive);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  ports.push((server.address() as AddressInfo).port);
+}
+process.on('message', ({ deliveries }: Awaited) => {
+  awaited = deliveries;
+  tell();
+});
+process.on('disconnect', () => process.exit(0));
+process.send?.(ports);

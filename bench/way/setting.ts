@@ -1,0 +1,53 @@
+import { createTenant, newKey } from '../../src/accounts/tenants.ts';
+import { loadConfig } from '../../src/config.ts';
+import { SCOPES } from '../../src/model/key.ts';
+import { webhookInputSchema } from '../../src/model/webhook.ts';
+import { openRuntime } from '../../src/runtime.ts';
+import { createEndpoint } from '../../src/webhooks/endpoints.ts';
+import { samplePost } from '../dispatch/setting.ts';
+
+/** Who sends: a tenant's key, and the endpoints that each of its messages goes to. */
+export interface Customer {
+  apiKey: string;
+  urls: readonly string[];
+}
+
+/** Makes a tenant with these endpoints for each list of them, in a data folder that no server uses yet. */
+export async function makeCustomers(
+  env: NodeJS.ProcessEnv,
+  lists: readonly (readonly string[])[],
+): Promise<Customer[]> {
+  const runtime = await openRuntime(loadConfig(env), { writerThread: true });
+  const parts = { ...runtime, baseUrl: runtime.config.baseUrl };
+  const customers: Customer[] = [];
+  for (const [n, urls] of lists.entries()) {
+    const email = `bench${n}@example.com`;
+    const { tenant } = await createTenant(parts, { name: `Bench ${n}`, email, plan: 'enterprise' });
+    const { key, apiKey } = newKey(parts, {
+      ...{ tenantId: tenant.id, name: 'Bench', scopes: [...SCOPES] },
+      rateLimit: 1_000_000,
+    });
+    await parts.store.createKey(key, 100);
+    for (const url of urls) {
+      await createEndpoint(
+        parts,
+        tenant,
+        webhookInputSchema.parse({ url, rate_limit_per_minute: 1_000_000 }),
+      );
+    }
+    customers.push({ apiKey, urls });
+  }
+  await runtime.close();
+  return customers;
+}
+
+/** What a message's body says; `number` comes back in what the receiver gets. */
+export function messageBody(number: number): string {
+  const { text, url } = samplePost(number);
+  return JSON.stringify({ text, platform: { name: 'forum', post_url: url } });
+}
+
+/** Milliseconds of a clock that all processes of the machine share. */
+export function sharedNow(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}

@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Child, startChild } from '../child.ts';
+import { startServer } from '../site/server.ts';
+import { createSender, type Sender } from './sending.ts';
+import { makeCustomers } from './setting.ts';
+
+/** One product under test, with a sender for each of its customers. */
+export interface Side {
+  pid: number;
+  senders: Sender[];
+  end(): Promise<void>;
+}
+
+/** Our whole server, with a customer for each list of endpoints. */
+export async function startOurs(lists: readonly (readonly string[])[], profileDir?: string): Promise<Side> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
+  const env = { DATA_DIR: dataDir, WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' };
+  const customers = await makeCustomers(env, lists);
+  const profiling =
+    profileDir === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profileDir}` };
+  const server = await startServer({ ...env, ...profiling });
+  const senders = customers.map(({ apiKey }, n) => createSender(server.url, apiKey, n * 10_000_000));
+  return {
+    pid: server.pid,
+    senders,
+    async end() {
+      await Promise.all(senders.map((sender) => sender.close()));
+      await server.end();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The bare route, which posts each message to these endpoints. */
+export async function startFloor(urls: readonly string[]): Promise<Side> {
+  const file = new URL('./floor.ts', import.meta.url);
+  const { child, ready } = await startChild<{ url: string; pid: number }>(file, [], urls);
+  const sender = createSender(ready.url, '', 0);
+  return {
+    pid: ready.pid,
+    senders: [sender],
+    async end() {
+      await sender.close();
+      child.end();
+    },
+  };
+}
+
+/** What stands at the other end. */
+export interface Receivers {
+  ports: readonly number[];
+  /** Resolves with number and moment of each of the next `deliveries` that arrive. */
+  arrived(deliveries: number): Promise<{ number: number; at: number }[]>;
+  end(): void;
+}
+
+export async function startReceivers(): Promise<Receivers> {
+  const started = await startChild<number[]>(new URL('./receiver.ts', import.meta.url));
+  const child: Child = started.child;
+  return {
+    ports: started.ready,
+    arrived(deliveries) {
+      const arrived = child.ask<number[]>({ deliveries }).then((flat) =>
+        Array.from({ length: flat.length / 2 }, (_, i) => ({
+          number: flat[2 * i] ?? Number.NaN,
+          at: flat[2 * i + 1] ?? Number.NaN,
+        })),
+      );
+      arrived.catch(() => {}); // where sending fails first, that is the error to show
+      return arrived;
+    },
+    end: () => child.end(),
+  };
+}

@@ -1,0 +1,55 @@
+import { systemClock } from '../../src/lib/clock.ts';
+import { createEncoder, type Encoder, whyNoEncoder } from '../../src/signals/encoder/encoder.ts';
+import { MODEL_VERSION } from '../../src/signals/score.ts';
+import { loadExamples, loadProfiles } from '../train/data.ts';
+import { byKeywords } from './keywords.ts';
+import { calibrationLines, confusionLines, sliceLines, tableLines, typeLines } from './report.ts';
+import { type Judged, scoreExamples } from './scored.ts';
+
+const folder = process.argv[2];
+if (folder === undefined) {
+  console.error('Usage: npm run quality -- FOLDER   (a folder with labels/ and posts/)');
+  process.exit(64);
+}
+const examples = loadExamples(folder);
+const profiles = loadProfiles(folder);
+const startedAt = systemClock.monotonic();
+
+function print(title: string, lines: readonly string[]): void {
+  console.log(`\n${title}\n${lines.map((line) => `  ${line}`).join('\n')}`);
+}
+
+async function judge(encoder: Encoder | null): Promise<Judged[]> {
+  return await scoreExamples(examples, profiles, encoder);
+}
+
+const missing = whyNoEncoder();
+const encoder = missing === null ? createEncoder() : null;
+console.log(`Model ${MODEL_VERSION}, ${examples.length} labelled posts, scored as posted six hours ago.`);
+console.log(
+  'Posts that the model was trained on are scored too kindly; for those see `accepted` in weights.json.',
+);
+const words = await judge(null);
+const full = encoder === null ? words : await judge(encoder);
+if (missing !== null) console.log(`The encoder is off: ${missing}.`);
+print('With the encoder (target; 95 % interval)', tableLines(full));
+print('With the encoder, sure labels alone', tableLines(full.filter(({ example }) => example.sure)));
+print('Words alone', tableLines(words));
+print('A plain list of keywords', tableLines(byKeywords(examples)));
+print('Confusion (label: told hot, warm, cold)', confusionLines(full));
+print('Calibration (score: posts, of them hot, hot or warm)', calibrationLines(full));
+print('Types, of hot and warm posts', typeLines(full));
+print(
+  'By profile',
+  sliceLines(full, ({ profileId }) => profileId ?? 'Default'),
+);
+print(
+  'By source',
+  sliceLines(full, ({ platform }) => platform),
+);
+print(
+  'By kind',
+  sliceLines(full, ({ kind }) => kind || 'unknown'),
+);
+await encoder?.close();
+console.log(`\n${Math.round((systemClock.monotonic() - startedAt) / 1_000)} s`);

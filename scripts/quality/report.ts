@@ -1,0 +1,127 @@
+import { CLASSIFICATIONS, SIGNAL_TYPES } from '../../src/model/signal.ts';
+import type { Example } from '../train/data.ts';
+import { areaUnderCurve } from '../train/figures.ts';
+import { TARGETS } from '../train/settings.ts';
+import type { Judged } from './scored.ts';
+
+const isFound = (judged: Judged) => judged.told !== 'cold';
+const isHot = (judged: Judged) => judged.told === 'hot';
+const labelledHot = ({ example }: Judged) => example.label === 'hot';
+const labelledFound = ({ example }: Judged) => example.label !== 'cold';
+
+/** Right and found of each set beside its targets. Posts of consumers are left out. */
+export function tableLines(all: readonly Judged[]): string[] {
+  const head = [
+    'set',
+    'hot right',
+    'hot found',
+    'hot+warm right',
+    'hot+warm found',
+    'hot at least warm',
+    'AUC hot',
+  ];
+  const lines = Object.entries(TARGETS).map(([set, targets]) => {
+    const rows = all.filter(({ example }) => example.set === set && example.kind !== 'consumer');
+    const shares = [
+      shareOf(rows.filter(isHot), labelledHot),
+      shareOf(rows.filter(labelledHot), isHot),
+      shareOf(rows.filter(isFound), labelledFound),
+      shareOf(rows.filter(labelledFound), isFound),
+      shareOf(rows.filter(labelledHot), isFound),
+    ];
+    const auc = areaUnderCurve(
+      rows.map(({ score }) => score),
+      rows.map(labelledHot),
+    );
+    const cells = shares.map((share, i) => `${share.text}${targetText(share.value, targets[i])}`);
+    return [set, ...cells, `${auc.toFixed(3)}${targetText(auc, targets[5])}`];
+  });
+  return align([head, ...lines]);
+}
+
+function targetText(value: number, target: number | undefined): string {
+  if (target === undefined) return '';
+  return value < target ? ` <${target.toFixed(2)}!` : ` ≥${target.toFixed(2)}`;
+}
+
+export function confusionLines(all: readonly Judged[]): string[] {
+  const count = (label: string, told: string) =>
+    all.filter((each) => each.example.label === label && each.told === told).length;
+  return align(
+    CLASSIFICATIONS.map((label) => [
+      `${label}:`,
+      ...CLASSIFICATIONS.map((told) => String(count(label, told))),
+    ]),
+  );
+}
+
+/** Of those scored 80 to 89, how many were right. */
+export function calibrationLines(all: readonly Judged[]): string[] {
+  const bands = Array.from({ length: 10 }, (_, i) => i * 10);
+  return align(
+    bands.map((from) => {
+      const rows = all.filter(({ score }) => score >= from && (score < from + 10 || from === 90));
+      const [hot, found] = [shareOf(rows, labelledHot), shareOf(rows, labelledFound)];
+      return [`${from}–${from === 90 ? 100 : from + 9}:`, String(rows.length), hot.text, found.text];
+    }),
+  );
+}
+
+export function typeLines(all: readonly Judged[]): string[] {
+  const rows = all.filter(labelledFound);
+  return align(
+    SIGNAL_TYPES.map((type) => {
+      const of = rows.filter(({ example }) => example.type === type);
+      const as = rows.filter((each) => each.type === type && each.example.type !== '');
+      const [told, right] = [
+        shareOf(of, (each) => each.type === type),
+        shareOf(as, ({ example }) => example.type === type),
+      ];
+      return [`${type}:`, `${of.length} posts`, `told so ${told.text}`, `right ${right.text}`];
+    }),
+  );
+}
+
+export function sliceLines(all: readonly Judged[], keyOf: (example: Example) => string): string[] {
+  const keys = [...new Set(all.map(({ example }) => keyOf(example)))].sort();
+  return align(
+    keys.map((key) => {
+      const rows = all.filter(({ example }) => keyOf(example) === key);
+      const shares = [
+        shareOf(rows.filter(isHot), labelledHot),
+        shareOf(rows.filter(labelledHot), isHot),
+        shareOf(rows.filter(isFound), labelledFound),
+        shareOf(rows.filter(labelledFound), isFound),
+      ];
+      const names = ['hot right', 'found', 'hot+warm right', 'found'];
+      return [key, `${rows.length} posts`, ...shares.map(({ text }, i) => `${names[i]} ${text}`)];
+    }),
+  );
+}
+
+/** A share with its 95 % interval (Wilson). */
+function shareOf(
+  rows: readonly Judged[],
+  test: (judged: Judged) => boolean,
+): { value: number; text: string } {
+  const n = rows.length;
+  if (n === 0) return { value: 0, text: '–' };
+  const value = rows.filter(test).length / n;
+  const z = 1.96;
+  const middle = (value + z ** 2 / (2 * n)) / (1 + z ** 2 / n);
+  const half = (z / (1 + z ** 2 / n)) * Math.sqrt((value * (1 - value)) / n + z ** 2 / (4 * n ** 2));
+  const two = (number: number) => Math.max(0, Math.min(1, number)).toFixed(2).replace(/^0/, '');
+  return { value, text: `${two(value)} [${two(middle - half)} ${two(middle + half)}]` };
+}
+
+function align(lines: readonly (readonly string[])[]): string[] {
+  const widths = (lines[0] ?? []).map((_, column) =>
+    Math.max(...lines.map((line) => (line[column] ?? '').length)),
+  );
+  return lines.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

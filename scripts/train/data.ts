@@ -1,0 +1,113 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A labelled post. */
+export interface Example {
+  set: string;
+  id: string;
+  platform: string;
+  /** As the product is given it: title and text. */
+  text: string;
+  label: 'hot' | 'warm' | 'cold';
+  kind: string;
+  type: string;
+  sure: boolean;
+  /** Null: the profile `Default`. */
+  profileId: string | null;
+  facts: { title: string; companyName: string; industry: string; headcount: string; location: string };
+}
+
+interface Row {
+  id: string;
+  platform?: string;
+  title?: string;
+  text?: string;
+  label?: Example['label'];
+  kind?: string;
+  type?: string;
+  sure?: boolean;
+  note?: string;
+  icp_id?: string;
+  author_title?: string;
+  company?: { name?: string; industry?: string; headcount?: number | string; location?: string };
+  trial_found?: number;
+}
+
+/** Sets by the start of their files' names; those of `general` hold labels alone, the posts stand apart. */
+const SETS = ['general', 'stream', 'asks', 'real', 'tune'] as const;
+/** Posts that the trial of the data's authors found least likely are taken for cold without having been read. */
+const ASSUMED_COLD_BELOW = 0.03;
+/** Of those so many a hundred are used. */
+const ASSUMED_SHARE = 35;
+
+/** Every labelled post of the folder. @throws where the folder is not as its README says */
+export function loadExamples(folder: string): Example[] {
+  const posts = new Map(readRows(join(folder, 'posts/posts.jsonl')).map((post) => [post.id, post]));
+  const files = readdirSync(join(folder, 'labels')).filter((file) => file.endsWith('.jsonl'));
+  return SETS.flatMap((set) =>
+    files
+      .filter((file) => file.startsWith(set))
+      .flatMap((file) => readRows(join(folder, 'labels', file)))
+      .map((row) => exampleOf(set, { ...posts.get(row.id), ...row })),
+  );
+}
+
+/** Further posts of the folder: those read by us (labels by id), and some that are taken for cold. */
+export function loadFurther(folder: string, labels: Readonly<Record<string, string>>): Example[] {
+  return readRows(join(folder, 'posts/stream.jsonl')).flatMap((row) => {
+    const label = labels[row.id];
+    if (label === 'consumer') return [exampleOf('read', { ...row, label: 'cold', kind: 'consumer' })];
+    if (label !== undefined) return [exampleOf('read', { ...row, label: label as Example['label'] })];
+    const assumed = (row.trial_found ?? 1) < ASSUMED_COLD_BELOW && hash(row.id) % 100 < ASSUMED_SHARE;
+    return assumed ? [exampleOf('assumed', { ...row, label: 'cold' })] : [];
+  });
+}
+
+/** The profiles of the labelled sets, as `POST /v1/icps` takes them. */
+export function loadProfiles(folder: string): Record<string, unknown>[] {
+  return JSON.parse(readFileSync(join(folder, 'labels/icps.json'), 'utf8'));
+}
+
+function readRows(file: string): Row[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Row);
+}
+
+function exampleOf(set: string, row: Row): Example {
+  const { company = {} } = row;
+  return {
+    set,
+    id: row.id,
+    platform: row.platform ?? '',
+    text: textOf(row),
+    label: row.label ?? 'cold',
+    kind: row.kind ?? '',
+    type: row.type ?? '',
+    sure: row.sure ?? !/borderline/.test(row.note ?? ''),
+    profileId: row.icp_id === undefined || row.icp_id === 'icp-any-purchase' ? null : row.icp_id,
+    facts: {
+      title: row.author_title ?? '',
+      companyName: company.name ?? '',
+      industry: company.industry ?? '',
+      headcount: String(company.headcount ?? ''),
+      location: company.location ?? '',
+    },
+  };
+}
+
+function textOf({ title = '', text = '' }: Row): string {
+  const [head, body] = [title.trim(), text.trim()];
+  if (body === '' || body.startsWith(head)) return body || head;
+  return head === '' ? body : `${head}\n\n${body}`;
+}
+
+/** FNV-1a with a final mix: splits are the same on every machine, and do not follow the order of the files. */
+export function hash(text: string, seed = 0): number {
+  let value = 2_166_136_261 ^ seed;
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 16_777_619);
+  value ^= value >>> 15;
+  value = Math.imul(value, 2_246_822_519);
+  return (value ^ (value >>> 13)) >>> 0;
+}

@@ -1,0 +1,74 @@
+import type { Example } from './data.ts';
+
+/**
+ * Labelled posts are seldom one plain sentence, so the plainest forms are written here, by the dozen: what a buyer says,
+ * and what sounds like it. The pairs of the tests are others.
+ */
+const THINGS = [
+  'CRM',
+  'payroll provider',
+  'accounting tool',
+  'web designer',
+  'bookkeeping service',
+  'monitoring platform',
+  'booking system',
+  'shipping partner',
+];
+const ASKS = [
+  'Can anyone recommend a good THING for a small company?',
+  'We are looking for a new THING, any recommendations?',
+  'Our team needs a THING by the end of the quarter.',
+  'Which THING do you recommend for a business with 20 employees?',
+  "I'm looking to hire a THING for my business. Budget is around 3k.",
+  'Looking for a THING for our company, what should we choose?',
+  'We have outgrown our THING and need a replacement. Suggestions?',
+  'What is the best THING for a growing agency?',
+  'We are comparing two options for a THING before we sign next month.',
+  'Is there an affordable alternative to our current THING? The price has doubled.',
+];
+const DOES_NOT = [
+  'We are not looking for a new THING, ours works well.',
+  'No need for a THING here, we built our own.',
+  'Are you looking for a THING? We can help, book a call.',
+  'If you need a THING, our agency is here for you.',
+  'We offer the best THING for small companies. Sign up for a free trial.',
+  'My old boss was looking for a THING years ago, it was a funny time.',
+  'A customer told me that they needed a THING and then went quiet.',
+  'I am looking for a job at a THING, here is my resume.',
+  'We are hiring a full-time engineer to work on our THING. Apply now.',
+  'We just switched to a new THING last month and are happy with it.',
+  'I built a THING over the weekend, what do you think?',
+  'How does a THING work? I am a student and write my thesis about it.',
+  'Why every company needs a THING: five lessons.',
+  'Show HN: we built a THING. Looking for feedback, pricing from $9 per month.',
+  'Thanks for all the advice, we finally switched to another THING and are so happy with it.',
+  'Need a THING? Try ours, first month free.',
+  'Looking for a plumber for my kitchen at home, the THING can wait.',
+];
+/** What is warm: an event, or a pain, without asking. */
+const WARM = [
+  'COMPANY raises $12M Series A to double its sales team.',
+  'COMPANY closes a $4 million seed round led by Northern Ventures.',
+  'COMPANY appoints Maria Lind as Chief Technology Officer.',
+  'COMPANY names Tom Reed its new VP of Operations.',
+  'Terrible experience with COMPANY: support never answers and they raised our price twice this year.',
+  'One star for COMPANY. Our invoices have been wrong for months and nobody helps us.',
+  'We spend hours every week copying orders by hand and our team is drowning.',
+  'How do other small companies handle their invoices? Ours are a mess.',
+];
+const COMPANIES = ['Brightwell', 'Tamarack Systems', 'Kestrel Freight', 'Polly & Sons'];
+
+/** One example a sentence, of the set `written`. */
+export function writtenSentences(): Example[] {
+  const fill = (sentences: readonly string[], label: Example['label'], words: readonly string[]) =>
+    sentences.flatMap((sentence) =>
+      words.map((word) => sentenceExample(sentence.replace(/THING|COMPANY/, word), label)),
+    );
+  return [...fill(ASKS, 'hot', THINGS), ...fill(DOES_NOT, 'cold', THINGS), ...fill(WARM, 'warm', COMPANIES)];
+}
+
+function sentenceExample(text: string, label: Example['label']): Example {
+  const facts = { title: '', companyName: '', industry: '', headcount: '', location: '' };
+  const empty = { platform: '', kind: '', type: '', sure: true, profileId: null, facts };
+  return { ...empty, set: 'written', id: text, text, label };
+}

@@ -1,0 +1,73 @@
+import { SIGNAL_TYPES } from '../../src/model/signal.ts';
+import type { Linear } from '../../src/signals/model/learnt.ts';
+import { hash } from './data.ts';
+import { fitLogistic, logOdds, type SparseRow } from './logistic.ts';
+import type { Row } from './rows.ts';
+import { FOLDS, SEEDS, SETTINGS } from './settings.ts';
+import { tableOf } from './validate.ts';
+
+const PENALTY = { features: 1, encoder: 1 };
+/** Rare types count more, so that they are found. */
+const COUNTS: Readonly<Record<string, number>> = { review: 4, funding_event: 3, job_change: 4 };
+/** Labels that have no signal type of their own. */
+const SAME: Readonly<Record<string, string>> = { hiring: 'intent_post' };
+
+/** Tells types apart by words alone, one against the rest; trained on what has a type, and on cold posts a little. */
+export function fitTypes(rows: readonly Row[]): { linears: Record<string, Linear>; lines: string[] } {
+  const typed = rows.filter(({ example }) => typeLabel(example.type) !== null && example.kind !== 'consumer');
+  const table = tableOf(typed, false, { ...SETTINGS.warm, penalty: PENALTY });
+  const linears = Object.fromEntries(
+    SIGNAL_TYPES.map((type) => {
+      const weights = fitOne(typed, table.rows, table.penalties, type);
+      const named = table.names.map((name, i) => [name, Math.round((weights[i] ?? 0) * 1e4) / 1e4] as const);
+      return [type, { bias: weights.at(-1) ?? 0, weights: Object.fromEntries(named), encoder: [] }];
+    }),
+  );
+  return { linears, lines: validateTypes(typed, table.rows, table.penalties) };
+}
+
+function typeLabel(type: string): string | null {
+  const same = SAME[type] ?? type;
+  return SIGNAL_TYPES.some((each) => each === same) ? same : null;
+}
+
+function fitOne(
+  rows: readonly Row[],
+  sparse: readonly SparseRow[],
+  penalties: Float64Array,
+  type: string,
+): Float64Array {
+  const answers = rows.map(({ example }) => (typeLabel(example.type) === type ? 1 : 0));
+  const counts = rows.map(({ example }, i) =>
+    answers[i] === 1 ? (COUNTS[type] ?? 1) : example.label === 'cold' ? 0.5 : 1,
+  );
+  return fitLogistic({ rows: sparse, answers, counts, penalties });
+}
+
+/** Of hot and warm posts of each type, how many are told so, and how many that are told so are. */
+function validateTypes(
+  rows: readonly Row[],
+  sparse: readonly SparseRow[],
+  penalties: Float64Array,
+): string[] {
+  const folds = rows.map(({ example }) => hash(example.text.slice(0, 200), SEEDS[0]) % FOLDS);
+  const told = new Array<string>(rows.length).fill('');
+  for (let fold = 0; fold < FOLDS; fold++) {
+    const inside = [...rows.keys()].filter((place) => folds[place] !== fold);
+    const part = inside.map((place) => rows[place] as Row);
+    const partSparse = inside.map((place) => sparse[place] as SparseRow);
+    const weights = SIGNAL_TYPES.map((type) => fitOne(part, partSparse, penalties, type));
+    rows.forEach((_, place) => {
+      if (folds[place] !== fold) return;
+      const odds = weights.map((each) => logOdds(each, sparse[place] as SparseRow));
+      told[place] = SIGNAL_TYPES[odds.indexOf(Math.max(...odds))] ?? '';
+    });
+  }
+  return SIGNAL_TYPES.map((type) => {
+    const places = [...rows.keys()].filter((place) => rows[place]?.example.label !== 'cold');
+    const of = places.filter((place) => typeLabel(rows[place]?.example.type ?? '') === type);
+    const as = places.filter((place) => told[place] === type);
+    const right = of.filter((place) => told[place] === type).length;
+    return `${type}: ${right} of ${of.length} told so, ${right} of ${as.length} told so are`;
+  });
+}

@@ -1,0 +1,109 @@
+import { hash } from './data.ts';
+import { fitLogistic, logOdds, type SparseRow } from './logistic.ts';
+import type { Row } from './rows.ts';
+import { ENCODER_SCALE, FOLDS, MIN_EXAMPLES, type Settings } from './settings.ts';
+import { isAbsurd } from './signs.ts';
+
+export type Question = 'hot' | 'warm';
+
+/** So often weights that contradict common sense are left out and the rest is fitted again. */
+const SIGN_ROUNDS = 1;
+
+/** Features in a fixed order, and rows over them. */
+export interface Table {
+  names: string[];
+  rows: SparseRow[];
+  penalties: Float64Array;
+}
+
+/** Rows over the named features, and the encoder's numbers behind them where it is on. */
+export function tableOf(rows: readonly Row[], withEncoder: boolean, { penalty }: Settings): Table {
+  const counts = new Map<string, number>();
+  for (const { features } of rows)
+    for (const name of features.keys()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const names = [...counts].filter(([, count]) => count >= MIN_EXAMPLES).map(([name]) => name);
+  names.sort();
+  const places = new Map(names.map((name, place) => [name, place]));
+  const size = names.length + (withEncoder ? (rows[0]?.numbers.length ?? 0) : 0);
+  const penalties = new Float64Array(size).fill(penalty.features);
+  penalties.fill(penalty.encoder, names.length);
+  return { names, rows: rows.map((row) => sparse(row, places, withEncoder)), penalties };
+}
+
+function sparse(
+  { features, numbers }: Row,
+  places: ReadonlyMap<string, number>,
+  withEncoder: boolean,
+): SparseRow {
+  const row: SparseRow = { places: [], values: [] };
+  for (const [name, { value }] of features) {
+    const place = places.get(name);
+    if (place === undefined) continue;
+    row.places.push(place);
+    row.values.push(value);
+  }
+  if (!withEncoder) return row;
+  numbers.forEach((number, index) => {
+    row.places.push(places.size + index);
+    row.values.push(number * ENCODER_SCALE);
+  });
+  return row;
+}
+
+/** Whether an example answers a question with yes. */
+export function answerOf({ example }: Row, question: Question): number {
+  return example.label === 'hot' || (question === 'warm' && example.label === 'warm') ? 1 : 0;
+}
+
+/** Fits a question on the rows at `places`. */
+export function fitQuestion(
+  rows: readonly Row[],
+  table: Table,
+  { places, question, settings }: { places: readonly number[]; question: Question; settings: Settings },
+): Float64Array {
+  const answers = places.map((place) => answerOf(rows[place] as Row, question));
+  const counts = places.map((place, index) => {
+    const { example } = rows[place] as Row;
+    const [yes, no] = settings.counts[example.set] ?? [1, 1];
+    return example.kind === 'consumer' ? 0.5 : answers[index] === 1 ? yes : no;
+  });
+  const left = new Set<number>();
+  for (let round = 0; ; round++) {
+    const kept = places.map((place) => without(table.rows[place] as SparseRow, left));
+    const weights = fitLogistic({ rows: kept, answers, counts, penalties: table.penalties });
+    const absurd = table.names.flatMap((name, i) => (isAbsurd(name, weights[i] ?? 0) ? [i] : []));
+    if (round === SIGN_ROUNDS || absurd.length === 0) {
+      for (const i of absurd) weights[i] = 0;
+      return weights;
+    }
+    for (const i of absurd) left.add(i);
+  }
+}
+
+function without({ places, values }: SparseRow, left: ReadonlySet<number>): SparseRow {
+  if (left.size === 0) return { places, values };
+  const kept = places.flatMap((place, i) => (left.has(place) ? [] : [i]));
+  return { places: kept.map((i) => places[i] ?? 0), values: kept.map((i) => values[i] ?? 0) };
+}
+
+/** Log-odds of every row by weights that were fitted without it; posts of one text are never apart. */
+export function crossValidate(
+  rows: readonly Row[],
+  table: Table,
+  { question, settings, seed }: { question: Question; settings: Settings; seed: number },
+): number[] {
+  const folds = rows.map(({ example }) => hash(textKey(example.text), seed) % FOLDS);
+  const odds = new Array<number>(rows.length).fill(0);
+  for (let fold = 0; fold < FOLDS; fold++) {
+    const places = [...rows.keys()].filter((place) => folds[place] !== fold);
+    const weights = fitQuestion(rows, table, { places, question, settings });
+    rows.forEach((_, place) => {
+      if (folds[place] === fold) odds[place] = logOdds(weights, table.rows[place] as SparseRow);
+    });
+  }
+  return odds;
+}
+
+function textKey(text: string): string {
+  return text.toLowerCase().replace(/\W+/g, ' ').slice(0, 200);
+}

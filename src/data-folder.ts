@@ -1,0 +1,97 @@
+import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import { createKeyProof, type KeyProof } from './lib/key-proof.ts';
+import type { Random } from './lib/random.ts';
+import { makeSecretsKey, readSecretsKey, secretsKeyFile } from './secrets-key.ts';
+import { refuseOtherKey } from './store/sqlite/master-key.ts';
+
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+/** The database with what SQLite lays beside it, and the key. Other files in the folder are somebody else's. */
+const OURS = /^(signalpost\.db|secrets\.key)/;
+/** A folder of ours, with whatever is in it. */
+const CACHE = 'cache';
+
+/** The data folder cannot be used. */
+export class DataFolderError extends Error {
+  override readonly name = 'DataFolderError';
+}
+
+/** A data folder that may be used. */
+export interface DataFolder {
+  /** Path of the database, which may not be there yet. */
+  file: string;
+  masterKey: Buffer;
+  keyProof: KeyProof;
+  /** What an operator should hear of it, in words. */
+  warnings: string[];
+}
+
+/**
+ * Makes the folder and its key where they are missing, and closes them to others. A database that belongs to another key is
+ * refused before anything is touched, and none that holds secrets is given a new key.
+ * @throws DataFolderError, SecretsKeyError, StoreOpenError
+ */
+export function openDataFolder(
+  { dataDir, secretsKey }: Pick<Config, 'dataDir' | 'secretsKey'>,
+  random: Random,
+): DataFolder {
+  const file = join(dataDir, 'signalpost.db');
+  const source = secretsKey === null ? secretsKeyFile(dataDir) : 'SECRETS_KEY';
+  try {
+    const found = secretsKey ?? readSecretsKey(dataDir);
+    refuseOtherKey(file, found && createKeyProof(found, source));
+    const warnings = closeDataFolder(dataDir);
+    const masterKey = found ?? makeSecretsKey(dataDir, random);
+    return { file, masterKey, keyProof: createKeyProof(masterKey, source), warnings };
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    const detail = `The data folder ${dataDir} cannot be used (${error.code}).`;
+    throw new DataFolderError(
+      `${detail} Make it writable for this user, or set DATA_DIR to a folder that is.`,
+    );
+  }
+}
+
+/**
+ * Makes the data folder, and closes it and our files in it to other users, however they were made (0700 and 0600).
+ * Returns, in words for the operator, what stays open because it belongs to somebody else: where the system that mounts
+ * the folder owns it, the files are still ours to close.
+ * @throws the system's error where the folder cannot be made or read
+ */
+export function closeDataFolder(folder: string, chmod = chmodSync): string[] {
+  mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+  return [folder, ...filesOfOurs(folder)].flatMap((path) => closeToOthers(path, chmod) ?? []);
+}
+
+function filesOfOurs(folder: string): string[] {
+  const names = readdirSync(folder);
+  const cache = join(folder, CACHE);
+  return [
+    ...names.filter((name) => OURS.test(name)).map((name) => join(folder, name)),
+    ...(names.includes(CACHE) ? [cache, ...readdirSync(cache).map((name) => join(cache, name))] : []),
+  ];
+}
+
+/** What is wrong with the path's mode and could not be mended, or null. */
+function closeToOthers(path: string, chmod: typeof chmodSync): string | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  // The files beside the database come and go with the processes that use it.
+  if (found === undefined) return null;
+  const wanted = found.isDirectory() ? FOLDER_MODE : FILE_MODE;
+  const mode = found.mode & 0o777;
+  if (mode === wanted) return null;
+  try {
+    chmod(path, wanted);
+    return null;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : error;
+    if (code === 'ENOENT') return null;
+    const [is, should] = [mode, wanted].map((bits) => `0${bits.toString(8)}`);
+    return (
+      `${path} has mode ${is} instead of ${should}, and this user may not change it (${code}). ` +
+      `Run "chmod ${should} ${path}" as its owner, or make it this user's with chown.`
+    );
+  }
+}

@@ -1,0 +1,132 @@
+import type { Clock, Timer } from '../lib/clock.ts';
+
+/** Alarms that fall due within it ring together. */
+const GRAIN_MS = 5;
+/**
+ * A timer this late means that the process stood still (stopped, swapped, starved): replies that came meanwhile wait to be
+ * read, and deadlines are looked at only after they were.
+ */
+const STOOD_STILL_MS = 1_000;
+/** setTimeout's own limit is 2^31 − 1; waking once a day to look changes nothing. */
+const MAX_TIMER_MS = 86_400_000;
+
+/** The moment at which something is to be looked at again; its fields are written here only. */
+export interface Alarm<T> {
+  readonly item: T;
+  /** Monotonic milliseconds; Infinity: not set. */
+  at: number;
+  /** Its place in the heap. */
+  slot: number;
+}
+
+/** Any number of alarms on one timer. */
+export interface Alarms<T> {
+  /** Moves the alarm, to earlier or later; Infinity takes it away. */
+  set(alarm: Alarm<T>, at: number): void;
+  /** Nothing rings any more. */
+  stop(): void;
+}
+
+export function createAlarm<T>(item: T): Alarm<T> {
+  return { item, at: Number.POSITIVE_INFINITY, slot: -1 };
+}
+
+/**
+ * A binary heap in the order of time: what is due is found without looking at what is not, and moving one of 100,000
+ * alarms takes 17 steps at most. Nearly always it takes one, as a new alarm lies behind most others.
+ */
+export function createAlarms<T>(clock: Clock, ring: (due: readonly T[]) => void): Alarms<T> {
+  const heap: Alarm<T>[] = [];
+  let timer: Timer | null = null;
+  let timerAt = Number.POSITIVE_INFINITY;
+  let stopped = false;
+
+  function put(alarm: Alarm<T>, slot: number): void {
+    heap[slot] = alarm;
+    alarm.slot = slot;
+  }
+
+  function rise(alarm: Alarm<T>): void {
+    let slot = alarm.slot;
+    while (slot > 0) {
+      const parent = heap[(slot - 1) >> 1];
+      if (parent === undefined || parent.at <= alarm.at) break;
+      const above = parent.slot;
+      put(parent, slot);
+      slot = above;
+    }
+    put(alarm, slot);
+  }
+
+  function sink(alarm: Alarm<T>): void {
+    let slot = alarm.slot;
+    for (;;) {
+      const left = heap[2 * slot + 1];
+      const right = heap[2 * slot + 2];
+      const child = right !== undefined && left !== undefined && right.at < left.at ? right : left;
+      if (child === undefined || child.at >= alarm.at) break;
+      const below = child.slot;
+      put(child, slot);
+      slot = below;
+    }
+    put(alarm, slot);
+  }
+
+  function remove(alarm: Alarm<T>): void {
+    const last = heap.pop();
+    if (last !== undefined && last !== alarm) {
+      last.slot = alarm.slot;
+      rise(last);
+      sink(last);
+    }
+    alarm.slot = -1;
+  }
+
+  function arm(): void {
+    const first = heap[0];
+    if (first === undefined || first.at >= timerAt || stopped) return;
+    timer?.cancel();
+    timerAt = first.at;
+    const waitMs = Math.min(Math.max(first.at - clock.monotonic(), GRAIN_MS), MAX_TIMER_MS);
+    timer = clock.after(waitMs, wake);
+  }
+
+  function wake(): void {
+    const late = clock.monotonic() - timerAt > STOOD_STILL_MS;
+    // Timers run before sockets are read; an immediate set by one runs after.
+    if (late) setImmediate(sweep);
+    else sweep();
+  }
+
+  function sweep(): void {
+    timerAt = Number.POSITIVE_INFINITY;
+    const now = clock.monotonic();
+    const due: T[] = [];
+    for (let first = heap[0]; first !== undefined && first.at <= now; first = heap[0]) {
+      remove(first);
+      first.at = Number.POSITIVE_INFINITY;
+      due.push(first.item);
+    }
+    if (due.length > 0) ring(due);
+    arm();
+  }
+
+  return {
+    set(alarm, at) {
+      if (at === alarm.at) return;
+      alarm.at = at;
+      if (at === Number.POSITIVE_INFINITY) {
+        remove(alarm);
+        return;
+      }
+      if (alarm.slot === -1) alarm.slot = heap.push(alarm) - 1;
+      rise(alarm);
+      sink(alarm);
+      arm();
+    },
+    stop() {
+      stopped = true;
+      timer?.cancel();
+    },
+  };
+}

@@ -1,0 +1,187 @@
+import type { NewId } from '../lib/ids.ts';
+import type { Random } from '../lib/random.ts';
+import type { AttemptRecord, ClaimedDelivery, Outcome, SentRequest } from '../model/delivery.ts';
+import type { Agenda } from './agenda.ts';
+import type { Bell } from './bell.ts';
+import type { Ledger } from './commit.ts';
+import type { DispatcherLog } from './dispatcher.ts';
+import { MESSAGES } from './faults.ts';
+import type { Lane } from './lane.ts';
+import { decide } from './outcome.ts';
+import type { Places, Standing } from './places.ts';
+import { Exchange, type ExchangeParts, type SendResult } from './send.ts';
+import { type LaneTarget, type Sealed, seal } from './target.ts';
+
+/** What all flights share. */
+export interface FlightParts extends ExchangeParts {
+  newId: NewId;
+  random: Random;
+  agenda: Agenda;
+  places: Places;
+  ledger: Ledger;
+  bell: Bell;
+  log: DispatcherLog;
+}
+
+/** What is sent, to whom, and why. */
+export interface FlightTerms {
+  lane: Lane;
+  target: LaneTarget;
+  delivery: ClaimedDelivery;
+  /** A `probe` asks whether a paused endpoint works again. A `test` is stored nowhere and counts for the throttle only. */
+  kind: 'queued' | 'probe' | 'test';
+  /** What it counts as among all that are in flight. */
+  standing: Standing;
+  /** Called when it is over, a delivery's outcome stored. */
+  onOver: ((record: AttemptRecord) => void) | null;
+}
+
+/**
+ * One attempt of one delivery on its way. Its life, top to bottom as the methods stand:
+ *   claimed   holds a place among all that are in flight
+ *   sent      signed, and handed to a connection
+ *   landed    replied, failed or too late, once; what follows is decided (outcome.ts)
+ *   kept      attempt and outcome are stored, and its lane forgets it: only now, so that what a crash sends again is at most
+ *             what an endpoint may have in flight
+ * A class and no closures, which would be made anew for each delivery; undici calls seven methods on it.
+ */
+export class Flight extends Exchange {
+  readonly #parts: FlightParts;
+  readonly #terms: FlightTerms;
+  readonly #place: number;
+  readonly #id: string;
+  #startedAt = 0;
+  #sent: SentRequest | null = null;
+
+  constructor(parts: FlightParts, terms: FlightTerms) {
+    super(parts);
+    this.#parts = parts;
+    this.#terms = terms;
+    this.#place = parts.places.take(terms.standing);
+    this.#id = parts.newId('att');
+  }
+
+  /** claimed → sent. What cannot be prepared lands as an `internal` failure of this delivery alone, at once. */
+  depart(): void {
+    const { clock, log } = this.#parts;
+    const { target, delivery } = this.#terms;
+    this.#startedAt = clock.now();
+    let sealed: Sealed | LaneTarget['fault'] = 'internal';
+    try {
+      sealed = seal(target, delivery, this.#startedAt);
+    } catch (error) {
+      log.error({ err: error, deliveryId: delivery.id }, 'a delivery cannot be prepared');
+    }
+    if (typeof sealed === 'string') {
+      this.onResult(unsent(sealed));
+      return;
+    }
+    this.#sent = sealed.sent;
+    this.send(sealed.request);
+  }
+
+  /** The receiver may have seen the first request, so that a second needs a place in the throttle too. */
+  protected override mayRepeat(): boolean {
+    return this.#terms.lane.throttle.take(this.#parts.clock.monotonic());
+  }
+
+  /** sent → landed. */
+  protected override onResult(result: SendResult): void {
+    const { lane, delivery, kind } = this.#terms;
+    const record = this.#record(result);
+    if (kind === 'test') {
+      this.#freePlace();
+      this.#end(record);
+    } else if (result.cut) {
+      this.#freePlace();
+      lane.workIsDue(this.#parts.clock.now()); // nothing is stored of it: it is still due
+      lane.leave(delivery.id, false);
+      this.#end(record);
+    } else {
+      const failures = lane.landed(result.error !== null, result.response !== null);
+      // A success gives its place back before its commit, which should not hold up other endpoints. A failure keeps it,
+      // as the commit is where the 20th pauses the endpoint.
+      if (result.error === null) this.#freePlace();
+      void this.#keep(this.#outcome(record, result), failures);
+    }
+  }
+
+  /** landed → kept. `failures`: see {@link Lane.landed}. */
+  async #keep(outcome: Outcome, failures: number): Promise<void> {
+    const { lane, delivery } = this.#terms;
+    const fate = await this.#parts.ledger.store(outcome);
+    const { next, streak, probe, at, attempt } = outcome;
+    if (fate === 'kept') {
+      if (streak === 'reset') lane.failuresReset(failures);
+      if (next.status === 'retrying') lane.workIsDue(next.at);
+      if (probe && next.status === 'delivered') lane.workIsDue(at); // it is active again
+    }
+    const failed = attempt.error !== null;
+    if (failed) this.#freePlace();
+    lane.leave(delivery.id, failed);
+    this.#end(attempt);
+  }
+
+  /** The store could not even be told that it would be sent. */
+  cancel(): void {
+    this.#freePlace();
+  }
+
+  #end(record: AttemptRecord): void {
+    const { lane, onOver } = this.#terms;
+    this.#parts.agenda.consider(lane);
+    this.#parts.bell.ring();
+    onOver?.(record);
+  }
+
+  #freePlace(): void {
+    this.#parts.places.release(this.#terms.standing, this.#place);
+    this.#parts.bell.ring();
+  }
+
+  #record({ durationMs, response, error, timings, repeated }: SendResult): AttemptRecord {
+    const sent = this.#sent;
+    if (repeated && sent !== null) sent.repeated = true;
+    const { attempt } = this.#terms.delivery;
+    return { id: this.#id, attempt, startedAt: this.#startedAt, durationMs, sent, response, error, timings };
+  }
+
+  #outcome(record: AttemptRecord, result: SendResult): Outcome {
+    const { lane, target, delivery, kind } = this.#terms;
+    const { clock, random } = this.#parts;
+    const at = clock.now();
+    const probe = kind === 'probe';
+    const { next, gone, streak } = decide({
+      result,
+      settings: target.endpoint.settings,
+      attemptsInCycle: delivery.attemptsInCycle,
+      now: at,
+      fraction: result.error === null ? 0 : random.fraction(),
+      probe,
+    });
+    return {
+      deliveryId: delivery.id,
+      endpointId: lane.endpointId,
+      attempt: record,
+      at,
+      next,
+      // Nothing to reset where the store is known to count no failure.
+      streak: streak === 'reset' && !probe && !lane.isFailing ? 'keep' : streak,
+      gone,
+      probe,
+    };
+  }
+}
+
+function unsent(code: LaneTarget['fault']): SendResult {
+  const error = { code, message: MESSAGES[code] };
+  return {
+    error,
+    response: null,
+    timings: {},
+    durationMs: 0,
+    retryAfterMs: null,
+    repeated: false,
+    cut: false,
+  };
+}

@@ -1,0 +1,271 @@
+import type { ClaimedDelivery } from '../model/delivery.ts';
+import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../model/webhook.ts';
+import type { LaneClaim, LaneDemand, Taking } from '../store/delivery-store.ts';
+import { type Alarm, createAlarm } from './alarms.ts';
+import { createHand, type Dealt } from './hand.ts';
+import { IN_FLIGHT_PER_ENDPOINT, type Standing } from './places.ts';
+import type { LaneTarget } from './target.ts';
+import { createThrottle } from './throttle.ts';
+import type { Waiter } from './turns.ts';
+
+/** Deliveries claimed ahead for a healthy endpoint, so that the next claim's commit overlaps with sending. */
+const AHEAD = 40;
+/** The same in bytes: bodies reach 256 KB. */
+const AHEAD_BYTES = 1_048_576;
+/** Due since ever, in Unix milliseconds. */
+const AT_ONCE = 0;
+
+/**
+ * One endpoint's work in memory; nobody else writes its fields. States, by what it holds:
+ *   idle       nothing due, nothing claimed                     → due, or forgotten
+ *   due        `#dueAt` has come; waits for a claim             → claimed | idle
+ *   claimed    deliveries at hand; sends while there is room    → claimed | due | idle
+ *   doubtful   failed since the last claim: sends nothing until a claim says that it was not paused
+ */
+export class Lane implements Waiter {
+  readonly endpointId: string;
+  readonly throttle = createThrottle(DEFAULT_RATE_LIMIT_PER_MINUTE);
+  /** Kept by the agenda. */
+  readonly alarm: Alarm<Lane> = createAlarm<Lane>(this);
+  #tenantId: string;
+  /** What the endpoint's current version says; null before the first claim, and when it was paused or deleted. */
+  #target: LaneTarget | null = null;
+  /** When its next unclaimed delivery is due, Unix milliseconds; Infinity: none known. */
+  #dueAt = Number.POSITIVE_INFINITY;
+  readonly #hand = createHand((id) => void this.#held.delete(id));
+  /** Deliveries that are being stored for it; see {@link reserve}. */
+  #reserved = 0;
+  /** Everything claimed whose outcome is not stored yet, in flight or not: id to number of the attempt. */
+  readonly #held = new Map<string, number>();
+  #inFlight = 0;
+  #claiming = false;
+  #probing = false;
+  /** Whether the last attempt succeeded. Only then is more claimed than can be sent at once. */
+  #healthy = false;
+  /** Whether the last attempt had a reply of any kind. */
+  #answers = false;
+  /** False where the store is known to count no failure of it: a success then has nothing to reset. */
+  #failing = true;
+  /** Failures so far; those that the store has; those it had when the claim under way went out, and at the last. */
+  #failures = 0;
+  #storedFailures = 0;
+  #askedFailures = 0;
+  #confirmedFailures = 0;
+
+  /** `target` is what was known of the endpoint when it last had a lane. */
+  constructor(endpointId: string, tenantId: string, target: LaneTarget | null) {
+    this.endpointId = endpointId;
+    this.#tenantId = tenantId;
+    this.#target = target;
+    if (target !== null) this.throttle.setLimit(target.endpoint.settings.rate_limit_per_minute);
+  }
+
+  get tenantId(): string {
+    return this.#tenantId;
+  }
+
+  get target(): LaneTarget | null {
+    return this.#target;
+  }
+
+  /** True where the store may count failures that a success has to reset. */
+  get isFailing(): boolean {
+    return this.#failing;
+  }
+
+  get standing(): Standing {
+    if (this.#answers) return 'proven';
+    return this.#inFlight === 0 ? 'first' : 'further';
+  }
+
+  /** A probe of it is being claimed or sent: a second one would not know what the first holds. */
+  get isProbing(): boolean {
+    return this.#probing;
+  }
+
+  /** True while a failure may have paused the endpoint without us knowing: the store decides that at commit. */
+  get #isDoubtful(): boolean {
+    return this.#failures !== this.#confirmedFailures;
+  }
+
+  maySend(now: number, inFlightLimit: number): boolean {
+    if (this.#hand.size === 0 || this.#target === null || this.#isDoubtful) return false;
+    return this.#inFlight < inFlightLimit && this.throttle.room(now) > 0;
+  }
+
+  /** True where a claim is worth its while: half of what was claimed ahead is used up, or it must be confirmed. */
+  wantsClaim(now: number, wallNow: number): boolean {
+    const due = this.#dueAt <= wallNow;
+    if (this.#claiming) return false;
+    // The endpoint's own limit and state come with the first claim, be it of nothing.
+    if (this.#target === null) return due;
+    if (this.#isDoubtful) return this.#failures === this.#storedFailures && (due || this.#hand.size > 0);
+    return due && this.#hand.size <= AHEAD / 2 && this.demand(now) > 0;
+  }
+
+  /** How many more deliveries a claim should bring, within the throttle's room. */
+  demand(now: number): number {
+    const ahead = Math.min(AHEAD, Math.floor(AHEAD_BYTES / Math.max(this.#hand.bodyBytes, 1)));
+    const room = IN_FLIGHT_PER_ENDPOINT - this.#inFlight + (this.#healthy ? ahead : 0);
+    // Before the first claim the endpoint's own limit is not known: the throttle then stands at the default.
+    return Math.max(0, Math.min(room, this.throttle.room(now)) - this.#hand.size - this.#reserved);
+  }
+
+  /** When time alone changes what it can do, monotonic; Infinity: never. */
+  nextLookAt(now: number, wallNow: number): number {
+    const waits = this.#dueAt > wallNow && !this.wantsClaim(now, wallNow);
+    const dueAt = waits ? now + this.#dueAt - wallNow : Number.POSITIVE_INFINITY;
+    const hasWork = this.#hand.size > 0 || this.#dueAt <= wallNow;
+    if (hasWork && this.throttle.room(now) === 0) return Math.min(dueAt, this.throttle.nextRoomAt(now));
+    if (hasWork || dueAt !== Number.POSITIVE_INFINITY || this.isForgettable(now)) return dueAt;
+    return Math.max(now, this.throttle.emptyAt());
+  }
+
+  /** True where it holds nothing, so that a new lane would be the same. */
+  isForgettable(now: number): boolean {
+    const busy =
+      this.#claiming || this.#probing || this.#inFlight > 0 || this.#hand.size + this.#reserved > 0;
+    return !busy && this.#dueAt === Number.POSITIVE_INFINITY && this.throttle.emptyAt() <= now;
+  }
+
+  belongTo(tenantId: string): void {
+    this.#tenantId = tenantId;
+  }
+
+  workIsDue(dueAt: number): void {
+    this.#dueAt = Math.min(this.#dueAt, dueAt);
+  }
+
+  shiftDue(deltaMs: number): void {
+    this.#dueAt += deltaMs;
+  }
+
+  /** due → claiming: what the store is asked for. Work that is stored from here on makes it due anew. */
+  beginClaim(limit: number): LaneDemand {
+    this.#claiming = true;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#askedFailures = this.#storedFailures;
+    return { limit, ...this.#known() };
+  }
+
+  /** claiming → claimed or idle. `target` is the endpoint's newer version; what was claimed by the older is dropped. */
+  endClaim(claim: LaneClaim, target: LaneTarget | null, until: number): void {
+    this.#claiming = false;
+    this.#confirmedFailures = this.#askedFailures;
+    if (claim.nextDueAt !== null) this.workIsDue(claim.nextDueAt);
+    if (claim.endpoint === 'gone') {
+      this.#target = null;
+      this.#hand.clear();
+      return;
+    }
+    if (target !== null) this.#adopt(target);
+    this.#add(claim, until);
+  }
+
+  /** claiming → due: the store did not answer. */
+  claimFailed(dueAt: number): void {
+    this.#claiming = false;
+    this.workIsDue(dueAt);
+  }
+
+  /** How many of so many deliveries that are about to be stored can be sent at once: none where others wait before them. */
+  roomFor(count: number, now: number, wallNow: number): number {
+    if (this.#target === null || this.#claiming || this.#isDoubtful || this.#dueAt <= wallNow) return 0;
+    return Math.min(count, this.demand(now));
+  }
+
+  /** Keeps places for these until {@link settle}; what their commit is told of the lane. */
+  reserve(deliveryIds: readonly string[]): Taking['lanes'][number] {
+    this.#reserved += deliveryIds.length;
+    for (const id of deliveryIds) this.#held.set(id, 1);
+    return { ...this.#known(), deliveryIds: [...deliveryIds] };
+  }
+
+  /** reserved → claimed, for those that the commit gave to this process. */
+  settle(deliveries: readonly ClaimedDelivery[], taken: ReadonlySet<string>, until: number): void {
+    this.#reserved -= deliveries.length;
+    for (const { id } of deliveries) this.#held.delete(id);
+    this.#add({ deliveries: deliveries.filter(({ id }) => taken.has(id)), bodies: null }, until);
+  }
+
+  /** claimed → in flight: the next delivery, with its place in the throttle; null where none is left in time. */
+  depart(now: number): ClaimedDelivery | null {
+    if (this.#hand.expire(now)) this.workIsDue(AT_ONCE);
+    const delivery = this.#hand.take();
+    if (delivery === null) return null;
+    this.throttle.take(now); // at the moment of sending: a claim may wait for its turn
+    this.#inFlight++;
+    return delivery;
+  }
+
+  beginProbe(): void {
+    this.#probing = true;
+  }
+
+  /** As {@link depart}, of a paused endpoint's oldest delivery; false where the throttle has no room. */
+  departProbe({ id, attempt }: ClaimedDelivery, limit: number, now: number): boolean {
+    this.throttle.setLimit(limit);
+    if (!this.throttle.take(now)) return false;
+    this.#held.set(id, attempt);
+    this.#inFlight++;
+    return true;
+  }
+
+  endProbe(): void {
+    this.#probing = false;
+  }
+
+  /** An attempt ended. The answer, all failures so far, is given back to {@link outcomeStored}. */
+  landed(failed: boolean, answered: boolean): number {
+    this.#healthy = !failed;
+    this.#answers = answered;
+    if (failed) {
+      this.#failures++;
+      this.#failing = true;
+    }
+    return this.#failures;
+  }
+
+  /** The store has forgotten the endpoint's failures; `failures` is what the lane had counted at the landing. */
+  failuresReset(failures: number): void {
+    if (this.#failures === failures) this.#failing = false;
+  }
+
+  /** in flight → idle, due or claimed: the outcome is stored, or there is none. */
+  leave(deliveryId: string, failed: boolean): void {
+    this.#inFlight--;
+    this.#held.delete(deliveryId);
+    if (failed) this.#storedFailures++;
+  }
+
+  /** The endpoint was changed: nothing more is sent by what was known of it. */
+  dropCopy(dueAt: number): void {
+    this.#hand.clear();
+    this.#target = null;
+    this.workIsDue(dueAt);
+  }
+
+  /** What it holds, as a claim wants to know it. */
+  held(): LaneDemand['held'] {
+    return Array.from(this.#held, ([id, attempt]) => ({ id, attempt }));
+  }
+
+  #adopt(target: LaneTarget): void {
+    if (this.#hand.size > 0) this.dropCopy(AT_ONCE);
+    this.#target = target;
+    const { settings, consecutiveFailures, tenantId } = target.endpoint;
+    this.belongTo(tenantId);
+    this.throttle.setLimit(settings.rate_limit_per_minute);
+    if (consecutiveFailures + this.#failures - this.#confirmedFailures === 0) this.#failing = false;
+  }
+
+  #known(): Omit<LaneDemand, 'limit'> {
+    const { endpointId } = this;
+    return { endpointId, knownVersion: this.#target?.endpoint.version ?? -1, held: this.held() };
+  }
+
+  #add(dealt: Dealt, until: number): void {
+    this.#hand.add(dealt, until);
+    for (const { id, attempt } of dealt.deliveries) this.#held.set(id, attempt);
+  }
+}

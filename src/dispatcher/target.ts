@@ -1,0 +1,84 @@
+import type { AddressSet } from '../lib/network.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import type { BodyBytes } from '../model/body-bytes.ts';
+import type { ClaimedDelivery, SentRequest } from '../model/delivery.ts';
+import { deliveryHeaderList, timestampSeconds } from '../model/delivery-headers.ts';
+import type { Endpoint } from '../model/webhook.ts';
+import { createSigner, type Signer } from '../webhooks/signature.ts';
+import { checkTarget } from '../webhooks/targets.ts';
+import type { DispatcherLog } from './dispatcher.ts';
+import type { SendRequest } from './send.ts';
+
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+const QUOTATION_MARK = 0x22;
+
+/** An endpoint made ready to send to, once a version. */
+export interface LaneTarget {
+  endpoint: Endpoint;
+  /** Null where the endpoint cannot be sent to; `fault` says why, and every attempt ends in it. */
+  ready: { origin: string; host: string; path: string; signer: Signer } | null;
+  fault: 'internal' | 'blocked_target';
+}
+
+/** A signed attempt: the request, and what is kept of it. */
+export interface Sealed {
+  request: SendRequest;
+  sent: SentRequest;
+}
+
+/** Makes an endpoint ready to send to. */
+export type PrepareTarget = (endpoint: Endpoint) => LaneTarget;
+
+export function createPrepareTarget(parts: {
+  secretBox: SecretBox;
+  allow: AddressSet;
+  log: DispatcherLog;
+}): PrepareTarget {
+  return (endpoint) => {
+    // Again at every version, not only at save: the exempt addresses may have been taken away since.
+    const checked = checkTarget(endpoint.settings.url, parts.allow);
+    if ('fault' in checked) return { endpoint, ready: null, fault: 'blocked_target' };
+    try {
+      const signer = createSigner(parts.secretBox.open(endpoint.secretBox, endpoint.id));
+      const { origin, host, pathname, search } = checked.url;
+      return { endpoint, ready: { origin, host, path: pathname + search, signer }, fault: 'internal' };
+    } catch (error) {
+      parts.log.error({ err: error, endpointId: endpoint.id }, 'an endpoint secret cannot be opened');
+      return { endpoint, ready: null, fault: 'internal' };
+    }
+  };
+}
+
+/**
+ * Signs one attempt; the fault where the endpoint or this delivery cannot be sent.
+ * @throws Error where the stored body is lost or unreadable
+ */
+export function seal(
+  { endpoint, ready, fault }: LaneTarget,
+  delivery: ClaimedDelivery,
+  startedAt: number,
+): Sealed | LaneTarget['fault'] {
+  if (ready === null) return fault;
+  if (!isWhole(delivery)) throw new Error('The stored body is lost or unreadable.');
+  const signed = ready.signer.seal(delivery, timestampSeconds(startedAt));
+  const { body, ...signatures } = signed;
+  const { id: deliveryId, attempt } = delivery;
+  const headers = deliveryHeaderList({ deliveryId, attempt, startedAt }, signed);
+  const timeoutMs = endpoint.settings.timeout_seconds * 1_000;
+  const { origin, path, host } = ready;
+  return {
+    request: { method: 'POST', origin, path, headers, body, timeoutMs },
+    sent: { host, contentLength: body.length, ...signatures },
+  };
+}
+
+/**
+ * Whether a stored body is there from end to end: what is lost or cut off must not be signed and be refused by a receiver
+ * again and again. Its ends only, as parsing all of it took 2.6 us a delivery, and what lies between is ours.
+ */
+function isWhole({ bytes, start, end }: BodyBytes): boolean {
+  const length = end - start;
+  if (length < 2 || bytes[start] !== OPENING_BRACE || bytes[end - 1] !== CLOSING_BRACE) return false;
+  return length === 2 || bytes[start + 1] === QUOTATION_MARK;
+}

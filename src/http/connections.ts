@@ -1,0 +1,51 @@
+import type { Server } from 'node:http';
+
+/** What one connection, and all of them together, may take of the server. Times are milliseconds. */
+export interface ConnectionLimits {
+  /** Open at once; those beyond are closed unanswered. A connection that waits takes some 20 KB. */
+  most: number;
+  /** For the head of a request to arrive, counted from the connection or the request before. */
+  headersMs: number;
+  /** For a request to arrive whole. */
+  requestMs: number;
+  /** Between two requests. */
+  idleMs: number;
+  /** Without a byte in either direction while a request is answered: longer than a test delivery may wait. */
+  silentMs: number;
+  /** How often what is late is looked for. */
+  checkEveryMs: number;
+}
+
+/** Those of a server: slow callers get their answer, those that only hold on are let go of. */
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  most: 10_000,
+  headersMs: 10_000,
+  requestMs: 60_000,
+  idleMs: 72_000,
+  silentMs: 120_000,
+  checkEveryMs: 2_000,
+};
+
+/** The size of a request's head; more is 431. */
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** The options of Fastify that bound connections. */
+export function connectionOptions(limits: ConnectionLimits) {
+  return {
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    connectionTimeout: limits.silentMs,
+    http: {
+      headersTimeout: limits.headersMs,
+      connectionsCheckingInterval: limits.checkEveryMs,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // Told as a problem by `request-context.ts`.
+      requireHostHeader: false,
+    },
+  };
+}
+
+/** Bounds how many connections are open at once. */
+export function boundConnections(server: Server, { most }: ConnectionLimits): void {
+  server.maxConnections = most;
+}

@@ -1,0 +1,29 @@
+import { systemRandom } from './random.ts';
+import { createSecretBox, deriveKey } from './secret-box.ts';
+
+/** What tells one master key from another without being it. */
+export interface KeyProof {
+  /** Where the key was found, as an operator knows it: `SECRETS_KEY`, or a path. */
+  source: string;
+  /** Derived from the key alone; nothing leads back from it. */
+  check: string;
+  /** Whether the key opens what was sealed in `context`. */
+  opens(box: Uint8Array, context: string): boolean;
+}
+
+/** The proof of `masterKey` (32 bytes). */
+export function createKeyProof(masterKey: Buffer, source: string): KeyProof {
+  const box = createSecretBox(masterKey, systemRandom);
+  return {
+    source,
+    check: deriveKey(masterKey, 'key-check').toString('hex'),
+    opens(sealed, context) {
+      try {
+        box.open(sealed, context);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { fromIso } from '../lib/clock.ts';
+
+/** Longer than any id is. */
+export const MAX_ID_CHARS = 64;
+/** An RFC 3339 time has 35 characters with nanoseconds and zone. */
+const MAX_TIME_CHARS = 40;
+const MAX_EMAIL_CHARS = 254;
+/** Browsers and proxies take no longer addresses either. */
+export const MAX_URL_CHARS = 2_048;
+
+/**
+ * Text of one line, such as a name or a label: without control characters, which would break the lines of logs, mails and
+ * tables that it stands in.
+ */
+export function lineText(maxChars: number) {
+  return z
+    .string()
+    .trim()
+    .max(maxChars)
+    .refine(isLine, 'must not hold line breaks or other control characters');
+}
+
+/** A name or label that has to be there. */
+export function requiredLine(maxChars: number) {
+  return lineText(maxChars).min(1);
+}
+
+/** Whether a text is free of control characters, and of what Unicode ends a line with. */
+function isLine(text: string): boolean {
+  return !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
+}
+
+/** A time as callers write it. */
+export const timeText = z.iso.datetime({ offset: true }).max(MAX_TIME_CHARS);
+
+/** The same as Unix milliseconds. */
+export const timeInput = timeText.transform(fromIso);
+
+/** An e-mail address, in lower case. */
+export const emailInput = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(MAX_EMAIL_CHARS)
+  .pipe(z.email().max(MAX_EMAIL_CHARS));
+
+/** An address on the web. */
+export const webUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .max(MAX_URL_CHARS);
+
+/** The id of something of ours. */
+export const idInput = z.string().min(1).max(MAX_ID_CHARS);
+
+/** A record of at most `maxMembers`, which are counted before any is looked at: each check of 450,000 would be told. */
+export function boundedRecord<V extends z.ZodType>(
+  name: z.ZodString | ReturnType<typeof lineText>,
+  value: V,
+  maxMembers: number,
+) {
+  return z
+    .preprocess(
+      (given, context) => {
+        if (countMembers(given) <= maxMembers) return given;
+        context.addIssue({ code: 'custom', message: `must have at most ${maxMembers} members` });
+        return z.NEVER;
+      },
+      z.record(name, value),
+    )
+    .meta({ maxProperties: maxMembers });
+}
+
+function countMembers(given: unknown): number {
+  return typeof given === 'object' && given !== null ? Object.keys(given).length : 0;
+}

@@ -1,0 +1,65 @@
+import type { Outcome } from '../model/delivery.ts';
+import type { NewMail } from '../model/mail.ts';
+import type { PausedReason } from '../model/webhook.ts';
+
+/** Failed attempts in a row that pause an endpoint (specification, section 3). */
+const PAUSE_AT_FAILURES = 20;
+
+const MINUTE_MS = 60_000;
+const FIRST_PROBE_MINUTES = 5;
+const LAST_PROBE_MINUTES = 60;
+
+/** When a paused endpoint is probed next, after `probes` probes: 5 min, then 10, 20, 40, and 60 from there on. */
+export function nextProbeAt(now: number, probes: number): number {
+  return now + Math.min(FIRST_PROBE_MINUTES * 2 ** Math.min(probes, 10), LAST_PROBE_MINUTES) * MINUTE_MS;
+}
+
+/** A pause to come, and when it is probed first (Unix milliseconds; null: it is not). */
+export interface Pause {
+  reason: PausedReason;
+  probeAt: number | null;
+}
+
+/** The pause that follows from a failed attempt, the `failures`th in a row; null: none. 410 pauses by itself. */
+export function pauseAfterFailure(
+  { gone, at }: Pick<Outcome, 'gone' | 'at'>,
+  { failures, autoResume }: { failures: number; autoResume: boolean },
+): Pause | null {
+  if (gone) return { reason: 'gone', probeAt: null };
+  if (failures < PAUSE_AT_FAILURES) return null;
+  return { reason: 'failures', probeAt: autoResume ? nextProbeAt(at, 0) : null };
+}
+
+/** What a probe's outcome does to its endpoint. */
+export type ProbeStep = { step: 'activate' | 'end_probes' | 'nothing' } | { step: 'probe_again'; at: number };
+
+/** `probes` were made before this one; null: none is planned any more, as somebody paused or resumed it by hand meanwhile. */
+export function afterProbe(
+  { streak, gone, at }: Pick<Outcome, 'streak' | 'gone' | 'at'>,
+  probes: number | null,
+): ProbeStep {
+  if (streak === 'reset' && probes !== null) return { step: 'activate' };
+  if (gone) return { step: 'end_probes' };
+  return probes === null ? { step: 'nothing' } : { step: 'probe_again', at: nextProbeAt(at, probes + 1) };
+}
+
+/** An endpoint as it is when it has just been paused. */
+export interface PausedEndpoint {
+  id: string;
+  tenantId: string;
+  version: number;
+  label: string;
+  url: string;
+}
+
+/** What the owner is told of a pause that nobody asked for; null where somebody did. */
+export function pauseMail(endpoint: PausedEndpoint, reason: PausedReason, now: number): NewMail | null {
+  if (reason !== 'failures' && reason !== 'gone') return null;
+  const { id, tenantId, version, label, url } = endpoint;
+  return {
+    id: `mal_${id.slice(4)}_${version}`,
+    tenantId,
+    facts: { kind: 'endpoint_paused', endpointId: id, label, host: URL.parse(url)?.host ?? '', reason },
+    createdAt: now,
+  };
+}

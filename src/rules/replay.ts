@@ -1,0 +1,21 @@
+import type { DeliveryStatus } from '../model/delivery.ts';
+
+/** What decides whether a delivery can be sent again. */
+export interface Replayable {
+  /** As stored. */
+  status: DeliveryStatus;
+  hasBody: boolean;
+  endpointDeleted: boolean;
+}
+
+/** Why a delivery is not sent again, or null where it is. */
+export function replayRefusal({
+  status,
+  hasBody,
+  endpointDeleted,
+}: Replayable): 'no_endpoint' | 'rejected' | 'waiting' | 'no_body' | null {
+  if (endpointDeleted) return 'no_endpoint';
+  if (status === 'rejected') return 'rejected';
+  if (status === 'pending' || status === 'retrying') return 'waiting';
+  return hasBody ? null : 'no_body';
+}

@@ -1,0 +1,68 @@
+import type { Lead } from '../model/lead.ts';
+
+const MAX_WORD_CHARS = 40;
+
+/**
+ * A run of letters and digits with a closing `+` or `#` (C++, C#), or one character of a script that puts no spaces
+ * between words: those are found as phrases of single characters.
+ */
+const WORD =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])[\p{L}\p{N}])+(?:[+#]+(?![\p{L}\p{N}]))?/gu;
+const ASCII_WORD = /[a-z0-9]+(?:[+#]+(?![a-z0-9]))?/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is "all of ASCII"
+const ASCII_ONLY = /^[\x00-\x7f]*$/;
+/** Letters that Unicode does not take apart into a base and a mark, though people leave the mark out when they type. */
+const UNDECOMPOSED: Record<string, string> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ı: 'i',
+};
+
+/** The words of a text as they are indexed and looked for: lower case, no diacritics, English plurals as singulars. */
+export function wordsOf(text: string): string[] {
+  const lower = text.toLowerCase();
+  const words = ASCII_ONLY.test(lower) ? lower.match(ASCII_WORD) : foldLetters(lower).match(WORD);
+  return (words ?? []).map(normalForm);
+}
+
+/**
+ * What a person asks for, as phrases of words that must all occur: words stand alone, what is quoted or grown together
+ * ("follow-up", an address) is one phrase. Empty where nothing in it can be looked for.
+ */
+export function phrasesOf(asked: string): string[][] {
+  const chunks = asked.matchAll(/"([^"]*)"?|[^\s"]+/gu);
+  return Array.from(chunks, ([whole, quoted]) => wordsOf(quoted ?? whole)).filter(
+    (words) => words.length > 0,
+  );
+}
+
+/** What a lead is found by: each word once. */
+export function leadWords({ name, email, title, company }: Lead): Set<string> {
+  return new Set([name, email, title, company.name, company.domain].flatMap(wordsOf));
+}
+
+function foldLetters(lower: string): string {
+  return lower
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[ßæœøłđðþı]/g, (letter) => UNDECOMPOSED[letter] ?? letter);
+}
+
+function normalForm(word: string): string {
+  const form = word.endsWith('s') ? singular(word) : word;
+  return form.length <= MAX_WORD_CHARS ? form : form.slice(0, MAX_WORD_CHARS);
+}
+
+/** Plural and singular alike (Harman's S-stemmer, 1991): "agencies" and "agency", "plumbers" and "plumber". */
+function singular(word: string): string {
+  if (word.length < 4) return word;
+  if (word.endsWith('ies')) return /[ae]ies$/.test(word) ? word : `${word.slice(0, -3)}y`;
+  if (word.endsWith('es')) return /[aeo]es$/.test(word) ? word : word.slice(0, -1);
+  return /[us]s$/.test(word) ? word : word.slice(0, -1);
+}

@@ -1,0 +1,53 @@
+import type { TenantMatcher } from './matchers.ts';
+import type { Hit } from './phrases.ts';
+import type { CompiledProfile } from './score.ts';
+
+/** Of profiles none of whose phrases occur in a post, so many are tried for its best. */
+const MAX_STAND_INS = 16;
+
+/** Which of a tenant's profiles a post may be matched with. */
+export interface ProfileRule {
+  /** The profiles that count, those of them that are active; empty: all that are active. */
+  profileIds: readonly string[];
+  /** The one profile that the post names, active or not. */
+  wanted: string | undefined;
+}
+
+/** A profile that a post is scored with, and where its phrases stand in the post. */
+export interface Candidate {
+  compiled: CompiledProfile;
+  hits: readonly Hit[];
+}
+
+/**
+ * The profiles that a post is worth scoring with, oldest first: those whose phrases it holds and those that ask for none.
+ * Where there are neither, the oldest stand in, as a post that was handed in always makes a signal; none of them can be
+ * warm. What this costs does not grow with the number of profiles. Empty: no profile counts.
+ */
+export function candidatesOf(
+  { profiles, open }: TenantMatcher,
+  hits: ReadonlyMap<number, Hit[]>,
+  rule: ProfileRule,
+): Candidate[] {
+  const counts = countsUnder(rule);
+  const at = (place: number): Candidate[] => {
+    const compiled = profiles[place];
+    return compiled && counts(compiled) ? [{ compiled, hits: hits.get(place) ?? [] }] : [];
+  };
+  const onTopic = [...hits].filter(([, found]) => found.some(({ kind }) => kind !== 'excluded'));
+  const places = new Set([...open, ...onTopic.map(([place]) => place)]);
+  const matching = [...places].sort((a, b) => a - b).flatMap(at);
+  return matching.length > 0 ? matching : standIns(profiles.length, at);
+}
+
+function standIns(count: number, at: (place: number) => Candidate[]): Candidate[] {
+  const found: Candidate[] = [];
+  for (let place = 0; place < count && found.length < MAX_STAND_INS; place++) found.push(...at(place));
+  return found;
+}
+
+function countsUnder({ profileIds, wanted }: ProfileRule): (compiled: CompiledProfile) => boolean {
+  if (wanted !== undefined) return ({ profile }) => profile.id === wanted;
+  const ids = new Set(profileIds);
+  return ({ profile }) => profile.active && (ids.size === 0 || ids.has(profile.id));
+}

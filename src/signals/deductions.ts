@@ -1,0 +1,72 @@
+import type { Weights } from '../model/icp.ts';
+import type { Evidence, Factor, SignalType } from '../model/signal.ts';
+import { ageText, freshness } from './age.ts';
+import { type CompiledFit, isVendorStaff, type ReadFacts } from './fit.ts';
+import type { Hit } from './phrases.ts';
+import type { Quote } from './quote.ts';
+
+/** What of a post and a profile these rules look at. */
+interface RuledPost {
+  facts: ReadFacts;
+  quote: Quote;
+  type: SignalType;
+  ageMs: number | null;
+}
+interface RulingProfile {
+  fit: CompiledFit;
+  namesTopic: boolean;
+  max: Weights;
+}
+
+/** No request outweighs these. */
+const EXCLUDED_POINTS = 70;
+const VENDOR_POINTS = 70;
+const MAX_EVIDENCE = 5;
+
+/**
+ * What is taken off a score that was earned by what the post says: rules of the profile, and age. Never more than there
+ * is. @param cap points that a post keeps which names nothing of the profile's topic
+ */
+export function deductionsOf(
+  reading: RuledPost,
+  compiled: RulingProfile,
+  { hits, earned, cap }: { hits: readonly Hit[]; earned: number; cap: number },
+): Factor[] {
+  const negatives: Factor[] = [];
+  let left = earned;
+  const take = (key: string, wanted: number, { label, evidence }: Pick<Factor, 'label' | 'evidence'>) => {
+    const points = Math.min(wanted, left);
+    if (points <= 0) return;
+    left -= points;
+    negatives.push({ key, label, max: 0, points: -points, evidence });
+  };
+
+  const excluded = evidenceOf(reading, hits, 'excluded');
+  if (excluded.length > 0) {
+    take('excluded_phrase', EXCLUDED_POINTS, { label: 'Holds an excluded phrase', evidence: excluded });
+  }
+  if (isVendorStaff(reading.facts, compiled.fit)) {
+    const text = reading.facts.companyName;
+    const evidence = [{ field: 'company.name', start: 0, end: Array.from(text).length, text }];
+    take('vendor_staff', VENDOR_POINTS, { label: 'Works for a competitor', evidence });
+  }
+  const onTopic = hits.some(({ kind }) => kind !== 'excluded');
+  if (compiled.namesTopic && compiled.max.topic > 0 && !onTopic) {
+    take('off_topic', left - cap, { label: 'Names nothing that the profile looks for', evidence: [] });
+  }
+  if (reading.ageMs !== null) {
+    const worth = Math.round(left * freshness(reading.type, reading.ageMs));
+    take('age', left - worth, { label: `Is ${ageText(reading.ageMs)} old`, evidence: [] });
+  }
+  return negatives;
+}
+
+/** The first place of each phrase of a kind, in the order of the text. */
+function evidenceOf({ quote }: RuledPost, hits: readonly Hit[], kind: Hit['kind']): Evidence[] {
+  const told = new Set<number>();
+  return hits
+    .filter((hit) => hit.kind === kind && told.size < told.add(hit.phrase).size)
+    .sort((a, b) => a.start - b.start)
+    .slice(0, MAX_EVIDENCE)
+    .map(({ start, end }) => quote(start, end));
+}

@@ -1,0 +1,91 @@
+import type { Weights } from '../model/icp.ts';
+import type { Evidence, Factor } from '../model/signal.ts';
+import type { FitAnswer } from './fit.ts';
+import { GROUP_LABELS, type GroupKey } from './model/groups.ts';
+import { type Odds, type Part, scoreOf } from './model/judge.ts';
+import { share } from './points.ts';
+import type { Quote } from './quote.ts';
+
+const MAX_EVIDENCE = 3;
+/** So many points a unit of log-odds against a purchase takes, where the reasons for it leave room. */
+const POINTS_A_DOUBT = 7;
+/** What parts that no weight of the profile names give at most, as a rule. */
+const COMMON_MAX = 20;
+
+/**
+ * The points of a score, told apart: reasons for it share what they earned, reasons against what they took, each in
+ * proportion to its log-odds; together they are the score.
+ */
+export function partFactors(
+  { quote }: { quote: Quote },
+  parts: readonly Part[],
+  { odds, max, answers }: { odds: Odds; max: Weights; answers: readonly FitAnswer[] },
+): { factors: Factor[]; negatives: Factor[] } {
+  const score = scoreOf(odds);
+  // A hot post is explained by what makes it hot, any other by what makes it one or the other.
+  const amountOf = (part: Part) => (odds.hot >= 0 ? part.odds.hot : (part.odds.hot + part.odds.warm) / 2);
+  const amounts = new Map(parts.map((part) => [part.key, amountOf(part)]));
+  const adding = pick(amounts, (amount) => amount > 0);
+  const taking = pick(amounts, (amount) => amount < 0);
+  const doubts = Math.round(POINTS_A_DOUBT * Object.values(taking).reduce((sum, amount) => sum + amount, 0));
+  const taken = Object.keys(adding).length === 0 ? 0 : Math.min(doubts, 100 - score);
+  const earned = share<string>(score + taken, Object.keys(adding).length === 0 ? { form: 1 } : adding);
+  const lost = share<string>(taken, taking);
+  const factorOf = (key: GroupKey, points: number, sign: 1 | -1): Factor => ({
+    key,
+    label: sign === 1 ? GROUP_LABELS[key].adds : GROUP_LABELS[key].takes,
+    max: sign === 1 ? Math.max(points, key in max ? max[key as keyof Weights] : COMMON_MAX) : 0,
+    points: points * sign,
+    evidence: key === 'fit' ? fitEvidence(answers, sign) : evidenceOf(quote, parts, { key, sign }),
+  });
+  return {
+    factors: told(earned).map(([key, points]) => factorOf(key, points, 1)),
+    negatives: told(lost).map(([key, points]) => factorOf(key, points, -1)),
+  };
+}
+
+/** The strongest reason first; what comes to no whole point is not told. */
+function told(points: Readonly<Record<string, number>>): [GroupKey, number][] {
+  const entries = Object.entries(points) as [GroupKey, number][];
+  return entries.filter(([, each]) => each > 0).sort(([, a], [, b]) => b - a);
+}
+
+function pick(amounts: ReadonlyMap<GroupKey, number>, test: (amount: number) => boolean) {
+  const chosen = [...amounts].filter(([, amount]) => test(amount));
+  return Object.fromEntries(chosen.map(([key, amount]) => [key, Math.abs(amount)]));
+}
+
+/** The places of the features that do most in the part's direction, in the order of the text, none within another. */
+function evidenceOf(
+  quote: Quote,
+  parts: readonly Part[],
+  { key, sign }: { key: GroupKey; sign: 1 | -1 },
+): Evidence[] {
+  const features = parts.find((part) => part.key === key)?.features ?? [];
+  const places: { start: number; end: number }[] = [];
+  for (const { odds, place } of features) {
+    if (place === null || odds * sign <= 0 || places.length === MAX_EVIDENCE) continue;
+    if (places.some((other) => other.start < place.end && place.start < other.end)) continue;
+    places.push(place);
+  }
+  return places.sort((a, b) => a.start - b.start).map(({ start, end }) => quote(start, end));
+}
+
+function fitEvidence(answers: readonly FitAnswer[], sign: 1 | -1): Evidence[] {
+  const verdict = sign === 1 ? 'fits' : 'does_not_fit';
+  return answers
+    .filter((answer) => answer.verdict === verdict)
+    .map(({ field, fact }) => ({ field, start: 0, end: Array.from(fact).length, text: fact }));
+}
+
+/** The score in one sentence: its strongest reasons and what speaks against it. */
+export function summarize(score: number, factors: readonly Factor[], negatives: readonly Factor[]): string {
+  const strongest = [...factors.slice(0, 3), ...negatives.slice(0, 3)];
+  const signed = strongest.map(({ label, points, evidence: [first] }) => {
+    const cited = first ? ` (“${first.text}”)` : '';
+    return `${label.toLowerCase()}${cited} ${points >= 0 ? '+' : ''}${points}`;
+  });
+  return signed.length === 0
+    ? `Scored ${score}: nothing speaks for a purchase.`
+    : `Scored ${score}: ${signed.join('; ')}.`;
+}

@@ -1,0 +1,64 @@
+import type { WeightKey } from '../../model/icp.ts';
+
+/** The named parts of a score. Parts that a profile weighs carry its weight's name. */
+export type GroupKey =
+  | WeightKey
+  | 'circumstances'
+  | 'form'
+  | 'meaning'
+  | 'trigger'
+  | 'seller'
+  | 'job'
+  | 'private'
+  | 'decided'
+  | 'talk';
+
+/** What a part is called where it speaks for a purchase, and where against. */
+export const GROUP_LABELS: Readonly<Record<GroupKey, { adds: string; takes: string }>> = {
+  intent: { adds: 'Asks for something to buy', takes: 'Does not ask for something to buy' },
+  topic: { adds: 'Speaks of what the profile looks for', takes: 'Says little of what the profile looks for' },
+  urgency: { adds: 'Has a date', takes: 'Has a date, as news do' },
+  budget: { adds: 'Speaks of money to spend', takes: 'Speaks of money, but not to spend' },
+  pain: { adds: 'Describes a pain', takes: 'Complains without asking' },
+  fit: { adds: 'Author and company fit', takes: 'Author or company does not fit' },
+  circumstances: { adds: 'Tells of a business and its needs', takes: 'Tells of other circumstances' },
+  form: { adds: 'Written as requests are', takes: 'Not written as requests are' },
+  meaning: { adds: 'Means what buyers mean', takes: 'Means something else than buyers do' },
+  trigger: { adds: 'Tells of an event that leads to purchases', takes: 'News rather than a request' },
+  seller: { adds: 'Little of it sells', takes: 'Sells something of its own' },
+  job: { adds: 'Work to be given out', takes: 'Looks for work or staff, not for a supplier' },
+  private: { adds: 'Not a private matter', takes: 'A private matter' },
+  decided: { adds: 'Not yet decided', takes: 'Has already decided' },
+  talk: { adds: 'Asks rather than talks', takes: 'Talks, asks around or teaches' },
+};
+
+const BY_NAME: readonly (readonly [RegExp, GroupKey])[] = [
+  [/^topical$/, 'form'],
+  [/^topic/, 'topic'],
+  [/^(?:fit|misfit)$/, 'fit'],
+  [/^(?:thing_and\.)?(?:date)(?:\.title)?$/, 'urgency'],
+  [/^(?:thing_and\.)?(?:money|budget|willing_to_pay|how_much)(?:\.|$)/, 'budget'],
+  [/^(?:thing_and\.)?(?:pain|price_pain|bad_review|outrage|vendor|vendor_and_complaint)(?:\.|$)/, 'pain'],
+  [/^(?:round|funding|appointment|growth|board_only|news|thing_and\.news)(?:\.|$)/, 'trigger'],
+  [/^(?:thing_and\.)?(?:maker|seller|links|feedback_wanted|good_review|review_form)(?:\.|$)/, 'seller'],
+  [
+    /^(?:thing_and\.)?(?:job_seeker|job_ad|full_time_job|thread|job)(?:\.|$)|\.job$|^(?:contract_work|gig_title)/,
+    'job',
+  ],
+  [/^(?:thing_and\.)?(?:private_money|home|student)(?:\.|$)|\.home$/, 'private'],
+  [/^(?:thing_and\.)?already_bought(?:\.|$)/, 'decided'],
+  [
+    /^(?:thing_and\.)?(?:survey|how_to|story|opinion|legal|learning|audience|politeness)(?:\.|$)|\.(?:learning|audience)$/,
+    'talk',
+  ],
+  [/^(?:thing_and\.)?(?:business|current_tool|team_size|requirements)(?:\.|$)/, 'circumstances'],
+  [
+    /^(?:long|short|only_title|first_person|first_plural|second_person|german|ask_hn|ends_with_question|title_question|question_marks|topical|thing_and\.only_title)$/,
+    'form',
+  ],
+];
+
+/** The part to which a feature's points go. */
+export function groupOf(feature: string): GroupKey {
+  return BY_NAME.find(([pattern]) => pattern.test(feature))?.[1] ?? 'intent';
+}

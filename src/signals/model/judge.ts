@@ -1,0 +1,86 @@
+import type { Feature } from '../reading/features.ts';
+import { type GroupKey, groupOf } from './groups.ts';
+import type { Judge } from './learnt.ts';
+
+/** Log-odds for each of the two questions that are asked of a post. */
+export interface Odds {
+  hot: number;
+  warm: number;
+}
+
+/** What one part of the score comes to, and which of its features do most. */
+export interface Part {
+  key: GroupKey;
+  odds: Odds;
+  /** Strongest first, by what they do to both questions. */
+  features: { odds: number; place: Feature['place'] }[];
+}
+
+/** Sums what features are worth, by the part they belong to. */
+export function partsOf(judge: Judge, features: ReadonlyMap<string, Feature>): Map<GroupKey, Part> {
+  const parts = new Map<GroupKey, Part>();
+  for (const [name, { value, place }] of features) {
+    const hot = (judge.hot.weights[name] ?? 0) * value;
+    const warm = (judge.warm.weights[name] ?? 0) * value;
+    if (hot === 0 && warm === 0) continue;
+    addTo(parts, groupOf(name), { hot, warm }, place);
+  }
+  for (const part of parts.values()) part.features.sort((a, b) => Math.abs(b.odds) - Math.abs(a.odds));
+  return parts;
+}
+
+function addTo(
+  parts: Map<GroupKey, Part>,
+  key: GroupKey,
+  { hot, warm }: Odds,
+  place: Feature['place'],
+): void {
+  const part = parts.get(key) ?? { key, odds: { hot: 0, warm: 0 }, features: [] };
+  parts.set(key, part);
+  part.odds.hot += hot;
+  part.odds.warm += warm;
+  part.features.push({ odds: hot + warm, place });
+}
+
+/** Parts of one key made one. */
+export function mergeParts(parts: readonly Part[]): Part[] {
+  const merged = new Map<GroupKey, Part>();
+  for (const part of parts) {
+    const { odds, features } = merged.get(part.key) ?? { odds: { hot: 0, warm: 0 }, features: [] };
+    merged.set(part.key, {
+      key: part.key,
+      odds: { hot: odds.hot + part.odds.hot, warm: odds.warm + part.odds.warm },
+      features: [...features, ...part.features],
+    });
+  }
+  return [...merged.values()];
+}
+
+/** What the encoder's numbers come to, within its reach. */
+export function encoderOdds(
+  judge: Judge,
+  numbers: Float32Array,
+  { centre, reach }: { centre: Odds; reach: Odds },
+): Odds {
+  const within = (value: number, most: number) => Math.max(-most, Math.min(most, value));
+  return {
+    hot: within(dot(judge.hot.encoder, numbers) - centre.hot, reach.hot),
+    warm: within(dot(judge.warm.encoder, numbers) - centre.warm, reach.warm),
+  };
+}
+
+function dot(weights: readonly number[], numbers: Float32Array): number {
+  let sum = 0;
+  for (let i = 0; i < weights.length; i++) sum += (weights[i] ?? 0) * (numbers[i] ?? 0);
+  return sum;
+}
+
+/**
+ * The score that log-odds come to: hot from 70, warm from 40, rising with both. Within a class it tells how far the post
+ * is from the next one.
+ */
+export function scoreOf({ hot, warm }: Odds): number {
+  if (hot >= 0) return Math.round(70 + 30 * (1 - Math.exp(-hot / 1.5)));
+  if (warm >= 0) return Math.floor(40 + 29.99 * Math.max(0, 1 + hot / 6));
+  return Math.floor(39.99 * Math.exp((0.6 * warm + 0.4 * hot) / 2.5));
+}

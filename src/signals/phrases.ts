@@ -1,0 +1,139 @@
+import type { IcpProfile } from '../model/icp.ts';
+import { type Automaton, buildAutomaton } from './automaton.ts';
+import { type Phrase, placeOf, readPhrase, spellingKey } from './phrase.ts';
+import type { Tokens } from './tokens.ts';
+
+const HIT_KINDS = ['phrase', 'competitor', 'excluded'] as const;
+export type HitKind = (typeof HIT_KINDS)[number];
+
+/** Where a phrase of a profile stands in a text. */
+export interface Hit {
+  kind: HitKind;
+  /** Its place in the profile's list of that kind. */
+  phrase: number;
+  /** UTF-16 offsets into the text. */
+  start: number;
+  end: number;
+}
+
+/** The phrases of a profile, read once for each of its versions. */
+export interface ProfilePhrases {
+  /** By kind, in the order of {@link HIT_KINDS}; null: holds no word. */
+  lists: (Phrase | null)[][];
+  count: number;
+}
+
+/** Finds the phrases of many profiles in one pass over a text. */
+export interface PhraseMatcher {
+  /** Hits by a profile's place in the list that was compiled, in the order of the text; profiles without are left out. */
+  match(tokens: Tokens): Map<number, Hit[]>;
+}
+
+/** A phrase is told of so many times in a text, and a profile of so many phrases a kind: more convince nobody. */
+const MAX_PLACES = 3;
+const MAX_HITS_A_KIND = 16;
+/**
+ * So many places are compared with spellings in a text. Only phrases that differ in signs alone ("C", "C+", "C++", …) and
+ * a text that repeats their word ten thousand times could come to more.
+ */
+const MAX_COMPARISONS = 50_000;
+
+export function readPhrases({ phrases, competitors, excludedPhrases }: IcpProfile): ProfilePhrases {
+  const lists = [phrases, competitors, excludedPhrases].map((list) => list.map(readPhrase));
+  return { lists, count: lists.reduce((total, list) => total + list.length, 0) };
+}
+
+/** A phrase in one spelling, and who looks for it. */
+interface Wanted {
+  phrase: Phrase;
+  /** Triples: the profile's place, the kind's, the phrase's. */
+  targets: number[];
+}
+
+/** All that is looked for in the same words. */
+type Spellings = Map<string, Wanted>;
+
+/** One automaton over the phrases, competitors and exclusions of all `profiles`. */
+export function compilePhrases(profiles: readonly ProfilePhrases[]): PhraseMatcher {
+  const wanted = gather(profiles);
+  const symbols = new Map<string, number>();
+  const automaton = buildAutomaton(
+    [...wanted.keys()].map((words) => words.split(' ').map((word) => symbolOf(symbols, word))),
+  );
+  const spellings = [...wanted.values()].map((each) => [...each.values()]);
+  return { match: (tokens) => search({ automaton, symbols, spellings }, tokens) };
+}
+
+function gather(profiles: readonly ProfilePhrases[]): Map<string, Spellings> {
+  const wanted = new Map<string, Spellings>();
+  profiles.forEach(({ lists }, profile) => {
+    lists.forEach((list, kind) => {
+      list.forEach((phrase, place) => {
+        if (phrase === null) return;
+        const words = phrase.stems.join(' ');
+        const spellings: Spellings = wanted.get(words) ?? new Map();
+        wanted.set(words, spellings);
+        const key = spellingKey(phrase);
+        const known = spellings.get(key);
+        if (known === undefined) spellings.set(key, { phrase, targets: [profile, kind, place] });
+        else known.targets.push(profile, kind, place);
+      });
+    });
+  });
+  return wanted;
+}
+
+function symbolOf(symbols: Map<string, number>, word: string): number {
+  const known = symbols.get(word);
+  if (known !== undefined) return known;
+  symbols.set(word, symbols.size + 1);
+  return symbols.size;
+}
+
+interface Compiled {
+  automaton: Automaton;
+  symbols: ReadonlyMap<string, number>;
+  /** By sequence of the automaton. */
+  spellings: readonly (readonly Wanted[])[];
+}
+
+function search({ automaton, symbols, spellings }: Compiled, tokens: Tokens): Map<number, Hit[]> {
+  const found = createFindings();
+  const times = new Map<Wanted, number>();
+  let comparisons = 0;
+  const words = Int32Array.from(tokens.stems, (word) => symbols.get(word) ?? 0);
+  automaton.scan(words, (sequence, last) => {
+    for (const wanted of spellings[sequence] ?? []) {
+      const before = times.get(wanted) ?? 0;
+      if (before >= MAX_PLACES || comparisons >= MAX_COMPARISONS) continue;
+      comparisons++;
+      const place = placeOf(wanted.phrase, tokens, last - wanted.phrase.stems.length + 1, last);
+      if (place === null) continue;
+      times.set(wanted, before + 1);
+      found.add(wanted.targets, place);
+    }
+  });
+  return found.hits;
+}
+
+function createFindings() {
+  const hits = new Map<number, Hit[]>();
+  /** How many a profile has of a kind. */
+  const counts = new Map<number, number>();
+  return {
+    hits,
+    add(targets: readonly number[], place: { start: number; end: number }): void {
+      for (let i = 0; i < targets.length; i += 3) {
+        const [profile = 0, kind = 0, phrase = 0] = [targets[i], targets[i + 1], targets[i + 2]];
+        const slot = profile * HIT_KINDS.length + kind;
+        const count = counts.get(slot) ?? 0;
+        if (count >= MAX_HITS_A_KIND) continue;
+        counts.set(slot, count + 1);
+        const list = hits.get(profile);
+        const hit: Hit = { kind: HIT_KINDS[kind] ?? 'phrase', phrase, ...place };
+        if (list === undefined) hits.set(profile, [hit]);
+        else list.push(hit);
+      }
+    },
+  };
+}

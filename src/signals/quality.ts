@@ -1,0 +1,39 @@
+import type { IcpQuality, Share } from '../model/icp-quality.ts';
+import type { JudgedPost } from '../store/signal-store.ts';
+
+/** Standard deviations of a 95 % interval. */
+const Z = 1.96;
+
+/** How much of what was judged was right, in all and by class. */
+export function qualityOf(profileId: string, posts: readonly JudgedPost[]): IcpQuality {
+  const of = (classification: string) =>
+    shareOf(posts.filter((post) => post.classification === classification));
+  return {
+    icp_profile_id: profileId,
+    ...shareOf(posts),
+    by_classification: { hot: of('hot'), warm: of('warm'), cold: of('cold') },
+  };
+}
+
+function shareOf(posts: readonly JudgedPost[]): Share {
+  const relevant = posts.filter((post) => post.relevant).length;
+  const judged = posts.length;
+  if (judged === 0) return { judged, relevant, precision: null, interval: null };
+  return { judged, relevant, precision: rounded(relevant / judged), interval: wilson(relevant, judged) };
+}
+
+/** Wilson's interval (1927), which is honest for few cases too: of one right in one it says 0.21 to 1. */
+function wilson(right: number, all: number): { low: number; high: number } {
+  const share = right / all;
+  const middle = share + (Z * Z) / (2 * all);
+  const reach = Z * Math.sqrt((share * (1 - share)) / all + (Z * Z) / (4 * all * all));
+  const whole = 1 + (Z * Z) / all;
+  return {
+    low: rounded(Math.max(0, (middle - reach) / whole)),
+    high: rounded(Math.min(1, (middle + reach) / whole)),
+  };
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
+}

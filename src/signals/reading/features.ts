@@ -1,0 +1,211 @@
+import { OFFERS_TO_BUY, QUESTIONS, WISHES } from './ask-cues.ts';
+import { type Cue, negatedAt, subjectAt } from './cue.ts';
+import { CIRCUMSTANCES, OBJECTS, SPEAKERS } from './other-cues.ts';
+import { cutSentences, type Outline, type Sentence } from './sentences.ts';
+
+/** One thing that a post says: how much of it, and where it is said first (UTF-16 units; null: nowhere in particular). */
+export interface Feature {
+  value: number;
+  place: { start: number; end: number } | null;
+}
+
+/** What a post says, by name; what is not there is left out. */
+export type Features = Map<string, Feature>;
+
+/** A post that was read: its sentences, which of them ask, and what it says. */
+export interface PostFeatures {
+  outline: Outline;
+  /** One entry a sentence. */
+  asks: boolean[];
+  features: Features;
+}
+
+/** What a sentence asks, before it is known for what. */
+interface Asking {
+  /** By the author's side or nobody named, not denied. */
+  wishes: boolean;
+  questions: boolean;
+}
+
+/** Reads a post for what a person could name in it. Pure, linear in the text, the same for every profile. */
+export function readFeatures(text: string): PostFeatures {
+  const outline = cutSentences(text);
+  const features: Features = new Map();
+  const asks = outline.sentences.map((sentence, index) =>
+    readSentence(features, sentence, isRhetorical(sentence, outline.sentences[index + 1])),
+  );
+  shapeOf(features, outline, asks.filter(Boolean).length);
+  combine(features);
+  return { outline, asks, features };
+}
+
+/** Asking for a thing or a supplier, whatever the form. */
+const ASKS_FOR_A_THING = [
+  'wish_for.tool',
+  'wish_for.supplier',
+  'question_for.tool',
+  'question_for.supplier',
+  'alternative',
+  'alternative.title',
+  'hire_supplier',
+  'tender',
+];
+/** What makes such a request a purchase for work, or something else altogether. */
+const BESIDE_IT = [
+  ...[
+    'business',
+    'current_tool',
+    'price_pain',
+    'pain',
+    'team_size',
+    'money',
+    'budget',
+    'requirements',
+    'date',
+  ],
+  ...['maker', 'seller', 'survey', 'student', 'how_to', 'already_bought', 'full_time_job', 'private_money'],
+  ...['job_seeker', 'job_ad', 'feedback_wanted', 'story', 'news', 'legal', 'only_title', 'links', 'opinion'],
+];
+
+const COMPLAINTS = ['bad_review', 'outrage', 'price_pain', 'pain'];
+
+/** A linear model adds up; what means something together only is said as one thing. */
+function combine(features: Features): void {
+  const complaint = COMPLAINTS.map((name) => features.get(name)).find((found) => found !== undefined);
+  const vendor = features.get('vendor');
+  if (vendor !== undefined && complaint !== undefined) {
+    features.set('vendor_and_complaint', { value: 1, place: complaint.place });
+    const inTitle = features.get('vendor.title') ?? features.get('outrage.title');
+    if (inTitle !== undefined) features.set('vendor_and_complaint.title', { value: 1, place: inTitle.place });
+  }
+  const thing = ASKS_FOR_A_THING.map((name) => features.get(name)).find((found) => found !== undefined);
+  if (thing === undefined) return;
+  features.set('thing', { value: 1, place: thing.place });
+  for (const name of BESIDE_IT) {
+    const beside = features.get(name);
+    if (beside !== undefined) features.set(`thing_and.${name}`, { value: 1, place: beside.place });
+  }
+  const home =
+    features.get('home.told') ?? features.get('wish_for.home') ?? features.get('question_for.home');
+  if (home !== undefined) features.set('thing_and.home', { value: 1, place: home.place });
+}
+
+/** "Looking for a CRM? We can help": a wish put into the reader's mouth. */
+function isRhetorical(sentence: Sentence, next: Sentence | undefined): boolean {
+  return sentence.isQuestion && next !== undefined && HOOK.test(sentence.text) && PITCH.test(next.text);
+}
+
+const HOOK = /^\W*(?:looking|searching|seeking|need|want|struggling|tired|thinking)\b/;
+const PITCH =
+  /\b(?:dm|contact|message|visit|check|book|call us|choose ours|we (?:can|help|offer|do|build|are)|our (?:team|agency|app|tool|service|product)|ours|i (?:can|offer)|sign up|look no further|try)\b/;
+
+function readSentence(features: Features, sentence: Sentence, rhetorical: boolean): boolean {
+  const asked: Asking = {
+    wishes: readWishes(features, sentence, rhetorical),
+    questions: readQuestions(features, sentence),
+  };
+  readPlain(features, sentence, OFFERS_TO_BUY);
+  readPlain(features, sentence, SPEAKERS);
+  readPlain(features, sentence, CIRCUMSTANCES);
+  const asks = asked.wishes || asked.questions;
+  for (const object of OBJECTS) {
+    const found = object.pattern.exec(sentence.text);
+    if (found === null) continue;
+    const place = placeOf(sentence, found);
+    if (sentence.isTitle) add(features, `${object.name}.title`, place);
+    if (asked.wishes) add(features, `wish_for.${object.name}`, place);
+    if (asked.questions) add(features, `question_for.${object.name}`, place);
+    if (!asks) add(features, `${object.name}.told`, place);
+  }
+  return asks;
+}
+
+function readWishes(features: Features, sentence: Sentence, rhetorical: boolean): boolean {
+  let wishes = false;
+  for (const cue of WISHES) {
+    const found = cue.pattern.exec(sentence.text);
+    if (found === null) continue;
+    const place = placeOf(sentence, found);
+    const said = subjectAt(sentence.text, found.index);
+    const subject = rhetorical && said === 'implied' ? 'reader' : said;
+    const denied = negatedAt(sentence.text, found.index);
+    add(features, `${cue.name}.${denied ? 'denied' : subject}`, place);
+    if (denied || subject === 'other' || subject === 'reader') continue;
+    wishes = true;
+    if (sentence.isTitle) add(features, `${cue.name}.title`, place);
+  }
+  return wishes;
+}
+
+function readQuestions(features: Features, sentence: Sentence): boolean {
+  let asks = false;
+  for (const cue of QUESTIONS) {
+    const found = cue.pattern.exec(sentence.text);
+    if (found === null) continue;
+    if (cue.name === 'best' && !sentence.isTitle) continue;
+    const place = placeOf(sentence, found);
+    if (negatedAt(sentence.text, found.index)) {
+      add(features, 'question.denied', place);
+      continue;
+    }
+    asks = true;
+    add(features, sentence.isQuestion || sentence.isTitle ? cue.name : `${cue.name}.told`, place);
+    if (sentence.isTitle) add(features, `${cue.name}.title`, place);
+  }
+  return asks;
+}
+
+function readPlain(features: Features, sentence: Sentence, cues: readonly Cue[]): void {
+  for (const cue of cues) {
+    const found = cue.pattern.exec(sentence.text);
+    if (found === null) continue;
+    const place = placeOf(sentence, found);
+    add(features, cue.name, place);
+    if (sentence.isTitle) add(features, `${cue.name}.title`, place);
+  }
+}
+
+/** How the post looks as a whole. */
+function shapeOf(features: Features, { sentences, links, words, onlyTitle }: Outline, asking: number): void {
+  const set = (name: string, value: number) => {
+    if (value !== 0) features.set(name, { value, place: null });
+  };
+  const questions = sentences.filter(({ isQuestion }) => isQuestion).length;
+  const text = sentences.map((sentence) => sentence.text).join(' ');
+  const share = (pattern: RegExp) => Math.min(1, ((text.match(pattern)?.length ?? 0) / (words + 10)) * 8);
+  set('asking_sentences', Math.min(1, Math.log1p(asking) / 2));
+  set('asking_share', asking / (sentences.length + 2));
+  set('question_marks', Math.min(1, Math.log1p(questions) / 2));
+  set('links', Math.min(1, Math.log1p(links) / 2));
+  set('only_title', onlyTitle ? 1 : 0);
+  set('only_title_asks', onlyTitle && asking > 0 ? 1 : 0);
+  set('ask_hn', /^\W*ask hn\b/.test(text) ? 1 : 0);
+  set(
+    'hn_thing',
+    /^\W*ask hn\s*:\s*(?!how|why|what|who|where|when|is|are|do|does|should|can|would|did|has|have|could)/.test(
+      text,
+    )
+      ? 1
+      : 0,
+  );
+  set('title_question', sentences[0]?.isTitle && sentences[0].isQuestion ? 1 : 0);
+  set('ends_with_question', sentences.length > 1 && sentences.at(-1)?.isQuestion ? 1 : 0);
+  set('long', Math.max(0, Math.min(1.5, (Math.log(words + 1) - 4) / 2)));
+  set('short', Math.max(0, Math.min(1.5, (4 - Math.log(words + 1)) / 2)));
+  set('first_person', share(/\b(?:i|i'm|i've|my|me)\b/g));
+  set('first_plural', share(/\b(?:we|we're|we've|our|us)\b/g));
+  set('second_person', share(/\b(?:you|your|you're)\b/g));
+}
+
+function placeOf(sentence: Sentence, found: RegExpExecArray): { start: number; end: number } {
+  const lead = found[0].length - found[0].trimStart().length;
+  const start = sentence.start + found.index + lead;
+  return { start, end: start + found[0].trim().length };
+}
+
+/** The first place counts; what is said again weighs a little more. */
+function add(features: Features, name: string, place: { start: number; end: number }): void {
+  const known = features.get(name);
+  if (known === undefined) features.set(name, { value: 1, place });
+  else if (known.value < 1.5) known.value += 0.25;
+}

@@ -1,0 +1,150 @@
+import {
+  type ApiDescription,
+  type ApiOperation,
+  type ApiParameter,
+  resolve,
+  type Schema,
+} from './api-description.ts';
+import { fieldsOf, typeWords } from './schema-words.ts';
+
+/** What the page says once for all operations (content/developers/reference.md). */
+const COMMON_ERRORS: ReadonlySet<string> = new Set([
+  'INVALID_REQUEST',
+  'UNKNOWN_PARAMETER',
+  'INVALID_CURSOR',
+  'UNAUTHENTICATED',
+  'INSUFFICIENT_SCOPE',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'CONFLICT',
+  'IDEMPOTENCY_IN_FLIGHT',
+  'IDEMPOTENCY_MISMATCH',
+  'RATE_LIMITED',
+  'INTERNAL',
+  'UNAVAILABLE',
+]);
+
+interface Described {
+  api: ApiDescription;
+  method: string;
+  path: string;
+  operation: ApiOperation;
+}
+
+/** The operations of some tags as markdown: a second-level heading for each tag, a third-level one for each operation. */
+export function referenceMarkdown(api: ApiDescription, tags: readonly string[]): string {
+  const all = Object.entries(api.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]): Described => ({ api, method, path, operation })),
+  );
+  return api.tags
+    .filter(({ name }) => tags.includes(name))
+    .map(({ name, description }) => {
+      const own = all.filter(({ operation }) => operation.tags?.[0] === name);
+      return [`## ${name}`, description, ...own.map(operationMarkdown)].join('\n\n');
+    })
+    .join('\n\n');
+}
+
+function operationMarkdown(one: Described): string {
+  const { api, method, path, operation } = one;
+  const parameters = (operation.parameters ?? [])
+    .map((given) => resolve<ApiParameter>(api, given as ApiParameter))
+    // Every POST has the same one; the page tells of it once.
+    .filter(({ name }) => name !== 'Idempotency-Key');
+  const body = operation.requestBody?.content['application/json'];
+  const parts = [
+    `### ${operation.summary ?? path}`,
+    `\`${method.toUpperCase()} ${path}\` · ${scopeWords(operation)}${operation.deprecated ? ' · deprecated' : ''}`,
+    // Which scope it needs stands in the line above.
+    (operation.description ?? '').replace(/\n*(Needs the scope `[^`]+`|Any valid key will do)\.$/, ''),
+    parameters.length > 0
+      ? table(
+          ['Parameter', 'In', 'Takes', 'Meaning'],
+          parameters.map((given) => parameterRow(api, given)),
+        )
+      : '',
+    body === undefined ? '' : bodyMarkdown(api, body.schema),
+    answersMarkdown(one),
+    `\`\`\`sh\n${curl(one, parameters)}\n\`\`\``,
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+function scopeWords(operation: ApiOperation): string {
+  if (operation.security?.length === 0) return 'no key needed';
+  const scope = operation['x-required-scope'];
+  return scope === undefined ? 'any valid key' : `scope \`${scope}\``;
+}
+
+function parameterRow(api: ApiDescription, { name, in: place, required, schema, description }: ApiParameter) {
+  const mark = required && place !== 'path' ? ' (required)' : '';
+  return [`\`${name}\`${mark}`, place, typeWords(api, schema), description ?? ''];
+}
+
+function bodyMarkdown(api: ApiDescription, schema: Schema): string {
+  const fields = fieldsOf(api, schema);
+  if (fields.length === 0) return `The body is ${typeWords(api, schema)}.`;
+  const rows = fields.map(({ name, type, description, required }) => [
+    `\`${name}\`${required ? ' (required)' : ''}`,
+    type,
+    description,
+  ]);
+  return table(['In the body', 'Takes', 'Meaning'], rows);
+}
+
+function answersMarkdown({ api, operation }: Described): string {
+  const answers = Object.entries(operation.responses).map(([status, given]) => ({
+    status,
+    answer: resolve(api, given as { description: string; content?: Record<string, { schema: Schema }> }),
+  }));
+  const good = answers
+    .filter(({ status }) => Number(status) < 400)
+    .map(({ status, answer }) => `${status} ${answer.description.replace(/\.$/, '')}`);
+  const bad = answers
+    .filter(({ status }) => Number(status) >= 400)
+    .map(({ status, answer }) => ({
+      status,
+      codes: codesOf(answer.content?.['application/problem+json']?.schema ?? {}).filter(
+        (code) => !COMMON_ERRORS.has(code),
+      ),
+    }))
+    .filter(({ codes }) => codes.length > 0)
+    .map(({ status, codes }) => `${status} ${codes.map((code) => `\`${code}\``).join(', ')}`);
+  return `Answers ${good.join('; ')}.${bad.length > 0 ? ` Errors of its own: ${bad.join('; ')}.` : ''}`;
+}
+
+/** The codes that a problem's schema allows. */
+function codesOf(schema: Schema): string[] {
+  const code = (schema.properties as Record<string, Schema> | undefined)?.code;
+  if (Array.isArray(code?.enum)) return code.enum.map(String);
+  return code?.const === undefined ? [] : [String(code.const)];
+}
+
+/** A command to paste; ids stand in capitals, as what a reader has to put in. */
+function curl({ api, method, path, operation }: Described, parameters: readonly ApiParameter[]): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_all, name: string) => {
+    const example = parameters.find((given) => given.in === 'path' && given.name === name)?.example;
+    return typeof example === 'string' ? example : `\${${name.toUpperCase()}}`;
+  });
+  const lines = [
+    `curl -sS${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} "${api.servers[0]?.url}${filled}"`,
+  ];
+  if (operation.security?.length !== 0) lines.push('-H "Authorization: Bearer $API_KEY"');
+  const body = operation.requestBody?.content['application/json'];
+  const example = body?.example ?? Object.values(body?.examples ?? {})[0]?.value;
+  if (example !== undefined) {
+    lines.push("-H 'Content-Type: application/json'");
+    lines.push(`-d '${JSON.stringify(example).replaceAll("'", "'\\''")}'`);
+  }
+  return lines.join(' \\\n  ');
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`;
+  return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
+}
+
+/** A table's cell is one line, and a bar in it would begin the next cell. */
+function cell(text: string): string {
+  return text.replace(/\s*\n\s*/g, ' ').replaceAll('|', '\\|');
+}

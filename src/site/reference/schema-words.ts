@@ -1,0 +1,81 @@
+import { type ApiDescription, resolve, type Schema } from './api-description.ts';
+
+const MOST_VALUES = 16;
+
+/** A member of a body, nested ones by their dotted name. */
+export interface Field {
+  name: string;
+  type: string;
+  description: string;
+  required: boolean;
+}
+
+/** What a schema takes, in a few words of markdown: `string, up to 300 characters`, `"a" or "b"`. */
+export function typeWords(api: ApiDescription, schema: Schema): string {
+  const words = describe(api, schema);
+  return schema.default === undefined || isEmpty(schema.default)
+    ? words
+    : `${words}; default ${code(JSON.stringify(schema.default))}`;
+}
+
+/** The members of an object, those of objects inside it by dotted names, one level down. */
+export function fieldsOf(api: ApiDescription, schema: Schema, prefix = '', depth = 0): Field[] {
+  const properties = (objectOf(api, schema)?.properties ?? {}) as Record<string, Schema>;
+  const required = (objectOf(api, schema)?.required ?? []) as string[];
+  return Object.entries(properties).flatMap(([key, member]) => {
+    const name = `${prefix}${key}`;
+    const description = String(member.description ?? resolve(api, member).description ?? '');
+    const isRequired = required.includes(key) && member.default === undefined;
+    const field = { name, type: typeWords(api, member), description, required: isRequired };
+    const below = depth < 1 ? fieldsOf(api, member, `${name}.`, depth + 1) : [];
+    return [field, ...below];
+  });
+}
+
+function describe(api: ApiDescription, given: Schema): string {
+  const schema = resolve(api, given);
+  const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined;
+  if (choices !== undefined) {
+    const all = choices.map((choice) => describe(api, choice));
+    // An empty string beside a string that may be anything tells nobody anything.
+    const told = all.length > 2 ? all.filter((words) => words !== code('""')) : all;
+    return [...new Set(told)].join(' or ');
+  }
+  if (Array.isArray(schema.enum)) {
+    const values = schema.enum.slice(0, MOST_VALUES).map((value) => code(JSON.stringify(value)));
+    return values.join(', ') + (schema.enum.length > MOST_VALUES ? ' …' : '');
+  }
+  if (schema.const !== undefined) return code(JSON.stringify(schema.const));
+  if (schema.type === 'array')
+    return `list of ${describe(api, (schema.items ?? {}) as Schema)}${bounds(schema)}`;
+  return `${String(schema.type ?? 'any value')}${bounds(schema)}`;
+}
+
+function bounds({ format, minimum, maximum, minLength, maxLength, maxItems }: Schema): string {
+  const told: string[] = [];
+  if (typeof format === 'string') told.push(format);
+  if (maximum !== undefined)
+    told.push(minimum === undefined ? `up to ${maximum}` : `${minimum} to ${maximum}`);
+  else if (minimum !== undefined) told.push(`${minimum} or more`);
+  if (maxLength !== undefined)
+    told.push(`${minLength ? `${minLength} to ` : 'up to '}${maxLength} characters`);
+  if (maxItems !== undefined) told.push(`at most ${maxItems}`);
+  return told.length === 0 ? '' : ` (${told.join(', ')})`;
+}
+
+/** The object that a schema is, may be, or is a list of. */
+function objectOf(api: ApiDescription, given: Schema): Schema | null {
+  const schema = resolve(api, given);
+  if (schema.properties !== undefined) return schema;
+  if (schema.type === 'array') return objectOf(api, (schema.items ?? {}) as Schema);
+  const choices = ((schema.anyOf ?? schema.oneOf) as Schema[] | undefined) ?? [];
+  return choices.map((choice) => objectOf(api, choice)).find((object) => object !== null) ?? null;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === '' || (typeof value === 'object' && JSON.stringify(value ?? {}).length === 2);
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}

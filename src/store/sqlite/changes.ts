@@ -1,0 +1,55 @@
+import type { Database } from 'better-sqlite3';
+import { campaignChanges } from './changes/campaigns.ts';
+import { claimChanges } from './changes/claims.ts';
+import { companyChanges } from './changes/companies.ts';
+import { endpointChanges } from './changes/endpoints.ts';
+import { erasureChanges } from './changes/erasure.ts';
+import { idempotencyChanges } from './changes/idempotency.ts';
+import { inHandChanges } from './changes/in-hand.ts';
+import { keptStepChanges } from './changes/kept-steps.ts';
+import { keyChanges } from './changes/keys.ts';
+import { leadChanges } from './changes/leads.ts';
+import { mailChanges } from './changes/mail.ts';
+import { outcomeChanges } from './changes/outcomes.ts';
+import { profileChanges } from './changes/profiles.ts';
+import { replayChanges } from './changes/replays.ts';
+import { retentionChanges } from './changes/retention.ts';
+import { signalChanges } from './changes/signals.ts';
+import { sourceRunChanges } from './changes/source-runs.ts';
+import { sourceChanges } from './changes/sources.ts';
+import { storageChanges } from './changes/storage.ts';
+import { tenantChanges } from './changes/tenants.ts';
+import { testSendChanges } from './changes/test-sends.ts';
+import { createWriteAheadLog, type WriteAheadLog } from './write-ahead-log.ts';
+
+/**
+ * Every change of the database by name: each runs inside a transaction that the writer opened, and takes and returns
+ * plain data, so that it can run in another thread. `log` is that of the transactions.
+ */
+export function createChanges(db: Database, log: WriteAheadLog = createWriteAheadLog(db)) {
+  const changes = {
+    ...tenantChanges(db),
+    ...keyChanges(db),
+    ...profileChanges(db),
+    ...signalChanges(db),
+    ...inHandChanges(db),
+    ...leadChanges(db),
+    ...erasureChanges(db, log),
+    ...campaignChanges(db),
+    ...companyChanges(db),
+    ...endpointChanges(db),
+    ...claimChanges(db),
+    ...outcomeChanges(db),
+    ...replayChanges(db),
+    ...retentionChanges(db),
+    ...testSendChanges(db),
+    ...mailChanges(db),
+    ...idempotencyChanges(db),
+    ...sourceChanges(db),
+    ...sourceRunChanges(db),
+    ...storageChanges(db),
+  };
+  return { ...changes, ...keptStepChanges(db, changes) };
+}
+
+export type Changes = ReturnType<typeof createChanges>;

@@ -1,0 +1,191 @@
+import type { Database } from 'better-sqlite3';
+import type { Endpoint } from '../../../model/webhook.ts';
+import type { ClaimRequest, DueLane, LaneClaim, LaneDemand } from '../../delivery-store.ts';
+import { BODY_JOINS, WHOLE_BODY } from '../reads/bodies.ts';
+import { type EndpointRow, toEndpoint } from '../reads/endpoints.ts';
+import { laneReads } from '../reads/lanes.ts';
+import { WAITING } from '../reads/shown-state.ts';
+import { createProbeSchedule } from './probes.ts';
+
+/** Deliveries of one endpoint, oldest first, in one row: a row each costs several times as much to pass on. */
+interface DueRow {
+  count: number;
+  /** {@link StoredDeliveries.list} without its brackets; null where nothing is due. */
+  list: string | null;
+  held: string | null;
+  bodies: Buffer | null;
+}
+
+/** What a claim gives out, as it crosses from the writer. */
+export interface StoredDeliveries {
+  /** A JSON array: id, attempt, attempts in this cycle and bytes of the body of each in turn. */
+  list: string;
+  /** Their bodies, one behind the other. A lost one has no bytes: its delivery is given out, so that it ends with its reason. */
+  bodies: Uint8Array;
+}
+
+/** A claim's answer as it crosses from the writer. */
+export interface StoredLaneClaim extends Omit<LaneClaim, 'deliveries' | 'bodies'> {
+  deliveries: StoredDeliveries | null;
+}
+
+/** As {@link StoredLaneClaim}, of a probe. */
+export interface StoredProbe {
+  endpoint: Endpoint;
+  delivery: StoredDeliveries;
+}
+
+/** A claim whose lanes say what they hold as a JSON object, `{delivery id: attempt}`: one text crosses to the writer. */
+export interface StoredClaim extends Omit<ClaimRequest, 'lanes'> {
+  lanes: (Omit<LaneDemand, 'held'> & { held: string })[];
+}
+
+/** As {@link StoredClaim}, of one delivery of one endpoint. */
+export interface StoredProbeClaim extends Omit<ClaimRequest, 'lanes'> {
+  endpointId: string;
+  held: string;
+}
+
+interface LeaseRow {
+  endpoint_id: string;
+  token: string;
+  until: number;
+  held: string;
+}
+
+type LaneTerms = StoredProbeClaim & { limit: number };
+
+/**
+ * Claims. One leases the endpoint, not each delivery: a claimed delivery stays as it is until its outcome, whose fence is
+ * the number of the attempt.
+ */
+export function claimChanges(db: Database) {
+  const selectLease = db.prepare<[string], LeaseRow>('SELECT * FROM lane_leases WHERE endpoint_id = ?');
+  const writeLease = db.prepare<[string, string, number, string]>(
+    `INSERT INTO lane_leases (endpoint_id, token, until, held) VALUES (?, ?, ?, ?)
+     ON CONFLICT (endpoint_id) DO UPDATE SET token = excluded.token, until = excluded.until, held = excluded.held`,
+  );
+  const deleteLeases = db.prepare<[]>('DELETE FROM lane_leases');
+  const deleteLeasesOf = db.prepare<[string]>('DELETE FROM lane_leases WHERE token = ?');
+  const selectDue = db.prepare<[string, number, string, number], DueRow>(
+    gathered('AND d.next_attempt_at <= ? AND d.id NOT IN (SELECT key FROM json_each(?))'),
+  );
+  const selectOldest = db.prepare<[string, string, number], DueRow>(
+    gathered('AND d.id NOT IN (SELECT key FROM json_each(?))'),
+  );
+  const selectLeftDue = db
+    .prepare<[string, number, string], number>(
+      `SELECT d.next_attempt_at FROM deliveries d INDEXED BY deliveries_due
+       WHERE d.endpoint_id = +? AND d.${WAITING} AND d.next_attempt_at <= ?
+         AND d.id NOT IN (SELECT key FROM json_each(?))
+       ORDER BY d.next_attempt_at LIMIT 1`,
+    )
+    .pluck();
+  const selectNextDue = db
+    .prepare<[string, number], number>(
+      `SELECT next_attempt_at FROM deliveries INDEXED BY deliveries_due
+       WHERE endpoint_id = +? AND ${WAITING} AND next_attempt_at > ? ORDER BY next_attempt_at LIMIT 1`,
+    )
+    .pluck();
+  const waitingIds = `SELECT id FROM deliveries INDEXED BY deliveries_due WHERE ${WAITING}`;
+  const shiftRetries = db.prepare<[number]>(
+    `UPDATE deliveries SET next_attempt_at = next_attempt_at + ? WHERE id IN (${waitingIds} AND status = 'retrying')`,
+  );
+  const pullFirstAttempts = db.prepare<[number, number]>(
+    `UPDATE deliveries SET next_attempt_at = ?
+     WHERE id IN (${waitingIds} AND status = 'pending' AND next_attempt_at > ?)`,
+  );
+  const selectActiveVersion = db
+    .prepare<[string], number>(
+      "SELECT version FROM webhook_endpoints WHERE id = ? AND status = 'active' AND deleted_at IS NULL",
+    )
+    .pluck();
+  const selectById = db.prepare<[string], EndpointRow>('SELECT * FROM webhook_endpoints WHERE id = ?');
+  const { listDueLanes } = laneReads(db);
+  const probes = createProbeSchedule(db);
+
+  /** What a claim tells its caller about the endpoint. */
+  function changedSince(id: string, knownVersion: number): LaneClaim['endpoint'] {
+    const version = selectActiveVersion.get(id);
+    if (version === undefined) return 'gone';
+    if (version === knownVersion) return null;
+    const row = selectById.get(id);
+    try {
+      return row === undefined ? 'gone' : toEndpoint(row);
+    } catch {
+      return 'gone'; // its settings are unreadable: that must not end the claim of every other endpoint
+    }
+  }
+
+  function claimDue({ endpointId, limit, held, now, leaseUntil, leaseToken }: LaneTerms) {
+    const lease = selectLease.get(endpointId);
+    if (lease !== undefined && lease.token !== leaseToken && lease.until > now) {
+      return { deliveries: null, nextDueAt: lease.until };
+    }
+    const row = selectDue.get(endpointId, now, held, limit);
+    const given = heldWith(held, row?.held ?? null);
+    const left = row?.count === limit ? selectLeftDue.get(endpointId, now, given) : undefined;
+    const nextDueAt = left ?? selectNextDue.get(endpointId, now) ?? null;
+    if (given !== held || lease !== undefined) writeLease.run(endpointId, leaseToken, leaseUntil, given);
+    return { deliveries: toStored(row), nextDueAt };
+  }
+
+  return {
+    recoverDeliveries(): DueLane[] {
+      deleteLeases.run();
+      return listDueLanes();
+    },
+    releaseLeases: (leaseToken: string): void => void deleteLeasesOf.run(leaseToken),
+    claimLanes: ({ lanes, ...terms }: StoredClaim): StoredLaneClaim[] =>
+      lanes.map(({ endpointId, limit, knownVersion, held }) => {
+        const endpoint = changedSince(endpointId, knownVersion);
+        if (endpoint === 'gone') return { endpointId, deliveries: null, nextDueAt: null, endpoint };
+        return { endpointId, endpoint, ...claimDue({ endpointId, limit, held, ...terms }) };
+      }),
+    /** The delivery that has waited longest, due or not, under a lease like a claim's; null where none is to be probed. */
+    claimOldest({ endpointId, held, now, leaseUntil, leaseToken }: StoredProbeClaim): StoredProbe | null {
+      if (!probes.isDue(endpointId, now)) return null;
+      const lease = selectLease.get(endpointId);
+      if (lease !== undefined && lease.token !== leaseToken && lease.until > now) return null;
+      const endpoint = selectById.get(endpointId);
+      const row = selectOldest.get(endpointId, held, 1);
+      const delivery = toStored(row);
+      if (endpoint === undefined || delivery === null) return null;
+      writeLease.run(endpointId, leaseToken, leaseUntil, heldWith(held, row?.held ?? null));
+      return { endpoint: toEndpoint(endpoint), delivery };
+    },
+    shiftDue(now: number, deltaMs: number): void {
+      shiftRetries.run(deltaMs);
+      pullFirstAttempts.run(now, now);
+      probes.shift(deltaMs);
+    },
+  };
+}
+
+/**
+ * The waiting deliveries of one endpoint that also meet `terms`, a number of them at most, in one row. What stands under a
+ * plus is hidden from the planner (docs/decisions/hot-statements-hide-parameters.md).
+ */
+function gathered(terms: string): string {
+  return `SELECT count(*) AS count,
+      group_concat('"' || id || '",' || (attempt_count + 1) || ',' || (attempt_count - cycle_start) || ','
+        || octet_length(body)) AS list,
+      group_concat('"' || id || '":' || (attempt_count + 1)) AS held,
+      CAST(group_concat(body, '') AS BLOB) AS bodies
+    FROM (
+      SELECT d.id, d.attempt_count, d.cycle_start, coalesce(${WHOLE_BODY}, '') AS body
+      FROM deliveries d INDEXED BY deliveries_due ${BODY_JOINS}
+      WHERE d.endpoint_id = +? AND d.${WAITING} ${terms}
+      ORDER BY d.next_attempt_at, d.id LIMIT +?)`;
+}
+
+function toStored(row: DueRow | undefined): StoredDeliveries | null {
+  if (row === undefined || row.list === null || row.bodies === null) return null;
+  return { list: `[${row.list}]`, bodies: row.bodies };
+}
+
+/** JSON put together as text: ids need no escaping, and parsing what the caller holds would cost more than the claim. */
+function heldWith(held: string, more: string | null): string {
+  if (more === null) return held;
+  return held === '{}' ? `{${more}}` : `${held.slice(0, -1)},${more}}`;
+}

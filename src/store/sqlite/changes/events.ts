@@ -1,0 +1,39 @@
+import type { Database } from 'better-sqlite3';
+import type { RoutedEvent } from '../../../model/event.ts';
+import { createBodies } from './bodies.ts';
+
+/** Stores an event with every delivery it causes and the reason for each it does not: part of the change that caused it. */
+export function createEventWriter(db: Database): (routed: RoutedEvent) => void {
+  const insertEvent = db.prepare<[string, string, string, string, number, string]>(
+    'INSERT INTO events (id, tenant_id, type, subject_id, created_at, data) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const insertSkip = db.prepare<[string, string, string]>(
+    'INSERT INTO event_skips (event_id, endpoint_id, reason) VALUES (?, ?, ?)',
+  );
+  // Decided at the moment of commit: to a deleted endpoint nothing is stored. That it is paused changes nothing here.
+  const selectReceiver = db
+    .prepare<[string, string], number>(
+      `SELECT 1 FROM webhook_endpoints INDEXED BY webhook_endpoints_live
+       WHERE tenant_id = ? AND id = ? AND deleted_at IS NULL`,
+    )
+    .pluck();
+  const insertDelivery = db.prepare<Record<string, unknown>[]>(
+    `INSERT INTO deliveries (id, tenant_id, endpoint_id, event_id, event_type, status, next_attempt_at, created_at, body_id)
+     VALUES (:id, :tenantId, :endpointId, :eventId, :eventType, :status, iif(:status = 'pending', :createdAt, NULL),
+             :createdAt, :bodyId)`,
+  );
+  const bodies = createBodies(db);
+
+  return ({ event, deliveries, skipped }) => {
+    const { id: eventId, tenantId, type: eventType, subjectId, createdAt, data } = event;
+    insertEvent.run(eventId, tenantId, eventType, subjectId, createdAt, data);
+    const placeOf = bodies.createPlaces(tenantId);
+    for (const delivery of deliveries) {
+      const { id, endpointId, status } = delivery;
+      if (selectReceiver.get(tenantId, endpointId) === undefined) continue;
+      const columns = { id, eventId, eventType, tenantId, endpointId, status, createdAt };
+      insertDelivery.run({ ...columns, bodyId: placeOf(delivery) });
+    }
+    for (const { endpointId, reason } of skipped) insertSkip.run(eventId, endpointId, reason);
+  };
+}

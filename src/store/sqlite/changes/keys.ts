@@ -1,0 +1,56 @@
+import type { Database } from 'better-sqlite3';
+import type { ApiKey } from '../../../model/key.ts';
+import type { AccountStore } from '../../account-store.ts';
+import type { KeyStore } from '../../key-store.ts';
+import type { Part } from '../../store.ts';
+import { keyReads } from '../reads/keys.ts';
+
+/** Requests that come together have all seen the same last use; one of them writes it. */
+const TOUCH_EVERY_MS = 60_000;
+
+export function keyChanges(db: Database) {
+  const insert = createKeyWriter(db);
+  const count = db
+    .prepare<[string], number>('SELECT count(*) FROM api_keys WHERE tenant_id = ? AND revoked_at IS NULL')
+    .pluck();
+  const update = db.prepare<Record<string, unknown>[]>(
+    `UPDATE api_keys SET name = :name, scopes = :scopes, rate_limit = :rateLimit, expires_at = :expiresAt
+     WHERE id = :id`,
+  );
+  const touch = db.prepare<Record<string, unknown>[]>(
+    `UPDATE api_keys SET last_used_at = :now
+     WHERE id = :id AND ifnull(last_used_at, 0) <= :now - ${TOUCH_EVERY_MS}`,
+  );
+  const revoke = db.prepare<[number, string]>(
+    'UPDATE api_keys SET revoked_at = ifnull(revoked_at, ?) WHERE id = ?',
+  );
+  const { getKey } = keyReads(db);
+
+  return {
+    createKey(key, limit) {
+      if ((count.get(key.tenantId) ?? 0) >= limit) return false;
+      insert(key);
+      return true;
+    },
+    touchKey: (id, now) => void touch.run({ id, now }),
+    revokeKey: (id, now) => revoke.run(now, id).changes === 1,
+    changeKey(tenantId, id, change) {
+      const key = getKey(tenantId, id);
+      if (key === null || key.revokedAt !== null) return null;
+      const changed = { ...key, ...change };
+      const { name, scopes, rateLimit, expiresAt } = changed;
+      update.run({ id, name, scopes: JSON.stringify(scopes), rateLimit, expiresAt });
+      return changed;
+    },
+  } satisfies Part<AccountStore & KeyStore>;
+}
+
+/** Stores a new key: part of a change. */
+export function createKeyWriter(db: Database): (key: ApiKey) => void {
+  const insert = db.prepare<Record<string, unknown>[]>(
+    `INSERT INTO api_keys (id, tenant_id, name, hash, last4, scopes, rate_limit, expires_at, last_used_at, revoked_at, created_at)
+     VALUES (:id, :tenantId, :name, :hash, :last4, :scopes, :rateLimit, :expiresAt, :lastUsedAt, :revokedAt, :createdAt)`,
+  );
+
+  return (key) => void insert.run({ ...key, scopes: JSON.stringify(key.scopes) });
+}

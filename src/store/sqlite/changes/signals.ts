@@ -1,0 +1,74 @@
+import type { Database } from 'better-sqlite3';
+import type { CommittedSignal, NewSignal, SignalStore } from '../../signal-store.ts';
+import type { Part } from '../../store.ts';
+import { createKnownSignal } from '../reads/known-signals.ts';
+import { createAdoption } from './adoption.ts';
+import { createCompanyObserver } from './companies.ts';
+import { createEventWriter } from './events.ts';
+import { createKnownSignals } from './known-signals.ts';
+import { createSignalIndex } from './signal-index.ts';
+
+export function signalChanges(db: Database) {
+  const write = createSignalWriter(db);
+  const adopt = createAdoption(db);
+  const saveFeedback = db.prepare<Record<string, unknown>[]>(
+    `INSERT INTO signal_feedback (signal_id, relevant, reason, actor_id, created_at)
+     SELECT id, :relevant, :reason, :actorId, :createdAt FROM signals WHERE id = :signalId AND tenant_id = :tenantId
+     ON CONFLICT (signal_id) DO UPDATE SET
+       relevant = excluded.relevant, reason = excluded.reason, actor_id = excluded.actor_id,
+       created_at = excluded.created_at`,
+  );
+
+  return {
+    commitSignals: (signals) =>
+      signals.map((signal) => {
+        const committed = write(signal);
+        return committed.status === 'created' ? { ...committed, wire: adopt(signal) } : committed;
+      }),
+    saveFeedback: (feedback) =>
+      saveFeedback.run({ ...feedback, relevant: feedback.relevant ? 1 : 0 }).changes === 1,
+  } satisfies Part<SignalStore>;
+}
+
+/** Stores a signal with its terms, its author's keys, its company and its events, unless it is known: part of a change. */
+export function createSignalWriter(db: Database): (signal: NewSignal) => CommittedSignal {
+  // `seq` takes the next free place of its millisecond; a full one breaks the table's CHECK instead of another's order.
+  // The cast: numbers are bound as floating point, which would round the sum.
+  const insert = db.prepare<Record<string, unknown>[]>(
+    `INSERT INTO signals
+       (seq, id, tenant_id, profile_id, platform, signal_type, classification, score, timestamp, company_domain,
+        external_id, canonical_url, wire, explanation, text)
+     VALUES
+       ((:timestamp << 21)
+          + (ifnull((SELECT (max(seq) >> 7) & 16383 FROM signals
+                     WHERE seq >= :timestamp << 21 AND seq < (:timestamp + 1) << 21) + 1, 0) << 7)
+          + CAST(:score AS INTEGER),
+        :id, :tenantId, :profileId, :platform, :signalType, :classification, :score, :timestamp, :companyDomain,
+        :externalId, :canonicalUrl, :wire, :explanation, :text)`,
+  );
+  const insertPerson = db.prepare<[string, string, string]>(
+    'INSERT INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)',
+  );
+  const findKnown = createKnownSignal(db);
+  const knownSignals = createKnownSignals(db);
+  const index = createSignalIndex(db);
+  const observeCompany = createCompanyObserver(db);
+  const insertRouted = createEventWriter(db);
+
+  return (signal) => {
+    const { events, personKeys, nearKeys: _keys, company, ...columns } = signal;
+    // Looked for in the transaction that stores it, earlier ones of the same change included: no two can miss each other.
+    const known = findKnown(signal);
+    if (known !== null) {
+      const wire = known.elsewhere ? knownSignals.addPlace(known, signal) : known.wire;
+      return { status: 'duplicate', id: known.id, wire };
+    }
+    insert.run(columns);
+    index.addInserted(signal);
+    knownSignals.add(signal);
+    for (const key of personKeys) insertPerson.run(signal.tenantId, key, signal.id);
+    if (company !== null) observeCompany(signal, company);
+    events.forEach(insertRouted);
+    return { status: 'created', id: signal.id, wire: signal.wire };
+  };
+}

@@ -1,0 +1,80 @@
+import type { Database } from 'better-sqlite3';
+import { type Source, START_POSITION, sourceNameKey } from '../../../model/source.ts';
+import type { SourceStore } from '../../source-store.ts';
+import type { Part } from '../../store.ts';
+
+function toColumns(source: Source) {
+  return {
+    id: source.id,
+    tenantId: source.tenantId,
+    kind: source.kind,
+    name: source.name,
+    nameKey: sourceNameKey(source.name),
+    settings: JSON.stringify(source.settings),
+    profileIds: JSON.stringify(source.profileIds),
+    intervalSeconds: source.intervalSeconds,
+    status: source.status,
+    nextPollAt: source.nextPollAt,
+    failures: source.failures,
+    createdAt: source.createdAt,
+    updatedAt: source.updatedAt,
+    version: source.version,
+    start: JSON.stringify(START_POSITION),
+  };
+}
+
+/** Sources as callers change them; who reads them when is in `source-runs.ts`. */
+export function sourceChanges(db: Database) {
+  const insert = db.prepare<Record<string, unknown>[]>(
+    `INSERT INTO sources
+       (id, tenant_id, kind, name, name_key, settings, profile_ids, interval_seconds, status, next_poll_at, failures,
+        position, created_at, updated_at, version)
+     VALUES
+       (:id, :tenantId, :kind, :name, :nameKey, :settings, :profileIds, :intervalSeconds, :status, :nextPollAt, :failures,
+        :start, :createdAt, :updatedAt, :version)`,
+  );
+  const update = db.prepare<Record<string, unknown>[]>(
+    `UPDATE sources SET
+       name = :name, name_key = :nameKey, settings = :settings, profile_ids = :profileIds,
+       interval_seconds = :intervalSeconds, status = :status, next_poll_at = max(:nextPollAt, not_before),
+       updated_at = :updatedAt, version = :version
+     WHERE id = :id AND tenant_id = :tenantId AND version = :version - 1`,
+  );
+  const restart = db.prepare<Record<string, unknown>[]>(
+    `UPDATE sources SET
+       position = :start, failures = 0, last_error = NULL, not_before = 0, next_poll_at = :nextPollAt,
+       lease_token = NULL, lease_until = 0
+     WHERE id = :id`,
+  );
+  const remove = db.prepare<[string, string]>('DELETE FROM sources WHERE id = ? AND tenant_id = ?');
+  const selectNamed = db
+    .prepare<[string, string], string>('SELECT id FROM sources WHERE tenant_id = ? AND name_key = ?')
+    .pluck();
+  const count = db.prepare<[string], number>('SELECT count(*) FROM sources WHERE tenant_id = ?').pluck();
+  const askRun = db.prepare<Record<string, unknown>[]>(
+    `UPDATE sources SET next_poll_at = max(:now, not_before)
+     WHERE id = :id AND tenant_id = :tenantId AND status = 'active'`,
+  );
+
+  const holderOf = ({ tenantId, name }: Source) => selectNamed.get(tenantId, sourceNameKey(name));
+
+  return {
+    createSource(source, limit) {
+      if (holderOf(source) !== undefined) return 'name_taken';
+      if ((count.get(source.tenantId) ?? 0) >= limit) return 'full';
+      insert.run(toColumns(source));
+      return 'created';
+    },
+    changeSource(source, restarts) {
+      const holder = holderOf(source);
+      if (holder !== undefined && holder !== source.id) return 'name_taken';
+      const columns = toColumns(source);
+      if (update.run(columns).changes === 0) return 'stale';
+      const { id, start, nextPollAt } = columns;
+      if (restarts) restart.run({ id, start, nextPollAt });
+      return 'changed';
+    },
+    deleteSource: (tenantId, id) => remove.run(id, tenantId).changes === 1,
+    runSource: (tenantId, id, now) => askRun.run({ tenantId, id, now }).changes === 1,
+  } satisfies Part<SourceStore>;
+}

@@ -1,0 +1,93 @@
+import type { Database } from 'better-sqlite3';
+import type { DeliveryStatus } from '../../../model/delivery.ts';
+import type { DeliveryLogStore, DeliveryQuery } from '../../delivery-log-store.ts';
+import { createDeliveryPages, isInRange, newestFirst } from '../reads/delivery-log.ts';
+import { createDeliveryWalk, type DeliveryKey, type WalkTerms } from '../reads/delivery-walk.ts';
+import { pageOf } from '../reads/pages.ts';
+
+/** What waits is sorted in memory up to here (about 10 ms); where more waits, a walk by time meets it soon enough. */
+const MOST_SORTED = 5_000;
+/** Deliveries looked at before the event loop gets its turn: small at first, as the first page is most often near. */
+const FIRST_SCAN = 500;
+const LARGEST_SCAN = 4_000;
+
+/** Pages of deliveries: some are read at once, others are a walk that gives way to other work between its parts. */
+export function deliveryPageFace(
+  db: Database,
+  read: <T>(query: () => T) => Promise<T>,
+): Pick<DeliveryLogStore, 'listDeliveries'> {
+  const log = createDeliveryPages(db);
+  const walk = createDeliveryWalk(db);
+
+  /** The keys of a page and one more, newest first; null where they are to be found by a walk. */
+  function sortedKeys(tenantId: string, query: DeliveryQuery): DeliveryKey[] | null {
+    const { endpointId, status, eventType, eventId } = query;
+    if (eventId !== null) return log.ofEvent(tenantId, eventId, query);
+    const waiting = waitingTerms(status);
+    if (waiting === null) return null;
+    const endpointIds = log.endpointsIn(tenantId, waiting.endpoint, endpointId);
+    const rows = log.waitingFor(endpointIds, MOST_SORTED);
+    if (rows === null) return null;
+    return rows
+      .filter((row) => waiting.stored.includes(row.status as DeliveryStatus))
+      .filter((row) => (eventType === null || row.event_type === eventType) && isInRange(row, query))
+      .sort(newestFirst);
+  }
+
+  function walkTerms(tenantId: string, query: DeliveryQuery): WalkTerms {
+    const { endpointId, status, eventType, from, to } = query;
+    const waiting = waitingTerms(status);
+    return {
+      ...{ tenantId, endpointId, eventType, from, to, direction: 'DESC' },
+      statuses: waiting?.stored ?? (status === null ? null : [status]),
+      ofEndpoints: waiting === null ? null : log.endpointsIn(tenantId, waiting.endpoint, endpointId),
+    };
+  }
+
+  async function walkedKeys(tenantId: string, query: DeliveryQuery): Promise<DeliveryKey[]> {
+    const terms = await read(() => walkTerms(tenantId, query));
+    const wanted = query.limit + 1;
+    const keys: DeliveryKey[] = [];
+    let after = toKey(query.after);
+    for (let scan = FIRST_SCAN; ; scan = Math.min(scan * 4, LARGEST_SCAN)) {
+      const part = await read(() => walk(terms, after, { scan, limit: wanted - keys.length }));
+      keys.push(...part.found);
+      if (part.next === null || keys.length === wanted) return keys;
+      after = part.next;
+      await turnOfTheLoop();
+    }
+  }
+
+  return {
+    async listDeliveries(tenantId, query) {
+      const { endpointId, limit } = query;
+      if (endpointId !== null && !(await read(() => log.belongsTo(endpointId, tenantId)))) {
+        return { rows: [], last: null };
+      }
+      const sorted = await read(() => sortedKeys(tenantId, query));
+      const keys = sorted ?? (await walkedKeys(tenantId, query));
+      const { rows, last } = pageOf(keys, limit, {
+        toRow: ({ id }) => id,
+        position: (key) => [key.created_at, key.id],
+      });
+      return { rows: await read(() => rows.flatMap(log.listed)), last };
+    },
+  };
+}
+
+/** What a shown state of waiting deliveries is made of: the stored states, and the state of their endpoint. */
+function waitingTerms(
+  status: DeliveryStatus | null,
+): { stored: DeliveryStatus[]; endpoint: 'active' | 'paused' } | null {
+  if (status === 'held') return { stored: ['pending', 'retrying'], endpoint: 'paused' };
+  if (status === 'pending' || status === 'retrying') return { stored: [status], endpoint: 'active' };
+  return null;
+}
+
+function toKey(position: (string | number)[] | null): DeliveryKey | null {
+  return position === null ? null : { created_at: Number(position[0] ?? 0), id: String(position[1] ?? '') };
+}
+
+function turnOfTheLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,75 @@
+import type { HeldKey, IdempotencyStore } from '../../idempotency-store.ts';
+import type { CommittedSignal } from '../../signal-store.ts';
+import type { Store } from '../../store.ts';
+import type { Changes } from '../changes.ts';
+import type { LifeSign } from '../life-sign.ts';
+import type { Promised } from './promised.ts';
+
+/** Whose process runs a keyed request: the signs of this database's file, or of memory, where there is only this one. */
+export type Signs = Pick<LifeSign, 'name' | 'isAlive'>;
+
+/** Keyed requests. `signs` is asked for with the first of them: commands have none. */
+export function keyedRequestFace(changes: Promised<Changes>, signs: () => Signs): IdempotencyStore {
+  /** Tokens of what this process runs: what it holds beside them was given up without the storage hearing of it. */
+  const underWay = new Set<string>();
+
+  return {
+    async reserveKey(request, reservation) {
+      const { token } = reservation;
+      const { name, isAlive } = signs();
+      underWay.add(token);
+      let from: string | null = null;
+      try {
+        for (;;) {
+          const found = await changes.bidForKey(request, { ...reservation, process: name, from });
+          if (found.state !== 'taken') {
+            if (found.state !== 'held') underWay.delete(token);
+            return found;
+          }
+          const runs = found.process === name ? underWay.has(found.token) : isAlive(found.process);
+          if (runs) {
+            underWay.delete(token);
+            return { state: 'running' };
+          }
+          from = found.token; // nobody comes back to it: the next bid has it, or meets whoever was faster
+        }
+      } catch (error) {
+        underWay.delete(token);
+        throw error;
+      }
+    },
+    answerKey: (request, token, answer) =>
+      changes.answerKey(request, token, answer).finally(() => underWay.delete(token)),
+    releaseKey: (request, token) => changes.releaseKey(request, token).finally(() => underWay.delete(token)),
+  };
+}
+
+/** The store whose changes are made through `held` ({@link Store.keeping}). */
+export function keepingFace(
+  store: Store,
+  changes: Promised<Changes>,
+  { held, item }: { held: HeldKey; item: string },
+): Store {
+  const { request, token } = held;
+  const done = held.steps.filter((step) => step.item === item);
+
+  async function make(name: string, args: unknown[]): Promise<unknown> {
+    const place = done.findIndex((step) => step.name === name);
+    if (place >= 0) return done.splice(place, 1)[0]?.result;
+    return changes.makeKept({ request, token, item, name, args });
+  }
+
+  // What takes several steps (`face/`) is none of a request's doing.
+  const names = Object.keys(changes).filter(
+    (name) => store[name as keyof Store] === changes[name as keyof Changes],
+  );
+  const kept = Object.fromEntries(names.map((name) => [name, (...args: unknown[]) => make(name, args)]));
+  return {
+    ...store,
+    ...kept,
+    // Nothing is taken: a second run would be told that it holds what was this one's, and send it again.
+    async commitSignalsInHand(signals) {
+      return { committed: (await make('commitSignals', [signals])) as CommittedSignal[], taken: [] };
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { existsSync, statSync } from 'node:fs';
+import Sqlite, { type Database } from 'better-sqlite3';
+import type { KeyProof } from '../../lib/key-proof.ts';
+import { StoreOpenError } from '../errors.ts';
+import { explainFaults } from './database.ts';
+
+/**
+ * Looks whether the key is the one that the database knows, before anything is opened for good: the file is read only, and
+ * left as it was. `proof` is null where there is no key yet: a database with secrets in it must not be given a new one.
+ * @throws StoreOpenError `other_key`
+ */
+export function refuseOtherKey(file: string, proof: KeyProof | null): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined || found.size === 0) return;
+  explainFaults(file, () => {
+    // Neither leaves a trace: with a log from a killed process only a reader does not write it back into the file, and
+    // without one only a writer takes the empty log away that it made.
+    const db = new Sqlite(file, { readonly: existsSync(`${file}-wal`) });
+    try {
+      if (!fits(db, proof)) throw proof === null ? noKey(file) : otherKey(file, proof);
+    } finally {
+      db.close();
+    }
+  });
+}
+
+/** Has the database know its key from now on; of two first starts with two keys the later one is refused. */
+export function admitKey(db: Database, proof: KeyProof): void {
+  db.prepare<[string]>('INSERT OR IGNORE INTO master_key (id, proof) VALUES (1, ?)').run(proof.check);
+  if (knownCheck(db) !== proof.check) throw otherKey(db.name, proof);
+}
+
+function fits(db: Database, proof: KeyProof | null): boolean {
+  if (hasTable(db, 'master_key')) {
+    const known = knownCheck(db);
+    if (known !== undefined) return proof?.check === known;
+  }
+  // A database from before keys were known by a check: the secrets in it tell. Any one will do, as all have one key.
+  if (!hasTable(db, 'webhook_endpoints')) return true;
+  const sealed = db.prepare<[], { id: string; secret_box: Buffer }>(
+    'SELECT id, secret_box FROM webhook_endpoints',
+  );
+  let some = false;
+  for (const { id, secret_box } of sealed.iterate()) {
+    if (proof?.opens(secret_box, id)) return true;
+    some = true;
+  }
+  return !some;
+}
+
+function knownCheck(db: Database): string | undefined {
+  return db.prepare<[], string>('SELECT proof FROM master_key WHERE id = 1').pluck().get();
+}
+
+function hasTable(db: Database, name: string): boolean {
+  const sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
+  return db.prepare<[string]>(sql).get(name) !== undefined;
+}
+
+function otherKey(file: string, { source }: KeyProof): StoreOpenError {
+  return new StoreOpenError(
+    'other_key',
+    `${file} belongs to another master key than the one in ${source}: its secrets cannot be read with this one. ` +
+      'Nothing was opened or changed. Put back the key that belongs to it, as secrets.key beside it or in SECRETS_KEY ' +
+      '(it was to be kept with the backups), or set DATA_DIR to the folder that this key belongs to.',
+  );
+}
+
+function noKey(file: string): StoreOpenError {
+  return new StoreOpenError(
+    'other_key',
+    `${file} holds secrets, and the master key that they were encrypted with is missing. Nothing was opened or changed. ` +
+      'Put back the secrets.key that belongs to it, or set SECRETS_KEY to it (it was to be kept with the backups).',
+  );
+}

@@ -1,0 +1,109 @@
+import type { Database } from 'better-sqlite3';
+import type { AttemptErrorCode } from '../../../model/delivery.ts';
+import type { DeliveryQuery, LastAttempt, ListedDelivery } from '../../delivery-log-store.ts';
+import { type ShownRow, toSummary } from './delivery-rows.ts';
+import type { DeliveryKey } from './delivery-walk.ts';
+import { SHOWN_COLUMNS, SHOWN_JOINS, WAITING } from './shown-state.ts';
+
+interface WaitingRow extends DeliveryKey {
+  status: string;
+  event_type: string;
+}
+
+interface LastAttemptRow {
+  started_at: number;
+  duration_ms: number;
+  response_status: number | null;
+  error_code: string | null;
+}
+
+function toLastAttempt(row: LastAttemptRow): LastAttempt {
+  return {
+    startedAt: row.started_at,
+    durationMs: row.duration_ms,
+    responseStatus: row.response_status,
+    errorCode: row.error_code as AttemptErrorCode | null,
+  };
+}
+
+/** What pages of deliveries are made of; the walks are in `delivery-walk.ts`. */
+export function createDeliveryPages(db: Database) {
+  const selectEndpoints = db.prepare<[string], { id: string; status: string }>(
+    'SELECT id, status FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL',
+  );
+  const selectOwner = db
+    .prepare<[string], string>('SELECT tenant_id FROM webhook_endpoints WHERE id = ?')
+    .pluck();
+  const selectWaiting = db.prepare<[string, number], WaitingRow>(
+    `SELECT id, created_at, status, event_type FROM deliveries INDEXED BY deliveries_due
+     WHERE endpoint_id = ? AND ${WAITING} LIMIT ?`,
+  );
+  const selectOfEvent = db
+    .prepare<[string, string], string>('SELECT id FROM deliveries WHERE event_id = ? AND tenant_id = ?')
+    .pluck();
+  const selectShown = db.prepare<[string], ShownRow>(
+    `SELECT ${SHOWN_COLUMNS} FROM deliveries d ${SHOWN_JOINS} WHERE d.id = ?`,
+  );
+  const selectLastAttempt = db.prepare<[string], LastAttemptRow>(
+    `SELECT started_at, duration_ms, json_extract(detail, '$.response.status') AS response_status,
+            json_extract(detail, '$.error.code') AS error_code
+     FROM attempts WHERE delivery_id = +? ORDER BY attempt DESC, started_at DESC, id DESC LIMIT 1`,
+  );
+
+  return {
+    /** The tenant's endpoints that are paused, or those that are not. */
+    endpointsIn: (tenantId: string, state: 'active' | 'paused', only: string | null): string[] =>
+      selectEndpoints
+        .all(tenantId)
+        .filter(({ id, status }) => status === state && (only === null || id === only))
+        .map(({ id }) => id),
+    belongsTo: (endpointId: string, tenantId: string): boolean => selectOwner.get(endpointId) === tenantId,
+    /** All that waits for these endpoints, in no order; null where that is more than `most`. */
+    waitingFor(endpointIds: readonly string[], most: number): WaitingRow[] | null {
+      const rows: WaitingRow[] = [];
+      for (const id of endpointIds) {
+        rows.push(...selectWaiting.all(id, most + 1 - rows.length));
+        if (rows.length > most) return null;
+      }
+      return rows;
+    },
+    /** Every delivery of an event that fits, as the filters of `query` say, newest first. */
+    ofEvent: (tenantId: string, eventId: string, query: DeliveryQuery): DeliveryKey[] =>
+      selectOfEvent
+        .all(eventId, tenantId)
+        .flatMap((id) => selectShown.all(id))
+        .filter((row) => fits(row, query))
+        .sort(newestFirst),
+    /** A delivery as it is listed; nothing where it was removed meanwhile. */
+    listed(id: string): ListedDelivery[] {
+      const row = selectShown.get(id);
+      if (row === undefined) return [];
+      const last = row.attempt_count === 0 ? undefined : selectLastAttempt.get(id);
+      return [{ ...toSummary(row), lastAttempt: last === undefined ? null : toLastAttempt(last) }];
+    },
+  };
+}
+
+/** The order of every page. */
+export function newestFirst(a: DeliveryKey, b: DeliveryKey): number {
+  return b.created_at - a.created_at || (a.id < b.id ? 1 : -1);
+}
+
+/** True where a row is of the query's time, and after its position. */
+export function isInRange(row: DeliveryKey, { from, to, after }: DeliveryQuery): boolean {
+  if (from !== null && row.created_at < from) return false;
+  if (to !== null && row.created_at >= to) return false;
+  return (
+    after === null || newestFirst(row, { created_at: Number(after[0] ?? 0), id: String(after[1] ?? '') }) > 0
+  );
+}
+
+function fits(row: ShownRow, query: DeliveryQuery): boolean {
+  const { endpointId, status, eventType } = query;
+  return (
+    (endpointId === null || row.endpoint_id === endpointId) &&
+    (status === null || row.status === status) &&
+    (eventType === null || row.event_type === eventType) &&
+    isInRange(row, query)
+  );
+}

@@ -1,0 +1,107 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { DeliveryStatus } from '../../../model/delivery.ts';
+import type { EventType, SkipReason } from '../../../model/event.ts';
+import type { EventQuery, EventStore, RecordedEvent } from '../../event-store.ts';
+import type { Part } from '../../store.ts';
+import { creationOf, pageOf } from './pages.ts';
+import { SHOWN_STATUS } from './shown-state.ts';
+
+interface EventListRow {
+  id: string;
+  tenant_id: string;
+  type: string;
+  subject_id: string;
+  created_at: number;
+  data: string;
+}
+
+interface DeliveredRow {
+  event_id: string;
+  id: string;
+  endpoint_id: string;
+  status: string;
+  deleted: number;
+}
+
+interface SkipRow {
+  event_id: string;
+  endpoint_id: string;
+  reason: string;
+}
+
+/** Events of any type, or of one, which has an index of its own. */
+export type TypeShape = 'any' | 'one';
+type Values = Record<string, unknown>;
+
+const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
+/** Sorts after every id. */
+const LAST_ID = '~';
+
+/** What happened, and who was told. */
+export function eventReads(db: Database) {
+  const prepare = (shape: TypeShape): Statement<Values[], EventListRow> => db.prepare(eventPageSql(shape));
+  const pages = { any: prepare('any'), one: prepare('one') };
+  const selectDeliveries = db.prepare<[string], DeliveredRow>(
+    `SELECT d.event_id, d.id, d.endpoint_id, ${SHOWN_STATUS} AS status, e.deleted_at IS NOT NULL AS deleted
+     FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
+     WHERE d.event_id IN (SELECT value FROM json_each(?)) ORDER BY d.endpoint_id, d.id`,
+  );
+  const selectSkips = db.prepare<[string], SkipRow>(
+    'SELECT event_id, endpoint_id, reason FROM event_skips WHERE event_id IN (SELECT value FROM json_each(?))',
+  );
+
+  function find(tenantId: string, { types, from, to, after }: EventQuery, limit: number): RecordedEvent[] {
+    const [createdAt, id] = creationOf(after) ?? [FAR_FUTURE, LAST_ID];
+    const range = { tenantId, from: from ?? 0, to: to ?? FAR_FUTURE, createdAt, id, limit };
+    if (types.length === 0) return withOutcomes(pages.any.all(range));
+    // A page of each type, of which the newest are taken: rare types among a million common ones are not searched for.
+    const rows = [...new Set(types)].flatMap((type) => pages.one.all({ ...range, type }));
+    return withOutcomes(rows.sort(newestFirst).slice(0, limit));
+  }
+
+  function withOutcomes(rows: readonly EventListRow[]): RecordedEvent[] {
+    const ids = JSON.stringify(rows.map((row) => row.id));
+    const deliveries = Map.groupBy(selectDeliveries.all(ids), (row) => row.event_id);
+    const skips = Map.groupBy(selectSkips.all(ids), (row) => row.event_id);
+    return rows.map((row) => ({
+      id: row.id,
+      tenantId: row.tenant_id,
+      type: row.type as EventType,
+      subjectId: row.subject_id,
+      createdAt: row.created_at,
+      data: row.data,
+      deliveries: (deliveries.get(row.id) ?? []).map((delivery) => ({
+        id: delivery.id,
+        endpointId: delivery.endpoint_id,
+        status: delivery.status as DeliveryStatus,
+        endpointDeleted: delivery.deleted === 1,
+      })),
+      skips: (skips.get(row.id) ?? []).map((skip) => ({
+        endpointId: skip.endpoint_id,
+        reason: skip.reason as SkipReason,
+      })),
+    }));
+  }
+
+  return {
+    listEvents: (tenantId, query) =>
+      pageOf(find(tenantId, query, query.limit + 1), query.limit, {
+        toRow: (event) => event,
+        position: (event) => [event.createdAt, event.id],
+      }),
+  } satisfies Part<EventStore>;
+}
+
+function newestFirst(a: EventListRow, b: EventListRow): number {
+  return b.created_at - a.created_at || (a.id < b.id ? 1 : -1);
+}
+
+/** The statement of a page of events: a walk along an index. */
+export function eventPageSql(shape: TypeShape): string {
+  // Named: the planner thinks as much of the index by time, in which a rare type is a long walk.
+  const [index, type] = shape === 'one' ? ['events_by_type', 'AND type = :type'] : ['events_by_time', ''];
+  return `SELECT id, tenant_id, type, subject_id, created_at, data FROM events INDEXED BY ${index}
+    WHERE tenant_id = :tenantId ${type}
+      AND created_at >= :from AND created_at < :to AND (created_at, id) < (:createdAt, :id)
+    ORDER BY created_at DESC, id DESC LIMIT :limit`;
+}

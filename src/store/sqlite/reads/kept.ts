@@ -1,0 +1,64 @@
+import type { Database } from 'better-sqlite3';
+
+/** Characters of JSON that are kept in all: about the same in bytes of memory, twice over as objects. */
+const MAX_CHARS = 16_000_000;
+
+/** What was read of one tenant at one revision. */
+interface Kept {
+  revision: number;
+  values: Map<string, unknown>;
+  chars: number;
+}
+
+/** Answers that are kept until the tenant's account, keys, profiles or endpoints change, in whatever process. */
+export interface KeptReads {
+  /** What `read` answers, read once a revision. The answer is shared: it is frozen, and must not be changed. */
+  of<T>(tenantId: string, name: string, read: () => T): T;
+}
+
+/**
+ * A request looks up key, tenant, profiles and endpoints, nearly always to the same result. The database counts their
+ * changes (`tenants.revision`, by triggers): one look at that number a question, and a revoked key is refused as soon as its
+ * change is committed. The number is read before what it stands for, so that a commit in between makes an answer newer than its number, and never older. The tenants that were
+ * asked for longest ago are forgotten first.
+ */
+export function createKeptReads(db: Database, maxChars = MAX_CHARS): KeptReads {
+  const selectRevision = db.prepare<[string], number>('SELECT revision FROM tenants WHERE id = ?').pluck();
+  /** By tenant, the one asked for last at the end. */
+  const kept = new Map<string, Kept>();
+  let chars = 0;
+
+  function keptOf(tenantId: string): Kept {
+    const revision = selectRevision.get(tenantId) ?? -1;
+    const known = kept.get(tenantId);
+    if (known?.revision === revision) return known;
+    const fresh = { revision, values: new Map(), chars: 0 };
+    chars -= known?.chars ?? 0;
+    kept.delete(tenantId);
+    kept.set(tenantId, fresh);
+    return fresh;
+  }
+
+  function forgetOldest(tenantId: string): void {
+    for (const [id, one] of kept) {
+      if (chars <= maxChars || id === tenantId) return;
+      kept.delete(id);
+      chars -= one.chars;
+    }
+  }
+
+  return {
+    of<T>(tenantId: string, name: string, read: () => T): T {
+      const known = keptOf(tenantId);
+      if (known.values.has(name)) return known.values.get(name) as T;
+      const value = Object.freeze(read());
+      const size = JSON.stringify(value)?.length ?? 0;
+      if (known.revision === -1 || known.chars + size > maxChars) return value;
+      known.values.set(name, value);
+      known.chars += size;
+      chars += size;
+      forgetOldest(tenantId);
+      return value;
+    },
+  };
+}

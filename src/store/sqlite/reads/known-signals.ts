@@ -1,0 +1,108 @@
+import type { Database } from 'better-sqlite3';
+import { isNearText } from '../../../lib/near-text.ts';
+import { isLongEnough } from '../../../model/near-keys.ts';
+import { compareAuthors } from '../../../model/same-author.ts';
+import type { Signal } from '../../../model/signal.ts';
+import type { NewSignal } from '../../signal-store.ts';
+
+/** The stored signal that a new one is the same post as. */
+export interface KnownSignal {
+  id: string;
+  wire: string;
+  /** The same text at another place; else it is the place itself. */
+  elsewhere: boolean;
+}
+
+interface NearRow {
+  id: string;
+  wire: string;
+  text: string;
+  timestamp: number;
+}
+
+const NEAR_WINDOW_MS = 30 * 86_400_000;
+/** So many of the newest signals that share a key are compared; a form letter may stand behind it a thousand times. */
+const MAX_COMPARED_A_KEY = 8;
+
+/**
+ * The stored signal that is the same post and profile, or null. With both external ids known the id decides, else the
+ * address; then the text, within 30 days, unless the authors are known to differ.
+ */
+export function createKnownSignal(db: Database): (signal: NewSignal) => KnownSignal | null {
+  const findPlace = createPlaceSearch(db);
+  const findNear = createNearSearch(db);
+
+  return (signal) => {
+    const place = findPlace(signal);
+    if (place !== null) return { ...place, elsewhere: false };
+    const near = findNear(signal);
+    return near === null ? null : { id: near.id, wire: near.wire, elsewhere: true };
+  };
+}
+
+function createPlaceSearch(db: Database): (signal: NewSignal) => Pick<NearRow, 'id' | 'wire'> | null {
+  const where = 'tenant_id = +:tenantId AND profile_id = +:profileId AND platform = +:platform';
+  const find = (condition: string) =>
+    db.prepare<Record<string, unknown>[], Pick<NearRow, 'id' | 'wire'>>(
+      `SELECT id, wire FROM signals WHERE id = coalesce(
+         (SELECT id FROM signals WHERE ${where} AND ${condition} ORDER BY seq LIMIT 1),
+         (SELECT signal_id FROM signal_places WHERE ${where} AND ${condition} LIMIT 1))`,
+    );
+  const byExternalId = find('external_id = +:externalId');
+  const byUrl = find('canonical_url = +:canonicalUrl AND (external_id IS NULL OR :externalId IS NULL)');
+
+  return ({ tenantId, profileId, platform, externalId, canonicalUrl }) => {
+    const post = { tenantId, profileId, platform, externalId, canonicalUrl };
+    return (
+      (externalId !== null && byExternalId.get(withoutUrl(post))) ||
+      (canonicalUrl !== null && byUrl.get(post)) ||
+      null
+    );
+  };
+}
+
+/** better-sqlite3 refuses parameters that a statement does not name. */
+function withoutUrl<T extends { canonicalUrl: string | null }>({ canonicalUrl: _, ...rest }: T) {
+  return rest;
+}
+
+function createNearSearch(db: Database): (signal: NewSignal) => NearRow | null {
+  // The casts: numbers are bound as floating point.
+  const select = db.prepare<Record<string, unknown>[], NearRow>(
+    `SELECT s.id, s.wire, s.text, s.timestamp
+     FROM (SELECT seq FROM signal_near_keys
+           WHERE key = CAST(:key AS INTEGER) AND seq >= CAST(:since AS INTEGER) << 21
+           ORDER BY seq DESC LIMIT ${MAX_COMPARED_A_KEY}) n
+     JOIN signals s ON s.seq = n.seq
+     WHERE s.tenant_id = :tenantId AND s.profile_id = :profileId`,
+  );
+
+  return (signal) => {
+    if (signal.nearKeys.length === 0) return null;
+    const { tenantId, profileId } = signal;
+    const mine = JSON.parse(signal.wire) as Signal;
+    const since = Math.max(0, timeOf(mine, signal.timestamp) - NEAR_WINDOW_MS);
+    const compared = new Set<string>();
+    for (const key of signal.nearKeys) {
+      for (const row of select.all({ key, since, tenantId, profileId })) {
+        if (compared.size < compared.add(row.id).size && isSamePost(signal, mine, row)) return row;
+      }
+    }
+    return null;
+  };
+}
+
+function isSamePost(signal: NewSignal, mine: Signal, row: NearRow): boolean {
+  const theirs = JSON.parse(row.wire) as Signal;
+  const apart = timeOf(mine, signal.timestamp) - timeOf(theirs, row.timestamp);
+  if (Math.abs(apart) > NEAR_WINDOW_MS) return false;
+  const authors = compareAuthors(mine.prospect, theirs.prospect);
+  if (authors === 'different') return false;
+  if (authors === 'unknown' && !(isLongEnough(signal.text) && isLongEnough(row.text))) return false;
+  return isNearText(signal.text, row.text);
+}
+
+/** When it was posted; where that is not known, when it was detected. */
+function timeOf({ platform }: Signal, detectedAt: number): number {
+  return platform.posted_at === '' ? detectedAt : Date.parse(platform.posted_at);
+}

@@ -1,0 +1,35 @@
+import { DomainError } from '../../../model/errors.ts';
+
+/** Where a page ended: what its rows are in the order of. */
+export type Position = (string | number)[];
+
+/** One row more than a page holds is asked for: it tells that more follow, and is cut off again. */
+export function pageOf<T, R = T>(
+  found: readonly T[],
+  limit: number,
+  { toRow, position }: { toRow: (row: T) => R; position: (row: T) => Position },
+): { rows: R[]; last: Position | null } {
+  const page = found.slice(0, limit);
+  const last = found.length > limit ? page.at(-1) : undefined;
+  return { rows: page.map(toRow), last: last === undefined ? null : position(last) };
+}
+
+/** A page of rows in the order they were made in. */
+export function pageByCreation<T extends { createdAt: number; id: string }>(
+  { limit, after }: { limit: number; after: Position | null },
+  find: (position: { createdAt: number; id: string; limit: number }) => T[],
+): { rows: T[]; last: Position | null } {
+  const [createdAt, id] = creationOf(after) ?? [-1, ''];
+  return pageOf(find({ createdAt, id, limit: limit + 1 }), limit, {
+    toRow: (row) => row,
+    position: (row) => [row.createdAt, row.id],
+  });
+}
+
+/** A position as [createdAt, id]. @throws DomainError INVALID_CURSOR where it is none */
+export function creationOf(after: Position | null): [number, string] | null {
+  if (after === null) return null;
+  const [createdAt, id] = after;
+  if (typeof createdAt === 'number' && typeof id === 'string') return [createdAt, id];
+  throw new DomainError('INVALID_CURSOR', 'The cursor is of another list.');
+}

@@ -1,0 +1,89 @@
+import type { Database } from 'better-sqlite3';
+import { DEFAULT_WEIGHTS, type IcpProfile, profileNameKey } from '../../../model/icp.ts';
+import type { ProfileStore } from '../../profile-store.ts';
+import type { Part } from '../../store.ts';
+import { pageByCreation } from './pages.ts';
+
+interface ProfileRow {
+  id: string;
+  tenant_id: string;
+  name: string;
+  settings: string;
+  active: number;
+  created_at: number;
+  updated_at: number;
+  version: number;
+}
+
+type Column = 'id' | 'tenantId' | 'name' | 'active' | 'createdAt' | 'updatedAt' | 'version';
+/** What of a profile is kept as JSON. */
+export type ProfileSettings = Omit<IcpProfile, Column>;
+
+function toProfile(row: ProfileRow): IcpProfile {
+  const settings = JSON.parse(row.settings) as Partial<Pick<IcpProfile, 'weights'>> &
+    Omit<ProfileSettings, 'weights'>;
+  return {
+    ...settings,
+    weights: settings.weights ?? { ...DEFAULT_WEIGHTS }, // those stored before there were weights have none
+    id: row.id,
+    tenantId: row.tenant_id,
+    name: row.name,
+    active: row.active === 1,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    version: row.version,
+  };
+}
+
+export function profileReads(db: Database) {
+  const selectPage = db.prepare<Record<string, unknown>[], ProfileRow>(
+    `SELECT * FROM icp_profiles
+     WHERE tenant_id = +:tenantId AND deleted_at IS NULL AND (created_at, id) > (:createdAt, :id)
+     ORDER BY created_at, id LIMIT +:limit`,
+  );
+  const selectOne = db.prepare<[string, string], ProfileRow>(
+    'SELECT * FROM icp_profiles WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
+  );
+  // Each change makes one of the three greater, and none makes one smaller.
+  const selectStamp = db
+    .prepare<[string], string>(
+      `SELECT count(*) || '-' || ifnull(sum(version), 0) || '-' || count(deleted_at) FROM icp_profiles WHERE tenant_id = ?`,
+    )
+    .pluck();
+
+  const selectDecisions = db
+    .prepare<[string, string], string>(
+      'SELECT decision FROM suggestion_decisions WHERE tenant_id = ? AND profile_id = ? ORDER BY decided_at, suggestion',
+    )
+    .pluck();
+
+  return {
+    listSuggestionDecisions: (tenantId, profileId) => selectDecisions.all(tenantId, profileId),
+    profileStamp: (tenantId) => selectStamp.get(tenantId) ?? '',
+    listProfiles: (tenantId) => selectPage.all({ tenantId, createdAt: -1, id: '', limit: -1 }).map(toProfile),
+    pageProfiles: (tenantId, page) =>
+      pageByCreation(page, (position) => selectPage.all({ tenantId, ...position }).map(toProfile)),
+    getProfile(tenantId, id) {
+      const row = selectOne.get(id, tenantId);
+      return row === undefined ? null : toProfile(row);
+    },
+  } satisfies Part<ProfileStore>;
+}
+
+/** Ids of the tenant's profiles, deleted ones too, that are meant by ids or names; names in whatever case. */
+export function createProfileResolver(
+  db: Database,
+): (tenantId: string, idsOrNames: readonly string[]) => string[] {
+  const selectNames = db.prepare<[string], { id: string; nameKey: string }>(
+    'SELECT id, name_key AS nameKey FROM icp_profiles WHERE tenant_id = ?',
+  );
+
+  return (tenantId, idsOrNames) => {
+    const wanted = new Set(idsOrNames);
+    const names = new Set(idsOrNames.map(profileNameKey));
+    return selectNames
+      .all(tenantId)
+      .filter((row) => wanted.has(row.id) || names.has(row.nameKey))
+      .map((row) => row.id);
+  };
+}

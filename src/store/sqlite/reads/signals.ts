@@ -1,0 +1,79 @@
+import type { Database } from 'better-sqlite3';
+import type { DeliveryLogStore } from '../../delivery-log-store.ts';
+import type { LeadStore } from '../../lead-store.ts';
+import type {
+  JudgedPost,
+  SignalDetail,
+  SignalFeedback,
+  SignalStore,
+  StoredPost,
+} from '../../signal-store.ts';
+import type { Part } from '../../store.ts';
+import { createKnownSignal } from './known-signals.ts';
+import { createProfileResolver } from './profiles.ts';
+import { createSignalList } from './signal-list.ts';
+
+interface FeedbackRow extends Omit<SignalFeedback, 'relevant'> {
+  relevant: number;
+}
+
+interface PostRow extends Omit<StoredPost, 'relevant'> {
+  relevant: number | null;
+}
+
+/** Signals as they are shown, and what was said of them. */
+export function signalReads(db: Database) {
+  const selectOne = db.prepare<[string, string], SignalDetail>(
+    'SELECT wire, explanation, text FROM signals WHERE id = ? AND tenant_id = ?',
+  );
+  const selectFeedback = db.prepare<[string, string], FeedbackRow>(
+    `SELECT s.tenant_id AS tenantId, f.signal_id AS signalId, f.relevant, f.reason, f.actor_id AS actorId,
+            f.created_at AS createdAt
+     FROM signal_feedback f JOIN signals s ON s.id = f.signal_id WHERE f.signal_id = ? AND s.tenant_id = ?`,
+  );
+  const selectPosts = db.prepare<[string, number], PostRow>(
+    `SELECT s.id, s.profile_id AS profileId, s.platform, s.external_id AS externalId, s.canonical_url AS canonicalUrl,
+            s.score, s.classification, s.wire, s.text, f.relevant
+     FROM signals s LEFT JOIN signal_feedback f ON f.signal_id = s.id
+     WHERE s.tenant_id = ? ORDER BY s.seq DESC LIMIT ?`,
+  );
+  const selectJudged = db.prepare<
+    [string, string, number],
+    Omit<JudgedPost, 'relevant'> & { relevant: number }
+  >(
+    `SELECT s.score, s.classification, s.text, f.relevant
+     FROM signal_feedback f JOIN signals s ON s.id = f.signal_id
+     WHERE s.tenant_id = ? AND s.profile_id = ? ORDER BY s.seq DESC LIMIT ?`,
+  );
+  const selectSignals = db
+    .prepare<[string, number], string>(
+      'SELECT wire FROM signals WHERE tenant_id = ? ORDER BY timestamp DESC, id DESC LIMIT ?',
+    )
+    .pluck();
+  const resolveProfiles = createProfileResolver(db);
+  const list = createSignalList(db);
+  const findKnown = createKnownSignal(db);
+
+  return {
+    getSignal: (tenantId, id) => selectOne.get(id, tenantId) ?? null,
+    listSignals(tenantId, query) {
+      const profileIds = query.icps.length === 0 ? null : resolveProfiles(tenantId, query.icps);
+      return list(tenantId, profileIds, query);
+    },
+    recentSignals: (tenantId, limit) => selectSignals.all(tenantId, limit),
+    findKnownSignals: (signals) =>
+      signals.map((signal) =>
+        selectOne.get(signal.id, signal.tenantId) === undefined ? (findKnown(signal)?.id ?? null) : signal.id,
+      ),
+    getFeedback(tenantId, signalId) {
+      const row = selectFeedback.get(signalId, tenantId);
+      return row === undefined ? null : { ...row, relevant: row.relevant === 1 };
+    },
+    listJudgedPosts: (tenantId, profileId, limit) =>
+      selectJudged.all(tenantId, profileId, limit).map((row) => ({ ...row, relevant: row.relevant === 1 })),
+    listPosts: (tenantId, limit) =>
+      selectPosts
+        .all(tenantId, limit)
+        .map((row) => ({ ...row, relevant: row.relevant === null ? null : row.relevant === 1 })),
+  } satisfies Part<SignalStore & LeadStore & DeliveryLogStore>;
+}

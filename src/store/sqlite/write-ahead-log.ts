@@ -1,0 +1,43 @@
+import type { Database } from 'better-sqlite3';
+
+/** Readers in this process are done in a few milliseconds; for those of others nobody here waits longer. */
+const WAIT_FOR_READERS_MS = 200;
+
+/**
+ * SQLite's log of what was written. It holds pages as they were written before, until it is used again: what was
+ * overwritten in the file still stands there.
+ */
+export interface WriteAheadLog {
+  /** Asked for by a change, whose transaction is under way: the log is emptied once that is committed. */
+  emptyAfterCommit(): void;
+  /** Empties it where that was asked for; where a reader still needs it, after one of the next commits. */
+  committed(): void;
+}
+
+/** The log of the connection that writes. */
+export function createWriteAheadLog(db: Database): WriteAheadLog {
+  let asked: 'no' | 'now' | 'again' = 'no';
+
+  function isEmptied(waitMs: number): boolean {
+    const usual = db.pragma('busy_timeout', { simple: true });
+    db.pragma(`busy_timeout = ${waitMs}`);
+    try {
+      const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+      return result?.busy === 0;
+    } catch {
+      return false; // what keeps the disk from it keeps commits from it too, and is told of there
+    } finally {
+      db.pragma(`busy_timeout = ${usual}`);
+    }
+  }
+
+  return {
+    emptyAfterCommit() {
+      asked = 'now';
+    },
+    committed() {
+      if (asked === 'no') return;
+      asked = isEmptied(asked === 'now' ? WAIT_FOR_READERS_MS : 0) ? 'no' : 'again';
+    },
+  };
+}

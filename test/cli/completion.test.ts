@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runInProcess } from './in-process.ts';
+import { temporaryFolder } from './process.ts';
+
+async function scriptFor(shell: string): Promise<string> {
+  const { code, stdout, stderr } = await runInProcess(['completion', shell]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+
+/** Runs `program` in a real shell and returns the lines that it printed. */
+function inShell(shell: string, program: string): string[] {
+  const { status, stdout, stderr } = spawnSync(shell, ['-c', program], { encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return stdout.trimEnd().split('\n');
+}
+
+const lacks = (shell: string) => !existsSync(`/usr/bin/${shell}`) && !existsSync(`/bin/${shell}`);
+
+/** What is typed (the last word is being completed), and what is offered. */
+const TYPED: [string[], string[]][] = [
+  [['ten'], ['tenant']],
+  [
+    ['tenant', ''],
+    ['create', 'list', 'plan', '--help'],
+  ],
+  [['tenant', 'create', '--pl'], ['--plan']],
+  [
+    ['tenant', 'create', '--plan', ''],
+    ['trial', 'starter', 'pro', 'enterprise'],
+  ],
+  [['tenant', 'create', '--name', 'serve', '--em'], ['--email']],
+  [['tenant', 'plan', 'ten_1', 'p'], ['pro']],
+  [
+    ['completion', ''],
+    ['bash', 'zsh', 'fish', '--help'],
+  ],
+];
+
+test.skipIf(lacks('bash')).each(TYPED)('bash completes %j', async (words, offered) => {
+  const script = await scriptFor('bash');
+  const line = ['signalpost', ...words].map((word) => `'${word}'`).join(' ');
+  const ask = `COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _signalpost; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  expect(inShell('bash', `${script}\n${ask}`)).toEqual(offered);
+});
+
+test.skipIf(lacks('fish')).each(TYPED)('fish completes %j', async (words, offered) => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'signalpost.fish');
+  writeFileSync(file, await scriptFor('fish'));
+  const found = inShell('fish', `source ${file}; complete -C 'signalpost ${words.join(' ')}'`);
+  const named = found.map((line) => line.split('\t')[0]);
+  // fish offers options only where a word begins with a hyphen.
+  expect(named.sort()).toEqual(offered.filter((word) => word !== '--help').sort());
+});
+
+test.skipIf(lacks('zsh'))('zsh takes the script and knows it for the command', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, '_signalpost');
+  writeFileSync(file, await scriptFor('zsh'));
+  const program = `autoload -Uz compinit; compinit -u -d ${folder.path}/dump; source ${file}; echo $_comps[signalpost]`;
+  expect(inShell('zsh', program)).toEqual(['_signalpost']);
+});
+
+test('a shell that is not known is refused with those that are', async () => {
+  const { code, stderr } = await runInProcess(['completion', 'tcsh']);
+  expect(code).toBe(64);
+  expect(stderr).toContain('bash, zsh, fish');
+});
+
+test('--version is that of the package', async () => {
+  const { code, stdout } = await runInProcess(['--version']);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});

@@ -1,0 +1,96 @@
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { closeDataFolder } from '../src/data-folder.ts';
+import { run, start, temporaryFolder } from './cli/process.ts';
+
+// A server's first start highlights the portal's code, which takes its time on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+/** A data folder as releases before made it under a usual umask. */
+function anOpenFolder() {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder[Symbol.dispose]());
+  const path = join(folder.path, 'data');
+  mkdirSync(path);
+  const names = ['signalpost.db', 'signalpost.db-wal', 'signalpost.db-shm', 'secrets.key', 'a-note.txt'];
+  for (const name of names) writeFileSync(join(path, name), '');
+  mkdirSync(join(path, 'cache'));
+  writeFileSync(join(path, 'cache', 'code.json'), '{}');
+  for (const name of ['', 'cache']) chmodSync(join(path, name), 0o755);
+  for (const name of [...names, 'cache/code.json']) chmodSync(join(path, name), 0o644);
+  return path;
+}
+
+test('a folder that is open to others is closed, with what is ours in it', () => {
+  const path = anOpenFolder();
+  expect(closeDataFolder(path)).toEqual([]);
+  const modes = ['', 'signalpost.db', 'signalpost.db-wal', 'signalpost.db-shm', 'secrets.key', 'cache'].map(
+    (name) => modeOf(join(path, name)),
+  );
+  expect(modes).toEqual(['700', '600', '600', '600', '600', '700']);
+  expect(modeOf(join(path, 'cache', 'code.json'))).toBe('600');
+  expect(modeOf(join(path, 'a-note.txt'))).toBe('644');
+});
+
+test('what belongs to somebody else is told with the way out, and the rest is closed all the same', () => {
+  const path = anOpenFolder();
+  const refused = closeDataFolder(path, (file, mode) => {
+    if (file === path) throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
+    chmodSync(file, mode);
+  });
+  expect(refused).toEqual([
+    expect.stringContaining(
+      `${path} has mode 0755 instead of 0700, and this user may not change it (EPERM).`,
+    ),
+  ]);
+  expect(refused[0]).toContain(`chmod 0700 ${path}`);
+  expect(modeOf(join(path, 'secrets.key'))).toBe('600');
+});
+
+/** Runs `work` under a umask that takes nothing away, which child processes inherit. */
+async function withoutUmask<T>(work: () => Promise<T>): Promise<T> {
+  const before = process.umask(0);
+  try {
+    return await work();
+  } finally {
+    process.umask(before);
+  }
+}
+
+test('a running server keeps folder, database, log and key to itself, whatever the umask', async () => {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder[Symbol.dispose]());
+  const path = join(folder.path, 'new');
+  await withoutUmask(async () => {
+    await using server = start(['serve'], { DATA_DIR: path, PORT: '0' });
+    await server.said(/listens at http/);
+    const names = [
+      'signalpost.db',
+      'signalpost.db-wal',
+      'signalpost.db-shm',
+      'secrets.key',
+      'cache/code.json',
+    ];
+    const modes = Object.fromEntries(names.map((name) => [name, modeOf(join(path, name))]));
+    expect(modes).toEqual(Object.fromEntries(names.map((name) => [name, '600'])));
+    expect([path, join(path, 'cache')].map(modeOf)).toEqual(['700', '700']);
+  });
+});
+
+test('an existing folder of a server is closed when it starts', async () => {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder[Symbol.dispose]());
+  const env = { DATA_DIR: folder.path };
+  await run(['migrate'], env);
+  chmodSync(folder.path, 0o755);
+  for (const name of ['signalpost.db', 'secrets.key']) chmodSync(join(folder.path, name), 0o644);
+  expect((await run(['tenant', 'list'], env)).code).toBe(0);
+  expect(['', 'signalpost.db', 'secrets.key'].map((name) => modeOf(join(folder.path, name)))).toEqual([
+    '700',
+    '600',
+    '600',
+  ]);
+});

@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { sendRaw } from './raw-http.ts';
+
+const LIMITS = {
+  ...{ most: 5, headersMs: 150, requestMs: 300, idleMs: 60_000, silentMs: 500, checkEveryMs: 20 },
+};
+
+let t: TestApp;
+const sockets: Socket[] = [];
+beforeEach(async () => {
+  t = await buildTestApp({ connections: LIMITS });
+  await t.app.listen({ host: '127.0.0.1', port: 0 });
+});
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await t.app.close();
+});
+
+async function open(): Promise<Socket> {
+  const address = t.app.server.address();
+  if (address === null || typeof address === 'string') throw new Error('the app does not listen');
+  const socket = connect(address.port, '127.0.0.1');
+  sockets.push(socket);
+  await once(socket, 'connect');
+  return socket;
+}
+
+const health = async () =>
+  (await sendRaw(t.app, 'GET /api/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).status;
+const connections = () =>
+  new Promise<number>((resolve) => t.app.server.getConnections((_error, count) => resolve(count)));
+
+test('a head that never ends is answered 408 and let go of, and others are served meanwhile', async () => {
+  const slow = sendRaw(t.app, 'GET /api/health HTTP/1.1\r\nHost: x\r\nX-Slow: ');
+  expect(await health()).toBe(200);
+  expect(await slow).toMatchObject({ status: 408, headers: { 'content-type': 'application/problem+json' } });
+});
+
+test('a head that comes a byte at a time gets no more time than another', async () => {
+  const socket = await open();
+  const closed = once(socket, 'close');
+  socket.on('error', () => undefined);
+  socket.resume();
+  const drip = setInterval(() => socket.write('a'), 10);
+  socket.write('GET /api/health HTTP/1.1\r\nHost: x\r\nX-Slow: ');
+  await closed;
+  clearInterval(drip);
+});
+
+test('a body that never comes is answered 408', async () => {
+  const head = `POST /v1/signals HTTP/1.1\r\nHost: x\r\nAuthorization: ${t.auth.authorization}\r\n`;
+  const slow = await sendRaw(t.app, `${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`);
+  expect(slow.status).toBe(408);
+});
+
+test('whoever asks and never reads is let go of', async () => {
+  const socket = await open();
+  socket.on('error', () => undefined);
+  socket.pause();
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20_000));
+  await expect.poll(connections, { timeout: 10_000 }).toBe(0);
+});
+
+test('beyond the most connections new ones are closed, until there is room again', async () => {
+  const held = [await open(), await open(), await open(), await open(), await open()];
+  await expect.poll(connections).toBe(5);
+  const beyond = await open();
+  beyond.resume();
+  await once(beyond, 'close');
+  held[0]?.destroy();
+  await expect.poll(connections).toBeLessThan(5);
+  expect(await health()).toBe(200);
+});

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { DomainError } from '../../src/model/errors.ts';
+import { tempFolder } from '../store/sqlite/temp-folder.ts';
+import { createGuide, type Visit } from '../support/api-tour.ts';
+import { visitEverything } from '../support/api-visits.ts';
+import { buildTestApp } from '../support/app.ts';
+import { sendTestToNobody } from '../support/fake-receiver.ts';
+import { readDescription } from '../support/openapi.ts';
+import { readRows } from '../support/table-rows.ts';
+
+/** Sends a request to its receiver, outside of all commits: sent again, it is a new one. */
+const SENDS = ['testWebhook'];
+
+/** An app whose answers can be lost: stored nowhere, as where the process is killed after the commit. */
+async function openLossyApp() {
+  const file = join(tempFolder(), 'signalpost.db');
+  let losing = false;
+  const t = await buildTestApp({
+    file,
+    env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' },
+    sendTest: sendTestToNobody,
+    wrapStore: (store) => ({
+      ...store,
+      answerKey: async (request, token, answer) => {
+        if (!losing) return store.answerKey(request, token, answer);
+        // What a dead process leaves behind: the request with what it has done, and nobody who runs it.
+        await store.releaseKey(request, token);
+        throw new DomainError('UNAVAILABLE', 'lost');
+      },
+    }),
+  });
+  onTestFinished(() => t.app.close());
+  const rows = () => {
+    const { idempotency_keys: _, ...others } = readRows(file);
+    return others;
+  };
+  return {
+    t,
+    rows,
+    lose: (value: boolean) => {
+      losing = value;
+    },
+  };
+}
+
+function withoutSecrets<T extends { data?: Record<string, unknown> }>(body: T): T {
+  const { data } = body;
+  if (data === undefined || Array.isArray(data)) return body;
+  const hidden = Object.fromEntries(
+    ['api_key', 'secret'].filter((name) => name in data).map((name) => [name, null]),
+  );
+  return { ...body, data: { ...data, ...hidden } };
+}
+
+test('every POST whose answer was lost after its commit answers the same again, and changes nothing', async () => {
+  const { t, rows, lose } = await openLossyApp();
+  const guide = createGuide(t);
+  const posted = new Set<string>();
+
+  const visit: Visit = async (operationId, target, body, headers = {}) => {
+    const [method, url] = target.split(' ') as ['POST', string];
+    if (method !== 'POST' || SENDS.includes(operationId))
+      return guide.visit(operationId, target, body, headers);
+    posted.add(operationId);
+    const key = `${operationId}-${posted.size}-${t.clock.now()}`;
+    const send = () => {
+      t.clock.advance(1_250);
+      const sent = { ...t.auth, ...headers, 'idempotency-key': key };
+      return t.app.inject({ method, url, headers: sent, ...(body && { payload: body }) });
+    };
+    lose(true);
+    const first = await send();
+    lose(false);
+    const before = rows();
+    const again = await send();
+    expect(rows(), `${operationId} changed something twice`).toEqual(before);
+    expect([operationId, again.statusCode]).toEqual([operationId, first.statusCode]);
+    expect(again.json()).toEqual(withoutSecrets(first.json()));
+    expect(again.headers.location).toBe(first.headers.location);
+    const third = await send();
+    expect(third.headers['idempotent-replayed']).toBe('true');
+    expect(third.body).toBe(again.body);
+    return first.json();
+  };
+
+  await visitEverything({ ...guide, visit });
+  const { operations } = await readDescription(t.app);
+  const posts = operations.filter(({ method }) => method === 'POST').map(({ operationId }) => operationId);
+  expect([...posted, ...SENDS].sort()).toEqual(posts.sort());
+}, 120_000);

@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isNearText, nearKeys } from '../../src/lib/near-text.ts';
+
+const TEXT =
+  'We are a team of twelve plumbers and look for a booking system that also sends invoices. The old one loses jobs ' +
+  'every week, and nobody answers the phone. Which one do you use, and what does it cost you?';
+
+/** Whether the two are found to be one: they meet under a key, and are alike. */
+function areOne(a: string, b: string): boolean {
+  const keys = new Set(nearKeys(a));
+  return nearKeys(b).some((key) => keys.has(key)) && isNearText(a, b);
+}
+
+test.each([
+  ['another case and other punctuation', TEXT.toUpperCase().replaceAll(',', ' –')],
+  ['a link that was added', `${TEXT} https://forum.example/t/1?utm_source=x`],
+  ['a word of thanks', `${TEXT} Thanks a lot!`],
+  ['a word that was mended', TEXT.replace('twelve', 'many')],
+  ['a heading', `Booking system?\n\n${TEXT}`],
+])('a text is the same with %s', (_, other) => {
+  expect(areOne(TEXT, other)).toBe(true);
+});
+
+test.each([
+  ['half of it', TEXT.slice(0, TEXT.length / 2)],
+  ['the same words in another order', TEXT.split(' ').reverse().join(' ')],
+  ['another text', 'Nice weather on site today, lads.'],
+  ['nothing', ''],
+])('a text is another than %s', (_, other) => {
+  expect(areOne(TEXT, other)).toBe(false);
+});
+
+test('texts that differ in a number are two', () => {
+  expect(areOne(`${TEXT} Street 5.`, `${TEXT} Street 6.`)).toBe(false);
+});
+
+test('a short text with another thing in it is another wish, with another spelling it is not', () => {
+  const wish = (thing: string) => `We are looking for a new ${thing} this month, any recommendations?`;
+  expect(isNearText(wish('CRM'), wish('van'))).toBe(false);
+  expect(isNearText(wish('dispatcher'), wish('dispacher'))).toBe(true);
+});
+
+test('a text of one word, and one without spaces, are known again', () => {
+  expect(areOne('CRM?', 'crm')).toBe(true);
+  expect(areOne('我们正在寻找新的软件系统请推荐', '我们正在寻找新的软件系统请推荐吧')).toBe(true);
+});
+
+test('of texts of fifty words with one that was changed nearly all are known again', () => {
+  const words = fc.array(fc.stringMatching(/^[a-z]{3,8}$/), { minLength: 50, maxLength: 50 });
+  const texts = fc.sample(words, { numRuns: 300, seed: 1 });
+  const found = texts.filter((text) => areOne(text.join(' '), text.with(20, 'changed').join(' ')));
+  expect(found.length).toBeGreaterThanOrEqual(295);
+});
+
+test('keys are whole numbers of 48 bits at most', () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      for (const key of nearKeys(text)) {
+        expect(Number.isSafeInteger(key)).toBe(true);
+        expect(key).toBeLessThan(2 ** 48);
+        expect(key).toBeGreaterThanOrEqual(0);
+      }
+    }),
+  );
+});

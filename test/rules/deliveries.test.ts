@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { endUndelivered } from '../../src/rules/dead-letters.ts';
+import { replayRefusal } from '../../src/rules/replay.ts';
+import { T0 } from '../support/store.ts';
+
+test('what is not tried any more is a dead letter for its time where they are kept, else discarded', () => {
+  expect(endUndelivered(true, T0)).toEqual({ status: 'dead', expiresAt: T0 });
+  expect(endUndelivered(false, T0)).toEqual({ status: 'discarded' });
+});
+
+const ended = { status: 'dead', hasBody: true, endpointDeleted: false } as const;
+
+test.each([
+  ['that has ended is', ended, null],
+  ['that was delivered is', { ...ended, status: 'delivered' } as const, null],
+  ['that waits is not', { ...ended, status: 'retrying' } as const, 'waiting'],
+  ['that a filter rejected is not', { ...ended, status: 'rejected' } as const, 'rejected'],
+  ['whose body is not kept is not', { ...ended, hasBody: false }, 'no_body'],
+  ['whose endpoint is deleted is not', { ...ended, endpointDeleted: true }, 'no_endpoint'],
+])('a delivery %s sent again', (_, delivery, refusal) => {
+  expect(replayRefusal(delivery)).toBe(refusal);
+});

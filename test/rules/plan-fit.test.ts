@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { fitToPlan, overPlanMail } from '../../src/rules/plan-fit.ts';
+import { T0 } from '../support/store.ts';
+
+test('the newest of those over the limit are paused, and probes end where there is no room', () => {
+  const fit = fitToPlan({ active: ['a', 'b', 'c'], pausedByPlan: ['d'] }, 2);
+  expect(fit).toEqual({ pause: ['c'], resume: [], endsProbes: true });
+});
+
+test('where there is room the oldest that a plan had paused come back', () => {
+  const fit = fitToPlan({ active: ['a'], pausedByPlan: ['b', 'c', 'd'] }, 3);
+  expect(fit).toEqual({ pause: [], resume: ['b', 'c'], endsProbes: false });
+});
+
+test('whatever the limit, no more are active than it allows, and no fewer than it could', () => {
+  const names = fc.integer({ min: 0, max: 9 }).map((n) => Array.from({ length: n }, (_, i) => `whk_${i}`));
+  fc.assert(
+    fc.property(names, names, fc.option(fc.integer({ min: 0, max: 12 })), (active, pausedByPlan, limit) => {
+      const { pause, resume } = fitToPlan({ active, pausedByPlan }, limit);
+      const after = active.length - pause.length + resume.length;
+      expect(after).toBe(Math.min(active.length + pausedByPlan.length, limit ?? Infinity));
+    }),
+  );
+});
+
+test('the owner is told of endpoints that a plan has paused, and of nothing else', () => {
+  const change = { tenantId: 'ten_a', plan: 'starter', limit: 1, now: T0 } as const;
+  expect(overPlanMail({ ...change, paused: [] })).toBeNull();
+  expect(overPlanMail({ ...change, paused: ['whk_1'] })).toEqual({
+    id: `mal_a_${T0}`,
+    tenantId: 'ten_a',
+    facts: { kind: 'endpoints_over_plan', plan: 'starter', limit: 1, endpointIds: ['whk_1'] },
+    createdAt: T0,
+  });
+});

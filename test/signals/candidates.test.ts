@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
+import { candidatesOf } from '../../src/signals/candidates.ts';
+import { compileTenant } from '../../src/signals/matchers.ts';
+import { tokenize } from '../../src/signals/tokens.ts';
+
+const ANY = { profileIds: [], wanted: undefined };
+
+function aProfile(id: string, overrides: Partial<IcpProfile> = {}): IcpProfile {
+  return { ...defaultProfile(id, 'ten_1', 0), name: id, phrases: ['nothing of this'], ...overrides };
+}
+
+/** Ids of the profiles that the text is scored with. */
+function chosen(
+  profiles: IcpProfile[],
+  text: string,
+  rule: Partial<Parameters<typeof candidatesOf>[2]> = {},
+) {
+  const matcher = compileTenant(profiles);
+  const candidates = candidatesOf(matcher, matcher.match(tokenize(text)), { ...ANY, ...rule });
+  return candidates.map(({ compiled }) => compiled.profile.id);
+}
+
+const PROFILES = [
+  aProfile('other'),
+  aProfile('crm', { phrases: ['CRM'] }),
+  aProfile('open', { phrases: [] }),
+  aProfile('paused', { phrases: ['CRM'], active: false }),
+  aProfile('excluding', { excludedPhrases: ['CRM'] }),
+];
+
+test('a post is scored with the profiles whose phrases it holds and with those that ask for none', () => {
+  expect(chosen(PROFILES, 'a CRM')).toEqual(['crm', 'open']);
+});
+
+test('a rule or the post itself says which profiles count', () => {
+  expect(chosen(PROFILES, 'a CRM', { profileIds: ['crm', 'paused'] })).toEqual(['crm']);
+  expect(chosen(PROFILES, 'a CRM', { wanted: 'paused' })).toEqual(['paused']);
+  expect(chosen(PROFILES, 'a CRM', { wanted: 'unknown' })).toEqual([]);
+});
+
+test('where a post holds nothing that anybody looks for, some of the oldest stand in', () => {
+  const profiles = Array.from({ length: 1_000 }, (_, i) => aProfile(`icp_${i}`));
+  expect(chosen(profiles, 'small talk')).toEqual(profiles.slice(0, 16).map(({ id }) => id));
+});

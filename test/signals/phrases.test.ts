@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
+import { compilePhrases, readPhrases } from '../../src/signals/phrases.ts';
+import { tokenize } from '../../src/signals/tokens.ts';
+
+const base = defaultProfile('icp_1', 'ten_1', 0);
+
+function matcherOf(...profiles: Partial<IcpProfile>[]) {
+  return compilePhrases(profiles.map((profile) => readPhrases({ ...base, ...profile })));
+}
+
+/** What of `text` is found for a profile with that phrase. */
+function found(phrase: string, text: string): string[] {
+  const hits = matcherOf({ phrases: [phrase] })
+    .match(tokenize(text))
+    .get(0);
+  return (hits ?? []).map(({ start, end }) => text.slice(start, end));
+}
+
+test.each([
+  ['CRM', 'which CRMs do you use?', ['CRMs']],
+  ['CRMs', 'a crm', ['crm']],
+  ['booking system', 'two Booking\n systems', ['Booking\n systems']],
+  ['help desk', 'a help-desk', ['help-desk']],
+  ['help-desk', 'a help desk', ['help desk']],
+  ['café owner', 'Cafe owners', ['Cafe owners']],
+  ["O'Reilly", 'O’Reilly and oreilly', ['O’Reilly', 'oreilly']],
+  ['Salesforce', 'Salesforce’s price', ['Salesforce']],
+  ['customer portal', "the customer's portal", ["customer's portal"]],
+  ['Act!', 'We run act! daily', ['act!']],
+  ['C++', 'C++ or C', ['C++']],
+  ['C#', 'in C#, please', ['C#']],
+  ['.NET', 'a .NET shop in the net', ['.NET']],
+  ['node.js', 'node.js or Node JS', ['node.js', 'Node JS']],
+  ['Yahoo! Mail', 'off Yahoo! Mail', ['Yahoo! Mail']],
+  ['"field service"', 'field service', ['field service']],
+  ['IT', 'it works with our IT', ['IT']],
+  ['IT support', 'we need it support', ['it support']],
+  ['软件', '我们要新的软件', ['软件']],
+])('the phrase %s in %j is found as %j', (phrase, text, expected) => {
+  expect(found(phrase, text)).toEqual(expected);
+});
+
+test.each([
+  ['act', 'The contact list'],
+  ['Act!', 'The act is on'],
+  ['CRM software', 'We have a CRM. Software is hard.'],
+  ['CRM software', 'CRM, software and more'],
+  ['new', 'the news'],
+  ['SAP', 'a real sap'],
+  ['R&D', 'R or D'],
+])('the phrase %s is not found in %j', (phrase, text) => {
+  expect(found(phrase, text)).toEqual([]);
+});
+
+test('each profile is told of its own phrases, by kind and place, and others cost nothing', () => {
+  const matcher = matcherOf(
+    { phrases: ['scaffolding', 'CRM'], excludedPhrases: ['class project'] },
+    { phrases: ['nothing of this'] },
+    { competitors: ['CRM'] },
+  );
+  const hits = matcher.match(tokenize('A CRM for a class project'));
+  expect([...hits]).toEqual([
+    [
+      0,
+      [
+        { kind: 'phrase', phrase: 1, start: 2, end: 5 },
+        { kind: 'excluded', phrase: 0, start: 12, end: 25 },
+      ],
+    ],
+    [2, [{ kind: 'competitor', phrase: 0, start: 2, end: 5 }]],
+  ]);
+});
+
+test('phrases that overlap are all found', () => {
+  const matcher = matcherOf({
+    phrases: ['field service software', 'service software', 'software', 'field service'],
+  });
+  const hits = matcher.match(tokenize('field service software')).get(0) ?? [];
+  expect(hits.map(({ phrase }) => phrase).sort()).toEqual([0, 1, 2, 3]);
+});
+
+test('a word that is repeated ten thousand times is told of a few times', () => {
+  const matcher = matcherOf({ phrases: ['a', 'a a', 'A b'], excludedPhrases: ['a'] });
+  expect(matcher.match(tokenize('a '.repeat(10_000))).get(0)?.length).toBe(9);
+});
+
+test('an exclusion is told of however many other phrases a post is full of', () => {
+  const phrases = Array.from({ length: 200 }, (_, i) => `word${i}x`);
+  const hits = matcherOf({ phrases, excludedPhrases: ['stop'] }).match(tokenize(`${phrases.join(' ')} stop`));
+  expect(hits.get(0)?.at(-1)).toMatchObject({ kind: 'excluded' });
+});

@@ -1,0 +1,55 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { createTransaction } from '../../../src/store/sqlite/transaction.ts';
+import { createWriteAheadLog } from '../../../src/store/sqlite/write-ahead-log.ts';
+import { tempFolder } from './temp-folder.ts';
+
+/** A database with a row in its log, and another connection that may read it. */
+function openTwo() {
+  const file = join(tempFolder(), 'signalpost.db');
+  const [writing, reading] = [openDatabase(file), openDatabase(file)];
+  onTestFinished(() => {
+    reading.close();
+    writing.close();
+  });
+  const log = createWriteAheadLog(writing);
+  const run = createTransaction(writing, log);
+  run(() => writing.exec('CREATE TABLE t (v TEXT)'));
+  const insert = () => void writing.prepare("INSERT INTO t VALUES ('x')").run();
+  return { log, run, insert, reading, logBytes: () => statSync(`${file}-wal`).size };
+}
+
+test('the log is left alone by a change that does not ask', () => {
+  const { run, insert, logBytes } = openTwo();
+  run(insert);
+  expect(logBytes()).toBeGreaterThan(0);
+});
+
+test('a change that asks has the log empty when it is committed', () => {
+  const { log, run, insert, logBytes } = openTwo();
+  run(() => {
+    insert();
+    log.emptyAfterCommit();
+  });
+  expect(logBytes()).toBe(0);
+});
+
+test('where somebody still reads what the log holds, it is empty after one of the next commits', () => {
+  const { log, run, insert, reading, logBytes } = openTwo();
+  reading.exec('BEGIN');
+  reading.prepare('SELECT count(*) FROM t').get();
+  run(() => {
+    insert();
+    log.emptyAfterCommit();
+  });
+  expect(logBytes()).toBeGreaterThan(0);
+  run(insert);
+  expect(logBytes()).toBeGreaterThan(0);
+  reading.exec('COMMIT');
+  run(insert);
+  expect(logBytes()).toBe(0);
+  run(insert);
+  expect(logBytes()).toBeGreaterThan(0);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { DomainError } from '../../src/model/errors.ts';
+import { createStorageWatch, type StorageChange } from '../../src/store/storage-watch.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+
+const full = new DomainError('UNAVAILABLE', 'The storage is full.', { storage: 'full' });
+const locked = new DomainError('UNAVAILABLE', 'It is locked.', { storage: 'outage' });
+
+function setUp() {
+  const clock = createManualClock();
+  const said: StorageChange[] = [];
+  return { clock, said, watch: createStorageWatch(clock, (change) => said.push(change)) };
+}
+
+test('a full disk is said once when it begins, and once when it ends', () => {
+  const { clock, said, watch } = setUp();
+  watch.stored();
+  for (let i = 0; i < 10; i++) {
+    watch.failed(i % 2 === 0 ? full : locked);
+    clock.advance(1_000);
+  }
+  expect(said).toEqual([{ state: 'failing', fault: 'full' }]);
+  clock.advance(5_000);
+  watch.stored();
+  watch.stored();
+  expect(said.slice(1)).toEqual([{ state: 'well', lastedMs: 9_000 }]);
+  watch.failed(locked);
+  expect(said.slice(2)).toEqual([{ state: 'failing', fault: 'outage' }]);
+});
+
+test('small changes that a full disk still takes between two refusals end nothing', () => {
+  const { clock, said, watch } = setUp();
+  for (let i = 0; i < 20; i++) {
+    watch.failed(full);
+    clock.advance(4_000);
+    watch.stored();
+  }
+  expect(said).toHaveLength(1);
+});
+
+test("what is no fault of the storage is nobody's outage", () => {
+  const { said, watch } = setUp();
+  watch.failed(new Error('a bug'));
+  watch.failed(new DomainError('UNAVAILABLE', 'Too many changes wait to be stored.'));
+  watch.failed(new DomainError('CONFLICT', 'Taken.'));
+  expect(said).toEqual([]);
+});
