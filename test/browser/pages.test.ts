@@ -2,12 +2,20 @@ import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { launchBrowser, mayLackBrowser } from '../support/browser.ts';
+import { serveInPieces } from '../support/in-pieces.ts';
 import { type RunningSite, serveStarterSite } from '../support/starter-site.ts';
 
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** Where the site has no page. */
 const MISSING = '/servises/rewireing';
+/** How often something moved on the page, for the browser to say. */
+const LAYOUT_SHIFTS = `new Promise((resolve) => {
+  let shifts = 0;
+  const observer = new PerformanceObserver((list) => { shifts += list.getEntries().length; });
+  observer.observe({ type: 'layout-shift', buffered: true });
+  setTimeout(() => resolve(shifts), 50);
+})`;
 
 describe.skipIf(mayLackBrowser())('in a real browser', () => {
   let site: RunningSite;
@@ -57,17 +65,26 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     await onEveryPage(context, async (page, path) => {
       const width = await page.evaluate<number>('document.documentElement.scrollWidth');
       expect.soft(width, path).toBeLessThanOrEqual(PHONE.width);
-      const shifts = await page.evaluate<number>(
-        `new Promise((resolve) => {
-          let shifts = 0;
-          const observer = new PerformanceObserver((list) => { shifts += list.getEntries().length; });
-          observer.observe({ type: 'layout-shift', buffered: true });
-          setTimeout(() => resolve(shifts), 50);
-        })`,
-      );
-      expect.soft(shifts, path).toBe(0);
+      expect.soft(await page.evaluate(LAYOUT_SHIFTS), path).toBe(0);
     });
   }, 60_000);
+
+  test.each([PHONE, DESKTOP])(
+    'nothing moves on a page that comes in pieces, at %o',
+    async (viewport) => {
+      const slow = await serveInPieces(site.url, /(?=<(?!meta|link|path|td|th\b)[a-z])/);
+      const context = await browser.newContext({ viewport });
+      const page = await context.newPage();
+      for (const path of ['/', '/emergency']) {
+        await page.goto(`${slow.url}${path}`);
+        expect.soft(await page.evaluate(LAYOUT_SHIFTS), path).toBe(0);
+      }
+      expect(slow.pieces()).toBeGreaterThan(200);
+      await context.close();
+      await slow.close();
+    },
+    120_000,
+  );
 
   test('no page asks another machine for anything, breaks its policy or lacks a file', async () => {
     const context = await browser.newContext();
@@ -95,7 +112,7 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     expect(await pricing.isVisible()).toBe(false);
     await page.getByRole('button', { name: 'Menu' }).click();
     await pricing.click();
-    expect(page.url()).toBe(`${site.url}/pricing`);
+    await page.waitForURL(`${site.url}/pricing`);
     await context.close();
   });
 
@@ -133,7 +150,7 @@ describe.skipIf(mayLackBrowser())('in a real browser', () => {
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
     await page.keyboard.press('Enter');
-    expect(page.url()).toBe(`${site.url}/pricing#main`);
+    await page.waitForURL(`${site.url}/pricing#main`);
     await context.close();
   });
 });
