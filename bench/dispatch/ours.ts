@@ -39,10 +39,12 @@ async function measure(round: Round, file: string): Promise<Measured> {
   await dispatcher.start();
   await warmedUp;
 
-  // Nobody tells the dispatcher of these until all are there. Its connections stay open, as those of the bare loop do.
+  // Nobody tells the dispatcher of these until all are there, and its look around finds none. Its connections stay open,
+  // as those of the bare loop do.
+  counter.hide();
+  const done = counter.after(round.deliveries);
   await queueUp(parts, tenant, round.urls.length, { from: WARM_UP, deliveries: round.deliveries });
   counter.durations.length = 0;
-  const done = counter.after(round.deliveries);
   const started = performance.now();
   dispatcher.nudge(lanes);
   await done;
