@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { type BodyBytes, toBodyBytes } from '../model/body-bytes.ts';
 import type { ClaimedDelivery } from '../model/delivery.ts';
-import type { RoutedEvent } from '../model/event.ts';
+import type { BodyTail, RoutedEvent } from '../model/event.ts';
 import type { Reserve } from '../webhooks/in-hand.ts';
 import type { Agenda } from './agenda.ts';
 import type { Bell } from './bell.ts';
@@ -42,19 +42,26 @@ export function createReserve({ clock, agenda, bell, leaseToken }: ReserveParts)
   };
 }
 
+/**
+ * A larger body waits for a claim, which brings as many as a lane may hold: those of a batch would fill the memory before their
+ * commit says which of them are sent.
+ */
+const MOST_BYTES = 65_536;
+
 /** Deliveries as a claim would bring them. Endpoints that get the same text share its bytes. */
 function byLane(agenda: Agenda, events: readonly RoutedEvent[]): Map<Lane, ClaimedDelivery[]> {
   const lanes = new Map<Lane, ClaimedDelivery[]>();
-  let last = { body: '', bytes: toBodyBytes('') };
-  const bytesOf = (body: string): BodyBytes => {
-    if (body !== last.body) last = { body, bytes: toBodyBytes(body) };
+  let last = { body: '', hash: '', bytes: toBodyBytes('') };
+  const bytesOf = (body: string, tail: BodyTail | undefined): BodyBytes => {
+    const { hash = '', text = '' } = tail ?? {};
+    if (body !== last.body || hash !== last.hash) last = { body, hash, bytes: toBodyBytes(body + text) };
     return last.bytes;
   };
   for (const { event, deliveries } of events) {
-    for (const { id, endpointId, body, status } of deliveries) {
-      if (status === 'rejected') continue;
+    for (const { id, endpointId, body, tail, status } of deliveries) {
+      if (status === 'rejected' || body.length + (tail?.bytes ?? 0) > MOST_BYTES) continue;
       const lane = agenda.lane(endpointId, event.tenantId);
-      const delivery = { id, attempt: 1, attemptsInCycle: 0, ...bytesOf(body) };
+      const delivery = { id, attempt: 1, attemptsInCycle: 0, ...bytesOf(body, tail) };
       const others = lanes.get(lane);
       if (others === undefined) lanes.set(lane, [delivery]);
       else others.push(delivery);

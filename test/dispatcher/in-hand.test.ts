@@ -69,6 +69,37 @@ describe('a delivery whose endpoint is known, active, and has room', () => {
     });
   });
 
+  it('goes out whole where a payload format ends it', async () => {
+    const id = await known();
+    const event = aRoutedEvent(TENANT, [id]);
+    event.event.createdAt = harness.clock.now();
+    for (const delivery of event.deliveries) {
+      delivery.body = '{"signal_id":"sig_1",';
+      delivery.tail = { hash: 'h', text: '"team":"sales"}', bytes: 15 };
+    }
+    const { reserve, nudge } = harness.dispatcher;
+    const signals = [aSignal(TENANT, { events: [event] })];
+    const { taken } = await storeSignals({ store: harness.store, reserve }, signals);
+    nudge(lanesOf([event], taken));
+    await harness.committed(2);
+    expect(harness.outcomes.at(-1)?.attempt.error).toBeNull();
+    expect([claims, taken.size]).toEqual([0, 1]);
+    expect(JSON.parse(receiver.requests[1]?.body ?? '')).toMatchObject({ signal_id: 'sig_1', team: 'sales' });
+  });
+
+  it('waits for a claim where its body is large', async () => {
+    const id = await known();
+    const event = aRoutedEvent(TENANT, [id]);
+    event.event.createdAt = harness.clock.now();
+    for (const delivery of event.deliveries) delivery.body = JSON.stringify({ text: 'x'.repeat(100_000) });
+    const { reserve, nudge } = harness.dispatcher;
+    const signals = [aSignal(TENANT, { events: [event] })];
+    const { taken } = await storeSignals({ store: harness.store, reserve }, signals);
+    nudge(lanesOf([event], taken));
+    await harness.committed(2);
+    expect([claims, taken.size, receiver.requests.length]).toEqual([1, 0, 2]);
+  });
+
   it('goes out without a claim though its lane was forgotten since', async () => {
     const id = await known();
     harness.clock.advance(600_000);
