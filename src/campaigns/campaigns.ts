@@ -10,12 +10,11 @@ import type {
 } from '../model/campaign.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import type { CampaignStore } from '../store/campaign-store.ts';
-import type { EndpointStore } from '../store/endpoint-store.ts';
-import { lanesOf, routeChanges } from '../webhooks/state-changes.ts';
+import { lanesOf, type RouteParts, routeChanges } from '../webhooks/state-changes.ts';
 import { movesTo } from './status.ts';
 
 export interface CampaignParts {
-  store: CampaignStore & EndpointStore;
+  store: CampaignStore & RouteParts['store'];
   clock: Clock;
   newId: NewId;
 }

@@ -14,6 +14,31 @@ export const signalPayloadSchema = signalSchema.omit({
   also_seen: true,
 });
 
+/** Signals that a digest names. */
+export const DIGEST_SIGNALS = 20;
+
+/** `data` of `digest.ready`: what was found in the day before the digest's hour. */
+export const digestDataSchema = z.strictObject({
+  date: z.iso.date().describe("The day it was made on, in the tenant's time zone"),
+  timezone: z.string().describe('IANA name'),
+  counts: z.strictObject({ hot: z.int(), warm: z.int() }).describe('Of all signals found'),
+  signals: z
+    .array(
+      signalSchema.pick({
+        signal_id: true,
+        classification: true,
+        icp_score: true,
+        excerpt: true,
+        company: true,
+        profile_url: true,
+      }),
+    )
+    .max(DIGEST_SIGNALS)
+    .describe('Best first'),
+  url: z.string().describe('The signals in the dashboard'),
+});
+export type DigestData = z.infer<typeof digestDataSchema>;
+
 const leadId = z.string().describe('The lead it is about');
 const campaign = { campaign_id: z.string(), campaign_name: z.string() };
 
@@ -44,7 +69,7 @@ export const EVENT_DATA = {
     previous: campaignStatusSchema,
     current: campaignStatusSchema,
   }),
-  'digest.ready': z.looseObject({}).describe('The digest of a day'),
+  'digest.ready': digestDataSchema,
   'reply.classified': z.strictObject({
     ...campaign,
     event_id: z.string().describe("The caller's own id of the reply"),

@@ -40,7 +40,27 @@ const customValue = z.union([
   z.boolean(),
 ]);
 
+/** Services whose own message each event can be made into. */
+export const PRESETS = ['slack', 'discord', 'teams', 'ntfy'] as const;
+export type Preset = (typeof PRESETS)[number];
+
+/** As ntfy has them: it answers 404 to any other. */
+const NTFY_TOPIC = /^[-_A-Za-z0-9]{1,64}$/;
+
 const formatShape = z.strictObject({
+  preset: z
+    .enum(PRESETS)
+    .optional()
+    .describe('Every event as a message of this service; not together with fields of your own'),
+  topic: z
+    .string()
+    .trim()
+    .max(64)
+    .regex(NTFY_TOPIC, 'must be 1 to 64 letters, digits, "-" or "_"')
+    .optional()
+    .describe(
+      'Of `ntfy`: the topic to publish to; the address is that of the server, such as https://ntfy.sh',
+    ),
   include: fieldList.optional().describe('Only these fields; not together with `exclude`'),
   exclude: fieldList.optional().describe('All fields but these'),
   flatten: z
@@ -54,9 +74,31 @@ const formatShape = z.strictObject({
 
 type FormatShape = z.infer<typeof formatShape>;
 
-/** How an endpoint shapes `signal.detected`; refused where it could not be what was meant. */
-export const payloadFormatSchema = formatShape.superRefine((format, context) => {
+/** An endpoint's own choice of fields for `signal.detected`. */
+export type CustomFormat = Omit<FormatShape, 'preset' | 'topic'>;
+/** Every event as a message of a service; `topic` of ntfy alone. */
+export interface PresetFormat {
+  preset: Preset;
+  topic?: string;
+}
+/** How an endpoint shapes what it gets. */
+export type PayloadFormat = CustomFormat | PresetFormat;
+
+/** Whether a format is that of a service. */
+export function isPreset(format: PayloadFormat): format is PresetFormat {
+  return 'preset' in format;
+}
+
+/** How an endpoint shapes what it gets; refused where it could not be what was meant. */
+export const payloadFormatSchema = formatShape.superRefine(refuseFormatFaults).transform(meantFormat);
+
+function refuseFormatFaults(format: FormatShape, context: z.RefinementCtx): void {
   const fault = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+  if (format.preset !== undefined) {
+    refusePresetFaults(format, fault);
+    return;
+  }
+  if (format.topic !== undefined) fault(['topic'], 'is for the preset "ntfy" alone');
   if (format.include !== undefined && format.exclude !== undefined) {
     fault(['exclude'], 'must not be given together with "include"');
     return;
@@ -68,16 +110,35 @@ export const payloadFormatSchema = formatShape.superRefine((format, context) => 
     else if (taken.has(key)) fault(['custom', key], 'is a field of the payload; choose another name');
   }
   if (keptFields(format).length === 0 && customKeys.length === 0) fault([], 'leaves nothing to send');
-});
-export type PayloadFormat = z.infer<typeof payloadFormatSchema>;
+}
 
-/** A format on the wire, as it was saved. */
-export const savedFormatSchema = z.strictObject({
+/** The service decides what its message holds. */
+function refusePresetFaults(format: FormatShape, fault: (path: string[], message: string) => void): void {
+  for (const member of ['include', 'exclude'] as const) {
+    if (format[member] !== undefined) fault([member], 'must not be given together with "preset"');
+  }
+  if (format.flatten) fault(['flatten'], 'must not be given together with "preset"');
+  if (Object.keys(format.custom).length > 0) fault(['custom'], 'must not be given together with "preset"');
+  if (format.preset === 'ntfy' && format.topic === undefined) fault(['topic'], 'is required for "ntfy"');
+  if (format.preset !== 'ntfy' && format.topic !== undefined) fault(['topic'], 'is for "ntfy" alone');
+}
+
+function meantFormat({ preset, topic, ...custom }: FormatShape): PayloadFormat {
+  if (preset === undefined) return custom;
+  return topic === undefined ? { preset } : { preset, topic };
+}
+
+const savedPresetSchema = z.strictObject({ preset: z.enum(PRESETS), topic: z.string().optional() });
+
+const savedCustomSchema = z.strictObject({
   include: z.array(z.enum(PAYLOAD_FIELDS)).optional(),
   exclude: z.array(z.enum(PAYLOAD_FIELDS)).optional(),
   flatten: z.boolean(),
   custom: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
 });
+
+/** A format on the wire, as it was saved. */
+export const savedFormatSchema = z.union([savedPresetSchema, savedCustomSchema]);
 
 /** The fields that a format keeps, in the payload's order. */
 export function keptFields({ include, exclude }: Pick<FormatShape, 'include' | 'exclude'>): PayloadField[] {

@@ -39,7 +39,9 @@ const settings = {
   dead_letter: z.boolean().describe('Keep what has used up its retries for 7 days, instead of discarding it'),
   payload_format: payloadFormatSchema
     .nullable()
-    .describe('Shape of `signal.detected` (Pro and above); null: the standard payload'),
+    .describe(
+      'Shape of `signal.detected`, or a `preset`, which makes every event a message of that service (Pro and above); null: the standard payload',
+    ),
   rate_limit_per_minute: z
     .int()
     .min(1)

@@ -2,7 +2,7 @@ import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint, WebhookPatch } from '../model/webhook.ts';
-import { acceptSettings, tooManyEndpoints } from './endpoint-rules.ts';
+import { acceptSettings, refuseMismatch, tooManyEndpoints } from './endpoint-rules.ts';
 import { type EndpointParts, findEndpoint, noEndpoint } from './endpoints.ts';
 import { generateSecret } from './signature.ts';
 
@@ -19,10 +19,11 @@ export async function changeEndpoint(
 ): Promise<Endpoint> {
   await findEndpoint(parts.store, tenant.id, id); // an unknown id is told before a fault of its settings
   const given = definedOnly(await acceptSettings(parts, tenant, patch));
-  return await rewrite(parts, tenant.id, id, (endpoint) => ({
-    ...endpoint,
-    settings: { ...endpoint.settings, ...given },
-  }));
+  return await rewrite(parts, tenant.id, id, (endpoint) => {
+    const settings = { ...endpoint.settings, ...given };
+    refuseMismatch(settings);
+    return { ...endpoint, settings };
+  });
 }
 
 /** Gives the endpoint a new secret, which every later attempt uses; the old one counts no more. */

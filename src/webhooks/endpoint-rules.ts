@@ -2,10 +2,10 @@ import { beyondPlan, effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
 import { DomainError } from '../model/errors.ts';
-import type { PayloadFormat } from '../model/payload-format.ts';
+import { isPreset, type PayloadFormat } from '../model/payload-format.ts';
 import { formatBytes } from '../model/payload-shape.ts';
 import type { Plan, Tenant } from '../model/tenant.ts';
-import type { WebhookPatch } from '../model/webhook.ts';
+import type { WebhookInput, WebhookPatch } from '../model/webhook.ts';
 import type { Store } from '../store/store.ts';
 import { createLookup } from './target-lookup.ts';
 import { checkResolvedTarget, checkTarget, hostOf } from './targets.ts';
@@ -46,6 +46,16 @@ export function refuseFormat(plan: Plan, format: PayloadFormat | null): void {
       ? `The ${plan} plan sends the standard payload.`
       : `The ${plan} plan has payload formats of at most ${limit} bytes as JSON; this one has ${needed}.`;
   throw beyondPlan(plan, { counted: 'payloadFormatBytes', needed, fact });
+}
+
+/** Settings that do not fit each other. @throws DomainError `INVALID_REQUEST` */
+export function refuseMismatch({ url, payload_format: format }: WebhookInput): void {
+  if (format === null || !isPreset(format) || format.preset !== 'ntfy') return;
+  const { pathname, origin } = new URL(url);
+  if (pathname.replace(/\/+$/, '') !== `/${format.topic}`) return;
+  // At a topic's own address ntfy would show the JSON as it is.
+  const detail = `ntfy takes messages at the address of the server: use "${origin}/"; the topic is in payload_format.`;
+  throw new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/url', detail }] });
 }
 
 /** The refusal of one more endpoint. */

@@ -7,7 +7,7 @@ import { DomainError } from '../model/errors.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint, WebhookInput, WebhookResource } from '../model/webhook.ts';
 import type { EndpointStore } from '../store/endpoint-store.ts';
-import { acceptSettings, type RuleParts, tooManyEndpoints } from './endpoint-rules.ts';
+import { acceptSettings, type RuleParts, refuseMismatch, tooManyEndpoints } from './endpoint-rules.ts';
 import { generateSecret } from './signature.ts';
 
 /** What the use cases of endpoints need of the process. */
@@ -29,6 +29,7 @@ export async function createEndpoint(
   const { store, clock, random, newId, secretBox } = parts;
   const plan = effectivePlan(tenant, clock.now());
   const settings = await acceptSettings(parts, tenant, input);
+  refuseMismatch(settings);
   const secret = generateSecret(random);
   const id = newId('whk');
   const endpoint: Endpoint = {

@@ -3,6 +3,8 @@ import { flatKey, type PayloadFormat } from '../model/payload-format.ts';
 import { type PayloadShape, shapeOf } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import { signalPayload } from './payload.ts';
+import { presetBody } from './presets/preset-body.ts';
+import { signalNotice } from './presets/signal-notice.ts';
 
 /** A body of `signal.detected` without its `signature` member, and what ends it. */
 export interface ShapedBody {
@@ -13,6 +15,7 @@ export interface ShapedBody {
 /** The body of `signal.detected` as a format shapes it; null is the standard payload. */
 export function shapedPayload(signal: Signal, shape: PayloadShape | null): ShapedBody {
   if (shape === null) return { body: signalPayload(signal) };
+  if (shape.preset !== null) return { body: presetBody(shape.preset, signalNotice(signal)) };
   const kept = shape.fields.flatMap((field): [string, unknown][] => {
     const value: unknown = signal[field];
     if (!shape.flatten || typeof value !== 'object' || value === null) return [[field, value]];

@@ -1,9 +1,11 @@
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { EventType, RoutedEvent } from '../model/event.ts';
+import type { AccountStore } from '../store/account-store.ts';
 import type { EndpointStore } from '../store/endpoint-store.ts';
+import { createEnvelopes } from './envelopes.ts';
 import { fanOut } from './fan-out.ts';
-import { eventEnvelope } from './payload.ts';
+import { listReceivers } from './receivers.ts';
 
 /** Something that changed and whom it is about; `data` holds `previous` and `current` where a state changed. */
 export interface StateChange {
@@ -13,7 +15,7 @@ export interface StateChange {
 }
 
 export interface RouteParts {
-  store: EndpointStore;
+  store: EndpointStore & Pick<AccountStore, 'getTenant'>;
   clock: Clock;
   newId: NewId;
 }
@@ -25,12 +27,11 @@ export async function routeChanges(
   changes: readonly StateChange[],
 ): Promise<RoutedEvent[]> {
   if (changes.length === 0) return [];
-  const receivers = await store.listReceivers(tenantId);
+  const receivers = await listReceivers({ store, clock }, tenantId);
   const createdAt = clock.now();
   return changes.map(({ type, subjectId, data }) => {
     const event = { id: newId('evt'), tenantId, type, subjectId, data: JSON.stringify(data), createdAt };
-    const body = { body: eventEnvelope(event) };
-    return fanOut(event, () => body, receivers, newId, null);
+    return fanOut(event, createEnvelopes(event), receivers, newId, null);
   });
 }
 

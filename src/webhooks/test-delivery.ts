@@ -4,9 +4,13 @@ import { toBodyBytes } from '../model/body-bytes.ts';
 import type { AttemptRecord } from '../model/delivery.ts';
 import { sentHeaders } from '../model/delivery-headers.ts';
 import { DomainError } from '../model/errors.ts';
+import { isPreset } from '../model/payload-format.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import { sentBody, timingsOf } from './delivery-resource.ts';
 import { signalPayload } from './payload.ts';
+import type { Notice } from './presets/notice.ts';
+import { presetBody } from './presets/preset-body.ts';
+import { signalNotice } from './presets/signal-notice.ts';
 import { SAMPLE_SIGNAL } from './sample-signal.ts';
 import { createSigner } from './signature.ts';
 
@@ -36,13 +40,21 @@ export const refuseTests: SendTest = () =>
   Promise.reject(new DomainError('UNAVAILABLE', 'This process does not deliver; nothing was sent.'));
 
 /**
- * The body of a test delivery without its signature: the `webhook.test` envelope around a sample signal. Nothing in it
- * changes from one test to the next, so that the same secret always makes the same bytes.
+ * The body of a test delivery without its signature: the `webhook.test` envelope around a sample signal, or the message
+ * of the endpoint's service. Nothing in it changes from one test to the next, so that the same secret always makes the
+ * same bytes.
  */
-export function testBody(tenantId: string): string {
+export function testBody({ tenantId, settings }: Pick<Endpoint, 'tenantId' | 'settings'>): string {
+  const { payload_format: format } = settings;
+  if (format !== null && isPreset(format)) return presetBody(format, testNotice());
   const head = JSON.stringify({ event: 'webhook.test', tenant_id: tenantId }).slice(0, -1);
   const tail = JSON.stringify({ id: 'evt_test', timestamp: SAMPLE_SIGNAL.timestamp }).slice(1);
   return `${head},"data":${signalPayload(SAMPLE_SIGNAL)},${tail}`;
+}
+
+function testNotice(): Notice {
+  const notice = signalNotice(SAMPLE_SIGNAL);
+  return { ...notice, title: 'Test delivery from Signalpost', text: `An example. ${notice.title}` };
 }
 
 /** The bytes of the endpoint's test delivery and their signature, known before anything is sent. */
@@ -51,7 +63,7 @@ export function expectedTest(
   endpoint: Endpoint,
 ): { body: string; signature: string } {
   const signer = createSigner(secretBox.open(endpoint.secretBox, endpoint.id));
-  const sealed = signer.seal({ id: 'dlv_test', ...toBodyBytes(testBody(endpoint.tenantId)) }, 0);
+  const sealed = signer.seal({ id: 'dlv_test', ...toBodyBytes(testBody(endpoint)) }, 0);
   return { body: sealed.body.toString('utf8'), signature: sealed.serviceSignature };
 }
 
@@ -67,7 +79,7 @@ export async function testEndpoint(
   parts: { newId: NewId; sendTest: SendTest },
   endpoint: Endpoint,
 ): Promise<SentTest> {
-  const body = testBody(endpoint.tenantId);
+  const body = testBody(endpoint);
   const deliveryId = parts.newId('dlv');
   const answer = await parts.sendTest({ endpoint, deliveryId, body });
   if (answer.kind === 'sent') return { deliveryId, body, record: answer.record };

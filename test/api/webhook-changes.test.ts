@@ -8,6 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.app.close());
 
+const NTFY_TOPIC_ADDRESS = 'http://127.0.0.1:9/sales';
 const EVERYTHING = {
   url: 'http://127.0.0.1:8080/other?x=1',
   label: 'CRM',
@@ -234,4 +235,31 @@ test('a deleted endpoint’s waiting deliveries are discarded, and the dispatche
   expect(t.changed).toEqual([id]);
   expect((await t.call('GET', `/v1/deliveries/${delivery}`)).json().data.status).toBe('discarded');
   expect((await t.call('GET', `/v1/webhooks/${id}/deliveries`)).statusCode).toBe(404);
+});
+
+test('a preset makes every event a message of its service, by the endpoint’s filters', async () => {
+  const { id } = await t.addWebhook({
+    event_types: ['signal.detected', 'signal.new_hot', 'pipeline.stage_changed', 'campaign.status_changed'],
+    payload_format: { preset: 'discord' },
+    classifications: ['hot'],
+  });
+  const shown = (await t.call('GET', `/v1/webhooks/${id}`)).json().data;
+  expect(shown.payload_format).toEqual({ preset: 'discord' });
+  await t.call('POST', '/v1/campaigns', { name: 'Spring', status: 'active' });
+  await t.addDeliveries(1);
+  const { data } = (await t.call('GET', `/v1/webhooks/${id}/deliveries`)).json();
+  expect(data.length).toBeGreaterThan(0);
+  for (const { id: delivery } of data) {
+    const { body } = (await t.call('GET', `/v1/deliveries/${delivery}`)).json().data;
+    expect(JSON.parse(body)).toMatchObject({ embeds: [{ title: expect.any(String) }] });
+  }
+});
+
+test('ntfy is published to at the address of its server, not at that of the topic', async () => {
+  const payload_format = { preset: 'ntfy', topic: 'sales' };
+  const wrong = await t.call('POST', '/v1/webhooks', { url: NTFY_TOPIC_ADDRESS, payload_format });
+  expect(wrong.json()).toMatchObject({ status: 400, errors: [{ pointer: '/url' }] });
+  const { id } = await t.addWebhook({ payload_format });
+  const moved = await t.call('PATCH', `/v1/webhooks/${id}`, { url: NTFY_TOPIC_ADDRESS });
+  expect(moved.statusCode).toBe(400);
 });

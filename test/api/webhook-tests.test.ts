@@ -150,6 +150,17 @@ describe('POST /v1/webhooks/{id}/test', () => {
     ]);
   });
 
+  test('is a message of the endpoint’s service, with the signature told before', async () => {
+    const { id } = await addWebhook({ payload_format: { preset: 'slack' } });
+    const expected = (await t.call('GET', `/v1/webhooks/${id}/test`)).json().data;
+    const { request } = (await t.call('POST', `/v1/webhooks/${id}/test`)).json().data;
+    expect(request.body).toBe(expected.body);
+    expect(JSON.parse(expected.body).text).toBe('Test delivery from Signalpost');
+    expect(Object.keys(JSON.parse(request.body))).toEqual([
+      ...['text', 'blocks', 'unfurl_links', 'unfurl_media', 'signature'],
+    ]);
+  });
+
   test('is 503 where nothing delivers', async () => {
     await t.app.close();
     t = await buildWebhookApp();
@@ -192,6 +203,13 @@ describe('POST /v1/webhooks/preview', () => {
     const { body, subject_id } = (await t.call('GET', `/v1/deliveries/${delivery}`)).json().data;
     const answer = await preview({ payload_format, signal_id: subject_id });
     expect(answer.json().data).toEqual({ bodies: [JSON.parse(body)], sample: false });
+  });
+
+  test('shows a service’s message', async () => {
+    const ntfy = await preview({ payload_format: { preset: 'ntfy', topic: 'sales' } });
+    expect(ntfy.json().data).toMatchObject({ bodies: [{ topic: 'sales', priority: 4 }], sample: true });
+    const bad = await preview({ payload_format: { preset: 'ntfy' } });
+    expect(bad.json().errors).toEqual([{ pointer: '/payload_format/topic', detail: expect.any(String) }]);
   });
 
   test('refuses a bad format at its place, and an unknown or foreign signal', async () => {

@@ -230,7 +230,10 @@ export const VOCABULARY: Record<string, string> = {
   backoff: 'How the interval goes on',
   timeout_seconds: 'From name resolution to the end of the reply',
   dead_letter: 'Whether what has used up its retries is kept for 7 days',
-  payload_format: 'Shape of `signal.detected`; null: the standard payload',
+  payload_format:
+    'Shape of `signal.detected`, or a preset, which makes every event a message of a service; null: the standard payload',
+  preset: 'The service whose message every event becomes',
+  'payload_format.topic': 'Of ntfy: the topic to publish to',
   exclude: 'All fields but these',
   flatten: 'Whether members of nested objects become members of the payload',
   custom: 'Members of your own',

@@ -1,0 +1,89 @@
+import { excerpt } from '../../lib/text.ts';
+import type { DigestData } from '../../model/event-data.ts';
+import type { Classification, Signal } from '../../model/signal.ts';
+import type { Notice, NoticeEntry } from './notice.ts';
+
+/** Entries of one message: what all services have room for. */
+export const MAX_ENTRIES = 20;
+/** Of a post where several stand in one message. */
+const SHORT_CODE_POINTS = 200;
+
+const CLASS_WORDS: Record<Classification, string> = { hot: 'Hot', warm: 'Warm', cold: 'Cold' };
+
+/** One signal, as `signal.detected` and `signal.new_hot` tell of it. */
+export function signalNotice(signal: Signal): Notice {
+  const entry = signalEntry(signal);
+  return {
+    title: `${CLASS_WORDS[signal.classification]} signal (${signal.icp_score}): ${about(signal)}`,
+    text: '',
+    entries: [entry],
+    more: 0,
+    url: signal.profile_url,
+    tone: signal.classification,
+  };
+}
+
+/** Several signals in one message, best first. `url` is where all of them are seen. */
+export function batchNotice(signals: readonly Signal[], url: string): Notice {
+  const best = [...signals].sort((a, b) => b.icp_score - a.icp_score).slice(0, MAX_ENTRIES);
+  const count = (wanted: Classification) => signals.filter((s) => s.classification === wanted).length;
+  const counts = (['hot', 'warm', 'cold'] as const)
+    .filter((wanted) => count(wanted) > 0)
+    .map((wanted) => `${count(wanted)} ${wanted}`);
+  return {
+    title: `${signals.length} new signal${signals.length === 1 ? '' : 's'}: ${counts.join(', ')}`,
+    text: '',
+    entries: best.map((signal) => ({ ...signalEntry(signal), text: shortened(signal.excerpt) })),
+    more: signals.length - best.length,
+    url,
+    tone: best[0]?.classification ?? 'plain',
+  };
+}
+
+/** The digest of a day. */
+export function digestNotice({ date, counts, signals, url }: DigestData): Notice {
+  return {
+    title: `Signals of ${date}: ${counts.hot} hot, ${counts.warm} warm`,
+    text: '',
+    entries: signals.map((signal) => ({
+      title: `${CLASS_WORDS[signal.classification]} (${signal.icp_score})${signal.company.name === '' ? '' : `: ${signal.company.name}`}`,
+      text: shortened(signal.excerpt),
+      facts: [],
+      url: signal.profile_url,
+      postUrl: '',
+    })),
+    more: Math.max(0, counts.hot + counts.warm - signals.length),
+    url,
+    tone: signals[0]?.classification ?? 'plain',
+  };
+}
+
+function signalEntry(signal: Signal): NoticeEntry {
+  const { prospect, company, platform } = signal;
+  const person = [prospect.name, prospect.title].filter((part) => part !== '').join(', ');
+  const firm = [company.name, company.domain === '' ? '' : `(${company.domain})`]
+    .filter((part) => part !== '')
+    .join(' ');
+  const facts: [string, string][] = [
+    ['Who', person],
+    ['Company', firm],
+    ['Seen on', platform.name],
+    ['Profile', signal.icp_profile_name],
+  ];
+  return {
+    title: `${CLASS_WORDS[signal.classification]} (${signal.icp_score}): ${about(signal)}`,
+    text: signal.excerpt,
+    facts: facts.filter(([, value]) => value !== ''),
+    url: signal.profile_url,
+    postUrl: platform.post_url,
+  };
+}
+
+/** Whom it is about, in as few words as are known. */
+function about({ company, prospect, platform }: Signal): string {
+  return company.name || prospect.name || company.domain || `a post on ${platform.name}`;
+}
+
+function shortened(text: string): string {
+  return excerpt(text, SHORT_CODE_POINTS);
+}

@@ -1,0 +1,57 @@
+import { moreText, type Notice, type NoticeEntry } from './notice.ts';
+import { cutTo, isWebUrl, oneLine } from './plain-text.ts';
+
+/** Block Kit's limits: https://docs.slack.dev/reference/block-kit/blocks */
+const MAX_HEADER = 150;
+const MAX_TITLE = 500;
+const MAX_QUOTE = 1_500;
+const MAX_CONTEXT = 1_500;
+
+/** A message of an incoming webhook. `text` is what notifications and screen readers are given. */
+export function slackMessage(notice: Notice): object {
+  const { title, text, entries, more, url } = notice;
+  const last = [moreText(more), entries.length === 1 ? '' : link(url, 'Open in Signalpost')];
+  return {
+    text: cutTo(oneLine(title), { max: MAX_TITLE, escape: escapeMarkup }),
+    blocks: [
+      { type: 'header', text: { type: 'plain_text', text: cutTo(oneLine(title), { max: MAX_HEADER }) } },
+      ...section(cutTo(oneLine(text), { max: MAX_QUOTE, escape: escapeMarkup })),
+      ...entries.flatMap((entry) => entryBlocks(entry, entries.length === 1)),
+      ...context(last.filter((part) => part !== '').join(' · ')),
+    ],
+    unfurl_links: false,
+    unfurl_media: false,
+  };
+}
+
+function entryBlocks(entry: NoticeEntry, isAlone: boolean): object[] {
+  const title = isAlone ? '' : `*${link(entry.url, oneLine(entry.title))}*\n`;
+  const quote = `>${cutTo(oneLine(entry.text), { max: MAX_QUOTE, escape: escapeMarkup })}`;
+  const facts = entry.facts.map(([name, value]) => `${name}: ${oneLine(value)}`).join(' · ');
+  const links = [isAlone ? link(entry.url, 'Open in Signalpost') : '', link(entry.postUrl, 'See the post')];
+  const below = [cutTo(facts, { max: MAX_CONTEXT, escape: escapeMarkup }), ...links].filter(
+    (part) => part !== '',
+  );
+  return [...section(`${title}${quote}`), ...context(below.join(' · '))];
+}
+
+function section(text: string): object[] {
+  return text === '' ? [] : [{ type: 'section', text: { type: 'mrkdwn', text } }];
+}
+
+function context(text: string): object[] {
+  return text === '' ? [] : [{ type: 'context', elements: [{ type: 'mrkdwn', text }] }];
+}
+
+/** The three characters that are markup; with them gone nobody is mentioned: https://docs.slack.dev/messaging/formatting-message-text */
+function escapeMarkup(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** Nothing where there is no address, or one that is too long for its block. */
+function link(url: string, label: string): string {
+  const words = cutTo(label, { max: MAX_TITLE, escape: escapeMarkup });
+  if (!isWebUrl(url) || url.length > 600) return label === '' || url === '' ? '' : words;
+  const address = new URL(url).href.replaceAll('|', '%7C').replaceAll('>', '%3E').replaceAll('&', '&amp;');
+  return `<${address}|${words.replaceAll('|', '¦')}>`;
+}

@@ -1,0 +1,88 @@
+import { moreText, type Notice, type NoticeEntry } from './notice.ts';
+import { cutTo, isWebUrl, oneLine } from './plain-text.ts';
+
+const MAX_TITLE = 300;
+const MAX_QUOTE = 2_000;
+const MAX_SHORT = 400;
+const MAX_FACT = 500;
+
+/**
+ * A message of a workflow's webhook: one Adaptive Card, of the version that Teams shows everywhere; a message may have 28 KB.
+ * https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook
+ */
+export function teamsMessage(notice: Notice): object {
+  const content = {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    type: 'AdaptiveCard',
+    version: '1.4',
+    body: cardBody(notice),
+    actions: cardActions(notice),
+    msteams: { width: 'Full' },
+  };
+  return {
+    type: 'message',
+    attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content }],
+  };
+}
+
+function cardBody({ title, text, entries, more, tone }: Notice): object[] {
+  const color = { hot: 'Attention', warm: 'Warning', cold: 'Default', plain: 'Default' }[tone];
+  const head = block(cutTo(oneLine(title), { max: MAX_TITLE, escape: escapeMarkup }), {
+    size: 'Large',
+    weight: 'Bolder',
+    color,
+  });
+  const [first] = entries;
+  const shown =
+    entries.length === 1 && first !== undefined ? aloneBlocks(first) : entries.flatMap(listBlocks);
+  return [
+    ...head,
+    ...block(cutTo(oneLine(text), { max: MAX_QUOTE, escape: escapeMarkup }), {}),
+    ...shown,
+    ...block(moreText(more), { isSubtle: true }),
+  ];
+}
+
+function aloneBlocks({ text, facts }: NoticeEntry): object[] {
+  const list = facts.map(([title, value]) => ({
+    title,
+    value: cutTo(oneLine(value), { max: MAX_FACT, escape: escapeMarkup }),
+  }));
+  return [
+    ...block(cutTo(oneLine(text), { max: MAX_QUOTE, escape: escapeMarkup }), {}),
+    ...(list.length === 0 ? [] : [{ type: 'FactSet', facts: list }]),
+  ];
+}
+
+function listBlocks({ title, text, url }: NoticeEntry): object[] {
+  const words = cutTo(oneLine(title), { max: MAX_TITLE, escape: escapeMarkup });
+  const head = isWebUrl(url) && url.length <= MAX_FACT ? `[${words}](${address(url)})` : words;
+  return [
+    ...block(head, { weight: 'Bolder', separator: true }),
+    ...block(cutTo(oneLine(text), { max: MAX_SHORT, escape: escapeMarkup }), {}),
+  ];
+}
+
+function block(text: string, look: object): object[] {
+  return text === '' ? [] : [{ type: 'TextBlock', text, wrap: true, ...look }];
+}
+
+function cardActions({ url, entries }: Notice): object[] {
+  const postUrl = entries.length === 1 ? (entries[0]?.postUrl ?? '') : '';
+  return [
+    ...(isWebUrl(url) ? [{ type: 'Action.OpenUrl', title: 'Open in Signalpost', url }] : []),
+    ...(isWebUrl(postUrl) ? [{ type: 'Action.OpenUrl', title: 'See the post', url: postUrl }] : []),
+  ];
+}
+
+function address(url: string): string {
+  return new URL(url).href.replaceAll('(', '%28').replaceAll(')', '%29');
+}
+
+/** What its subset of Markdown would read: https://learn.microsoft.com/adaptive-cards/authoring-cards/text-features */
+function escapeMarkup(text: string): string {
+  return text
+    .replace(/[\\*_[\]]/g, '\\$&')
+    .replace(/^(\d+)\./, '$1\\.')
+    .replace(/^([-+#>])/, '\\$1');
+}

@@ -1,0 +1,109 @@
+import { Ajv } from 'ajv';
+import { describe, expect, test } from 'vitest';
+import { EVENT_TYPES, type EventRow, type EventType } from '../../src/model/event.ts';
+import { PRESETS, type Preset, payloadFormatSchema } from '../../src/model/payload-format.ts';
+import type { Signal } from '../../src/model/signal.ts';
+import { eventNotice } from '../../src/webhooks/presets/event-notice.ts';
+import type { Notice } from '../../src/webhooks/presets/notice.ts';
+import { presetBody } from '../../src/webhooks/presets/preset-body.ts';
+import { batchNotice, signalNotice } from '../../src/webhooks/presets/signal-notice.ts';
+import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';
+import { EVENT_SAMPLES } from '../support/event-samples.ts';
+import { MESSAGE_SCHEMAS } from '../support/message-schemas.ts';
+
+const ajv = new Ajv({ strict: false, allErrors: true });
+const checks = Object.fromEntries(
+  PRESETS.map((preset) => [preset, ajv.compile(MESSAGE_SCHEMAS[preset])] as const),
+);
+
+function bodyOf(preset: Preset, notice: Notice) {
+  const format = preset === 'ntfy' ? { preset, topic: 'sales' } : { preset };
+  const body = JSON.parse(presetBody(format, notice));
+  const check = checks[preset];
+  expect(check?.(body), JSON.stringify(check?.errors)).toBe(true);
+  return body;
+}
+
+const LONG: Signal = {
+  ...SAMPLE_SIGNAL,
+  company: { ...SAMPLE_SIGNAL.company, name: '<&>*'.repeat(75) },
+  excerpt: '<!channel> @everyone &<>[x](y) _*~`|'.repeat(14),
+  platform: { ...SAMPLE_SIGNAL.platform, post_url: `https://example.com/?q=${'a|>)('.repeat(400)}` },
+};
+const BARE: Signal = {
+  ...SAMPLE_SIGNAL,
+  prospect: { name: '', title: '', email: '', linkedin_url: '' },
+  company: { name: '', domain: '', industry: '', headcount: '', location: '' },
+  platform: { name: 'rss', post_url: '', posted_at: '' },
+};
+
+describe.each(PRESETS)('a message for %s', (preset) => {
+  test.each([
+    ['a signal', SAMPLE_SIGNAL],
+    ['the longest one, all of it markup', LONG],
+    ['one of which nothing is known', BARE],
+  ])('has the shape that the service publishes: %s', (_name, signal) => {
+    bodyOf(preset, signalNotice(signal));
+  });
+
+  test.each(EVENT_TYPES)('has that shape for %s', (type) => {
+    bodyOf(preset, eventNotice(sampleOf(type)));
+  });
+
+  test('names every signal of a batch that there is room for, and counts the rest', () => {
+    const many = Array.from({ length: 30 }, (_, i) => ({ ...LONG, signal_id: `sig_${i}`, icp_score: i }));
+    expect(JSON.stringify(bodyOf(preset, batchNotice(many, 'https://example.com/all')))).toMatch(
+      /and \d+ more/,
+    );
+    const three = ['Alpha', 'Beta', 'Gamma'].map((name) => ({
+      ...SAMPLE_SIGNAL,
+      company: { ...SAMPLE_SIGNAL.company, name },
+    }));
+    const text = JSON.stringify(bodyOf(preset, batchNotice(three, 'https://example.com/all')));
+    for (const name of ['Alpha', 'Beta', 'Gamma']) expect(text).toContain(name);
+    expect(text).not.toMatch(/and \d+ more/);
+  });
+
+  test('tells what was found, by whom and where', () => {
+    const text = JSON.stringify(bodyOf(preset, signalNotice(SAMPLE_SIGNAL))).replaceAll('\\\\', '');
+    expect(text).toContain('Looking for scheduling software for our 12 vans');
+    expect(text).toContain('Dana Example, Operations Manager');
+    expect(text).toContain(SAMPLE_SIGNAL.profile_url);
+    expect(text).toContain(SAMPLE_SIGNAL.platform.post_url);
+  });
+});
+
+test('no word of a post mentions anybody or becomes a link', () => {
+  const { blocks, text } = bodyOf('slack', signalNotice(LONG));
+  expect(JSON.stringify([blocks, text])).not.toContain('<!');
+  expect(bodyOf('discord', signalNotice(LONG)).allowed_mentions).toEqual({ parse: [] });
+  expect(bodyOf('discord', signalNotice(LONG)).embeds[0].description).not.toContain('](y)');
+});
+
+describe('a preset in a payload format', () => {
+  const faults = (input: object) =>
+    payloadFormatSchema.safeParse(input).error?.issues.map(({ path }) => path.join('/'));
+
+  test.each([
+    [{ preset: 'slack', include: ['signal_id'] }, ['include']],
+    [{ preset: 'slack', flatten: true }, ['flatten']],
+    [{ preset: 'slack', custom: { a: 1 } }, ['custom']],
+    [{ preset: 'slack', topic: 'x' }, ['topic']],
+    [{ preset: 'ntfy' }, ['topic']],
+    [{ preset: 'ntfy', topic: 'a b' }, ['topic']],
+    [{ preset: 'irc' }, ['preset']],
+    [{ topic: 'x' }, ['topic']],
+  ])('refuses %j', (input, paths) => {
+    expect(faults(input)).toEqual(paths);
+  });
+
+  test('is saved as it was meant', () => {
+    expect(payloadFormatSchema.parse({ preset: 'teams' })).toEqual({ preset: 'teams' });
+    const ntfy = { preset: 'ntfy', topic: 'sales' };
+    expect(payloadFormatSchema.parse({ ...ntfy, flatten: false, custom: {} })).toEqual(ntfy);
+  });
+});
+
+function sampleOf(type: EventType): Pick<EventRow, 'type' | 'data'> {
+  return { type, data: JSON.stringify(EVENT_SAMPLES[type]) };
+}
