@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import type { Document } from '../http/openapi/document-types.ts';
 import { paginationSchema } from '../http/paging.ts';
 import { noQuery } from '../http/path.ts';
 import { JSON_TYPE } from '../http/problems.ts';
 import { CACHE_BRIEFLY, type Representation, represent, sendRepresentation } from '../http/representation.ts';
-import type { Document } from './openapi/document-types.ts';
 import { TAG_NAMES, type TagName } from './openapi/info.ts';
 import { listOperations, partOfDocument } from './openapi/parts.ts';
 

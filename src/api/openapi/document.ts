@@ -1,20 +1,19 @@
-import swagger from '@fastify/swagger';
+import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
-import type { Deprecation } from '../../http/deprecations.ts';
+import { describeRoutes } from '../../http/openapi/describe-routes.ts';
+import type { Document } from '../../http/openapi/document-types.ts';
+import type { Examples } from '../../http/openapi/examples.ts';
 import type { ApiParts } from '../parts.ts';
-import { markDeprecated } from './deprecated.ts';
-import { describeMembers } from './describe-members.ts';
-import type { Document, Operation } from './document-types.ts';
-import { addExamples, readExamples } from './examples.ts';
-import { HEADERS } from './headers.ts';
 import { documentHead } from './info.ts';
-import { completeOperation, type DescribedRoute } from './operations.ts';
-import { PROBLEM_SCHEMA } from './problem-answers.ts';
-import { pruneComponents, renameLoneInputs, tidySchemas } from './schemas.ts';
+import { completeOperation, problemsOf } from './operations.ts';
+import { MEANINGS, PROBLEM_SCHEMA } from './problems.ts';
+import { VOCABULARY } from './vocabulary.ts';
 import { addWebhooks } from './webhooks.ts';
-import { transformDocument, transformRoute } from './zod-schemas.ts';
 
-const COMPONENTS = {
+/** Requests and answers of a real server, kept by `npm run openapi`. */
+const EXAMPLES_FILE = new URL('./examples.json', import.meta.url);
+
+const COMPONENTS: Document['components'] = {
   securitySchemes: {
     bearer: {
       type: 'http',
@@ -23,7 +22,6 @@ const COMPONENTS = {
     },
   },
   schemas: { Problem: PROBLEM_SCHEMA },
-  headers: HEADERS,
   parameters: {
     IdempotencyKey: {
       name: 'Idempotency-Key',
@@ -38,76 +36,21 @@ const COMPONENTS = {
   },
 };
 
-/**
- * Watches the routes that are added to `app` from now on, and describes them on demand, once. What @fastify/swagger and
- * the zod transform leave out (answer headers, problems, security) is added from each route's configuration.
- */
-export async function collectDocument(
+/** Describes the routes that are added to `app` from now on, with the webhooks that they lead to. */
+export function collectDocument(
   app: FastifyInstance,
   { baseUrl, deprecations }: Pick<ApiParts, 'baseUrl' | 'deprecations'>,
 ): Promise<() => Document> {
-  const routes = new Map<string, DescribedRoute>();
-  app.addHook('onRoute', ({ method, url, config, schema }) => {
-    for (const name of [method].flat()) {
-      routes.set(`${name} ${toTemplate(url)}`, {
-        method: name,
-        url,
-        ...(config && { config }),
-        ...(schema && { schema }),
-      });
-    }
+  const examples = (): Examples => JSON.parse(readFileSync(EXAMPLES_FILE, 'utf8'));
+  return describeRoutes(app, {
+    head: documentHead(baseUrl),
+    components: COMPONENTS,
+    complete: completeOperation,
+    problemsOf,
+    meanings: MEANINGS,
+    vocabulary: VOCABULARY,
+    deprecations,
+    examples,
+    finish: (document) => addWebhooks(document, examples()),
   });
-  const head = documentHead(baseUrl);
-  await app.register(swagger, {
-    openapi: { ...head, components: structuredClone(COMPONENTS) } as never,
-    stripBasePath: false,
-    convertConstToEnum: false,
-    transform: transformRoute,
-    transformObject: transformDocument,
-  });
-
-  let document: Document | null = null;
-  return () => {
-    document ??= complete(app.swagger() as unknown as Document, { routes, deprecations });
-    return document;
-  };
-}
-
-interface Known {
-  routes: ReadonlyMap<string, DescribedRoute>;
-  deprecations: readonly Deprecation[];
-}
-
-function complete(document: Document, { routes, deprecations }: Known): Document {
-  for (const [operation, route] of operationsOf(document, routes)) {
-    completeOperation(document, operation, route);
-    markDeprecated(operation, route, deprecations);
-  }
-  const examples = readExamples();
-  addExamples(document, examples);
-  addWebhooks(document, examples);
-  tidySchemas(document.paths);
-  tidySchemas(document.webhooks);
-  tidySchemas(document.components.schemas);
-  pruneComponents(document);
-  const named = renameLoneInputs(document);
-  describeMembers(named);
-  return named;
-}
-
-function operationsOf(
-  document: Document,
-  routes: ReadonlyMap<string, DescribedRoute>,
-): [Operation, DescribedRoute][] {
-  return Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]): [Operation, DescribedRoute] => {
-      const route = routes.get(`${method.toUpperCase()} ${path}`);
-      if (route === undefined) throw new Error(`${method} ${path} is documented and not served`);
-      return [operation, route];
-    }),
-  );
-}
-
-function toTemplate(url: string): string {
-  return url.replace(/:([A-Za-z0-9_]+)/g, '{$1}');
 }

@@ -1,4 +1,4 @@
-import type { Document } from './document-types.ts';
+import type { Document } from '../../http/openapi/document-types.ts';
 
 const DESCRIPTION = `Signals that someone is about to buy, found in public posts, scored and explained; the leads, pipeline and
 campaigns that grow out of them; and signed webhooks that tell your systems.

@@ -1,10 +1,10 @@
 import type { FastifySchema } from 'fastify';
 import { z } from 'zod';
+import type { Document, JsonSchema, Operation, Parameter } from '../../http/openapi/document-types.ts';
+import type { Examples } from '../../http/openapi/examples.ts';
+import { transformRoute } from '../../http/openapi/zod-schemas.ts';
 import { EVENT_TYPES } from '../../model/event.ts';
 import { EVENT_DATA, envelopeSchema, signalPayloadSchema } from '../../model/event-data.ts';
-import type { Document, JsonSchema, Operation, Parameter } from './document-types.ts';
-import type { Examples } from './examples.ts';
-import { transformRoute } from './zod-schemas.ts';
 
 const SIGNATURE = z
   .string()
@@ -52,7 +52,7 @@ const HEADERS: [name: string, description: string, schema: JsonSchema][] = [
 ];
 
 /** Describes what endpoints are sent: every kind of event with its body and its signatures. */
-export function addWebhooks(document: Document, { webhooks }: Examples): void {
+export function addWebhooks(document: Document, { webhooks = {} }: Examples): void {
   const events = [...EVENT_TYPES, 'webhook.test'];
   document.webhooks = Object.fromEntries(
     events.map((event) => [event, { post: describe(document, event, webhooks[event]) }]),

@@ -1,12 +1,9 @@
-import { STATUS_CODES } from 'node:http';
 import { MAX_FAULTS } from '../../http/faults.ts';
-import { problemStatus } from '../../http/problems.ts';
+import type { JsonSchema } from '../../http/openapi/document-types.ts';
 import type { ErrorCode } from '../../model/errors.ts';
-import type { Answer, Document, JsonSchema, Reference } from './document-types.ts';
-import { ANSWER_HEADERS, headerRef } from './headers.ts';
 
 /** What each code means to the caller of an operation. */
-const MEANINGS = {
+export const MEANINGS = {
   NOT_FOUND: 'there is no such thing in this tenant',
   METHOD_NOT_ALLOWED: 'the path has no such method; `Allow` names those it has',
   RATE_LIMITED: "the key's limit is used up; `Retry-After` says for how long",
@@ -72,72 +69,3 @@ export const PROBLEM_SCHEMA: JsonSchema = {
     },
   },
 };
-
-/**
- * Puts the problems that an operation can answer into the document: one response a status, shared by the operations
- * that have the same codes.
- */
-export function addProblems(
-  document: Document,
-  responses: Record<string, Answer | Reference>,
-  codes: Iterable<ErrorCode>,
-): void {
-  document.components.responses ??= {};
-  const shared = document.components.responses;
-  for (const [status, group] of groupByStatus(codes)) {
-    const name = group.map(toPascal).join('Or');
-    shared[name] ??= problemAnswer(status, group);
-    responses[String(status)] = { $ref: `#/components/responses/${name}` };
-  }
-}
-
-function groupByStatus(codes: Iterable<ErrorCode>): [number, ErrorCode[]][] {
-  const groups = new Map<number, ErrorCode[]>();
-  for (const code of [...new Set(codes)].sort()) {
-    const status = problemStatus(code);
-    groups.set(status, [...(groups.get(status) ?? []), code]);
-  }
-  return [...groups].sort(([a], [b]) => a - b);
-}
-
-function problemAnswer(status: number, codes: ErrorCode[]): Answer {
-  const lines = codes.map((code) => `\`${code}\`: ${MEANINGS[code]}`);
-  return {
-    description: `${STATUS_CODES[status]}. ${lines.join('; ')}.`,
-    headers: { ...ANSWER_HEADERS, ...extraHeaders(codes) },
-    content: {
-      'application/problem+json': {
-        schema: problemSchema(status, codes),
-      },
-    },
-  };
-}
-
-function problemSchema(status: number, codes: ErrorCode[]): JsonSchema {
-  return {
-    allOf: [{ $ref: '#/components/schemas/Problem' }],
-    properties: { status: { const: status }, code: { enum: codes } },
-  };
-}
-
-/** The codes that a problem of this schema can have. */
-export function codesOf(schema: JsonSchema): ErrorCode[] {
-  const { code } = (schema as Partial<{ properties: { code: { enum: ErrorCode[] } } }>).properties ?? {};
-  return code?.enum ?? [];
-}
-
-function extraHeaders(codes: ErrorCode[]): Record<string, unknown> {
-  const headers: Record<string, unknown> = {};
-  if (codes.includes('UNAUTHENTICATED')) headers['WWW-Authenticate'] = headerRef('WWW-Authenticate');
-  if (codes.includes('RATE_LIMITED') || codes.includes('UNAVAILABLE')) {
-    headers['Retry-After'] = headerRef('Retry-After');
-  }
-  return headers;
-}
-
-function toPascal(code: string): string {
-  return code
-    .split('_')
-    .map((word) => word.slice(0, 1) + word.slice(1).toLowerCase())
-    .join('');
-}

@@ -1,13 +1,12 @@
-import type { Deprecation } from '../../http/deprecations.ts';
 import { toHttpDate } from '../../lib/clock.ts';
+import type { Deprecation } from '../deprecations.ts';
 import type { Operation } from './document-types.ts';
 import { headerRef } from './headers.ts';
-import type { DescribedRoute } from './operations.ts';
 
 /** Says of an operation in the registry that it will go, when, and what replaces it. */
 export function markDeprecated(
   operation: Operation,
-  { method, url }: DescribedRoute,
+  { method, url }: { method: string; url: string },
   deprecations: readonly Deprecation[],
 ): void {
   const found = deprecations.find((entry) => entry.method === method && entry.path === url);
