@@ -15,6 +15,7 @@ import { addDeprecations, DEPRECATIONS, type Deprecation } from './http/deprecat
 import { addErrorHandler, createErrorHandler } from './http/errors.ts';
 import { addJsonBody } from './http/json-body.ts';
 import { addRateLimits } from './http/limits.ts';
+import type { Document } from './http/openapi/document-types.ts';
 import { createProblems } from './http/problems.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
 import { addRequestLog } from './http/request-log.ts';
@@ -85,10 +86,11 @@ export function buildApp(parts: AppParts): FastifyInstance {
     publicRateLimit: config.publicRateLimit,
   };
   addRateLimits(app);
-  app.register(publicApi, { ...site, prefix: '/api' });
+  const told = Promise.withResolvers<() => Document>();
+  app.register(publicApi, { ...site, onDescribed: told.resolve, prefix: '/api' });
   // The site tells of the signal API, and faces do not know each other: what it needs is handed on here.
-  const described = Promise.withResolvers<SignalApi>();
-  app.register(v1, { ...site, onDescribed: described.resolve, prefix: '/v1' });
-  app.register(pages, { ...site, described: described.promise });
+  const signalTold = Promise.withResolvers<SignalApi>();
+  app.register(v1, { ...site, onDescribed: signalTold.resolve, prefix: '/v1' });
+  app.register(pages, { ...site, publicApi: told.promise, signalApi: signalTold.promise });
   return app;
 }

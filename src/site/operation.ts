@@ -1,5 +1,5 @@
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
-import type { PublicOperation } from '../model/public-api.ts';
+import { PUBLIC_TAG, type PublicOperation } from '../model/public-api.ts';
 
 /** Where the public API's plugin is registered; the paths of its operations begin with it. */
 export const API_PREFIX = '/api';
@@ -13,7 +13,7 @@ export function addOperation(
   const { operationId, summary, description, response } = operation;
   app.get(
     operation.path.slice(API_PREFIX.length),
-    { schema: { operationId, summary, description, response: { 200: response } } },
+    { schema: { operationId, tags: [PUBLIC_TAG], summary, description, response: { 200: response } } },
     handler,
   );
 }

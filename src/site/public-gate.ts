@@ -46,31 +46,34 @@ export function addPublicGate(
     if (taken.retryAfterSeconds !== null) return problems.send(request, reply, rateLimited(taken));
     if (!SERVED.has(request.method)) {
       reply.header('allow', SITE_METHODS);
-      return problems.send(request, reply, methodNotAllowed(request, baseUrl));
+      return problems.send(request, reply, methodNotAllowed(request.method, baseUrl));
     }
     return request.is404 ? answerUnknown(request, reply) : undefined;
   });
 
   function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const isKnown = request.method === 'OPTIONS' && methods.allow(pathOf(request.originalUrl)) !== null;
-    return isKnown ? sendPreflight(reply) : problems.send(request, reply, unknownPath(request, baseUrl));
+    const path = pathOf(request.originalUrl);
+    const isKnown = request.method === 'OPTIONS' && methods.allow(path) !== null;
+    return isKnown ? sendPreflight(reply) : problems.send(request, reply, unknownPath(path, baseUrl));
   }
 
-  app.setNotFoundHandler((request, reply) => problems.send(request, reply, unknownPath(request, baseUrl)));
+  app.setNotFoundHandler(answerUnknown);
 }
 
-function methodNotAllowed(request: FastifyRequest, baseUrl: string): Problem {
+/** What is said of a method that is not served. */
+export function methodNotAllowed(method: string, baseUrl: string): Problem {
   return {
     code: 'METHOD_NOT_ALLOWED',
-    detail: `${request.method} is not served under /api; only ${SITE_METHODS} are.`,
+    detail: `${method} is not served under /api; only ${SITE_METHODS} are.`,
     extra: { hint: apiMap(baseUrl) },
   };
 }
 
-function unknownPath(request: FastifyRequest, baseUrl: string): Problem {
+/** What is said of a path that no operation has. */
+export function unknownPath(path: string, baseUrl: string): Problem {
   return {
     code: 'NOT_FOUND',
-    detail: `Unknown API path: ${pathOf(request.originalUrl)}`,
+    detail: `Unknown API path: ${path}`,
     extra: { hint: apiMap(baseUrl) },
   };
 }

@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { compress } from '../http/compression.ts';
 import type { Deprecation } from '../http/deprecations.ts';
+import type { Document } from '../http/openapi/document-types.ts';
 import type { Problems } from '../http/problems.ts';
 import { sendRepresentation } from '../http/representation.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { SiteContent } from './content/site-content.ts';
 import { createDocuments } from './documents/documents.ts';
+import { describePublicApi } from './documents/openapi.ts';
 import { addHealth } from './health.ts';
 import { createNegotiation } from './negotiation.ts';
 import { once } from './once.ts';
@@ -26,32 +28,47 @@ export interface SiteParts {
   publicRateLimit: number;
 }
 
-/** What the pages need besides. */
+/** What the public API needs besides. */
+export interface PublicApiParts extends SiteParts {
+  /** Hears how it describes itself, once its routes are there. */
+  onDescribed(description: () => Document): void;
+}
+
+/** What the pages need besides; each API is known once its routes are there. */
 export interface PagesParts extends SiteParts {
-  /** How the signal API describes itself; known once its routes are there. */
-  described: Promise<SignalApi>;
+  publicApi: Promise<() => Document>;
+  signalApi: Promise<SignalApi>;
 }
 
 /** The public API; registered under `/api`. */
-export async function publicApi(app: FastifyInstance, parts: SiteParts): Promise<void> {
+export async function publicApi(app: FastifyInstance, parts: PublicApiParts): Promise<void> {
+  const { identity } = parts.content;
   app.addHook('onSend', compress);
   addPublicGate(app, { ...parts, limit: parts.publicRateLimit });
+  parts.onDescribed(await describePublicApi(app, { ...parts, identity }));
   addHealth(app, parts);
-  addStatus(app, { ...parts, identity: parts.content.identity });
+  addStatus(app, { ...parts, identity });
 }
 
 /**
  * The site's pages and documents, and the answer to every path that no face knows; registered without a prefix.
- * Everything is made here, at start: a request only picks. What takes the description of the signal API, which costs
- * 150 ms, is made when it is first asked for.
+ * Everything is made here, at start: a request only picks. What takes the description of an API, which costs up
+ * to 150 ms, is made when it is first asked for.
  */
 export async function pages(app: FastifyInstance, parts: PagesParts): Promise<void> {
   const { clock, content } = parts;
-  const signalApi = await parts.described;
+  const [publicApi, signalApi] = await Promise.all([parts.publicApi, parts.signalApi]);
   const completePages = once(() =>
     content.pages.map((page) => page.complete?.(signalApi.description()) ?? page),
   );
-  const made = { ...parts, signalApi, completePages, negotiate: createNegotiation(), madeAt: clock.now() };
+  const made = {
+    ...parts,
+    publicApi,
+    signalApi,
+    completePages,
+    negotiate: createNegotiation(),
+    madeAt: clock.now(),
+  };
   app.addHook('onSend', compress);
   addPageGate(app, createPageErrors(made));
   addPages(app, made);

@@ -21,13 +21,20 @@ const VERSIONING_POLICY =
 
 export interface StatusParts {
   baseUrl: string;
-  clock: Clock;
   identity: SiteIdentity;
 }
 
 /** `GET /api/v1/status`: who the service is and where everything about it stands. */
-export function addStatus(app: FastifyInstance, { baseUrl, clock, identity }: StatusParts): void {
-  const bodyAt = createTimedBody((time) => ({
+export function addStatus(app: FastifyInstance, { clock, ...parts }: StatusParts & { clock: Clock }): void {
+  const bodyAt = createTimedBody((time) => statusDocument(parts, time));
+  addOperation(app, statusOperation, (_request, reply) => {
+    sendAsIs(reply, 'application/json', bodyAt(clock.now()));
+  });
+}
+
+/** The answer at `time`, RFC 3339. */
+export function statusDocument({ baseUrl, identity }: StatusParts, time: string) {
+  return {
     success: true,
     data: {
       service: identity.name,
@@ -49,8 +56,5 @@ export function addStatus(app: FastifyInstance, { baseUrl, clock, identity }: St
       endpoints: PUBLIC_OPERATIONS.map(({ path, description }) => ({ method: 'GET', path, description })),
       time,
     },
-  }));
-  addOperation(app, statusOperation, (_request, reply) => {
-    sendAsIs(reply, 'application/json', bodyAt(clock.now()));
-  });
+  };
 }

@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI 3.1 document that are worked on here; JSON Schemas stay open. */
+/** The parts of an OpenAPI document that are worked on here; JSON Schemas stay open. */
 export type JsonSchema = { [keyword: string]: unknown };
 
 export interface Parameter {
@@ -9,6 +9,7 @@ export interface Parameter {
   schema: JsonSchema;
   style?: string;
   explode?: boolean;
+  example?: unknown;
 }
 
 export interface MediaType {

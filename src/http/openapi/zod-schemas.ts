@@ -12,7 +12,7 @@ const override: Override = ({ zodSchema, jsonSchema }) => {
   if (zodSchema instanceof z.ZodUndefined) jsonSchema.type = 'null';
 };
 
-const settings = { zodToJsonConfig: { target: 'draft-2020-12', override } } as const;
+const settings = { zodToJsonConfig: { override } };
 
 /** A route's zod schemas as JSON Schema. */
 export const transformRoute = createJsonSchemaTransform(settings);

@@ -1,8 +1,7 @@
 import { OPENAPI_PATH } from '../../model/public-api.ts';
 import { createApiCatalog } from './api-catalog.ts';
-import { fixedDocument, type SiteDocument } from './document.ts';
+import { lateDocument, type SiteDocument } from './document.ts';
 import { createLlms, createLlmsFull } from './llms.ts';
-import { publicOpenApi } from './openapi.ts';
 import type { DocumentParts } from './parts.ts';
 import { createRobots } from './robots.ts';
 import { createSecurityTxt } from './security-txt.ts';
@@ -27,13 +26,15 @@ export async function createDocuments(parts: DocumentParts): Promise<SiteDocumen
   ];
 }
 
-function createOpenApi({ baseUrl, deprecations, madeAt }: DocumentParts): SiteDocument {
-  return fixedDocument({
+function createOpenApi({ publicApi, madeAt }: DocumentParts): SiteDocument {
+  const about = {
     path: OPENAPI_PATH,
     title: 'OpenAPI description',
     description: 'The public API, as OpenAPI 3.0.',
+  };
+  return lateDocument(about, () => ({
     contentType: 'application/json',
-    body: `${JSON.stringify(publicOpenApi(baseUrl, deprecations), null, 2)}\n`,
+    body: `${JSON.stringify(publicApi(), null, 2)}\n`,
     lastModified: madeAt,
-  });
+  }));
 }

@@ -1,4 +1,5 @@
 import { estimateTokenCount } from 'tokenx';
+import type { Operation } from '../../http/openapi/document-types.ts';
 import { PUBLIC_OPERATIONS } from '../../model/public-api.ts';
 import {
   API_CATALOG_PATH,
@@ -11,7 +12,6 @@ import {
   SIGNAL_OPERATIONS_PATH,
 } from '../addresses.ts';
 import { lateDocument, type SiteDocument, TEXT } from './document.ts';
-import { successExample } from './openapi-examples.ts';
 import type { DocumentParts } from './parts.ts';
 import { bySection, OPTIONAL_SECTION } from './sections.ts';
 
@@ -47,7 +47,7 @@ function llmsText(parts: DocumentParts, others: LlmsOthers): string {
     INTRODUCTION,
     ...groups.filter((group) => group !== optional).map(({ section, entries }) => list(section, entries)),
     list('API', [
-      ...operationEntries(baseUrl),
+      ...operationEntries(parts),
       ...others.api.map((item) => documentEntry(baseUrl, item, madeAt)),
     ]),
     list('Signal API', signalEntries(parts)),
@@ -104,12 +104,13 @@ export function createLlmsFull({ baseUrl, content, madeAt, completePages }: Docu
   });
 }
 
-function operationEntries(baseUrl: string): Entry[] {
+function operationEntries({ baseUrl, publicApi }: DocumentParts): Entry[] {
+  const { paths } = publicApi();
   return PUBLIC_OPERATIONS.map((operation) => ({
     title: null,
     url: `GET ${baseUrl}${operation.path}`,
     description: operation.description,
-    tokens: estimateTokenCount(JSON.stringify(successExample(operation, baseUrl))),
+    tokens: estimateTokenCount(JSON.stringify(exampleOf(paths[operation.path]?.get))),
   }));
 }
 
@@ -126,4 +127,11 @@ function list(section: string, entries: readonly Entry[]): string {
       `- ${title === null ? `\`${url}\`` : `[${title}](${url})`}: ${description} (${tokens} tokens)`,
   );
   return `## ${section}\n\n${lines.join('\n')}`;
+}
+
+/** What a success looks like. */
+function exampleOf(operation: Operation | undefined): unknown {
+  const success = operation?.responses['200'];
+  if (success === undefined || '$ref' in success) throw new Error('an operation shows no success');
+  return success.content?.['application/json']?.example;
 }

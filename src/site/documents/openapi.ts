@@ -1,58 +1,15 @@
-import { DEPRECATIONS, type Deprecation } from '../../http/deprecations.ts';
-import { API_VERSION } from '../../http/versions.ts';
-import { PUBLIC_OPERATIONS, type PublicOperation, publicProblemSchema } from '../../model/public-api.ts';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Deprecation } from '../../http/deprecations.ts';
+import { type DescribedRoute, describeRoutes } from '../../http/openapi/describe-routes.ts';
+import type { Document, Operation } from '../../http/openapi/document-types.ts';
+import type { ErrorCode } from '../../model/errors.ts';
+import { PUBLIC_TAG, publicProblemSchema } from '../../model/public-api.ts';
 import { DOCS_PATH } from '../addresses.ts';
-import { problemExample, successExample } from './openapi-examples.ts';
-import { createSchemaComponents, type SchemaComponents } from './openapi-schemas.ts';
+import { type ExampleParts, publicExamples } from './openapi-examples.ts';
 
-const LIMIT_HEADERS = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy'];
-const EVERY_ANSWER = ['X-API-Version', 'X-Request-Id', ...LIMIT_HEADERS];
-const TAG = 'Public site API';
-
-/** The public API as OpenAPI 3.0.3; the same document for the same address. */
-export function publicOpenApi(
-  baseUrl: string,
-  deprecations: readonly Deprecation[] = DEPRECATIONS,
-): Record<string, unknown> {
-  const components = createSchemaComponents();
-  const parts = { components, baseUrl, deprecations };
-  return {
-    openapi: '3.0.3',
-    info: {
-      title: 'Signalpost public site API',
-      version: '1.0.0',
-      description: DESCRIPTION,
-      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
-    },
-    servers: [{ url: baseUrl }],
-    externalDocs: { description: 'Developers portal', url: `${baseUrl}${DOCS_PATH}` },
-    tags: [{ name: TAG, description: 'Availability and discovery. Read only, no key needed.' }],
-    paths: {
-      ...Object.fromEntries(
-        PUBLIC_OPERATIONS.map((operation) => [operation.path, { get: describe(operation, parts) }]),
-      ),
-      '/api/{unknown}': { get: unknownPath() },
-    },
-    components: {
-      schemas: components.schemas,
-      headers: HEADERS,
-      responses: {
-        NotFound: problem(parts, 'NOT_FOUND', 'The path matches no operation'),
-        MethodNotAllowed: problem(
-          parts,
-          'METHOD_NOT_ALLOWED',
-          'A method other than GET, HEAD and OPTIONS, on any path under /api',
-        ),
-        RateLimited: problem(
-          parts,
-          'RATE_LIMITED',
-          'The client made more requests in the window than the limit allows',
-        ),
-      },
-    },
-    'x-webhooks': {},
-  };
-}
+const VERSION = '3.0.3';
+const UNKNOWN_PATH = '/api/{unknown}';
 
 const DESCRIPTION = `Whether the service is up, who it is, and where everything about it stands.
 
@@ -62,45 +19,61 @@ const DESCRIPTION = `Whether the service is up, who it is, and where everything 
 - The version stands in the path. Within v1 changes are backward-compatible: answers may gain members.
 - Suggested order of discovery: /llms.txt, then /api/v1/status, then the pages you need, as markdown.`;
 
-interface Parts {
-  components: SchemaComponents;
-  baseUrl: string;
-  deprecations: readonly Deprecation[];
+const MEANINGS = {
+  NOT_FOUND: 'the path matches no operation',
+  METHOD_NOT_ALLOWED: 'a method other than GET, HEAD and OPTIONS, on any path under /api',
+  RATE_LIMITED: 'the client made more requests in the window than the limit allows',
+};
+
+/** Describes the public API's routes, which are added to `app` from now on, as OpenAPI 3.0.3. */
+export function describePublicApi(
+  app: FastifyInstance,
+  parts: ExampleParts & { deprecations: readonly Deprecation[] },
+): Promise<() => Document> {
+  return describeRoutes(app, {
+    head: documentHead(parts.baseUrl),
+    components: { schemas: { Problem: z.toJSONSchema(publicProblemSchema, { target: 'openapi-3.0' }) } },
+    unrouted: { [UNKNOWN_PATH]: { get: unknownOperation() } },
+    complete(operation) {
+      operation.security = [];
+    },
+    problemsOf,
+    meanings: MEANINGS,
+    vocabulary: {},
+    deprecations: parts.deprecations,
+    examples: () => publicExamples(parts),
+  });
 }
 
-function describe(operation: PublicOperation, { components, baseUrl, deprecations }: Parts) {
-  const deprecated = deprecations.some(({ method, path }) => method === 'GET' && path === operation.path);
+function documentHead(baseUrl: string) {
   return {
-    operationId: operation.operationId,
-    tags: [TAG],
-    summary: operation.summary,
-    description: operation.description,
-    ...(deprecated && { deprecated }),
-    security: [],
-    responses: {
-      200: {
-        description: 'Success',
-        headers: headers(EVERY_ANSWER),
-        content: {
-          'application/json': {
-            schema: components.refOf(operation.response),
-            example: successExample(operation, baseUrl),
-          },
-        },
-      },
-      405: { $ref: '#/components/responses/MethodNotAllowed' },
-      429: { $ref: '#/components/responses/RateLimited' },
+    openapi: VERSION,
+    info: {
+      title: 'Signalpost public site API',
+      version: '1.0.0',
+      description: DESCRIPTION,
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
+    servers: [{ url: baseUrl }],
+    externalDocs: { description: 'Developers portal', url: `${baseUrl}${DOCS_PATH}` },
+    tags: [{ name: PUBLIC_TAG, description: 'Availability and discovery. Read only, no key needed.' }],
+    // OpenAPI 3.0 has no word for webhooks; there are none.
+    'x-webhooks': {},
   };
 }
 
-function unknownPath() {
+function problemsOf(_operation: Operation, { url }: DescribedRoute): ErrorCode[] {
+  const refusals: ErrorCode[] = ['METHOD_NOT_ALLOWED', 'RATE_LIMITED'];
+  return url === UNKNOWN_PATH ? ['NOT_FOUND', ...refusals] : refusals;
+}
+
+/** No route: whatever matches none is answered by the gate. */
+function unknownOperation(): Operation {
   return {
     operationId: 'getUnknown',
-    tags: [TAG],
+    tags: [PUBLIC_TAG],
     summary: 'Any other path',
     description: 'Every other path under /api answers 404, with a problem document that points here.',
-    security: [],
     parameters: [
       {
         name: 'unknown',
@@ -111,51 +84,6 @@ function unknownPath() {
         example: 'bookings',
       },
     ],
-    responses: {
-      404: { $ref: '#/components/responses/NotFound' },
-      405: { $ref: '#/components/responses/MethodNotAllowed' },
-      429: { $ref: '#/components/responses/RateLimited' },
-    },
+    responses: {},
   };
 }
-
-type ProblemCode = Parameters<typeof problemExample>[0];
-
-function problem({ components, baseUrl }: Parts, code: ProblemCode, description: string) {
-  const own = { NOT_FOUND: [], METHOD_NOT_ALLOWED: ['Allow'], RATE_LIMITED: ['Retry-After'] }[code];
-  return {
-    description,
-    headers: headers([...EVERY_ANSWER, ...own]),
-    content: {
-      'application/problem+json': {
-        schema: components.refOf(publicProblemSchema),
-        example: problemExample(code, baseUrl),
-      },
-    },
-  };
-}
-
-function headers(names: readonly string[]) {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
-
-const text = (description: string, example: string) => ({ description, schema: { type: 'string' }, example });
-const integer = (description: string, example: number) => ({
-  description,
-  schema: { type: 'integer', minimum: 0 },
-  example,
-});
-
-const HEADERS = {
-  'X-API-Version': text('Label of the version that answered', API_VERSION),
-  'X-Request-Id': text(
-    'Id of the request; yours, where you sent a sane one',
-    'req_1m7z9zj3wceqck2wzmktf747g',
-  ),
-  'RateLimit-Limit': integer('Requests that a window allows', 60),
-  'RateLimit-Remaining': integer('Requests left in the current window', 59),
-  'RateLimit-Reset': integer('Unix epoch seconds when the window resets', 1767225660),
-  'RateLimit-Policy': text('The policy, as <limit>;w=<seconds>', '60;w=60'),
-  'Retry-After': integer('Seconds to wait before the next request', 17),
-  Allow: text('The methods that are served', 'GET, HEAD, OPTIONS'),
-};

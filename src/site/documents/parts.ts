@@ -1,4 +1,4 @@
-import type { Deprecation } from '../../http/deprecations.ts';
+import type { Document } from '../../http/openapi/document-types.ts';
 import type { Page, SiteContent } from '../content/site-content.ts';
 import type { SignalApi } from '../reference/api-description.ts';
 
@@ -7,7 +7,7 @@ export interface DocumentParts {
   /** Without a trailing slash. */
   baseUrl: string;
   content: SiteContent;
-  deprecations: readonly Deprecation[];
+  publicApi(): Document;
   signalApi: SignalApi;
   /** The pages with what they get from the signal API's description, which is made for them. */
   completePages(): readonly Page[];

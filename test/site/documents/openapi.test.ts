@@ -13,7 +13,12 @@ interface Operation {
 }
 interface Answer {
   headers: Record<string, unknown>;
-  content: Record<string, { schema: { $ref: string }; example: unknown }>;
+  content: Record<string, Media>;
+}
+interface Media {
+  schema: { $ref: string };
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
 }
 interface Document {
   openapi: string;
@@ -87,9 +92,11 @@ test('describes success and every error of each operation with a schema, an exam
     expect(Object.keys(headers)).toEqual(expect.arrayContaining(EVERY));
     if (status === '429') expect(headers).toHaveProperty('Retry-After');
     if (status === '405') expect(headers).toHaveProperty('Allow');
-    const [[type, media] = ['', null]] = Object.entries(content);
+    const [[type, media]] = Object.entries(content) as [[string, Media]];
     expect(type).toBe(status === '200' ? 'application/json' : 'application/problem+json');
-    expect(validate(media?.schema.$ref ?? '', media?.example)).toEqual([]);
+    const examples = media.examples ? Object.values(media.examples) : [{ value: media.example }];
+    expect(examples).toHaveLength(1);
+    expect(validate(media.schema.$ref, examples[0]?.value)).toEqual([]);
   }
 });
 
@@ -144,6 +151,50 @@ test.each([
     expect(validator()(described.content[type]?.schema.$ref ?? '', answer.json())).toEqual([]);
   },
 );
+
+test('every component, member and parameter is described', () => {
+  const silent: string[] = [];
+  const look = (node: unknown, place: string): void => {
+    if (typeof node !== 'object' || node === null) return;
+    const { properties = {} } = node as {
+      properties?: Record<string, { $ref?: string; description?: string }>;
+    };
+    for (const [name, member] of Object.entries(properties)) {
+      if (!member.description && !member.$ref) silent.push(`${place}.${name}`);
+    }
+    for (const [key, child] of Object.entries(node)) look(child, `${place}/${key}`);
+  };
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    if (!('description' in schema)) silent.push(name);
+    look(schema, name);
+  }
+  expect(silent).toEqual([]);
+});
+
+test('the examples are what this service answers', async () => {
+  const [, success] = answersOf(document.paths['/api/v1/status']?.get as Operation)[0] ?? [];
+  const shown = success?.content['application/json']?.example as { data: object };
+  const { data } = (await t.app.inject('/api/v1/status')).json();
+  expect({ ...shown.data, time: data.time }).toEqual(data);
+});
+
+test('a deprecated operation says so', async () => {
+  const deprecation = {
+    method: 'GET',
+    path: '/api/health',
+    deprecatedAt: Date.UTC(2026, 0, 1),
+    sunsetAt: Date.UTC(2027, 0, 1),
+    successor: '/api/v1/status',
+  };
+  const other = await buildTestApp({ deprecations: [deprecation] });
+  const { paths } = (await other.app.inject('/openapi.json')).json();
+  await other.app.close();
+  expect(paths['/api/health'].get).toMatchObject({ deprecated: true });
+  expect(Object.keys(paths['/api/health'].get.responses['200'].headers)).toEqual(
+    expect.arrayContaining(['Deprecation', 'Sunset']),
+  );
+  expect(paths['/api/v1/status'].get).not.toHaveProperty('deprecated');
+});
 
 test.each(OPENAPI_FILES)(
   '$file holds what $path serves; else run npm run openapi',
