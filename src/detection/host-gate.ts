@@ -1,50 +1,123 @@
 import type { Clock } from '../lib/clock.ts';
-import { SourceFault } from './source-fault.ts';
+import { PutOff, SourceFault } from './source-fault.ts';
 
-/** One request per host at a time, and none while a host asked to be left alone. */
-export interface HostGate {
-  /** Runs `request` when the ones before it to the same host have ended. @throws SourceFault where the host is on hold */
-  enter<T>(host: string, request: () => Promise<T>): Promise<T>;
-  /** No request goes to the host before `until`, Unix milliseconds. */
-  hold(host: string, until: number): void;
+/** A host asked to be left alone. */
+export interface HostHold {
+  host: string;
+  /** What of it: empty is all; else a method or a key, as its API counts them. */
+  scope: string;
+  /** Unix milliseconds. */
+  until: number;
 }
 
-/** Hosts that asked for a pause are remembered up to this many; their sources remember it themselves. */
-const MAX_HELD = 10_000;
+/** Who asks, and how long it may wait. */
+export interface Passage {
+  /** What else than the whole host may be on hold for it. */
+  scope?: string;
+  /** Aborted when the run's time is over. */
+  signal: AbortSignal | null;
+  /** False: rather than wait for its time it is put off, so that it holds no place meanwhile. */
+  mayWait: boolean;
+}
+
+/** One request per host at a time, with the time between them that it wants, and none while it asked to be left alone. */
+export interface HostGate {
+  /**
+   * Runs `request` when the ones before it to the same host have ended.
+   * @throws SourceFault where the host is on hold, PutOff where it would have to wait and may not
+   */
+  enter<T>(host: string, passage: Passage, request: () => Promise<T>): Promise<T>;
+  /** No request goes there before `until`. */
+  hold(hold: HostHold): void;
+  /** So much time must pass between two requests; 0: none. */
+  pace(host: string, delayMs: number): void;
+}
+
+/** The most that a request waits within its run, however slow a pace the site wants. */
+const MAX_WAIT_MS = 60_000;
+/** Hosts with a hold or a pace of their own that are remembered. */
+const MAX_KNOWN = 10_000;
 
 export function createHostGate(clock: Clock): HostGate {
   const last = new Map<string, Promise<unknown>>();
-  const heldUntil = new Map<string, number>();
+  const holds = new Map<string, number>();
+  const paces = new Map<string, { delayMs: number; nextAt: number }>();
 
-  function refuseHeld(host: string): void {
-    const until = heldUntil.get(host) ?? 0;
-    if (until > clock.now())
-      throw new SourceFault(
-        'rate_limited',
-        `${host} asked for fewer requests; waiting as long as it said.`,
-        until,
-      );
-    heldUntil.delete(host);
+  function refuseHeld(host: string, scope: string): void {
+    for (const key of new Set([keyOf(host, ''), keyOf(host, scope)])) {
+      const until = holds.get(key) ?? 0;
+      if (until <= clock.now()) {
+        holds.delete(key);
+        continue;
+      }
+      const message = `${host} asked for fewer requests; it is read again when the pause it asked for is over.`;
+      throw new SourceFault('rate_limited', message, until);
+    }
+  }
+
+  async function keepPace(host: string, { mayWait, signal }: Passage): Promise<void> {
+    const waitMs = (paces.get(host)?.nextAt ?? 0) - clock.monotonic();
+    if (waitMs <= 0) return;
+    if (!mayWait) throw new PutOff(clock.now() + waitMs);
+    await pause(clock, Math.min(waitMs, MAX_WAIT_MS), signal);
+  }
+
+  function ended(host: string): void {
+    const pace = paces.get(host);
+    if (pace !== undefined) pace.nextAt = clock.monotonic() + pace.delayMs;
   }
 
   return {
-    async enter(host, request) {
+    async enter(host, passage, request) {
       const before = last.get(host) ?? Promise.resolve();
-      const mine = before.then(() => {
-        refuseHeld(host);
-        return request();
+      const mine = before.then(async () => {
+        passage.signal?.throwIfAborted();
+        refuseHeld(host, passage.scope ?? '');
+        await keepPace(host, passage);
+        try {
+          return await request();
+        } finally {
+          ended(host);
+        }
       });
       const settled = mine.catch(() => {}); // who comes next waits for the end, whatever it was
       last.set(host, settled);
-      try {
-        return await mine;
-      } finally {
+      void settled.then(() => {
         if (last.get(host) === settled) last.delete(host);
-      }
+      });
+      return passage.signal === null ? mine : orAborted(mine, passage.signal);
     },
-    hold(host, until) {
-      if (heldUntil.size >= MAX_HELD) heldUntil.clear();
-      heldUntil.set(host, Math.max(until, heldUntil.get(host) ?? 0));
+    hold({ host, scope, until }) {
+      if (holds.size >= MAX_KNOWN) holds.clear();
+      const key = keyOf(host, scope);
+      holds.set(key, Math.max(until, holds.get(key) ?? 0));
+    },
+    pace(host, delayMs) {
+      if (delayMs <= 0) {
+        paces.delete(host);
+        return;
+      }
+      if (paces.size >= MAX_KNOWN) paces.clear();
+      paces.set(host, { delayMs, nextAt: clock.monotonic() + delayMs });
     },
   };
+}
+
+function keyOf(host: string, scope: string): string {
+  return `${host} ${scope}`;
+}
+
+/** What `work` comes to, or the signal's reason as soon as it is aborted. */
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+function pause(clock: Clock, ms: number, signal: AbortSignal | null): Promise<void> {
+  const wait = new Promise<void>((resolve) => void clock.after(ms, resolve));
+  return signal === null ? wait : orAborted(wait, signal);
 }

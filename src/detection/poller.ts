@@ -1,12 +1,17 @@
 import type { Timer } from '../lib/clock.ts';
 import { storageFaultOf } from '../model/errors.ts';
-import type { ClaimedSource } from '../store/source-store.ts';
+import type { ClaimedSource, DueSource } from '../store/source-store.ts';
+import { chooseRuns } from './choose-runs.ts';
 import { type RunParts, runClaimed } from './run.ts';
 
-/** Sources that are read at once; a host is asked by one of them at a time. */
-const MAX_RUNS = 8;
-/** Longer than a run takes, its waits for others on the same host included. */
+/** Sources that are read at once, each on a host of its own. */
+const MAX_RUNS = 32;
+/** Of these for one tenant: twenty that do not answer leave room for everybody else. */
+const MAX_RUNS_A_TENANT = 8;
+/** Longer than a run takes (`RUN_LIMIT_MS`), and then to match and store what it read. */
 const LEASE_MS = 15 * 60_000;
+/** Tenants whose last turn is remembered. */
+const MAX_TENANTS_KNOWN = 10_000;
 /** How often to look for what another process made due. */
 const SAFETY_NET_MS = 30_000;
 
@@ -22,7 +27,9 @@ export interface Poller {
 /** One timer for all sources: it rings when the next is due. */
 export function createPoller(parts: RunParts): Poller {
   const { store, clock, log } = parts;
-  const running = new Set<Promise<void>>();
+  const running = new Map<Promise<void>, DueSource>();
+  const lastTurn = new Map<string, number>();
+  let turn = 0;
   let state: 'new' | 'running' | 'stopped' = 'new';
   let timer: Timer | null = null;
   let looking: Promise<void> | null = null;
@@ -52,25 +59,38 @@ export function createPoller(parts: RunParts): Poller {
   }
 
   async function claimDue(): Promise<void> {
-    const limit = MAX_RUNS - running.size;
-    if (limit <= 0) return; // whichever ends first looks again
+    const places = MAX_RUNS - running.size;
+    if (places <= 0) return; // whichever ends first looks again
     const now = clock.now();
-    // Most looks find nothing, and a claim is a write.
-    if (((await store.nextSourceDue()) ?? Number.POSITIVE_INFINITY) > now) return;
+    const due = await store.dueSources(now);
+    const chosen = new Map(chooseRuns(due, turnsNow(places)).map((source) => [source.id, source]));
+    if (chosen.size === 0) return; // most looks find nothing, and a claim is a write
     const token = parts.newId('run');
-    for (const claimed of await store.claimSources({ now, leaseUntil: now + LEASE_MS, limit, token })) {
-      begin(claimed);
+    const claim = { now, leaseUntil: now + LEASE_MS, ids: [...chosen.keys()], token };
+    for (const claimed of await store.claimSources(claim)) {
+      const source = chosen.get(claimed.source.id);
+      if (source !== undefined) begin(claimed, source);
     }
   }
 
-  function begin(claimed: ClaimedSource): void {
+  function turnsNow(places: number) {
+    const runs = [...running.values()];
+    const byTenant = new Map<string, number>();
+    for (const { tenantId } of runs) byTenant.set(tenantId, (byTenant.get(tenantId) ?? 0) + 1);
+    const busy = new Set(runs.map(({ host }) => host));
+    return { busy, running: byTenant, lastTurn, places, share: MAX_RUNS_A_TENANT };
+  }
+
+  function begin(claimed: ClaimedSource, source: DueSource): void {
+    if (lastTurn.size >= MAX_TENANTS_KNOWN) lastTurn.clear();
+    lastTurn.set(source.tenantId, ++turn);
     const run = runClaimed(parts, claimed).catch((error: unknown) => {
       log[levelOf(error)](
         { err: error, source_id: claimed.source.id },
         'a run could not be stored; it is made again',
       );
     });
-    running.add(run);
+    running.set(run, source);
     void run.finally(() => {
       running.delete(run);
       wake();
@@ -79,8 +99,10 @@ export function createPoller(parts: RunParts): Poller {
 
   async function waitMs(): Promise<number> {
     if (running.size >= MAX_RUNS) return SAFETY_NET_MS;
-    const next = await store.nextSourceDue();
-    return next === null ? SAFETY_NET_MS : Math.min(SAFETY_NET_MS, Math.max(0, next - clock.now()));
+    // What is due already waits for a run to end, which looks again.
+    const now = clock.now();
+    const next = await store.nextSourceDue(now);
+    return next === null ? SAFETY_NET_MS : Math.min(SAFETY_NET_MS, Math.max(0, next - now));
   }
 
   function arm(ms: number): void {
@@ -101,7 +123,7 @@ export function createPoller(parts: RunParts): Poller {
       timer?.cancel();
       parts.web.abort();
       await looking;
-      await Promise.all(running);
+      await Promise.all(running.keys());
     },
   };
 }

@@ -2,7 +2,13 @@ import { z } from 'zod';
 import type { Source, SourcePosition } from '../model/source.ts';
 import { SourceFault } from './source-fault.ts';
 import type { SourceItem } from './source-item.ts';
-import type { Page, Web } from './web.ts';
+import type { Page, ReadOptions } from './web.ts';
+
+/** The web as far as a run may use it: all it reads counts against its one deadline. */
+export interface Pages {
+  /** Any status but those that ask for a pause. @throws SourceFault, PutOff */
+  read(address: string, options: ReadOptions): Promise<Page>;
+}
 
 /** A source as it is being read. */
 export interface ReadingTask {
@@ -10,7 +16,7 @@ export interface ReadingTask {
   position: SourcePosition;
   /** Unix milliseconds. */
   now: number;
-  web: Web;
+  web: Pages;
   sites: Sites;
 }
 

@@ -21,10 +21,21 @@ export interface Answer {
   body: Buffer;
 }
 
-/** Sends one GET on a connection of its own: sources are asked minutes apart. */
+/** How an answer is asked for, beside its address. */
+export interface RequestOptions {
+  headers: Record<string, string>;
+  /** Sent by POST, as a form; left out for GET. */
+  form?: string | undefined;
+  /** Aborted when the run's time is over. */
+  signal: AbortSignal | null;
+  /** A longer body is cut off there, rather than refused. */
+  cutAt?: number | undefined;
+}
+
+/** Sends one request on a connection of its own: sources are asked minutes apart. */
 export interface Requests {
   /** @throws SourceFault */
-  get(url: URL, headers: Record<string, string>): Promise<Answer>;
+  send(url: URL, options: RequestOptions): Promise<Answer>;
   /** Cuts off what is under way, and begins nothing more. */
   abort(): void;
 }
@@ -45,7 +56,7 @@ export function createRequests({ clock, connect }: { clock: Clock; connect: Conn
   const running = new Set<() => void>();
   let stopped = false;
 
-  async function get(url: URL, headers: Record<string, string>): Promise<Answer> {
+  async function send(url: URL, { headers, form, signal, cutAt }: RequestOptions): Promise<Answer> {
     if (stopped) throw stoppedFault();
     let dial: Dial | null = null;
     const client = new Client(url.origin, {
@@ -65,13 +76,21 @@ export function createRequests({ clock, connect }: { clock: Clock; connect: Conn
     }
     const limit = clock.after(TIME_LIMIT_MS, end);
     running.add(end);
+    signal?.addEventListener('abort', end, { once: true });
+    if (signal?.aborted) end();
     try {
-      const answer = await client.request({ path: `${url.pathname}${url.search}`, method: 'GET', headers });
+      const answer = await client.request({
+        path: `${url.pathname}${url.search}`,
+        method: form === undefined ? 'GET' : 'POST',
+        headers,
+        body: form ?? null,
+      });
       const flat = flatten(answer.headers);
-      return { status: answer.statusCode, headers: flat, body: await readBody(answer.body, flat) };
+      return { status: answer.statusCode, headers: flat, body: await readBody(answer, flat, cutAt) };
     } catch (error) {
       throw stopped ? stoppedFault() : toFault(cut ?? error);
     } finally {
+      signal?.removeEventListener('abort', end);
       running.delete(end);
       limit.cancel();
       await client.destroy().catch(() => {});
@@ -79,7 +98,7 @@ export function createRequests({ clock, connect }: { clock: Clock; connect: Conn
   }
 
   return {
-    get,
+    send,
     abort: () => {
       stopped = true;
       for (const end of running) end();
@@ -99,7 +118,17 @@ function flatten(headers: Record<string, string | string[] | undefined>): Record
 }
 
 /** The body, unpacked and counted as it comes: a small packed answer can be endless. */
-async function readBody(body: Readable, headers: Record<string, string>): Promise<Buffer> {
+async function readBody(
+  { statusCode, body }: { statusCode: number; body: Readable },
+  headers: Record<string, string>,
+  cutAt: number | undefined,
+): Promise<Buffer> {
+  // Neither has a body of use, and some name an encoding that they then do not use.
+  const bodiless = statusCode === 304 || statusCode === 204 || (statusCode >= 301 && statusCode <= 308);
+  if (bodiless) {
+    body.on('error', () => {}).destroy();
+    return Buffer.alloc(0);
+  }
   const decoder = decoderFor(headers['content-encoding'] ?? '');
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -109,8 +138,9 @@ async function readBody(body: Readable, headers: Record<string, string>): Promis
   }
   for await (const chunk of decoder ?? body) {
     bytes += (chunk as Buffer).length;
-    if (bytes > MAX_BODY_BYTES) throw new SourceFault('too_large', MESSAGES.too_large);
     chunks.push(chunk as Buffer);
+    if (cutAt !== undefined && bytes >= cutAt) return Buffer.concat(chunks).subarray(0, cutAt);
+    if (bytes > MAX_BODY_BYTES) throw new SourceFault('too_large', MESSAGES.too_large);
   }
   return Buffer.concat(chunks);
 }

@@ -1,24 +1,20 @@
-import { createRequire } from 'node:module';
 import type { Clock } from '../lib/clock.ts';
 import type { Answer } from './request.ts';
+import { MAX_ROBOTS_BYTES, NO_RULES, type RobotsRules, readRobots } from './robots-rules.ts';
 import { SourceFault } from './source-fault.ts';
 
 /** RFC 9309, section 2.4: not longer than this. */
 const KEPT_MS = 24 * 3_600_000;
-const MAX_KEPT = 1_000;
-/** RFC 9309, section 2.5: at least this much is read. */
-const MAX_BYTES = 512_000;
+/** How long the rules of before hold where they cannot be read anew. */
+const TRY_AGAIN_MS = 10 * 60_000;
+/** How long all sources of a site share the news that its rules cannot be read. */
+const REFUSED_MS = 60_000;
+const MAX_REFUSED = 1_000;
+/** Faults that say nothing of a site's rules: they have a time of their own. */
+const PASSING = new Set(['rate_limited', 'stopped']);
+const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 /** What robots.txt files call us. */
 export const ROBOT_NAME = 'Signalpost';
-
-interface ParsedRobots {
-  isAllowed(url: string, robot: string): boolean | undefined;
-}
-
-// Its types promise a default export that this CommonJS package does not have.
-const robotsParser: (address: string, text: string) => ParsedRobots = createRequire(import.meta.url)(
-  'robots-parser',
-);
 
 /** What sites allow robots to read (RFC 9309). */
 export interface Robots {
@@ -26,43 +22,98 @@ export interface Robots {
   demand(url: URL): Promise<void>;
 }
 
-interface Rules {
-  allows(url: string): boolean;
+interface Kept {
+  rules: RobotsRules;
+  /** Of the process's own clock. */
   until: number;
 }
 
-/** `get` follows redirects, and answers whatever the status. */
-export function createRobots(clock: Clock, get: (url: URL) => Promise<Answer>): Robots {
-  const kept = new Map<string, Rules>();
+interface RobotsParts {
+  clock: Clock;
+  /** Follows redirects, and answers whatever the status. */
+  get(url: URL): Promise<Answer>;
+  /** The site wants so much time between two requests. */
+  pace(host: string, delayMs: number): void;
+}
 
-  async function rulesOf(origin: string): Promise<Rules> {
-    const known = kept.get(origin);
-    if (known !== undefined && known.until > clock.monotonic()) return known;
-    const rules = await fetchRules(origin);
-    if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '');
-    kept.set(origin, rules);
-    return rules;
+export function createRobots({ clock, get, pace }: RobotsParts): Robots {
+  // In the order of their last use: the first is the first to be forgotten.
+  const kept = new Map<string, Kept>();
+  const refused = new Map<string, { fault: SourceFault; until: number }>();
+  const fetching = new Map<string, Promise<RobotsRules>>();
+  let bytes = 0;
+
+  function keep(origin: string, entry: Kept): void {
+    bytes += entry.rules.bytes - (kept.get(origin)?.rules.bytes ?? 0);
+    kept.delete(origin);
+    kept.set(origin, entry);
+    for (const [oldest, { rules }] of kept) {
+      if (bytes <= MAX_KEPT_BYTES) break;
+      kept.delete(oldest);
+      bytes -= rules.bytes;
+    }
   }
 
-  async function fetchRules(origin: string): Promise<Rules> {
-    const address = new URL('/robots.txt', origin);
-    const { status, body } = await get(address);
-    const until = clock.monotonic() + KEPT_MS;
-    // Section 2.3.1.3: none there is no rule. Section 2.3.1.4: one that cannot be read forbids everything.
-    if (status >= 400 && status < 500 && status !== 429) return { allows: () => true, until };
-    if (status !== 200) {
-      throw new SourceFault('robots_unreachable', `The site's robots.txt cannot be read (status ${status}).`);
+  async function rulesOf(origin: string): Promise<RobotsRules> {
+    const known = kept.get(origin);
+    if (known !== undefined && known.until > clock.monotonic()) {
+      keep(origin, known);
+      return known.rules;
     }
-    const rules = robotsParser(address.href, body.subarray(0, MAX_BYTES).toString('utf8'));
-    return { allows: (url) => rules.isAllowed(url, ROBOT_NAME) !== false, until };
+    const down = refused.get(origin);
+    if (down !== undefined && down.until > clock.monotonic()) throw down.fault;
+    const running = fetching.get(origin);
+    if (running !== undefined) return running;
+    const mine = refresh(origin, known).finally(() => fetching.delete(origin));
+    fetching.set(origin, mine);
+    return mine;
+  }
+
+  async function refresh(origin: string, known: Kept | undefined): Promise<RobotsRules> {
+    try {
+      const rules = await fetchRules(origin);
+      refused.delete(origin);
+      keep(origin, { rules, until: clock.monotonic() + KEPT_MS });
+      pace(new URL(origin).host, rules.delayMs);
+      return rules;
+    } catch (error) {
+      if (!(error instanceof SourceFault) || PASSING.has(error.code)) throw error;
+      if (known !== undefined) {
+        // Section 2.4: while it cannot be read, what it said before still holds.
+        keep(origin, { rules: known.rules, until: clock.monotonic() + TRY_AGAIN_MS });
+        return known.rules;
+      }
+      // Section 2.3.1.4: where its rules are unknown, everything is forbidden.
+      if (refused.size >= MAX_REFUSED) refused.clear();
+      refused.set(origin, { fault: error, until: clock.monotonic() + REFUSED_MS });
+      throw error;
+    }
+  }
+
+  async function fetchRules(origin: string): Promise<RobotsRules> {
+    const { status, body } = await get(new URL('/robots.txt', origin)).catch(orNone);
+    // Section 2.3.1.3: none there is no rule.
+    if (status >= 300 && status < 500) return NO_RULES;
+    if (status >= 200 && status < 300) {
+      return readRobots(body.subarray(0, MAX_ROBOTS_BYTES).toString('utf8'), ROBOT_NAME);
+    }
+    throw new SourceFault('robots_unreachable', `The site's robots.txt cannot be read (status ${status}).`);
   }
 
   return {
     async demand(url) {
       const rules = await rulesOf(url.origin);
-      if (rules.allows(url.href)) return;
+      if (rules.allows(url.pathname + url.search)) return;
       const detail = `The robots.txt of ${url.host} does not allow ${ROBOT_NAME} to read this address.`;
       throw new SourceFault('robots_disallowed', detail);
     },
   };
+}
+
+/** Section 2.3.1.2: where redirects lead nowhere, there is none. */
+function orNone(error: unknown): Pick<Answer, 'status' | 'body'> {
+  if (error instanceof SourceFault && error.code === 'too_many_redirects') {
+    return { status: 404, body: Buffer.alloc(0) };
+  }
+  throw error;
 }

@@ -10,3 +10,14 @@ export class SourceFault extends Error {
     this.retryAt = retryAt;
   }
 }
+
+/** Nothing failed: the host wants time between two requests, and the run is made when that is over. */
+export class PutOff extends Error {
+  override readonly name = 'PutOff';
+  /** Unix milliseconds. */
+  readonly until: number;
+  constructor(until: number) {
+    super('The host wants time between two requests.');
+    this.until = until;
+  }
+}

@@ -11,11 +11,20 @@ export interface ClaimedSource {
   token: string;
 }
 
-/** What a claim takes: sources due at `now`, at most `limit`, each held until `leaseUntil`. */
+/** A source that is due, and the host that it asks: of a service, its kind. */
+export interface DueSource {
+  id: string;
+  tenantId: string;
+  host: string;
+  /** Unix milliseconds. */
+  dueAt: number;
+}
+
+/** What a claim takes: those of `ids` that are due at `now`, each held until `leaseUntil`. */
 export interface SourceClaim {
   now: number;
   leaseUntil: number;
-  limit: number;
+  ids: string[];
   /** A token for this claim alone. */
   token: string;
 }
@@ -57,8 +66,20 @@ export interface SourceStore {
   deleteSource(tenantId: string, id: string): Promise<boolean>;
   /** Makes an active source due at `now`, or as soon as it may be read; false where it is not active or not there. */
   runSource(tenantId: string, id: string, now: number): Promise<boolean>;
-  /** Takes the sources that were due longest, so that nobody else reads them until the lease ends. */
+  /** Of each tenant and host the source that was due longest, the longest waiting first. */
+  dueSources(now: number): Promise<DueSource[]>;
+  /** Takes sources, so that nobody else reads them until the lease ends. */
   claimSources(claim: SourceClaim): Promise<ClaimedSource[]>;
+  /** Gives a claimed source back unread, due again at `until`; nothing of it counts as a run. */
+  putOffSource(run: Pick<SourceRun, 'sourceId' | 'token' | 'claimedPollAt'>, until: number): Promise<void>;
+  /**
+   * Stores a part of a run's signals ahead of its end, so that no commit is long; made again after a crash they are known.
+   * Null, and nothing is stored, as `finishSourceRun`.
+   */
+  addRunSignals(
+    run: Pick<SourceRun, 'sourceId' | 'token'>,
+    signals: NewSignal[],
+  ): Promise<CommittedSignal[] | null>;
   /**
    * Stores a run whole: its signals with all they cause, the position, the counts and the next time. Null, and nothing is
    * stored, where the source was changed, deleted or claimed by another since.
@@ -66,6 +87,6 @@ export interface SourceStore {
   finishSourceRun(run: SourceRun): Promise<CommittedSignal[] | null>;
   /** Ends every lease: for the start of a process, whose predecessor may have died reading. */
   recoverSources(): Promise<void>;
-  /** When the next source is due, Unix milliseconds; null: none is active. */
-  nextSourceDue(): Promise<number | null>;
+  /** When the next source is due after `after`, Unix milliseconds; null: none is. */
+  nextSourceDue(after: number): Promise<number | null>;
 }

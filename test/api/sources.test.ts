@@ -183,7 +183,7 @@ test('a source can be made paused', async () => {
 
 test('a run that is asked for is due at once, and the answer does not wait for it', async () => {
   const id = await created();
-  const claim = { now: t.clock.now(), leaseUntil: t.clock.now() + 1, limit: 1, token: 'run_1' };
+  const claim = { now: t.clock.now(), leaseUntil: t.clock.now() + 1, ids: [id], token: 'run_1' };
   await t.store.claimSources(claim);
   t.clock.advance(60_000);
   const answer = await call('POST', `/${id}/run`);

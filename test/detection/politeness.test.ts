@@ -45,6 +45,61 @@ test('a robots.txt that the site cannot give forbids everything for now', async 
   expect(h.asked()).toEqual([]);
 });
 
+test('a robots.txt that redirects in a circle or for ever is none (RFC 9309, 2.3.1.2)', async () => {
+  const h = await createHarness();
+  h.pages['/robots.txt'] = status(301, { location: '/robots2.txt' });
+  h.pages['/robots2.txt'] = status(301, { location: '/robots.txt' });
+  h.pages['/feed'] = status(200, {}, FEED);
+  expect(await readOnce(h)).toMatchObject({ lastError: null, signalsMade: 1 });
+});
+
+test('while a robots.txt cannot be read anew, what it said before holds (RFC 9309, 2.4)', async () => {
+  const h = await createHarness();
+  h.pages['/robots.txt'] = status(200, {}, 'User-agent: *\nDisallow: /private\n');
+  h.pages['/feed'] = status(200, {}, FEED);
+  const id = (await readOnce(h)).id;
+  h.pages['/robots.txt'] = status(500);
+  await h.add({
+    id: 'src_2',
+    settings: settings({ url: `${h.origin}/private` }),
+    nextPollAt: T0 + 86_400_001,
+  });
+  await h.pass(86_400_001, 2);
+  expect((await h.source(id)).lastError).toBeNull();
+  expect((await h.source('src_2')).lastError).toMatchObject({ code: 'robots_disallowed' });
+});
+
+test('a robots.txt of any length is read as far as 512,000 bytes', async () => {
+  const h = await createHarness();
+  const long = `User-agent: *\nDisallow: /private\n${'# nothing\n'.repeat(600_000)}`;
+  h.pages['/robots.txt'] = status(200, {}, long);
+  h.pages['/feed'] = status(200, {}, FEED);
+  expect((await readOnce(h)).lastError).toBeNull();
+  await h.add({ id: 'src_2', settings: settings({ url: `${h.origin}/private` }), nextPollAt: T0 + 1 });
+  await h.pass(1);
+  expect((await h.source('src_2')).lastError).toMatchObject({ code: 'robots_disallowed' });
+});
+
+test('the time that a site wants between two requests is kept, and holds up nobody else', async () => {
+  const h = await createHarness();
+  h.pages['/robots.txt'] = status(200, {}, 'User-agent: *\nCrawl-delay: 30\n');
+  h.pages['/feed'] = status(200, {}, FEED);
+  const id = await h.add();
+  await h.poller.start();
+  await h.site.received(1);
+  await expect.poll(async () => (await h.source(id)).nextPollAt).toBe(T0 + 30_000);
+  expect(await h.source(id)).toMatchObject({ lastRunAt: null, lastError: null });
+  expect(h.asked()).toEqual([]);
+  await h.pass(30_000);
+  expect(await h.source(id)).toMatchObject({ lastError: null, signalsMade: 1 });
+});
+
+test('an address that redirects to an endless one is refused', async () => {
+  const h = await createHarness();
+  h.pages['/feed'] = status(301, { location: `/${'a'.repeat(3_000)}` });
+  expect((await readOnce(h)).lastError).toMatchObject({ code: 'blocked_target' });
+});
+
 test.each<[string, Answer, number]>([
   ['429 with seconds', status(429, { 'retry-after': '7200' }), 7_200_000],
   ['503 with a date', status(503, { 'retry-after': new Date(T0 + 3_600_000).toUTCString() }), 3_600_000],

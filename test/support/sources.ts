@@ -52,7 +52,13 @@ export function aRun(claimed: ClaimedSource, overrides: Partial<SourceRun> = {})
   };
 }
 
-/** Claims what is due at `now`; the token is `token`. */
-export function claimAt(store: Store, now: number, token = 'run_1', limit = 10): Promise<ClaimedSource[]> {
-  return store.claimSources({ now, leaseUntil: now + 60_000, limit, token });
+/** Claims what is due at `now`, of each tenant and host the longest waiting; the token is `token`. */
+export async function claimAt(
+  store: Store,
+  now: number,
+  token = 'run_1',
+  limit = 10,
+): Promise<ClaimedSource[]> {
+  const ids = (await store.dueSources(now)).slice(0, limit).map(({ id }) => id);
+  return store.claimSources({ now, leaseUntil: now + 60_000, ids, token });
 }

@@ -26,18 +26,64 @@ export function describeSourceRuns(open: OpenStore): void {
   describe('runs of sources', () => {
     test('what is due is claimed once, the longest waiting first, and is due again when its lease ends', async () => {
       const { store } = await openWithTenants(open);
-      await store.createSource(aSource({ id: 'src_late', nextPollAt: T0 + 5 }), 10);
+      const on = (host: string) => ({ ...aSource().settings, url: `https://${host}/feed` });
+      const late = aSource({ id: 'src_late', nextPollAt: T0 + 5, settings: on('late.example.com') });
+      await store.createSource(late, 10);
       await store.createSource(aSource({ id: 'src_early', nextPollAt: T0 - 5 }), 10);
       await store.createSource(aSource({ id: 'src_next', nextPollAt: T0 + 90_000 }), 10);
       await store.createSource(aSource({ id: 'src_paused', status: 'paused' }), 10);
       const idsAt = async (now: number, token: string, limit?: number) =>
         (await claimAt(store, now, token, limit)).map(({ source }) => source.id);
-      expect(await store.nextSourceDue()).toBe(T0 - 5);
+      expect(await store.nextSourceDue(0)).toBe(T0 - 5);
       expect(await idsAt(T0, 'run_1')).toEqual(['src_early']);
       expect(await idsAt(T0 + 10, 'run_2', 1)).toEqual(['src_late']);
       expect(await idsAt(T0 + 10, 'run_3')).toEqual([]);
-      expect(await store.nextSourceDue()).toBe(T0 + 60_000);
+      expect(await store.nextSourceDue(0)).toBe(T0 + 60_000);
       expect(await idsAt(T0 + 60_010, 'run_4')).toEqual(['src_early', 'src_late']);
+    });
+
+    test('of each tenant and host one is named, which waits longest; services without an address are one host each', async () => {
+      const { store } = await openWithTenants(open);
+      const none = { ...aSource().settings, url: null, query: 'crm' };
+      const add = (id: string, more: Parameters<typeof aSource>[0]) =>
+        store.createSource(aSource({ id, ...more }), 10);
+      await add('src_1', { nextPollAt: T0 - 1 });
+      await add('src_2', { nextPollAt: T0 - 2 });
+      await add('src_b', { nextPollAt: T0 - 3, tenantId: 'ten_b' });
+      await add('src_hn', { nextPollAt: T0 - 4, kind: 'hackernews', settings: none });
+      await add('src_bare', { settings: { ...none, url: 'https://other.example.com:8443' } });
+      expect((await store.dueSources(T0)).map(({ id, host }) => [id, host])).toEqual([
+        ['src_hn', 'hackernews'],
+        ['src_b', 'feeds.example.com'],
+        ['src_2', 'feeds.example.com'],
+        ['src_bare', 'other.example.com:8443'],
+      ]);
+      expect(await store.claimSources({ now: T0 - 3, leaseUntil: T0, ids: ['src_2'], token: 'x' })).toEqual(
+        [],
+      );
+    });
+
+    test('a source that is put off is due then, as if nothing had been', async () => {
+      const { store } = await openWithSource(open);
+      const claimed = await claimOne(store, T0);
+      const run = { sourceId: 'src_1', token: 'other', claimedPollAt: T0 };
+      await store.putOffSource(run, T0 + 10_000);
+      expect(await store.nextSourceDue(0)).toBe(T0 + 60_000);
+      await store.putOffSource({ ...run, token: claimed.token }, T0 + 10_000);
+      expect(await store.getSource('ten_a', 'src_1')).toEqual(aSource({ nextPollAt: T0 + 10_000 }));
+      expect((await claimOne(store, T0 + 10_000)).position).toEqual(claimed.position);
+    });
+
+    test("a part of a run's signals is stored ahead of its end, counted, and known when it comes again", async () => {
+      const { store } = await openWithSource(open);
+      const claimed = await claimOne(store, T0);
+      const run = { sourceId: 'src_1', token: claimed.token };
+      const one = aSignal('ten_a', { id: 'sig_1', externalId: 'x' });
+      expect(await store.addRunSignals({ ...run, token: 'other' }, [one])).toBeNull();
+      expect(await store.addRunSignals(run, [one])).toMatchObject([{ status: 'created' }]);
+      const two = aSignal('ten_a', { id: 'sig_2', externalId: 'y' });
+      await store.finishSourceRun(aRun(claimed, { signals: [{ ...one, id: 'sig_3' }, two], position: READ }));
+      expect(await store.getSource('ten_a', 'src_1')).toMatchObject({ signalsMade: 2 });
     });
 
     test('a run is stored whole: signals with their deliveries, position, counts and the next time', async () => {
@@ -117,7 +163,7 @@ export function describeSourceRuns(open: OpenStore): void {
         status: 'paused',
         itemsSeen: 2,
       });
-      expect(await store.nextSourceDue()).toBeNull();
+      expect(await store.nextSourceDue(0)).toBeNull();
     });
 
     test('a failed run counts, tells why and leaves the position; the next success forgets it', async () => {
@@ -146,13 +192,13 @@ export function describeSourceRuns(open: OpenStore): void {
       const running = await claimOne(store, T0);
       expect(await store.runSource('ten_a', 'src_1', T0 + 5)).toBe(true);
       await store.finishSourceRun(aRun(running, { now: T0 + 6 }));
-      expect(await store.nextSourceDue()).toBe(T0 + 5);
+      expect(await store.nextSourceDue(0)).toBe(T0 + 5);
       const asked = await claimOne(store, T0 + 6, 'run_2');
       await store.finishSourceRun(aRun(asked, { notBefore: T0 + 40_000, nextPollAt: T0 + 40_000 }));
       expect(await store.runSource('ten_a', 'src_1', T0 + 7)).toBe(true);
-      expect(await store.nextSourceDue()).toBe(T0 + 40_000);
+      expect(await store.nextSourceDue(0)).toBe(T0 + 40_000);
       await store.changeSource(aSource({ nextPollAt: T0 + 8, version: 2 }), false);
-      expect(await store.nextSourceDue()).toBe(T0 + 40_000);
+      expect(await store.nextSourceDue(0)).toBe(T0 + 40_000);
     });
 
     test("a paused or another's source cannot be run", async () => {

@@ -64,13 +64,13 @@ export function describeSources(open: OpenStore): void {
       expect(await store.deleteSource('ten_a', 'src_1')).toBe(true);
       expect(await store.deleteSource('ten_a', 'src_1')).toBe(false);
       expect(await store.createSource(aSource({ id: 'src_2', name: 'Source src_1' }), 10)).toBe('created');
-      expect(await store.nextSourceDue()).toBe(T0);
+      expect(await store.nextSourceDue(0)).toBe(T0);
     });
 
     test('a new source begins at the start', async () => {
       const { store } = await openWithTenants(open);
       await store.createSource(aSource(), 10);
-      const claim = { now: T0, leaseUntil: T0 + 1, limit: 1, token: 'run_1' };
+      const claim = { now: T0, leaseUntil: T0 + 1, ids: ['src_1'], token: 'run_1' };
       expect(await store.claimSources(claim)).toEqual([
         { source: aSource(), position: START_POSITION, token: 'run_1' },
       ]);

@@ -7,9 +7,17 @@ import { signalChanges } from './signals.ts';
 
 /** Who reads which source when. */
 export function sourceRunChanges(db: Database) {
-  const selectDue = db.prepare<[number, number], string>(DUE_SOURCES_SQL).pluck();
   const lease = db.prepare<Record<string, unknown>[]>(
-    'UPDATE sources SET lease_token = :token, lease_until = :leaseUntil WHERE id = :id',
+    `UPDATE sources SET lease_token = :token, lease_until = :leaseUntil WHERE id = :id AND due_at <= :now`,
+  );
+  const putOff = db.prepare<Record<string, unknown>[]>(
+    `UPDATE sources SET
+       lease_token = NULL, lease_until = 0,
+       next_poll_at = CASE WHEN next_poll_at = :claimedPollAt THEN max(:until, next_poll_at) ELSE next_poll_at END
+     WHERE id = :sourceId AND lease_token = :token`,
+  );
+  const countSignals = db.prepare<[number, string]>(
+    'UPDATE sources SET signals_made = signals_made + ? WHERE id = ?',
   );
   const selectById = db.prepare<[string], SourceRow>('SELECT * FROM sources WHERE id = ?');
   const selectHeld = db
@@ -35,9 +43,9 @@ export function sourceRunChanges(db: Database) {
   const { commitSignals } = signalChanges(db);
 
   return {
-    claimSources: ({ now, leaseUntil, limit, token }) =>
-      selectDue.all(now, limit).flatMap((id) => {
-        lease.run({ id, token, leaseUntil });
+    claimSources: ({ now, leaseUntil, ids, token }) =>
+      ids.flatMap((id) => {
+        if (lease.run({ id, token, leaseUntil, now }).changes === 0) return [];
         const row = selectById.get(id);
         if (row === undefined) return [];
         return [{ source: toSource(row), position: JSON.parse(row.position) as SourcePosition, token }];
@@ -53,10 +61,14 @@ export function sourceRunChanges(db: Database) {
       });
       return committed;
     },
+    putOffSource: ({ sourceId, token, claimedPollAt }, until) =>
+      void putOff.run({ sourceId, token, claimedPollAt, until }),
+    addRunSignals({ sourceId, token }, signals) {
+      if (selectHeld.get(sourceId, token) === undefined) return null;
+      const committed = commitSignals(signals);
+      countSignals.run(committed.filter(({ status }) => status === 'created').length, sourceId);
+      return committed;
+    },
     recoverSources: () => void endLeases.run(),
   } satisfies Part<SourceStore>;
 }
-
-/** The sources that are due, the longest waiting first. */
-export const DUE_SOURCES_SQL =
-  'SELECT id FROM sources WHERE due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?';

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Source, SourceError, SourceKind, SourceSettings } from '../../../model/source.ts';
-import type { SourceStore } from '../../source-store.ts';
+import type { DueSource, SourceStore } from '../../source-store.ts';
 import type { Part } from '../../store.ts';
 import { pageByCreation } from './pages.ts';
 
@@ -56,7 +56,8 @@ export function sourceReads(db: Database) {
     'SELECT * FROM sources WHERE id = ? AND tenant_id = ?',
   );
   const selectPage = db.prepare<Record<string, unknown>[], SourceRow>(SOURCE_PAGE_SQL);
-  const selectNext = db.prepare<[], number | null>(NEXT_SOURCE_SQL).pluck();
+  const selectNext = db.prepare<[number], number | null>(NEXT_SOURCE_SQL).pluck();
+  const selectDue = db.prepare<[number], DueSource>(DUE_SOURCES_SQL);
 
   return {
     getSource(tenantId, id) {
@@ -65,7 +66,8 @@ export function sourceReads(db: Database) {
     },
     pageSources: (tenantId, page) =>
       pageByCreation(page, (position) => selectPage.all({ tenantId, ...position }).map(toSource)),
-    nextSourceDue: () => selectNext.get() ?? null,
+    dueSources: (now) => selectDue.all(now),
+    nextSourceDue: (after) => selectNext.get(after) ?? null,
   } satisfies Part<SourceStore>;
 }
 
@@ -73,5 +75,9 @@ export function sourceReads(db: Database) {
 export const SOURCE_PAGE_SQL = `SELECT * FROM sources
   WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) ORDER BY created_at, id LIMIT :limit`;
 
+/** Of each tenant and host the one that was due longest: `min` takes the other columns of its own row. */
+export const DUE_SOURCES_SQL = `SELECT id, tenant_id AS tenantId, host, min(due_at) AS dueAt FROM sources
+  WHERE due_at IS NOT NULL AND due_at <= ? GROUP BY tenant_id, host ORDER BY dueAt`;
+
 /** When the next one is due. */
-export const NEXT_SOURCE_SQL = 'SELECT min(due_at) FROM sources WHERE due_at IS NOT NULL';
+export const NEXT_SOURCE_SQL = 'SELECT min(due_at) FROM sources WHERE due_at IS NOT NULL AND due_at > ?';

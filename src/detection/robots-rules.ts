@@ -1,0 +1,136 @@
+/** What is read of a robots.txt (RFC 9309, section 2.5: at least 500 KiB). */
+export const MAX_ROBOTS_BYTES = 512_000;
+/** A pattern is compared as far as this: a longer `Disallow` forbids all that begins like it, a longer `Allow` allows nothing. */
+const MAX_PATTERN = 2_048;
+/** Patterns with wildcards cost more than a comparison; those beyond these end at their first wildcard, as above. */
+const MAX_WILD_RULES = 500;
+const MAX_WILD_CHARS = 16_384;
+/** No host makes us wait longer between two requests. */
+const MAX_DELAY_MS = 10 * 60_000;
+
+interface Rule {
+  allow: boolean;
+  /** What must be found in the path one after the other, the first at its beginning. */
+  parts: string[];
+  /** The last part must end the path. */
+  ends: boolean;
+  /** Of rules that match, the longest counts (section 2.2.2). */
+  length: number;
+}
+
+/** The rules of one robots.txt that are for us. */
+export interface RobotsRules {
+  /** `target` is a path with its query. Takes time in proportion to its length times a bounded number of rules. */
+  allows(target: string): boolean;
+  /** `Crawl-delay`, 0: none. Not of the RFC, but asked for by many. */
+  delayMs: number;
+  /** About what they take in memory. */
+  bytes: number;
+}
+
+interface Group {
+  rules: Rule[];
+  delayMs: number;
+  named: boolean;
+}
+
+/** Rules that forbid nothing. */
+export const NO_RULES: RobotsRules = { allows: () => true, delayMs: 0, bytes: 64 };
+
+/** Reads the groups for `robot`, or those for all where none names it; everything else is forgotten (RFC 9309, section 2.2.1). */
+export function readRobots(text: string, robot: string): RobotsRules {
+  const ours: Group = { rules: [], delayMs: 0, named: false };
+  const everybodys: Group = { rules: [], delayMs: 0, named: false };
+  const budget = { wild: MAX_WILD_RULES, chars: MAX_WILD_CHARS };
+  let current = new Set<Group>();
+  let naming = false;
+  for (const line of text.split(/[\r\n]+/)) {
+    const [name, value] = fieldOf(line);
+    if (name === 'user-agent') {
+      if (!naming) current = new Set();
+      naming = true;
+      const token = /^[a-z_-]+/i.exec(value)?.[0]?.toLowerCase() ?? value;
+      const group = token === robot.toLowerCase() ? ours : token === '*' ? everybodys : null;
+      if (group !== null) current.add(group);
+      if (group !== null) group.named = true;
+    } else if (name === 'allow' || name === 'disallow') {
+      naming = false;
+      const rule = current.size === 0 ? null : toRule(name === 'allow', value, budget);
+      if (rule !== null) for (const group of current) group.rules.push(rule);
+    } else if (name === 'crawl-delay') {
+      naming = false;
+      for (const group of current) group.delayMs = delayOf(value);
+    }
+  }
+  return toRules(ours.named ? ours : everybodys);
+}
+
+function fieldOf(line: string): [name: string, value: string] {
+  const hash = line.indexOf('#');
+  const bare = hash === -1 ? line : line.slice(0, hash);
+  const colon = bare.indexOf(':');
+  return colon === -1 ? ['', ''] : [bare.slice(0, colon).trim().toLowerCase(), bare.slice(colon + 1).trim()];
+}
+
+function delayOf(value: string): number {
+  return /^\d{1,6}(\.\d{1,3})?$/.test(value) ? Math.min(Number(value) * 1_000, MAX_DELAY_MS) : 0;
+}
+
+/** Null: the rule says nothing. What is too much to compare is cut where it forbids and dropped where it allows. */
+function toRule(allow: boolean, value: string, budget: { wild: number; chars: number }): Rule | null {
+  if (value === '') return null;
+  let pattern = value.slice(0, MAX_PATTERN);
+  const long = value.length > MAX_PATTERN;
+  if (long && allow) return null;
+  if (pattern.includes('*')) {
+    budget.wild--;
+    budget.chars -= pattern.length;
+    if (budget.wild < 0 || budget.chars < 0) {
+      if (allow) return null;
+      pattern = pattern.slice(0, pattern.indexOf('*'));
+    }
+  }
+  const ends = !long && pattern.endsWith('$');
+  const parts = (ends ? pattern.slice(0, -1) : pattern).split(/\*+/).map(normalize);
+  return { allow, parts, ends, length: pattern.length };
+}
+
+function toRules({ rules, delayMs }: Group): RobotsRules {
+  // The longest that matches decides, and of two equal ones the one that allows.
+  const sorted = rules.toSorted((a, b) => b.length - a.length || Number(b.allow) - Number(a.allow));
+  const chars = sorted.reduce((sum, { parts }) => sum + parts.join('').length, 0);
+  return {
+    allows(target) {
+      if (target === '/robots.txt') return true;
+      const path = normalize(target);
+      return sorted.find((rule) => matches(rule, path))?.allow ?? true;
+    },
+    delayMs,
+    bytes: 64 + 160 * sorted.length + 2 * chars,
+  };
+}
+
+/** Each part at its first place after the one before: never looks back. */
+function matches({ parts, ends }: Rule, path: string): boolean {
+  const [first = '', ...others] = parts;
+  if (!path.startsWith(first)) return false;
+  if (others.length === 0) return !ends || path.length === first.length;
+  let at = first.length;
+  const last = ends ? others.pop() : undefined;
+  for (const part of others) {
+    const found = path.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return last === undefined || (path.length - last.length >= at && path.endsWith(last));
+}
+
+/** Section 2.2.2: compared as octets, those outside US-ASCII in percent-encoding; `%7E` is `~`. */
+function normalize(text: string): string {
+  return text
+    .replace(/[^\x21-\x7e]+/g, (chars) => encodeURIComponent(chars.toWellFormed()))
+    .replace(/%([0-9a-f]{2})/gi, (encoded, hex: string) => {
+      const char = String.fromCharCode(Number.parseInt(hex, 16));
+      return /[A-Za-z0-9._~-]/.test(char) ? char : encoded.toUpperCase();
+    });
+}

@@ -1,0 +1,10 @@
+-- Whom a source asks: the host of its address, and of those that have none the service, which is its kind. At most one
+-- source of a host is read at a time.
+ALTER TABLE sources ADD COLUMN host TEXT GENERATED ALWAYS AS (
+  CASE
+    WHEN json_extract(settings, '$.url') IS NULL THEN replace(kind, 'hackernews_hiring', 'hackernews')
+    ELSE substr(
+      substr(json_extract(settings, '$.url'), instr(json_extract(settings, '$.url'), '//') + 2),
+      1,
+      instr(substr(json_extract(settings, '$.url'), instr(json_extract(settings, '$.url'), '//') + 2) || '/', '/') - 1)
+  END) VIRTUAL;

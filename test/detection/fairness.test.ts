@@ -1,0 +1,80 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { MAX_ITEMS, RUN_LIMIT_MS } from '../../src/detection/run.ts';
+import { hang, startReceiver, status } from '../support/receiver.ts';
+import { T0 } from '../support/store.ts';
+import { createHarness, rss, settings, wanting } from './harness.ts';
+
+const FEED = rss([['1', wanting('CRM')]]);
+
+test('a host that hangs keeps nobody else waiting, however many of its sources are due', async () => {
+  const h = await createHarness();
+  const dead = await startReceiver(hang);
+  onTestFinished(() => dead.close());
+  const slow = `http://127.0.0.1:${dead.port}/feed`;
+  for (let n = 0; n < 40; n++) await h.add({ id: `src_slow${n}`, settings: settings({ url: slow }) });
+  h.pages['/feed'] = status(200, {}, FEED);
+  const quick = await h.add({ id: 'src_quick', nextPollAt: T0 });
+  await h.poller.start();
+  await h.ended(1); // without the clock being moved: none of the slow ones can have ended
+  expect(await h.source(quick)).toMatchObject({ lastSuccessAt: T0, signalsMade: 1 });
+});
+
+test('a run ends when its time is over, whatever its pages do', async () => {
+  const h = await createHarness();
+  let page = 0;
+  h.pages['/api/v1/search_by_date'] = (response) => {
+    page++;
+    // Each page comes well within the time of one request, and all of them never.
+    h.clock.advance(RUN_LIMIT_MS / 12);
+    const hits = [{ objectID: String(page), created_at: '2025-12-31T12:00:00Z', title: 'Cats' }];
+    response.end(JSON.stringify({ nbPages: 50, hits }));
+  };
+  const id = await h.add({ kind: 'hackernews', settings: settings({ query: 'crm' }) });
+  h.pages['/api/v1/search_by_date'] = ((answer) => (response, request, socket) => {
+    if (page < 8) answer(response, request, socket);
+    else h.clock.advance(RUN_LIMIT_MS);
+  })(h.pages['/api/v1/search_by_date'] ?? hang);
+  await h.poller.start();
+  await h.ended(1);
+  const { lastError } = await h.source(id);
+  expect(lastError).toMatchObject({ code: 'timeout', message: expect.stringContaining('5 minutes') });
+});
+
+test('a very long feed is read in parts: no commit is long, nothing is lost, nothing comes twice', async () => {
+  let commits: number[] = [];
+  const h = await createHarness({
+    wrap: (store) => ({
+      ...store,
+      addRunSignals: (run, signals) => {
+        commits.push(signals.length);
+        return store.addRunSignals(run, signals);
+      },
+      finishSourceRun: (run) => {
+        commits.push(run.signals.length);
+        return store.finishSourceRun(run);
+      },
+    }),
+  });
+  const total = MAX_ITEMS + 60;
+  const many: [string, string][] = Array.from({ length: total }, (_, n) => [
+    `g${n}`,
+    n < 120 || n >= MAX_ITEMS ? wanting(`CRM for trade number ${n}`) : 'Cats are nice',
+  ]);
+  h.pages['/feed'] = status(200, { etag: '"all"' }, rss(many));
+  const id = await h.add();
+  await h.poller.start();
+  await h.ended(1);
+  expect(await h.source(id)).toMatchObject({
+    itemsSeen: MAX_ITEMS,
+    signalsMade: 120,
+    nextPollAt: T0 + 60_000,
+  });
+  await h.pass(60_000);
+  expect(h.asked()[1]?.headers).not.toHaveProperty('if-none-match');
+  expect(await h.source(id)).toMatchObject({ itemsSeen: total, signalsMade: 180 });
+  expect(Math.max(...commits)).toBeLessThanOrEqual(50);
+  commits = [];
+  await h.pass(900_000);
+  expect(h.asked()[2]?.headers).toMatchObject({ 'if-none-match': '"all"' });
+  expect(await h.source(id)).toMatchObject({ itemsSeen: total, signalsMade: 180 });
+});
