@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { ApiParts } from './api/parts.ts';
 import { v1 } from './api/v1.ts';
 import type { Config } from './config.ts';
+import { dashboard } from './dashboard/dashboard.ts';
 import { answerSpecialRequests, createClientErrorHandler } from './http/client-errors.ts';
 import {
   boundConnections,
@@ -91,6 +92,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   // The site tells of the signal API, and faces do not know each other: what it needs is handed on here.
   const signalTold = Promise.withResolvers<SignalApi>();
   app.register(v1, { ...site, onDescribed: signalTold.resolve, prefix: '/v1' });
+  app.register(dashboard, { ...site, prefix: '/dashboard' });
   app.register(pages, { ...site, publicApi: told.promise, signalApi: signalTold.promise });
   return app;
 }

@@ -15,6 +15,7 @@ import { addServe } from './serve.ts';
 import { addTenantCreate } from './tenant-create.ts';
 import { addTenantList } from './tenant-list.ts';
 import { addTenantPlan } from './tenant-plan.ts';
+import { addOwnerReset, addTenantSetupLink } from './tenant-setup-link.ts';
 
 /** Runs one command; no arguments mean `serve`. @throws CommandError, and whatever opening and starting throw */
 export async function runCommand(args: readonly string[], ports: Ports): Promise<void> {
@@ -47,6 +48,8 @@ function createProgram(ports: Ports): Command {
   addTenantCreate(tenant, ports);
   addTenantList(tenant, ports);
   addTenantPlan(tenant, ports);
+  addTenantSetupLink(tenant, ports);
+  addOwnerReset(program.command('owner').description('people who sign in'), ports);
   const key = program.command('key').description('API keys');
   addKeyCreate(key, ports);
   addKeyList(key, ports);

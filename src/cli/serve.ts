@@ -23,10 +23,11 @@ async function serve(ports: Ports): Promise<void> {
   if (first) welcome(ports, opened);
 }
 
-/** Only what is true of this release: there is no dashboard yet, so no link to it. */
+/** Where everything is, and the one command that leads into it. */
 function welcome(ports: Ports, { baseUrl }: Opened): void {
   ports.out(`Site address: ${baseUrl}`);
-  ports.out('There is no tenant yet. This makes one with a full-access API key, while the server runs:');
+  ports.out(`Dashboard: ${baseUrl}/dashboard`);
+  ports.out('There is no tenant yet. This makes one, and prints its set-up link and a full-access API key:');
   ports.out(`  ${tenantCommand(ports.env)}`);
 }
 

@@ -39,5 +39,5 @@ async function createOne(ports: Ports, { name, email, plan, json }: Options): Pr
   ports.out(`API key      ${apiKey}`);
   ports.out(`Set-up link  ${setupUrl}`);
   ports.out('');
-  ports.out('The key is shown this once. The set-up link waits for the dashboard, which is not there yet.');
+  ports.out('Both are shown this once. The link opens the dashboard: choose a password there within 7 days.');
 }

@@ -12,6 +12,7 @@ import type { LeadStore } from './lead-store.ts';
 import type { MailStore } from './mail-store.ts';
 import type { PlanStore } from './plan-store.ts';
 import type { ProfileStore } from './profile-store.ts';
+import type { SessionStore } from './session-store.ts';
 import type { SignalStore } from './signal-store.ts';
 import type { SourceStore } from './source-store.ts';
 
@@ -21,6 +22,7 @@ import type { SourceStore } from './source-store.ts';
  */
 export interface Store
   extends AccountStore,
+    SessionStore,
     KeyStore,
     ProfileStore,
     SignalStore,

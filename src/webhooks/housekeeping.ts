@@ -69,6 +69,7 @@ export async function forgetOld(
   await inChunks(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneMail(now - MAIL_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneBodyTails(AT_ONCE));
+  await inChunks(isStopping, () => store.pruneSessions(now, AT_ONCE));
   await store.pruneTestSends(now - TEST_SEND_MS);
 }
 

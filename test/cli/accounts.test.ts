@@ -113,3 +113,18 @@ test('a running server lets a new key in and a revoked one out at once', async (
   await run(['key', 'revoke', key_id], env);
   expect(await ask()).toBe(401);
 });
+
+test('prints a new set-up link for a tenant, and a link for a new password for an address', async () => {
+  using folder = temporaryFolder();
+  const env = { DATA_DIR: folder.path, BASE_URL: 'https://signals.example' };
+  const { tenant_id } = await json(CREATE, env);
+  const link = await run(['tenant', 'setup-link', tenant_id], env);
+  expect(link.stdout).toMatch(/^https:\/\/signals\.example\/dashboard\/setup#token=[\w-]{43}\n$/);
+  const reset = await run(['owner', 'reset', '--email', 'OWNER@acme.example'], env);
+  expect(reset.stdout).toMatch(/^https:\/\/signals\.example\/dashboard\/reset#token=[\w-]{43}\n$/);
+  expect(await run(['tenant', 'setup-link', 'ten_none'], env)).toMatchObject({ code: 1, stdout: '' });
+  expect(await run(['owner', 'reset', '--email', 'x@acme.example'], env)).toMatchObject({
+    code: 1,
+    stdout: '',
+  });
+});

@@ -14,6 +14,7 @@ import { outcomeChanges } from './changes/outcomes.ts';
 import { profileChanges } from './changes/profiles.ts';
 import { replayChanges } from './changes/replays.ts';
 import { retentionChanges } from './changes/retention.ts';
+import { sessionChanges } from './changes/sessions.ts';
 import { signalChanges } from './changes/signals.ts';
 import { sourceRunChanges } from './changes/source-runs.ts';
 import { sourceChanges } from './changes/sources.ts';
@@ -29,6 +30,7 @@ import { createWriteAheadLog, type WriteAheadLog } from './write-ahead-log.ts';
 export function createChanges(db: Database, log: WriteAheadLog = createWriteAheadLog(db)) {
   const changes = {
     ...tenantChanges(db),
+    ...sessionChanges(db),
     ...keyChanges(db),
     ...profileChanges(db),
     ...signalChanges(db),

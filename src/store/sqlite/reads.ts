@@ -17,6 +17,7 @@ import { leadReads } from './reads/leads.ts';
 import { mailReads } from './reads/mail.ts';
 import { profileReads } from './reads/profiles.ts';
 import { receiverReads } from './reads/receivers.ts';
+import { sessionReads } from './reads/sessions.ts';
 import { signalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
 import { storageReads } from './reads/storage.ts';
@@ -26,6 +27,7 @@ import { tenantReads } from './reads/tenants.ts';
 export function createReads(db: Database) {
   const reads = {
     ...tenantReads(db),
+    ...sessionReads(db),
     ...keyReads(db),
     ...profileReads(db),
     ...signalReads(db),

@@ -19,6 +19,7 @@ import { describeProbing } from './probing.ts';
 import { describeProfiles } from './profiles.ts';
 import { describeReplay } from './replay.ts';
 import { describeRetention } from './retention.ts';
+import { describeSessions } from './sessions.ts';
 import { describeSignalList } from './signal-list.ts';
 import { describeSignalSearch } from './signal-search.ts';
 import { describeSignals } from './signals.ts';
@@ -31,6 +32,7 @@ export function describeStore(driver: string, open: OpenStore): void {
   describe(`store on ${driver}`, () => {
     describeAccounts(open);
     describeKeys(open);
+    describeSessions(open);
     describeProfiles(open);
     describeSignals(open);
     describeSignalList(open);

@@ -1,0 +1,92 @@
+import { type Argon2Parameters, argon2, timingSafeEqual } from 'node:crypto';
+import type { Random } from '../lib/random.ts';
+import { codePointLength } from '../lib/text.ts';
+import { DomainError, invalidAt } from '../model/errors.ts';
+
+/** OWASP's least for argon2id: 19 MiB, two passes, one lane; 130 ms on a slow core. */
+const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
+const SALT_BYTES = 16;
+const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
+export const MIN_PASSWORD_CHARACTERS = 10;
+const MAX_PASSWORD_CHARACTERS = 200;
+/** Each takes a thread and 19 MiB: two at a time leave threads for name look-ups, and whoever comes after so many is refused. */
+const AT_ONCE = 2;
+const MOST_WAITING = 50;
+
+/** Makes and checks password hashes, a bounded number at a time. */
+export interface Passwords {
+  /** Argon2id in PHC form. @throws DomainError `UNAVAILABLE` where too many wait */
+  hash(password: string): Promise<string>;
+  /** Where `hash` is null the work is done all the same, so that time tells nothing of who is known. */
+  verify(hash: string | null, password: string): Promise<boolean>;
+}
+
+export function createPasswords(random: Random): Passwords {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (running >= AT_ONCE) {
+      if (waiting.length >= MOST_WAITING) {
+        throw new DomainError('UNAVAILABLE', 'Too many people sign in at this moment.', {
+          retryAfterSeconds: 5,
+        });
+      }
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    }
+    running++;
+    try {
+      return await work();
+    } finally {
+      running--;
+      waiting.shift()?.();
+    }
+  }
+
+  return {
+    async hash(password) {
+      const nonce = random.bytes(SALT_BYTES);
+      const tag = await inTurn(() => derive(password, { ...COST, nonce }));
+      const cost = `m=${COST.memory},t=${COST.passes},p=${COST.parallelism}`;
+      return `$argon2id$v=19$${cost}$${unpadded(nonce)}$${unpadded(tag)}`;
+    },
+    async verify(hash, password) {
+      const [, memory, passes, parallelism, salt, tag] = PHC.exec(hash ?? '') ?? [];
+      if (salt === undefined || tag === undefined) {
+        await inTurn(() => derive(password, { ...COST, nonce: random.bytes(SALT_BYTES) }));
+        return false;
+      }
+      const expected = Buffer.from(tag, 'base64');
+      const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
+      const nonce = Buffer.from(salt, 'base64');
+      const found = await inTurn(() => derive(password, { ...cost, tagLength: expected.length, nonce }));
+      return timingSafeEqual(found, expected);
+    },
+  };
+}
+
+/** @throws DomainError `INVALID_REQUEST` at `/password` */
+export function refuseWeakPassword(password: string, email: string): void {
+  const length = codePointLength(password);
+  if (length < MIN_PASSWORD_CHARACTERS) {
+    throw invalidAt('/password', `Choose a password of at least ${MIN_PASSWORD_CHARACTERS} characters.`);
+  }
+  if (length > MAX_PASSWORD_CHARACTERS) {
+    throw invalidAt('/password', `Choose a password of at most ${MAX_PASSWORD_CHARACTERS} characters.`);
+  }
+  if (new Set(password).size < 4 || password.toLowerCase() === email.toLowerCase()) {
+    throw invalidAt('/password', 'That password is too easy to guess; choose another.');
+  }
+}
+
+/** Two keyboards may write the same character in two ways (NIST SP 800-63B, 3.1.1.2). */
+function derive(password: string, cost: Omit<Argon2Parameters, 'message'>): Promise<Buffer> {
+  const message = password.normalize('NFKC');
+  return new Promise((resolve, reject) => {
+    argon2('argon2id', { ...cost, message }, (error, tag) => (error === null ? resolve(tag) : reject(error)));
+  });
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '');
+}

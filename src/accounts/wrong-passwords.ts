@@ -1,0 +1,60 @@
+import type { Clock } from '../lib/clock.ts';
+
+const WINDOW_MS = 15 * 60_000;
+/** Beyond so many the oldest are forgotten: the counts of a flood must not fill the memory. */
+const MOST_KEYS = 20_000;
+
+/** Counts tries of passwords, and says when there were too many. */
+export interface WrongPasswords {
+  /** Counts a try before it is made; milliseconds to wait where there were too many, else null. */
+  take(email: string, client: string): number | null;
+  /** The try was right: it and what went before from there counts no more. */
+  forgive(email: string, client: string): void;
+}
+
+/** Tries in 15 minutes: at one name from one client, at one name from anywhere, from one client. */
+const LIMITS = { pair: 5, email: 50, client: 50 };
+
+/** Names that nobody has are counted like those that somebody has, so that being refused tells nothing. */
+export function createWrongPasswords(clock: Clock): WrongPasswords {
+  const counts = new Map<string, { count: number; endsAt: number }>();
+
+  function look(key: string): { count: number; endsAt: number } {
+    const now = clock.monotonic();
+    const known = counts.get(key);
+    if (known !== undefined && known.endsAt > now) return known;
+    const fresh = { count: 0, endsAt: now + WINDOW_MS };
+    counts.delete(key);
+    counts.set(key, fresh);
+    const oldest = counts.size > MOST_KEYS ? counts.keys().next().value : undefined;
+    if (oldest !== undefined) counts.delete(oldest);
+    return fresh;
+  }
+
+  function keysOf(email: string, client: string) {
+    const name = email.trim().toLowerCase().slice(0, 254);
+    return [
+      { key: `pair ${client} ${name}`, limit: LIMITS.pair },
+      { key: `email ${name}`, limit: LIMITS.email },
+      { key: `client ${client}`, limit: LIMITS.client },
+    ];
+  }
+
+  return {
+    take(email, client) {
+      const windows = keysOf(email, client).map(({ key, limit }) => ({ window: look(key), limit }));
+      const full = windows.filter(({ window, limit }) => window.count >= limit);
+      const ends = full.map(({ window }) => window.endsAt - clock.monotonic());
+      if (ends.length > 0) return Math.max(...ends);
+      for (const { window } of windows) window.count++;
+      return null;
+    },
+    forgive(email, client) {
+      for (const { key } of keysOf(email, client).slice(0, 1)) counts.delete(key);
+      for (const { key } of keysOf(email, client).slice(1)) {
+        const window = look(key);
+        window.count = Math.max(0, window.count - 1);
+      }
+    },
+  };
+}

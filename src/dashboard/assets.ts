@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { FastifyInstance } from 'fastify';
+import { CACHE_FOR_EVER, represent, sendRepresentation } from '../http/representation.ts';
+
+const STYLES = ['tokens.css', 'base.css', 'frame.css', 'parts.css', 'screens.css'];
+
+/** Addresses of the stylesheet, the script and the icon, each made of the file's bytes. */
+export interface Assets {
+  style: string;
+  script: string;
+  icon: string;
+}
+
+/** Serves what pages load besides themselves; without a session, as it tells nothing. */
+export async function addAssets(app: FastifyInstance): Promise<Assets> {
+  const styles = await Promise.all(STYLES.map((name) => read(`./styles/${name}`)));
+  return {
+    style: serve(
+      app,
+      { name: 'dashboard', ending: 'css', type: 'text/css; charset=utf-8' },
+      styles.join('\n'),
+    ),
+    script: serve(
+      app,
+      { name: 'dashboard', ending: 'js', type: 'text/javascript; charset=utf-8' },
+      await read('./scripts/dashboard.js'),
+    ),
+    icon: serve(app, { name: 'icon', ending: 'svg', type: 'image/svg+xml' }, await read('./styles/icon.svg')),
+  };
+}
+
+function read(name: string): Promise<string> {
+  return readFile(new URL(name, import.meta.url), 'utf8');
+}
+
+function serve(
+  app: FastifyInstance,
+  { name, ending, type }: { name: string; ending: string; type: string },
+  body: string,
+): string {
+  const hash = createHash('sha256').update(body).digest('hex').slice(0, 10);
+  const path = `/assets/${name}.${hash}.${ending}`;
+  const asset = represent({ body, contentType: type, cacheControl: CACHE_FOR_EVER, lastModified: null });
+  app.get(path, { config: { open: true } }, (request, reply) => {
+    sendRepresentation(request, reply.removeHeader('cache-control'), asset);
+  });
+  return `${app.prefix}${path}`;
+}

@@ -1,0 +1,38 @@
+import cookie from '@fastify/cookie';
+import formbody from '@fastify/formbody';
+import type { FastifyInstance } from 'fastify';
+import { createPasswords } from '../accounts/passwords.ts';
+import { createWrongPasswords } from '../accounts/wrong-passwords.ts';
+import { addCompression } from '../http/compression.ts';
+import { addAssets } from './assets.ts';
+import { addCsrf } from './csrf.ts';
+import { addFaultPages } from './faults.ts';
+import { addGate } from './gate.ts';
+import { addLogIn } from './log-in.ts';
+import type { DashboardParts } from './parts.ts';
+import { createScreens, type Show } from './screens.ts';
+import { addToday } from './today.ts';
+
+const FORM_BYTES = 1024 * 1024;
+
+/** Everything an account does, in a browser; registered under `/dashboard`. */
+export async function dashboard(app: FastifyInstance, parts: DashboardParts): Promise<void> {
+  let show: Show | null = null;
+  const shown = (): Show => {
+    if (show === null) throw new Error('no screen is shown before all are there');
+    return show;
+  };
+  app.decorateRequest('signedIn', null);
+  await app.register(cookie);
+  await app.register(formbody, { bodyLimit: FORM_BYTES });
+  addFaultPages(app, parts.logger, shown);
+  addGate(app, parts, shown);
+  await addCsrf(app, parts);
+  addCompression(app);
+  show = createScreens({ clock: parts.clock, assets: await addAssets(app) });
+
+  const passwords = createPasswords(parts.random);
+  const wrongPasswords = createWrongPasswords(parts.clock);
+  addLogIn(app, { ...parts, passwords, wrongPasswords }, show);
+  addToday(app, parts, show);
+}

@@ -1,0 +1,81 @@
+import type { FastifyRequest } from 'fastify';
+import { DomainError } from '../model/errors.ts';
+
+/** A form as it was sent: one text or several for each name. */
+export type Form = Record<string, string | string[]>;
+
+/** Longest query or form value that is looked at. */
+const MOST_VALUES = 200;
+
+/** The form of a POST. Fields hold text alone: no NUL and no half of a surrogate pair reaches a store. */
+export function formOf(request: FastifyRequest): Form {
+  const body = request.body;
+  if (typeof body !== 'object' || body === null) return {};
+  const form: Form = {};
+  for (const [name, value] of Object.entries(body)) {
+    if (typeof value === 'string') form[name] = clean(value);
+    else if (Array.isArray(value))
+      form[name] = value.slice(0, MOST_VALUES).map((item) => clean(String(item)));
+  }
+  return form;
+}
+
+/** The first text of a field; empty where it was not sent. */
+export function text(form: Form, name: string): string {
+  const value = form[name];
+  return (Array.isArray(value) ? value[0] : value) ?? '';
+}
+
+/** All texts of a field that are not empty. */
+export function texts(form: Form, name: string): string[] {
+  const value = form[name] ?? [];
+  return (Array.isArray(value) ? value : [value]).filter((item) => item !== '');
+}
+
+/** Whether a box was ticked. */
+export function ticked(form: Form, name: string): boolean {
+  return text(form, name) !== '';
+}
+
+/** The lines of a text area that are not empty. */
+export function lines(form: Form, name: string): string[] {
+  return text(form, name)
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+/** A whole number; what is none stays text, for the schema to refuse. Null where the field is empty. */
+export function number(form: Form, name: string): number | string | null {
+  const value = text(form, name).trim();
+  if (value === '') return null;
+  return /^-?\d{1,9}$/.test(value) ? Number(value) : value;
+}
+
+/** The query of a screen as a form; a filter that is empty is none. */
+export function queryOf(request: FastifyRequest): Form {
+  const form = formOf({ body: request.query } as FastifyRequest);
+  return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== ''));
+}
+
+/** What is wrong with a form by its fields, and with the whole of it under `''`. */
+export type FormFaults = Record<string, string>;
+
+/** The faults of a refusal that a form can show; anything else is thrown on. */
+export function faultsOf(error: unknown): FormFaults {
+  if (!(error instanceof DomainError)) throw error;
+  if (error.code === 'NOT_FOUND' && error.extra.errors === undefined) throw error;
+  const faults: FormFaults = {};
+  for (const { pointer = '', detail } of error.extra.errors ?? []) {
+    const [, field = ''] = pointer.split('/');
+    faults[field] ??= detail;
+  }
+  if (Object.keys(faults).length === 0) {
+    faults[''] = error.message + (error.extra.hint === undefined ? '' : ` ${error.extra.hint}`);
+  }
+  return faults;
+}
+
+function clean(value: string): string {
+  return value.toWellFormed().replaceAll('\0', '');
+}

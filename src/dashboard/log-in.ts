@@ -1,0 +1,119 @@
+import type { FastifyInstance } from 'fastify';
+import { MIN_PASSWORD_CHARACTERS } from '../accounts/passwords.ts';
+import { type SignInParts, signIn, signOut, usePasswordLink } from '../accounts/sign-in.ts';
+import { clientOf } from '../http/limits.ts';
+import { problemStatus } from '../http/problems.ts';
+import { DomainError } from '../model/errors.ts';
+import { sessionCookie } from './cookies.ts';
+import { faultsOf, formOf, queryOf, text } from './forms.ts';
+import type { DashboardParts } from './parts.ts';
+import type { Show } from './screens.ts';
+
+const COMMANDS = {
+  tenant: 'npm run --silent signalpost -- tenant create --name "Your firm" --email you@example.com',
+  link: 'npm run --silent signalpost -- tenant setup-link TENANT',
+  reset: 'npm run --silent signalpost -- owner reset --email you@example.com',
+};
+
+/** Log-in, log-out, and choosing a password with a one-time link. */
+export function addLogIn(app: FastifyInstance, parts: DashboardParts & SignInParts, show: Show): void {
+  addLogInScreen(app, parts, show);
+  addLinkScreen(app, parts, show, { path: '/setup', title: 'Set up your account', after: '/dashboard' });
+  addLinkScreen(app, parts, show, { path: '/reset', title: 'Choose a new password', after: '/dashboard' });
+  const cookie = sessionCookie(parts.baseUrl);
+  app.post('/logout', { config: { open: true } }, async (request, reply) => {
+    const token = cookie.read(request);
+    if (token !== null) await signOut(parts, token);
+    cookie.clear(reply);
+    return reply.redirect('/dashboard/login?done=signed-out', 303);
+  });
+}
+
+function addLogInScreen(app: FastifyInstance, parts: DashboardParts & SignInParts, show: Show): void {
+  const cookie = sessionCookie(parts.baseUrl);
+  /** What to do where nobody can log in yet. */
+  async function firstSteps(): Promise<{ lead: string; command: string } | null> {
+    if (await parts.store.anyPassword()) return null;
+    const isEmpty = (await parts.store.listTenants()).length === 0;
+    return isEmpty
+      ? {
+          lead: 'There is no account here yet. This command makes one and prints its set-up link:',
+          command: COMMANDS.tenant,
+        }
+      : {
+          lead: 'Nobody has chosen a password yet. Open the set-up link that was printed when the account was made, or print a new one (tenant list shows the ids):',
+          command: COMMANDS.link,
+        };
+  }
+
+  app.get('/login', { config: { open: true } }, async (request, reply) => {
+    const query = queryOf(request);
+    const next = ownPath(text(query, 'next'));
+    if (request.signedIn !== null) return reply.redirect(next, 303);
+    const screen = { template: 'log-in', title: 'Log in', next, email: '', fault: null };
+    return show(request, reply, { ...screen, first: await firstSteps() });
+  });
+
+  app.post('/login', { config: { open: true } }, async (request, reply) => {
+    const form = formOf(request);
+    const next = ownPath(text(form, 'next'));
+    const email = text(form, 'email');
+    try {
+      const asked = { email, password: text(form, 'password'), client: clientOf(request) };
+      const { token } = await signIn(parts, asked);
+      const before = cookie.read(request);
+      if (before !== null) await signOut(parts, before);
+      cookie.set(reply, token);
+      return reply.redirect(next, 303);
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      const wait = error.extra.retryAfterSeconds;
+      if (wait !== undefined) reply.header('retry-after', String(wait));
+      const screen = { template: 'log-in', title: 'Log in', next, email, fault: error.message };
+      return show(request, reply, {
+        ...screen,
+        status: problemStatus(error.code),
+        first: await firstSteps(),
+      });
+    }
+  });
+}
+
+/** The token stands behind the `#`, which browsers do not send; the script puts it into the form, or its owner does. */
+function addLinkScreen(
+  app: FastifyInstance,
+  parts: DashboardParts & SignInParts,
+  show: Show,
+  { path, title, after }: { path: string; title: string; after: string },
+): void {
+  const cookie = sessionCookie(parts.baseUrl);
+  const screen = {
+    template: 'set-up',
+    title,
+    action: `/dashboard${path}`,
+    isReset: path === '/reset',
+    least: MIN_PASSWORD_CHARACTERS,
+    command: path === '/reset' ? COMMANDS.reset : COMMANDS.link,
+  };
+  app.get(path, { config: { open: true } }, (request, reply) =>
+    show(request, reply, { ...screen, link: '', faults: {} }),
+  );
+  app.post(path, { config: { open: true } }, async (request, reply) => {
+    const form = formOf(request);
+    const link = text(form, 'token');
+    try {
+      const { token } = await usePasswordLink(parts, { link, password: text(form, 'password') });
+      cookie.set(reply, token);
+      return reply.redirect(after, 303);
+    } catch (error) {
+      return show(request, reply, { ...screen, status: 400, link, faults: faultsOf(error) });
+    }
+  });
+}
+
+/** An address of this dashboard, or its start: what is in a link must not lead to another site (`//evil`, `/\evil`). */
+function ownPath(next: string): string {
+  return /^\/dashboard(?:[/?][^\\\s]*)?$/.test(next) && !next.startsWith('/dashboard/log')
+    ? next
+    : '/dashboard';
+}

@@ -1,0 +1,22 @@
+import type { Logger } from 'pino';
+import type { Cursors } from '../lib/cursor.ts';
+import type { SeededRandom } from '../lib/seeded-random.ts';
+import type { IntakeParts } from '../signals/intake.ts';
+import type { EndpointParts } from '../webhooks/endpoints.ts';
+import type { SendTest } from '../webhooks/test-delivery.ts';
+
+/** What the dashboard needs of the process. */
+export interface DashboardParts extends IntakeParts, EndpointParts {
+  logger: Logger;
+  cursors: Cursors;
+  seededRandom: SeededRandom;
+  /** Tells the dispatcher which endpoints have new work. */
+  nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
+  /** Tells the dispatcher that its copy of an endpoint is old. */
+  endpointChanged(endpointId: string): void;
+  /** Tells who reads sources that one may be due sooner than planned. */
+  sourcesChanged?(): void;
+  sendTest: SendTest;
+  /** Address ranges that deliveries come from, as published. */
+  sourceIps: readonly string[];
+}

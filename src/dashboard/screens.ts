@@ -1,0 +1,71 @@
+import { fileURLToPath } from 'node:url';
+import { Eta } from 'eta';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { pathOf } from '../http/request-path.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Assets } from './assets.ts';
+import { csrfField } from './csrf.ts';
+import { NAVIGATION } from './navigation.ts';
+import { createWords } from './words.ts';
+
+/** One screen: its template, its title, and whatever the template shows. */
+export interface Screen {
+  template: string;
+  title: string;
+  status?: number;
+  [shown: string]: unknown;
+}
+
+/** Shows a screen as HTML. */
+export type Show = (request: FastifyRequest, reply: FastifyReply, screen: Screen) => FastifyReply;
+
+/** What was done, told on the screen that follows; by code, so that no address puts its own words on a page. */
+const DONE: Readonly<Record<string, string>> = {
+  saved: 'Saved.',
+  created: 'Created.',
+  deleted: 'Deleted.',
+  paused: 'Paused. What is due is held until you resume.',
+  resumed: 'Resumed. What was held is being sent.',
+  replayed: 'It is being sent again.',
+  'replayed-none': 'There was nothing to send again.',
+  revoked: 'Revoked. The key works no more.',
+  thanks: 'Thank you. That helps the next ones.',
+  added: 'Added to the pipeline.',
+  moved: 'Moved.',
+  'signed-out': 'You are logged out.',
+  started: 'It runs now.',
+};
+
+/** Compiles the templates; everything that they print is escaped unless a template says otherwise. */
+export function createScreens({ clock, assets }: { clock: Clock; assets: Assets }): Show {
+  const views = fileURLToPath(new URL('./templates', import.meta.url));
+  const eta = new Eta({ views, cache: true });
+  return (request, reply, { status = 200, ...screen }) => {
+    const path = pathOf(request.originalUrl);
+    const { done } = request.query as { done?: unknown };
+    const signedIn = request.signedIn;
+    const html = eta.render(`./${screen.template}`, {
+      ...screen,
+      assets,
+      path,
+      words: createWords(clock.now()),
+      csrf: csrfField(request, reply),
+      me:
+        signedIn === null
+          ? null
+          : { email: signedIn.user.email, role: signedIn.user.role, tenant: signedIn.tenant },
+      mayWrite: signedIn !== null && signedIn.user.role !== 'reader',
+      isOwner: signedIn?.user.role === 'owner',
+      done: typeof done === 'string' && Object.hasOwn(DONE, done) ? DONE[done] : null,
+      navigation: NAVIGATION.map((group) => ({
+        ...group,
+        links: group.links.map((link) => ({ ...link, current: isCurrent(link.path, path) })),
+      })),
+    });
+    return reply.code(status).type('text/html; charset=utf-8').send(html);
+  };
+}
+
+function isCurrent(link: string, path: string): boolean {
+  return link === '/dashboard' ? path === link : path === link || path.startsWith(`${link}/`);
+}

@@ -1,0 +1,31 @@
+/* Comfort alone: every screen works without it. */
+
+const shown = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+for (const time of document.querySelectorAll('time[datetime]')) {
+  const moment = new Date(time.dateTime);
+  if (!Number.isNaN(moment.getTime())) time.title = shown.format(moment);
+}
+
+/* The token of a one-time link stands behind the `#`, which is never sent; it leaves the address bar at once. */
+const linkField = document.querySelector('[data-link-field]');
+const token = new URLSearchParams(location.hash.slice(1)).get('token');
+if (linkField !== null && token !== null) {
+  linkField.querySelector('input').value = token;
+  linkField.hidden = true;
+  history.replaceState(null, '', location.pathname);
+}
+
+for (const button of document.querySelectorAll('[data-confirm]')) {
+  button.addEventListener('click', (event) => {
+    if (!window.confirm(button.dataset.confirm)) event.preventDefault();
+  });
+}
+
+for (const button of document.querySelectorAll('[data-copy]')) {
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    const source = document.getElementById(button.dataset.copy);
+    await navigator.clipboard.writeText(source.textContent);
+    button.textContent = 'Copied';
+  });
+}

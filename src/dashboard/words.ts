@@ -1,0 +1,51 @@
+import { fromIso, toIso } from '../lib/clock.ts';
+
+const STEPS: [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+];
+
+/** How the templates put numbers and moments into words. What returns HTML has `Html` in its name. */
+export interface Words {
+  /** `<time>` with words relative to now; the script adds the moment in the viewer's own zone. */
+  timeHtml(moment: string | number | null | undefined): string;
+  /** "3 hours ago", "in 5 minutes". */
+  ago(moment: string | number): string;
+  /** "1 retry", "2 retries". */
+  count(n: number, one: string, many?: string): string;
+  duration(ms: number): string;
+  number(n: number): string;
+  /** `signal_type` → "signal type". */
+  plain(name: string): string;
+}
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
+const grouped = new Intl.NumberFormat('en');
+
+export function createWords(now: number): Words {
+  const msOf = (moment: string | number) => (typeof moment === 'number' ? moment : fromIso(moment));
+  function ago(moment: string | number): string {
+    const difference = msOf(moment) - now;
+    for (const [unit, ms] of STEPS) {
+      if (Math.abs(difference) >= ms) return relative.format(Math.trunc(difference / ms), unit);
+    }
+    return 'just now';
+  }
+  return {
+    ago,
+    timeHtml(moment) {
+      if (moment === null || moment === undefined || moment === '') return '–';
+      const ms = msOf(moment);
+      if (Number.isNaN(ms)) return '–';
+      const iso = toIso(ms);
+      const exact = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+      return `<time datetime="${iso}" title="${exact}">${ago(ms)}</time>`;
+    },
+    count: (n, one, many = `${one}s`) => `${grouped.format(n)} ${n === 1 ? one : many}`,
+    duration: (ms) => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`),
+    number: (n) => grouped.format(n),
+    plain: (name) => name.replaceAll('_', ' ').replaceAll('.', ' '),
+  };
+}

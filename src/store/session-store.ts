@@ -1,0 +1,41 @@
+import type { Tenant } from '../model/tenant.ts';
+import type { Session, User } from '../model/user.ts';
+
+/** A session that is in force, whose it is, and of which tenant. */
+export interface OpenSession {
+  session: Session;
+  user: User;
+  tenant: Tenant;
+}
+
+/** People who sign in: their passwords, one-time links and sessions. */
+export interface SessionStore {
+  /** Everybody of that address, in whatever case; at most `limit`, oldest first. */
+  usersByEmail(email: string, limit: number): Promise<User[]>;
+  /** The tenant's oldest owner. */
+  firstOwner(tenantId: string): Promise<User | null>;
+  /** Whose one-time link this is, where it is still good at `now`. */
+  userOfLink(tokenHash: string, now: number): Promise<User | null>;
+  /** Gives a user a new one-time link; the one before counts no more. False where there is no such user. */
+  setLink(userId: string, link: { tokenHash: string; expiresAt: number }): Promise<boolean>;
+  /**
+   * Sets the password of whoever the link belongs to, uses the link up, ends all earlier sessions and begins `session`;
+   * null where the link is not good any more, and then nothing changes.
+   */
+  setPasswordByLink(change: {
+    linkHash: string;
+    passwordHash: string;
+    session: Omit<Session, 'userId'>;
+    now: number;
+  }): Promise<User | null>;
+  /** Whether anybody has a password yet. */
+  anyPassword(): Promise<boolean>;
+  createSession(session: Session): Promise<void>;
+  /** Null where there is none, or where it has expired by `now`. */
+  findSession(tokenHash: string, now: number): Promise<OpenSession | null>;
+  touchSession(tokenHash: string, use: { seenAt: number; expiresAt: number }): Promise<void>;
+  /** False where there was none. */
+  endSession(tokenHash: string): Promise<boolean>;
+  /** Removes sessions that expired before; how many. */
+  pruneSessions(before: number, limit: number): Promise<number>;
+}
