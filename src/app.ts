@@ -5,6 +5,7 @@ import type { ApiParts } from './api/parts.ts';
 import { v1 } from './api/v1.ts';
 import type { Config } from './config.ts';
 import { dashboard } from './dashboard/dashboard.ts';
+import type { DispatcherPulse } from './dispatcher/dispatcher.ts';
 import { answerSpecialRequests, createClientErrorHandler } from './http/client-errors.ts';
 import {
   boundConnections,
@@ -21,7 +22,9 @@ import { createProblems } from './http/problems.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
 import { addRequestLog } from './http/request-log.ts';
 import { routableTarget } from './http/request-path.ts';
+import { createRequestTally } from './http/request-tally.ts';
 import { validatorCompiler } from './http/validation.ts';
+import { operation } from './operation/operation.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 import type { SignalApi } from './site/reference/api-description.ts';
 import { pages, publicApi } from './site/site.ts';
@@ -32,6 +35,10 @@ export interface AppParts extends Omit<ApiParts, 'problems' | 'baseUrl' | 'depre
   logger: Logger;
   /** The public site's pages and identity. */
   content: SiteContent;
+  /** How the dispatcher is doing; left out where none runs. */
+  dispatcherPulse?(): DispatcherPulse;
+  /** Dead letters that expired since the process began. */
+  expiredCount?(): number;
   /** Those in force, where it is left out. */
   deprecations?: readonly Deprecation[];
   /** What connections may take; as {@link CONNECTION_LIMITS}, where it is left out. */
@@ -72,7 +79,8 @@ export function buildApp(parts: AppParts): FastifyInstance {
   app.setSerializerCompiler(serializerCompiler);
 
   addRequestContext(app, { problems });
-  addRequestLog(app, { logger });
+  const requests = createRequestTally();
+  addRequestLog(app, { logger, tally: requests });
   const deprecations = parts.deprecations ?? DEPRECATIONS;
   addDeprecations(app, { baseUrl: config.baseUrl, deprecations });
   addErrorHandler(app, handleError);
@@ -87,6 +95,14 @@ export function buildApp(parts: AppParts): FastifyInstance {
     publicRateLimit: config.publicRateLimit,
   };
   addRateLimits(app);
+  app.register(operation, {
+    ...parts,
+    problems,
+    requests,
+    dispatcher: parts.dispatcherPulse ?? null,
+    expired: parts.expiredCount ?? (() => 0),
+    token: config.adminMetricsToken,
+  });
   const told = Promise.withResolvers<() => Document>();
   app.register(publicApi, { ...site, onDescribed: told.resolve, prefix: '/api' });
   // The site tells of the signal API, and faces do not know each other: what it needs is handed on here.

@@ -23,7 +23,7 @@ import type { SiteContent } from './site/content/site-content.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import type { StorageChange } from './store/storage-watch.ts';
 import type { Store } from './store/store.ts';
-import { housekeepingJobs } from './webhooks/housekeeping.ts';
+import { type HousekeepingParts, housekeepingJobs } from './webhooks/housekeeping.ts';
 
 /** How long flights may take to land once the process was asked to stop (docs/configuration.md, "Stopping"). */
 export const DRAIN_MS = 30_000;
@@ -113,6 +113,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     nudge: dispatcher.nudge,
     log: logger,
   });
+  let expired = 0;
   const app = await buildApp({
     ...runtime,
     content,
@@ -120,9 +121,16 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     reserve: dispatcher.reserve,
     endpointChanged: dispatcher.endpointChanged,
     sendTest: dispatcher.sendTest,
+    dispatcherPulse: dispatcher.pulse,
+    expiredCount: () => expired,
     sourcesChanged: poller.wake,
   });
-  const housekeeping = await createHousekeeping(runtime, dispatcher.endpointChanged);
+  const housekeeping = await createHousekeeping(runtime, {
+    endpointChanged: dispatcher.endpointChanged,
+    onExpired: (count) => {
+      expired += count;
+    },
+  });
   const url = await app.listen({ host: config.host, port: config.port });
   await dispatcher.start();
   housekeeping.start();
@@ -137,14 +145,14 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
 /** What time brings about beside deliveries. The mail library loads only where there is a mail server. */
 async function createHousekeeping(
   { config, logger, store, clock }: Runtime,
-  endpointChanged: (endpointId: string) => void,
+  heard: Pick<HousekeepingParts, 'endpointChanged' | 'onExpired'>,
 ): Promise<Periodic> {
   const { smtpUrl, mailFrom, baseUrl } = config;
   const smtp = smtpUrl === null ? null : await import('./accounts/smtp.ts');
   const send = smtp?.createSmtpSender(smtpUrl ?? '', mailFrom ?? '') ?? null;
   return createPeriodic({
     clock,
-    jobs: housekeepingJobs({ store, clock, baseUrl, send, log: logger, endpointChanged }),
+    jobs: housekeepingJobs({ store, clock, baseUrl, send, log: logger, ...heard }),
     onError: (job, err) => {
       // That the storage fails is said once, below, and not by every job again.
       const level = storageFaultOf(err) === null ? 'error' : 'debug';

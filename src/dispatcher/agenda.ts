@@ -25,6 +25,8 @@ export interface Agenda {
   changed(endpointId: string): void;
   /** Wall time jumped: what is due moves along. */
   shift(deltaMs: number): void;
+  /** Endpoints with work that waits for nothing but their throttle. */
+  throttled(): number;
   /** No alarm rings any more. */
   stop(): void;
 }
@@ -90,6 +92,12 @@ export function createAgenda(parts: { clock: Clock; places: Places; bell: Bell }
     },
     shift(deltaMs) {
       for (const lane of lanes.values()) lane.shiftDue(deltaMs);
+    },
+    throttled() {
+      const [now, wallNow] = [clock.monotonic(), clock.now()];
+      let count = 0;
+      for (const lane of lanes.values()) if (lane.isThrottled(now, wallNow)) count++;
+      return count;
     },
     stop: alarms.stop,
   };

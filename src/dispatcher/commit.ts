@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Outcome } from '../model/delivery.ts';
 import type { Store } from '../store/store.ts';
 import type { DispatcherLog } from './dispatcher.ts';
+import type { DispatcherTally } from './tally.ts';
 
 const PAUSE_MS = 1_000;
 /** After a lease's length the delivery is claimed and sent again anyway, so that its outcome is of no more use. */
@@ -15,19 +16,28 @@ export interface Ledger {
   readonly waiting: number;
 }
 
+export interface LedgerParts {
+  store: Store;
+  clock: Clock;
+  log: DispatcherLog;
+  tally: DispatcherTally;
+}
+
 /**
  * A full or busy store must not turn a delivered webhook into one sent twice: the outcome waits in memory and is tried
  * again every second. Meanwhile the count of those that wait holds sending back.
  */
-export function createLedger(parts: { store: Store; clock: Clock; log: DispatcherLog }): Ledger {
-  const { store, clock, log } = parts;
+export function createLedger({ store, clock, log, tally }: LedgerParts): Ledger {
   let waiting = 0;
 
   async function tryAll(outcome: Outcome): Promise<'kept' | 'lost'> {
     const { deliveryId, endpointId } = outcome;
     for (let tries = 1; tries <= TRIES; tries++) {
       try {
-        if (await store.recordOutcome(outcome)) return 'kept';
+        if (await store.recordOutcome(outcome)) {
+          tally.count(outcome);
+          return 'kept';
+        }
         log.warn({ deliveryId, endpointId }, 'an attempt outlived its lease; only the attempt was kept');
         return 'lost';
       } catch (error) {

@@ -10,19 +10,23 @@ import { createBell } from './bell.ts';
 import { createClaimer } from './claim.ts';
 import { createLedger } from './commit.ts';
 import type { Dispatcher, DispatcherParts } from './dispatcher.ts';
-import { createPlaces } from './places.ts';
+import { createPlaces, STANDINGS } from './places.ts';
 import { createPools } from './pools.ts';
 import { createProber } from './probes.ts';
 import { createReserve } from './reserve.ts';
 import { createScheduler } from './scheduler.ts';
 import type { Exchange } from './send.ts';
+import { createStandstill } from './standstill.ts';
 import { watchSteps } from './step-watch.ts';
+import { createDispatcherTally } from './tally.ts';
 import { createPrepareTarget } from './target.ts';
 import { createSendTest } from './test-sends.ts';
 import { WINDOW_MS } from './throttle.ts';
 
 /** How often to look for work that another process stored; also the housekeeping's beat. */
 const SAFETY_NET_MS = 15_000;
+
+const NOT_RUNNING = { new: 'deliveries have not begun yet', stopped: 'the server is stopping' };
 
 /** What tests put in the network's place. */
 export interface DispatcherNetwork {
@@ -45,7 +49,8 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   const bell = createBell();
   const places = createPlaces(clock, bell.ring);
   const agenda = createAgenda({ clock, places, bell });
-  const ledger = createLedger({ store, clock, log });
+  const tally = createDispatcherTally();
+  const ledger = createLedger({ store, clock, log, tally });
   // When an attempt starts is told, not planned by: it needs no watch.
   const flights = { clock: parts.clock, pools, deadlines, newId, random, agenda, places, ledger, bell, log };
   const claimer = createClaimer({ store, clock, leaseToken, prepare, agenda, bell, log });
@@ -53,6 +58,12 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   const prober = createProber({ store, clock, agenda, prepare, flights, leaseToken, log });
   const reserve = createReserve({ clock, agenda, bell, leaseToken });
   const sendTest = createSendTest({ store, clock, agenda, prepare, flights });
+
+  const standstill = createStandstill({
+    clock,
+    inLine: () => agenda.toClaim.size + STANDINGS.reduce((sum, name) => sum + agenda.toSend[name].size, 0),
+    done: () => sumOf(tally.seconds.counts),
+  });
 
   let state: 'new' | 'running' | 'stopped' = 'new';
   let safetyNet: Timer | null = null;
@@ -67,10 +78,12 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   }
 
   async function lookAround(): Promise<void> {
+    standstill.lookBegins();
     void prober.run();
     try {
       takeUp(await store.listDueLanes());
       pools.sweep();
+      standstill.lookEnds();
     } catch (error) {
       log.warn({ err: error }, 'waiting work could not be listed; trying again');
     }
@@ -133,6 +146,13 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
     },
     reserve: (events) => (state === 'running' ? reserve(events) : null),
     endpointChanged: agenda.changed,
+    pulse: () => ({
+      tally,
+      inFlight: places.taken,
+      uncommitted: ledger.waiting,
+      throttled: agenda.throttled(),
+      stuck: state === 'running' ? standstill.reason() : NOT_RUNNING[state],
+    }),
     sendTest: (request) => (state === 'running' ? sendTest(request) : refuseTests(request)),
     async stop(graceMs) {
       if (state === 'stopped') return;
@@ -145,4 +165,8 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
       if (allLanded) await releaseLeases();
     },
   };
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
 }

@@ -6,6 +6,7 @@ import type { SecretBox } from '../lib/secret-box.ts';
 import type { Store } from '../store/store.ts';
 import type { Reserve } from '../webhooks/in-hand.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
+import type { DispatcherTally } from './tally.ts';
 
 /** What the dispatcher needs of the process. */
 export interface DispatcherParts {
@@ -28,6 +29,19 @@ export interface DispatcherLog {
   error(fields: object, message: string): void;
 }
 
+/** How it is doing. */
+export interface DispatcherPulse {
+  tally: DispatcherTally;
+  /** Requests that are under way. */
+  inFlight: number;
+  /** Outcomes that wait for their commit. */
+  uncommitted: number;
+  /** Endpoints with work that waits for nothing but their throttle. */
+  throttled: number;
+  /** Why nothing is delivered that should be, in words for an operator; null: all is well. */
+  stuck: string | null;
+}
+
 /** Takes stored deliveries to their receivers. */
 export interface Dispatcher {
   /** Recovers what a dead process had in flight and begins to deliver. */
@@ -40,6 +54,8 @@ export interface Dispatcher {
   endpointChanged(endpointId: string): void;
   /** Sends a test at once, within the throttle; works while the endpoint is paused, and leaves count and pause alone. */
   sendTest: SendTest;
+  /** Asked for now and then: it looks at every endpoint with work. */
+  pulse(): DispatcherPulse;
   /** Stops claiming and waits for what is in flight, at most `graceMs`; then cuts it off (it is sent again later). */
   stop(graceMs: number): Promise<void>;
 }

@@ -121,6 +121,11 @@ export class Lane implements Waiter {
     return Math.max(now, this.throttle.emptyAt());
   }
 
+  /** True where it has work that waits for nothing but its throttle. */
+  isThrottled(now: number, wallNow: number): boolean {
+    return (this.#hand.size > 0 || this.#dueAt <= wallNow) && this.throttle.room(now) === 0;
+  }
+
   /** True where it holds nothing, so that a new lane would be the same. */
   isForgettable(now: number): boolean {
     const busy =

@@ -6,6 +6,7 @@ import type { DeliveryStore } from './delivery-store.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import type { ErasureStore } from './erasure-store.ts';
 import type { EventStore } from './event-store.ts';
+import type { FiguresStore } from './figures.ts';
 import type { HeldKey, IdempotencyStore } from './idempotency-store.ts';
 import type { KeyStore } from './key-store.ts';
 import type { LeadStore } from './lead-store.ts';
@@ -37,7 +38,8 @@ export interface Store
     PlanStore,
     MailStore,
     IdempotencyStore,
-    SourceStore {
+    SourceStore,
+    FiguresStore {
   /**
    * The store for a held request's changes: each is stored in one commit with the fact that the request has made it, and
    * one that an earlier run has made is not made again but answered as it was then. What changes nothing (`false`, `null`)

@@ -21,6 +21,11 @@ export interface WriteQueue<Change> {
    * @throws DomainError UNAVAILABLE where the storage failed or the queue is full: nothing is stored then.
    */
   run(change: Change): Promise<unknown>;
+  /** Changes that wait for their commit, those under way included. */
+  readonly length: number;
+  readonly limit: number;
+  /** False once later changes are refused for good. */
+  readonly accepting: boolean;
   /** Refuses later changes; resolves when those before are committed. */
   close(): Promise<void>;
 }
@@ -66,6 +71,13 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   }
 
   return {
+    get length() {
+      return waiting.length + underWay.length;
+    },
+    limit: maxQueued,
+    get accepting() {
+      return refusal === null;
+    },
     run(change) {
       if (refusal !== null) return Promise.reject(refusal);
       if (waiting.length + underWay.length >= maxQueued) {

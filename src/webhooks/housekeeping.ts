@@ -26,6 +26,8 @@ export interface HousekeepingParts extends Omit<MailParts, 'store'> {
   store: Store;
   clock: Clock;
   endpointChanged(endpointId: string): void;
+  /** So many dead letters left their queues. */
+  onExpired?(count: number): void;
 }
 
 type IsStopping = () => boolean;
@@ -46,7 +48,7 @@ async function holdToPlans(parts: HousekeepingParts): Promise<void> {
 
 /** Ends what was held for too long, takes old dead letters out of the queue, clears what waits for deleted endpoints. */
 export async function expireDeliveries(
-  { store, clock }: Pick<HousekeepingParts, 'store' | 'clock'>,
+  { store, clock, onExpired }: Pick<HousekeepingParts, 'store' | 'clock' | 'onExpired'>,
   isStopping: IsStopping = () => false,
 ): Promise<void> {
   const now = clock.now();
@@ -54,7 +56,11 @@ export async function expireDeliveries(
   await inChunks(isStopping, () =>
     store.endHeld({ heldBefore: now - HELD_MS, deadUntil: now + DEAD_LETTER_MS, limit }),
   );
-  await inChunks(isStopping, () => store.expireDead({ now, limit }));
+  await inChunks(isStopping, async () => {
+    const count = await store.expireDead({ now, limit });
+    onExpired?.(count);
+    return count;
+  });
   await inChunks(isStopping, () => store.discardOfDeleted(limit));
 }
 

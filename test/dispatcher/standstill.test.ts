@@ -1,34 +1,54 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { createHarness, type Harness, settle } from './harness.ts';
+import { expect, test } from 'vitest';
+import { createStandstill } from '../../src/dispatcher/standstill.ts';
+import { createManualClock } from '../support/manual-clock.ts';
 
-let receiver: Receiver;
-let harness: Harness;
-beforeEach(async () => {
-  receiver = await startReceiver();
-  harness = await createHarness();
-});
-afterEach(async () => {
-  await harness.dispatcher.stop(0);
-  await receiver.close();
+function watched() {
+  const clock = createManualClock();
+  const now = { inLine: 0, done: 0 };
+  const standstill = createStandstill({ clock, inLine: () => now.inLine, done: () => now.done });
+  const look = () => {
+    standstill.lookBegins();
+    standstill.lookEnds();
+    clock.advance(15_000);
+  };
+  return { clock, now, standstill, look };
+}
+
+test('a dispatcher with nothing to do does not stand still', () => {
+  const { standstill, look } = watched();
+  for (let i = 0; i < 10; i++) look();
+  expect(standstill.reason()).toBeNull();
 });
 
-test.each([
-  ['a minute', 61_000],
-  ['an hour', 3_600_000],
-])('after %s of standing still an endpoint gets its limit and no more', async (_, stillMs) => {
-  const { id } = await harness.endpoint({ url: receiver.url, rate_limit_per_minute: 15 });
-  await harness.enqueue(id, 100);
-  await harness.dispatcher.start();
-  await harness.committed(15);
-  harness.clock.advance(stillMs); // in one go: every timer fires late, and nothing happens in between
-  await harness.committed(30);
-  await settle(100);
-  expect(receiver.requests).toHaveLength(30);
-  harness.clock.advance(59_000);
-  await settle(100);
-  expect(receiver.requests).toHaveLength(30);
-  harness.clock.advance(2_000);
-  await harness.committed(45);
-  expect(harness.outcomes.every(({ attempt }) => attempt.error === null)).toBe(true);
+test('one that has work and does it does not either', () => {
+  const { standstill, now, look } = watched();
+  now.inLine = 5;
+  for (let i = 0; i < 10; i++) {
+    now.done++;
+    look();
+  }
+  expect(standstill.reason()).toBeNull();
+});
+
+test('one that has work and does nothing for a minute does, until it does something', () => {
+  const { standstill, now, look } = watched();
+  now.inLine = 5;
+  for (let i = 0; i < 4; i++) look();
+  expect(standstill.reason()).toBeNull();
+  for (let i = 0; i < 2; i++) look();
+  expect(standstill.reason()).toMatch(/none is sent/);
+  now.done++;
+  look();
+  expect(standstill.reason()).toBeNull();
+});
+
+test('one that is not told what waits stands still', () => {
+  const { standstill, clock } = watched();
+  standstill.lookBegins();
+  clock.advance(60_000);
+  expect(standstill.reason()).toBeNull();
+  clock.advance(1);
+  expect(standstill.reason()).toMatch(/does not tell/);
+  standstill.lookEnds();
+  expect(standstill.reason()).toBeNull();
 });

@@ -1,9 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
 import type { KeyProof } from '../../lib/key-proof.ts';
+import { createCommitMeter } from '../commit-meter.ts';
 import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
 import type { Store } from '../store.ts';
 import { findDamage, findDamageAtStart } from './check.ts';
+import { createCountsThread } from './counts-thread.ts';
 import { damaged, explainFaults, openDatabase } from './database.ts';
 import { admitKey } from './master-key.ts';
 import { type MigrationResult, migrate } from './migrate.ts';
@@ -46,10 +48,18 @@ export async function openSqliteStore({
       if (keyProof !== undefined) admitKey(db, keyProof);
     });
     db.pragma('shrink_memory'); // the check has read the whole file, and left its cache full of what nobody asked for
-    const plain = writerThread ? createThreadWriter({ file, busyTimeoutMs }) : createInlineWriter(db);
+    const meter = createCommitMeter(clock);
+    const plain = writerThread
+      ? createThreadWriter({ file, busyTimeoutMs }, meter)
+      : createInlineWriter(db, meter);
     const writer =
       onStorageChange === undefined ? plain : watchWriter(plain, createStorageWatch(clock, onStorageChange));
-    return createSqliteStore({ db, clock, writer });
+    return createSqliteStore({
+      db,
+      clock,
+      writer,
+      countsThread: writerThread ? createCountsThread(file) : null,
+    });
   });
 }
 

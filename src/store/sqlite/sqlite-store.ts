@@ -3,22 +3,33 @@ import type { Clock } from '../../lib/clock.ts';
 import { translateFault } from '../commit-batch.ts';
 import type { Store } from '../store.ts';
 import { createChanges } from './changes.ts';
+import type { CountsThread } from './counts-thread.ts';
 import { claimFace } from './face/claims.ts';
 import { deliveryPageFace } from './face/delivery-pages.ts';
 import { keepingFace, keyedRequestFace } from './face/keyed-requests.ts';
 import { outcomeFace } from './face/outcomes.ts';
 import { call, promised } from './face/promised.ts';
 import { faultOfSqlite } from './faults.ts';
+import { fileSizes } from './file-sizes.ts';
 import { createLifeSign, type LifeSign } from './life-sign.ts';
+import { createCounts } from './reads/counts.ts';
 import { createReads } from './reads.ts';
 import type { Writer } from './writer.ts';
+
+export interface SqliteStoreParts {
+  db: Database;
+  clock: Clock;
+  writer: Writer;
+  /** Counts beside the server's own thread; null: on it. */
+  countsThread: CountsThread | null;
+}
 
 /**
  * The store on an open, migrated database, which it closes with itself and its writer. Its methods are made: each read is
  * answered from what is committed, each change goes to the writer by name. The few that take several steps are in `face/`.
  */
-export function createSqliteStore(options: { db: Database; clock: Clock; writer: Writer }): Store {
-  const { db, clock, writer } = options;
+export function createSqliteStore(options: SqliteStoreParts): Store {
+  const { db, clock, writer, countsThread } = options;
   const reads = createReads(db);
   // Only the names are used: the changes run where the writer is.
   const changes = promised(createChanges(db), writer.run);
@@ -31,6 +42,7 @@ export function createSqliteStore(options: { db: Database; clock: Clock; writer:
     }
   }
 
+  const counts = once(() => createCounts(db));
   const signs = once(() => (db.memory ? ALONE : createLifeSign(db.name)));
   const store: Store = {
     ...promised(reads, (name, args) => read(() => call(reads, name, args))),
@@ -44,14 +56,19 @@ export function createSqliteStore(options: { db: Database; clock: Clock; writer:
       await changes.writeProbe(clock.now());
       await read(reads.readProbe);
     },
+    countAll: countsThread?.countAll ?? ((lateBefore) => read(() => counts.get()(lateBefore))),
+    pulse: () => ({ ...writer.pulse(), ...(db.memory ? NO_FILES : fileSizes(db.name)) }),
     async close() {
       await writer.close();
+      await countsThread?.close();
       signs.made()?.end();
       db.close();
     },
   };
   return store;
 }
+
+const NO_FILES = { databaseBytes: 0, walBytes: 0, freeBytes: null };
 
 /** The one process that has a database in memory. */
 const ALONE: LifeSign = { name: 'alone', isAlive: (name) => name === ALONE.name, end: () => undefined };

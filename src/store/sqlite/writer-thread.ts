@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { DomainError } from '../../model/errors.ts';
+import type { CommitMeter } from '../commit-meter.ts';
 import type { Committed } from '../write-queue.ts';
 import { createWriter, type Writer } from './writer.ts';
 import type { Answers, Failure, WriterData } from './writer-worker.ts';
@@ -16,7 +17,7 @@ interface Pending {
  * A writer in a thread of its own, with its own connection: the disk's flush, and the SQL with it, take nothing from
  * the thread that serves requests and sends deliveries.
  */
-export function createThreadWriter(data: WriterData): Writer {
+export function createThreadWriter(data: WriterData, meter: CommitMeter): Writer {
   // Without the process's own flags: a thread refuses some of them, and the server would not start.
   const worker = new Worker(new URL('./writer-worker.ts', import.meta.url), {
     workerData: data,
@@ -67,6 +68,7 @@ export function createThreadWriter(data: WriterData): Writer {
       worker.postMessage('close');
       await exited;
     },
+    meter,
   );
 }
 

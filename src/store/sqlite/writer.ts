@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { commitBatch, type Transactions } from '../commit-batch.ts';
+import type { CommitMeter } from '../commit-meter.ts';
+import type { StorePulse } from '../figures.ts';
 import type { StorageWatch } from '../storage-watch.ts';
 import { type Committed, createWriteQueue } from '../write-queue.ts';
 import { type Changes, createChanges } from './changes.ts';
@@ -8,9 +10,13 @@ import { faultOfSqlite } from './faults.ts';
 import { createTransaction } from './transaction.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 
+/** How it is doing. */
+export type WriterPulse = Omit<StorePulse, 'databaseBytes' | 'walBytes' | 'freeBytes'>;
+
 /** Runs named changes, grouped into transactions; a promise resolves after COMMIT, with what the change returned. */
 export interface Writer {
   run: Run<Changes>;
+  pulse(): WriterPulse;
   /** Commits what waits; later changes are refused. */
   close(): Promise<void>;
 }
@@ -22,11 +28,19 @@ export type Call = [name: keyof Changes, args: Parameters<Changes[keyof Changes]
 export function createWriter(
   commit: (batch: Call[]) => Promise<Committed>,
   end: () => Promise<void>,
+  meter: CommitMeter,
 ): Writer {
-  const queue = createWriteQueue<Call>({ commit });
+  const queue = createWriteQueue<Call>({ commit: meter.measure(commit) });
   return {
     run: <K extends keyof Changes>(name: K, args: Parameters<Changes[K]>) =>
       queue.run([name, args]) as Promise<ReturnType<Changes[K]>>,
+    pulse: () => ({
+      queueLength: queue.length,
+      queueLimit: queue.limit,
+      accepting: queue.accepting,
+      commitSeconds: meter.seconds,
+      commitOperations: meter.operations,
+    }),
     async close() {
       await queue.close();
       await end();
@@ -43,12 +57,13 @@ export function watchWriter(writer: Writer, watch: StorageWatch): Writer {
       result.then(watch.stored, watch.failed);
       return result;
     },
+    pulse: writer.pulse,
     close: writer.close,
   };
 }
 
 /** A writer on the caller's own thread and connection: for commands, and for databases in memory. */
-export function createInlineWriter(db: Database): Writer {
+export function createInlineWriter(db: Database, meter: CommitMeter): Writer {
   const log = createWriteAheadLog(db);
   const changes = createChanges(db, log);
   const transactions: Transactions = { runBatch: createTransaction(db, log), faultOf: faultOfSqlite };
@@ -66,5 +81,6 @@ export function createInlineWriter(db: Database): Writer {
       );
     },
     async () => {},
+    meter,
   );
 }

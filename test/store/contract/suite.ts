@@ -8,6 +8,7 @@ import { describeEndpointChanges } from './endpoint-changes.ts';
 import { describeEndpoints } from './endpoints.ts';
 import { describeErasure } from './erasure.ts';
 import { describeEvents } from './events.ts';
+import { describeFigures } from './figures.ts';
 import { describeIdempotency } from './idempotency.ts';
 import { describeKeys } from './keys.ts';
 import { describeLeadList } from './lead-list.ts';
@@ -52,6 +53,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeReplay(open);
     describeRetention(open);
     describeMail(open);
+    describeFigures(open);
     describeIdempotency(open);
     describeSources(open);
     describeSourceRuns(open);

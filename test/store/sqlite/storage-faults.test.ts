@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { createCommitMeter } from '../../../src/store/commit-meter.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -16,7 +17,12 @@ async function openWithTenant() {
   const db = openDatabase(file, { busyTimeoutMs: 1 });
   migrate(db);
   const clock = createManualClock();
-  const store = createSqliteStore({ db, clock, writer: createInlineWriter(db) });
+  const store = createSqliteStore({
+    db,
+    clock,
+    writer: createInlineWriter(db, createCommitMeter(clock)),
+    countsThread: null,
+  });
   await store.createTenant(aTenant('ten_a'));
   return { file, db, store };
 }

@@ -1,0 +1,199 @@
+import { collectDefaultMetrics } from 'prom-client';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { DispatcherPulse } from '../dispatcher/dispatcher.ts';
+import type { RequestTally } from '../http/request-tally.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { StoreCounts, StorePulse } from '../store/figures.ts';
+import type { Store } from '../store/store.ts';
+import { createExposition, type Exposition, type Sample } from './exposition.ts';
+
+/** What metrics are made of. */
+export interface MetricsParts {
+  clock: Clock;
+  store: Pick<Store, 'countAll' | 'pulse'>;
+  requests: RequestTally;
+  /** How the dispatcher is doing; null where none runs. */
+  dispatcher: (() => DispatcherPulse) | null;
+  /** What ended without an attempt since the process began. */
+  expired: () => number;
+}
+
+/** Everything that is watched, as Prometheus reads it. */
+export interface Metrics {
+  contentType: string;
+  /** The whole exposition. Two who ask at once share one. */
+  text(): Promise<string>;
+}
+
+/** A source is late where it was due this long ago: the poller looks around every 30 s. */
+const LATE_MS = 5 * 60_000;
+
+interface Reading {
+  now: number;
+  counts: StoreCounts;
+  pulse: StorePulse;
+  dispatcher: DispatcherPulse | null;
+}
+
+/**
+ * Names are the product's contract (docs/operation/metrics.md). No label is a tenant's, an endpoint's or a caller's: how many
+ * series there are follows from the routes alone.
+ */
+export function createMetrics(parts: MetricsParts): Metrics {
+  const { clock, store } = parts;
+  const exposition = createExposition();
+  let reading: Reading | null = null;
+  let underWay: Promise<string> | null = null;
+  const now = (): Reading => {
+    if (reading === null) throw new Error('metrics are read through text()');
+    return reading;
+  };
+
+  addRequests(exposition, parts.requests);
+  addDeliveries(exposition, now, parts.expired);
+  addStore(exposition, now);
+  addRest(exposition, now);
+  collectDefaultMetrics({ register: exposition.registry });
+
+  async function read(): Promise<string> {
+    const at = clock.now();
+    const counts = await store.countAll(at - LATE_MS);
+    reading = { now: at, counts, pulse: store.pulse(), dispatcher: parts.dispatcher?.() ?? null };
+    return exposition.registry.metrics();
+  }
+
+  return {
+    contentType: exposition.registry.contentType,
+    text() {
+      underWay ??= read().finally(() => {
+        underWay = null;
+      });
+      return underWay;
+    },
+  };
+}
+
+function addRequests({ histogram, counter }: Exposition, requests: RequestTally): void {
+  const labels = ['route', 'method', 'status'];
+  counter({ name: 'signalpost_http_requests_total', help: 'Answered requests.', labels }, () =>
+    requests
+      .series()
+      .map(({ seconds, ...series }) => [series, seconds.counts.reduce((sum, count) => sum + count, 0)]),
+  );
+  histogram(
+    { name: 'signalpost_http_request_duration_seconds', help: 'From request to answer.', labels },
+    () => requests.series().map(({ seconds, ...series }) => [series, seconds]),
+  );
+}
+
+function addDeliveries(to: Exposition, now: () => Reading, expired: () => number): void {
+  const { gauge, counter, histogram } = to;
+  const pulse = () => now().dispatcher;
+  counter(
+    {
+      name: 'signalpost_deliveries_total',
+      help: 'Where attempts led deliveries (delivered, retrying, dead, discarded), and dead letters that expired.',
+      labels: ['outcome'],
+    },
+    () => [
+      ...Object.entries(pulse()?.tally.outcomes ?? {}).map(
+        ([outcome, n]): Sample<number> => [{ outcome }, n],
+      ),
+      [{ outcome: 'expired' }, expired()],
+    ],
+  );
+  counter(
+    {
+      name: 'signalpost_delivery_attempts_total',
+      help: 'Attempts by the code of their error; none: success.',
+      labels: ['error'],
+    },
+    () => [...(pulse()?.tally.results ?? [])].map(([error, n]) => [{ error }, n]),
+  );
+  histogram({ name: 'signalpost_delivery_attempt_duration_seconds', help: 'How long attempts took.' }, () => {
+    const seconds = pulse()?.tally.seconds;
+    return seconds === undefined ? [] : [[{}, seconds]];
+  });
+  const states = () => Object.entries(now().counts.waiting);
+  gauge(
+    {
+      name: 'signalpost_deliveries_waiting',
+      help: 'Deliveries that wait: pending (first attempt), retrying, held (endpoint paused).',
+      labels: ['state'],
+    },
+    () => states().map(([state, { count }]) => [{ state }, count]),
+  );
+  gauge(
+    {
+      name: 'signalpost_delivery_oldest_due_seconds',
+      help: 'For how long the delivery that waits longest has been due; 0 where none is due.',
+      labels: ['state'],
+    },
+    () =>
+      states().map(([state, { oldestDueAt }]) => [
+        { state },
+        Math.max(0, now().now - (oldestDueAt ?? now().now)) / 1_000,
+      ]),
+  );
+  const one = (name: string, help: string, value: () => number) =>
+    gauge({ name, help }, () => [[{}, value()]]);
+  one('signalpost_deliveries_in_flight', 'Requests to receivers under way.', () => pulse()?.inFlight ?? 0);
+  one(
+    'signalpost_deliveries_uncommitted',
+    'Attempts whose outcome is not stored yet.',
+    () => pulse()?.uncommitted ?? 0,
+  );
+  one(
+    'signalpost_endpoints_throttled',
+    'Endpoints with work that waits for their rate limit alone.',
+    () => pulse()?.throttled ?? 0,
+  );
+  one('signalpost_dispatcher_stuck', '1: deliveries are due, and none is sent.', () =>
+    pulse()?.stuck == null ? 0 : 1,
+  );
+  one('signalpost_endpoints_paused', 'Paused endpoints.', () => now().counts.endpointsPaused);
+  one('signalpost_dead_letters', 'Deliveries in the dead-letter queues.', () => now().counts.deadLetters);
+}
+
+function addStore({ gauge, histogram }: Exposition, now: () => Reading): void {
+  const pulse = () => now().pulse;
+  histogram(
+    {
+      name: 'signalpost_store_commit_duration_seconds',
+      help: 'How long batches of changes took to be stored.',
+    },
+    () => [[{}, pulse().commitSeconds]],
+  );
+  histogram({ name: 'signalpost_store_commit_operations', help: 'Changes that shared a commit.' }, () => [
+    [{}, pulse().commitOperations],
+  ]);
+  const one = (name: string, help: string, value: () => number | null) =>
+    gauge({ name, help }, () => {
+      const found = value();
+      return found === null ? [] : [[{}, found]];
+    });
+  one('signalpost_store_queue_length', 'Changes that wait to be stored.', () => pulse().queueLength);
+  one('signalpost_store_wal_bytes', 'Size of the write-ahead log.', () => pulse().walBytes);
+  one('signalpost_store_database_bytes', 'Size of the database.', () => pulse().databaseBytes);
+  one('signalpost_store_free_bytes', 'Free disk where the database lies.', () => pulse().freeBytes);
+}
+
+function addRest({ gauge }: Exposition, now: () => Reading): void {
+  const { version } = packageJson;
+  gauge({ name: 'signalpost_build_info', help: 'Which release runs.', labels: ['version'] }, () => [
+    [{ version }, 1],
+  ]);
+  const one = (name: string, help: string, value: () => number) =>
+    gauge({ name, help }, () => [[{}, value()]]);
+  one('signalpost_mail_waiting', 'Account mail that was not sent yet.', () => now().counts.mailWaiting);
+  one(
+    'signalpost_sources_late',
+    'Active sources due for five minutes and not read.',
+    () => now().counts.sourcesLate,
+  );
+  one(
+    'signalpost_sources_failing',
+    'Active sources whose last run failed.',
+    () => now().counts.sourcesFailing,
+  );
+}

@@ -1,0 +1,45 @@
+import type { Distribution } from '../lib/distribution.ts';
+
+/** Deliveries that wait in one state. */
+export interface Waiting {
+  count: number;
+  /** When the one that has been due longest became due, Unix milliseconds; null where none waits. */
+  oldestDueAt: number | null;
+}
+
+/** What an operator watches of everything that is stored: over all tenants, without naming one. */
+export interface StoreCounts {
+  waiting: Record<'pending' | 'retrying' | 'held', Waiting>;
+  deadLetters: number;
+  endpointsPaused: number;
+  mailWaiting: number;
+  /** Active sources that should have been read a while ago. */
+  sourcesLate: number;
+  /** Active sources whose last run failed. */
+  sourcesFailing: number;
+}
+
+/** What an operator watches of the storage itself. */
+export interface StorePulse {
+  /** Changes that wait for their commit, those under way included. */
+  queueLength: number;
+  queueLimit: number;
+  /** False once nothing can be stored ever again. */
+  accepting: boolean;
+  /** Seconds that batches took to be committed, and of how many changes they were. */
+  commitSeconds: Distribution;
+  commitOperations: Distribution;
+  databaseBytes: number;
+  /** Of what was written and not yet brought into the database. */
+  walBytes: number;
+  /** Free where the database lies; null where it lies in memory. */
+  freeBytes: number | null;
+}
+
+/** How the storage is doing, for metrics and readiness. */
+export interface FiguresStore {
+  /** Reads more the more there is: asked for now and then, it keeps nobody waiting. `lateBefore`: Unix milliseconds. */
+  countAll(lateBefore: number): Promise<StoreCounts>;
+  /** At once, from memory and the file system. */
+  pulse(): StorePulse;
+}

@@ -1,0 +1,63 @@
+import { Worker } from 'node:worker_threads';
+import type { StoreCounts } from '../figures.ts';
+import type { CountsAnswer } from './counts-worker.ts';
+
+/** Counts in a thread of its own, started when it is first asked. */
+export interface CountsThread {
+  countAll(lateBefore: number): Promise<StoreCounts>;
+  close(): Promise<void>;
+}
+
+/**
+ * A million waiting deliveries take a tenth of a second to count, in which the server's own thread would answer nobody.
+ * Who asks while a count is under way shares it.
+ */
+export function createCountsThread(file: string): CountsThread {
+  let worker: Worker | null = null;
+  let underWay: Promise<StoreCounts> | null = null;
+
+  function start(): Worker {
+    const made = new Worker(new URL('./counts-worker.ts', import.meta.url), {
+      workerData: { file },
+      execArgv: [],
+      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },
+    });
+    made.unref();
+    // What went wrong is told to who asked; the next who asks gets a new thread.
+    made.on('exit', () => {
+      if (worker === made) worker = null;
+    });
+    return made;
+  }
+
+  function ask(lateBefore: number): Promise<StoreCounts> {
+    worker ??= start();
+    const thread = worker;
+    return new Promise<StoreCounts>((resolve, reject) => {
+      const end = (act: () => void) => {
+        thread.off('message', answered).off('error', reject).off('exit', gone).unref();
+        act();
+      };
+      const answered = (answer: CountsAnswer | { ok?: never }) => {
+        // Under `node --watch` Node itself tells of the worker's imports this way.
+        if (answer.ok === undefined) return;
+        end(() => (answer.ok ? resolve(answer.counts) : reject(new Error(answer.message))));
+      };
+      const gone = () => end(() => reject(new Error('the thread that counts has ended')));
+      thread.on('message', answered).once('error', reject).once('exit', gone).ref();
+      thread.postMessage(lateBefore);
+    });
+  }
+
+  return {
+    countAll(lateBefore) {
+      underWay ??= ask(lateBefore).finally(() => {
+        underWay = null;
+      });
+      return underWay;
+    },
+    async close() {
+      await worker?.terminate();
+    },
+  };
+}

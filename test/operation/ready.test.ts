@@ -1,0 +1,81 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { DispatcherPulse } from '../../src/dispatcher/dispatcher.ts';
+import { createReadiness } from '../../src/operation/readiness.ts';
+import type { StorePulse } from '../../src/store/figures.ts';
+import { buildTestApp } from '../support/app.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+
+const clock = createManualClock();
+
+/** A server that is well, but for `faults`. */
+function aServer(faults: { probe?: () => Promise<void>; pulse?: Partial<StorePulse>; stuck?: string }) {
+  const well = { accepting: true, queueLength: 0, queueLimit: 100, freeBytes: 1e9 } as StorePulse;
+  return createReadiness({
+    clock,
+    store: { probe: faults.probe ?? (async () => {}), pulse: () => ({ ...well, ...faults.pulse }) },
+    dispatcher: () => ({ stuck: faults.stuck ?? null }) as DispatcherPulse,
+  });
+}
+
+test('a server that does its work says so, having written', async () => {
+  const t = await buildTestApp();
+  onTestFinished(() => t.app.close());
+  const before = t.store.pulse().commitOperations.sum;
+  const answer = await t.app.inject('/ready');
+  expect(answer.statusCode).toBe(200);
+  expect(answer.json()).toEqual({
+    status: 'ready',
+    checks: { store: { ok: true }, disk: { ok: true }, writer: { ok: true }, dispatcher: { ok: true } },
+  });
+  expect(t.store.pulse().commitOperations.sum).toBe(before + 1);
+});
+
+test('one whose storage fails answers 503 with what fails, and liveness stays well', async () => {
+  const t = await buildTestApp({
+    wrapStore: (store) => ({ ...store, probe: () => Promise.reject(new Error('The storage is full.')) }),
+  });
+  onTestFinished(() => t.app.close());
+  const answer = await t.app.inject('/ready');
+  expect(answer.statusCode).toBe(503);
+  expect(answer.headers['retry-after']).toBe('5');
+  expect(answer.json()).toMatchObject({
+    status: 'unready',
+    checks: { store: { ok: false, detail: 'The storage is full.' }, disk: { ok: true } },
+  });
+  expect((await t.app.inject('/api/health')).statusCode).toBe(200);
+});
+
+test('a write that takes too long is a fault, however it ends', async () => {
+  const looking = aServer({ probe: () => new Promise(() => undefined) })();
+  clock.advance(3_000);
+  expect(await looking).toMatchObject({ status: 'unready', checks: { store: { ok: false } } });
+});
+
+test.each([
+  ['disk', { pulse: { freeBytes: 31 * 1024 * 1024 } }, /31 MiB are free/],
+  ['writer', { pulse: { accepting: false } }, /nothing is stored/],
+  ['writer', { pulse: { queueLength: 100 } }, /100 changes wait/],
+  ['dispatcher', { stuck: 'deliveries are due, and none is sent' }, /none is sent/],
+] as const)('%s has its own check', async (name, faults, detail) => {
+  const { status, checks } = await aServer(faults)();
+  expect(status).toBe('unready');
+  expect(checks[name]).toEqual({ ok: false, detail: expect.stringMatching(detail) });
+  expect(Object.values(checks).filter(({ ok }) => !ok)).toHaveLength(1);
+});
+
+test('a store in memory needs no room on a disk', async () => {
+  expect((await aServer({ pulse: { freeBytes: null } })()).status).toBe('ready');
+});
+
+test('who asks meanwhile shares the answer: no flood of questions is a flood of writes', async () => {
+  let probes = 0;
+  const look = aServer({
+    probe: async () => {
+      probes++;
+    },
+  });
+  await Promise.all([look(), look(), look()]);
+  expect(probes).toBe(1);
+  await look();
+  expect(probes).toBe(2);
+});
