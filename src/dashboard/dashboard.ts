@@ -12,6 +12,9 @@ import { addLogIn } from './log-in.ts';
 import type { DashboardParts } from './parts.ts';
 import { createScreens, type Show } from './screens.ts';
 import { addToday } from './today.ts';
+import { addWebhookActs } from './webhook-acts.ts';
+import { addWebhookLogs } from './webhook-logs.ts';
+import { addWebhooks } from './webhooks.ts';
 
 const FORM_BYTES = 1024 * 1024;
 
@@ -35,4 +38,7 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   const wrongPasswords = createWrongPasswords(parts.clock);
   addLogIn(app, { ...parts, passwords, wrongPasswords }, show);
   addToday(app, parts, show);
+  addWebhooks(app, parts, show);
+  addWebhookActs(app, parts, show);
+  addWebhookLogs(app, parts, show);
 }

@@ -4,4 +4,12 @@ export const NAVIGATION = [
     name: 'Work',
     links: [{ path: '/dashboard', label: 'Today' }],
   },
+  {
+    name: 'Delivery',
+    links: [
+      { path: '/dashboard/settings/integrations/webhooks', label: 'Webhooks' },
+      { path: '/dashboard/webhook-logs', label: 'Webhook Logs' },
+      { path: '/dashboard/dead-letters', label: 'Dead letters' },
+    ],
+  },
 ];

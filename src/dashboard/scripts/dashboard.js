@@ -29,3 +29,19 @@ for (const button of document.querySelectorAll('[data-copy]')) {
     button.textContent = 'Copied';
   });
 }
+
+/* The preview of a payload format follows what is chosen; without script, the button shows it. */
+for (const form of document.querySelectorAll('[data-live-preview]')) {
+  let newest = 0;
+  form.addEventListener('change', async (event) => {
+    if (!['format', 'fields', 'flatten', 'custom', 'topic'].includes(event.target.name)) return;
+    const mine = ++newest;
+    const body = new URLSearchParams(new FormData(form));
+    body.set('act', 'preview');
+    const answer = await fetch(form.action, { method: 'POST', body });
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const made = page.getElementById('preview');
+    if (mine === newest && made !== null)
+      document.getElementById('preview').replaceChildren(...made.childNodes);
+  });
+}

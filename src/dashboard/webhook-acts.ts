@@ -1,0 +1,84 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { problemStatus } from '../http/problems.ts';
+import { DomainError } from '../model/errors.ts';
+import type { Endpoint } from '../model/webhook.ts';
+import { pauseEndpoint, regenerateSecret, resumeEndpoint } from '../webhooks/endpoint-changes.ts';
+import { findEndpoint, noEndpoint } from '../webhooks/endpoints.ts';
+import { replayAll } from '../webhooks/replays.ts';
+import { testEndpoint, testResource } from '../webhooks/test-delivery.ts';
+import { ERROR_WORDS } from './delivery-words.ts';
+import { momentOf, oneOf } from './filters.ts';
+import { formOf } from './forms.ts';
+import { memberOf } from './gate.ts';
+import type { DashboardParts } from './parts.ts';
+import type { Show } from './screens.ts';
+import { showWebhook } from './webhook-screen.ts';
+import { WEBHOOKS } from './webhooks.ts';
+
+const REPLAYABLE = ['dead', 'discarded', 'delivered'] as const;
+
+type Act = (request: FastifyRequest, reply: FastifyReply, endpoint: Endpoint) => Promise<FastifyReply>;
+
+/** What is done to an endpoint besides changing its settings. What is refused is said on its screen. */
+export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  const back = (reply: FastifyReply, { id }: Endpoint, done: string) =>
+    reply.redirect(`/dashboard${WEBHOOKS}/${id}?done=${done}`, 303);
+
+  function add(name: string, act: Act): void {
+    const options = { config: { showsSecret: true } } as const;
+    app.post<{ Params: { id: string } }>(`${WEBHOOKS}/:id/${name}`, options, async (request, reply) => {
+      const endpoint = await findEndpoint(parts.store, memberOf(request).tenant.id, request.params.id);
+      try {
+        return await act(request, reply, endpoint);
+      } catch (error) {
+        if (!(error instanceof DomainError)) throw error;
+        const seconds = error.extra.retryAfterSeconds;
+        if (seconds !== undefined) reply.header('retry-after', String(seconds));
+        const shown = { fault: error.message, status: problemStatus(error.code) };
+        return showWebhook(parts, show, { request, reply, endpoint, shown });
+      }
+    });
+  }
+
+  add('pause', async (request, reply, endpoint) => {
+    await pauseEndpoint(parts, memberOf(request).tenant, endpoint.id);
+    parts.endpointChanged(endpoint.id);
+    return back(reply, endpoint, 'paused');
+  });
+  add('resume', async (request, reply, endpoint) => {
+    await resumeEndpoint(parts, memberOf(request).tenant, endpoint.id);
+    parts.endpointChanged(endpoint.id);
+    parts.nudge([{ endpointId: endpoint.id, tenantId: endpoint.tenantId }]);
+    return back(reply, endpoint, 'resumed');
+  });
+  add('secret', async (request, reply, { id }) => {
+    const { endpoint, secret } = await regenerateSecret(parts, memberOf(request).tenant, id);
+    parts.endpointChanged(id);
+    return showWebhook(parts, show, { request, reply, endpoint, shown: { secret } });
+  });
+  add('test', async (request, reply, endpoint) => {
+    const result = testResource(await testEndpoint(parts, endpoint));
+    const words = result.error === null ? '' : wordsOf(result.error.code);
+    return showWebhook(parts, show, { request, reply, endpoint, shown: { test: { ...result, words } } });
+  });
+  add('replay', async (request, reply, endpoint) => {
+    const form = formOf(request);
+    const order = {
+      endpointId: endpoint.id,
+      status: oneOf(form, 'status', REPLAYABLE) ?? 'dead',
+      from: momentOf(form, 'from'),
+      to: momentOf(form, 'to'),
+    };
+    const count = await replayAll(parts, endpoint.tenantId, order);
+    return back(reply, endpoint, count === 0 ? 'replayed-none' : 'replayed');
+  });
+  add('delete', async (_request, reply, { id, tenantId }) => {
+    if (!(await parts.store.deleteEndpoint(tenantId, id, parts.clock.now()))) throw noEndpoint(id);
+    parts.endpointChanged(id);
+    return reply.redirect(`/dashboard${WEBHOOKS}?done=deleted`, 303);
+  });
+}
+
+function wordsOf(code: string): string {
+  return Object.hasOwn(ERROR_WORDS, code) ? ERROR_WORDS[code as keyof typeof ERROR_WORDS] : '';
+}

@@ -1,0 +1,130 @@
+import { check } from '../http/faults.ts';
+import { refusal } from '../http/validation.ts';
+import { EVENT_TYPES } from '../model/event.ts';
+import { isPreset, PAYLOAD_FIELDS, PRESETS, payloadFormatSchema } from '../model/payload-format.ts';
+import { CLASSIFICATIONS, SIGNAL_TYPES } from '../model/signal.ts';
+import { type WebhookInput, webhookInputSchema } from '../model/webhook.ts';
+import { type Form, lines, number, text, texts, ticked } from './forms.ts';
+
+/** What the form of an endpoint offers to choose from. */
+export const WEBHOOK_CHOICES = {
+  events: EVENT_TYPES,
+  signalTypes: SIGNAL_TYPES,
+  classifications: CLASSIFICATIONS,
+  fields: PAYLOAD_FIELDS,
+  presets: PRESETS,
+};
+
+/** The form of an endpoint as its template shows it: what was typed is kept, right or wrong. */
+export function formOfSettings(settings: WebhookInput): Form {
+  const format = settings.payload_format;
+  const custom = format !== null && !isPreset(format) ? format : null;
+  const shown = custom?.include ?? PAYLOAD_FIELDS.filter((field) => !custom?.exclude?.includes(field));
+  return {
+    url: settings.url,
+    label: settings.label,
+    event_types: settings.event_types,
+    signal_types: settings.signal_types,
+    classifications: settings.classifications,
+    icp_profile_ids: settings.icp_profile_ids,
+    min_score: String(settings.min_score),
+    max_retries: String(settings.max_retries),
+    retry_interval_seconds:
+      settings.retry_interval_seconds === null ? '' : String(settings.retry_interval_seconds),
+    backoff: settings.backoff,
+    timeout_seconds: String(settings.timeout_seconds),
+    rate_limit_per_minute: String(settings.rate_limit_per_minute),
+    dead_letter: settings.dead_letter ? 'on' : '',
+    auto_resume: settings.auto_resume ? 'on' : '',
+    format: format === null ? 'standard' : isPreset(format) ? format.preset : 'custom',
+    topic: format !== null && isPreset(format) ? (format.topic ?? '') : '',
+    fields: shown,
+    flatten: custom?.flatten ? 'on' : '',
+    custom: Object.entries(custom?.custom ?? {})
+      .map(
+        ([key, value]) =>
+          `${key} = ${typeof value === 'string' && isPlain(value) ? value : JSON.stringify(value)}`,
+      )
+      .join('\n'),
+  };
+}
+
+/** The form of a new endpoint. */
+export function emptyWebhookForm(): Form {
+  return formOfSettings(webhookInputSchema.parse({ url: '-' }));
+}
+
+/** The settings that a form says. @throws DomainError `INVALID_REQUEST` with a fault for each field */
+export function settingsOf(form: Form): WebhookInput {
+  const checked = check(
+    webhookInputSchema,
+    {
+      url: text(form, 'url'),
+      label: text(form, 'label'),
+      event_types: texts(form, 'event_types'),
+      signal_types: texts(form, 'signal_types'),
+      classifications: texts(form, 'classifications'),
+      icp_profile_ids: texts(form, 'icp_profile_ids'),
+      min_score: number(form, 'min_score') ?? 0,
+      max_retries: number(form, 'max_retries') ?? undefined,
+      retry_interval_seconds: number(form, 'retry_interval_seconds'),
+      backoff: text(form, 'backoff') || undefined,
+      timeout_seconds: number(form, 'timeout_seconds') ?? undefined,
+      rate_limit_per_minute: number(form, 'rate_limit_per_minute') ?? undefined,
+      dead_letter: ticked(form, 'dead_letter'),
+      auto_resume: ticked(form, 'auto_resume'),
+      payload_format: wishedFormat(form),
+    },
+    'body',
+  );
+  if (!checked.ok) throw refusal(checked, 'body');
+  return checked.value;
+}
+
+/** The payload format that a form says. @throws DomainError `INVALID_REQUEST` */
+export function formatOf(form: Form) {
+  const checked = check(payloadFormatSchema.nullable(), wishedFormat(form), 'body', '/payload_format');
+  if (!checked.ok) throw refusal(checked, 'body');
+  return checked.value;
+}
+
+function wishedFormat(form: Form): unknown {
+  const kind = text(form, 'format');
+  if (kind === '' || kind === 'standard') return null;
+  if (kind !== 'custom') {
+    const topic = text(form, 'topic').trim();
+    return kind === 'ntfy' && topic !== '' ? { preset: kind, topic } : { preset: kind };
+  }
+  const fields = texts(form, 'fields');
+  const isAll = PAYLOAD_FIELDS.every((field) => fields.includes(field));
+  return {
+    ...(isAll ? {} : { include: fields }),
+    flatten: ticked(form, 'flatten'),
+    custom: Object.fromEntries(lines(form, 'custom').map(customMember)),
+  };
+}
+
+/** `key = value`; a number, `true` and `false` are themselves, everything else is text, as is what stands in quotes. */
+function customMember(line: string): [string, string | number | boolean] {
+  const at = line.indexOf('=');
+  if (at === -1) return [line, ''];
+  const key = line.slice(0, at).trim();
+  const value = line.slice(at + 1).trim();
+  if (value === 'true' || value === 'false') return [key, value === 'true'];
+  if (/^-?\d{1,15}(\.\d{1,9})?$/.test(value)) return [key, Number(value)];
+  return [key, unquoted(value)];
+}
+
+/** Whether a text is read back as itself without quotes. */
+function isPlain(value: string): boolean {
+  return value !== '' && customMember(`k=${value}`)[1] === value && !/[\r\n]/.test(value);
+}
+
+function unquoted(value: string): string {
+  if (!/^".*"$/.test(value)) return value;
+  try {
+    return String(JSON.parse(value));
+  } catch {
+    return value.slice(1, -1);
+  }
+}

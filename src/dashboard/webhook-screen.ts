@@ -1,0 +1,57 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Endpoint } from '../model/webhook.ts';
+import { deliveryResource } from '../webhooks/delivery-resource.ts';
+import { endpointResource } from '../webhooks/endpoints.ts';
+import { expectedTest } from '../webhooks/test-delivery.ts';
+import { PAUSE_WORDS } from './delivery-words.ts';
+import { memberOf } from './gate.ts';
+import type { DashboardParts } from './parts.ts';
+import type { Show } from './screens.ts';
+import { formOfSettings, WEBHOOK_CHOICES } from './webhook-form.ts';
+
+const RECENT = 5;
+
+/** The screen of one endpoint; `shown` is what came of a form that was sent to it. */
+export async function showWebhook(
+  parts: DashboardParts,
+  show: Show,
+  {
+    request,
+    reply,
+    endpoint,
+    shown = {},
+  }: { request: FastifyRequest; reply: FastifyReply; endpoint: Endpoint; shown?: Record<string, unknown> },
+): Promise<FastifyReply> {
+  const { tenant } = memberOf(request);
+  const base = { eventType: null, eventId: null, from: null, to: null, after: null };
+  const ofEndpoint = { ...base, endpointId: endpoint.id };
+  const [profiles, recent, held] = await Promise.all([
+    parts.store.listProfiles(tenant.id),
+    parts.store.listDeliveries(tenant.id, { ...ofEndpoint, status: null, limit: RECENT }),
+    parts.store.listDeliveries(tenant.id, { ...ofEndpoint, status: 'held', limit: 100 }),
+  ]);
+  const resource = endpointResource(endpoint);
+  return show(request, reply, {
+    template: 'webhook',
+    title: resource.label || hostOf(resource.url),
+    endpoint: resource,
+    pauseWords: endpoint.pausedReason === null ? '' : PAUSE_WORDS[endpoint.pausedReason],
+    held: { count: held.rows.length, isMore: held.last !== null },
+    recent: recent.rows.map(deliveryResource),
+    expected: expectedTest(parts, endpoint),
+    choices: WEBHOOK_CHOICES,
+    profiles,
+    form: formOfSettings(endpoint.settings),
+    faults: {},
+    preview: null,
+    secret: null,
+    isNew: false,
+    test: null,
+    fault: null,
+    ...shown,
+  });
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}

@@ -1,0 +1,183 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { SendTest } from '../../src/webhooks/test-delivery.ts';
+import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
+import { anEndpoint } from '../support/store.ts';
+import { signedIn, type TestBrowser } from './browser-session.ts';
+
+const LIST = '/dashboard/settings/integrations/webhooks';
+const XSS = '<script>alert(1)</script>';
+
+/** A receiver that answers with markup. */
+const answering =
+  (status: number): SendTest =>
+  async ({ deliveryId }) => ({
+    kind: 'sent',
+    record: {
+      id: `att_${deliveryId}`,
+      attempt: 1,
+      startedAt: Date.UTC(2026, 0, 1),
+      durationMs: 12,
+      sent: null,
+      response: { status, headers: { server: XSS }, body: XSS },
+      error: status < 300 ? null : { code: 'http_status', message: `It answered ${status}.` },
+      timings: { connectedMs: 3, headersMs: 10 },
+    },
+  });
+
+let status = 200;
+let made: TestApp;
+let browser: TestBrowser;
+beforeEach(async () => {
+  status = 200;
+  made = await buildTestApp({
+    env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' },
+    sendTest: (request) => answering(status)(request),
+  });
+  browser = await signedIn(made, made.tenant.id);
+});
+afterEach(() => made.app.close());
+
+const FORM = {
+  url: 'http://127.0.0.1:9/hook',
+  label: 'CRM',
+  event_types: ['signal.detected', 'signal.new_hot'],
+  max_retries: '5',
+  retry_interval_seconds: '60',
+  backoff: 'fixed',
+  timeout_seconds: '10',
+  rate_limit_per_minute: '60',
+  min_score: '40',
+  dead_letter: 'on',
+  format: 'custom',
+  fields: ['signal_id', 'company'],
+  flatten: 'on',
+  custom: 'team = sales\npriority = 2\ncode = "2"',
+};
+
+async function anId(): Promise<string> {
+  const answer = await browser.post(`${LIST}/new`, FORM);
+  expect(answer.statusCode).toBe(200);
+  const [endpoint] = await made.store.listEndpoints(made.tenant.id);
+  return endpoint?.id ?? '';
+}
+
+test('a webhook is made with every setting, its secret shown once, and its form says what was saved', async () => {
+  expect((await browser.get(LIST)).body).toContain('No webhook yet');
+  const created = await browser.post(`${LIST}/new`, FORM);
+  expect(created.body).toMatch(/whsec_[A-Za-z0-9+/=]{40,}/);
+  const [endpoint] = await made.store.listEndpoints(made.tenant.id);
+  expect(endpoint?.settings).toMatchObject({
+    label: 'CRM',
+    max_retries: 5,
+    retry_interval_seconds: 60,
+    backoff: 'fixed',
+    auto_resume: false,
+    dead_letter: true,
+    min_score: 40,
+    payload_format: {
+      include: ['signal_id', 'company'],
+      flatten: true,
+      custom: { team: 'sales', priority: 2, code: '2' },
+    },
+  });
+  const page = await browser.get(`${LIST}/${endpoint?.id}`);
+  expect(page.body).not.toContain('whsec_');
+  expect(page.body).toContain('code = &quot;2&quot;');
+  expect(page.body).toMatch(/name="auto_resume"(?! checked)/);
+  const saved = await browser.post(`${LIST}/${endpoint?.id}`, { ...FORM, label: 'Sales' });
+  expect(saved.headers.location).toBe(`${LIST}/${endpoint?.id}?done=saved`);
+  const after = await made.store.getEndpoint(made.tenant.id, endpoint?.id ?? '');
+  expect(after?.settings).toEqual({ ...endpoint?.settings, label: 'Sales' });
+  expect(made.changed).toContain(endpoint?.id);
+});
+
+test('a form that is refused keeps what was typed, and says where it is wrong', async () => {
+  const wrong = { ...FORM, url: 'http://10.0.0.1/x', label: 'My label' };
+  const refused = await browser.post(`${LIST}/new`, wrong);
+  expect(refused.statusCode).toBe(400);
+  expect(refused.body).toContain('value="http://10.0.0.1/x" aria-invalid="true"');
+  expect(refused.body).toContain('value="My label"');
+  const many = await browser.post(`${LIST}/new`, { ...FORM, max_retries: '11', retry_interval_seconds: 'x' });
+  expect(many.body).toContain('id="fault-max_retries"');
+  expect(many.body).toContain('id="fault-retry_interval_seconds"');
+  expect(await made.store.listEndpoints(made.tenant.id)).toEqual([]);
+});
+
+test('the preview shows what a format makes, and stores nothing', async () => {
+  const shown = await browser.post(`${LIST}/new`, { ...FORM, act: 'preview' });
+  expect(shown.body).toContain('Preview of a sample');
+  expect(shown.body).toContain('&quot;company_domain&quot;');
+  expect(shown.body).toContain('&quot;team&quot;: &quot;sales&quot;');
+  const bad = await browser.post(`${LIST}/new`, { ...FORM, act: 'preview', custom: 'signature = 1' });
+  expect([bad.statusCode, bad.body.includes('id="fault-payload_format"')]).toEqual([400, true]);
+  expect(await made.store.listEndpoints(made.tenant.id)).toEqual([]);
+});
+
+test('a test delivery says Delivered with the status, or what went wrong, and never runs what came back', async () => {
+  const id = await anId();
+  const good = await browser.post(`${LIST}/${id}/test`, {}, `${LIST}/${id}`);
+  expect(good.body).toMatch(/role="status">Delivered[^<]*200/);
+  expect(good.body).toContain('&lt;script&gt;alert(1)');
+  expect(good.body).not.toContain(XSS);
+  status = 500;
+  const bad = await browser.post(`${LIST}/${id}/test`, {}, `${LIST}/${id}`);
+  expect(bad.body).toMatch(/role="status">Failed[^<]*500/);
+});
+
+test('pause, resume, a new secret and deletion', async () => {
+  const id = await anId();
+  const page = `${LIST}/${id}`;
+  expect((await browser.post(`${page}/pause`, {}, page)).headers.location).toBe(`${page}?done=paused`);
+  const paused = await browser.get(`${page}?done=paused`);
+  expect(paused.body).toContain('Paused by hand');
+  expect(paused.body).toMatch(/>Resume<\/button>/);
+  await browser.post(`${page}/resume`, {}, page);
+  expect(made.nudged).toContainEqual({ endpointId: id, tenantId: made.tenant.id });
+  const before = await made.store.getEndpoint(made.tenant.id, id);
+  const renewed = await browser.post(`${page}/secret`, {}, page);
+  expect(renewed.body).toMatch(/whsec_/);
+  const after = await made.store.getEndpoint(made.tenant.id, id);
+  expect(after?.status).toBe('active');
+  expect(after?.secretBox).not.toEqual(before?.secretBox);
+  await browser.post(`${page}/delete`, {}, page);
+  expect((await browser.get(page)).statusCode).toBe(404);
+});
+
+test('the logs show deliveries by filter, each with its webhook, and events say why one got nothing', async () => {
+  const id = await anId();
+  await browser.post(`${LIST}/new`, { ...FORM, label: 'Reviews', signal_types: 'review' });
+  const payload = { ...aPost(), prospect: { name: XSS } };
+  await made.app.inject({ method: 'POST', url: '/v1/signals', headers: made.auth, payload });
+  const logs = await browser.get('/dashboard/webhook-logs');
+  expect(logs.body.match(/badge pending/g)?.length).toBeGreaterThanOrEqual(1);
+  const [, first = ''] = /webhook-logs\/(dlv_\w+)"/.exec(logs.body) ?? [];
+  const filtered = `/dashboard/webhook-logs?webhook_id=${id}&status=pending&from=2025-12-31T00:00`;
+  expect((await browser.get(filtered)).body).toContain(first);
+  expect((await browser.get('/dashboard/webhook-logs?status=dead')).body).toContain('Nothing fits');
+  expect((await browser.get('/dashboard/webhook-logs?from=2027-01-01T00:00')).body).toContain('Nothing fits');
+  expect((await browser.get('/dashboard/dead-letters')).body).toContain('No dead letters');
+  const events = await browser.get('/dashboard/webhook-logs/events?type=signal.detected');
+  expect(events.body).toContain('its filter leaves out this signal type');
+  const one = await browser.get(`/dashboard/webhook-logs/${first}`);
+  expect(one.body).toContain('It waits for its first attempt.');
+  const early = await browser.post(
+    `/dashboard/webhook-logs/replay`,
+    { id: first },
+    '/dashboard/webhook-logs',
+  );
+  expect(early.headers.location).toContain('done=replayed-none');
+});
+
+test('what belongs to another tenant is not there, on no screen and for no change', async () => {
+  const { tenant } = await made.addTenant();
+  const other = anEndpoint(tenant.id);
+  await made.store.createEndpoint(other, null);
+  const page = `${LIST}/${other.id}`;
+  expect((await browser.get(page)).statusCode).toBe(404);
+  for (const act of ['', '/pause', '/resume', '/secret', '/test', '/replay', '/delete']) {
+    expect([act, (await browser.post(page + act, FORM, LIST)).statusCode]).toEqual([act, 404]);
+  }
+  expect((await browser.get('/dashboard/webhook-logs/dlv_other')).statusCode).toBe(404);
+  expect((await browser.post('/dashboard/webhook-logs/dlv_x/replay', {}, LIST)).statusCode).toBe(404);
+  expect((await made.store.getEndpoint(tenant.id, other.id))?.status).toBe('active');
+});
