@@ -5,8 +5,8 @@ import { callerOf } from '../http/auth.ts';
 import { runParts } from '../http/idempotency.ts';
 import { idParams, noQuery } from '../http/path.ts';
 import { toIso } from '../lib/clock.ts';
-import { DomainError } from '../model/errors.ts';
 import { feedbackInputSchema, feedbackSchema } from '../model/feedback.ts';
+import { giveFeedback } from '../signals/feedback.ts';
 import type { ApiParts } from './parts.ts';
 
 /** `POST /v1/signals/{id}/feedback`: whether a signal was worth it. */
@@ -33,11 +33,10 @@ export function addSignalFeedback(
     async (request) => {
       const { tenant, key } = callerOf(request);
       const { relevant, reason } = request.body;
-      const { store, clock } = runParts(request, parts);
-      const said = { signalId: request.params.id, relevant, reason, createdAt: clock.now() };
-      const saved = await store.saveFeedback({ ...said, tenantId: tenant.id, actorId: key.id });
-      if (!saved) throw new DomainError('NOT_FOUND', `There is no signal "${said.signalId}".`);
-      return { data: { signal_id: said.signalId, relevant, reason, created_at: toIso(said.createdAt) } };
+      const by = { tenantId: tenant.id, actorId: key.id };
+      const said = { signalId: request.params.id, relevant, reason };
+      const { signalId, createdAt } = await giveFeedback(runParts(request, parts), by, said);
+      return { data: { signal_id: signalId, relevant, reason, created_at: toIso(createdAt) } };
     },
   );
 }

@@ -11,6 +11,7 @@ import { addGate } from './gate.ts';
 import { addLogIn } from './log-in.ts';
 import type { DashboardParts } from './parts.ts';
 import { createScreens, type Show } from './screens.ts';
+import { addSignals } from './signals.ts';
 import { addToday } from './today.ts';
 import { addWebhookActs } from './webhook-acts.ts';
 import { addWebhookLogs } from './webhook-logs.ts';
@@ -38,6 +39,7 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   const wrongPasswords = createWrongPasswords(parts.clock);
   addLogIn(app, { ...parts, passwords, wrongPasswords }, show);
   addToday(app, parts, show);
+  addSignals(app, parts, show);
   addWebhooks(app, parts, show);
   addWebhookActs(app, parts, show);
   addWebhookLogs(app, parts, show);

@@ -2,7 +2,10 @@
 export const NAVIGATION = [
   {
     name: 'Work',
-    links: [{ path: '/dashboard', label: 'Today' }],
+    links: [
+      { path: '/dashboard', label: 'Today' },
+      { path: '/dashboard/signals', label: 'Signals' },
+    ],
   },
   {
     name: 'Delivery',

@@ -1,0 +1,79 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { fromIso } from '../lib/clock.ts';
+import { DomainError } from '../model/errors.ts';
+import type { EventResource } from '../model/event-resource.ts';
+import type { Explanation, Signal } from '../model/signal.ts';
+import type { Endpoint } from '../model/webhook.ts';
+import { endpointResource } from '../webhooks/endpoints.ts';
+import { eventResource } from '../webhooks/event-resource.ts';
+import { REASON_WORDS } from './delivery-words.ts';
+import { memberOf } from './gate.ts';
+import { highlight } from './highlight.ts';
+import type { DashboardParts } from './parts.ts';
+import type { Show } from './screens.ts';
+
+/** Events of one moment that are looked through for those of a signal: a batch makes up to 1,000 at once. */
+const LOOKED_THROUGH = 1_000;
+
+/** The screen of one signal: its text with the evidence marked, its points, and who was told. */
+export async function showSignal(
+  parts: DashboardParts,
+  show: Show,
+  {
+    request,
+    reply,
+    id,
+    fault = null,
+  }: { request: FastifyRequest; reply: FastifyReply; id: string; fault?: string | null },
+): Promise<FastifyReply> {
+  const { tenant } = memberOf(request);
+  const found = await parts.store.getSignal(tenant.id, id);
+  if (found === null) throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
+  const signal: Signal = JSON.parse(found.wire);
+  const explanation: Explanation = JSON.parse(found.explanation);
+  const [feedback, endpoints] = await Promise.all([
+    parts.store.getFeedback(tenant.id, id),
+    parts.store.listEndpoints(tenant.id),
+  ]);
+  const names = new Map(
+    endpoints
+      .map(endpointResource)
+      .map((endpoint) => [endpoint.id, endpoint.label || new URL(endpoint.url).host]),
+  );
+  const reasons = [...explanation.factors, ...explanation.negatives];
+  const evidence = reasons.flatMap((factor) => factor.evidence.filter(({ field }) => field === 'text'));
+  return show(request, reply, {
+    template: 'signal',
+    title: `${signal.classification} signal from ${signal.platform.name}`,
+    status: fault === null ? 200 : 400,
+    fault,
+    signal,
+    explanation,
+    factors: reasons.filter(({ points, max }) => points !== 0 || max !== 0),
+    pieces: highlight(found.text, evidence),
+    feedback,
+    events: await eventsOf(parts, tenant.id, signal, endpoints),
+    nameOf: (endpointId: string) => names.get(endpointId) ?? endpointId,
+    reasonWords: REASON_WORDS,
+  });
+}
+
+/** The events that a signal caused: made in the moment that it was detected in. */
+async function eventsOf(
+  { store, clock }: DashboardParts,
+  tenantId: string,
+  signal: Signal,
+  endpoints: readonly Endpoint[],
+): Promise<EventResource[]> {
+  const at = fromIso(signal.timestamp);
+  const { rows } = await store.listEvents(tenantId, {
+    types: ['signal.detected', 'signal.new_hot'],
+    from: at,
+    to: at + 1,
+    limit: LOOKED_THROUGH,
+    after: null,
+  });
+  return rows
+    .filter(({ subjectId }) => subjectId === signal.signal_id)
+    .map((event) => eventResource(event, endpoints, clock.now()));
+}
