@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { type Cidr, parseCidr } from './lib/network.ts';
+import { readSites } from './source-sites.ts';
 
 /** Everything the environment decides, checked and frozen. Paths are absolute. */
 export interface Config {
@@ -21,6 +22,10 @@ export interface Config {
   webhookSourceIps: Cidr[];
   webhookLocalAddress: string | null;
   enrichmentUrl: string | null;
+  /** Kinds of sources to where they are read instead, without a trailing slash. */
+  sourceSites: Readonly<Partial<Record<string, string>>>;
+  /** Stands in the User-Agent that sources are read with. */
+  sourceContact: string | null;
   adminMetricsToken: string | null;
   signalEncoder: EncoderMode;
 }
@@ -66,6 +71,8 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     webhookSourceIps: read.cidrs('WEBHOOK_SOURCE_IPS'),
     webhookLocalAddress: read.address('WEBHOOK_LOCAL_ADDRESS'),
     enrichmentUrl: read.url('ENRICHMENT_URL', ['http:', 'https:']),
+    sourceSites: read.sites('SOURCE_SITES'),
+    sourceContact: read.contact('SOURCE_CONTACT'),
     adminMetricsToken: read.text('ADMIN_METRICS_TOKEN'),
     signalEncoder: read.oneOf('SIGNAL_ENCODER', ENCODER_MODES, 'auto'),
   };
@@ -127,6 +134,13 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
       const value = text(name);
       if (value !== null && isIP(value) === 0) faults.push(`${name}: must be an IP address of this machine.`);
       return value;
+    },
+    sites: (name: string) => readSites(name, text(name), faults),
+    contact(name: string): string | null {
+      const value = text(name);
+      if (value === null || /^[\x21-\x27\x2a-\x3a\x3c-\x7e]{3,200}$/.test(value)) return value;
+      faults.push(`${name}: must be an address such as sources@example.com or https://example.com/bot.`);
+      return null;
     },
     key(name: string): Buffer | null {
       const value = text(name);

@@ -3,7 +3,8 @@ import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
 import { createPoller } from './detection/poller.ts';
-import { SITES } from './detection/reader.ts';
+import { createRefusals } from './detection/refusal.ts';
+import { sitesWith } from './detection/sites.ts';
 import { createWeb } from './detection/web.ts';
 import { createDispatcher } from './dispatcher/create.ts';
 import { type Clock, systemClock, toIso } from './lib/clock.ts';
@@ -104,12 +105,17 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
   const { config, logger } = runtime;
   const dispatcher = createDispatcher({ ...runtime, localAddress: config.webhookLocalAddress, log: logger });
   const { baseUrl } = config;
-  const web = createWeb({ ...runtime, baseUrl });
+  const web = createWeb({
+    ...runtime,
+    baseUrl,
+    contact: config.sourceContact,
+    keepHold: runtime.store.holdHost,
+  });
   const poller = createPoller({
     ...runtime,
     baseUrl,
     web,
-    sites: SITES,
+    sites: sitesWith(config.sourceSites),
     nudge: dispatcher.nudge,
     log: logger,
   });
@@ -124,6 +130,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     dispatcherPulse: dispatcher.pulse,
     expiredCount: () => expired,
     sourcesChanged: poller.wake,
+    refusalOf: createRefusals(runtime.clock, web),
   });
   const housekeeping = await createHousekeeping(runtime, {
     endpointChanged: dispatcher.endpointChanged,

@@ -1,3 +1,4 @@
+import { toIso } from '../lib/clock.ts';
 import type { MailFacts } from '../model/mail.ts';
 
 /** A mail as its reader sees it. */
@@ -18,6 +19,8 @@ export function mailText(facts: MailFacts, baseUrl: string): MailText {
       return endpointPaused(facts, baseUrl);
     case 'endpoints_over_plan':
       return endpointsOverPlan(facts, baseUrl);
+    case 'source_failing':
+      return sourceFailing(facts, baseUrl);
     case 'message':
       return { subject: facts.subject, text: facts.text };
   }
@@ -54,6 +57,23 @@ function endpointsOverPlan(facts: FactsOf<'endpoints_over_plan'>, baseUrl: strin
       'another endpoint, and resume the one that you want to keep.',
       '',
       `Your endpoints: ${baseUrl}/dashboard (Settings, Integrations, Webhooks)`,
+      '',
+    ].join('\n'),
+  };
+}
+
+function sourceFailing(facts: FactsOf<'source_failing'>, baseUrl: string): MailText {
+  return {
+    subject: `Source failing: ${facts.name}`,
+    text: [
+      `Signalpost could not read the source "${facts.name}" since ${toIso(facts.since).slice(0, 16).replace('T', ' ')} UTC.`,
+      '',
+      facts.message,
+      `What to do: ${facts.hint}`,
+      '',
+      'It is tried again, at least every six hours, and goes on where it was. This is the only mail about it.',
+      '',
+      `The source and its last runs: ${baseUrl}/dashboard/sources/${facts.sourceId}`,
       '',
     ].join('\n'),
   };

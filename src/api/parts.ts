@@ -20,6 +20,8 @@ export interface ApiParts extends IntakeParts, EndpointParts, KeyLimitParts {
   endpointChanged(endpointId: string): void;
   /** Tells who reads sources that one may be due sooner than planned; without it, that is noticed a little later. */
   sourcesChanged?(): void;
+  /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
+  refusalOf?: (address: string) => Promise<string | null>;
   sendTest: SendTest;
   /** Hears how the API describes itself, once its routes are there. */
   onDescribed?(described: Described): void;

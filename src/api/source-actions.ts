@@ -10,7 +10,7 @@ import type { ApiParts } from './parts.ts';
 
 type ActionParts = Pick<
   ApiParts,
-  'store' | 'clock' | 'newId' | 'seededRandom' | 'allowTargets' | 'sourcesChanged'
+  'store' | 'clock' | 'newId' | 'seededRandom' | 'allowTargets' | 'secretBox' | 'refusalOf' | 'sourcesChanged'
 >;
 
 const oneSource = z.strictObject({ data: sourceSchema });

@@ -12,7 +12,16 @@ import type { ApiParts } from './parts.ts';
 
 type SourceRouteParts = Pick<
   ApiParts,
-  'store' | 'clock' | 'newId' | 'seededRandom' | 'cursors' | 'baseUrl' | 'allowTargets' | 'sourcesChanged'
+  | 'store'
+  | 'clock'
+  | 'newId'
+  | 'seededRandom'
+  | 'cursors'
+  | 'baseUrl'
+  | 'allowTargets'
+  | 'secretBox'
+  | 'refusalOf'
+  | 'sourcesChanged'
 >;
 
 const oneSource = z.strictObject({ data: sourceSchema });
@@ -36,9 +45,12 @@ function addCreate(app: FastifyInstance, parts: SourceRouteParts): void {
         summary: 'Create a source',
         description: [
           'Its posts are matched with the profiles it names, or with all that are active; a post that matches none makes no',
-          'signal. It is read at once, and then every `interval_seconds`. Each kind takes its own settings: `rss` a `url`,',
-          '`hackernews` a `query`, `stackexchange` a `site` with `tagged`, `query` or both, `greenhouse`, `lever` and `ashby` a',
-          '`board`. Feeds must be on the public internet; their robots.txt is obeyed.',
+          'signal. It is read at once, and then every `interval_seconds`. Each kind takes its own settings: `rss` a `url`;',
+          '`hackernews` and `hackernews_hiring` a `query`; `stackexchange` a `site` with `tagged`, `query` or both, and a `key`;',
+          'job boards a `board`; `sec_form_d` a `query` or nothing; `discourse` and `lemmy` a `url`, with a `query` or without;',
+          '`mastodon` a `url` and a `tag`; `lobsters` a `tag` or nothing; `github` a `query`, and a `token`; `bluesky` a `query`;',
+          '`reddit` a `subreddit`, `client_id` and `client_secret`, with a `query` or without. What is asked must be on the public',
+          'internet. The robots.txt of a feed is obeyed: one that it keeps from programs is refused here, with what there is instead.',
         ].join(' '),
         tags: ['Sources'],
         querystring: noQuery,
@@ -114,7 +126,7 @@ function addPatch(app: FastifyInstance, parts: SourceRouteParts): void {
         operationId: 'updateSource',
         summary: 'Change a source',
         description:
-          'What is left out stays as it is; the kind cannot be changed. With another `url`, `query`, `site`, `tagged` or `board` it is read from the start, at once.',
+          'What is left out stays as it is; the kind cannot be changed. With another `url`, `query` or whatever else its kind reads by, it is read from the start, at once.',
         tags: ['Sources'],
         params: idParams,
         querystring: noQuery,

@@ -27,6 +27,7 @@ import { addSignalFeedback } from './signal-feedback.ts';
 import { addSignalReads } from './signal-reads.ts';
 import { addSignalWrites } from './signals.ts';
 import { addSourceActions } from './source-actions.ts';
+import { addSourceRuns } from './source-runs.ts';
 import { addSources } from './sources.ts';
 import { addWebhookActions } from './webhook-actions.ts';
 import { addWebhookTests } from './webhook-tests.ts';
@@ -73,4 +74,5 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
   addCompanies(app, parts);
   addSources(app, parts);
   addSourceActions(app, parts);
+  addSourceRuns(app, parts);
 }

@@ -5,6 +5,8 @@ const BOMS: [label: string, bytes: number[]][] = [
 ];
 /** As much of a document as is searched for the encoding it declares. */
 const HEAD_BYTES = 1_024;
+/** Encodings in which any byte is a letter. */
+const ONE_BYTE = /^(windows-|iso-8859-|koi8-|macintosh|x-mac-|ibm)/;
 const KANA = /[\u3041-\u30fa]/;
 
 /**
@@ -13,10 +15,28 @@ const KANA = /[\u3041-\u30fa]/;
  */
 export function decodeText(bytes: Uint8Array, contentType: string): string {
   const marked = BOMS.find(([, bom]) => bom.every((byte, i) => bytes[i] === byte));
-  const label =
-    marked?.[0] ?? known(charsetOf(contentType)) ?? known(declaredIn(bytes)) ?? wideWithoutMark(bytes);
+  if (marked !== undefined) return new TextDecoder(marked[0]).decode(bytes);
+  const label = known(charsetOf(contentType)) ?? known(declaredIn(bytes)) ?? wideWithoutMark(bytes);
+  // Labels are often wrong, UTF-8 hardly ever reads as such by chance, and what is none cannot be it.
+  const mislabelled = label !== null && (label === 'utf-8' || ONE_BYTE.test(label));
+  if (mislabelled) {
+    const text = strictly('utf-8', bytes);
+    if (text !== null) return text;
+    if (label === 'utf-8') return repaired(bytes, declaredIn(bytes));
+  }
   if (label !== null) return new TextDecoder(label).decode(bytes);
   return strictly('utf-8', bytes) ?? japanese(bytes) ?? new TextDecoder('windows-1252').decode(bytes);
+}
+
+/** What calls itself UTF-8 and is not: what it declares inside, else UTF-8 with a few broken letters, else as browsers would. */
+function repaired(bytes: Uint8Array, declared: string | null): string {
+  const inside = known(declared);
+  if (inside !== null && inside !== 'utf-8') return new TextDecoder(inside).decode(bytes);
+  const lossy = new TextDecoder('utf-8').decode(bytes);
+  const broken = lossy.split('\ufffd').length - 1;
+  const letters = lossy.match(/[\u0080-\ufffc]/g)?.length ?? 0;
+  if (letters > broken) return lossy;
+  return japanese(bytes) ?? new TextDecoder('windows-1252').decode(bytes);
 }
 
 function charsetOf(contentType: string): string | null {

@@ -3,7 +3,9 @@ import { decodeText } from './decode-text.ts';
 import { htmlToText } from './html-text.ts';
 import { platformOf } from './platform.ts';
 import { SourceFault } from './source-fault.ts';
-import { readTime, type SourceItem } from './source-item.ts';
+import type { SourceItem } from './source-item.ts';
+import { readTime } from './source-time.ts';
+import { unwrapLink } from './wrapped-link.ts';
 
 /** An item as its format has it, texts as HTML. */
 interface RawItem {
@@ -13,6 +15,8 @@ interface RawItem {
   title: string | undefined;
   body: string | undefined;
   author: string | undefined;
+  /** Where it is talked about. */
+  comments?: string | undefined;
 }
 
 /** A document as it was received from `url`. */
@@ -86,9 +90,13 @@ function fromRss(item: RssFeed.Item<string>): RawItem {
     id: item.guid?.value,
     link: item.link ?? (item.guid?.isPermaLink === false ? undefined : item.guid?.value),
     date: item.pubDate ?? item.dc?.dates?.[0],
-    title: item.title,
-    body: item.content?.encoded ?? item.description,
-    author: personName(item.authors?.[0]) ?? item.dc?.creators?.[0],
+    title: item.title ?? item.itunes?.title ?? mediaOf(item.media, 'title'),
+    body:
+      fullest(item.content?.encoded, item.description) ??
+      item.itunes?.summary ??
+      mediaOf(item.media, 'description'),
+    author: personName(item.authors?.[0]) ?? item.dc?.creators?.[0] ?? item.itunes?.author,
+    comments: item.comments,
   };
 }
 
@@ -101,8 +109,8 @@ function fromAtom(entry: AtomFeed.Entry<string>): RawItem {
     link: link?.href === undefined || base === undefined ? link?.href : resolve(link.href, base) || link.href,
     date: entry.published ?? entry.updated,
     title: entry.title?.value,
-    body: entry.content?.value ?? entry.summary?.value,
-    author: entry.authors?.[0]?.name,
+    body: fullest(entry.content?.value, entry.summary?.value) ?? mediaOf(entry.media, 'description'),
+    author: entry.authors?.[0]?.name ?? entry.dc?.creators?.[0],
   };
 }
 
@@ -128,6 +136,24 @@ function fromJson(item: JsonFeed.Item<string>): RawItem {
   };
 }
 
+/** The first that says anything. */
+function fullest(...texts: (string | undefined)[]): string | undefined {
+  return texts.find((text) => (text ?? '').trim() !== '');
+}
+
+interface Media {
+  title?: { value?: string };
+  description?: { value?: string };
+}
+
+/** Media of an item tell of it themselves, or their group does. */
+function mediaOf(
+  media: (Media & { group?: Media; contents?: Media[] }) | undefined,
+  name: keyof Media,
+): string | undefined {
+  return [media, media?.group, ...(media?.contents ?? [])].map((one) => one?.[name]?.value).find(Boolean);
+}
+
 /** RSS 2.0 asks for `address (name)` and gets everything. */
 function personName(person: RssFeed.Person | undefined): string | undefined {
   if (typeof person === 'string') return /\(([^)]+)\)/.exec(person)?.[1] ?? person;
@@ -135,7 +161,7 @@ function personName(person: RssFeed.Person | undefined): string | undefined {
 }
 
 function toItem(raw: RawItem, base: string): SourceItem {
-  const url = resolve(raw.link ?? '', base);
+  const url = discussionOf(unwrapLink(resolve(raw.link ?? '', base)), resolve(raw.comments ?? '', base));
   const title = htmlToText(raw.title ?? '').replace(/\s+/g, ' ');
   const body = htmlToText(raw.body ?? '');
   return {
@@ -147,6 +173,12 @@ function toItem(raw: RawItem, base: string): SourceItem {
     body,
     author: htmlToText(raw.author ?? '').replace(/^\/?u\//, ''),
   };
+}
+
+/** Of what is talked about elsewhere than it stands, the talk is the post; a blog's own comments are a part of its page. */
+function discussionOf(link: string, comments: string): string {
+  if (comments === '' || link === '') return link || comments;
+  return new URL(comments).host === new URL(link).host ? link : comments;
 }
 
 /** An absolute web address, or an empty text. */

@@ -1,19 +1,11 @@
 import type { Clock } from '../lib/clock.ts';
+import type { HostHold } from '../store/source-store.ts';
 import { PutOff, SourceFault } from './source-fault.ts';
-
-/** A host asked to be left alone. */
-export interface HostHold {
-  host: string;
-  /** What of it: empty is all; else a method or a key, as its API counts them. */
-  scope: string;
-  /** Unix milliseconds. */
-  until: number;
-}
 
 /** Who asks, and how long it may wait. */
 export interface Passage {
-  /** What else than the whole host may be on hold for it. */
-  scope?: string;
+  /** What else than the whole host may be on hold for it: a method, a key. */
+  scopes: readonly string[];
   /** Aborted when the run's time is over. */
   signal: AbortSignal | null;
   /** False: rather than wait for its time it is put off, so that it holds no place meanwhile. */
@@ -43,8 +35,8 @@ export function createHostGate(clock: Clock): HostGate {
   const holds = new Map<string, number>();
   const paces = new Map<string, { delayMs: number; nextAt: number }>();
 
-  function refuseHeld(host: string, scope: string): void {
-    for (const key of new Set([keyOf(host, ''), keyOf(host, scope)])) {
+  function refuseHeld(host: string, scopes: readonly string[]): void {
+    for (const key of ['', ...scopes].map((scope) => keyOf(host, scope))) {
       const until = holds.get(key) ?? 0;
       if (until <= clock.now()) {
         holds.delete(key);
@@ -72,7 +64,7 @@ export function createHostGate(clock: Clock): HostGate {
       const before = last.get(host) ?? Promise.resolve();
       const mine = before.then(async () => {
         passage.signal?.throwIfAborted();
-        refuseHeld(host, passage.scope ?? '');
+        refuseHeld(host, passage.scopes);
         await keepPace(host, passage);
         try {
           return await request();

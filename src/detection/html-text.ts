@@ -24,8 +24,23 @@ const MAX_TAG = 8_192;
 
 const { unescapeAll } = new MarkdownIt().utils;
 
-/** HTML as plain text: one line a block, entities decoded, no markup. Takes time in proportion to its length. */
+/** Tags that show, in what should be plain text, that it was escaped once too often. */
+const LEFT_OVER = /<\/(?:p|a|div|li|ul|span|strong|em|b|i|h[1-6])>|<br ?\/?>/i;
+/** Entities that hardly anybody writes by hand. */
+const LEFT_ENTITY = /&(?:amp|quot|apos|nbsp|#39|#x27|#8217|rsquo|lsquo|ldquo|rdquo|hellip|mdash|ndash);/;
+
+/**
+ * HTML as plain text: one line a block, entities decoded, no markup; what was escaped twice is read twice. Takes time in
+ * proportion to its length.
+ */
 export function htmlToText(html: string): string {
+  const text = toText(html);
+  // Markup beside real tags is what somebody wrote about; without any, all of it was escaped.
+  if (LEFT_OVER.test(text) && !LEFT_OVER.test(html)) return toText(text);
+  return LEFT_ENTITY.test(text) ? decodeEntities(text) : text;
+}
+
+function toText(html: string): string {
   let text = '';
   let at = 0;
   while (at < html.length) {

@@ -114,6 +114,7 @@ export function createPoller(parts: RunParts): Poller {
   return {
     async start() {
       await store.recoverSources();
+      parts.web.recall(await store.hostHolds(clock.now()));
       state = 'running';
       wake();
     },

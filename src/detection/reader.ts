@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import type { Source, SourcePosition } from '../model/source.ts';
+import type { Source, SourcePosition, SourceQuota } from '../model/source.ts';
+import type { SecretName } from '../model/source-settings.ts';
+import type { Sites } from './sites.ts';
 import { SourceFault } from './source-fault.ts';
 import type { SourceItem } from './source-item.ts';
 import type { Page, ReadOptions } from './web.ts';
@@ -8,6 +10,10 @@ import type { Page, ReadOptions } from './web.ts';
 export interface Pages {
   /** Any status but those that ask for a pause. @throws SourceFault, PutOff */
   read(address: string, options: ReadOptions): Promise<Page>;
+  /** Listens to a stream for so long, or until `take` has enough. @throws SourceFault, PutOff */
+  listen(address: string, limitMs: number, take: (text: string) => boolean): Promise<void>;
+  /** Whoever asks the address's host for `scope` waits until then, whatever source or tenant. */
+  hold(address: string, scope: string, until: number): Promise<void>;
 }
 
 /** A source as it is being read. */
@@ -16,40 +22,31 @@ export interface ReadingTask {
   position: SourcePosition;
   /** Unix milliseconds. */
   now: number;
+  /** What is older is not new, Unix milliseconds. */
+  oldest: number;
   web: Pages;
   sites: Sites;
+  secrets: Partial<Record<SecretName, string>>;
+  /** Whether an item of this id was not read before. */
+  isNew(id: string): boolean;
 }
+
+/** From where to go on; what is left out begins anew. */
+export type NextPosition = Partial<Omit<SourcePosition, 'seen'>>;
 
 /** What was read: items in the source's own order, and from where to go on. */
 export interface Reading {
   items: SourceItem[];
-  position: Omit<SourcePosition, 'seen'>;
-  /** The source asked not to be read before then, Unix milliseconds; 0: it did not. */
-  notBefore: number;
+  position: NextPosition;
+  /** The source asked not to be read before then, Unix milliseconds. */
+  notBefore?: number;
+  /** There is more to read than one run may: the next one comes soon. */
+  more?: boolean;
+  quota?: SourceQuota | null;
 }
 
 /** Reads one kind of source. @throws SourceFault */
 export type Reader = (task: ReadingTask) => Promise<Reading>;
-
-/** Where the services behind the kinds are. */
-export interface Sites {
-  hackernews: string;
-  stackexchange: string;
-  greenhouse: string;
-  lever: string;
-  ashby: string;
-}
-
-export const SITES: Sites = {
-  hackernews: 'https://hn.algolia.com',
-  stackexchange: 'https://api.stackexchange.com',
-  greenhouse: 'https://boards-api.greenhouse.io',
-  lever: 'https://api.lever.co',
-  ashby: 'https://api.ashbyhq.com',
-};
-
-/** How far back the first run of a search goes. */
-export const FIRST_LOOK_MS = 7 * 86_400_000;
 
 /** The JSON of an answer, as far as it is needed. @throws SourceFault `invalid_answer` */
 export function readJson<S extends z.ZodType>(page: Page, schema: S): z.output<S> {

@@ -24,8 +24,8 @@ export interface Answer {
 /** How an answer is asked for, beside its address. */
 export interface RequestOptions {
   headers: Record<string, string>;
-  /** Sent by POST, as a form; left out for GET. */
-  form?: string | undefined;
+  /** Sent by POST; left out for GET. */
+  body?: string | undefined;
   /** Aborted when the run's time is over. */
   signal: AbortSignal | null;
   /** A longer body is cut off there, rather than refused. */
@@ -56,7 +56,7 @@ export function createRequests({ clock, connect }: { clock: Clock; connect: Conn
   const running = new Set<() => void>();
   let stopped = false;
 
-  async function send(url: URL, { headers, form, signal, cutAt }: RequestOptions): Promise<Answer> {
+  async function send(url: URL, { headers, body, signal, cutAt }: RequestOptions): Promise<Answer> {
     if (stopped) throw stoppedFault();
     let dial: Dial | null = null;
     const client = new Client(url.origin, {
@@ -81,9 +81,9 @@ export function createRequests({ clock, connect }: { clock: Clock; connect: Conn
     try {
       const answer = await client.request({
         path: `${url.pathname}${url.search}`,
-        method: form === undefined ? 'GET' : 'POST',
+        method: body === undefined ? 'GET' : 'POST',
         headers,
-        body: form ?? null,
+        body: body ?? null,
       });
       const flat = flatten(answer.headers);
       return { status: answer.statusCode, headers: flat, body: await readBody(answer, flat, cutAt) };

@@ -1,19 +1,22 @@
+import type { SecretBox } from '../lib/secret-box.ts';
 import { storageFaultOf } from '../model/errors.ts';
-import type { Source, SourceError, SourceKind, SourcePosition } from '../model/source.ts';
+import type { NewMail } from '../model/mail.ts';
+import type { Source, SourceError, SourcePosition } from '../model/source.ts';
+import { hintFor } from '../model/source-hints.ts';
 import { type IntakeParts, planPosts } from '../signals/intake.ts';
+import { openSecrets } from '../signals/source-settings.ts';
 import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
 import { lanesOf } from '../webhooks/state-changes.ts';
-import type { Pages, Reader, Reading, Sites } from './reader.ts';
+import type { Pages, Reading } from './reader.ts';
+import { READERS } from './readers.ts';
 import { STOPPED } from './request.ts';
+import type { Sites } from './sites.ts';
 import { PutOff, SourceFault } from './source-fault.ts';
 import { itemKey, type SourceItem, toPost } from './source-item.ts';
-import { readFeedSource } from './sources/feeds.ts';
-import { readHackerNews } from './sources/hackernews.ts';
-import { readAshby, readGreenhouse, readLever } from './sources/job-boards.ts';
-import { readStackExchange } from './sources/stack-exchange.ts';
 import type { Web } from './web.ts';
 
+const DAY_MS = 86_400_000;
 /** The longest that a failing source waits to be tried again. */
 const MAX_BACKOFF_MS = 6 * 3_600_000;
 /** At least so many items are remembered, and never fewer than twice what the source shows. */
@@ -28,19 +31,11 @@ const ITEMS_AT_ONCE = 50;
 /** Signals of one commit: about 20 ms of the store's writer, where 20,000 at once took it 7.9 s. */
 const SIGNALS_AT_ONCE = 50;
 
-const READERS: Record<SourceKind, Reader> = {
-  rss: readFeedSource,
-  hackernews: readHackerNews,
-  stackexchange: readStackExchange,
-  greenhouse: readGreenhouse,
-  lever: readLever,
-  ashby: readAshby,
-};
-
 /** What a run needs of the process. */
 export interface RunParts extends IntakeParts {
   web: Web;
   sites: Sites;
+  secretBox: SecretBox;
   /** Tells the dispatcher which endpoints have new work. */
   nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
   log: {
@@ -59,7 +54,7 @@ export async function runClaimed(parts: RunParts, claimed: ClaimedSource): Promi
   const run = await read(parts, claimed);
   if (run === null) return; // the next start reads it, or whoever took it over
   if (run instanceof PutOff) {
-    await parts.store.putOffSource(runOf(claimed, 0), run.until);
+    await parts.store.putOffSource(runOf(claimed, { startedAt: 0, now: 0 }), run.until);
     return;
   }
   const made = newOf(run.signals, await parts.store.finishSourceRun(run));
@@ -72,34 +67,48 @@ export async function runClaimed(parts: RunParts, claimed: ClaimedSource): Promi
 async function read(parts: RunParts, claimed: ClaimedSource): Promise<SourceRun | PutOff | null> {
   const { clock } = parts;
   const { position } = claimed;
+  const startedAt = clock.now();
   try {
     const reading = await readInTime(parts, claimed);
-    const fresh = unseen(reading.items, position);
+    const oldest = oldestOf(claimed.source, startedAt);
+    const fresh = unseen(reading.items, position).filter(
+      ({ postedAt }) => postedAt === null || postedAt >= oldest,
+    );
     const taken = fresh.slice(0, MAX_ITEMS);
-    const signals = await matchInParts(parts, claimed, taken);
-    if (signals === null) return null;
+    const matched = await matchInParts(parts, claimed, taken);
+    if (matched === null) return null;
     const now = clock.now();
-    const run = runOf(claimed, now);
-    const more = taken.length < fresh.length;
+    const run = runOf(claimed, { startedAt, now });
+    const cut = taken.length < fresh.length;
+    const more = cut || reading.more === true;
     return {
       ...run,
       nextPollAt: more ? Math.min(run.nextPollAt, now + MORE_AFTER_MS) : run.nextPollAt,
-      notBefore: reading.notBefore,
-      position: more ? partOf(position, reading, taken) : advanced(position, reading),
+      notBefore: reading.notBefore ?? 0,
+      position: cut ? partOf(position, reading, taken) : advanced(position, reading),
       itemsSeen: taken.length,
-      signals,
+      itemsMatched: matched.items,
+      signals: matched.signals,
+      signalsAdded: matched.added,
+      quota: reading.quota ?? null,
     };
   } catch (error) {
     if (error instanceof PutOff) return error;
     if (error instanceof SourceFault && error.code === STOPPED) return null;
     if (!(error instanceof SourceFault) && storageFaultOf(error) !== null) throw error;
-    return failed(parts, claimed, error);
+    return failed(parts, claimed, startedAt, error);
   }
+}
+
+function oldestOf({ maxAgeDays }: Source, now: number): number {
+  return now - maxAgeDays * DAY_MS;
 }
 
 /** One deadline covers all that a run reads, however many pages, hosts and waits that is. */
 async function readInTime(parts: RunParts, { source, position }: ClaimedSource): Promise<Reading> {
   const { clock, sites } = parts;
+  const now = clock.now();
+  const known = new Set(position.seen);
   const over = new AbortController();
   const fault = new SourceFault(
     'timeout',
@@ -107,9 +116,22 @@ async function readInTime(parts: RunParts, { source, position }: ClaimedSource):
   );
   const timer = clock.after(RUN_LIMIT_MS, () => over.abort(fault));
   const journey = { signal: over.signal, asked: 0 };
-  const web: Pages = { read: (address, options) => parts.web.read(address, options, journey) };
+  const web: Pages = {
+    read: (address, options) => parts.web.read(address, options, journey),
+    listen: (address, limitMs, take) => parts.web.listen(address, limitMs, take, journey),
+    hold: parts.web.hold,
+  };
   try {
-    return await READERS[source.kind]({ source, position, now: clock.now(), web, sites });
+    return await READERS[source.kind]({
+      source,
+      position,
+      now,
+      oldest: oldestOf(source, now),
+      web,
+      sites,
+      secrets: openSecrets(parts, source),
+      isNew: (id) => !known.has(itemKey({ id })),
+    });
   } catch (error) {
     throw over.signal.aborted ? fault : error;
   } finally {
@@ -119,25 +141,33 @@ async function readInTime(parts: RunParts, { source, position }: ClaimedSource):
 
 /**
  * The signals of items that match, each item once: all but the last are stored on the way, a small commit each, so that no
- * long feed keeps others waiting. Null where the source was taken from this run meanwhile.
+ * long feed keeps others waiting. Null where the source was taken from this run meanwhile. `items` is how many matched,
+ * `added` how many signals were stored.
  */
 async function matchInParts(
   parts: RunParts,
   { source, token }: ClaimedSource,
   items: readonly SourceItem[],
-): Promise<NewSignal[] | null> {
+): Promise<{ signals: NewSignal[]; items: number; added: number } | null> {
   let waiting: NewSignal[] = [];
+  let matched = 0;
+  let added = 0;
   for (let from = 0; from < items.length; from += ITEMS_AT_ONCE) {
-    waiting.push(...(await match(parts, source, items.slice(from, from + ITEMS_AT_ONCE))));
+    for (const signals of await match(parts, source, items.slice(from, from + ITEMS_AT_ONCE))) {
+      if (signals.length > 0) matched++;
+      waiting.push(...signals);
+    }
     while (waiting.length > SIGNALS_AT_ONCE) {
       const part = waiting.slice(0, SIGNALS_AT_ONCE);
       waiting = waiting.slice(SIGNALS_AT_ONCE);
       const committed = await parts.store.addRunSignals({ sourceId: source.id, token }, part);
       if (committed === null) return null;
-      parts.nudge(newOf(part, committed).flatMap((signal) => lanesOf(signal.events)));
+      const made = newOf(part, committed);
+      added += made.length;
+      parts.nudge(made.flatMap((signal) => lanesOf(signal.events)));
     }
   }
-  return waiting;
+  return { signals: waiting, items: matched, added };
 }
 
 function newOf(signals: readonly NewSignal[], committed: readonly CommittedSignal[] | null): NewSignal[] {
@@ -145,10 +175,14 @@ function newOf(signals: readonly NewSignal[], committed: readonly CommittedSigna
 }
 
 /** What stands of every run: it is due again after its interval. */
-function runOf({ source, token }: ClaimedSource, now: number): SourceRun {
+function runOf(
+  { source, token }: ClaimedSource,
+  { startedAt, now }: { startedAt: number; now: number },
+): SourceRun {
   return {
     sourceId: source.id,
     token,
+    startedAt,
     now,
     claimedPollAt: source.nextPollAt,
     nextPollAt: now + source.intervalSeconds * 1_000,
@@ -156,11 +190,20 @@ function runOf({ source, token }: ClaimedSource, now: number): SourceRun {
     error: null,
     position: null,
     itemsSeen: 0,
+    itemsMatched: 0,
     signals: [],
+    signalsAdded: 0,
+    quota: null,
+    mail: null,
   };
 }
 
-function failed({ clock, log }: RunParts, claimed: ClaimedSource, error: unknown): SourceRun {
+function failed(
+  { clock, log }: RunParts,
+  claimed: ClaimedSource,
+  startedAt: number,
+  error: unknown,
+): SourceRun {
   const now = clock.now();
   const { source } = claimed;
   const known = error instanceof SourceFault;
@@ -170,7 +213,23 @@ function failed({ clock, log }: RunParts, claimed: ClaimedSource, error: unknown
     : { code: 'internal', message: 'The run broke off. The fault is ours; it has been logged.', at: now };
   const notBefore = known ? error.retryAt : 0;
   const nextPollAt = Math.max(notBefore, now + backoffMs(source));
-  return { ...runOf(claimed, now), error: shown, notBefore, nextPollAt };
+  const mail = mailOf(source, shown);
+  return { ...runOf(claimed, { startedAt, now }), error: shown, notBefore, nextPollAt, mail };
+}
+
+/** Told once of each time that a source has failed for a day: its id is the same for every run of that time. */
+function mailOf(source: Source, { code, message, at }: SourceError): NewMail | null {
+  const { id, tenantId, name, failingSince } = source;
+  if (failingSince === null || at - failingSince < DAY_MS) return null;
+  const facts = {
+    kind: 'source_failing',
+    sourceId: id,
+    name,
+    since: failingSince,
+    message,
+    hint: hintFor(code),
+  } as const;
+  return { id: `mail_${id}_${failingSince}`, tenantId, facts, createdAt: at };
 }
 
 /** Twice as long after each failure, and never shorter than the interval. */
@@ -182,8 +241,8 @@ export function backoffMs({
   return Math.max(interval, Math.min(interval * 2 ** Math.min(failures, 20), MAX_BACKOFF_MS));
 }
 
-/** The signals of items that match, each item once. @throws SourceFault where no profile is there to match with */
-async function match(parts: RunParts, source: Source, items: readonly SourceItem[]): Promise<NewSignal[]> {
+/** The signals of each item. @throws SourceFault where no profile is there to match with */
+async function match(parts: RunParts, source: Source, items: readonly SourceItem[]): Promise<NewSignal[][]> {
   const posts = items.map(toPost).filter((post) => post !== null);
   const rule = { profileIds: source.profileIds, onlyMatching: true };
   const planned = await planPosts(parts, source.tenantId, posts, rule);
@@ -191,7 +250,7 @@ async function match(parts: RunParts, source: Source, items: readonly SourceItem
     // Nothing is passed over: it is all read again once there is a profile.
     throw new SourceFault('no_active_profile', 'None of the profiles that it is matched with is active.');
   }
-  return planned.flatMap(({ signals }) => signals);
+  return planned.map(({ signals }) => signals);
 }
 
 function unseen(items: readonly SourceItem[], { seen }: SourcePosition): SourceItem[] {
@@ -208,8 +267,8 @@ function unseen(items: readonly SourceItem[], { seen }: SourcePosition): SourceI
 function advanced(before: SourcePosition, { items, position }: Reading): SourcePosition {
   const keep = Math.max(MIN_SEEN, 2 * items.length, items.length === 0 ? before.seen.length : 0);
   const seen = [...new Set([...items.map(itemKey), ...before.seen])].slice(0, keep);
-  const { etag, lastModified, newestAt } = position;
-  return { etag, lastModified, newestAt, seen };
+  const { etag = null, lastModified = null, newestAt = null, cursor = null } = position;
+  return { etag, lastModified, newestAt, cursor, seen };
 }
 
 /** After a part of a reading only: asked again from where it began, without validators, so that the rest is shown again. */
@@ -217,5 +276,5 @@ function partOf(before: SourcePosition, { items }: Reading, taken: readonly Sour
   const known = new Set([...before.seen, ...taken.map(itemKey)]);
   const shown = items.map(itemKey).filter((key) => known.has(key));
   const seen = [...new Set([...shown, ...before.seen])].slice(0, Math.max(MIN_SEEN, 2 * items.length));
-  return { etag: null, lastModified: null, newestAt: before.newestAt, seen };
+  return { ...before, etag: null, lastModified: null, seen };
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { fromIso, toIso } from '../lib/clock.ts';
+import { toIso } from '../lib/clock.ts';
 import { codePointLength } from '../lib/text.ts';
 import {
   MAX_TEXT_CODE_POINTS,
@@ -20,27 +20,23 @@ export interface SourceItem {
   title: string;
   body: string;
   author: string;
-  company?: { name: string; location?: string };
+  company?: { name: string; location?: string; industry?: string };
+  /** Of a job: whom it is for. */
+  department?: string;
   signalType?: SignalType;
 }
 
 const MAX_ID = 300;
-const LAST_TIME_MS = Date.UTC(2999, 11, 31);
 
 /** What an item is remembered by: short, and no part of anybody's text. */
-export function itemKey({ id }: SourceItem): string {
+export function itemKey({ id }: Pick<SourceItem, 'id'>): string {
   return createHash('sha256').update(id).digest('base64url').slice(0, 16);
-}
-
-/** A time as sources write it, RFC 3339 or RFC 822, in Unix milliseconds; null where it is none. */
-export function readTime(text: string | undefined): number | null {
-  const ms = fromIso(text ?? '');
-  return ms >= 0 && ms <= LAST_TIME_MS ? ms : null;
 }
 
 /** An item as an observed post; null where nothing of it can be read. What does not fit a post's form is left out. */
 export function toPost(item: SourceItem): ObservedPost | null {
-  const text = cut([item.title, bodyBeyond(item)].filter((part) => part !== '').join('\n\n'));
+  const department = item.department ? `Department: ${toLine(item.department)}` : '';
+  const text = cut([item.title, department, bodyBeyond(item)].filter((part) => part !== '').join('\n\n'));
   if (text === '') return null;
   const post = {
     platform: {
@@ -60,8 +56,8 @@ export function toPost(item: SourceItem): ObservedPost | null {
   return observedPostSchema.safeParse(bare).data ?? null;
 }
 
-function companyOf({ name, location = '' }: NonNullable<SourceItem['company']>) {
-  return { name: toLine(name), location: toLine(location) };
+function companyOf({ name, location = '', industry = '' }: NonNullable<SourceItem['company']>) {
+  return { name: toLine(name), location: toLine(location), industry: toLine(industry) };
 }
 
 /** Feeds break lines within names, which an observed post refuses. */

@@ -1,5 +1,6 @@
 import { type Clock, fromIso } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
+import type { HostHold } from '../store/source-store.ts';
 import { createConnect } from '../webhooks/connect.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';
 import { checkSite, type Lookup } from '../webhooks/targets.ts';
@@ -8,6 +9,7 @@ import { type Answer, createRequests } from './request.ts';
 import { createRobots, ROBOT_NAME } from './robots.ts';
 import { MAX_ROBOTS_BYTES } from './robots-rules.ts';
 import { SourceFault } from './source-fault.ts';
+import { listenTo } from './stream.ts';
 
 const MAX_REDIRECTS = 5;
 /** A pause that nobody names, for an answer that says "too many requests". */
@@ -23,6 +25,10 @@ export interface WebParts {
   baseUrl: string;
   allowTargets: AddressSet;
   lookup?: Lookup;
+  /** Where somebody can be reached about us, for the User-Agent; null or left out: the base address must do. */
+  contact?: string | null;
+  /** Remembers pauses over a restart; left out where nothing is kept. */
+  keepHold?(hold: HostHold): Promise<void>;
 }
 
 /** An answer, and where it came from at last. */
@@ -45,28 +51,47 @@ export interface ReadOptions {
   lastModified?: string | null;
   /** robots.txt decides; left out for APIs, which are made for programs. */
   robots?: boolean;
+  /** What of the host it counts against besides the whole: a method, a key, as its API counts. */
+  scopes?: readonly string[];
+  /** More headers. They go to the address's own origin only, wherever it redirects. */
+  headers?: Record<string, string>;
+  /** Sent by POST. */
+  body?: string;
 }
 
 /** The web, read politely: one request per host at a time, pauses and robots.txt obeyed, public addresses only. */
 export interface Web {
   /** Any status but those that ask for a pause. @throws SourceFault, PutOff */
   read(address: string, options: ReadOptions, journey?: Journey): Promise<Page>;
+  /** Listens to a stream (`ws:`, `wss:`) for so long, or until `take` has enough. @throws SourceFault, PutOff */
+  listen(address: string, limitMs: number, take: (text: string) => boolean, journey: Journey): Promise<void>;
+  /** Whoever asks the address's host for `scope` waits until then, after a restart too. */
+  hold(address: string, scope: string, until: number): Promise<void>;
+  /** Pauses that were asked for before this process began. */
+  recall(holds: readonly HostHold[]): void;
+  /** Whether robots.txt lets us read an address. @throws SourceFault */
+  demand(address: string, journey: Journey): Promise<void>;
   abort(): void;
 }
 
 /** What one chain of redirects is asked with. */
 interface Asking {
   headers: Record<string, string>;
+  /** For the first origin alone. */
+  own?: Record<string, string> | undefined;
+  scopes?: readonly string[] | undefined;
+  body?: string | undefined;
   journey: Journey;
   permit(url: URL): Promise<void>;
   cutAt?: number;
 }
 
 export function createWeb(parts: WebParts): Web {
-  const { clock, allowTargets: allow, baseUrl, lookup = createLookup() } = parts;
+  const { clock, allowTargets: allow, baseUrl, contact, lookup = createLookup() } = parts;
   const connect = createConnect({ clock, allow, lookup, localAddress: null, lenient: true });
   const requests = createRequests({ clock, connect });
   const gate = createHostGate(clock);
+  const stopping = new AbortController();
   const robots = createRobots({
     clock,
     pace: gate.pace,
@@ -79,7 +104,13 @@ export function createWeb(parts: WebParts): Web {
         cutAt: MAX_ROBOTS_BYTES,
       }),
   });
-  const userAgent = `${ROBOT_NAME}/1.0 (+${baseUrl})`;
+  const userAgent = `${ROBOT_NAME}/1.0 (+${[baseUrl, contact].filter(Boolean).join('; ')})`;
+
+  async function hold(held: HostHold): Promise<void> {
+    gate.hold(held);
+    // What cannot be kept binds this process all the same.
+    await parts.keepHold?.(held).catch(() => {});
+  }
 
   /** Every hop's address is checked, by its text here and by what it resolves to when it is dialled. */
   async function follow(start: URL, asking: Asking): Promise<Page> {
@@ -88,27 +119,35 @@ export function createWeb(parts: WebParts): Web {
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
       await asking.permit(url);
       been.add(url.href);
-      const answer = await ask(url, asking);
+      const answer = await ask(url, { ...asking, own: url.origin === start.origin ? asking.own : undefined });
       const next = REDIRECTS.has(answer.status) ? answer.headers.location : undefined;
       if (next === undefined) return { ...answer, url: url.href };
       url = checked(URL.parse(next, url.href)?.href ?? next);
-      if (been.has(url.href))
+      if (been.has(url.href) && asking.body === undefined)
         throw new SourceFault('too_many_redirects', 'The address redirects in a circle.');
     }
     throw new SourceFault('too_many_redirects', `The address redirects more than ${MAX_REDIRECTS} times.`);
   }
 
-  async function ask(url: URL, { headers, journey, cutAt }: Asking): Promise<Answer> {
-    const passage = { signal: journey.signal, mayWait: journey.asked > 0 };
+  async function ask(url: URL, asking: Asking): Promise<Answer> {
+    const { journey, scopes = [] } = asking;
+    const passage = { signal: journey.signal, mayWait: journey.asked > 0, scopes };
     const answer = await gate.enter(url.host, passage, async () => {
       journey.asked++;
       const got = await requests.send(url, {
-        headers: { 'user-agent': userAgent, 'accept-encoding': 'gzip, deflate, br', ...headers },
+        headers: {
+          'user-agent': userAgent,
+          'accept-encoding': 'gzip, deflate, br',
+          ...asking.headers,
+          ...asking.own,
+        },
+        body: asking.body,
         signal: journey.signal,
-        cutAt,
+        cutAt: asking.cutAt,
       });
       const pause = pauseOf(got, clock.now());
-      if (pause > 0) gate.hold({ host: url.host, scope: '', until: pause });
+      // A host that counts by key or method asks those alone to wait.
+      if (pause > 0) await hold({ host: url.host, scope: scopes[0] ?? '', until: pause });
       return got;
     });
     const pause = pauseOf(answer, clock.now());
@@ -137,36 +176,81 @@ export function createWeb(parts: WebParts): Web {
   }
 
   return {
-    read(
-      address,
-      { accept, etag, lastModified, robots: obey = false },
-      journey = { signal: null, asked: 0 },
-    ) {
+    read(address, options, journey = { signal: null, asked: 0 }) {
+      const { accept, etag, lastModified, robots: obey = false, headers: own, scopes, body } = options;
       const headers = {
         accept,
         ...(etag ? { 'if-none-match': etag } : {}),
         ...(lastModified ? { 'if-modified-since': lastModified } : {}),
       };
       const permit = obey ? permitFor(journey) : async () => {};
-      return Promise.resolve().then(() => follow(checked(address), { headers, journey, permit }));
+      const asking = { headers, own, scopes, body, journey, permit };
+      return Promise.resolve().then(() => follow(checked(address), asking));
     },
-    abort: requests.abort,
+    async listen(address, limitMs, take, journey) {
+      const url = checked(address.replace(/^ws/, 'http'));
+      const passage = { signal: journey.signal, mayWait: journey.asked > 0, scopes: [] };
+      url.protocol = url.protocol.replace('http', 'ws');
+      await gate.enter(url.host, passage, () =>
+        listenTo(
+          { clock, connect },
+          {
+            url,
+            headers: { 'user-agent': userAgent },
+            limitMs,
+            take,
+            signal: either(stopping.signal, journey.signal),
+          },
+        ),
+      );
+    },
+    hold: (address, scope, until) => hold({ host: new URL(address).host, scope, until }),
+    recall: (holds) => holds.forEach(gate.hold),
+    demand: (address, journey) => Promise.resolve().then(() => permitFor(journey)(checked(address))),
+    abort() {
+      stopping.abort();
+      requests.abort();
+    },
   };
+}
+
+function either(one: AbortSignal, other: AbortSignal | null): AbortSignal {
+  return other === null ? one : AbortSignal.any([one, other]);
 }
 
 /** Until when an answer asks to be left alone, Unix milliseconds; 0: it does not. */
 function pauseOf({ status, headers }: Answer, now: number): number {
   const given = headers['retry-after'];
-  if (status !== 429 && !(status === 503 && given !== undefined)) return 0;
-  const seconds = /^\d{1,9}$/.test(given ?? '') ? Number(given) * 1_000 : fromIso(given ?? '') - now;
-  const pause = Number.isNaN(seconds) ? UNNAMED_PAUSE_MS : Math.max(1_000, seconds);
-  return now + Math.min(pause, MAX_PAUSE_MS);
+  const spent = headers['x-ratelimit-remaining'] === '0';
+  const asks =
+    status === 429 ||
+    (status === 503 && given !== undefined) ||
+    (status === 403 && (spent || given !== undefined));
+  if (!asks) return 0;
+  const pause = given === undefined ? resetOf(headers['x-ratelimit-reset'], now) : retryAfter(given, now);
+  return now + Math.min(Number.isNaN(pause) ? UNNAMED_PAUSE_MS : Math.max(1_000, pause), MAX_PAUSE_MS);
+}
+
+/** Milliseconds from now. */
+function retryAfter(given: string, now: number): number {
+  return /^\d{1,9}$/.test(given) ? Number(given) * 1_000 : fromIso(given) - now;
+}
+
+/** As GitHub (seconds since 1970), Mastodon (a date) and Reddit (seconds from now) name it. */
+function resetOf(given: string | undefined, now: number): number {
+  if (given === undefined) return Number.NaN;
+  if (!/^\d{1,10}(\.\d+)?$/.test(given)) return fromIso(given) - now;
+  const seconds = Number(given);
+  return seconds > 1e9 ? seconds * 1_000 - now : seconds * 1_000;
 }
 
 /** The answer where it is a success. @throws SourceFault */
 export function demandSuccess(page: Page): Page {
-  if (page.status >= 200 && page.status < 300) return page;
-  const why =
-    page.status === 404 || page.status === 410 ? 'There is nothing at this address' : 'The host answered';
-  throw new SourceFault('http_status', `${why} (status ${page.status}).`);
+  const { status } = page;
+  if (status >= 200 && status < 300) return page;
+  if (status === 401 || status === 403) {
+    throw new SourceFault('unauthorized', `The host does not let us in (status ${status}).`);
+  }
+  const why = status === 404 || status === 410 ? 'There is nothing at this address' : 'The host answered';
+  throw new SourceFault('http_status', `${why} (status ${status}).`);
 }

@@ -14,6 +14,15 @@ export type MailFacts =
       reason: Exclude<PausedReason, 'manual' | 'plan'>;
     }
   | { kind: 'endpoints_over_plan'; plan: string; limit: number; endpointIds: string[] }
+  | {
+      kind: 'source_failing';
+      sourceId: string;
+      name: string;
+      /** Unix milliseconds. */
+      since: number;
+      message: string;
+      hint: string;
+    }
   | { kind: 'message'; subject: string; text: string };
 
 /** A mail to be stored. `id` is the same for the same cause, so that a change made twice tells of it once. */

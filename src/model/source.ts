@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { toIso } from '../lib/clock.ts';
 import { fold } from '../lib/text.ts';
-import { requiredLine, webUrl } from './text.ts';
-
-export const SOURCE_KINDS = ['rss', 'hackernews', 'stackexchange', 'greenhouse', 'lever', 'ashby'] as const;
-const kindSchema = z
-  .enum(SOURCE_KINDS)
-  .describe(
-    '`rss`: any RSS, Atom, RDF or JSON feed. `hackernews`: search of stories and comments. `stackexchange`: questions of a site. `greenhouse`, `lever`, `ashby`: the open jobs of a company.',
-  );
-export type SourceKind = z.infer<typeof kindSchema>;
+import { hintFor } from './source-hints.ts';
+import {
+  givenSettings,
+  kindSchema,
+  NO_SETTINGS,
+  SECRET_NAMES,
+  type SecretName,
+  type SourceKind,
+  type SourceSettings,
+} from './source-settings.ts';
+import { requiredLine } from './text.ts';
 
 const statusSchema = z.enum(['active', 'paused']);
 
@@ -27,64 +29,11 @@ const profilesSchema = z
   .transform((ids) => [...new Set(ids)])
   .describe('The profiles its posts are matched with; empty: all that are active');
 
-/** What kinds ask for, each for its own; see {@link SETTINGS_OF}. */
-const settingsSchemas = {
-  url: webUrl.describe('`rss`: address of the feed'),
-  query: requiredLine(300).describe('`hackernews`, `stackexchange`: words to search for'),
-  site: z
-    .string()
-    .trim()
-    .toLowerCase()
-    .max(64)
-    .regex(/^[a-z0-9][a-z0-9.-]{0,63}$/, 'must be a site such as "stackoverflow" or "softwarerecs"')
-    .describe('`stackexchange`: the site, as its API names it'),
-  tagged: z
-    .array(
-      z
-        .string()
-        .trim()
-        .toLowerCase()
-        .max(35)
-        .regex(/^[^\s;,]{1,35}$/, 'must be a tag, without spaces'),
-    )
-    .max(5)
-    .describe('`stackexchange`: tags, of which a question has at least one'),
-  board: z
-    .string()
-    .trim()
-    .max(100)
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, "must be the board's name in its address")
-    .describe("`greenhouse`, `lever`, `ashby`: the company's name in its board's address"),
-};
-export type SettingName = keyof typeof settingsSchemas;
-
-/** A setting that some kind asks for. */
-export interface SourceSettings {
-  url: string | null;
-  query: string | null;
-  site: string | null;
-  tagged: string[] | null;
-  board: string | null;
-}
-
-/** Which settings each kind must and may have; any other is refused. */
-export const SETTINGS_OF: Record<SourceKind, { needs: SettingName[]; takes: SettingName[] }> = {
-  rss: { needs: ['url'], takes: ['url'] },
-  hackernews: { needs: ['query'], takes: ['query'] },
-  stackexchange: { needs: ['site'], takes: ['site', 'tagged', 'query'] },
-  greenhouse: { needs: ['board'], takes: ['board'] },
-  lever: { needs: ['board'], takes: ['board'] },
-  ashby: { needs: ['board'], takes: ['board'] },
-};
-
-/** As they are given; null is none, as answers show those of other kinds. */
-const givenSettings = {
-  url: settingsSchemas.url.nullable().optional(),
-  query: settingsSchemas.query.nullable().optional(),
-  site: settingsSchemas.site.nullable().optional(),
-  tagged: settingsSchemas.tagged.nullable().optional(),
-  board: settingsSchemas.board.nullable().optional(),
-};
+const maxAgeSchema = z
+  .int()
+  .min(1)
+  .max(90)
+  .describe('What is older when it is read is not new, and makes no signal');
 
 /** Body of `POST /v1/sources`. */
 export const sourceInputSchema = z.strictObject({
@@ -93,6 +42,7 @@ export const sourceInputSchema = z.strictObject({
   ...givenSettings,
   icp_profile_ids: profilesSchema.default([]),
   interval_seconds: intervalSchema.default(INTERVAL.default),
+  max_age_days: maxAgeSchema.default(7),
   active: z.boolean().default(true).describe('false: it starts paused'),
 });
 export type SourceInput = z.output<typeof sourceInputSchema>;
@@ -103,11 +53,37 @@ export const sourcePatchSchema = z.strictObject({
   ...givenSettings,
   icp_profile_ids: profilesSchema.optional(),
   interval_seconds: intervalSchema.optional(),
+  max_age_days: maxAgeSchema.optional(),
   active: z.boolean().optional().describe('false pauses it, true resumes it'),
 });
 export type SourcePatch = z.output<typeof sourcePatchSchema>;
 
 const time = z.iso.datetime();
+
+/** Why a run failed, and what to do about it. */
+const sourceErrorSchema = z
+  .strictObject({
+    code: z.string().describe('Such as `timeout`, `http_status`, `rate_limited` or `invalid_feed`'),
+    message: z.string(),
+    hint: z.string().describe('What to do about it'),
+    at: time,
+  })
+  .meta({ id: 'SourceError' });
+
+/** A run of a source on the wire. */
+export const sourceRunSchema = z
+  .strictObject({
+    id: z.string(),
+    started_at: time,
+    ended_at: time,
+    status: z.enum(['succeeded', 'failed']),
+    error: sourceErrorSchema.nullable().describe('What it failed of'),
+    items_seen: z.int().describe('New posts that it read'),
+    items_matched: z.int().describe('Of these, posts that a profile found at least warm'),
+    signals_made: z.int(),
+  })
+  .meta({ id: 'SourceRun' });
+export type SourceRunResource = z.infer<typeof sourceRunSchema>;
 
 /** A source on the wire. */
 export const sourceSchema = z
@@ -120,21 +96,36 @@ export const sourceSchema = z
     site: z.string().nullable(),
     tagged: z.array(z.string()).nullable(),
     board: z.string().nullable(),
+    tag: z.string().nullable(),
+    subreddit: z.string().nullable(),
+    client_id: z.string().nullable(),
+    secrets: z
+      .array(z.enum(SECRET_NAMES))
+      .describe('Which of `client_secret`, `token` and `key` are set; they are never shown'),
     icp_profile_ids: z.array(z.string()).describe('Empty: all that are active'),
     interval_seconds: z.int(),
+    max_age_days: z.int(),
     status: statusSchema,
     last_run_at: time.nullable().describe('When a run last ended, whatever came of it'),
     last_success_at: time.nullable(),
     next_poll_at: time.nullable().describe('When it is due; null while it is paused'),
-    last_error: z
-      .strictObject({
-        code: z.string().describe('Such as `timeout`, `http_status`, `rate_limited` or `invalid_feed`'),
-        message: z.string(),
-        at: time,
-      })
+    last_error: sourceErrorSchema
       .nullable()
       .describe('What the last run failed of; null since a run succeeded'),
+    failing_since: time
+      .nullable()
+      .describe('When the first of the runs was that failed since the last success'),
+    quota: z
+      .strictObject({
+        remaining: z.int().describe('Requests that are left'),
+        limit: z.int().nullable().describe('Requests in all; null: it did not say'),
+        at: time.describe('When the service said so'),
+      })
+      .nullable()
+      .describe('What the service said is left of our requests; null: it says nothing'),
     items_seen: z.int().describe('Posts that were read and matched, each once'),
+    items_matched: z.int().describe('Of these, posts that a profile found at least warm'),
+    items_relevant: z.int().describe('Signals of it that feedback calls relevant'),
     signals_made: z.int(),
     created_at: time,
     updated_at: time,
@@ -151,16 +142,42 @@ export interface SourcePosition {
   newestAt: number | null;
   /** Keys of items that were read, newest first. */
   seen: string[];
+  /** What else a reader goes on by, in words of its own. */
+  cursor: string | null;
 }
 
 /** Where every source begins. */
-export const START_POSITION: SourcePosition = { etag: null, lastModified: null, newestAt: null, seen: [] };
+export const START_POSITION: SourcePosition = {
+  etag: null,
+  lastModified: null,
+  newestAt: null,
+  seen: [],
+  cursor: null,
+};
 
 /** Why a run failed; `at` in Unix milliseconds. */
 export interface SourceError {
   code: string;
   message: string;
   at: number;
+}
+
+/** What a service said is left of our requests; `at` in Unix milliseconds. */
+export interface SourceQuota {
+  remaining: number;
+  limit: number | null;
+  at: number;
+}
+
+/** A run that ended, as stored. Times are Unix milliseconds. */
+export interface EndedRun {
+  id: string;
+  startedAt: number;
+  endedAt: number;
+  error: SourceError | null;
+  itemsSeen: number;
+  itemsMatched: number;
+  signalsMade: number;
 }
 
 /** A source as stored. Times are Unix milliseconds; `version` grows with every change of a caller. */
@@ -170,8 +187,11 @@ export interface Source {
   kind: SourceKind;
   name: string;
   settings: SourceSettings;
+  /** What the secret box made of each, in base64. */
+  secrets: Partial<Record<SecretName, string>>;
   profileIds: string[];
   intervalSeconds: number;
+  maxAgeDays: number;
   status: z.infer<typeof statusSchema>;
   nextPollAt: number;
   lastRunAt: number | null;
@@ -179,7 +199,11 @@ export interface Source {
   lastError: SourceError | null;
   /** Runs that failed since the last that did not. */
   failures: number;
+  failingSince: number | null;
+  quota: SourceQuota | null;
   itemsSeen: number;
+  itemsMatched: number;
+  itemsRelevant: number;
   signalsMade: number;
   createdAt: number;
   updatedAt: number;
@@ -193,24 +217,51 @@ export function sourceNameKey(name: string): string {
 
 /** A source as every API shows it. */
 export function sourceResource(source: Source): SourceResource {
-  const { lastError } = source;
+  const { quota } = source;
   return {
     id: source.id,
     kind: source.kind,
     name: source.name,
+    ...NO_SETTINGS,
     ...source.settings,
+    secrets: SECRET_NAMES.filter((name) => source.secrets[name] !== undefined),
     icp_profile_ids: source.profileIds,
     interval_seconds: source.intervalSeconds,
+    max_age_days: source.maxAgeDays,
     status: source.status,
     last_run_at: isoOrNull(source.lastRunAt),
     last_success_at: isoOrNull(source.lastSuccessAt),
     next_poll_at: source.status === 'paused' ? null : toIso(source.nextPollAt),
-    last_error: lastError && { code: lastError.code, message: lastError.message, at: toIso(lastError.at) },
+    last_error: errorResource(source.lastError),
+    failing_since: isoOrNull(source.failingSince),
+    quota: quota && { remaining: quota.remaining, limit: quota.limit, at: toIso(quota.at) },
     items_seen: source.itemsSeen,
+    items_matched: source.itemsMatched,
+    items_relevant: source.itemsRelevant,
     signals_made: source.signalsMade,
     created_at: toIso(source.createdAt),
     updated_at: toIso(source.updatedAt),
   };
+}
+
+/** A run as every API shows it. */
+export function sourceRunResource(run: EndedRun): SourceRunResource {
+  return {
+    id: run.id,
+    started_at: toIso(run.startedAt),
+    ended_at: toIso(run.endedAt),
+    status: run.error === null ? 'succeeded' : 'failed',
+    error: errorResource(run.error),
+    items_seen: run.itemsSeen,
+    items_matched: run.itemsMatched,
+    signals_made: run.signalsMade,
+  };
+}
+
+function errorResource(error: SourceError | null) {
+  return (
+    error && { code: error.code, message: error.message, hint: hintFor(error.code), at: toIso(error.at) }
+  );
 }
 
 function isoOrNull(ms: number | null): string | null {

@@ -1,56 +1,57 @@
 import { beyondPlan, effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
-import type { AddressSet } from '../lib/network.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
-import {
-  SETTINGS_OF,
-  type SettingName,
-  type Source,
-  type SourceInput,
-  type SourceKind,
-  type SourcePatch,
-  type SourceSettings,
-} from '../model/source.ts';
+import type { Source, SourceInput, SourcePatch } from '../model/source.ts';
+import { NO_SETTINGS, type SourceSettings } from '../model/source-settings.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
 import type { SourceStore } from '../store/source-store.ts';
-import { checkSite } from '../webhooks/targets.ts';
+import { type SettingsParts, secretsOf, settingsOf } from './source-settings.ts';
 
 /** Each failed try means that another change was stored meanwhile; more than a few mean something is wrong. */
 const MAX_TRIES = 20;
 
-export interface SourceParts {
+export interface SourceParts extends SettingsParts {
   store: SourceStore & ProfileStore;
   clock: Clock;
   newId: NewId;
-  /** Addresses exempt from the public-address rule. */
-  allowTargets: AddressSet;
+  /**
+   * Why a program may not read an address, null where it may or where that is not known now; left out where nobody can tell.
+   */
+  refusalOf?: ((url: string) => Promise<string | null>) | undefined;
 }
-
-const NO_SETTINGS: SourceSettings = { url: null, query: null, site: null, tagged: null, board: null };
 
 /** Makes a source; an active one is due at once. @throws DomainError `CONFLICT`, `PLAN_REQUIRED`, `INVALID_REQUEST` */
 export async function createSource(parts: SourceParts, tenant: Tenant, input: SourceInput): Promise<Source> {
-  const { store, clock, newId, allowTargets } = parts;
+  const { store, clock, newId } = parts;
   const now = clock.now();
-  const settings = settingsOf(input.kind, NO_SETTINGS, input, allowTargets);
+  const id = newId('src');
+  const settings = settingsOf(parts, input.kind, NO_SETTINGS, input);
+  const secrets = secretsOf(parts, { id, kind: input.kind, secrets: {} }, input);
   await refuseUnknownProfiles(store, tenant.id, input.icp_profile_ids);
+  await refuseForbidden(parts, input.kind, settings);
   const source: Source = {
-    id: newId('src'),
+    id,
     tenantId: tenant.id,
     kind: input.kind,
     name: input.name,
     settings,
+    secrets,
     profileIds: input.icp_profile_ids,
     intervalSeconds: input.interval_seconds,
+    maxAgeDays: input.max_age_days,
     status: input.active ? 'active' : 'paused',
     nextPollAt: now,
     lastRunAt: null,
     lastSuccessAt: null,
     lastError: null,
     failures: 0,
+    failingSince: null,
+    quota: null,
     itemsSeen: 0,
+    itemsMatched: 0,
+    itemsRelevant: 0,
     signalsMade: 0,
     createdAt: now,
     updatedAt: now,
@@ -79,10 +80,12 @@ export async function changeSource(
   }
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const current = await findSource(store, tenantId, id);
-    const settings = settingsOf(current.kind, current.settings, patch, parts.allowTargets);
-    const next = patched(current, { ...patch, settings }, clock.now());
+    const settings = settingsOf(parts, current.kind, current.settings, patch);
+    const secrets = secretsOf(parts, current, patch);
+    const next = patched(current, { ...patch, settings, secrets }, clock.now());
     if (next === current) return current;
     const restart = JSON.stringify(settings) !== JSON.stringify(current.settings);
+    if (restart) await refuseForbidden(parts, current.kind, settings);
     const outcome = await store.changeSource(next, restart);
     if (outcome === 'name_taken') throw nameTaken(next.name);
     // What the store knows better, such as a wait that the source asked for, is in its own row.
@@ -120,15 +123,17 @@ export async function deleteSource(store: SourceStore, tenantId: string, id: str
 /** The source after a change; the same object where nothing changes. */
 function patched(
   current: Source,
-  { settings, ...patch }: SourcePatch & { settings: SourceSettings },
+  { settings, secrets, ...patch }: SourcePatch & Pick<Source, 'settings' | 'secrets'>,
   now: number,
 ): Source {
   const status = patch.active === undefined ? current.status : patch.active ? 'active' : 'paused';
   const wanted = {
     name: patch.name ?? current.name,
     settings,
+    secrets,
     profileIds: patch.icp_profile_ids ?? current.profileIds,
     intervalSeconds: patch.interval_seconds ?? current.intervalSeconds,
+    maxAgeDays: patch.max_age_days ?? current.maxAgeDays,
     status,
   } as const;
   const same = Object.entries(wanted).every(
@@ -147,42 +152,25 @@ function patched(
 /** At once where it reads something else or was resumed; sooner, never later, where the interval is another. */
 function nextPoll(
   current: Source,
-  wanted: Pick<Source, 'settings' | 'status' | 'intervalSeconds'>,
+  wanted: Pick<Source, 'settings' | 'secrets' | 'status' | 'intervalSeconds'>,
   now: number,
 ): number {
-  const other = JSON.stringify(wanted.settings) !== JSON.stringify(current.settings);
+  const other =
+    JSON.stringify([wanted.settings, wanted.secrets]) !== JSON.stringify([current.settings, current.secrets]);
   if (other || (wanted.status === 'active' && current.status === 'paused')) return now;
   if (wanted.intervalSeconds === current.intervalSeconds) return current.nextPollAt;
   return Math.min(current.nextPollAt, now + wanted.intervalSeconds * 1_000);
 }
 
-type GivenSettings = { [Name in SettingName]?: SourceSettings[Name] | undefined };
-
-/** The settings that a kind has, changed by those that are given. @throws DomainError `INVALID_REQUEST` */
-function settingsOf(
-  kind: SourceKind,
-  current: SourceSettings,
-  given: GivenSettings,
-  allow: AddressSet,
-): SourceSettings {
-  const { needs, takes } = SETTINGS_OF[kind];
-  const names = Object.keys(NO_SETTINGS) as SettingName[];
-  const stray = names.find((name) => (given[name] ?? null) !== null && !takes.includes(name));
-  if (stray !== undefined) {
-    throw invalidAt(`/${stray}`, `A source of kind "${kind}" has no "${stray}"; it takes ${listed(takes)}.`);
-  }
-  const settings = { ...current };
-  for (const name of takes) Object.assign(settings, given[name] === undefined ? {} : { [name]: given[name] });
-  const missing = needs.find((name) => settings[name] === null);
-  if (missing !== undefined) throw invalidAt(`/${missing}`, `A source of kind "${kind}" needs it.`);
-  if (kind === 'stackexchange' && settings.query === null && (settings.tagged ?? []).length === 0) {
-    throw invalidAt('/tagged', 'Name at least one tag, or a "query": all questions of a site are too many.');
-  }
-  if (settings.url === null) return settings;
-  const checked = checkSite(settings.url, allow);
-  if ('fault' in checked) throw invalidAt('/url', checked.fault);
-  checked.url.hash = '';
-  return { ...settings, url: checked.url.href };
+/** A feed that its site keeps from programs is refused when it is made, with the way that there is. */
+async function refuseForbidden(
+  { refusalOf }: SourceParts,
+  kind: Source['kind'],
+  { url }: SourceSettings,
+): Promise<void> {
+  if (kind !== 'rss' || url === null || refusalOf === undefined) return;
+  const refusal = await refusalOf(url);
+  if (refusal !== null) throw invalidAt('/url', refusal);
 }
 
 async function refuseUnknownProfiles(store: ProfileStore, tenantId: string, ids: string[]): Promise<void> {
@@ -190,10 +178,6 @@ async function refuseUnknownProfiles(store: ProfileStore, tenantId: string, ids:
   const known = new Set((await store.listProfiles(tenantId)).map((profile) => profile.id));
   const index = ids.findIndex((id) => !known.has(id));
   if (index >= 0) throw invalidAt(`/icp_profile_ids/${index}`, `There is no profile "${ids[index]}".`);
-}
-
-function listed(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ');
 }
 
 function nameTaken(name: string): DomainError {

@@ -1,4 +1,5 @@
-import type { Source, SourceError, SourcePosition } from '../model/source.ts';
+import type { NewMail } from '../model/mail.ts';
+import type { EndedRun, Source, SourceError, SourcePosition, SourceQuota } from '../model/source.ts';
 import type { CommittedSignal, NewSignal } from './signal-store.ts';
 
 type Position = (string | number)[];
@@ -33,6 +34,7 @@ export interface SourceClaim {
 export interface SourceRun {
   sourceId: string;
   token: string;
+  startedAt: number;
   now: number;
   /** The `nextPollAt` it was claimed at: where it has changed since, somebody asked for another time, which stands. */
   claimedPollAt: number;
@@ -44,7 +46,24 @@ export interface SourceRun {
   /** How far it was read; null leaves the position as it is. */
   position: SourcePosition | null;
   itemsSeen: number;
+  itemsMatched: number;
+  /** Those that `addRunSignals` did not store before. */
   signals: NewSignal[];
+  /** Made before the end by `addRunSignals`. */
+  signalsAdded: number;
+  /** What the service said; null: nothing. */
+  quota: SourceQuota | null;
+  /** Told to the owner; null: nothing is. */
+  mail: NewMail | null;
+}
+
+/** A host asked to be left alone. */
+export interface HostHold {
+  host: string;
+  /** What of it: empty is all; else a method or a key, as its API counts them. */
+  scope: string;
+  /** Unix milliseconds. */
+  until: number;
 }
 
 /** Where posts are detected. */
@@ -85,6 +104,15 @@ export interface SourceStore {
    * stored, where the source was changed, deleted or claimed by another since.
    */
   finishSourceRun(run: SourceRun): Promise<CommittedSignal[] | null>;
+  /** What came of the source's last runs, newest first; 100 are kept. */
+  pageSourceRuns(
+    sourceId: string,
+    page: { limit: number; after: Position | null },
+  ): Promise<{ rows: EndedRun[]; last: Position | null }>;
+  /** Remembers a pause that a host asked for; of two the longer stands. */
+  holdHost(hold: HostHold): Promise<void>;
+  /** The pauses that are not over at `now`. */
+  hostHolds(now: number): Promise<HostHold[]>;
   /** Ends every lease: for the start of a process, whose predecessor may have died reading. */
   recoverSources(): Promise<void>;
   /** When the next source is due after `after`, Unix milliseconds; null: none is. */

@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { createPoller, type Poller } from '../../src/detection/poller.ts';
-import type { Sites } from '../../src/detection/reader.ts';
+import { SITES, sitesWith } from '../../src/detection/sites.ts';
 import { createWeb } from '../../src/detection/web.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import type { Source, SourceSettings } from '../../src/model/source.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
+import type { Source } from '../../src/model/source.ts';
+import { NO_SETTINGS, type SourceSettings } from '../../src/model/source-settings.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Lookup } from '../../src/webhooks/targets.ts';
@@ -39,6 +41,9 @@ export interface Harness {
   /** Requests for anything but robots.txt. */
   asked(): { path: string; headers: Record<string, unknown> }[];
 }
+
+/** Keeps the keys of sources in tests. */
+export const SECRET_BOX = createSecretBox(Buffer.alloc(32, 7), systemRandom);
 
 const LOOPBACK = [parseCidr('127.0.0.0/8')].filter((cidr) => cidr !== null);
 
@@ -73,20 +78,16 @@ export async function createHarness(
     clock,
     newId: createIds(clock, systemRandom),
     baseUrl: 'https://signals.example.com',
+    secretBox: SECRET_BOX,
   };
   const web = createWeb({
     ...parts,
+    keepHold: inner.holdHost,
     allowTargets: createAddressSet(options.allow === false ? [] : LOOPBACK),
     ...(options.lookup && { lookup: options.lookup }),
   });
   const nudged: Harness['nudged'] = [];
-  const sites: Sites = {
-    hackernews: origin,
-    stackexchange: origin,
-    greenhouse: origin,
-    lever: origin,
-    ashby: origin,
-  };
+  const sites = sitesWith(Object.fromEntries(Object.keys(SITES).map((kind) => [kind, origin])));
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const poller = createPoller({ ...parts, web, sites, nudge: (lanes) => void nudged.push(...lanes), log });
   onTestFinished(async () => {
@@ -140,7 +141,7 @@ export async function createHarness(
 
 /** Settings of a kind; those that it does not have are null. */
 export function settings(given: Partial<SourceSettings>): SourceSettings {
-  return { url: null, query: null, site: null, tagged: null, board: null, ...given };
+  return { ...NO_SETTINGS, ...given };
 }
 
 /** A post that the Default profile finds hot, on `subject`. */

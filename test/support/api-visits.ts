@@ -280,6 +280,7 @@ async function visitSources({ visit }: Guide): Promise<void> {
   await visit('listSources', 'GET /v1/sources?limit=1');
   await visit('getSource', `GET /v1/sources/${data.id}`);
   await visit('updateSource', `PATCH /v1/sources/${data.id}`, { interval_seconds: 1_800 });
+  await visit('listSourceRuns', `GET /v1/sources/${data.id}/runs`);
   await visit('runSource', `POST /v1/sources/${data.id}/run`);
   await visit('pauseSource', `POST /v1/sources/${data.id}/pause`);
   await visit('resumeSource', `POST /v1/sources/${data.id}/resume`);

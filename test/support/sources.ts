@@ -1,4 +1,5 @@
 import type { Source } from '../../src/model/source.ts';
+import { NO_SETTINGS } from '../../src/model/source-settings.ts';
 import type { ClaimedSource, SourceRun } from '../../src/store/source-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { T0 } from './store.ts';
@@ -11,22 +12,22 @@ export function aSource(overrides: Partial<Source> = {}): Source {
     tenantId: 'ten_a',
     kind: 'rss',
     name: `Source ${id}`,
-    settings: {
-      url: 'https://feeds.example.com/all.xml',
-      query: null,
-      site: null,
-      tagged: null,
-      board: null,
-    },
+    settings: { ...NO_SETTINGS, url: 'https://feeds.example.com/all.xml' },
+    secrets: {},
     profileIds: [],
     intervalSeconds: 900,
+    maxAgeDays: 7,
     status: 'active',
     nextPollAt: T0,
     lastRunAt: null,
     lastSuccessAt: null,
     lastError: null,
     failures: 0,
+    failingSince: null,
+    quota: null,
     itemsSeen: 0,
+    itemsMatched: 0,
+    itemsRelevant: 0,
     signalsMade: 0,
     createdAt: T0,
     updatedAt: T0,
@@ -40,6 +41,7 @@ export function aRun(claimed: ClaimedSource, overrides: Partial<SourceRun> = {})
   return {
     sourceId: claimed.source.id,
     token: claimed.token,
+    startedAt: T0,
     now: T0,
     claimedPollAt: claimed.source.nextPollAt,
     nextPollAt: T0 + 900_000,
@@ -47,7 +49,11 @@ export function aRun(claimed: ClaimedSource, overrides: Partial<SourceRun> = {})
     error: null,
     position: null,
     itemsSeen: 0,
+    itemsMatched: 0,
     signals: [],
+    signalsAdded: 0,
+    quota: null,
+    mail: null,
     ...overrides,
   };
 }

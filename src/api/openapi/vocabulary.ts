@@ -39,6 +39,8 @@ export const VOCABULARY: Record<string, string> = {
   ScoreFactor: 'One reason of a score.',
   Signal: 'A post matched with one profile. What is not known is an empty string.',
   Source: 'Where posts are detected.',
+  SourceRun: 'What came of reading a source once.',
+  SourceError: 'Why a source could not be read, and what to do about it.',
   StageMove: "A lead's move to another stage.",
   UrlOrEmpty: 'An http or https address; empty: not known.',
   Webhook: 'An endpoint that events are delivered to.',
@@ -215,6 +217,14 @@ export const VOCABULARY: Record<string, string> = {
   interval_seconds: 'Between two runs',
   last_success_at: 'When a run last succeeded',
   signals_made: 'Signals that came of its posts',
+  'Source.tag': 'The tag that is read, without #',
+  subreddit: 'The subreddit that is read',
+  client_id: "The id of the tenant's own app",
+  max_age_days: 'What is older is not new, and makes no signal',
+  remaining: 'Requests that are left',
+  items_seen: 'New posts that were read',
+  items_matched: 'Of these, posts that a profile found at least warm',
+  ended_at: 'When it ended',
 
   // Webhooks and deliveries
   event: 'What the event is',

@@ -1,25 +1,42 @@
+import { decodeText } from '../decode-text.ts';
 import { readFeed } from '../feed.ts';
-import { type Reader, validatorsOf } from '../reader.ts';
-import { demandSuccess } from '../web.ts';
+import { feedLinkIn } from '../feed-link.ts';
+import { type Reader, type ReadingTask, validatorsOf } from '../reader.ts';
+import { demandSuccess, type Page } from '../web.ts';
 
 const ACCEPT =
   'application/atom+xml, application/rss+xml, application/rdf+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1';
 
-/** Any RSS, Atom, RDF or JSON feed. */
-export const readFeedSource: Reader = async ({ source, position, web }) => {
-  const { etag, lastModified } = position;
-  const page = await web.read(source.settings.url ?? '', {
-    accept: ACCEPT,
-    etag,
-    lastModified,
-    robots: true,
-  });
-  if (page.status === 304) return { items: [], position, notBefore: 0 };
-  demandSuccess(page);
-  const items = readFeed({
-    body: page.body,
-    contentType: page.headers['content-type'] ?? '',
-    url: page.url,
-  });
-  return { items, position: { ...validatorsOf(page), newestAt: null }, notBefore: 0 };
+/** Any RSS, Atom, RDF or JSON feed; of a web page the feed that it names, which is remembered. */
+export const readFeedSource: Reader = async (task) => {
+  const { source, position } = task;
+  const address = source.settings.url ?? '';
+  const found = position.cursor ?? null;
+  const page = await ask(task, found ?? address);
+  if (page.status === 304) return { items: [], position };
+  // A feed that is gone from where the page named it: the page names another, or nothing.
+  if (found !== null && (page.status === 404 || page.status === 410)) {
+    return readAt(
+      task,
+      await ask({ ...task, position: { ...position, etag: null, lastModified: null } }, address),
+      null,
+    );
+  }
+  return readAt(task, page, found);
 };
+
+async function readAt(task: ReadingTask, page: Page, found: string | null) {
+  demandSuccess(page);
+  const contentType = page.headers['content-type'] ?? '';
+  const link = found === null ? feedLinkIn(decodeText(page.body, contentType), page.url) : null;
+  if (link !== null && link !== page.url) {
+    const start = { ...task, position: { ...task.position, etag: null, lastModified: null } };
+    return readAt(task, await ask(start, link), link);
+  }
+  const items = readFeed({ body: page.body, contentType, url: page.url });
+  return { items, position: { ...validatorsOf(page), cursor: found } };
+}
+
+function ask({ web, position: { etag, lastModified } }: ReadingTask, address: string): Promise<Page> {
+  return web.read(address, { accept: ACCEPT, etag, lastModified, robots: true });
+}

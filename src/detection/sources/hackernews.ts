@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { htmlToText } from '../html-text.ts';
-import { FIRST_LOOK_MS, type Reader, readJson } from '../reader.ts';
-import { readTime, type SourceItem } from '../source-item.ts';
+import { type Reader, type ReadingTask, readJson } from '../reader.ts';
+import type { SourceItem } from '../source-item.ts';
+import { readTime } from '../source-time.ts';
 import { demandSuccess } from '../web.ts';
 
-/** The search shows 1,000 results at most, 100 a page. */
-const MAX_PAGES = 10;
+/** The search shows 1,000 results of a question at most, 100 a page; beyond them it is asked for what is older. */
+const PAGES_A_WINDOW = 10;
+const MAX_PAGES = 20;
 /** Items come into the index out of order; what was read before is known again by its id. */
 const OVERLAP_MS = 3_600_000;
 
@@ -20,29 +22,72 @@ const hitSchema = z.object({
 });
 const answerSchema = z.object({ hits: z.array(hitSchema), nbPages: z.int().min(0).default(0) });
 
-/** Stories and comments of Hacker News that hold all words of a query (https://hn.algolia.com/api). */
-export const readHackerNews: Reader = async ({ source, position, now, web, sites }) => {
-  const since = position.newestAt === null ? now - FIRST_LOOK_MS : position.newestAt - OVERLAP_MS;
+/** A look back that one run did not get through: between these times there is more, and then it goes on from `newestAt`. */
+const cursorSchema = z.object({ since: z.number(), before: z.number(), newestAt: z.number() });
+type Window = z.infer<typeof cursorSchema>;
+
+/** Stories and comments of Hacker News that hold all words of a query (https://hn.algolia.com/api), newest first. */
+export const readHackerNews: Reader = async (task) => {
+  const { position, now, oldest } = task;
+  const left = leftOver(position.cursor);
+  const since = left?.since ?? (position.newestAt === null ? oldest : position.newestAt - OVERLAP_MS);
   const items: SourceItem[] = [];
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const address = new URL('/api/v1/search_by_date', sites.hackernews);
-    address.search = new URLSearchParams({
-      query: source.settings.query ?? '',
-      tags: '(story,comment)',
-      numericFilters: `created_at_i>${Math.floor(since / 1_000)}`,
-      hitsPerPage: '100',
-      page: String(page),
-    }).toString();
-    const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
-    const { hits, nbPages } = readJson(answer, answerSchema);
+  let before: number | null = left?.before ?? null;
+  let pages = 0;
+  for (let page = 0; pages < MAX_PAGES; page++, pages++) {
+    const { hits, nbPages } = await readPage(task, { since, before, page });
     items.push(...hits.map(toItem));
-    if (page + 1 >= nbPages) break;
+    if (page + 1 >= nbPages) return done(task, since, items, left);
+    if (page + 1 < PAGES_A_WINDOW) continue;
+    const last = readTime(hits.at(-1)?.created_at);
+    // A thousand of one second: what is beyond them cannot be asked for.
+    if (last === null || last === before) return done(task, since, items, left);
+    before = last;
+    page = -1;
   }
-  const times = items.map(({ postedAt }) => postedAt ?? 0);
-  // A time in the future, by whatever mistake, would hide everything until then.
-  const newestAt = Math.min(now, Math.max(position.newestAt ?? since, ...times));
-  return { items, position: { etag: null, lastModified: null, newestAt }, notBefore: 0 };
+  const rest: Window = {
+    since,
+    before: items.at(-1)?.postedAt ?? now,
+    newestAt: newest(task, since, items, left),
+  };
+  return { items, position: { newestAt: position.newestAt, cursor: JSON.stringify(rest) }, more: true };
 };
+
+async function readPage(
+  { source, web, sites }: ReadingTask,
+  { since, before, page }: { since: number; before: number | null; page: number },
+) {
+  const address = new URL(`${sites.hackernews}/api/v1/search_by_date`);
+  const until = before === null ? '' : `,created_at_i<=${Math.floor(before / 1_000)}`;
+  address.search = new URLSearchParams({
+    query: source.settings.query ?? '',
+    tags: '(story,comment)',
+    numericFilters: `created_at_i>${Math.floor(since / 1_000)}${until}`,
+    hitsPerPage: '100',
+    page: String(page),
+  }).toString();
+  const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
+  return readJson(answer, answerSchema);
+}
+
+function done(task: ReadingTask, since: number, items: SourceItem[], left: Window | null) {
+  return { items, position: { newestAt: newest(task, since, items, left) } };
+}
+
+/** A time in the future, by whatever mistake, would hide everything until then. */
+function newest(
+  { position, now }: ReadingTask,
+  since: number,
+  items: SourceItem[],
+  left: Window | null,
+): number {
+  const times = items.map(({ postedAt }) => postedAt ?? 0);
+  return Math.min(now, Math.max(left?.newestAt ?? position.newestAt ?? since, ...times));
+}
+
+function leftOver(cursor: string | null | undefined): Window | null {
+  return cursor ? (cursorSchema.safeParse(JSON.parse(cursor)).data ?? null) : null;
+}
 
 function toItem(hit: z.infer<typeof hitSchema>): SourceItem {
   const isComment = typeof hit.comment_text === 'string' && hit.comment_text !== '';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { decodeEntities, htmlToText } from '../html-text.ts';
 import { type Reader, type ReadingTask, readJson, validatorsOf } from '../reader.ts';
-import { readTime, type SourceItem } from '../source-item.ts';
+import type { SourceItem } from '../source-item.ts';
+import { readTime } from '../source-time.ts';
 import { demandSuccess } from '../web.ts';
 
 const greenhouseSchema = z.object({
@@ -15,6 +16,7 @@ const greenhouseSchema = z.object({
       first_published: z.string().nullish(),
       updated_at: z.string().nullish(),
       location: z.object({ name: z.string().nullish() }).nullish(),
+      departments: z.array(z.object({ name: z.string().nullish() })).nullish(),
     }),
   ),
 });
@@ -32,6 +34,7 @@ export const readGreenhouse: Reader = (task) =>
         body: htmlToText(decodeEntities(job.content ?? '')), // HTML, escaped once more
         author: '',
         company: companyOf(job.company_name ?? board, job.location?.name),
+        department: job.departments?.[0]?.name ?? '',
       })),
     ),
   );
@@ -44,7 +47,16 @@ const leverSchema = z.array(
     createdAt: z.number().nullish(),
     descriptionPlain: z.string().nullish(),
     description: z.string().nullish(),
-    categories: z.object({ location: z.string().nullish() }).nullish(),
+    categories: z
+      .object({
+        location: z.string().nullish(),
+        department: z.string().nullish(),
+        team: z.string().nullish(),
+      })
+      .nullish(),
+    lists: z.array(z.object({ text: z.string().nullish(), content: z.string().nullish() })).nullish(),
+    additionalPlain: z.string().nullish(),
+    additional: z.string().nullish(),
   }),
 );
 
@@ -58,12 +70,26 @@ export const readLever: Reader = (task) =>
         url: job.hostedUrl,
         postedAt: job.createdAt ?? null,
         title: job.text,
-        body: job.descriptionPlain?.trim() || htmlToText(job.description ?? ''),
+        body: leverText(job),
         author: '',
         company: companyOf(board, job.categories?.location),
+        department: job.categories?.department ?? job.categories?.team ?? '',
       })),
     ),
   );
+
+/** What is asked for and offered stands in lists of its own, beside the description. */
+function leverText(job: z.infer<typeof leverSchema>[number]): string {
+  const lists = (job.lists ?? []).map(({ text, content }) =>
+    [text ?? '', htmlToText(content ?? '')].filter((part) => part !== '').join('\n'),
+  );
+  const parts = [
+    job.descriptionPlain?.trim() || htmlToText(job.description ?? ''),
+    ...lists,
+    job.additionalPlain?.trim() || htmlToText(job.additional ?? ''),
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
 
 const ashbySchema = z.object({
   jobs: z.array(
@@ -72,6 +98,7 @@ const ashbySchema = z.object({
       jobUrl: z.string(),
       isListed: z.boolean().nullish(),
       location: z.string().nullish(),
+      department: z.string().nullish(),
       publishedAt: z.string().nullish(),
       descriptionPlain: z.string().nullish(),
       descriptionHtml: z.string().nullish(),
@@ -94,26 +121,33 @@ export const readAshby: Reader = (task) =>
           body: job.descriptionPlain?.trim() || htmlToText(job.descriptionHtml ?? ''),
           author: '',
           company: companyOf(board, job.location),
+          department: job.department ?? '',
         })),
     ),
   );
 
-async function readBoard(
+/** A whole board in one answer, asked for again only where it changed. */
+export async function readBoard(
   { source, position, web }: ReadingTask,
   address: string,
   schemaFor: (board: string) => z.ZodType<SourceItem[]>,
 ) {
   const { etag, lastModified } = position;
   const page = await web.read(address, { accept: 'application/json', etag, lastModified });
-  if (page.status === 304) return { items: [], position, notBefore: 0 };
+  if (page.status === 304) return { items: [], position };
   const items = readJson(demandSuccess(page), schemaFor(source.settings.board ?? ''));
-  return { items, position: { ...validatorsOf(page), newestAt: null }, notBefore: 0 };
+  return { items, position: validatorsOf(page) };
 }
 
-function boardOf({ source }: ReadingTask): string {
+/** The board's name, as a part of an address. */
+export function boardOf({ source }: ReadingTask): string {
   return encodeURIComponent(source.settings.board ?? '');
 }
 
-function companyOf(name: string, location: string | null | undefined): { name: string; location?: string } {
+/** A company as a board tells of it. */
+export function companyOf(
+  name: string,
+  location: string | null | undefined,
+): { name: string; location?: string } {
   return location ? { name, location: location.slice(0, 300) } : { name };
 }

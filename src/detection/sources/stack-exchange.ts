@@ -1,11 +1,14 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { SourceQuota } from '../../model/source.ts';
 import { decodeEntities, htmlToText } from '../html-text.ts';
-import { FIRST_LOOK_MS, type Reader, readJson } from '../reader.ts';
+import { type Reader, type ReadingTask, readJson } from '../reader.ts';
 import { SourceFault } from '../source-fault.ts';
 import type { SourceItem } from '../source-item.ts';
 import { demandSuccess, type Page } from '../web.ts';
 
 const MAX_PAGES = 5;
+const DAY_MS = 86_400_000;
 /** How the API calls "too many requests"; it answers 400 with it. */
 const THROTTLED = 502;
 
@@ -23,21 +26,30 @@ const answerSchema = z.object({
   /** Seconds that the next request of this kind must wait; to go on earlier gets a program banned. */
   backoff: z.int().min(0).default(0),
   quota_remaining: z.int().optional(),
+  quota_max: z.int().optional(),
 });
 const errorSchema = z.object({ error_id: z.int().optional(), error_message: z.string().optional() });
 
+/** What pauses of this method are held by: they bind whoever asks it, of whatever tenant. */
+const METHOD = '/search/advanced';
+
 /** Questions of a Stack Exchange site, oldest first, so that what one run leaves the next one reads. */
-export const readStackExchange: Reader = async ({ source, position, now, web, sites }) => {
+export const readStackExchange: Reader = async (task) => {
+  const { source, position, now, oldest, web, sites, secrets } = task;
   const { site, tagged, query } = source.settings;
-  const since = position.newestAt ?? now - FIRST_LOOK_MS;
+  const since = position.newestAt ?? oldest;
   const items: SourceItem[] = [];
+  const counted = secrets.key === undefined ? 'quota' : `quota ${hashOf(secrets.key)}`;
   let notBefore = 0;
+  let more = false;
+  let quota: SourceQuota | null = null;
   for (let page = 1; page <= MAX_PAGES; page++) {
-    const address = new URL('/2.3/search/advanced', sites.stackexchange);
+    const address = new URL(`${sites.stackexchange}/2.3${METHOD}`);
     address.search = new URLSearchParams({
       site: site ?? '',
       ...(tagged === null || tagged.length === 0 ? {} : { tagged: tagged.join(';') }),
       ...(query === null ? {} : { q: query }),
+      ...(secrets.key === undefined ? {} : { key: secrets.key }),
       fromdate: String(Math.floor(since / 1_000)),
       order: 'asc',
       sort: 'creation',
@@ -45,25 +57,45 @@ export const readStackExchange: Reader = async ({ source, position, now, web, si
       page: String(page),
       filter: 'withbody',
     }).toString();
-    const answer = await web.read(address.href, { accept: 'application/json' });
-    const found = readJson(demandQuestions(answer, now), answerSchema);
+    const options = { accept: 'application/json', scopes: [counted, METHOD] };
+    const answer = await web.read(address.href, options);
+    const found = readJson(await demandQuestions(task, answer), answerSchema);
     items.push(...found.items.map((question) => toItem(question, site ?? '')));
-    if (found.quota_remaining === 0) notBefore = now + 3_600_000;
-    if (found.backoff > 0) notBefore = Math.max(notBefore, now + found.backoff * 1_000);
-    if (!found.has_more || notBefore > 0) break;
+    const { quota_remaining: remaining, quota_max: limit, backoff } = found;
+    if (remaining !== undefined) quota = { remaining, limit: limit ?? null, at: now };
+    if (remaining === 0) {
+      notBefore = nextDay(now); // it is counted by the day, in UTC
+      await web.hold(address.href, counted, notBefore);
+    }
+    if (backoff > 0) {
+      await web.hold(address.href, METHOD, now + backoff * 1_000);
+      notBefore = Math.max(notBefore, now + backoff * 1_000);
+    }
+    more = found.has_more;
+    if (!more || notBefore > 0) break;
   }
   const times = items.map(({ postedAt }) => postedAt ?? 0);
   const newestAt = Math.min(now, Math.max(since, ...times));
-  return { items, position: { etag: null, lastModified: null, newestAt }, notBefore };
+  return { items, position: { newestAt }, notBefore, more, quota };
 };
 
-function demandQuestions(answer: Page, now: number): Page {
+/** A throttle is of our address: every method waits, whoever asks. */
+async function demandQuestions({ web, now }: ReadingTask, answer: Page): Promise<Page> {
   if (answer.status !== 400) return demandSuccess(answer);
   const { error_id, error_message = 'no reason given' } = readJson(answer, errorSchema);
   const message = `Stack Exchange refused the request: ${error_message.slice(0, 200)}.`;
   if (error_id !== THROTTLED) throw new SourceFault('http_status', message);
-  const seconds = Number(/(\d{1,6}) seconds/.exec(error_message)?.[1] ?? 600);
-  throw new SourceFault('rate_limited', message, now + seconds * 1_000);
+  const until = now + Number(/(\d{1,6}) seconds/.exec(error_message)?.[1] ?? 600) * 1_000;
+  await web.hold(answer.url, '', until);
+  throw new SourceFault('rate_limited', message, until);
+}
+
+function nextDay(now: number): number {
+  return (Math.floor(now / DAY_MS) + 1) * DAY_MS;
+}
+
+function hashOf(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 16);
 }
 
 function toItem(question: z.infer<typeof questionSchema>, site: string): SourceItem {

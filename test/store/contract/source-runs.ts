@@ -6,7 +6,13 @@ import { aRun, aSource, claimAt } from '../../support/sources.ts';
 import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
-const READ: SourcePosition = { etag: '"1"', lastModified: null, newestAt: T0, seen: ['a', 'b'] };
+const READ: SourcePosition = {
+  etag: '"1"',
+  lastModified: null,
+  newestAt: T0,
+  seen: ['a', 'b'],
+  cursor: null,
+};
 
 async function openWithSource(open: OpenStore) {
   const opened = await openWithTenants(open);

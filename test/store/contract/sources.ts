@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { START_POSITION } from '../../../src/model/source.ts';
+import { NO_SETTINGS } from '../../../src/model/source-settings.ts';
 import { aSource } from '../../support/sources.ts';
 import { T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
@@ -8,7 +9,7 @@ export function describeSources(open: OpenStore): void {
   describe('sources', () => {
     test('a source comes back as it was stored, to its tenant only', async () => {
       const { store } = await openWithTenants(open);
-      const settings = { url: null, query: 'crm', site: 'softwarerecs', tagged: ['crm', 'mac'], board: null };
+      const settings = { ...NO_SETTINGS, query: 'crm', site: 'softwarerecs', tagged: ['crm', 'mac'] };
       const source = aSource({ kind: 'stackexchange', settings, profileIds: ['icp_1'], status: 'paused' });
       expect(await store.createSource(source, 10)).toBe('created');
       expect(await store.getSource('ten_a', 'src_1')).toEqual(source);

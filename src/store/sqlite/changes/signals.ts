@@ -18,6 +18,13 @@ export function signalChanges(db: Database) {
        relevant = excluded.relevant, reason = excluded.reason, actor_id = excluded.actor_id,
        created_at = excluded.created_at`,
   );
+  const selectRelevant = db
+    .prepare<[string], number>('SELECT relevant FROM signal_feedback WHERE signal_id = ?')
+    .pluck();
+  const countRelevant = db.prepare<[number, string]>(
+    `UPDATE sources SET items_relevant = items_relevant + ?
+     WHERE id = (SELECT source_id FROM source_signals WHERE signal_id = ?)`,
+  );
 
   return {
     commitSignals: (signals) =>
@@ -25,8 +32,13 @@ export function signalChanges(db: Database) {
         const committed = write(signal);
         return committed.status === 'created' ? { ...committed, wire: adopt(signal) } : committed;
       }),
-    saveFeedback: (feedback) =>
-      saveFeedback.run({ ...feedback, relevant: feedback.relevant ? 1 : 0 }).changes === 1,
+    saveFeedback(feedback) {
+      const relevant = feedback.relevant ? 1 : 0;
+      const before = selectRelevant.get(feedback.signalId) ?? 0;
+      if (saveFeedback.run({ ...feedback, relevant }).changes !== 1) return false;
+      if (relevant !== before) countRelevant.run(relevant - before, feedback.signalId);
+      return true;
+    },
   } satisfies Part<SignalStore>;
 }
 

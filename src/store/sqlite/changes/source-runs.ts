@@ -1,9 +1,14 @@
 import type { Database } from 'better-sqlite3';
 import type { SourcePosition } from '../../../model/source.ts';
+import type { CommittedSignal, NewSignal } from '../../signal-store.ts';
 import type { SourceStore } from '../../source-store.ts';
 import type { Part } from '../../store.ts';
 import { type SourceRow, toSource } from '../reads/sources.ts';
+import { createMailWriter } from './mail.ts';
 import { signalChanges } from './signals.ts';
+
+/** Runs of a source that can be looked at. */
+const KEPT_RUNS = 100;
 
 /** Who reads which source when. */
 export function sourceRunChanges(db: Database) {
@@ -30,17 +35,43 @@ export function sourceRunChanges(db: Database) {
        last_success_at = CASE WHEN :error IS NULL THEN :now ELSE last_success_at END,
        last_error = :error,
        failures = CASE WHEN :error IS NULL THEN 0 ELSE failures + 1 END,
+       failing_since = CASE WHEN :error IS NULL THEN NULL ELSE ifnull(failing_since, :now) END,
+       quota = coalesce(:quota, quota),
        next_poll_at = max(CASE WHEN next_poll_at = :claimedPollAt THEN :nextPollAt ELSE next_poll_at END, :notBefore),
        not_before = :notBefore,
        position = coalesce(:position, position),
        items_seen = items_seen + :itemsSeen,
+       items_matched = items_matched + :itemsMatched,
        signals_made = signals_made + :signalsMade
      WHERE id = :sourceId AND lease_token = :token`,
   );
   const endLeases = db.prepare<[]>(
     'UPDATE sources SET lease_token = NULL, lease_until = 0 WHERE lease_until > 0',
   );
+  const insertRun = db.prepare<Record<string, unknown>[]>(
+    `INSERT INTO source_runs
+       (id, source_id, started_at, ended_at, error, items_seen, items_matched, signals_made)
+     VALUES (:token || '_' || :sourceId, :sourceId, :startedAt, :now, :error, :itemsSeen, :itemsMatched, :signalsMade)`,
+  );
+  const pruneRuns = db.prepare<Record<string, unknown>[]>(
+    `DELETE FROM source_runs WHERE source_id = :sourceId AND seq <=
+       (SELECT seq FROM source_runs WHERE source_id = :sourceId ORDER BY seq DESC LIMIT 1 OFFSET ${KEPT_RUNS})`,
+  );
+  const link = db.prepare<[string, string]>(
+    'INSERT INTO source_signals (signal_id, source_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  );
+  const hold = db.prepare<Record<string, unknown>[]>(
+    `INSERT INTO host_holds (host, scope, until) VALUES (:host, :scope, :until)
+     ON CONFLICT (host, scope) DO UPDATE SET until = max(until, excluded.until)`,
+  );
+  const addMail = createMailWriter(db);
   const { commitSignals } = signalChanges(db);
+
+  function commitOf(sourceId: string, signals: NewSignal[]): CommittedSignal[] {
+    const committed = commitSignals(signals);
+    for (const { id, status } of committed) if (status === 'created') link.run(id, sourceId);
+    return committed;
+  }
 
   return {
     claimSources: ({ now, leaseUntil, ids, token }) =>
@@ -50,22 +81,28 @@ export function sourceRunChanges(db: Database) {
         if (row === undefined) return [];
         return [{ source: toSource(row), position: JSON.parse(row.position) as SourcePosition, token }];
       }),
-    finishSourceRun({ signals, error, position, ...run }) {
+    finishSourceRun({ signals, error, position, quota, mail, signalsAdded, ...run }) {
       if (selectHeld.get(run.sourceId, run.token) === undefined) return null;
-      const committed = commitSignals(signals);
-      finish.run({
+      const committed = commitOf(run.sourceId, signals);
+      const columns = {
         ...run,
         error: error && JSON.stringify(error),
         position: position && JSON.stringify(position),
+        quota: quota && JSON.stringify(quota),
         signalsMade: committed.filter(({ status }) => status === 'created').length,
-      });
+      };
+      finish.run(columns);
+      insertRun.run({ ...columns, signalsMade: columns.signalsMade + signalsAdded });
+      pruneRuns.run({ sourceId: run.sourceId });
+      if (mail !== null) addMail(mail);
       return committed;
     },
+    holdHost: (held) => void hold.run({ ...held }),
     putOffSource: ({ sourceId, token, claimedPollAt }, until) =>
       void putOff.run({ sourceId, token, claimedPollAt, until }),
     addRunSignals({ sourceId, token }, signals) {
       if (selectHeld.get(sourceId, token) === undefined) return null;
-      const committed = commitSignals(signals);
+      const committed = commitOf(sourceId, signals);
       countSignals.run(committed.filter(({ status }) => status === 'created').length, sourceId);
       return committed;
     },

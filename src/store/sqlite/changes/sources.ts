@@ -11,8 +11,10 @@ function toColumns(source: Source) {
     name: source.name,
     nameKey: sourceNameKey(source.name),
     settings: JSON.stringify(source.settings),
+    secrets: JSON.stringify(source.secrets),
     profileIds: JSON.stringify(source.profileIds),
     intervalSeconds: source.intervalSeconds,
+    maxAgeDays: source.maxAgeDays,
     status: source.status,
     nextPollAt: source.nextPollAt,
     failures: source.failures,
@@ -27,22 +29,22 @@ function toColumns(source: Source) {
 export function sourceChanges(db: Database) {
   const insert = db.prepare<Record<string, unknown>[]>(
     `INSERT INTO sources
-       (id, tenant_id, kind, name, name_key, settings, profile_ids, interval_seconds, status, next_poll_at, failures,
+       (id, tenant_id, kind, name, name_key, settings, secrets, profile_ids, interval_seconds, max_age_days, status, next_poll_at, failures,
         position, created_at, updated_at, version)
      VALUES
-       (:id, :tenantId, :kind, :name, :nameKey, :settings, :profileIds, :intervalSeconds, :status, :nextPollAt, :failures,
+       (:id, :tenantId, :kind, :name, :nameKey, :settings, :secrets, :profileIds, :intervalSeconds, :maxAgeDays, :status, :nextPollAt, :failures,
         :start, :createdAt, :updatedAt, :version)`,
   );
   const update = db.prepare<Record<string, unknown>[]>(
     `UPDATE sources SET
-       name = :name, name_key = :nameKey, settings = :settings, profile_ids = :profileIds,
-       interval_seconds = :intervalSeconds, status = :status, next_poll_at = max(:nextPollAt, not_before),
+       name = :name, name_key = :nameKey, settings = :settings, secrets = :secrets, profile_ids = :profileIds,
+       interval_seconds = :intervalSeconds, max_age_days = :maxAgeDays, status = :status, next_poll_at = max(:nextPollAt, not_before),
        updated_at = :updatedAt, version = :version
      WHERE id = :id AND tenant_id = :tenantId AND version = :version - 1`,
   );
   const restart = db.prepare<Record<string, unknown>[]>(
     `UPDATE sources SET
-       position = :start, failures = 0, last_error = NULL, not_before = 0, next_poll_at = :nextPollAt,
+       position = :start, failures = 0, last_error = NULL, failing_since = NULL, quota = NULL, not_before = 0, next_poll_at = :nextPollAt,
        lease_token = NULL, lease_until = 0
      WHERE id = :id`,
   );

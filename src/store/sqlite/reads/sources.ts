@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import type { Source, SourceError, SourceKind, SourceSettings } from '../../../model/source.ts';
-import type { DueSource, SourceStore } from '../../source-store.ts';
+import type { EndedRun, Source, SourceError, SourceQuota } from '../../../model/source.ts';
+import { NO_SETTINGS, type SourceKind, type SourceSettings } from '../../../model/source-settings.ts';
+import type { DueSource, HostHold, SourceStore } from '../../source-store.ts';
 import type { Part } from '../../store.ts';
 import { pageByCreation } from './pages.ts';
 
@@ -12,6 +13,12 @@ export interface SourceRow {
   name: string;
   settings: string;
   profile_ids: string;
+  secrets: string;
+  max_age_days: number;
+  failing_since: number | null;
+  quota: string | null;
+  items_matched: number;
+  items_relevant: number;
   interval_seconds: number;
   status: string;
   next_poll_at: number;
@@ -33,20 +40,50 @@ export function toSource(row: SourceRow): Source {
     tenantId: row.tenant_id,
     kind: row.kind as SourceKind,
     name: row.name,
-    settings: JSON.parse(row.settings) as SourceSettings,
+    // Those that a kind got later are not in rows of before.
+    settings: { ...NO_SETTINGS, ...(JSON.parse(row.settings) as Partial<SourceSettings>) },
+    secrets: JSON.parse(row.secrets) as Source['secrets'],
     profileIds: JSON.parse(row.profile_ids) as string[],
     intervalSeconds: row.interval_seconds,
+    maxAgeDays: row.max_age_days,
     status: row.status as Source['status'],
     nextPollAt: row.next_poll_at,
     lastRunAt: row.last_run_at,
     lastSuccessAt: row.last_success_at,
     lastError: row.last_error === null ? null : (JSON.parse(row.last_error) as SourceError),
     failures: row.failures,
+    failingSince: row.failing_since,
+    quota: row.quota === null ? null : (JSON.parse(row.quota) as SourceQuota),
     itemsSeen: row.items_seen,
+    itemsMatched: row.items_matched,
+    itemsRelevant: row.items_relevant,
     signalsMade: row.signals_made,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     version: row.version,
+  };
+}
+
+interface RunRow {
+  seq: number;
+  id: string;
+  started_at: number;
+  ended_at: number;
+  error: string | null;
+  items_seen: number;
+  items_matched: number;
+  signals_made: number;
+}
+
+function toRun(row: RunRow): EndedRun {
+  return {
+    id: row.id,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    error: row.error === null ? null : (JSON.parse(row.error) as SourceError),
+    itemsSeen: row.items_seen,
+    itemsMatched: row.items_matched,
+    signalsMade: row.signals_made,
   };
 }
 
@@ -59,7 +96,21 @@ export function sourceReads(db: Database) {
   const selectNext = db.prepare<[number], number | null>(NEXT_SOURCE_SQL).pluck();
   const selectDue = db.prepare<[number], DueSource>(DUE_SOURCES_SQL);
 
+  const selectRuns = db.prepare<[string, number, number], RunRow>(
+    'SELECT * FROM source_runs WHERE source_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
+  );
+  const selectHolds = db.prepare<[number], HostHold>(
+    'SELECT host, scope, until FROM host_holds WHERE until > ?',
+  );
+
   return {
+    pageSourceRuns(sourceId, { limit, after }) {
+      const found = selectRuns.all(sourceId, Number(after?.[0] ?? Number.MAX_SAFE_INTEGER), limit + 1);
+      const rows = found.slice(0, limit);
+      const last = found.length > limit ? rows.at(-1) : undefined;
+      return { rows: rows.map(toRun), last: last === undefined ? null : [last.seq] };
+    },
+    hostHolds: (now) => selectHolds.all(now),
     getSource(tenantId, id) {
       const row = selectOne.get(id, tenantId);
       return row === undefined ? null : toSource(row);

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { toIso } from '../../lib/clock.ts';
+import { htmlToText } from '../html-text.ts';
+import { type Reader, type ReadingTask, readJson } from '../reader.ts';
+import type { SourceItem } from '../source-item.ts';
+import { readTime } from '../source-time.ts';
+import { demandSuccess } from '../web.ts';
+
+const MAX_PAGES = 10;
+
+const latestSchema = z.object({
+  latest_posts: z.array(
+    z.object({
+      id: z.int(),
+      username: z.string().nullish(),
+      name: z.string().nullish(),
+      created_at: z.string().nullish(),
+      cooked: z.string().nullish(),
+      raw: z.string().nullish(),
+      topic_id: z.int(),
+      topic_slug: z.string().nullish(),
+      topic_title: z.string().nullish(),
+      post_number: z.int().nullish(),
+    }),
+  ),
+});
+const foundSchema = z.object({
+  posts: z
+    .array(
+      z.object({
+        id: z.int(),
+        username: z.string().nullish(),
+        name: z.string().nullish(),
+        created_at: z.string().nullish(),
+        blurb: z.string().nullish(),
+        topic_id: z.int(),
+        post_number: z.int().nullish(),
+      }),
+    )
+    .nullish(),
+  topics: z
+    .array(z.object({ id: z.int(), title: z.string().nullish(), slug: z.string().nullish() }))
+    .nullish(),
+  grouped_search_result: z.object({ more_full_page_results: z.boolean().nullish() }).nullish(),
+});
+
+interface Post {
+  id: number;
+  name: string;
+  at: string | null | undefined;
+  title: string;
+  body: string;
+  topic: string;
+  number: number;
+}
+
+/** The newest posts of a Discourse forum, or those that hold the words of a query (https://docs.discourse.org). */
+export const readDiscourse: Reader = async (task) => {
+  const { query, url } = task.source.settings;
+  const base = (url ?? '').replace(/\/+$/, '');
+  const items: SourceItem[] = [];
+  let before: number | null = null;
+  for (let page = 1; page <= MAX_PAGES; page++) {
+    const { posts, more } =
+      query === null ? await latest(task, base, before) : await search(task, base, query, page);
+    const shown = posts.map((post) => toItem(post, base));
+    items.push(...shown);
+    before = Math.min(...posts.map(({ id }) => id));
+    const goesOn = shown.every(
+      ({ id, postedAt }) => task.isNew(id) && (postedAt ?? task.oldest) >= task.oldest,
+    );
+    if (posts.length === 0 || !more || !goesOn) break;
+  }
+  return { items, position: {} };
+};
+
+/** All posts, newest first, so many before an id. */
+async function latest({ web }: ReadingTask, base: string, before: number | null) {
+  const address = `${base}/posts.json${before === null ? '' : `?before=${before}`}`;
+  const answer = demandSuccess(await web.read(address, { accept: 'application/json' }));
+  const posts = readJson(answer, latestSchema).latest_posts.map((post) => ({
+    id: post.id,
+    name: post.name || post.username || '',
+    at: post.created_at,
+    title: htmlToText(post.topic_title ?? ''),
+    body: htmlToText(post.cooked ?? '') || (post.raw ?? ''),
+    topic: `${post.topic_slug || '-'}/${post.topic_id}`,
+    number: post.post_number ?? 1,
+  }));
+  return { posts, more: true };
+}
+
+async function search({ web, oldest }: ReadingTask, base: string, query: string, page: number) {
+  const address = new URL(`${base}/search.json`);
+  const q = `${query} after:${toIso(oldest).slice(0, 10)} order:latest`;
+  address.search = new URLSearchParams({ q, page: String(page) }).toString();
+  const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
+  const found = readJson(answer, foundSchema);
+  const topics = new Map((found.topics ?? []).map((topic) => [topic.id, topic]));
+  const posts: Post[] = (found.posts ?? []).map((post) => {
+    const topic = topics.get(post.topic_id);
+    return {
+      id: post.id,
+      name: post.name || post.username || '',
+      at: post.created_at,
+      title: htmlToText(topic?.title ?? ''),
+      body: htmlToText(post.blurb ?? ''),
+      topic: `${topic?.slug || '-'}/${post.topic_id}`,
+      number: post.post_number ?? 1,
+    };
+  });
+  return { posts, more: found.grouped_search_result?.more_full_page_results === true };
+}
+
+function toItem(post: Post, base: string): SourceItem {
+  return {
+    id: String(post.id),
+    platform: 'discourse',
+    url: `${base}/t/${post.topic}/${post.number}`,
+    postedAt: readTime(post.at),
+    title: post.title,
+    body: post.body,
+    author: post.name,
+  };
+}

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { toIso } from '../../lib/clock.ts';
+import { type Reader, type ReadingTask, readJson } from '../reader.ts';
+import { SourceFault } from '../source-fault.ts';
+import type { SourceItem } from '../source-item.ts';
+import { readTime } from '../source-time.ts';
+import { demandSuccess, type Page } from '../web.ts';
+
+/** The search shows 1,000 results of a question; what is newer the next run asks for. */
+const MAX_PAGES = 10;
+const PAGE = 100;
+
+const issueSchema = z.object({
+  node_id: z.string().nullish(),
+  html_url: z.string(),
+  title: z.string(),
+  body: z.string().nullish(),
+  created_at: z.string().nullish(),
+  user: z.object({ login: z.string().nullish() }).nullish(),
+});
+const issuesSchema = z.object({ items: z.array(issueSchema) });
+const discussionsSchema = z.object({
+  data: z
+    .object({
+      search: z.object({
+        nodes: z.array(
+          z.object({
+            url: z.string().optional(),
+            title: z.string().optional(),
+            bodyText: z.string().nullish(),
+            createdAt: z.string().nullish(),
+            author: z.object({ login: z.string().nullish() }).nullish(),
+          }),
+        ),
+      }),
+    })
+    .nullish(),
+  errors: z.array(z.object({ message: z.string().nullish() })).nullish(),
+});
+
+const DISCUSSIONS = `query ($q: String!) { search(type: DISCUSSION, query: $q, first: ${PAGE}) {
+  nodes { ... on Discussion { url title bodyText createdAt author { login } } } } }`;
+
+/** Issues that a search finds, oldest first, and with a token discussions too (https://docs.github.com/rest/search). */
+export const readGitHub: Reader = async (task) => {
+  const { position, now, oldest, secrets } = task;
+  const since = position.newestAt ?? oldest;
+  const items: SourceItem[] = [];
+  let quota = null;
+  let more = false;
+  for (let page = 1; page <= MAX_PAGES; page++) {
+    const answer = await ask(task, since, page);
+    quota = quotaOf(answer, now) ?? quota;
+    const found = readJson(answer, issuesSchema).items.map(toItem);
+    items.push(...found);
+    more = found.length === PAGE;
+    if (!more) break;
+  }
+  const newestAt = Math.min(now, Math.max(since, ...items.map(({ postedAt }) => postedAt ?? 0)));
+  // A page of one second alone would be read for ever.
+  more &&= newestAt > since;
+  if (secrets.token !== undefined && !more) items.push(...(await discussions(task, since)));
+  return { items, position: { newestAt }, more, quota };
+};
+
+async function ask(task: ReadingTask, since: number, page: number): Promise<Page> {
+  const { source, web, sites } = task;
+  const query = source.settings.query ?? '';
+  const kind = /\b(is|type):/.test(query) ? '' : ' is:issue';
+  const address = new URL(`${sites.github}/search/issues`);
+  address.search = new URLSearchParams({
+    q: `${query}${kind} created:>=${secondOf(since)}`,
+    sort: 'created',
+    order: 'asc',
+    per_page: String(PAGE),
+    page: String(page),
+  }).toString();
+  const answer = await web.read(address.href, {
+    accept: 'application/vnd.github+json',
+    scopes: [`search ${counted(task)}`],
+    headers: headersOf(task),
+  });
+  if (answer.status === 422) {
+    throw new SourceFault('http_status', 'GitHub does not understand the query (status 422).');
+  }
+  return demandSuccess(answer);
+}
+
+async function discussions(task: ReadingTask, since: number): Promise<SourceItem[]> {
+  const q = `${task.source.settings.query ?? ''} created:>=${secondOf(since)} sort:created-asc`;
+  const answer = await task.web.read(`${task.sites.github}/graphql`, {
+    accept: 'application/json',
+    scopes: [`graphql ${counted(task)}`],
+    headers: { ...headersOf(task), 'content-type': 'application/json' },
+    body: JSON.stringify({ query: DISCUSSIONS, variables: { q } }),
+  });
+  const nodes = readJson(demandSuccess(answer), discussionsSchema).data?.search.nodes ?? [];
+  return nodes.flatMap(({ url, title = '', bodyText, createdAt, author }) =>
+    url === undefined
+      ? []
+      : [
+          {
+            id: url,
+            platform: 'github',
+            url,
+            postedAt: readTime(createdAt),
+            title,
+            body: bodyText ?? '',
+            author: author?.login ?? '',
+          },
+        ],
+  );
+}
+
+function headersOf({ secrets }: ReadingTask): Record<string, string> {
+  const version = { 'x-github-api-version': '2022-11-28' };
+  return secrets.token === undefined ? version : { ...version, authorization: `Bearer ${secrets.token}` };
+}
+
+/** GitHub counts by token, and without one by address. */
+function counted({ secrets }: ReadingTask): string {
+  if (secrets.token === undefined) return '';
+  return createHash('sha256').update(secrets.token).digest('base64url').slice(0, 16);
+}
+
+function quotaOf({ headers }: Page, now: number) {
+  const remaining = Number(headers['x-ratelimit-remaining'] ?? Number.NaN);
+  const limit = Number(headers['x-ratelimit-limit'] ?? Number.NaN);
+  if (!Number.isInteger(remaining)) return null;
+  return { remaining, limit: Number.isInteger(limit) ? limit : null, at: now };
+}
+
+function secondOf(ms: number): string {
+  return toIso(ms).replace(/\.\d+Z$/, 'Z');
+}
+
+function toItem(issue: z.infer<typeof issueSchema>): SourceItem {
+  return {
+    id: issue.html_url,
+    platform: 'github',
+    url: issue.html_url,
+    postedAt: readTime(issue.created_at),
+    title: issue.title,
+    body: issue.body ?? '',
+    author: issue.user?.login ?? '',
+  };
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { type Reader, readJson } from '../reader.ts';
+import type { SourceItem } from '../source-item.ts';
+import { readTime } from '../source-time.ts';
+import { demandSuccess } from '../web.ts';
+
+const PAGE = 50;
+const MAX_PAGES = 10;
+
+const answerSchema = z.object({
+  posts: z.array(
+    z.object({
+      post: z.object({
+        id: z.int(),
+        name: z.string(),
+        body: z.string().nullish(),
+        ap_id: z.string().nullish(),
+        published: z.string().nullish(),
+      }),
+      creator: z.object({ name: z.string().nullish(), display_name: z.string().nullish() }).nullish(),
+    }),
+  ),
+});
+
+/** The newest posts of a Lemmy instance, or those that hold the words of a query. */
+export const readLemmy: Reader = async ({ source, web, oldest, isNew }) => {
+  const { url, query } = source.settings;
+  const base = (url ?? '').replace(/\/+$/, '');
+  const items: SourceItem[] = [];
+  for (let page = 1; page <= MAX_PAGES; page++) {
+    const address = new URL(`${base}/api/v3/${query === null ? 'post/list' : 'search'}`);
+    address.search = new URLSearchParams({
+      ...(query === null ? {} : { q: query }),
+      type_: query === null ? 'All' : 'Posts',
+      ...(query === null ? {} : { listing_type: 'All' }),
+      sort: 'New',
+      limit: String(PAGE),
+      page: String(page),
+    }).toString();
+    const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
+    const posts = readJson(answer, answerSchema).posts.map(({ post, creator }) => ({
+      id: post.ap_id || String(post.id),
+      platform: 'lemmy',
+      url: post.ap_id || `${base}/post/${post.id}`,
+      postedAt: readTime(post.published),
+      title: post.name,
+      body: post.body ?? '',
+      author: creator?.display_name || creator?.name || '',
+    }));
+    items.push(...posts);
+    const goesOn = posts.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
+    if (posts.length < PAGE || !goesOn) break;
+  }
+  return { items, position: {} };
+};

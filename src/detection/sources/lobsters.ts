@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { htmlToText } from '../html-text.ts';
+import { type Reader, readJson } from '../reader.ts';
+import type { SourceItem } from '../source-item.ts';
+import { readTime } from '../source-time.ts';
+import { demandSuccess } from '../web.ts';
+
+/** 25 stories a page; read until one was read before or is too old. */
+const MAX_PAGES = 8;
+
+const storySchema = z.object({
+  short_id: z.string(),
+  short_id_url: z.string().nullish(),
+  comments_url: z.string().nullish(),
+  created_at: z.string().nullish(),
+  title: z.string(),
+  description: z.string().nullish(),
+  description_plain: z.string().nullish(),
+  /** A name; before 2024 an object that holds it. */
+  submitter_user: z.union([z.string(), z.object({ username: z.string().nullish() })]).nullish(),
+});
+const storiesSchema = z.array(storySchema);
+
+/** The newest stories of Lobsters, or those of a tag: the discussion, whatever it is about. */
+export const readLobsters: Reader = async ({ source, web, sites, oldest, isNew }) => {
+  const { tag } = source.settings;
+  const path = tag === null ? '/newest' : `/t/${encodeURIComponent(tag)}`;
+  const items: SourceItem[] = [];
+  for (let page = 1; page <= MAX_PAGES; page++) {
+    const address = `${sites.lobsters}${path}${page === 1 ? '' : `/page/${page}`}.json`;
+    const answer = await web.read(address, { accept: 'application/json' });
+    if (page > 1 && answer.status === 404) break;
+    const stories = readJson(demandSuccess(answer), storiesSchema).map((story) =>
+      toItem(story, sites.lobsters),
+    );
+    items.push(...stories);
+    const goesOn = stories.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
+    if (stories.length === 0 || !goesOn) break;
+  }
+  return { items, position: {} };
+};
+
+function toItem(story: z.infer<typeof storySchema>, site: string): SourceItem {
+  const { submitter_user: user } = story;
+  return {
+    id: story.short_id,
+    platform: 'lobsters',
+    url: story.comments_url || story.short_id_url || `${site}/s/${encodeURIComponent(story.short_id)}`,
+    postedAt: readTime(story.created_at),
+    title: htmlToText(story.title),
+    body: story.description_plain?.trim() || htmlToText(story.description ?? ''),
+    author: (typeof user === 'string' ? user : user?.username) ?? '',
+  };
+}

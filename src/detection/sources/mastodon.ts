@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { htmlToText } from '../html-text.ts';
+import { type Reader, readJson } from '../reader.ts';
+import type { SourceItem } from '../source-item.ts';
+import { readTime } from '../source-time.ts';
+import { demandSuccess } from '../web.ts';
+
+const PAGE = 40;
+const MAX_PAGES = 10;
+
+const statusSchema = z.object({
+  id: z.string(),
+  created_at: z.string().nullish(),
+  url: z.string().nullish(),
+  uri: z.string().nullish(),
+  content: z.string().nullish(),
+  spoiler_text: z.string().nullish(),
+  account: z.object({ display_name: z.string().nullish(), acct: z.string().nullish() }).nullish(),
+});
+const statusesSchema = z.array(statusSchema);
+
+/** Public posts with a tag, as an instance sees them (https://docs.joinmastodon.org/methods/timelines/#tag). */
+export const readMastodon: Reader = async ({ source, position, web, oldest }) => {
+  const { url, tag } = source.settings;
+  const base = (url ?? '').replace(/\/+$/, '');
+  const items: SourceItem[] = [];
+  let newest = position.cursor ?? null;
+  let below: string | null = null;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const address = new URL(`${base}/api/v1/timelines/tag/${encodeURIComponent(tag ?? '')}`);
+    address.search = new URLSearchParams({
+      limit: String(PAGE),
+      ...(position.cursor ? { since_id: position.cursor } : {}),
+      ...(below === null ? {} : { max_id: below }),
+    }).toString();
+    const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
+    const statuses = readJson(answer, statusesSchema);
+    const shown = statuses.map(toItem);
+    items.push(...shown);
+    if (page === 0) newest = statuses[0]?.id ?? newest;
+    below = statuses.at(-1)?.id ?? null;
+    const goesOn = shown.every(({ postedAt }) => (postedAt ?? oldest) >= oldest);
+    if (statuses.length < PAGE || below === null || !goesOn) break;
+  }
+  return { items, position: { cursor: newest } };
+};
+
+function toItem(status: z.infer<typeof statusSchema>): SourceItem {
+  const { account } = status;
+  return {
+    id: status.uri || status.url || status.id,
+    platform: 'mastodon',
+    url: status.url || status.uri || '',
+    postedAt: readTime(status.created_at),
+    title: status.spoiler_text ?? '',
+    body: htmlToText(status.content ?? ''),
+    author: account?.display_name || account?.acct || '',
+  };
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { type Reader, type ReadingTask, readJson } from '../reader.ts';
+import { SourceFault } from '../source-fault.ts';
+import type { SourceItem } from '../source-item.ts';
+import { demandSuccess, type Page } from '../web.ts';
+
+const PAGE = 100;
+/** A listing ends after 1,000 posts. */
+const MAX_PAGES = 10;
+
+const tokenSchema = z.object({ access_token: z.string() });
+const postSchema = z.object({
+  name: z.string(),
+  title: z.string(),
+  selftext: z.string().nullish(),
+  author: z.string().nullish(),
+  created_utc: z.number(),
+  permalink: z.string(),
+});
+const listingSchema = z.object({
+  data: z.object({
+    after: z.string().nullish(),
+    children: z.array(z.object({ kind: z.string(), data: z.unknown() })),
+  }),
+});
+
+/** Newest posts of a subreddit by Reddit's OAuth API, as the tenant's own app (https://www.reddit.com/dev/api). */
+export const readReddit: Reader = async (task) => {
+  const { source, web, sites, oldest, now, isNew } = task;
+  const { subreddit, query } = source.settings;
+  const path = `/r/${encodeURIComponent(subreddit ?? '')}/${query === null ? 'new' : 'search'}`;
+  const headers = { authorization: `Bearer ${await logIn(task)}` };
+  const items: SourceItem[] = [];
+  let after = '';
+  let quota = null;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const address = new URL(`${sites.reddit}${path}`);
+    address.search = new URLSearchParams({
+      ...(query === null ? {} : { q: query, restrict_sr: '1', sort: 'new' }),
+      limit: String(PAGE),
+      raw_json: '1',
+      ...(after === '' ? {} : { after }),
+    }).toString();
+    const answer = demandSuccess(
+      await web.read(address.href, { accept: 'application/json', headers, scopes: [appOf(task)] }),
+    );
+    quota = quotaOf(answer, now) ?? quota;
+    const { data } = readJson(answer, listingSchema);
+    const posts = data.children.flatMap(({ kind, data: post }) => (kind === 't3' ? toItem(post) : []));
+    items.push(...posts);
+    after = data.after ?? '';
+    const goesOn = posts.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
+    if (after === '' || posts.length === 0 || !goesOn) break;
+  }
+  return { items, position: {}, quota };
+};
+
+async function logIn(task: ReadingTask): Promise<string> {
+  const { web, sites, secrets, source } = task;
+  const app = `${source.settings.client_id ?? ''}:${secrets.client_secret ?? ''}`;
+  const answer = await web.read(`${sites.reddit_login}/api/v1/access_token`, {
+    accept: 'application/json',
+    headers: {
+      authorization: `Basic ${Buffer.from(app).toString('base64')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: 'grant_type=client_credentials',
+    scopes: [appOf(task)],
+  });
+  if (answer.status === 401 || answer.status === 400 || answer.status === 403) {
+    throw new SourceFault(
+      'unauthorized',
+      `Reddit does not accept the app's id and secret (status ${answer.status}).`,
+    );
+  }
+  return readJson(demandSuccess(answer), tokenSchema).access_token;
+}
+
+/** Reddit counts by app. */
+function appOf({ source }: ReadingTask): string {
+  return `app ${source.settings.client_id ?? ''}`;
+}
+
+function quotaOf({ headers }: Page, now: number) {
+  const remaining = Number.parseFloat(headers['x-ratelimit-remaining'] ?? '');
+  const used = Number.parseFloat(headers['x-ratelimit-used'] ?? '');
+  if (Number.isNaN(remaining)) return null;
+  return {
+    remaining: Math.floor(remaining),
+    limit: Number.isNaN(used) ? null : Math.floor(remaining + used),
+    at: now,
+  };
+}
+
+function toItem(data: unknown): SourceItem[] {
+  const post = postSchema.safeParse(data).data;
+  if (post === undefined) return [];
+  return [
+    {
+      id: post.name,
+      platform: 'reddit',
+      url: `https://www.reddit.com${post.permalink}`,
+      postedAt: Math.floor(post.created_utc * 1_000),
+      title: post.title,
+      body: post.selftext ?? '',
+      author: post.author ?? '',
+    },
+  ];
+}

@@ -1,0 +1,127 @@
+import { readFeed } from '../feed.ts';
+import { decodeEntities } from '../html-text.ts';
+import type { Reader, ReadingTask } from '../reader.ts';
+import type { SourceItem } from '../source-item.ts';
+import { demandSuccess } from '../web.ts';
+import { createWordTest } from '../words-asked.ts';
+
+const PAGE = 100;
+const MAX_PAGES = 5;
+/** Each notice is a request; those beyond so many the next run reads. */
+const MAX_DETAILS = 60;
+/** The list answers with every form whose name begins with a D. */
+const FORM_D = /^D(\/A)? - /;
+
+/** Notices of private offerings (SEC Form D): who raised how much, and who runs it (https://www.sec.gov/search-filings). */
+export const readFormD: Reader = async (task) => {
+  const holds = createWordTest(task.source.settings.query);
+  const filings = await list(task);
+  const wanted = filings.filter(
+    ({ id, postedAt }) => task.isNew(id) && (postedAt ?? task.now) >= task.oldest,
+  );
+  const now = new Set(wanted.slice(0, MAX_DETAILS).map(({ id }) => id));
+  const items: SourceItem[] = [];
+  for (const filing of filings) {
+    if (now.has(filing.id)) {
+      const item = await detailed(task, filing);
+      // What the query leaves out is remembered all the same, without a text: it is not read again.
+      items.push(holds(`${item.title} ${item.body}`) ? item : { ...filing, title: '', body: '' });
+    } else if (!task.isNew(filing.id)) items.push(filing);
+  }
+  return { items, position: {}, more: wanted.length > now.size };
+};
+
+async function list({ web, sites, isNew, oldest }: ReadingTask): Promise<SourceItem[]> {
+  const filings: SourceItem[] = [];
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const address = new URL(`${sites.sec_form_d}/cgi-bin/browse-edgar`);
+    address.search = new URLSearchParams({
+      action: 'getcurrent',
+      type: 'D',
+      owner: 'include',
+      start: String(page * PAGE),
+      count: String(PAGE),
+      output: 'atom',
+    }).toString();
+    const answer = demandSuccess(await web.read(address.href, { accept: 'application/atom+xml' }));
+    const entries = readFeed({
+      body: answer.body,
+      contentType: answer.headers['content-type'] ?? '',
+      url: answer.url,
+    });
+    filings.push(...entries.filter(({ title }) => FORM_D.test(title)));
+    const goesOn = entries.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
+    if (entries.length < PAGE || !goesOn) break;
+  }
+  return filings;
+}
+
+async function detailed({ web, sites }: ReadingTask, filing: SourceItem): Promise<SourceItem> {
+  const folder = URL.parse(filing.url)?.pathname.replace(/\/[^/]*$/, '') ?? '';
+  const address = `${sites.sec_form_d}${folder}/primary_doc.xml`;
+  const answer = await web.read(address, { accept: 'application/xml, text/xml;q=0.9' });
+  if (answer.status === 404) return { ...filing, signalType: 'funding_event' };
+  return toItem(filing, demandSuccess(answer).body.toString('utf8'));
+}
+
+function toItem(filing: SourceItem, xml: string): SourceItem {
+  const name = textOf(xml, 'entityName') || filing.title;
+  const total = textOf(xml, 'totalOfferingAmount');
+  const sold = textOf(xml, 'totalAmountSold');
+  const people = blocksOf(xml, 'relatedPersonInfo').map((person) => ({
+    name: [textOf(person, 'firstName'), textOf(person, 'lastName')].filter((part) => part !== '').join(' '),
+    roles: blocksOf(person, 'relationship').map(plain),
+  }));
+  const industry = textOf(xml, 'industryGroupType');
+  const first = people.find(({ roles }) => roles.some((role) => /executive/i.test(role))) ?? people[0];
+  const facts = [
+    `Total offering amount: ${dollars(total)}`,
+    `Amount sold: ${dollars(sold)}`,
+    `Date of first sale: ${textOf(blocksOf(xml, 'dateOfFirstSale')[0] ?? '', 'value')}`,
+    `Industry: ${industry}`,
+    `Officers and directors: ${people.map(({ name: who, roles }) => `${who} (${roles.join(', ')})`).join('; ')}`,
+  ];
+  const place = blocksOf(xml, 'issuerAddress')[0] ?? '';
+  const location = [textOf(place, 'city'), textOf(place, 'stateOrCountryDescription')];
+  return {
+    ...filing,
+    platform: 'sec_form_d',
+    title: `${name} raised ${dollars(sold)} of ${dollars(total)} in a private offering (SEC Form D)`,
+    body: facts.filter((fact) => !/: (\(\))?$/.test(fact)).join('\n'),
+    author: first?.name ?? '',
+    company: {
+      name,
+      industry,
+      location: location.filter((part) => part !== '').join(', '),
+    },
+    signalType: 'funding_event',
+  };
+}
+
+/** "Indefinite" is an amount too. */
+function dollars(amount: string): string {
+  return /^\d{1,15}$/.test(amount) ? `$${Number(amount).toLocaleString('en-US')}` : amount;
+}
+
+/** What stands in elements of a name, without their tags; such elements do not hold one another. */
+function blocksOf(xml: string, name: string): string[] {
+  const blocks: string[] = [];
+  for (let at = xml.indexOf(`<${name}>`); at !== -1; at = xml.indexOf(`<${name}>`, at)) {
+    const start = at + name.length + 2;
+    const end = xml.indexOf(`</${name}>`, start);
+    if (end === -1) break;
+    blocks.push(xml.slice(start, end));
+    at = end;
+  }
+  return blocks;
+}
+
+function textOf(xml: string, name: string): string {
+  return plain(blocksOf(xml, name)[0] ?? '');
+}
+
+function plain(xml: string): string {
+  return decodeEntities(xml.replace(/<[^>]{0,200}>/g, ' '))
+    .replace(/\s+/g, ' ')
+    .trim();
+}

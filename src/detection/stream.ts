@@ -1,0 +1,63 @@
+import { Agent, WebSocket } from 'undici';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Connect } from '../webhooks/connect.ts';
+import { SourceFault } from './source-fault.ts';
+
+/** A stream that says nothing for so long has told all there is for now. */
+const IDLE_MS = 3_000;
+const CONNECT_MS = 15_000;
+/** One message; a post is far below. */
+const MAX_MESSAGE = 1_048_576;
+
+/** What is listened to, and how long. */
+export interface StreamOptions {
+  url: URL;
+  headers: Record<string, string>;
+  /** The most that is listened. */
+  limitMs: number;
+  signal: AbortSignal | null;
+  /** False ends it. */
+  take(text: string): boolean;
+}
+
+/** Listens to a WebSocket until it has told enough, is silent, or its time is over. @throws SourceFault where it never opens */
+export async function listenTo(
+  { clock, connect }: { clock: Clock; connect: Connect },
+  { url, headers, limitMs, signal, take }: StreamOptions,
+): Promise<void> {
+  const agent = new Agent({ connect: (options, callback) => void connect(options, callback) });
+  const socket = new WebSocket(url, { dispatcher: agent, headers });
+  const over = Promise.withResolvers<void>();
+  const end = () => over.resolve();
+  let opened = false;
+  const broken = () => {
+    if (opened) end();
+    else over.reject(new SourceFault('network', 'The stream could not be opened.'));
+  };
+  let idle: Timer = clock.after(CONNECT_MS, broken);
+  const wait = () => {
+    idle.cancel();
+    idle = clock.after(IDLE_MS, end);
+  };
+  const limit = clock.after(limitMs, end);
+  socket.addEventListener('open', () => {
+    opened = true;
+    wait();
+  });
+  socket.addEventListener('message', ({ data }) => {
+    wait();
+    if (typeof data === 'string' && data.length <= MAX_MESSAGE && !take(data)) end();
+  });
+  socket.addEventListener('error', broken);
+  socket.addEventListener('close', broken);
+  signal?.addEventListener('abort', end, { once: true });
+  try {
+    await over.promise;
+  } finally {
+    signal?.removeEventListener('abort', end);
+    idle.cancel();
+    limit.cancel();
+    socket.close();
+    await agent.destroy().catch(() => {});
+  }
+}
