@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { check, MAX_FAULTS } from '../http/faults.ts';
 import { findBadText } from '../http/json-body.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../model/errors.ts';
+import { createTurns } from '../signals/turns.ts';
 
 /** The largest body that a batch may have. */
 export const BATCH_BODY_BYTES = 5 * 1024 * 1024;
@@ -58,6 +60,7 @@ export interface Batch<C extends Counts, S extends z.ZodType, T extends { status
   /** The member of the body that holds the items. */
   name: string;
   items: readonly unknown[];
+  clock: Clock;
   schema: S;
   counts: C;
   /** A rejected item's own members. */
@@ -70,7 +73,12 @@ export interface Batch<C extends Counts, S extends z.ZodType, T extends { status
 export async function answerBatch<C extends Counts, S extends z.ZodType, T extends { status: string }>(
   batch: Batch<C, S, T>,
 ) {
-  const checked = batch.items.map((item) => checkItem(batch.schema, item));
+  const nextTurn = createTurns(batch.clock);
+  const checked: ReturnType<typeof checkItem<S>>[] = [];
+  for (const item of batch.items) {
+    checked.push(checkItem(batch.schema, item));
+    await nextTurn();
+  }
   const inputs = checked.flatMap((item) => (item.ok ? [item.value] : []));
   const outcomes = (await batch.run(inputs)).values();
   const results = checked.map((item, index) => {

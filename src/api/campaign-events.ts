@@ -45,6 +45,7 @@ export function addCampaignEvents(
       return answerBatch({
         name: 'events',
         items: request.body.events,
+        clock: parts.clock,
         schema: campaignEventSchema,
         counts: COUNTS,
         none: REJECTED,

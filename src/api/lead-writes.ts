@@ -80,6 +80,7 @@ function addBatch(app: FastifyInstance, parts: WriteParts): void {
       answerBatch({
         name: 'leads',
         items: request.body.leads,
+        clock: parts.clock,
         schema: leadInputSchema,
         counts: COUNTS,
         none: { status: 'rejected', lead_id: null },

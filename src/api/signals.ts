@@ -81,6 +81,7 @@ function addBatch(app: FastifyInstance, parts: WriteParts): void {
       return answerBatch({
         name: 'signals',
         items: request.body.signals,
+        clock: parts.clock,
         schema: observedPostSchema,
         counts: COUNTS,
         none: { status: 'rejected', signal_ids: [] },

@@ -18,7 +18,7 @@ interface Batch extends Dealt {
 /** Deliveries of one lane that are claimed and not sent yet, in the order in which they came. */
 export interface Hand {
   readonly size: number;
-  /** Bytes of the largest body of the last claim. */
+  /** Bytes of the largest body of late: of the last claim, or half of what it was before. */
   readonly bodyBytes: number;
   add(dealt: Dealt, until: number): void;
   take(): ClaimedDelivery | null;
@@ -53,7 +53,7 @@ export function createHand(giveBack: (deliveryId: string) => void): Hand {
       if (deliveries.length === 0) return;
       batches.push({ deliveries, next: 0, until, bodies });
       size += deliveries.length;
-      bodyBytes = deliveries.reduce((most, { start, end }) => Math.max(most, end - start), 0);
+      bodyBytes = deliveries.reduce((most, { start, end }) => Math.max(most, end - start), bodyBytes / 2);
     },
     take() {
       for (let batch = batches.peek(); batch !== undefined; batch = batches.peek()) {

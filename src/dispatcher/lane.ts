@@ -10,8 +10,8 @@ import type { Waiter } from './turns.ts';
 
 /** Deliveries claimed ahead for a healthy endpoint, so that the next claim's commit overlaps with sending. */
 const AHEAD = 40;
-/** The same in bytes: bodies reach 256 KB. */
-const AHEAD_BYTES = 1_048_576;
+/** What it may hold of bodies that are claimed and not sent, unless one alone has more: they reach 256 KB. */
+const MOST_BYTES = 1_048_576;
 /** Due since ever, in Unix milliseconds. */
 const AT_ONCE = 0;
 
@@ -105,10 +105,10 @@ export class Lane implements Waiter {
 
   /** How many more deliveries a claim should bring, within the throttle's room. */
   demand(now: number): number {
-    const ahead = Math.min(AHEAD, Math.floor(AHEAD_BYTES / Math.max(this.#hand.bodyBytes, 1)));
-    const room = IN_FLIGHT_PER_ENDPOINT - this.#inFlight + (this.#healthy ? ahead : 0);
+    const room = IN_FLIGHT_PER_ENDPOINT - this.#inFlight + (this.#healthy ? AHEAD : 0);
+    const most = Math.max(1, Math.floor(MOST_BYTES / Math.max(this.#hand.bodyBytes, 1)));
     // Before the first claim the endpoint's own limit is not known: the throttle then stands at the default.
-    return Math.max(0, Math.min(room, this.throttle.room(now)) - this.#hand.size - this.#reserved);
+    return Math.max(0, Math.min(room, most, this.throttle.room(now)) - this.#hand.size - this.#reserved);
   }
 
   /** When time alone changes what it can do, monotonic; Infinity: never. */

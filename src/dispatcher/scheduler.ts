@@ -10,6 +10,13 @@ import { type Places, STANDINGS, type Standing } from './places.ts';
 /** Outcomes that wait for their commit before sending pauses. */
 const MAX_UNCOMMITTED = 2_048;
 
+/**
+ * What is sent in one turn of the event loop: a few milliseconds, most of them for signing and for handing bytes to the
+ * sockets. Each request to the API waits for several turns.
+ */
+const SENT_A_TURN = 32;
+const BYTES_A_TURN = 1_048_576;
+
 /** Says when: answers the bell by sending what may be sent and claiming what is wanted. */
 export interface Scheduler {
   /** Starts nothing any more; resolves when nothing is in flight and every outcome is stored. */
@@ -41,24 +48,34 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     // Read once a turn: two dozen readings a delivery would be a twentieth of its cost.
     const now = clock.monotonic();
     const wallNow = clock.now();
+    let [count, bytes] = [0, 0];
     for (const standing of STANDINGS) {
       const turns = agenda.toSend[standing];
       while (turns.size > 0 && ledger.waiting < MAX_UNCOMMITTED && !places.full(standing)) {
         const lane = turns.next();
         if (lane === null) break;
         // One that has another standing by now gets in line with its like.
-        if (lane.standing === standing) sendOne(lane, standing, now);
+        if (lane.standing === standing) {
+          count++;
+          bytes += sendOne(lane, standing, now);
+        }
         agenda.consider(lane, now, wallNow);
+        if (count >= SENT_A_TURN || bytes >= BYTES_A_TURN) {
+          bell.ring();
+          return;
+        }
       }
     }
   }
 
-  function sendOne(lane: Lane, standing: Standing, now: number): void {
+  /** Bytes of the body that was sent. */
+  function sendOne(lane: Lane, standing: Standing, now: number): number {
     const { target } = lane;
-    if (target === null || !lane.maySend(now, places.perEndpoint(standing))) return;
+    if (target === null || !lane.maySend(now, places.perEndpoint(standing))) return 0;
     const delivery = lane.depart(now);
-    if (delivery !== null)
-      new Flight(flights, { lane, target, delivery, kind: 'queued', standing, onOver: null }).depart();
+    if (delivery === null) return 0;
+    new Flight(flights, { lane, target, delivery, kind: 'queued', standing, onOver: null }).depart();
+    return delivery.end - delivery.start;
   }
 
   bell.listen(answer);

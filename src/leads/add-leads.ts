@@ -2,6 +2,7 @@ import { DomainError } from '../model/errors.ts';
 import type { LeadInput } from '../model/lead-input.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { IntakeParts } from '../signals/intake.ts';
+import { createTurns } from '../signals/turns.ts';
 import { type AddedLead, addLead } from './add-lead.ts';
 import type { LeadCaller } from './changes.ts';
 import { conclude } from './enrich.ts';
@@ -20,15 +21,19 @@ export async function addLeads(
   inputs: readonly LeadInput[],
 ): Promise<(AddedLead | DomainError)[]> {
   const lastOf = new Map<string, Promise<unknown>>();
-  return Promise.all(
-    inputs.map((input, index) => {
-      const keys = keysOf(input);
-      const before = keys.flatMap((key) => lastOf.get(key) ?? []);
-      const result = Promise.allSettled(before).then(() => addOne(partsOf(String(index)), caller, input));
-      for (const key of keys) lastOf.set(key, result);
-      return result;
-    }),
-  );
+  const results: Promise<AddedLead | DomainError>[] = [];
+  const nextTurn = createTurns(partsOf('').clock);
+  for (const [index, input] of inputs.entries()) {
+    const keys = keysOf(input);
+    const before = keys.flatMap((key) => lastOf.get(key) ?? []);
+    const result = Promise.allSettled(before).then(() => addOne(partsOf(String(index)), caller, input));
+    result.catch(() => {}); // told below, with the others
+    for (const key of keys) lastOf.set(key, result);
+    results.push(result);
+    // Each reads its post at once: a hundred of them would hold up others for as many milliseconds.
+    await nextTurn();
+  }
+  return Promise.all(results);
 }
 
 async function addOne(

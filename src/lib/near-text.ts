@@ -41,19 +41,29 @@ export function nearKeys(text: string): number[] {
   });
 }
 
+/** A text as it is compared: to read it takes a millisecond where it is long, to compare what was read a tenth of that. */
+export interface NearText {
+  words: readonly string[];
+  pairs: ReadonlySet<string>;
+  numbers: string;
+}
+
+export function readNearText(text: string): NearText {
+  const words = wordsOf(text);
+  return { words, pairs: pairsOf(words), numbers: numbersOf(words) };
+}
+
 /**
  * Whether two texts are one within small changes: they share most of their words in the same order, hardly a word stands
  * in another's place ("a new van" is not "a new CRM"), and every number is the same.
  */
-export function isNearText(a: string, b: string): boolean {
-  const [wordsA, wordsB] = [wordsOf(a), wordsOf(b)];
-  if (numbersOf(wordsA) !== numbersOf(wordsB)) return false;
-  const [pairsA, pairsB] = [pairsOf(wordsA), pairsOf(wordsB)];
+export function isNearText(a: NearText, b: NearText): boolean {
+  if (a.numbers !== b.numbers) return false;
   let shared = 0;
-  for (const pair of pairsA) if (pairsB.has(pair)) shared++;
-  const all = pairsA.size + pairsB.size - shared;
+  for (const pair of a.pairs) if (b.pairs.has(pair)) shared++;
+  const all = a.pairs.size + b.pairs.size - shared;
   if (all === 0 || shared / all < MIN_SHARED) return false;
-  return countReplaced(wordsA, wordsB) * WORDS_A_REPLACEMENT <= Math.min(wordsA.length, wordsB.length);
+  return countReplaced(a.words, b.words) * WORDS_A_REPLACEMENT <= Math.min(a.words.length, b.words.length);
 }
 
 /** Words of each that the other has not, one for one; another spelling of a word is that word. */

@@ -50,16 +50,50 @@ interface Tenancy {
   rule: MatchRule;
 }
 
+/** What one commit takes of a batch: others' changes wait for it, and a large one would hold them up for half a second. */
+const MOST_POSTS_A_COMMIT = 25;
+const MOST_CHARS_A_COMMIT = 30_000;
+
 /**
- * Scores posts, and stores their signals with every event and delivery they cause in one commit, before it returns.
- * A post makes a signal for each active profile it matches (warm or better), and at least one, its best.
+ * Scores posts, and stores their signals with every event and delivery they cause, a post's own in one commit, before it
+ * returns. A post makes a signal for each active profile it matches (warm or better), and at least one, its best.
  */
 export async function observePosts(
   parts: IntakeParts,
   tenantId: string,
   posts: readonly ObservedPost[],
 ): Promise<ObservedResult[]> {
-  const planned = await planPosts(parts, tenantId, posts);
+  const results: ObservedResult[] = [];
+  // One commit after the other: a keyed request that is run again meets them in the order in which it made them.
+  const [first = [], ...others] = piecesOf(posts);
+  let planning = planPosts(parts, tenantId, first);
+  for (const piece of [...others, []]) {
+    const planned = await planning;
+    planning = planPosts(parts, tenantId, piece); // while the one before it is stored
+    planning.catch(() => {}); // told when it is its turn, unless the one before it failed
+    results.push(...(await storePlanned(parts, planned)));
+  }
+  return results;
+}
+
+/** By what was sent alone, so that a request that is run again is cut where it was cut before. */
+function piecesOf(posts: readonly ObservedPost[]): ObservedPost[][] {
+  const pieces: ObservedPost[][] = [];
+  let chars = Number.POSITIVE_INFINITY;
+  for (const post of posts) {
+    chars += post.text.length;
+    const last = pieces.at(-1);
+    if (last !== undefined && last.length < MOST_POSTS_A_COMMIT && chars <= MOST_CHARS_A_COMMIT) {
+      last.push(post);
+    } else {
+      pieces.push([post]);
+      chars = post.text.length;
+    }
+  }
+  return pieces;
+}
+
+async function storePlanned(parts: IntakeParts, planned: readonly PlannedPost[]): Promise<ObservedResult[]> {
   const signals = planned.flatMap((plan) => plan.signals);
   const { store, reserve = reserveNothing } = parts;
   const { committed, taken } = await storeSignals({ store, reserve }, signals);

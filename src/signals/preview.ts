@@ -9,11 +9,10 @@ import { addMeaning } from './meaning.ts';
 import { compilePhrases, type PhraseMatcher } from './phrases.ts';
 import { draftProfile, findProfile } from './profiles.ts';
 import { type CompiledProfile, classify, compileProfile, readPost, scorePost } from './score.ts';
+import { createTurns } from './turns.ts';
 
 /** A post that matched several profiles is several signals: so many are read for each post that is wanted. */
 const SIGNALS_A_POST = 3;
-/** Posts scored in one go; between them requests get their turn, as the longest texts take milliseconds each. */
-const POSTS_A_TURN = 8;
 
 export interface PreviewParts {
   store: ProfileStore & SignalStore;
@@ -36,9 +35,10 @@ export async function previewProfile(
   const chosen = onePerPost(signals, baseId ?? null).slice(0, limit);
 
   const posts: PreviewedPost[] = [];
-  for (const [index, signal] of chosen.entries()) {
-    if (index % POSTS_A_TURN === POSTS_A_TURN - 1) await new Promise((resolve) => setImmediate(resolve));
+  const nextTurn = createTurns(clock);
+  for (const signal of chosen) {
     posts.push(await previewPost(signal, draft, encoder));
+    await nextTurn();
   }
   return { posts, counts: countsOf(posts) };
 }

@@ -1,3 +1,4 @@
+import { createFifo, type Fifo } from '../lib/fifo.ts';
 import { DomainError } from '../model/errors.ts';
 
 /** What became of a batch: what each change came to, in their order, and which of them failed. */
@@ -10,9 +11,16 @@ export interface Committed {
 export interface WriteQueueOptions<Change> {
   /** Stores a batch, one at a time; resolves after COMMIT. Rejects only where nothing can be stored ever again. */
   commit(batch: Change[]): Promise<Committed>;
+  /** Whose it is: owners take turns. Left out: all are one owner's. */
+  ownerOf?(change: Change): string;
+  /** About how many microseconds of the writer it takes. Left out: nothing. */
+  costOf?(change: Change): number;
   maxBatch?: number;
   maxQueued?: number;
 }
+
+/** A batch is full when it costs this much: whoever comes next waits for all of it, and then for their own. */
+const MOST_COST_US = 30_000;
 
 /** Group commit: changes that come while a batch is under way share the next one, and so one flush of the disk. */
 export interface WriteQueue<Change> {
@@ -39,20 +47,52 @@ interface Entry<Change> {
 /**
  * States: idle, or a batch is under way. A change that comes to an idle queue goes at once, with what else is asked for in the
  * same breath; nothing waits for company that may not come. The busier it gets, the longer a batch takes and the more
- * gathers for the next.
+ * gathers for the next, up to what others can be let wait for. Those of one owner keep their order; owners take turns, one
+ * change at a time, so that who brings a thousand holds up nobody who brings one.
  */
 export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): WriteQueue<Change> {
-  const { commit, maxBatch = 200, maxQueued = 20_000 } = options;
-  let waiting: Entry<Change>[] = [];
+  const { commit, ownerOf = () => '', costOf = () => 0, maxBatch = 200, maxQueued = 20_000 } = options;
+  const queues = new Map<string, Fifo<Entry<Change>>>();
+  const turns = createFifo<string>();
+  let waiting = 0;
   let underWay: Entry<Change>[] = [];
   let refusal: DomainError | null = null;
   let onIdle: (() => void) | null = null;
 
   function send(): void {
-    underWay = waiting.length <= maxBatch ? waiting : waiting.slice(0, maxBatch);
-    waiting = waiting.length <= maxBatch ? [] : waiting.slice(maxBatch);
+    underWay = takeBatch();
     if (underWay.length === 0) onIdle?.();
     else commit(underWay.map(({ change }) => change)).then(settle, end);
+  }
+
+  function add(entry: Entry<Change>): void {
+    waiting++;
+    const owner = ownerOf(entry.change);
+    let queue = queues.get(owner);
+    if (queue === undefined) {
+      queue = createFifo();
+      queues.set(owner, queue);
+      turns.push(owner);
+    }
+    queue.push(entry);
+  }
+
+  function takeBatch(): Entry<Change>[] {
+    const batch: Entry<Change>[] = [];
+    let cost = 0;
+    while (batch.length < maxBatch && cost < MOST_COST_US) {
+      const owner = turns.shift();
+      if (owner === undefined) break;
+      const queue = queues.get(owner);
+      const entry = queue?.shift();
+      if (queue === undefined || queue.size === 0) queues.delete(owner);
+      else turns.push(owner);
+      if (entry === undefined) continue;
+      waiting--;
+      cost += costOf(entry.change);
+      batch.push(entry);
+    }
+    return batch;
   }
 
   function settle({ values, failed }: Committed): void {
@@ -65,14 +105,15 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   function end(cause: unknown): void {
     refusal = unavailable('The storage stopped unexpectedly.');
     refusal.cause = cause;
-    for (const entry of [...underWay, ...waiting]) entry.reject(refusal);
-    underWay = waiting = [];
+    for (; underWay.length > 0; underWay = takeBatch()) {
+      for (const entry of underWay) entry.reject(refusal);
+    }
     onIdle?.();
   }
 
   return {
     get length() {
-      return waiting.length + underWay.length;
+      return waiting + underWay.length;
     },
     limit: maxQueued,
     get accepting() {
@@ -80,17 +121,17 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     },
     run(change) {
       if (refusal !== null) return Promise.reject(refusal);
-      if (waiting.length + underWay.length >= maxQueued) {
+      if (waiting + underWay.length >= maxQueued) {
         return Promise.reject(unavailable('Too many changes wait to be stored.'));
       }
       return new Promise((resolve, reject) => {
-        waiting.push({ change, resolve, reject });
-        if (underWay.length === 0 && waiting.length === 1) queueMicrotask(send);
+        add({ change, resolve, reject });
+        if (underWay.length === 0 && waiting === 1) queueMicrotask(send);
       });
     },
     async close() {
       refusal ??= unavailable('The storage is being closed.');
-      if (waiting.length + underWay.length > 0) await new Promise<void>((resolve) => (onIdle = resolve));
+      if (waiting + underWay.length > 0) await new Promise<void>((resolve) => (onIdle = resolve));
     },
   };
 }

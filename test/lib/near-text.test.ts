@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isNearText, nearKeys } from '../../src/lib/near-text.ts';
+import { isNearText, nearKeys, readNearText } from '../../src/lib/near-text.ts';
+
+const isNear = (a: string, b: string) => isNearText(readNearText(a), readNearText(b));
 
 const TEXT =
   'We are a team of twelve plumbers and look for a booking system that also sends invoices. The old one loses jobs ' +
@@ -9,7 +11,7 @@ const TEXT =
 /** Whether the two are found to be one: they meet under a key, and are alike. */
 function areOne(a: string, b: string): boolean {
   const keys = new Set(nearKeys(a));
-  return nearKeys(b).some((key) => keys.has(key)) && isNearText(a, b);
+  return nearKeys(b).some((key) => keys.has(key)) && isNear(a, b);
 }
 
 test.each([
@@ -37,8 +39,8 @@ test('texts that differ in a number are two', () => {
 
 test('a short text with another thing in it is another wish, with another spelling it is not', () => {
   const wish = (thing: string) => `We are looking for a new ${thing} this month, any recommendations?`;
-  expect(isNearText(wish('CRM'), wish('van'))).toBe(false);
-  expect(isNearText(wish('dispatcher'), wish('dispacher'))).toBe(true);
+  expect(isNear(wish('CRM'), wish('van'))).toBe(false);
+  expect(isNear(wish('dispatcher'), wish('dispacher'))).toBe(true);
 });
 
 test('a text of one word, and one without spaces, are known again', () => {

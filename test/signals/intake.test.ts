@@ -14,15 +14,18 @@ const COLD = 'Nice weather on site, lads.';
 
 let store: Store;
 let committed: NewSignal[];
+let commits: number[];
 let observe: (...posts: object[]) => ReturnType<typeof observePosts>;
 
 beforeEach(async () => {
   const opened = await openTestStore();
   committed = [];
+  commits = [];
   store = {
     ...opened.store,
     commitSignals(signals) {
       committed.push(...signals);
+      commits.push(signals.length);
       return opened.store.commitSignals(signals);
     },
   };
@@ -170,4 +173,23 @@ test('the excerpt has at most 500 characters and the stored text is whole', asyn
 test('where nothing can be stored nothing is answered as accepted', async () => {
   store.commitSignals = () => Promise.reject(new Error('disk full'));
   await expect(observe({ text: HOT })).rejects.toThrow('disk full');
+});
+
+test('a batch is stored in several commits, so that nobody waits for all of it', async () => {
+  const posts = Array.from({ length: 60 }, (_, n) => ({
+    text: `Wish ${n}: a CRM`,
+    platform: { name: 'Reddit', post_url: `https://r.example/${n}` },
+  }));
+  const results = await observe(...posts, posts[0] ?? {});
+  expect(commits).toEqual([25, 25, 11]);
+  expect(results.map(({ status }) => status)).toEqual([...posts.map(() => 'created'), 'duplicate']);
+});
+
+test('long posts share a commit with few others', async () => {
+  const posts = Array.from({ length: 4 }, (_, n) => ({
+    text: `Wish ${n}: a CRM. `.padEnd(14_000, 'and more '),
+    platform: { name: 'Reddit', post_url: `https://r.example/${n}` },
+  }));
+  await observe(...posts);
+  expect(commits).toEqual([2, 2]);
 });

@@ -226,3 +226,43 @@ describe('limits and end', () => {
     await expect(insert(1)).rejects.toMatchObject(unavailable);
   });
 });
+
+describe('who shares the writer', () => {
+  /** A queue of named changes whose batches are written down; the first of them is under way until `go` is called. */
+  function setUpShared(costUs: number) {
+    const batches: string[][] = [];
+    let go = () => {};
+    const started = new Promise<void>((resolve) => (go = resolve));
+    const queue = createWriteQueue<string>({
+      async commit(batch) {
+        batches.push(batch);
+        await started;
+        return { values: batch, failed: [] };
+      },
+      ownerOf: (name) => name.charAt(0),
+      costOf: () => costUs,
+    });
+    return { queue, batches, go };
+  }
+
+  test('owners take turns, and each keeps its order', async () => {
+    const { queue, batches, go } = setUpShared(0);
+    const first = queue.run('a0');
+    await Promise.resolve();
+    const rest = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) => queue.run(name));
+    go();
+    await Promise.all([first, ...rest]);
+    expect(batches).toEqual([['a0'], ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']]);
+  });
+
+  test('a batch that costs enough is full, so that who brings one change waits for two batches at most', async () => {
+    const { queue, batches, go } = setUpShared(20_000);
+    const first = queue.run('a0');
+    await Promise.resolve();
+    const rest = [...Array.from({ length: 50 }, (_, n) => `a${n + 1}`), 'b1'].map((name) => queue.run(name));
+    go();
+    await Promise.all([first, ...rest]);
+    expect(batches.slice(0, 2)).toEqual([['a0'], ['a1', 'b1']]);
+    expect(batches.every((batch) => batch.length <= 2)).toBe(true);
+  });
+});

@@ -8,6 +8,7 @@ import { type Changes, createChanges } from './changes.ts';
 import { call, type Run } from './face/promised.ts';
 import { faultOfSqlite } from './faults.ts';
 import { createTransaction } from './transaction.ts';
+import { costOf, ownerOf } from './weights.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 
 /** How it is doing. */
@@ -30,7 +31,7 @@ export function createWriter(
   end: () => Promise<void>,
   meter: CommitMeter,
 ): Writer {
-  const queue = createWriteQueue<Call>({ commit: meter.measure(commit) });
+  const queue = createWriteQueue<Call>({ commit: meter.measure(commit), ownerOf, costOf });
   return {
     run: <K extends keyof Changes>(name: K, args: Parameters<Changes[K]>) =>
       queue.run([name, args]) as Promise<ReturnType<Changes[K]>>,

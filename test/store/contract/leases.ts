@@ -127,6 +127,27 @@ export function describeLeases(open: OpenStore): void {
       ]);
     });
 
+    test('one call reads so many bytes at most, and what it leaves is due still', async () => {
+      const { store } = await openWithTenants(open);
+      for (const [endpointId, tenantId] of [
+        ['whk_a', 'ten_a'],
+        ['whk_b', 'ten_b'],
+      ] as const) {
+        const events = Array.from({ length: 20 }, () => aRoutedEvent(tenantId, [endpointId]));
+        const body = JSON.stringify({ text: 'x'.repeat(250_000) });
+        for (const { deliveries } of events) for (const delivery of deliveries) delivery.body = body;
+        await store.commitSignals([aSignal(tenantId, { events })]);
+      }
+      const lanes = ['whk_a', 'whk_b'].map((endpointId) => ({
+        ...{ endpointId, limit: 20, knownVersion: 1, held: [] },
+      }));
+      const terms = { now: T0, leaseUntil: T0 + LEASE_MS, leaseToken: 'lease_1' };
+      const claims = await store.claimDeliveries({ lanes, ...terms });
+      expect(claims.map(({ deliveries }) => deliveries.length)).toEqual([20, 0]);
+      expect(claims[1]?.nextDueAt).toBe(T0);
+      expect((await claim(store, 'whk_b')).deliveries).toHaveLength(10);
+    });
+
     test('the endpoint comes along where the caller has no copy or an old one', async () => {
       const { store } = await openWithTenants(open);
       const endpoint = await store.getEndpoint('ten_a', 'whk_a');

@@ -7,6 +7,12 @@ import { laneReads } from '../reads/lanes.ts';
 import { WAITING } from '../reads/shown-state.ts';
 import { createProbeSchedule } from './probes.ts';
 
+/**
+ * Bytes of bodies that one claim reads: those who wait for the writer wait for it. What comes after is due still, for the
+ * next claim; a lane's own limit bounds what the last of them adds.
+ */
+const MOST_BYTES = 4_194_304;
+
 /** Deliveries of one endpoint, oldest first, in one row: a row each costs several times as much to pass on. */
 interface DueRow {
   count: number;
@@ -136,12 +142,17 @@ export function claimChanges(db: Database) {
       return listDueLanes();
     },
     releaseLeases: (leaseToken: string): void => void deleteLeasesOf.run(leaseToken),
-    claimLanes: ({ lanes, ...terms }: StoredClaim): StoredLaneClaim[] =>
-      lanes.map(({ endpointId, limit, knownVersion, held }) => {
+    claimLanes({ lanes, ...terms }: StoredClaim): StoredLaneClaim[] {
+      let bytes = 0;
+      return lanes.map(({ endpointId, limit: asked, knownVersion, held }) => {
         const endpoint = changedSince(endpointId, knownVersion);
         if (endpoint === 'gone') return { endpointId, deliveries: null, nextDueAt: null, endpoint };
-        return { endpointId, endpoint, ...claimDue({ endpointId, limit, held, ...terms }) };
-      }),
+        const limit = bytes < MOST_BYTES ? asked : 0;
+        const claimed = claimDue({ endpointId, limit, held, ...terms });
+        bytes += claimed.deliveries?.bodies.length ?? 0;
+        return { endpointId, endpoint, ...claimed };
+      });
+    },
     /** The delivery that has waited longest, due or not, under a lease like a claim's; null where none is to be probed. */
     claimOldest({ endpointId, held, now, leaseUntil, leaseToken }: StoredProbeClaim): StoredProbe | null {
       if (!probes.isDue(endpointId, now)) return null;

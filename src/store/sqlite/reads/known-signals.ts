@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { isNearText } from '../../../lib/near-text.ts';
+import { isNearText, type NearText, readNearText } from '../../../lib/near-text.ts';
 import { isLongEnough } from '../../../model/near-keys.ts';
 import { compareAuthors } from '../../../model/same-author.ts';
 import type { Signal } from '../../../model/signal.ts';
@@ -21,8 +21,13 @@ interface NearRow {
 }
 
 const NEAR_WINDOW_MS = 30 * 86_400_000;
-/** So many of the newest signals that share a key are compared; a form letter may stand behind it a thousand times. */
-const MAX_COMPARED_A_KEY = 8;
+/**
+ * So many signals are compared, of the newest of each key those first that share the most keys; a form letter may stand behind
+ * a key a thousand times, and others' changes wait meanwhile.
+ */
+const MAX_COMPARED = 8;
+/** Texts that were read last are kept as they are compared: those of a form letter meet again and again. */
+const MAX_READ = 32;
 
 /**
  * The stored signal that is the same post and profile, or null. With both external ids known the id decides, else the
@@ -70,36 +75,57 @@ function createNearSearch(db: Database): (signal: NewSignal) => NearRow | null {
   // The casts: numbers are bound as floating point.
   const select = db.prepare<Record<string, unknown>[], NearRow>(
     `SELECT s.id, s.wire, s.text, s.timestamp
-     FROM (SELECT seq FROM signal_near_keys
-           WHERE key = CAST(:key AS INTEGER) AND seq >= CAST(:since AS INTEGER) << 21
-           ORDER BY seq DESC LIMIT ${MAX_COMPARED_A_KEY}) n
-     JOIN signals s ON s.seq = n.seq
-     WHERE s.tenant_id = :tenantId AND s.profile_id = :profileId`,
+     FROM (SELECT seq, count(*) AS keys FROM (${[0, 1, 2, 3, 4].map(newestOf).join(' UNION ALL ')})
+           GROUP BY seq ORDER BY keys DESC, seq DESC LIMIT ${MAX_COMPARED}) n
+     CROSS JOIN signals s ON s.seq = n.seq
+     WHERE s.tenant_id = :tenantId AND s.profile_id = :profileId
+     ORDER BY n.keys DESC, n.seq DESC`,
   );
+  const read = createReader();
 
   return (signal) => {
     if (signal.nearKeys.length === 0) return null;
     const { tenantId, profileId } = signal;
     const mine = JSON.parse(signal.wire) as Signal;
     const since = Math.max(0, timeOf(mine, signal.timestamp) - NEAR_WINDOW_MS);
-    const compared = new Set<string>();
-    for (const key of signal.nearKeys) {
-      for (const row of select.all({ key, since, tenantId, profileId })) {
-        if (compared.size < compared.add(row.id).size && isSamePost(signal, mine, row)) return row;
-      }
-    }
-    return null;
+    const [key0, key1, key2, key3, key4] = signal.nearKeys;
+    const rows = select.all({ key0, key1, key2, key3, key4, since, tenantId, profileId });
+    return rows.find((row) => isSamePost(signal, mine, row, read)) ?? null;
   };
 }
 
-function isSamePost(signal: NewSignal, mine: Signal, row: NearRow): boolean {
+function newestOf(key: number): string {
+  return `SELECT seq FROM (SELECT seq FROM signal_near_keys
+    WHERE key = CAST(:key${key} AS INTEGER) AND seq >= CAST(:since AS INTEGER) << 21
+    ORDER BY seq DESC LIMIT ${MAX_COMPARED})`;
+}
+
+type Reader = (id: string, text: string) => NearText;
+
+function createReader(): Reader {
+  const known = new Map<string, { text: string; near: NearText }>();
+  return (id, text) => {
+    const found = known.get(id);
+    known.delete(id);
+    // An erased person's signal has another text by now.
+    const kept = found?.text === text ? found : { text, near: readNearText(text) };
+    known.set(id, kept);
+    for (const [oldest] of known) {
+      if (known.size <= MAX_READ) break;
+      known.delete(oldest);
+    }
+    return kept.near;
+  };
+}
+
+function isSamePost(signal: NewSignal, mine: Signal, row: NearRow, read: Reader): boolean {
   const theirs = JSON.parse(row.wire) as Signal;
   const apart = timeOf(mine, signal.timestamp) - timeOf(theirs, row.timestamp);
   if (Math.abs(apart) > NEAR_WINDOW_MS) return false;
   const authors = compareAuthors(mine.prospect, theirs.prospect);
   if (authors === 'different') return false;
   if (authors === 'unknown' && !(isLongEnough(signal.text) && isLongEnough(row.text))) return false;
-  return isNearText(signal.text, row.text);
+  return isNearText(read(signal.id, signal.text), read(row.id, row.text));
 }
 
 /** When it was posted; where that is not known, when it was detected. */
