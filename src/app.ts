@@ -6,6 +6,7 @@ import { v1 } from './api/v1.ts';
 import type { Config } from './config.ts';
 import { dashboard } from './dashboard/dashboard.ts';
 import type { DispatcherPulse } from './dispatcher/dispatcher.ts';
+import { type FeedbackParts, feedback } from './feedback/feedback.ts';
 import { answerSpecialRequests, createClientErrorHandler } from './http/client-errors.ts';
 import {
   boundConnections,
@@ -30,7 +31,9 @@ import type { SignalApi } from './site/reference/api-description.ts';
 import { pages, publicApi } from './site/site.ts';
 
 /** What the faces need of the process. */
-export interface AppParts extends Omit<ApiParts, 'problems' | 'baseUrl' | 'deprecations' | 'sourceIps'> {
+export interface AppParts
+  extends Omit<ApiParts, 'problems' | 'baseUrl' | 'deprecations' | 'sourceIps'>,
+    Pick<FeedbackParts, 'feedbackLinks'> {
   config: Config;
   logger: Logger;
   /** The public site's pages and identity. */
@@ -109,6 +112,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   const signalTold = Promise.withResolvers<SignalApi>();
   app.register(v1, { ...site, onDescribed: signalTold.resolve, prefix: '/v1' });
   app.register(dashboard, { ...site, prefix: '/dashboard' });
+  app.register(feedback, parts);
   app.register(pages, { ...site, publicApi: told.promise, signalApi: signalTold.promise });
   return app;
 }

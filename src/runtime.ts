@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { createFeedbackLinks, type FeedbackLinks } from './accounts/feedback-links.ts';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
@@ -42,6 +43,7 @@ export interface Runtime {
   encoder: Encoder | null;
   secretBox: SecretBox;
   cursors: Cursors;
+  feedbackLinks: FeedbackLinks;
   seededRandom: SeededRandom;
   allowTargets: AddressSet;
   /** Ends the store; after it nothing of the runtime may be used. */
@@ -71,6 +73,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
     onStorageChange: (change) => logStorageChange(logger, change),
   });
   for (const warning of warnings) logger.warn(warning);
+  const cursors = createCursors(masterKey);
   const encoder = await openEncoder(config.signalEncoder, logger);
   return {
     config,
@@ -82,7 +85,8 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
     matchers: createMatchers(store),
     encoder,
     secretBox: createSecretBox(masterKey, random),
-    cursors: createCursors(masterKey),
+    cursors,
+    feedbackLinks: createFeedbackLinks(cursors, config.baseUrl),
     seededRandom: createSeededRandom(masterKey),
     allowTargets: createAddressSet(config.webhookAllowTargets),
     close: async () => {
@@ -134,6 +138,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
   });
   const housekeeping = await createHousekeeping(runtime, {
     endpointChanged: dispatcher.endpointChanged,
+    nudge: dispatcher.nudge,
     onExpired: (count) => {
       expired += count;
     },
@@ -151,15 +156,15 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
 
 /** What time brings about beside deliveries. The mail library loads only where there is a mail server. */
 async function createHousekeeping(
-  { config, logger, store, clock }: Runtime,
-  heard: Pick<HousekeepingParts, 'endpointChanged' | 'onExpired'>,
+  { config, logger, store, clock, newId, feedbackLinks }: Runtime,
+  heard: Pick<HousekeepingParts, 'endpointChanged' | 'nudge' | 'onExpired'>,
 ): Promise<Periodic> {
   const { smtpUrl, mailFrom, baseUrl } = config;
   const smtp = smtpUrl === null ? null : await import('./accounts/smtp.ts');
   const send = smtp?.createSmtpSender(smtpUrl ?? '', mailFrom ?? '') ?? null;
   return createPeriodic({
     clock,
-    jobs: housekeepingJobs({ store, clock, baseUrl, send, log: logger, ...heard }),
+    jobs: housekeepingJobs({ store, clock, newId, baseUrl, feedbackLinks, send, log: logger, ...heard }),
     onError: (job, err) => {
       // That the storage fails is said once, below, and not by every job again.
       const level = storageFaultOf(err) === null ? 'error' : 'debug';

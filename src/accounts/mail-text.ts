@@ -1,10 +1,13 @@
 import { toIso } from '../lib/clock.ts';
 import type { MailFacts } from '../model/mail.ts';
+import { digestSubject, digestText } from './digest-mail.ts';
 
 /** A mail as its reader sees it. */
 export interface MailText {
   subject: string;
   text: string;
+  /** The same as HTML, where it has one. */
+  html?: string;
 }
 
 const REASONS = {
@@ -21,6 +24,8 @@ export function mailText(facts: MailFacts, baseUrl: string): MailText {
       return endpointsOverPlan(facts, baseUrl);
     case 'source_failing':
       return sourceFailing(facts, baseUrl);
+    case 'digest':
+      return { subject: digestSubject(facts), text: digestText(facts, []) };
     case 'message':
       return { subject: facts.subject, text: facts.text };
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Mail } from '../model/mail.ts';
 import type { MailStore } from '../store/mail-store.ts';
-import { mailText } from './mail-text.ts';
+import { type ComposeParts, composeMail } from './compose-mail.ts';
 
 /** A mail on its way to the mail server. */
 export interface OutgoingMail {
@@ -10,6 +10,8 @@ export interface OutgoingMail {
   to: string;
   subject: string;
   text: string;
+  /** The same as HTML, where it has one. */
+  html?: string;
   /** When it was written, Unix milliseconds. */
   writtenAt: number;
 }
@@ -22,10 +24,9 @@ export interface MailLog {
   warn(fields: object, message: string): void;
 }
 
-export interface MailParts {
-  store: MailStore;
+export interface MailParts extends ComposeParts {
+  store: MailStore & ComposeParts['store'];
   clock: Clock;
-  baseUrl: string;
   /** Null where there is no mail server: mail then stays in the outbox. */
   send: SendMail | null;
   log: MailLog;
@@ -71,8 +72,8 @@ async function trySend(parts: MailParts, send: SendMail, mail: Mail & { to: stri
     return;
   }
   try {
-    const { subject, text } = mailText(mail.facts, parts.baseUrl);
-    await send({ messageId: mail.id, to: mail.to, subject, text, writtenAt: mail.createdAt });
+    const written = await composeMail(parts, mail);
+    await send({ messageId: mail.id, to: mail.to, ...written, writtenAt: mail.createdAt });
   } catch (error) {
     const wait = WAITS_MS[mail.tries];
     await store.markMailFailed(mail.id, wait === undefined ? null : clock.now() + wait);

@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { isTimeZone, startOfDate } from '../campaigns/buckets.ts';
+import { startOfDate } from '../campaigns/buckets.ts';
 import { findCampaign } from '../campaigns/campaigns.ts';
 import { campaignStats, type StatsQuery } from '../campaigns/stats.ts';
 import { callerOf } from '../http/auth.ts';
 import { idParams } from '../http/path.ts';
 import { fromIso } from '../lib/clock.ts';
+import { isTimeZone } from '../lib/time-zone.ts';
 import { isCampaignTime } from '../model/campaign.ts';
 import { campaignStatsSchema, MAX_BUCKETS, statsIntervalSchema } from '../model/campaign-stats.ts';
 import { DomainError } from '../model/errors.ts';

@@ -23,6 +23,7 @@ import { addMe } from './me.ts';
 import { collectDocument } from './openapi/document.ts';
 import type { ApiParts } from './parts.ts';
 import { addPipeline } from './pipeline.ts';
+import { addSettings } from './settings.ts';
 import { addSignalFeedback } from './signal-feedback.ts';
 import { addSignalReads } from './signal-reads.ts';
 import { addSignalWrites } from './signals.ts';
@@ -55,6 +56,7 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
   parts.onDescribed?.(addDescription(app, { baseUrl: parts.baseUrl, document }));
   addMe(app, parts);
   addKeys(app, parts);
+  addSettings(app, parts);
   addSignalReads(app, parts);
   addSignalWrites(app, parts);
   addSignalFeedback(app, parts);

@@ -1,4 +1,4 @@
-import { DateTime, IANAZone } from 'luxon';
+import { DateTime } from 'luxon';
 import type { StatsInterval } from '../model/campaign-stats.ts';
 
 /** A day or a week of a time zone: `start` <= t < `end`, Unix milliseconds. */
@@ -13,11 +13,6 @@ export interface Bucket {
 export interface Range {
   from: number;
   to: number;
-}
-
-/** Whether `name` is a zone of the IANA database; offsets such as `+01:00` know no daylight-saving time and are none. */
-export function isTimeZone(name: string): boolean {
-  return /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
 }
 
 /** When the day `date` begins in `timezone`, Unix milliseconds; not every day begins at midnight. */

@@ -23,6 +23,14 @@ export type MailFacts =
       message: string;
       hint: string;
     }
+  | {
+      kind: 'digest';
+      date: string;
+      counts: { hot: number; warm: number };
+      /** Best first. */
+      signalIds: string[];
+      url: string;
+    }
   | { kind: 'message'; subject: string; text: string };
 
 /** A mail to be stored. `id` is the same for the same cause, so that a change made twice tells of it once. */

@@ -3,6 +3,7 @@ import type { CampaignStore } from './campaign-store.ts';
 import type { CompanyStore } from './company-store.ts';
 import type { DeliveryLogStore } from './delivery-log-store.ts';
 import type { DeliveryStore } from './delivery-store.ts';
+import type { DigestStore } from './digest-store.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import type { ErasureStore } from './erasure-store.ts';
 import type { EventStore } from './event-store.ts';
@@ -37,6 +38,7 @@ export interface Store
     DeliveryLogStore,
     PlanStore,
     MailStore,
+    DigestStore,
     IdempotencyStore,
     SourceStore,
     FiguresStore {

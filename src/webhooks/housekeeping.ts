@@ -4,6 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { PeriodicJob } from '../lib/periodic.ts';
 import { DEAD_LETTER_MS } from '../rules/dead-letters.ts';
 import type { Store } from '../store/store.ts';
+import { type DigestParts, makeDigests } from './digests.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -22,7 +23,7 @@ const TEST_SEND_MS = 10 * MINUTE_MS;
 /** Rows changed in one commit: about 10 ms of the store's writer. */
 const AT_ONCE = 500;
 
-export interface HousekeepingParts extends Omit<MailParts, 'store'> {
+export interface HousekeepingParts extends Omit<MailParts, 'store'>, Pick<DigestParts, 'newId' | 'nudge'> {
   store: Store;
   clock: Clock;
   endpointChanged(endpointId: string): void;
@@ -36,6 +37,7 @@ type IsStopping = () => boolean;
 export function housekeepingJobs(parts: HousekeepingParts): PeriodicJob[] {
   return [
     { name: 'mail', everyMs: 5 * SECOND_MS, run: (isStopping) => workOutbox(parts, isStopping) },
+    { name: 'digests', everyMs: 15 * SECOND_MS, run: (isStopping) => makeDigests(parts, isStopping) },
     { name: 'trials', everyMs: MINUTE_MS, run: () => holdToPlans(parts) },
     { name: 'expiry', everyMs: MINUTE_MS, run: (isStopping) => expireDeliveries(parts, isStopping) },
     { name: 'retention', everyMs: HOUR_MS, run: (isStopping) => forgetOld(parts, isStopping) },

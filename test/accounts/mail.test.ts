@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
 import { type OutgoingMail, type SendMail, workOutbox } from '../../src/accounts/mail.ts';
 import { createSmtpSender } from '../../src/accounts/smtp.ts';
+import { createCursors } from '../../src/lib/cursor.ts';
 import type { MailFacts } from '../../src/model/mail.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
@@ -32,7 +34,9 @@ const add = (id = 'mal_1', facts: MailFacts = PAUSED) =>
 
 function work(send: SendMail | null = async (mail) => void sent.push(mail)): Promise<void> {
   const log = (fields: object, message: string) => void logged.push({ fields: { ...fields }, message });
-  const parts = { store, clock, send, baseUrl: 'https://signals.example.com', log: { info: log, warn: log } };
+  const baseUrl = 'https://signals.example.com';
+  const feedbackLinks = createFeedbackLinks(createCursors(Buffer.alloc(32)), baseUrl);
+  const parts = { store, clock, send, baseUrl, feedbackLinks, log: { info: log, warn: log } };
   return workOutbox(parts);
 }
 

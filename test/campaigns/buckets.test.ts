@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bucketsOf, isTimeZone, startOfDate } from '../../src/campaigns/buckets.ts';
+import { bucketsOf, startOfDate } from '../../src/campaigns/buckets.ts';
+import { isTimeZone } from '../../src/lib/time-zone.ts';
 
 const HOUR = 3_600_000;
 const utc = (text: string) => Date.parse(text);

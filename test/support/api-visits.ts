@@ -33,6 +33,11 @@ export async function visitEverything(guide: Guide): Promise<void> {
   await guide.visit('getMe', 'GET /v1/me');
   await guide.visit('getIndex', 'GET /v1');
   await guide.visit('listOperations', 'GET /v1/operations?tag=Account');
+  await guide.visit('getSettings', 'GET /v1/settings');
+  await guide.visit('updateSettings', 'PATCH /v1/settings', {
+    timezone: 'America/New_York',
+    digest: { enabled: true, hour: 7 },
+  });
   await visitKeys(guide);
   const hooks = await visitWebhooks(guide);
   const signalId = await visitSignals(guide);

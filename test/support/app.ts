@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
+import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
 import { createTenant, newKey } from '../../src/accounts/tenants.ts';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -99,6 +100,7 @@ export async function buildTestApp({
     deprecations,
     connections,
     cursors: createCursors(masterKey),
+    feedbackLinks: createFeedbackLinks(createCursors(masterKey), config.baseUrl),
     seededRandom: createSeededRandom(masterKey),
     secretBox: createSecretBox(masterKey, random),
     allowTargets: createAddressSet(config.webhookAllowTargets),

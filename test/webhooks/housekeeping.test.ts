@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
+import { createCursors } from '../../src/lib/cursor.ts';
 import { idFloor } from '../../src/lib/ids.ts';
 import type { Store } from '../../src/store/store.ts';
 import { expireDeliveries, forgetOld, housekeepingJobs } from '../../src/webhooks/housekeeping.ts';
@@ -99,6 +101,9 @@ test('when a trial has run out, the dispatcher is told of the endpoints that are
   const changed: string[] = [];
   const jobs = housekeepingJobs({
     ...{ store, clock, baseUrl: '', send: null, log: { info() {}, warn() {} } },
+    feedbackLinks: createFeedbackLinks(createCursors(Buffer.alloc(32)), ''),
+    newId: (prefix) => prefix,
+    nudge: () => undefined,
     endpointChanged: (id) => void changed.push(id),
   });
   const runTrials = () => jobs.find((job) => job.name === 'trials')?.run(() => false);

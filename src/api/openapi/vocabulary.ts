@@ -43,6 +43,7 @@ export const VOCABULARY: Record<string, string> = {
   SourceError: 'Why a source could not be read, and what to do about it.',
   StageMove: "A lead's move to another stage.",
   UrlOrEmpty: 'An http or https address; empty: not known.',
+  Settings: 'What a tenant has settled for itself.',
   Webhook: 'An endpoint that events are delivered to.',
   WebhookTestResult: 'What a test delivery sent, and what came back.',
   WebhookWithSecret: 'An endpoint with the secret that it was just given.',

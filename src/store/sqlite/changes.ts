@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { campaignChanges } from './changes/campaigns.ts';
 import { claimChanges } from './changes/claims.ts';
 import { companyChanges } from './changes/companies.ts';
+import { digestChanges } from './changes/digests.ts';
 import { endpointChanges } from './changes/endpoints.ts';
 import { erasureChanges } from './changes/erasure.ts';
 import { idempotencyChanges } from './changes/idempotency.ts';
@@ -46,6 +47,7 @@ export function createChanges(db: Database, log: WriteAheadLog = createWriteAhea
     ...retentionChanges(db),
     ...testSendChanges(db),
     ...mailChanges(db),
+    ...digestChanges(db),
     ...idempotencyChanges(db),
     ...sourceChanges(db),
     ...sourceRunChanges(db),

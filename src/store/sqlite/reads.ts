@@ -5,6 +5,7 @@ import { campaignReads } from './reads/campaigns.ts';
 import { companyReads } from './reads/companies.ts';
 import { companySignalReads } from './reads/company-signals.ts';
 import { deliveryReads } from './reads/deliveries.ts';
+import { digestReads } from './reads/digests.ts';
 import { endpointReads } from './reads/endpoints.ts';
 import { erasureReads } from './reads/erasure.ts';
 import { eventReads } from './reads/events.ts';
@@ -45,6 +46,7 @@ export function createReads(db: Database) {
     ...deliveryReads(db),
     ...laneReads(db),
     ...mailReads(db),
+    ...digestReads(db),
     ...sourceReads(db),
     ...storageReads(db),
   };

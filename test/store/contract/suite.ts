@@ -4,6 +4,7 @@ import { describeCampaigns } from './campaigns.ts';
 import { describeCompanies } from './companies.ts';
 import { describeDeliveries } from './deliveries.ts';
 import { describeDeliveryLog } from './delivery-log.ts';
+import { describeDigests } from './digests.ts';
 import { describeEndpointChanges } from './endpoint-changes.ts';
 import { describeEndpoints } from './endpoints.ts';
 import { describeErasure } from './erasure.ts';
@@ -54,6 +55,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeRetention(open);
     describeMail(open);
     describeFigures(open);
+    describeDigests(open);
     describeIdempotency(open);
     describeSources(open);
     describeSourceRuns(open);

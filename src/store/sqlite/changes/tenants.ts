@@ -14,6 +14,9 @@ export function tenantChanges(db: Database) {
   const insertTenant = db.prepare<[string, string, string, number | null, number]>(
     'INSERT INTO tenants (id, name, plan, trial_ends_at, created_at) VALUES (?, ?, ?, ?, ?)',
   );
+  const insertSettings = db.prepare<[string, number]>(
+    'INSERT INTO tenant_settings (tenant_id, digest_since) VALUES (?, ?)',
+  );
   const insertOwner = db.prepare<[string, string, string, string, number, number]>(
     `INSERT INTO owners (id, tenant_id, email, setup_token_hash, setup_expires_at, created_at)
      VALUES (?, ?, ?, ?, ?, ?)`,
@@ -41,6 +44,7 @@ export function tenantChanges(db: Database) {
   return {
     createTenant({ tenant, owner, profile, key }) {
       insertTenant.run(tenant.id, tenant.name, tenant.plan, tenant.trialEndsAt, tenant.createdAt);
+      insertSettings.run(tenant.id, tenant.createdAt);
       const { id, tenantId, email, setupTokenHash, setupExpiresAt, createdAt } = owner;
       insertOwner.run(id, tenantId, email, setupTokenHash, setupExpiresAt, createdAt);
       insertProfile(profile);

@@ -1,0 +1,92 @@
+import { type Clock, toIso } from '../lib/clock.ts';
+import type { NewId } from '../lib/ids.ts';
+import { DIGEST_SIGNALS, type DigestData } from '../model/event-data.ts';
+import type { NewMail } from '../model/mail.ts';
+import type { TenantSettings } from '../model/settings.ts';
+import type { Signal } from '../model/signal.ts';
+import { dateIn, nextDaily } from '../rules/digest-time.ts';
+import type { Store } from '../store/store.ts';
+import { lanesOf, routeChanges } from './state-changes.ts';
+
+/** What digests need of the process. */
+export interface DigestParts {
+  store: Store;
+  clock: Clock;
+  newId: NewId;
+  baseUrl: string;
+  nudge(lanes: ReturnType<typeof lanesOf>): void;
+}
+
+const AT_ONCE = 100;
+/** After an outage of longer, a digest tells of its end only: older signals are no news. */
+const MAX_SPAN_MS = 7 * 24 * 3_600_000;
+
+/** Makes every digest that is due: each once, as its next time is stored in the commit that stores it. */
+export async function makeDigests(
+  parts: DigestParts,
+  isStopping: () => boolean = () => false,
+): Promise<void> {
+  let due: TenantSettings[];
+  do {
+    due = await parts.store.dueDigests(parts.clock.now(), AT_ONCE);
+    for (const settings of due) {
+      if (isStopping()) return;
+      await makeDigest(parts, settings);
+    }
+  } while (due.length === AT_ONCE);
+}
+
+async function makeDigest(parts: DigestParts, settings: TenantSettings): Promise<void> {
+  const { store, clock } = parts;
+  const { tenantId, timezone, digest, digestDueAt, digestSince } = settings;
+  const now = clock.now();
+  const nextDueAt = nextDaily(now, { timezone, hour: digest.hour });
+  const step = { tenantId, expectedDueAt: digestDueAt, nextDueAt };
+  const nothing = { ...step, madeAt: null, event: null, mail: null };
+  if (digestDueAt === 0) {
+    await store.commitDigest({ ...nothing, since: digestSince ?? now });
+    return;
+  }
+  const from = Math.max(digestSince ?? now, now - MAX_SPAN_MS);
+  const found = await store.findBest(tenantId, { from, to: now, limit: DIGEST_SIGNALS });
+  const signals: Signal[] = found.wires.map((wire) => JSON.parse(wire)).filter(isTold);
+  if (signals.length === 0) {
+    await store.commitDigest({ ...nothing, since: now });
+    return;
+  }
+  const data = digestData(signals, {
+    date: dateIn(timezone, now),
+    timezone,
+    counts: { hot: found.hot, warm: found.warm },
+    url: `${parts.baseUrl}/dashboard/signals?from=${toIso(from)}`,
+  });
+  const change = { type: 'digest.ready', subjectId: tenantId, data } as const;
+  const [event = null] = await routeChanges(parts, tenantId, [change]);
+  const mail = digestMail(tenantId, data, now);
+  const made = await store.commitDigest({ ...step, since: now, madeAt: now, event, mail });
+  if (made && event !== null) parts.nudge(lanesOf([event]));
+}
+
+/** What is left of a signal whose author was erased tells nothing. */
+function isTold({ excerpt }: Signal): boolean {
+  return excerpt !== '';
+}
+
+function digestData(signals: readonly Signal[], head: Omit<DigestData, 'signals'>): DigestData {
+  const { date, timezone, counts, url } = head;
+  const told = signals.map(({ signal_id, classification, icp_score, excerpt, company, profile_url }) => ({
+    ...{ signal_id, classification, icp_score, excerpt, company, profile_url },
+  }));
+  return { date, timezone, counts, signals: told, url };
+}
+
+/** Ids alone: what the mail says of them is read when it is sent, so that nothing of an erased person stands in it. */
+function digestMail(tenantId: string, { date, counts, signals, url }: DigestData, now: number): NewMail {
+  const signalIds = signals.map((signal) => signal.signal_id);
+  return {
+    id: `mal_digest_${tenantId}_${now}`,
+    tenantId,
+    facts: { kind: 'digest', date, counts, signalIds, url },
+    createdAt: now,
+  };
+}
