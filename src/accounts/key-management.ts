@@ -6,13 +6,16 @@ import { allows } from './keys.ts';
 import { beyondPlan, effectivePlan, planLimits } from './plans.ts';
 import { type AccountParts, newKey } from './tenants.ts';
 
+/** Who manages keys: another key, or a person with all its scopes. */
+export type KeyManager = Pick<ApiKey, 'tenantId' | 'scopes'>;
+
 /**
  * Makes a key for the tenant of `caller`, the key that asks for it; the secret is told here and never again.
  * @throws DomainError `INSUFFICIENT_SCOPE` where it would be able to do more than `caller`, `PLAN_REQUIRED` (too many)
  */
 export async function createKey(
   parts: AccountParts,
-  { key: caller, tenant }: { key: ApiKey; tenant: Tenant },
+  { key: caller, tenant }: { key: KeyManager; tenant: Tenant },
   input: KeyInput,
 ): Promise<{ key: ApiKey; apiKey: string }> {
   const scopes = scopesNamed(input.scopes ?? input.preset ?? []);
@@ -44,7 +47,7 @@ export async function storeKey(
 /** Changes what `patch` names. @throws DomainError `NOT_FOUND`, `CONFLICT` for a revoked key, `INSUFFICIENT_SCOPE` */
 export async function changeKey(
   parts: Pick<AccountParts, 'clock'> & { store: KeyStore },
-  caller: ApiKey,
+  caller: KeyManager,
   { id, patch }: { id: string; patch: KeyPatch },
 ): Promise<ApiKey> {
   const { tenantId } = caller;
@@ -66,7 +69,7 @@ export async function changeKey(
 /** Ends a key at once and for good; again changes nothing. @throws DomainError `NOT_FOUND`, `INSUFFICIENT_SCOPE` */
 export async function revokeKey(
   { store, clock }: Pick<AccountParts, 'store' | 'clock'>,
-  caller: ApiKey,
+  caller: KeyManager,
   id: string,
 ): Promise<void> {
   refuseStronger(caller, await findKey(store, caller.tenantId, id));
@@ -80,7 +83,7 @@ export async function findKey(store: KeyStore, tenantId: string, id: string): Pr
   return key;
 }
 
-function refuseMoreThan(caller: ApiKey, scopes: readonly Scope[]): void {
+function refuseMoreThan(caller: KeyManager, scopes: readonly Scope[]): void {
   refuseLacking(caller, scopes, {
     rule: 'A key never gives more than it may do itself',
     hint: 'Leave those scopes out, or ask with a key that has them.',
@@ -88,7 +91,7 @@ function refuseMoreThan(caller: ApiKey, scopes: readonly Scope[]): void {
 }
 
 /** A lesser key neither ends a greater one nor takes from it: whoever found the one would lock out the owner. */
-function refuseStronger(caller: ApiKey, key: ApiKey): void {
+function refuseStronger(caller: KeyManager, key: ApiKey): void {
   refuseLacking(caller, key.scopes, {
     rule: 'A key neither changes nor revokes one that may do more than itself',
     hint: 'Ask with a key that has those scopes.',
@@ -96,7 +99,7 @@ function refuseStronger(caller: ApiKey, key: ApiKey): void {
 }
 
 function refuseLacking(
-  caller: ApiKey,
+  caller: KeyManager,
   scopes: readonly Scope[],
   { rule, hint }: { rule: string; hint: string },
 ): void {

@@ -5,6 +5,7 @@ export const NAVIGATION = [
     links: [
       { path: '/dashboard', label: 'Today' },
       { path: '/dashboard/signals', label: 'Signals' },
+      { path: '/dashboard/sources', label: 'Sources' },
     ],
   },
   {
@@ -13,6 +14,14 @@ export const NAVIGATION = [
       { path: '/dashboard/settings/integrations/webhooks', label: 'Webhooks' },
       { path: '/dashboard/webhook-logs', label: 'Webhook Logs' },
       { path: '/dashboard/dead-letters', label: 'Dead letters' },
+    ],
+  },
+  {
+    name: 'Settings',
+    links: [
+      { path: '/dashboard/settings/api-keys', label: 'API keys' },
+      { path: '/dashboard/settings/plan', label: 'Plan and usage' },
+      { path: '/dashboard/settings/outbox', label: 'Account mail' },
     ],
   },
 ];

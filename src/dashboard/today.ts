@@ -1,8 +1,74 @@
 import type { FastifyInstance } from 'fastify';
+import { keyResource } from '../model/key.ts';
+import type { Signal } from '../model/signal.ts';
+import { sourceResource } from '../model/source.ts';
+import { endpointResource } from '../webhooks/endpoints.ts';
+import { PAUSE_WORDS } from './delivery-words.ts';
+import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+import { filtersOf } from './signals.ts';
 
-/** `/dashboard`: what needs a person today. */
-export function addToday(app: FastifyInstance, _parts: DashboardParts, show: Show): void {
-  app.get('/', (request, reply) => show(request, reply, { template: 'today', title: 'Today' }));
+const HOT_SHOWN = 6;
+const SOURCES_LOOKED_AT = 100;
+const DEAD_LOOKED_AT = 26;
+
+/** `/dashboard`: the hot signals, what needs a person, and the next steps of a new account. */
+export function addToday(app: FastifyInstance, { store }: DashboardParts, show: Show): void {
+  app.get('/', async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const hot = { ...filtersOf({ classification: 'hot' }), limit: HOT_SHOWN, after: null, explain: false };
+    const any = { ...filtersOf({}), limit: 1, after: null, explain: false };
+    const dead = {
+      ...{ endpointId: null, status: 'dead' as const, eventType: null, eventId: null, from: null, to: null },
+      limit: DEAD_LOOKED_AT,
+      after: null,
+    };
+    const [hotPage, anyPage, endpoints, sources, deadPage, keys] = await Promise.all([
+      store.listSignals(tenant.id, hot),
+      store.listSignals(tenant.id, any),
+      store.listEndpoints(tenant.id),
+      store.pageSources(tenant.id, { limit: SOURCES_LOOKED_AT, after: null }),
+      store.listDeliveries(tenant.id, dead),
+      store.listKeys(tenant.id),
+    ]);
+    const failing = sources.rows.map(sourceResource).filter(({ last_error }) => last_error !== null);
+    return show(request, reply, {
+      template: 'today',
+      title: 'Today',
+      signals: parse(hotPage.json),
+      hasSignals: anyPage.json.length > 0,
+      paused: endpoints.map(endpointResource).filter(({ status }) => status === 'paused'),
+      pauseWords: PAUSE_WORDS,
+      failing,
+      dead: {
+        count: Math.min(deadPage.rows.length, DEAD_LOOKED_AT - 1),
+        isMore: deadPage.rows.length === DEAD_LOOKED_AT,
+      },
+      steps: [
+        {
+          done: sources.rows.length > 0 || anyPage.json.length > 0,
+          title: 'Tell us where to look',
+          text: 'Add a feed or a search, or post what you observe to the API.',
+          link: { path: '/dashboard/sources/new', label: 'Add source' },
+        },
+        {
+          done: endpoints.length > 0,
+          title: 'Be told at once',
+          text: 'A webhook gets every signal the moment it is found.',
+          link: { path: '/dashboard/settings/integrations/webhooks/new', label: 'Create webhook' },
+        },
+        {
+          done: keys.map(keyResource).some(({ last_used_at }) => last_used_at !== null),
+          title: 'Connect your programs',
+          text: 'An API key with a ready request.',
+          link: { path: '/dashboard/settings/api-keys', label: 'API keys' },
+        },
+      ],
+    });
+  });
+}
+
+function parse(json: Buffer): Signal[] {
+  return JSON.parse(`[${json.toString('utf8')}]`);
 }

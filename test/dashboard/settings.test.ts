@@ -1,0 +1,122 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { signedIn, type TestBrowser } from './browser-session.ts';
+
+const KEYS = '/dashboard/settings/api-keys';
+
+let made: TestApp;
+let browser: TestBrowser;
+beforeEach(async () => {
+  made = await buildTestApp({ env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
+  browser = await signedIn(made, made.tenant.id);
+});
+afterEach(() => made.app.close());
+
+test('a key is made with its scopes, shown once, works, and is ended by a click', async () => {
+  const created = await browser.post(KEYS, { name: 'Import', preset: 'read', rate_limit: '50' });
+  const [apiKey = ''] = /sp_live_\w{36}/.exec(created.body) ?? [];
+  const auth = { authorization: `Bearer ${apiKey}` };
+  const me = await made.app.inject({ url: '/v1/me', headers: auth });
+  expect(me.json().data).toMatchObject({ key: { name: 'Import' }, limits: { rate_limit: 50 } });
+  const list = await browser.get(KEYS);
+  expect(list.body).not.toContain('sp_live_');
+  const [, id = ''] = /api-keys\/(key_\w+)\/revoke/.exec(list.body) ?? [];
+  const [newest] = (await made.store.listKeys(made.tenant.id)).slice(-1);
+  expect(id).toBe(newest?.id);
+  expect((await browser.post(`${KEYS}/${id}/revoke`, {}, KEYS)).statusCode).toBe(303);
+  expect((await made.app.inject({ url: '/v1/me', headers: auth })).statusCode).toBe(401);
+  expect((await browser.get(KEYS)).body).toContain('revoked');
+});
+
+test('a key that is refused keeps what was typed', async () => {
+  const refused = await browser.post(KEYS, { name: '', preset: 'write', rate_limit: '0' });
+  expect(refused.statusCode).toBe(400);
+  expect(refused.body).toMatch(/value="write" selected/);
+  expect(refused.body.match(/role="alert"/g)?.length).toBe(2);
+  const past = await browser.post(KEYS, { name: 'Old', preset: 'read', expires_at: '2020-01-01' });
+  expect(past.body).toContain('must lie in the future');
+  expect(await made.store.listKeys(made.tenant.id)).toHaveLength(1);
+});
+
+test("another tenant's key cannot be revoked", async () => {
+  const { tenant } = await made.addTenant();
+  const [key] = await made.store.listKeys(tenant.id);
+  expect((await browser.post(`${KEYS}/${key?.id}/revoke`, {}, KEYS)).statusCode).toBe(404);
+  expect((await made.store.listKeys(tenant.id))[0]?.revokedAt).toBeNull();
+});
+
+test('a source is made of an address, paused, resumed, run and deleted', async () => {
+  expect((await browser.get('/dashboard/sources')).body).toContain('No source yet');
+  const fields = {
+    name: '<b>Feed</b>',
+    kind: 'hackernews',
+    query: 'crm',
+    url: 'https://x.example',
+    interval: '30',
+  };
+  const created = await browser.post('/dashboard/sources/new', fields);
+  const [page = ''] = String(created.headers.location).split('?');
+  const [source] = (await made.store.pageSources(made.tenant.id, { limit: 5, after: null })).rows;
+  expect(source).toMatchObject({ kind: 'hackernews', intervalSeconds: 1_800, status: 'active' });
+  expect((await browser.get(page)).body).toContain('&lt;b&gt;Feed&lt;/b&gt;');
+  await browser.post(`${page}/pause`, {}, page);
+  expect((await browser.get('/dashboard/sources')).body).toContain('badge paused');
+  await browser.post(`${page}/resume`, {}, page);
+  expect((await browser.post(`${page}/run`, {}, page)).headers.location).toBe(`${page}?done=started`);
+  await browser.post(`${page}/delete`, {}, page);
+  expect((await browser.get(page)).statusCode).toBe(404);
+  const wrong = await browser.post('/dashboard/sources/new', { ...fields, query: '' });
+  expect([wrong.statusCode, wrong.body.includes('role="alert"')]).toEqual([400, true]);
+});
+
+test('the plan tells what is used, the outbox what was written', async () => {
+  const plan = await browser.get('/dashboard/settings/plan');
+  expect(plan.body).toContain('badge active">pro');
+  const facts = { kind: 'message', subject: 'Hello <i>you</i>', text: 'The text.' } as const;
+  const mail = { id: 'mail_1', tenantId: made.tenant.id, facts, createdAt: made.clock.now() };
+  await made.store.addMail(mail);
+  const outbox = await browser.get('/dashboard/settings/outbox');
+  expect(outbox.body).toContain('Hello &lt;i&gt;you&lt;/i&gt;');
+  expect(outbox.body).toContain('The text.');
+});
+
+test('today shows the next steps of a new account, then what is hot and what needs a person', async () => {
+  const fresh = await browser.get('/dashboard');
+  expect(fresh.body).toContain('Tell us where to look');
+  expect(fresh.body).not.toContain('Needs a person');
+  const text =
+    'Looking for a new CRM, any recommendations? Budget approved, we must decide by Friday this week.';
+  const payload = { platform: { name: 'reddit' }, text, prospect: { name: 'Jane Hot', title: 'CEO' } };
+  const posted = await made.app.inject({ method: 'POST', url: '/v1/signals', headers: made.auth, payload });
+  expect(posted.json().data.signals[0].classification).toBe('hot');
+  const webhook = { url: 'http://127.0.0.1:9/hook', label: 'CRM' };
+  const target = { method: 'POST', headers: made.auth } as const;
+  const { id } = (await made.app.inject({ ...target, url: '/v1/webhooks', payload: webhook })).json().data;
+  await made.app.inject({ ...target, url: `/v1/webhooks/${id}/pause` });
+  const later = await browser.get('/dashboard');
+  expect(later.body).toContain('Jane Hot on reddit');
+  expect(later.body).toContain('Paused by hand');
+  expect(later.body).not.toContain('Tell us where to look');
+});
+
+test('who may only read sees every screen and changes nothing', async () => {
+  const [owner] = await made.store.usersByEmail('owner@example.com', 1);
+  expect(owner?.role).toBe('owner');
+  const reader = await signedIn(await asReader(), made.tenant.id);
+  expect((await reader.get(KEYS)).body).not.toContain('Create API key');
+  expect((await reader.get('/dashboard/sources')).statusCode).toBe(200);
+  for (const path of [KEYS, '/dashboard/sources/new', '/dashboard/settings/integrations/webhooks/new']) {
+    expect([path, (await reader.post(path, { name: 'x' }, '/dashboard')).statusCode]).toEqual([path, 403]);
+  }
+  expect((await reader.post('/dashboard/logout', {}, '/dashboard')).statusCode).toBe(303);
+});
+
+/** The same app, where every session is a reader's. */
+async function asReader(): Promise<TestApp> {
+  const find = made.store.findSession.bind(made.store);
+  made.store.findSession = async (hash, now) => {
+    const found = await find(hash, now);
+    return found === null ? null : { ...found, user: { ...found.user, role: 'reader' } };
+  };
+  return made;
+}
