@@ -16,6 +16,8 @@ export interface DashboardParts extends IntakeParts, EndpointParts {
   endpointChanged(endpointId: string): void;
   /** Tells who reads sources that one may be due sooner than planned. */
   sourcesChanged?(): void;
+  /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
+  refusalOf?: (address: string) => Promise<string | null>;
   sendTest: SendTest;
   /** Address ranges that deliveries come from, as published. */
   sourceIps: readonly string[];

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { check } from '../http/faults.ts';
 import { refusal } from '../http/validation.ts';
-import { SETTINGS_OF, SOURCE_KINDS, sourceInputSchema, sourceResource } from '../model/source.ts';
+import { sourceInputSchema, sourceResource } from '../model/source.ts';
+import { SECRET_NAMES, SETTINGS_OF, type SettingName, SOURCE_KINDS } from '../model/source-settings.ts';
 import { changeSource, createSource, deleteSource, findSource, runSourceNow } from '../signals/sources.ts';
 import { oneOf } from './filters.ts';
 import { type Form, faultsOf, formOf, number, text, texts } from './forms.ts';
@@ -9,6 +10,28 @@ import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+
+const LABELS: Readonly<Record<SettingName, string>> = {
+  url: 'Address',
+  query: 'Words to search for',
+  site: 'Site',
+  tagged: 'Tags, up to five',
+  board: 'Company, as its job board’s address names it',
+  tag: 'Tag, without #',
+  subreddit: 'Subreddit',
+  client_id: 'Id of your app',
+  client_secret: 'Secret of your app',
+  token: 'Token, for a larger quota',
+  key: 'Key, for a larger quota',
+};
+
+/** The fields of all kinds, each with the kinds that take it: without script, nobody can hide those of others. */
+const FIELDS = (Object.keys(LABELS) as SettingName[]).map((name) => ({
+  name,
+  label: LABELS[name],
+  kinds: SOURCE_KINDS.filter((kind) => SETTINGS_OF[kind].takes.includes(name)).join(', '),
+  isSecret: SECRET_NAMES.some((secret) => secret === name),
+}));
 
 /** Where posts come from: health of each source, a new one, pause, resume and a run by hand. */
 export function addSources(app: FastifyInstance, parts: DashboardParts, show: Show): void {
@@ -37,7 +60,13 @@ function addList(app: FastifyInstance, parts: DashboardParts, show: Show): void 
 function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   async function showForm(request: FastifyRequest, reply: FastifyReply, shown: Record<string, unknown> = {}) {
     const profiles = await parts.store.listProfiles(memberOf(request).tenant.id);
-    const common = { template: 'source-new', title: 'New source', kinds: SOURCE_KINDS, profiles };
+    const common = {
+      template: 'source-new',
+      title: 'New source',
+      kinds: SOURCE_KINDS,
+      fields: FIELDS,
+      profiles,
+    };
     return show(request, reply, { ...common, form: { kind: 'rss', interval: '15' }, faults: {}, ...shown });
   }
   app.get('/sources/new', (request, reply) => showForm(request, reply));

@@ -7,13 +7,17 @@ for (const time of document.querySelectorAll('time[datetime]')) {
 }
 
 /* The token of a one-time link stands behind the `#`, which is never sent; it leaves the address bar at once. */
-const linkField = document.querySelector('[data-link-field]');
-const token = new URLSearchParams(location.hash.slice(1)).get('token');
-if (linkField !== null && token !== null) {
+function takeToken() {
+  const linkField = document.querySelector('[data-link-field]');
+  const token = new URLSearchParams(location.hash.slice(1)).get('token');
+  if (linkField === null || token === null) return;
   linkField.querySelector('input').value = token;
   linkField.hidden = true;
   history.replaceState(null, '', location.pathname);
 }
+takeToken();
+/* A link that is pasted where the page is open already loads nothing anew. */
+window.addEventListener('hashchange', takeToken);
 
 for (const button of document.querySelectorAll('[data-confirm]')) {
   button.addEventListener('click', (event) => {
