@@ -148,10 +148,12 @@ interface Media {
 
 /** Media of an item tell of it themselves, or their group does. */
 function mediaOf(
-  media: (Media & { group?: Media; contents?: Media[] }) | undefined,
+  media: (Media & { groups?: Media[]; contents?: Media[] }) | undefined,
   name: keyof Media,
 ): string | undefined {
-  return [media, media?.group, ...(media?.contents ?? [])].map((one) => one?.[name]?.value).find(Boolean);
+  return [media, ...(media?.groups ?? []), ...(media?.contents ?? [])]
+    .map((one) => one?.[name]?.value)
+    .find(Boolean);
 }
 
 /** RSS 2.0 asks for `address (name)` and gets everything. */

@@ -28,8 +28,12 @@ export async function listenTo(
   const agent = new Agent({ connect: (options, callback) => void connect(options, callback) });
   const socket = new WebSocket(url, { dispatcher: agent, headers });
   const over = Promise.withResolvers<void>();
-  const end = () => over.resolve();
   let opened = false;
+  let ended = false;
+  const end = () => {
+    ended = true; // what was read from the wire with the last message is nobody's any more
+    over.resolve();
+  };
   const broken = () => {
     if (opened) end();
     else over.reject(new SourceFault('network', 'The stream could not be opened.'));
@@ -45,6 +49,7 @@ export async function listenTo(
     wait();
   });
   socket.addEventListener('message', ({ data }) => {
+    if (ended) return;
     wait();
     if (typeof data === 'string' && data.length <= MAX_MESSAGE && !take(data)) end();
   });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { sourceSchema } from '../../src/model/source.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
+import { aRun } from '../support/sources.ts';
 
 let t: TestApp;
 beforeEach(async () => {
@@ -252,4 +253,67 @@ test('a repeated request with its key makes one source', async () => {
   const again = await call('POST', '', FEED, headers);
   expect(again.json()).toEqual(first.json());
   expect(again.headers['idempotent-replayed']).toBe('true');
+});
+
+test('keys of services are taken, kept encrypted, and never shown', async () => {
+  const reddit = {
+    kind: 'reddit',
+    name: 'R',
+    subreddit: 'r/HVAC',
+    client_id: 'app',
+    client_secret: 'hush-hush',
+  };
+  const answer = await call('POST', '', reddit);
+  expect(answer.json().data).toMatchObject({
+    subreddit: 'HVAC',
+    client_id: 'app',
+    secrets: ['client_secret'],
+  });
+  const github = await call('POST', '', { kind: 'github', name: 'G', query: 'crm', token: 'ghp_hush' });
+  const { id } = github.json().data;
+  expect((await read(id)).secrets).toEqual(['token']);
+  const stored = await t.store.getSource(t.tenant.id, id);
+  for (const text of [answer.body, github.body, JSON.stringify(stored), t.logLines.join('')]) {
+    expect(text).not.toMatch(/hush/);
+  }
+  expect((await call('PATCH', `/${id}`, { name: 'G2' })).json().data.secrets).toEqual(['token']);
+  expect((await call('PATCH', `/${id}`, { token: null })).json().data.secrets).toEqual([]);
+});
+
+test.each<[string, Body, string]>([
+  ['a subreddit without an app', { kind: 'reddit', subreddit: 'hvac', client_id: 'a' }, '/client_secret'],
+  ['a tag without its instance', { kind: 'mastodon', tag: 'crm' }, '/url'],
+  ['a key for who takes none', { kind: 'hackernews', query: 'crm', token: 'x' }, '/token'],
+  ['a forum inside our own network', { kind: 'discourse', url: 'http://10.0.0.1/' }, '/url'],
+  ['an age of none', { ...FEED, max_age_days: 0 }, '/max_age_days'],
+])('%s is refused at its place, too', async (_, body, pointer) => {
+  const answer = await call('POST', '', { name: 'A', ...body });
+  expect([answer.statusCode, answer.json().errors[0].pointer]).toEqual([400, pointer]);
+});
+
+test('the runs of a source are listed, to its tenant only', async () => {
+  const id = await created();
+  const claim = { now: t.clock.now(), leaseUntil: t.clock.now() + 1, ids: [id], token: 'run_1' };
+  const [claimed] = await t.store.claimSources(claim);
+  if (claimed === undefined) throw new Error('nothing was due');
+  const error = { code: 'dns', message: 'The host name does not resolve.', at: t.clock.now() };
+  await t.store.finishSourceRun({ ...aRun(claimed), error, startedAt: t.clock.now() });
+  const answer = await call('GET', `/${id}/runs`);
+  expect(answer.json()).toMatchObject({
+    data: [
+      {
+        status: 'failed',
+        started_at: '2026-01-01T00:00:00.000Z',
+        error: { code: 'dns', hint: 'Check the spelling of the host name.' },
+        items_seen: 0,
+      },
+    ],
+    pagination: { has_more: false },
+  });
+  expect(await read(id)).toMatchObject({
+    failing_since: '2026-01-01T00:00:00.000Z',
+    last_error: { code: 'dns' },
+  });
+  const other = await t.addTenant();
+  expect((await call('GET', `/${id}/runs`, undefined, other.auth)).statusCode).toBe(404);
 });

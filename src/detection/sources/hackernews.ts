@@ -37,8 +37,8 @@ export const readHackerNews: Reader = async (task) => {
   for (let page = 0; pages < MAX_PAGES; page++, pages++) {
     const { hits, nbPages } = await readPage(task, { since, before, page });
     items.push(...hits.map(toItem));
-    if (page + 1 >= nbPages) return done(task, since, items, left);
-    if (page + 1 < PAGES_A_WINDOW) continue;
+    if (page + 1 < Math.min(nbPages, PAGES_A_WINDOW)) continue;
+    if (nbPages < PAGES_A_WINDOW) return done(task, since, items, left);
     const last = readTime(hits.at(-1)?.created_at);
     // A thousand of one second: what is beyond them cannot be asked for.
     if (last === null || last === before) return done(task, since, items, left);

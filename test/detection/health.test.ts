@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { mailText } from '../../src/accounts/mail-text.ts';
+import { status } from '../support/receiver.ts';
+import { T0 } from '../support/store.ts';
+import { createHarness, rss, wanting } from './harness.ts';
+
+const DAY_MS = 86_400_000;
+
+test('its runs can be looked at, the last 100, newest first', async () => {
+  const h = await createHarness();
+  h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')], ['2', 'Cats']])); // biome-ignore format: one line
+  const id = await h.add({ intervalSeconds: 60 });
+  await h.poller.start();
+  await h.ended(1);
+  h.pages['/feed'] = status(500);
+  await h.pass(60_000);
+  const { rows, last } = await h.store.pageSourceRuns(id, { limit: 1, after: null });
+  expect(rows).toMatchObject([{ startedAt: T0 + 60_000, error: { code: 'http_status' }, itemsSeen: 0 }]);
+  const second = await h.store.pageSourceRuns(id, { limit: 1, after: last });
+  expect([second.rows, second.last]).toEqual([
+    [expect.objectContaining({ startedAt: T0, error: null, itemsSeen: 2, itemsMatched: 1, signalsMade: 1 })],
+    null,
+  ]);
+  expect(await h.source(id)).toMatchObject({ failingSince: T0 + 60_000, itemsMatched: 1 });
+});
+
+test('what feedback calls relevant is counted, once a signal, and taken back with it', async () => {
+  const h = await createHarness();
+  h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')]]));
+  const id = await h.add();
+  await h.poller.start();
+  await h.ended(1);
+  const signalId = JSON.parse((await h.store.listPosts('ten_a', 1))[0]?.wire ?? '{}').signal_id;
+  const counts = [];
+  for (const relevant of [true, true, false, true]) {
+    await h.store.saveFeedback({
+      tenantId: 'ten_a',
+      signalId,
+      relevant,
+      reason: '',
+      actorId: 'key_1',
+      createdAt: T0,
+    });
+    counts.push((await h.source(id)).itemsRelevant);
+  }
+  expect(counts).toEqual([1, 1, 0, 1]);
+});
+
+test('its owner gets one mail when it has failed for a day, and another the next time', async () => {
+  const h = await createHarness();
+  h.pages['/feed'] = status(404);
+  const id = await h.add({ intervalSeconds: 21_600 });
+  await h.poller.start();
+  await h.ended(1);
+  for (let run = 0; run < 3; run++) await h.pass(21_600_000);
+  expect(await h.store.listMail('ten_a', 10)).toEqual([]);
+  await h.pass(21_600_000);
+  await h.pass(21_600_000);
+  const [mail, ...others] = await h.store.listMail('ten_a', 10);
+  expect(others).toEqual([]);
+  expect(mail?.facts).toMatchObject({ kind: 'source_failing', sourceId: id, since: T0 });
+  const { subject, text } = mailText(
+    mail?.facts ?? { kind: 'message', subject: '', text: '' },
+    'https://s.example.com',
+  );
+  expect(subject).toBe('Source failing: Source src_1');
+  expect(text).toContain('There is nothing at this address (status 404).');
+  expect(text).toContain('What to do: Open the address in a browser.');
+  h.pages['/feed'] = status(200, {}, rss([]));
+  await h.pass(21_600_000);
+  expect(await h.source(id)).toMatchObject({ failingSince: null, lastError: null });
+  h.pages['/feed'] = status(404);
+  for (let run = 0; run < 6; run++) await h.pass(21_600_000);
+  expect(await h.store.listMail('ten_a', 10)).toHaveLength(2);
+});
+
+test('nothing older than its age is new, and what has no time is', async () => {
+  const h = await createHarness();
+  const item = (guid: string, at: number | null) =>
+    `<item><guid>${guid}</guid><description>${wanting(`CRM ${guid}`)}</description>${
+      at === null ? '' : `<pubDate>${new Date(at).toUTCString()}</pubDate>`
+    }</item>`;
+  const items = [item('new', T0 - 6 * DAY_MS), item('old', T0 - 8 * DAY_MS), item('undated', null)];
+  h.pages['/feed'] = status(
+    200,
+    {},
+    `<rss version="2.0"><channel><title>t</title>${items.join('')}</channel></rss>`,
+  );
+  const id = await h.add();
+  await h.poller.start();
+  await h.ended(1);
+  expect(await h.source(id)).toMatchObject({ itemsSeen: 2, signalsMade: 2 });
+  const ten = await h.add({ id: 'src_2', maxAgeDays: 10, nextPollAt: T0 + 1 });
+  await h.pass(1);
+  expect(await h.source(ten)).toMatchObject({ itemsSeen: 3, signalsMade: 1 });
+});

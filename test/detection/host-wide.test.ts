@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { status } from '../support/receiver.ts';
+import { T0 } from '../support/store.ts';
+import { createHarness, type Harness, rss, SECRET_BOX, settings, wanting } from './harness.ts';
+
+const SE = '/2.3/search/advanced';
+const json = (body: object) => status(200, {}, JSON.stringify(body));
+
+async function addTwo(h: Harness) {
+  await h.add({ kind: 'stackexchange', settings: settings({ site: 'diy', query: 'crm' }) });
+  const later = { id: 'src_2', nextPollAt: T0 + 1_000 };
+  await h.add({ ...later, kind: 'stackexchange', settings: settings({ site: 'superuser', query: 'crm' }) });
+  await h.poller.start();
+  await h.ended(1);
+}
+
+test('a backoff binds every source of the method, and is known after a restart', async () => {
+  const h = await createHarness();
+  h.pages[SE] = json({ items: [], backoff: 1_200, quota_remaining: 250, quota_max: 300 });
+  await addTwo(h);
+  await h.pass(1_000);
+  expect(await h.source('src_2')).toMatchObject({
+    lastError: { code: 'rate_limited' },
+    nextPollAt: T0 + 1_200_000,
+  });
+  expect(h.asked()).toHaveLength(1);
+  expect(await h.source('src_1')).toMatchObject({ quota: { remaining: 250, limit: 300, at: T0 } });
+  expect(await h.store.hostHolds(T0)).toEqual([
+    { host: new URL(h.origin).host, scope: '/search/advanced', until: T0 + 1_200_000 },
+  ]);
+  expect(await h.store.hostHolds(T0 + 1_200_000)).toEqual([]);
+});
+
+test('what was asked for before this process began is obeyed by it', async () => {
+  const h = await createHarness();
+  h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')]]));
+  const host = new URL(h.origin).host;
+  await h.store.holdHost({ host, scope: '', until: T0 + 7_200_000 });
+  await h.store.holdHost({ host, scope: '', until: T0 + 5_000 }); // the longer stands
+  const id = await h.add();
+  await h.poller.start();
+  await h.ended(1);
+  expect(await h.source(id)).toMatchObject({
+    lastError: { code: 'rate_limited' },
+    nextPollAt: T0 + 7_200_000,
+  });
+  expect(h.site.requests).toEqual([]);
+  await h.pass(7_200_000);
+  expect(await h.source(id)).toMatchObject({ lastError: null, signalsMade: 1 });
+});
+
+test('a spent quota holds those who share it until the day is over; a key has its own', async () => {
+  const h = await createHarness();
+  h.pages[SE] = json({ items: [], quota_remaining: 0, quota_max: 300 });
+  const key = SECRET_BOX.seal('K', 'source/src_key/key').toString('base64');
+  const withKey = { id: 'src_key', nextPollAt: T0 + 2_000, secrets: { key } };
+  await h.add({ ...withKey, kind: 'stackexchange', settings: settings({ site: 'diy', query: 'x' }) });
+  await addTwo(h);
+  await h.pass(1_000);
+  expect(await h.source('src_2')).toMatchObject({ nextPollAt: T0 + 86_400_000 });
+  h.pages[SE] = json({ items: [], quota_remaining: 9_999, quota_max: 10_000 });
+  await h.pass(1_000);
+  expect(await h.source('src_key')).toMatchObject({ lastError: null, quota: { remaining: 9_999 } });
+  expect(new URLSearchParams(h.asked()[1]?.path.split('?')[1]).get('key')).toBe('K');
+});
