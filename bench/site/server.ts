@@ -13,6 +13,8 @@ export interface BenchServer {
   url: string;
   pid: number;
   end(): Promise<void>;
+  /** At once: what is under way is not waited for. */
+  kill(): Promise<void>;
 }
 
 /**
@@ -37,14 +39,16 @@ export async function startServer(env: NodeJS.ProcessEnv = {}): Promise<BenchSer
   const url = await addressOf(child);
   // The log goes on and is read, as by a collector; what it says is not kept.
   child.stdout?.resume();
+  async function endWith(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    child.kill(signal);
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    rmSync(dataDir, { recursive: true, force: true });
+  }
   return {
     url,
     pid: child.pid ?? 0,
-    async end() {
-      child.kill('SIGTERM');
-      if (child.exitCode === null) await once(child, 'exit');
-      rmSync(dataDir, { recursive: true, force: true });
-    },
+    end: () => endWith('SIGTERM'),
+    kill: () => endWith('SIGKILL'),
   };
 }
 

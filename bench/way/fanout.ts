@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Figure, median } from '../report.ts';
+import { printProfiles } from './profile.ts';
 import { memoryMiB, processorMs } from './sending.ts';
 import { sharedNow } from './setting.ts';
 import { type Receivers, type Side, startFloor, startOurs, startReceivers } from './sides.ts';
@@ -23,28 +24,35 @@ interface Measured {
  * The whole way under load: messages by HTTP, each stored durably and sent to every endpoint, until the last has arrived;
  * turn by turn with a bare route that stores, signs and posts (floor.ts).
  */
-export async function benchFanout(): Promise<Figure[]> {
+export async function benchFanout(profileDir?: string): Promise<Figure[]> {
   const receivers = await startReceivers();
   try {
     const figures: Figure[] = [];
-    for (const shape of SHAPES) figures.push(await measureShape(receivers, shape));
+    for (const shape of SHAPES) figures.push(await measureShape(receivers, shape, profileDir));
     return figures;
   } finally {
     receivers.end();
   }
 }
 
-async function measureShape(receivers: Receivers, shape: (typeof SHAPES)[number]): Promise<Figure> {
+async function measureShape(
+  receivers: Receivers,
+  shape: (typeof SHAPES)[number],
+  profileDir: string | undefined,
+): Promise<Figure> {
   const urls = receivers.ports.slice(0, shape.endpoints).map((port, n) => `http://127.0.0.1:${port}/${n}`);
   const floor = await startFloor(urls);
-  const ours = await startOurs([urls]);
+  const ours = await startOurs([urls], profileDir);
+  const profiled = { from: Number.NaN, to: Number.NaN };
   try {
     for (const side of [floor, ours]) await run(receivers, side, shape); // until its code is compiled
+    profiled.from = sharedNow();
     const rounds: { ours: Measured; floor: Measured }[] = [];
     for (let i = 0; i < ROUNDS; i++) {
       const bare = await run(receivers, floor, shape);
       rounds.push({ floor: bare, ours: await run(receivers, ours, shape) });
     }
+    profiled.to = sharedNow();
     const of = (pick: (round: { ours: Measured; floor: Measured }) => number) => median(rounds.map(pick));
     return {
       bench: 'fanout',
@@ -62,6 +70,7 @@ async function measureShape(receivers: Receivers, shape: (typeof SHAPES)[number]
     };
   } finally {
     for (const side of [floor, ours]) await side.end();
+    if (profileDir !== undefined) printProfiles(profileDir, profiled);
   }
 }
 

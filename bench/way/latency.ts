@@ -1,4 +1,6 @@
 import { type Figure, median, percentile } from '../report.ts';
+import { printProfiles } from './profile.ts';
+import { sharedNow } from './setting.ts';
 import { type Receivers, type Side, startFloor, startOurs, startReceivers } from './sides.ts';
 
 const ROUNDS = 5;
@@ -12,26 +14,30 @@ const WARM_UP = 2_000;
  * The whole way without load: 100 deliveries a second, from before the request is written to arrival at the receiver, turn
  * by turn with a bare route that stores, signs and posts (floor.ts).
  */
-export async function benchLatency(): Promise<Figure[]> {
+export async function benchLatency(profileDir?: string): Promise<Figure[]> {
   const receivers = await startReceivers();
   const urls = receivers.ports.slice(0, ENDPOINTS).map((port, n) => `http://127.0.0.1:${port}/${n}`);
   const floor = await startFloor(urls);
-  const ours = await startOurs([urls]);
+  const ours = await startOurs([urls], profileDir);
+  const profiled = { from: Number.NaN, to: Number.NaN };
   try {
     for (const { senders } of [floor, ours]) {
       const arrived = receivers.arrived(WARM_UP * ENDPOINTS);
       await senders[0]?.burst(WARM_UP, 8);
       await arrived;
     }
+    profiled.from = sharedNow();
     const rounds: { ours: number[]; floor: number[] }[] = [];
     for (let i = 0; i < ROUNDS; i++) {
       const bare = await run(receivers, floor);
       rounds.push({ floor: bare, ours: await run(receivers, ours) });
     }
+    profiled.to = sharedNow();
     return [toFigure('p50', 0.5, rounds), toFigure('p99', 0.99, rounds)];
   } finally {
     receivers.end();
     for (const side of [floor, ours]) await side.end();
+    if (profileDir !== undefined) printProfiles(profileDir, profiled);
   }
 }
 

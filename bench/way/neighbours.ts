@@ -59,7 +59,7 @@ async function run(receivers: Receivers, hole: number) {
     await Promise.all(others);
     return { quiet, beside };
   } finally {
-    await side.end();
+    await side.kill();
   }
 }
 

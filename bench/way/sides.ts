@@ -10,7 +10,9 @@ import { makeCustomers } from './setting.ts';
 export interface Side {
   pid: number;
   senders: Sender[];
+  /** Ours: lets what is in flight land, which takes up to 30 s where receivers never answer. */
   end(): Promise<void>;
+  kill(): Promise<void>;
 }
 
 /** Our whole server, with a customer for each list of endpoints. */
@@ -21,15 +23,17 @@ export async function startOurs(lists: readonly (readonly string[])[], profileDi
   const profiling =
     profileDir === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profileDir}` };
   const server = await startServer({ ...env, ...profiling });
+  async function endBy(end: () => Promise<void>): Promise<void> {
+    await Promise.all(senders.map((sender) => sender.close()));
+    await end();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
   const senders = customers.map(({ apiKey }, n) => createSender(server.url, apiKey, n * 10_000_000));
   return {
     pid: server.pid,
     senders,
-    async end() {
-      await Promise.all(senders.map((sender) => sender.close()));
-      await server.end();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
+    end: () => endBy(server.end),
+    kill: () => endBy(server.kill),
   };
 }
 
@@ -38,13 +42,15 @@ export async function startFloor(urls: readonly string[]): Promise<Side> {
   const file = new URL('./floor.ts', import.meta.url);
   const { child, ready } = await startChild<{ url: string; pid: number }>(file, [], urls);
   const sender = createSender(ready.url, '', 0);
+  const end = async () => {
+    await sender.close();
+    child.end();
+  };
   return {
     pid: ready.pid,
     senders: [sender],
-    async end() {
-      await sender.close();
-      child.end();
-    },
+    end,
+    kill: end,
   };
 }
 

@@ -132,7 +132,7 @@ function addRevoke(app: FastifyInstance, parts: ApiParts): void {
         operationId: 'revokeKey',
         summary: 'Revoke an API key, at once and for good',
         description:
-          'The key stays in the list with its `revoked_at`; revoking it again changes nothing. A key may revoke itself, and no key that may do more than itself. When a tenant has no working key left, `key create` of the command line makes another.',
+          'The key stays in the list with its `revoked_at` for 90 days; revoking it again changes nothing. A key may revoke itself, and no key that may do more than itself. When a tenant has no working key left, `key create` of the command line makes another.',
         tags: ['Keys'],
         params: idParams,
         querystring: noQuery,

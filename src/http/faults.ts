@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Fault } from '../model/errors.ts';
+import { LEFT_OUT } from './crowded-objects.ts';
 import { suggest } from './suggest.ts';
 
 /** Which part of a request is checked; decides how a fault names its place. */
@@ -42,11 +43,23 @@ export function check<S extends z.ZodType>(
     for (const inner of unfold(issue)) {
       const room = MAX_FAULTS - refused.faults.length;
       if (room > 0) refused.faults.push(...toFaults(inner, part, prefix, { known, room }));
-      refused.total += inner.code === 'unrecognized_keys' ? inner.keys.length : 1;
+      refused.total += inner.code === 'unrecognized_keys' ? countUnknown(data, inner) : 1;
       refused.unknownNames ||= inner.code === 'unrecognized_keys';
     }
   }
   return refused;
+}
+
+/** With those that were left out of the object before it was made (crowded-objects.ts). */
+function countUnknown(data: unknown, { path, keys }: z.core.$ZodIssueUnrecognizedKeys): number {
+  let object = data;
+  for (const part of path) object = memberOf(object, part);
+  const leftOut = keys.at(-1) === LEFT_OUT ? memberOf(object, LEFT_OUT) : 0;
+  return keys.length + (typeof leftOut === 'number' && leftOut > 0 ? leftOut - 1 : 0);
+}
+
+function memberOf(value: unknown, name: PropertyKey): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 /** An RFC 6901 pointer of path segments. */
@@ -101,7 +114,8 @@ function unknownName(key: string, names: readonly string[], part: RequestPart): 
   return `"${shown}" is not a known ${kind}.${question} ${list}`;
 }
 
-function namesOf(schema: unknown): string[] {
+/** The members that an object of the schema may have. */
+export function namesOf(schema: unknown): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 

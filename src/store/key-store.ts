@@ -13,4 +13,6 @@ export interface KeyStore {
   getKey(tenantId: string, id: string): Promise<ApiKey | null>;
   /** The key as it then is; null where there is none, or where it is revoked: that is not undone by a change. */
   changeKey(tenantId: string, id: string, change: KeyChange): Promise<ApiKey | null>;
+  /** Removes keys that were revoked before `before` (Unix milliseconds), `limit` at most; how many. */
+  pruneKeys(before: number, limit: number): Promise<number>;
 }

@@ -17,6 +17,8 @@ export const HELD_MS = 7 * DAY_MS;
 export const LOG_MS = 30 * DAY_MS;
 /** How long mail stays in the outbox, sent or not. */
 const MAIL_MS = 90 * DAY_MS;
+/** How long a revoked key stays in the list: as long as somebody may ask what became of it. */
+export const REVOKED_KEY_MS = 90 * DAY_MS;
 /** Well beyond the throttle's window. */
 const TEST_SEND_MS = 10 * MINUTE_MS;
 
@@ -76,6 +78,7 @@ export async function forgetOld(
   for (const { id } of await store.listTenants()) await forgetDeliveries(store, id, now - LOG_MS, isStopping);
   await inChunks(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneMail(now - MAIL_MS, AT_ONCE));
+  await inChunks(isStopping, () => store.pruneKeys(now - REVOKED_KEY_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneBodyTails(AT_ONCE));
   await inChunks(isStopping, () => store.pruneSessions(now, AT_ONCE));
   await store.pruneTestSends(now - TEST_SEND_MS);

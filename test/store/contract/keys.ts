@@ -34,6 +34,19 @@ export function describeKeys(open: OpenStore): void {
       expect(changed).toBeNull();
     });
 
+    test('keys that were revoked before a moment go, so many at a time; others stay', async () => {
+      const { store } = await openWithTenants(open);
+      for (const n of [1, 2, 3, 4]) await store.createKey(aKey('ten_a', { id: `key_${n}` }), 100);
+      for (const n of [1, 2]) await store.revokeKey(`key_${n}`, T0);
+      await store.revokeKey('key_3', T0 + 1);
+      expect(await store.pruneKeys(T0 + 1, 1)).toBe(1);
+      expect(await store.pruneKeys(T0 + 1, 10)).toBe(1);
+      const { rows } = await store.pageKeys('ten_a', { limit: 10, after: null });
+      expect(rows.map(({ id }) => id)).toEqual(expect.arrayContaining(['key_3', 'key_4']));
+      expect(rows.map(({ id }) => id)).not.toEqual(expect.arrayContaining(['key_1']));
+      expect(await store.getKey('ten_a', 'key_2')).toBeNull();
+    });
+
     test('pages hold each key once, oldest first, revoked ones too', async () => {
       const { store } = await openWithTenants(open);
       for (const n of [1, 2, 3]) await store.createKey(aKey('ten_a', { id: `key_${n}` }), 100);

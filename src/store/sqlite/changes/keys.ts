@@ -24,6 +24,9 @@ export function keyChanges(db: Database) {
   const revoke = db.prepare<[number, string]>(
     'UPDATE api_keys SET revoked_at = ifnull(revoked_at, ?) WHERE id = ?',
   );
+  const prune = db.prepare<[number, number]>(
+    'DELETE FROM api_keys WHERE id IN (SELECT id FROM api_keys WHERE revoked_at < ? LIMIT ?)',
+  );
   const { getKey } = keyReads(db);
 
   return {
@@ -34,6 +37,7 @@ export function keyChanges(db: Database) {
     },
     touchKey: (id, now) => void touch.run({ id, now }),
     revokeKey: (id, now) => revoke.run(now, id).changes === 1,
+    pruneKeys: (before, limit) => prune.run(before, limit).changes,
     changeKey(tenantId, id, change) {
       const key = getKey(tenantId, id);
       if (key === null || key.revokedAt !== null) return null;
