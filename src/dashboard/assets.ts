@@ -3,12 +3,14 @@ import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { CACHE_FOR_EVER, represent, sendRepresentation } from '../http/representation.ts';
 
-const STYLES = ['tokens.css', 'base.css', 'frame.css', 'parts.css', 'screens.css'];
+const STYLES = ['tokens.css', 'base.css', 'frame.css', 'parts.css', 'screens.css', 'work.css'];
 
-/** Addresses of the stylesheet, the script and the icon, each made of the file's bytes. */
+/** Addresses of the stylesheet, the scripts and the icon, each made of the file's bytes. */
 export interface Assets {
   style: string;
   script: string;
+  /** The script of the board, which only its screen loads. */
+  board: string;
   icon: string;
 }
 
@@ -25,6 +27,11 @@ export async function addAssets(app: FastifyInstance): Promise<Assets> {
       app,
       { name: 'dashboard', ending: 'js', type: 'text/javascript; charset=utf-8' },
       await read('./scripts/dashboard.js'),
+    ),
+    board: serve(
+      app,
+      { name: 'board', ending: 'js', type: 'text/javascript; charset=utf-8' },
+      await read('./scripts/board.js'),
     ),
     icon: serve(app, { name: 'icon', ending: 'svg', type: 'image/svg+xml' }, await read('./styles/icon.svg')),
   };

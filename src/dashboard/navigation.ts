@@ -6,6 +6,8 @@ export const NAVIGATION = [
       { path: '/dashboard', label: 'Today' },
       { path: '/dashboard/signals', label: 'Signals' },
       { path: '/dashboard/sources', label: 'Sources' },
+      { path: '/dashboard/leads', label: 'Leads' },
+      { path: '/dashboard/pipeline', label: 'Pipeline' },
     ],
   },
   {

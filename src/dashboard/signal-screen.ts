@@ -1,9 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { fromIso } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
-import type { EventResource } from '../model/event-resource.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
-import type { Endpoint } from '../model/webhook.ts';
 import { endpointResource } from '../webhooks/endpoints.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
 import { REASON_WORDS } from './delivery-words.ts';
@@ -12,8 +9,8 @@ import { highlight } from './highlight.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
-/** Events of one moment that are looked through for those of a signal: a batch makes up to 1,000 at once. */
-const LOOKED_THROUGH = 1_000;
+/** Events about a signal that its screen shows. */
+const MOST_EVENTS = 10;
 
 /** The screen of one signal: its text with the evidence marked, its points, and who was told. */
 export async function showSignal(
@@ -31,8 +28,9 @@ export async function showSignal(
   if (found === null) throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
   const signal: Signal = JSON.parse(found.wire);
   const explanation: Explanation = JSON.parse(found.explanation);
-  const [feedback, endpoints] = await Promise.all([
+  const [feedback, events, endpoints] = await Promise.all([
     parts.store.getFeedback(tenant.id, id),
+    parts.store.listEventsAbout(tenant.id, id, MOST_EVENTS),
     parts.store.listEndpoints(tenant.id),
   ]);
   const names = new Map(
@@ -52,28 +50,8 @@ export async function showSignal(
     factors: reasons.filter(({ points, max }) => points !== 0 || max !== 0),
     pieces: highlight(found.text, evidence),
     feedback,
-    events: await eventsOf(parts, tenant.id, signal, endpoints),
+    events: events.map((event) => eventResource(event, endpoints, parts.clock.now())),
     nameOf: (endpointId: string) => names.get(endpointId) ?? endpointId,
     reasonWords: REASON_WORDS,
   });
-}
-
-/** The events that a signal caused: made in the moment that it was detected in. */
-async function eventsOf(
-  { store, clock }: DashboardParts,
-  tenantId: string,
-  signal: Signal,
-  endpoints: readonly Endpoint[],
-): Promise<EventResource[]> {
-  const at = fromIso(signal.timestamp);
-  const { rows } = await store.listEvents(tenantId, {
-    types: ['signal.detected', 'signal.new_hot'],
-    from: at,
-    to: at + 1,
-    limit: LOOKED_THROUGH,
-    after: null,
-  });
-  return rows
-    .filter(({ subjectId }) => subjectId === signal.signal_id)
-    .map((event) => eventResource(event, endpoints, clock.now()));
 }

@@ -24,4 +24,6 @@ export interface EventStore {
     tenantId: string,
     query: EventQuery,
   ): Promise<{ rows: RecordedEvent[]; last: (string | number)[] | null }>;
+  /** The newest `limit` events about one signal, lead or campaign. */
+  listEventsAbout(tenantId: string, subjectId: string, limit: number): Promise<RecordedEvent[]>;
 }

@@ -27,6 +27,25 @@ async function ids(store: Store, query: Partial<EventQuery> = {}): Promise<strin
 
 export function describeEvents(open: OpenStore): void {
   describe('listing events', () => {
+    test('events about one subject, newest first, of its tenant alone', async () => {
+      const opened = await openWithTenants(open);
+      const about = (id: string, createdAt: number, subjectId: string) => {
+        const routed = anEvent(id, { createdAt });
+        return { ...routed, event: { ...routed.event, subjectId } };
+      };
+      await store(
+        opened.store,
+        about('evt_1', T0, 'sig_x'),
+        about('evt_2', T0 + 1, 'sig_x'),
+        about('evt_3', T0, 'sig_y'),
+      );
+      const listed = async (tenantId: string, limit: number) =>
+        (await opened.store.listEventsAbout(tenantId, 'sig_x', limit)).map((event) => event.id);
+      expect(await listed('ten_a', 10)).toEqual(['evt_2', 'evt_1']);
+      expect(await listed('ten_a', 1)).toEqual(['evt_2']);
+      expect(await listed('ten_b', 10)).toEqual([]);
+    });
+
     test('an event comes with what each endpoint got of it', async () => {
       const opened = await openWithTenants(open);
       for (const [id, status] of [

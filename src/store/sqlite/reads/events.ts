@@ -50,6 +50,11 @@ export function eventReads(db: Database) {
     'SELECT event_id, endpoint_id, reason FROM event_skips WHERE event_id IN (SELECT value FROM json_each(?))',
   );
 
+  const selectAbout = db.prepare<[string, string, number], EventListRow>(
+    `SELECT id, tenant_id, type, subject_id, created_at, data FROM events INDEXED BY events_by_subject
+     WHERE subject_id = ? AND tenant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?`,
+  );
+
   function find(tenantId: string, { types, from, to, after }: EventQuery, limit: number): RecordedEvent[] {
     const [createdAt, id] = creationOf(after) ?? [FAR_FUTURE, LAST_ID];
     const range = { tenantId, from: from ?? 0, to: to ?? FAR_FUTURE, createdAt, id, limit };
@@ -89,6 +94,8 @@ export function eventReads(db: Database) {
         toRow: (event) => event,
         position: (event) => [event.createdAt, event.id],
       }),
+    listEventsAbout: (tenantId, subjectId, limit) =>
+      withOutcomes(selectAbout.all(subjectId, tenantId, limit)),
   } satisfies Part<EventStore>;
 }
 

@@ -1,0 +1,149 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { requireLead } from '../leads/changes.ts';
+import { eraseLead } from '../leads/erase-lead.ts';
+import { moveLead, setDeal } from '../leads/move-lead.ts';
+import { FACT_FIELDS, type FactField, type Lead, SHOWN_SIGNALS } from '../model/lead.ts';
+import { dealInputSchema, moveInputSchema, STAGES } from '../model/pipeline.ts';
+import type { Explanation, Signal } from '../model/signal.ts';
+import { type Form, type FormFaults, faultsOf, formOf, text, ticked } from './forms.ts';
+import { memberOf } from './gate.ts';
+import { checked, leadCallerOf } from './members.ts';
+import { minorAmount, money, plainAmount } from './money.ts';
+import type { DashboardParts } from './parts.ts';
+import type { Show } from './screens.ts';
+
+const MOST_MOVES = 50;
+const CLOSED = ['won', 'lost'];
+
+type Params = { Params: { id: string } };
+
+/** One lead: each fact with its source, its signals and history; moving it, its deal, and erasing the person. */
+export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  const showLead = leadScreen(parts, show);
+  app.get<Params>('/leads/:id', (request, reply) => showLead(request, reply, request.params.id));
+
+  app.post<Params>('/leads/:id/stage', async (request, reply) => {
+    const { id } = request.params;
+    const form = formOf(request);
+    const fromBoard = text(form, 'from') === 'board';
+    try {
+      const move = checked(moveInputSchema, {
+        stage: text(form, 'stage'),
+        reason: text(form, 'reason'),
+        expected_stage: text(form, 'expected_stage') || null,
+        reopen: ticked(form, 'reopen'),
+      });
+      const { lanes } = await moveLead(parts, leadCallerOf(request), { id, move });
+      parts.nudge(lanes);
+    } catch (error) {
+      return showLead(request, reply, id, { status: 400, moveFaults: faultsOf(error), form });
+    }
+    const place = fromBoard ? `/dashboard/pipeline?done=moved#${id}` : `${addressOf(id)}?done=moved`;
+    return reply.redirect(place, 303);
+  });
+
+  app.post<Params>('/leads/:id/deal', async (request, reply) => {
+    const { id } = request.params;
+    const form = formOf(request);
+    try {
+      const deal = checked(dealInputSchema, {
+        amount_minor: minorAmount(text(form, 'amount_minor'), text(form, 'currency').trim()),
+        currency: text(form, 'currency'),
+        status: text(form, 'status'),
+        close_date: text(form, 'close_date') || null,
+      });
+      const { lanes } = await setDeal(parts, leadCallerOf(request), { id, deal });
+      parts.nudge(lanes);
+    } catch (error) {
+      return showLead(request, reply, id, { status: 400, dealFaults: faultsOf(error), form });
+    }
+    return reply.redirect(`${addressOf(id)}?done=saved`, 303);
+  });
+
+  app.get<Params>('/leads/:id/erase', async (request, reply) => {
+    const { lead } = await requireLead(parts.store, memberOf(request).tenant.id, request.params.id);
+    return show(request, reply, {
+      template: 'confirm',
+      title: `Erase ${nameOf(lead)}?`,
+      detail:
+        'The lead is deleted, its signals lose author, text and address, and whatever still waits to be delivered about this person is discarded. This cannot be undone.',
+      action: `${addressOf(lead.id)}/erase`,
+      button: 'Erase this person',
+      back: addressOf(lead.id),
+    });
+  });
+
+  app.post<Params>('/leads/:id/erase', async (request, reply) => {
+    const endpointIds = await eraseLead(parts.store, memberOf(request).tenant.id, request.params.id);
+    for (const endpointId of endpointIds) parts.endpointChanged(endpointId);
+    return reply.redirect('/dashboard/leads?done=deleted', 303);
+  });
+}
+
+interface Shown {
+  status?: number;
+  moveFaults?: FormFaults;
+  dealFaults?: FormFaults;
+  /** What was typed. */
+  form?: Form;
+}
+
+function leadScreen({ store }: DashboardParts, show: Show) {
+  return async (request: FastifyRequest, reply: FastifyReply, id: string, shown: Shown = {}) => {
+    const { lead } = await requireLead(store, memberOf(request).tenant.id, id);
+    const [signals, moves] = await Promise.all([
+      store.listSignalsOfLead(id, SHOWN_SIGNALS),
+      store.listStageMoves(id, { before: null, limit: MOST_MOVES }),
+    ]);
+    const { status = 200, moveFaults = {}, dealFaults = {}, form = {} } = shown;
+    const { deal } = lead;
+    return show(request, reply, {
+      template: 'lead',
+      title: nameOf(lead),
+      status,
+      lead,
+      facts: factsOf(lead),
+      signals: signals.map((wire) => JSON.parse(wire) as Signal & { explanation: Explanation }),
+      moves,
+      stages: STAGES,
+      isClosed: CLOSED.includes(lead.stage),
+      moveFaults,
+      dealFaults,
+      typed: {
+        stage: text(form, 'stage') || lead.stage,
+        reason: text(form, 'reason'),
+        amount: text(form, 'amount_minor') || (deal ? plainAmount(deal.amount_minor, deal.currency) : ''),
+        currency: text(form, 'currency') || (deal?.currency ?? ''),
+        status: text(form, 'status') || (deal?.status ?? 'open'),
+        closeDate: text(form, 'close_date') || (deal?.close_date ?? ''),
+      },
+      money,
+    });
+  };
+}
+
+/** What is known of the lead, with where it came from. */
+function factsOf(lead: Lead) {
+  return FACT_FIELDS.map((field) => ({
+    field,
+    value: factOf(lead, field),
+    from: lead.provenance[field] ?? null,
+  }))
+    .filter(({ value }) => value !== '')
+    .map((fact) => ({ ...fact, name: fact.field.replace('.', ' ').replaceAll('_', ' ') }));
+}
+
+function factOf(lead: Lead, field: FactField): string {
+  const [, member] = field.split('.');
+  if (member === undefined) return lead[field as Exclude<FactField, `company.${string}`>];
+  return lead.company[member as keyof Lead['company']];
+}
+
+/** What a lead is called where its name is not known. */
+export function nameOf({ name, email, company, id }: Lead): string {
+  return name || email || company.name || id;
+}
+
+function addressOf(id: string): string {
+  return `/dashboard/leads/${encodeURIComponent(id)}`;
+}

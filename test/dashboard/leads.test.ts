@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { signedIn, type TestBrowser } from './browser-session.ts';
+import { HOSTILE, isHarmless } from './hostile.ts';
+
+let made: TestApp;
+let browser: TestBrowser;
+beforeEach(async () => {
+  made = await buildTestApp();
+  browser = await signedIn(made, made.tenant.id);
+});
+afterEach(() => made.app.close());
+
+async function aLead(payload: object, auth = made.auth): Promise<string> {
+  const answer = await made.app.inject({ method: 'POST', url: '/v1/leads', headers: auth, payload });
+  expect(answer.statusCode).toBe(201);
+  return answer.json().data.id;
+}
+
+async function stageOf(id: string): Promise<string> {
+  return (await made.app.inject({ url: `/v1/leads/${id}`, headers: made.auth })).json().data.stage;
+}
+
+test('leads are listed, searched, and shown with the source of each fact', async () => {
+  expect((await browser.get('/dashboard/leads')).body).toContain('No leads yet');
+  const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com', title: 'CTO', tags: ['fair'] });
+  await aLead({ name: 'Bo Berg', email: 'bo@other.com' });
+  const found = (await browser.get('/dashboard/leads?q=ann&stage=new&tag=fair')).body;
+  expect(found).toContain('Ann Lee');
+  expect(found).not.toContain('Bo Berg');
+  expect((await browser.get('/dashboard/leads?stage=won')).body).toContain('No lead fits');
+  const { body } = await browser.get(`/dashboard/leads/${id}`);
+  expect(body).toMatch(
+    /<td>title<\/td><td data-label="Value">CTO<\/td>\s*<td data-label="From">request, 100 % sure/,
+  );
+  expect(body).toContain('Added as new');
+});
+
+test('a lead moves by a form, which asks for what is missing and keeps what was typed', async () => {
+  const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
+  const page = `/dashboard/leads/${id}`;
+  const moved = await browser.post(
+    `${page}/stage`,
+    { stage: 'engaged', expected_stage: 'new', from: 'board' },
+    page,
+  );
+  expect([moved.statusCode, moved.headers.location]).toEqual([303, `/dashboard/pipeline?done=moved#${id}`]);
+  const lost = await browser.post(`${page}/stage`, { stage: 'lost' }, page);
+  expect(lost.statusCode).toBe(400);
+  expect(lost.body).toContain('<option value="lost" selected>');
+  expect(lost.body).toContain('why the lead is lost');
+  const stale = await browser.post(`${page}/stage`, { stage: 'won', expected_stage: 'new' }, page);
+  expect(stale.body).toContain('The lead is in &quot;engaged&quot;');
+  expect(await stageOf(id)).toBe('engaged');
+  await browser.post(`${page}/stage`, { stage: 'lost', reason: 'No budget' }, page);
+  const { body } = await browser.get(page);
+  expect(body).toContain('engaged → lost');
+  expect(body).toContain('No budget');
+  expect(body).toContain('by owner@example.com');
+});
+
+test('the board shows value and days in stage, and moves without a script', async () => {
+  expect((await browser.get('/dashboard/pipeline')).body).toContain('Nobody is in the pipeline yet');
+  const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
+  const page = `/dashboard/leads/${id}`;
+  const wrong = await browser.post(
+    `${page}/deal`,
+    { amount_minor: '12,5x', currency: 'USD', status: 'open' },
+    page,
+  );
+  expect(wrong.statusCode).toBe(400);
+  expect(wrong.body).toContain('value="12,5x"');
+  await browser.post(`${page}/deal`, { amount_minor: '1,299.50', currency: 'usd', status: 'open' }, page);
+  made.clock.advance(3 * 86_400_000);
+  const { body } = await browser.get('/dashboard/pipeline');
+  expect(body.match(/USD 1,299\.50/g)).toHaveLength(2);
+  expect(body).toContain('3 days in stage');
+  expect(body).toMatch(new RegExp(`action="${page}/stage"`));
+});
+
+test('a person is erased after a question', async () => {
+  const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
+  const asked = await browser.get(`/dashboard/leads/${id}/erase`);
+  expect(asked.body).toContain('Erase Ann Lee?');
+  expect((await browser.get(`/dashboard/leads/${id}`)).statusCode).toBe(200);
+  const done = await browser.post(`/dashboard/leads/${id}/erase`, {}, `/dashboard/leads/${id}/erase`);
+  expect(done.headers.location).toBe('/dashboard/leads?done=deleted');
+  expect((await browser.get(`/dashboard/leads/${id}`)).statusCode).toBe(404);
+});
+
+test("another tenant's lead is not there, to read or to change", async () => {
+  const other = await made.addTenant();
+  const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' }, other.auth);
+  for (const path of ['', '/erase']) {
+    expect((await browser.get(`/dashboard/leads/${id}${path}`)).statusCode).toBe(404);
+  }
+  for (const act of ['stage', 'deal', 'erase']) {
+    const fields = { stage: 'won', amount_minor: '1', currency: 'USD', status: 'open' };
+    const answer = await browser.post(`/dashboard/leads/${id}/${act}`, fields, '/dashboard');
+    expect([act, answer.statusCode]).toEqual([act, 404]);
+  }
+  for (const path of ['leads', 'pipeline']) {
+    expect((await browser.get(`/dashboard/${path}`)).body).not.toContain('Ann Lee');
+  }
+  const kept = await made.app.inject({ url: `/v1/leads/${id}`, headers: other.auth });
+  expect(kept.json().data).toMatchObject({ stage: 'new', deal: null });
+});
+
+test('what strangers write is text on every screen of leads', async () => {
+  const id = await aLead({
+    name: HOSTILE,
+    email: 'evil@example.com',
+    title: HOSTILE,
+    source: HOSTILE,
+    company: { name: HOSTILE, domain: 'evil.example', industry: HOSTILE, location: HOSTILE },
+    tags: [HOSTILE.slice(0, 50)],
+    custom_fields: { note: HOSTILE },
+  });
+  await browser.post(
+    `/dashboard/leads/${id}/stage`,
+    { stage: 'lost', reason: HOSTILE },
+    `/dashboard/leads/${id}`,
+  );
+  for (const url of [
+    `/dashboard/leads?q=evil`,
+    `/dashboard/leads/${id}`,
+    `/dashboard/leads/${id}/erase`,
+    '/dashboard/pipeline',
+  ]) {
+    isHarmless((await browser.get(url)).body);
+  }
+});
