@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { benchBacklog } from './backlog/bench.ts';
 import { benchDispatch } from './dispatch/bench.ts';
+import { benchEncode } from './encode/bench.ts';
 import { benchFlood } from './flood/bench.ts';
 import { benchLanes } from './lanes/bench.ts';
 import { benchMatch } from './match/bench.ts';
@@ -17,6 +18,7 @@ import { benchNeighbours } from './way/neighbours.ts';
 const BENCHES: Record<string, (profileDir?: string) => Promise<Figure[]>> = {
   backlog: benchBacklog,
   dispatch: benchDispatch,
+  encode: benchEncode,
   fanout: benchFanout,
   flood: benchFlood,
   health: benchHealth,

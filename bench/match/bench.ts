@@ -74,7 +74,7 @@ function worst(): Figure {
 
 function score(matcher: TenantMatcher, post: ScoredPost): number {
   const reading = readPost(post);
-  const candidates = candidatesOf(matcher, matcher.match(reading.tokens), ANY);
+  const candidates = candidatesOf(matcher, reading, matcher.match(reading.tokens), ANY);
   return candidates.reduce(
     (best, { compiled, hits }) => Math.max(best, scorePost(reading, compiled, hits).score),
     0,

@@ -1,0 +1,141 @@
+import { Pool } from 'undici';
+import { START_FLAGS } from '../../test/support/start-flags.ts';
+import { startChild } from '../child.ts';
+import { type Figure, percentile } from '../report.ts';
+import { type Asker, createAsker } from '../signals/asking.ts';
+import { createPosts, seededRandom } from '../signals/posts.ts';
+import type { Opened } from './server.ts';
+
+const SECONDS = 12;
+const WARM_UP_SECONDS = 3;
+const BATCH_POSTS = 20;
+/** Batches that are under way at once, and connections that read beside them. */
+const [WRITERS, READERS] = [2, 4];
+/** A reader asks so often: what is measured is how long an answer waits, not how many there are. */
+const READ_EVERY_MS = 20;
+const ASKS = [
+  'Which of these would you recommend for our team of ten?',
+  'We are looking for a better tool for this, any suggestions?',
+  'How do other companies handle this? Ours is a mess.',
+  'Has anyone used this at work, and what does it cost?',
+];
+
+interface Measured {
+  postsPerSecond: number;
+  p99Ms: number;
+  megabytes: number;
+  encoded: number;
+}
+
+/**
+ * Posts coming in by batches with the sentence encoder on, in its thread, and how long lists take that are asked for
+ * meanwhile; against the same server with the encoder off.
+ */
+export async function benchEncode(): Promise<Figure[]> {
+  const words = await measure('off');
+  const both = await measure('auto');
+  return [
+    {
+      bench: 'encode',
+      variant: `batches of ${BATCH_POSTS} posts with the encoder on, against words alone`,
+      ours: both.postsPerSecond,
+      floor: words.postsPerSecond,
+      ratio: both.postsPerSecond / words.postsPerSecond,
+      unit: 'posts/s',
+      target: 'p99 of lists beside it below 60 ms',
+      list_p99_ms: rounded(both.p99Ms),
+      list_p99_ms_words_alone: rounded(words.p99Ms),
+      memory_mb: Math.round(both.megabytes),
+      memory_mb_words_alone: Math.round(words.megabytes),
+      share_of_posts_encoded: rounded(both.encoded),
+    },
+  ];
+}
+
+async function measure(mode: 'auto' | 'off'): Promise<Measured> {
+  const { child } = await startChild(new URL('./server.ts', import.meta.url), START_FLAGS);
+  try {
+    const { url, apiKey, encoder } = await child.ask<Opened>({ open: mode });
+    if (mode === 'auto' && encoder === 'off') throw new Error('the encoder is not installed');
+    const asker = createAsker(url, apiKey, READERS + 1);
+    const nextBatch = createBatches(mode === 'auto' ? 5 : 6);
+    await write(url, { apiKey, seconds: WARM_UP_SECONDS, nextBatch });
+    const [postsPerSecond, times] = await Promise.all([
+      write(url, { apiKey, seconds: SECONDS, nextBatch }),
+      read(asker, SECONDS),
+    ]);
+    const rss = await child.ask<number>({ memory: true });
+    const encoded = await shareEncoded(asker);
+    await asker.close();
+    return { postsPerSecond, p99Ms: percentile(times, 0.99), megabytes: rss / 2 ** 20, encoded };
+  } finally {
+    child.end();
+  }
+}
+
+/** Batches of posts that ask something at the end, so that it hangs on their meaning what they are. */
+function createBatches(seed: number): () => string {
+  const makePost = createPosts(seed);
+  const random = seededRandom(seed);
+  let made = 0;
+  const post = () => {
+    const plain = makePost(made++) as { text: string; platform: object };
+    // Old posts are cold whatever they mean.
+    const platform = { ...plain.platform, posted_at: new Date().toISOString() };
+    return { ...plain, platform, text: `${plain.text} ${ASKS[Math.floor(random() * ASKS.length)]}` };
+  };
+  return () => JSON.stringify({ signals: Array.from({ length: BATCH_POSTS }, post) });
+}
+
+async function write(
+  url: string,
+  { apiKey, seconds, nextBatch }: { apiKey: string; seconds: number; nextBatch: () => string },
+): Promise<number> {
+  const pool = new Pool(url, { connections: WRITERS });
+  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+  const started = performance.now();
+  const end = started + seconds * 1_000;
+  let batches = 0;
+  const work = async () => {
+    while (performance.now() < end) {
+      const body = nextBatch();
+      const answer = await pool.request({ method: 'POST', path: '/v1/signals/batch', headers, body });
+      const text = await answer.body.text();
+      if (answer.statusCode !== 200)
+        throw new Error(`a batch was answered ${answer.statusCode}: ${text.slice(0, 200)}`);
+      batches++;
+    }
+  };
+  await Promise.all(Array.from({ length: WRITERS }, work));
+  await pool.close();
+  return (batches * BATCH_POSTS) / ((performance.now() - started) / 1_000);
+}
+
+/** Milliseconds of each list that was asked for. */
+async function read(asker: Asker, seconds: number): Promise<number[]> {
+  const times: number[] = [];
+  const end = performance.now() + seconds * 1_000;
+  const work = async () => {
+    while (performance.now() < end) {
+      times.push(await asker.time('/v1/signals?limit=25'));
+      await new Promise((resolve) => setTimeout(resolve, READ_EVERY_MS));
+    }
+  };
+  await Promise.all(Array.from({ length: READERS }, work));
+  return times;
+}
+
+/** Of the newest signals those whose score has the encoder's part. */
+async function shareEncoded(asker: Asker): Promise<number> {
+  const { data } = JSON.parse(await asker.ask('/v1/signals?limit=100&include=explanation')) as {
+    data: { explanation: { factors: { key: string }[]; negatives: { key: string }[] } }[];
+  };
+  const has = data.filter(({ explanation: { factors, negatives } }) =>
+    [...factors, ...negatives].some(({ key }) => key === 'meaning'),
+  );
+  return has.length / Math.max(1, data.length);
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}
