@@ -63,6 +63,14 @@ export function loadFurther(folder: string, labels: Readonly<Record<string, stri
   });
 }
 
+/** The texts of all real posts of the folder, each once. */
+export function loadPosts(folder: string): Set<string> {
+  const labelled = readdirSync(join(folder, 'labels')).filter((file) => file.endsWith('.jsonl'));
+  const files = ['posts/posts.jsonl', 'posts/stream.jsonl', ...labelled.map((file) => `labels/${file}`)];
+  const texts = files.flatMap((file) => readRows(join(folder, file)).map(textOf));
+  return new Set(texts.filter((text) => text !== ''));
+}
+
 /** The profiles of the labelled sets, as `POST /v1/icps` takes them. */
 export function loadProfiles(folder: string): Record<string, unknown>[] {
   return JSON.parse(readFileSync(join(folder, 'labels/icps.json'), 'utf8'));

@@ -33,8 +33,12 @@ export function figuresOf(
   { places, set, cut }: { places: readonly number[]; set: string; cut: { hot: number; warm: number } },
 ): SetFigures {
   const labels = places.map((place) => rows[place]?.example.label);
-  const isHot = places.map((place) => (judged.hot[place] ?? 0) >= cut.hot);
-  const isFound = places.map((place, i) => isHot[i] === true || (judged.warm[place] ?? 0) >= cut.warm);
+  const caps = places.map((place) => capOf(rows[place]));
+  const soundsHot = places.map((place) => (judged.hot[place] ?? 0) >= cut.hot);
+  const isHot = places.map((_, i) => soundsHot[i] === true && caps[i] === 'none');
+  const isFound = places.map(
+    (place, i) => caps[i] !== 'cold' && (soundsHot[i] === true || (judged.warm[place] ?? 0) >= cut.warm),
+  );
   const count = (test: (i: number) => boolean) => labels.reduce((sum, _, i) => sum + (test(i) ? 1 : 0), 0);
   const hot = (i: number) => labels[i] === 'hot';
   const warm = (i: number) => labels[i] !== 'cold';
@@ -62,6 +66,12 @@ export function figuresOf(
       labels.map((label) => label === 'hot'),
     ),
   };
+}
+
+/** What a post that names nothing of its profile's topic can be at most, as the product has it. */
+function capOf(row: Row | undefined): 'none' | 'warm' | 'cold' {
+  if (!row?.features.has('topic.none')) return 'none';
+  return row.isKnownToFit ? 'warm' : 'cold';
 }
 
 /** The chance that a hot one has the greater odds than another. */

@@ -6,6 +6,7 @@ import { fitAnswers, readFacts } from '../../src/signals/fit.ts';
 import { compileTenant } from '../../src/signals/matchers.ts';
 import { fitFeatures } from '../../src/signals/model/fit-features.ts';
 import { topicFeatures } from '../../src/signals/model/topic-features.ts';
+import { isKnownToFit } from '../../src/signals/own-ways.ts';
 import { digestOf, digestText } from '../../src/signals/reading/digest.ts';
 import { type Feature, readFeatures } from '../../src/signals/reading/features.ts';
 import { tokenize } from '../../src/signals/tokens.ts';
@@ -16,6 +17,8 @@ export interface Row {
   example: Example;
   features: Map<string, Feature>;
   numbers: Float32Array;
+  /** Whether its company is known to be whom the profile asks for. */
+  isKnownToFit: boolean;
 }
 
 /** Reads features and encodes digests; what was encoded before is taken from `cacheFile`. */
@@ -32,14 +35,16 @@ export async function readRows(
     const features = new Map(post.features);
     const tenant = example.profileId === null ? undefined : compiled.get(example.profileId);
     const [profile] = tenant?.profiles ?? [];
+    let suits = false;
     if (tenant !== undefined && profile !== undefined) {
       const hits = tenant.match(tokenize(example.text)).get(0) ?? [];
       for (const [name, feature] of topicFeatures(post, hits)) features.set(name, feature);
       const answers = fitAnswers(readFacts(example.facts), profile.fit);
       for (const [name, feature] of fitFeatures(answers)) features.set(name, feature);
+      suits = isKnownToFit(answers);
     }
     const digest = digestText(example.text, digestOf(post.outline.sentences, post.asks));
-    rows.push({ example, features, numbers: await encode.of(digest) });
+    rows.push({ example, features, numbers: await encode.of(digest), isKnownToFit: suits });
   }
   encode.save();
   return rows;

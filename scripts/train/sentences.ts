@@ -25,10 +25,20 @@ const ASKS = [
   'What is the best THING for a growing agency?',
   'We are comparing two options for a THING before we sign next month.',
   'Is there an affordable alternative to our current THING? The price has doubled.',
+  'We are looking for a THING company.',
+  'Looking for a THING to help out at our firm.',
+  'Which THING would you recommend for 10 people?',
 ];
 const DOES_NOT = [
   'We are not looking for a new THING, ours works well.',
   'No need for a THING here, we built our own.',
+  'I no longer need a THING for my shop.',
+  "We don't need another THING right now.",
+  'Nobody here needs a THING any more, the project is over.',
+  'We stopped looking for a THING.',
+  'Our THING serves thousands of companies every day.',
+  'Our product, a THING, was chosen by many teams this year.',
+  'I applied to a company that makes a THING and wait for an answer.',
   'Are you looking for a THING? We can help, book a call.',
   'If you need a THING, our agency is here for you.',
   'We offer the best THING for small companies. Sign up for a free trial.',
@@ -46,15 +56,23 @@ const DOES_NOT = [
   'Looking for a plumber for my kitchen at home, the THING can wait.',
 ];
 /** What is warm: an event, or a pain, without asking. */
-const WARM = [
-  'COMPANY raises $12M Series A to double its sales team.',
-  'COMPANY closes a $4 million seed round led by Northern Ventures.',
-  'COMPANY appoints Maria Lind as Chief Technology Officer.',
-  'COMPANY names Tom Reed its new VP of Operations.',
-  'Terrible experience with COMPANY: support never answers and they raised our price twice this year.',
-  'One star for COMPANY. Our invoices have been wrong for months and nobody helps us.',
-  'We spend hours every week copying orders by hand and our team is drowning.',
-  'How do other small companies handle their invoices? Ours are a mess.',
+const WARM: readonly (readonly [sentence: string, type: string])[] = [
+  ['COMPANY raises $12M Series A to double its sales team.', 'funding_event'],
+  ['COMPANY closes a $4 million seed round led by Northern Ventures.', 'funding_event'],
+  ['COMPANY secures €7 million in growth funding', 'funding_event'],
+  ['COMPANY appoints Maria Lind as Chief Technology Officer.', 'job_change'],
+  ['COMPANY names Tom Reed its new VP of Operations.', 'job_change'],
+  ['COMPANY hires Ana Costa as Head of Marketing', 'job_change'],
+  ['Joe Park joins COMPANY as Chief Revenue Officer', 'job_change'],
+  ['I am happy to share that I started a new position as Director of IT at COMPANY.', 'job_change'],
+  [
+    'Terrible experience with COMPANY: support never answers and they raised our price twice this year.',
+    'review',
+  ],
+  ['One star for COMPANY. Our invoices have been wrong for months and nobody helps us.', 'review'],
+  ['COMPANY review: 2 of 5, slow, expensive and the app crashes every day', 'review'],
+  ['We spend hours every week copying orders by hand and our team is drowning.', ''],
+  ['How do other small companies handle their invoices? Ours are a mess.', ''],
 ];
 const COMPANIES = ['Brightwell', 'Tamarack Systems', 'Kestrel Freight', 'Polly & Sons'];
 
@@ -62,9 +80,12 @@ const COMPANIES = ['Brightwell', 'Tamarack Systems', 'Kestrel Freight', 'Polly &
 export function writtenSentences(): Example[] {
   const fill = (sentences: readonly string[], label: Example['label'], words: readonly string[]) =>
     sentences.flatMap((sentence) =>
-      words.map((word) => sentenceExample(sentence.replace(/THING|COMPANY/, word), label)),
+      words.map((word) => sentenceExample(sentence.replace('THING', word), label)),
     );
-  return [...fill(ASKS, 'hot', THINGS), ...fill(DOES_NOT, 'cold', THINGS), ...fill(WARM, 'warm', COMPANIES)];
+  const events = WARM.flatMap(([sentence, type]) =>
+    COMPANIES.map((name) => ({ ...sentenceExample(sentence.replace('COMPANY', name), 'warm'), type })),
+  );
+  return [...fill(ASKS, 'hot', THINGS), ...fill(DOES_NOT, 'cold', THINGS), ...events];
 }
 
 function sentenceExample(text: string, label: Example['label']): Example {

@@ -39,10 +39,18 @@ const countSchema = z.strictObject({
 export const icpSuggestionSchema = z
   .strictObject({
     id: z.string().describe('The same for the same change'),
-    kind: z.enum(['exclude_phrase', 'raise_threshold']).describe('What would be changed'),
+    kind: z
+      .enum([
+        ...(['mute_author', 'mute_source', 'exclude_phrase', 'add_phrase'] as const),
+        ...(['raise_threshold', 'lower_threshold', 'move_weight'] as const),
+      ])
+      .describe('What would be changed'),
+    member: z.string().describe("The profile's member that would change, such as `weights.pain`"),
     status: z.enum(['open', 'accepted', 'dismissed']).describe('What was decided; open: nothing'),
     summary: z.string().describe('The change and its reason, for people'),
-    value: z.union([z.string(), z.int()]).describe('The phrase, or the new threshold of warm'),
+    value: z
+      .union([z.string(), z.int()])
+      .describe('What would be added to the list, or the new threshold or weight'),
     effect: z
       .strictObject({
         shown_before: countSchema.describe('As they stand'),

@@ -22,6 +22,9 @@ export interface IcpProfile {
   titles: string[];
   headcountRanges: { min: number; max: number | null }[];
   locations: string[];
+  /** Who posts what is never wanted, as {@link originOf} names them. */
+  mutedAuthors: string[];
+  mutedSources: string[];
   weights: Weights;
   thresholds: { hot: number; warm: number };
   active: boolean;
@@ -55,6 +58,8 @@ export function defaultProfile(id: string, tenantId: string, createdAt: number):
     titles: [],
     headcountRanges: [],
     locations: [],
+    mutedAuthors: [],
+    mutedSources: [],
     weights: { ...DEFAULT_WEIGHTS },
     thresholds: { ...DEFAULT_THRESHOLDS },
     active: true,
@@ -98,6 +103,11 @@ function withoutRepetitions(terms: readonly string[]): string[] {
   const seen = new Set<string>();
   return terms.filter((term) => seen.size < seen.add(fold(term)).size);
 }
+
+const mutedSchema = z
+  .array(z.string().trim().toLowerCase().min(1).max(253))
+  .max(MAX_TERMS)
+  .transform((list) => [...new Set(list)]);
 
 const countSchema = z.int().min(0).max(MAX_HEADCOUNT);
 const rangeSchema = z
@@ -148,6 +158,12 @@ const settings = {
     .optional()
     .describe('Company sizes; text such as "11-50" or "201+" is taken too'),
   locations: termsSchema(MAX_TERMS).optional(),
+  muted_authors: mutedSchema
+    .optional()
+    .describe('Authors whose posts count for nothing, by the keys that suggestions name; names are not kept'),
+  muted_sources: mutedSchema
+    .optional()
+    .describe('Sites and platforms whose posts count for nothing, such as `forum.example.com` or `reddit`'),
   weights: weightsSchema
     .optional()
     .describe(
@@ -181,6 +197,8 @@ export const icpSchema = z
     titles: z.array(z.string()),
     headcount_ranges: z.array(z.strictObject({ min: z.int(), max: z.int().nullable() })),
     locations: z.array(z.string()),
+    muted_authors: z.array(z.string()).optional(),
+    muted_sources: z.array(z.string()).optional(),
     weights: z.strictObject({
       intent: points,
       topic: points,
@@ -209,6 +227,8 @@ export function icpResource(profile: IcpProfile): IcpResource {
     titles: profile.titles,
     headcount_ranges: profile.headcountRanges,
     locations: profile.locations,
+    ...(profile.mutedAuthors.length > 0 && { muted_authors: profile.mutedAuthors }),
+    ...(profile.mutedSources.length > 0 && { muted_sources: profile.mutedSources }),
     weights: profile.weights,
     thresholds: profile.thresholds,
     active: profile.active,
@@ -230,6 +250,8 @@ export function patchProfile(profile: IcpProfile, patch: IcpPatch): IcpProfile {
     titles: patch.titles ?? profile.titles,
     headcountRanges: patch.headcount_ranges ?? profile.headcountRanges,
     locations: patch.locations ?? profile.locations,
+    mutedAuthors: patch.muted_authors ?? profile.mutedAuthors,
+    mutedSources: patch.muted_sources ?? profile.mutedSources,
     weights: { ...profile.weights, ...given(patch.weights) },
     thresholds: { ...profile.thresholds, ...given(patch.thresholds) },
     active: patch.active ?? profile.active,

@@ -1,6 +1,8 @@
+import { fitAnswers } from './fit.ts';
 import type { TenantMatcher } from './matchers.ts';
+import { isEvent, isKnownToFit, ownWayOf } from './own-ways.ts';
 import type { Hit } from './phrases.ts';
-import type { CompiledProfile } from './score.ts';
+import type { CompiledProfile, PostReading } from './score.ts';
 
 /** Of profiles none of whose phrases occur in a post, so many are tried for its best. */
 const MAX_STAND_INS = 16;
@@ -20,12 +22,13 @@ export interface Candidate {
 }
 
 /**
- * The profiles that a post is worth scoring with, oldest first: those whose phrases it holds and those that ask for none.
- * Where there are neither, the oldest stand in, as a post that was handed in always makes a signal; none of them can be
+ * The profiles that a post is worth scoring with, oldest first: those whose phrases it holds, those that ask for none, and
+ * those that it fits by whom it is about. Where there are neither, the oldest stand in, as a post that was handed in always makes a signal; none of them can be
  * warm. What this costs does not grow with the number of profiles. Empty: no profile counts.
  */
 export function candidatesOf(
-  { profiles, open }: TenantMatcher,
+  { profiles, open, fitting }: TenantMatcher,
+  reading: PostReading,
   hits: ReadonlyMap<number, Hit[]>,
   rule: ProfileRule,
 ): Candidate[] {
@@ -35,9 +38,20 @@ export function candidatesOf(
     return compiled && counts(compiled) ? [{ compiled, hits: hits.get(place) ?? [] }] : [];
   };
   const onTopic = [...hits].filter(([, found]) => found.some(({ kind }) => kind !== 'excluded'));
-  const places = new Set([...open, ...onTopic.map(([place]) => place)]);
+  const mayFit = isEvent(reading) || reading.facts.isKnown;
+  const suited = mayFit ? fitting.filter((place) => at(place).some(isFor(reading))) : [];
+  const places = new Set([...open, ...suited, ...onTopic.map(([place]) => place)]);
   const matching = [...places].sort((a, b) => a - b).flatMap(at);
   return matching.length > 0 ? matching : standIns(profiles.length, at);
+}
+
+function isFor(reading: PostReading): (candidate: Candidate) => boolean {
+  return ({ compiled, hits }) => {
+    const answers = fitAnswers(reading.facts, compiled.fit);
+    return (
+      isKnownToFit(answers) || ownWayOf(reading, { titles: compiled.profile.titles, hits, answers }) !== null
+    );
+  };
 }
 
 function standIns(count: number, at: (place: number) => Candidate[]): Candidate[] {

@@ -2,6 +2,7 @@ import type { Weights } from '../model/icp.ts';
 import type { Evidence, Factor, SignalType } from '../model/signal.ts';
 import { ageText, freshness } from './age.ts';
 import { type CompiledFit, isVendorStaff, type ReadFacts } from './fit.ts';
+import type { Origin } from './origin.ts';
 import type { Hit } from './phrases.ts';
 import type { Quote } from './quote.ts';
 
@@ -11,11 +12,13 @@ interface RuledPost {
   quote: Quote;
   type: SignalType;
   ageMs: number | null;
+  origin: Origin | null;
 }
 interface RulingProfile {
   fit: CompiledFit;
   namesTopic: boolean;
   max: Weights;
+  muted: { authors: ReadonlySet<string>; sources: ReadonlySet<string> };
 }
 
 /** No request outweighs these. */
@@ -45,6 +48,9 @@ export function deductionsOf(
   if (excluded.length > 0) {
     take('excluded_phrase', EXCLUDED_POINTS, { label: 'Holds an excluded phrase', evidence: excluded });
   }
+  if (reading.origin !== null && isMuted(reading.origin, compiled.muted)) {
+    take('muted', left, { label: 'Its author or source is muted', evidence: [] });
+  }
   if (isVendorStaff(reading.facts, compiled.fit)) {
     const text = reading.facts.companyName;
     const evidence = [{ field: 'company.name', start: 0, end: Array.from(text).length, text }];
@@ -59,6 +65,10 @@ export function deductionsOf(
     take('age', left - worth, { label: `Is ${ageText(reading.ageMs)} old`, evidence: [] });
   }
   return negatives;
+}
+
+function isMuted({ author, sources }: Origin, muted: RulingProfile['muted']): boolean {
+  return (author !== null && muted.authors.has(author)) || sources.some((each) => muted.sources.has(each));
 }
 
 /** The first place of each phrase of a kind, in the order of the text. */

@@ -38,10 +38,12 @@ export function partFactors(
     points: points * sign,
     evidence: key === 'fit' ? fitEvidence(answers, sign) : evidenceOf(quote, parts, { key, sign }),
   });
-  return {
-    factors: told(earned).map(([key, points]) => factorOf(key, points, 1)),
-    negatives: told(lost).map(([key, points]) => factorOf(key, points, -1)),
-  };
+  const negatives = told(lost).map(([key, points]) => factorOf(key, points, -1));
+  const [strongest] = Object.entries(taking).sort(([, a], [, b]) => b - a) as [GroupKey, number][];
+  // What had nothing to lose is told why not.
+  if (negatives.length === 0 && strongest !== undefined && Math.max(odds.hot, odds.warm) < 0)
+    negatives.push({ ...factorOf(strongest[0], 0, -1), points: 0 });
+  return { factors: told(earned).map(([key, points]) => factorOf(key, points, 1)), negatives };
 }
 
 /** The strongest reason first; what comes to no whole point is not told. */
@@ -83,7 +85,8 @@ export function summarize(score: number, factors: readonly Factor[], negatives: 
   const strongest = [...factors.slice(0, 3), ...negatives.slice(0, 3)];
   const signed = strongest.map(({ label, points, evidence: [first] }) => {
     const cited = first ? ` (“${first.text}”)` : '';
-    return `${label.toLowerCase()}${cited} ${points >= 0 ? '+' : ''}${points}`;
+    const sign = points > 0 ? '+' : '';
+    return `${label.toLowerCase()}${cited}${points === 0 ? '' : ` ${sign}${points}`}`;
   });
   return signed.length === 0
     ? `Scored ${score}: nothing speaks for a purchase.`

@@ -27,7 +27,12 @@ export interface CompiledFit {
 }
 
 /** The facts of a post, understood once for all profiles. */
-export type ReadFacts = Record<FitKey, ReadFact> & { vendorKey: string; companyName: string };
+export type ReadFacts = Record<FitKey, ReadFact> & {
+  vendorKey: string;
+  companyName: string;
+  /** Whether anything is known of the company. */
+  isKnown: boolean;
+};
 
 interface ReadFact {
   field: string;
@@ -95,6 +100,7 @@ export function readFacts({ title, companyName, industry, headcount, location }:
     location: readFact('company.location', location),
     companyName,
     vendorKey: companyKey(companyName),
+    isKnown: industry !== '' || headcount !== '' || location !== '',
   };
 }
 

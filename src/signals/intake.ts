@@ -16,6 +16,7 @@ import { canonicalUrl } from './canonical-url.ts';
 import type { Encoder } from './encoder/encoder.ts';
 import type { Matchers, TenantMatcher } from './matchers.ts';
 import { addMeaning } from './meaning.ts';
+import { originOf } from './origin.ts';
 import { type CompiledProfile, readPost, scorePost } from './score.ts';
 import { createTurns } from './turns.ts';
 import { buildSignal } from './wire.ts';
@@ -155,7 +156,7 @@ async function planPost(parts: IntakeParts, tenancy: Tenancy, post: ObservedPost
   const { encoder = null } = parts;
   const words = readPost(factsOf(post, parts.clock.now()), encoder !== null);
   const { profileIds } = tenancy.rule;
-  const candidates = candidatesOf(tenancy.matcher, tenancy.matcher.match(words.tokens), {
+  const candidates = candidatesOf(tenancy.matcher, words, tenancy.matcher.match(words.tokens), {
     profileIds,
     wanted,
   });
@@ -227,6 +228,7 @@ function factsOf(
   return {
     text,
     type,
+    origin: originOf(prospect, platform),
     ageMs: platform.posted_at ? Math.max(0, now - Date.parse(platform.posted_at)) : null,
     title: prospect.title ?? '',
     companyName: company.name ?? '',

@@ -10,6 +10,8 @@ export interface TenantMatcher {
   match: PhraseMatcher['match'];
   /** Places of those that a post may match without any of their phrases. */
   open: readonly number[];
+  /** Places of the others that ask about author or company: an event may match them without a phrase. */
+  fitting: readonly number[];
   /** Phrases of all its profiles: what it costs to keep. */
   size: number;
 }
@@ -77,7 +79,11 @@ export function compileTenant(
   // A profile without phrases takes its place too.
   const size = compiled.reduce((total, { phrases }) => total + 1 + phrases.count, 0);
   const open = [...compiled.keys()].filter((place) => compiled[place] && needsNoPhrase(compiled[place]));
-  return { profiles: compiled, match, open, size };
+  const isOpen = new Set(open);
+  const fitting = [...compiled.keys()].filter(
+    (place) => !isOpen.has(place) && (compiled[place]?.fit.questions.length ?? 0) > 0,
+  );
+  return { profiles: compiled, match, open, fitting, size };
 }
 
 function versionOf({ id, version }: IcpProfile): string {

@@ -6,6 +6,7 @@ import type { ProfileStore } from '../store/profile-store.ts';
 import type { SignalStore, StoredPost } from '../store/signal-store.ts';
 import type { Encoder } from './encoder/encoder.ts';
 import { addMeaning } from './meaning.ts';
+import { originOf } from './origin.ts';
 import { compilePhrases, type PhraseMatcher } from './phrases.ts';
 import { draftProfile, findProfile } from './profiles.ts';
 import { type CompiledProfile, classify, compileProfile, readPost, scorePost } from './score.ts';
@@ -83,7 +84,18 @@ async function previewPost(
   const { excerpt, prospect, company, platform, timestamp, signal_type: type } = JSON.parse(wire) as Signal;
   const ageMs = platform.posted_at === '' ? null : Date.parse(timestamp) - Date.parse(platform.posted_at);
   const { name: companyName, industry, headcount, location } = company;
-  const facts = { text, type, ageMs, title: prospect.title, companyName, industry, headcount, location };
+  const origin = originOf(prospect, platform);
+  const facts = {
+    text,
+    type,
+    ageMs,
+    origin,
+    title: prospect.title,
+    companyName,
+    industry,
+    headcount,
+    location,
+  };
   const words = readPost(facts, encoder !== null);
   const hits = matcher.match(words.tokens).get(0) ?? [];
   const reading = await addMeaning(words, [{ compiled, hits }], { encoder });

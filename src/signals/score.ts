@@ -17,6 +17,8 @@ import type { GroupKey } from './model/groups.ts';
 import { mergeParts, type Odds, type Part, partsOf, scoreOf } from './model/judge.ts';
 import { type Judge, MODEL } from './model/learnt.ts';
 import { topicFeatures } from './model/topic-features.ts';
+import type { Origin } from './origin.ts';
+import { isKnownToFit, ownWayOf } from './own-ways.ts';
 import { compilePhrases, type Hit, type ProfilePhrases, readPhrases } from './phrases.ts';
 import { share } from './points.ts';
 import { createQuote, type Quote } from './quote.ts';
@@ -28,12 +30,16 @@ export const MODEL_VERSION = MODEL.version;
 
 /** Points a post keeps at most where a profile names its topic and the post speaks of something else. */
 const OFF_TOPIC_CAP = 30;
+/** Log-odds of hot that an event which needs no asking words comes to at least. */
+const EVENT_ODDS = 0.3;
 
 /** What is scored: the post's text and the facts that came with it (empty string: unknown). */
 export interface ScoredPost extends FitFacts {
   text: string;
   /** How old the post was when it was seen; left out or null: not known. */
   ageMs?: number | null;
+  /** Where it comes from; left out: nobody mutes it. */
+  origin?: Origin;
   /** What its source says it is; left out: it is told from the text. */
   type?: SignalType | undefined;
 }
@@ -53,6 +59,7 @@ export interface PostReading {
   content: PostFeatures;
   type: SignalType;
   ageMs: number | null;
+  origin: Origin | null;
   judge: Judge;
   parts: ReadonlyMap<GroupKey, Part>;
   /** Null: words alone decide, or nothing hangs on it. */
@@ -68,6 +75,7 @@ export interface CompiledProfile {
   /** The 100 points as the profile's weights share them out. */
   max: Weights;
   fit: CompiledFit;
+  muted: { authors: ReadonlySet<string>; sources: ReadonlySet<string> };
 }
 
 export function compileProfile(profile: IcpProfile): CompiledProfile {
@@ -77,6 +85,7 @@ export function compileProfile(profile: IcpProfile): CompiledProfile {
     namesTopic: profile.phrases.length + profile.competitors.length > 0,
     max: share(100, profile.weights),
     fit: compileFit(profile),
+    muted: { authors: new Set(profile.mutedAuthors), sources: new Set(profile.mutedSources) },
   };
 }
 
@@ -98,6 +107,7 @@ export function readPost(post: ScoredPost, encoder = false): PostReading {
     content,
     type: post.type ?? typeOf(MODEL.types, content.features),
     ageMs: post.ageMs ?? null,
+    origin: post.origin ?? null,
     judge,
     parts: partsOf(judge, content.features),
     meaning: null,
@@ -121,11 +131,10 @@ export function scorePost(
   hits: readonly Hit[],
 ): Explanation {
   const answers = fitAnswers(reading.facts, compiled.fit);
-  const parts = weighedParts(reading, compiled, { hits, answers });
-  const odds = oddsOf(reading.judge, parts);
+  const { parts, odds, cap } = judged(reading, compiled, { hits, answers });
   const { factors, negatives: doubts } = partFactors(reading, parts, { odds, max: compiled.max, answers });
   const earned = sum(factors) + sum(doubts);
-  const negatives = [...doubts, ...deductionsOf(reading, compiled, { hits, earned, cap: OFF_TOPIC_CAP })];
+  const negatives = [...doubts, ...deductionsOf(reading, compiled, { hits, earned, cap })];
   const score = sum(factors) + sum(negatives);
   const { thresholds } = compiled.profile;
   return {
@@ -146,11 +155,11 @@ export function hangsOnMeaning(
   hits: readonly Hit[],
 ): boolean {
   const answers = fitAnswers(reading.facts, compiled.fit);
-  const odds = oddsOf(reading.judge, weighedParts(reading, compiled, { hits, answers }));
+  const { odds, cap } = judged(reading, compiled, { hits, answers });
   const { hot, warm } = MODEL.encoderReach;
   const classAt = (sign: 1 | -1) => {
     const earned = scoreOf({ hot: odds.hot + sign * hot, warm: odds.warm + sign * warm });
-    const left = earned + sum(deductionsOf(reading, compiled, { hits, earned, cap: OFF_TOPIC_CAP }));
+    const left = earned + sum(deductionsOf(reading, compiled, { hits, earned, cap }));
     return classify(left, compiled.profile.thresholds);
   };
   return classAt(1) !== classAt(-1);
@@ -159,6 +168,27 @@ export function hangsOnMeaning(
 export function classify(score: number, thresholds: { hot: number; warm: number }): Classification {
   if (score >= thresholds.hot) return 'hot';
   return score >= thresholds.warm ? 'warm' : 'cold';
+}
+
+/**
+ * What speaks for and against a post, and what it comes to. An event that makes a company buy is hot by itself, also where
+ * it names nothing that the profile looks for: what it lacks to that is given to the part of events.
+ */
+function judged(
+  reading: PostReading,
+  compiled: CompiledProfile,
+  { hits, answers }: { hits: readonly Hit[]; answers: readonly FitAnswer[] },
+): { parts: Part[]; odds: Odds; cap: number } {
+  const parts = weighedParts(reading, compiled, { hits, answers });
+  const odds = oddsOf(reading.judge, parts);
+  const way = ownWayOf(reading, { titles: compiled.profile.titles, hits, answers });
+  // Who fits and means to buy is worth a look, whatever words they use, but no more than that.
+  const cap = isKnownToFit(answers) ? compiled.profile.thresholds.hot - 1 : OFF_TOPIC_CAP;
+  if (way === null) return { parts, odds, cap };
+  const lacks = { hot: Math.max(0, EVENT_ODDS - odds.hot), warm: Math.max(0, EVENT_ODDS - odds.warm) };
+  const event: Part = { key: 'trigger', odds: lacks, features: [{ odds: 1, place: way.place }] };
+  const all = mergeParts([event, ...parts]);
+  return { parts: all, odds: oddsOf(reading.judge, all), cap: Number.POSITIVE_INFINITY };
 }
 
 /** The parts of a post for a profile, as the profile weighs them; a weight of 0 leaves its kind of reason out. */

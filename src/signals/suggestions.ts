@@ -1,11 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
-import type { IcpPatch, IcpProfile } from '../model/icp.ts';
+import { type IcpPatch, type IcpProfile, WEIGHT_KEYS } from '../model/icp.ts';
 import type { IcpSuggestion, SuggestionAction } from '../model/icp-quality.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Store } from '../store/store.ts';
+import { readJudged } from './judged-reading.ts';
 import { changeProfile, findProfile } from './profiles.ts';
-import { suggestChanges } from './suggest-changes.ts';
+import { patchOf, suggestChanges } from './suggest-changes.ts';
 
 /** The newest signals with feedback, so many of them, are what quality and suggestions are made from. */
 export const MAX_JUDGED = 500;
@@ -18,12 +19,15 @@ interface SuggestionParts {
 /** A decision that was made, with what the profile had before: it can be taken back. */
 interface Decided {
   suggestion: IcpSuggestion;
+  /** The threshold of warm, where that was moved. */
   previousWarm: number | null;
+  /** The weight, where one was moved; left out in older decisions. */
+  previousWeight?: number | null;
 }
 
 /** What is suggested now, and what was decided before. @throws DomainError `NOT_FOUND` */
 export async function listSuggestions(
-  { store }: Pick<SuggestionParts, 'store'>,
+  { store, clock }: SuggestionParts,
   tenantId: string,
   profileId: string,
 ): Promise<IcpSuggestion[]> {
@@ -32,9 +36,10 @@ export async function listSuggestions(
     store.listJudgedPosts(tenantId, profileId, MAX_JUDGED),
     store.listSuggestionDecisions(tenantId, profileId),
   ]);
-  const before = decided.map((text) => (JSON.parse(text) as Decided).suggestion);
+  const before = decided.map((text) => withMember((JSON.parse(text) as Decided).suggestion));
   const known = new Set(before.map(({ id }) => id));
-  return [...suggestChanges(profile, posts).filter(({ id }) => !known.has(id)), ...before];
+  const open = suggestChanges(profile, await readJudged(posts, clock));
+  return [...open.filter(({ id }) => !known.has(id)), ...before];
 }
 
 /**
@@ -70,6 +75,7 @@ async function decide(
   const decided: Decided = {
     suggestion: { ...suggestion, status: action === 'accept' ? 'accepted' : 'dismissed' },
     previousWarm: profile.thresholds.warm,
+    previousWeight: weightOf(suggestion, profile),
   };
   const isFirst = await store.saveSuggestionDecision({
     ...{ tenantId: tenant.id, profileId, suggestion: suggestion.id },
@@ -100,10 +106,11 @@ async function undo(
     if (!isSuggested) throw unknown(id);
     throw new DomainError('CONFLICT', 'Nothing was decided that could be undone.');
   }
-  const { suggestion, previousWarm } = JSON.parse(removed) as Decided;
+  const { suggestion: stored, previousWarm, previousWeight = null } = JSON.parse(removed) as Decided;
+  const suggestion = withMember(stored);
   if (suggestion.status === 'accepted') {
     const profile = await findProfile(parts.store, tenant.id, profileId);
-    const patch = reversalOf(suggestion, profile, previousWarm);
+    const patch = reversalOf(suggestion, profile, { warm: previousWarm, weight: previousWeight });
     if (patch !== null) await changeProfile(parts, tenant, { id: profileId, patch });
   }
   return { ...suggestion, status: 'open' };
@@ -113,21 +120,39 @@ function unknown(id: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no suggestion "${id}".`);
 }
 
-function patchOf({ kind, value }: IcpSuggestion, profile: IcpProfile): IcpPatch {
-  return kind === 'exclude_phrase'
-    ? { excluded_phrases: [...profile.excludedPhrases, String(value)] }
-    : { thresholds: { warm: Number(value) } };
+/** Decisions of before there were other lists do not name the member. */
+function withMember(suggestion: IcpSuggestion): IcpSuggestion {
+  const member = suggestion.kind === 'exclude_phrase' ? 'excluded_phrases' : 'thresholds.warm';
+  return { ...suggestion, member: suggestion.member ?? member };
+}
+
+function weightOf({ kind, member }: IcpSuggestion, { weights }: IcpProfile): number | null {
+  const key = WEIGHT_KEYS.find((each) => kind === 'move_weight' && member === `weights.${each}`);
+  return key === undefined ? null : weights[key];
 }
 
 /** What takes the change back and nothing else; null where somebody has done so, or has gone on from there. */
 function reversalOf(
-  { kind, value }: IcpSuggestion,
+  suggestion: IcpSuggestion,
   profile: IcpProfile,
-  warm: number | null,
+  previous: { warm: number | null; weight: number | null },
 ): IcpPatch | null {
-  if (kind === 'exclude_phrase') {
-    const excluded = profile.excludedPhrases.filter((phrase) => phrase !== value);
-    return excluded.length < profile.excludedPhrases.length ? { excluded_phrases: excluded } : null;
+  const { kind, member, value } = suggestion;
+  const without = (list: readonly string[]) => list.filter((each) => each !== value);
+  if (kind === 'move_weight') {
+    const stays = weightOf(suggestion, profile) === value && previous.weight !== null;
+    return stays ? { weights: { [member.replace('weights.', '')]: previous.weight } } : null;
   }
-  return warm !== null && profile.thresholds.warm === value ? { thresholds: { warm } } : null;
+  if (kind === 'raise_threshold' || kind === 'lower_threshold') {
+    const { warm } = previous;
+    return warm !== null && profile.thresholds.warm === value ? { thresholds: { warm } } : null;
+  }
+  const lists = {
+    exclude_phrase: { name: 'excluded_phrases', list: profile.excludedPhrases },
+    add_phrase: { name: 'phrases', list: profile.phrases },
+    mute_author: { name: 'muted_authors', list: profile.mutedAuthors },
+    mute_source: { name: 'muted_sources', list: profile.mutedSources },
+  } as const;
+  const { name, list } = lists[kind];
+  return without(list).length < list.length ? { [name]: without(list) } : null;
 }

@@ -87,6 +87,8 @@ export interface JudgedPost {
   score: number;
   classification: string;
   text: string;
+  /** The signal as it was stored. */
+  wire: string;
   relevant: boolean;
 }
 

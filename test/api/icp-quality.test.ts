@@ -17,8 +17,8 @@ async function call(method: 'GET' | 'POST', url: string, payload?: object, statu
 
 let posts = 0;
 
-async function judge(text: string, relevant: boolean) {
-  const post = { platform: { name: 'forum' }, external_id: `p${++posts}`, text };
+async function judge(text: string, relevant: boolean, more: object = {}) {
+  const post = { platform: { name: 'forum' }, external_id: `p${++posts}`, text, ...more };
   const { data } = await call('POST', '/v1/signals', post, 201);
   await call('POST', `/v1/signals/${data.signals[0].signal_id}/feedback`, { relevant });
 }
@@ -67,4 +67,43 @@ test('a phrase that only irrelevant signals hold is suggested, accepted, and tak
   expect((await act('undo')).data.status).toBe('open');
   await act('undo', 409);
   await call('POST', `${url}/none`, { action: 'accept' }, 404);
+});
+
+/** Accepts the open suggestion of a kind, and returns it with what takes it back. */
+async function accept(kind: string) {
+  const url = `/v1/icps/${profileId}/suggestions`;
+  const { data } = await call('GET', url);
+  const found = data.find((each: { kind: string }) => each.kind === kind);
+  expect(found, JSON.stringify(data)).toBeDefined();
+  await call('POST', `${url}/${found.id}`, { action: 'accept' });
+  return { ...found, undo: () => call('POST', `${url}/${found.id}`, { action: 'undo' }) };
+}
+
+test('an author or a source of whom nothing was relevant is muted, and heard again', async () => {
+  const sam = {
+    prospect: { name: 'Spam Sam' },
+    platform: { name: 'blog', post_url: 'https://spam.example/1' },
+  };
+  await judge(WISH, true);
+  await judge('Which payroll provider do you recommend for our company of 20 employees?', false, sam);
+  await judge('Can anyone recommend a good accounting tool for a small company?', false, sam);
+  const more = { ...sam, external_id: 'next', text: `${WISH} Also a till.` };
+  const scored = async (id: string) =>
+    (await call('POST', '/v1/signals', { ...more, external_id: id, text: `${more.text} ${id}` }, 201)).data
+      .signals[0].classification;
+
+  const author = await accept('mute_author');
+  expect(author.effect).toEqual({
+    shown_before: { relevant: 1, not_relevant: 2 },
+    shown_after: { relevant: 1, not_relevant: 0 },
+  });
+  expect(author.summary).not.toContain('Sam');
+  expect(await scored('for the till in our first shop downtown, which opens at Easter')).toBe('cold');
+  await author.undo();
+  expect((await call('GET', `/v1/icps/${profileId}`)).data.muted_authors).toBeUndefined();
+  const source = await accept('mute_source');
+  expect(source.value).toBe('spam.example');
+  expect(await scored('with a screen at the front desk for walk-in guests of the spa')).toBe('cold');
+  await source.undo();
+  expect(await scored('and a printer of labels that works with the scales we have here')).not.toBe('cold');
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import { candidatesOf } from '../../src/signals/candidates.ts';
 import { compileTenant } from '../../src/signals/matchers.ts';
-import { tokenize } from '../../src/signals/tokens.ts';
+import { readPost, type ScoredPost } from '../../src/signals/score.ts';
 
 const ANY = { profileIds: [], wanted: undefined };
 
@@ -14,10 +14,13 @@ function aProfile(id: string, overrides: Partial<IcpProfile> = {}): IcpProfile {
 function chosen(
   profiles: IcpProfile[],
   text: string,
-  rule: Partial<Parameters<typeof candidatesOf>[2]> = {},
+  rule: Partial<Parameters<typeof candidatesOf>[3]> = {},
+  facts: Partial<ScoredPost> = {},
 ) {
   const matcher = compileTenant(profiles);
-  const candidates = candidatesOf(matcher, matcher.match(tokenize(text)), { ...ANY, ...rule });
+  const unknown = { title: '', companyName: '', industry: '', headcount: '', location: '' };
+  const reading = readPost({ ...unknown, ...facts, text });
+  const candidates = candidatesOf(matcher, reading, matcher.match(reading.tokens), { ...ANY, ...rule });
   return candidates.map(({ compiled }) => compiled.profile.id);
 }
 
@@ -42,4 +45,13 @@ test('a rule or the post itself says which profiles count', () => {
 test('where a post holds nothing that anybody looks for, some of the oldest stand in', () => {
   const profiles = Array.from({ length: 1_000 }, (_, i) => aProfile(`icp_${i}`));
   expect(chosen(profiles, 'small talk')).toEqual(profiles.slice(0, 16).map(({ id }) => id));
+});
+
+test('an event is for the profiles that it fits, without any of their phrases', () => {
+  const profiles = [
+    aProfile('logistics', { industries: ['Logistics'] }),
+    aProfile('banks', { industries: ['Banking'] }),
+  ];
+  const facts = { type: 'funding_event', industry: 'Logistics' } as const;
+  expect(chosen(profiles, 'Kestrel raises $12M Series A to grow', {}, facts)).toEqual(['logistics']);
 });

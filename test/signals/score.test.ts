@@ -43,6 +43,15 @@ test.each([
   expect(classOf(score(text))).toBe('cold');
 });
 
+test('a cold post tells the strongest reason against it, also where it had no point to lose', () => {
+  const explanation = score(
+    'I built a side project over the weekend. Feedback is welcome, sign up for the wait list.',
+  );
+  expect(classOf(explanation)).toBe('cold');
+  expect(explanation.negatives[0]?.evidence.length).toBeGreaterThan(0);
+  expect(explanation.summary).not.toContain('nothing speaks');
+});
+
 test('a competitor’s own staff counts against, whatever they write', () => {
   const explanation = score(
     HOT,

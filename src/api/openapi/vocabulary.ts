@@ -137,6 +137,8 @@ export const VOCABULARY: Record<string, string> = {
   titles: 'Job titles of buyers',
   headcount_ranges: 'Sizes of companies that are looked for',
   locations: 'Places that are looked for',
+  muted_authors: 'Keys of authors whose posts count for nothing; left out where there are none',
+  muted_sources: 'Sites and platforms whose posts count for nothing; left out where there are none',
   weights: 'How much each kind of reason counts, relative to the others',
   intent: 'Asks for something to buy',
   topic: 'Speaks of a phrase or competitor of the profile',

@@ -68,9 +68,15 @@ const BESIDE_IT = [
 ];
 
 const COMPLAINTS = ['bad_review', 'outrage', 'price_pain', 'pain'];
+/** What makes a title a headline, where nothing is asked. */
+const EVENTS = ['round', 'funding', 'appointment', 'bad_review', 'review_form'];
 
 /** A linear model adds up; what means something together only is said as one thing. */
 function combine(features: Features): void {
+  for (const name of features.has('asking_sentences') ? [] : EVENTS) {
+    const title = features.get(`${name}.title`);
+    if (title !== undefined) features.set(`${name}.headline`, { value: 1, place: title.place });
+  }
   const complaint = COMPLAINTS.map((name) => features.get(name)).find((found) => found !== undefined);
   const vendor = features.get('vendor');
   if (vendor !== undefined && complaint !== undefined) {

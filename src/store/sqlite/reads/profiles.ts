@@ -19,10 +19,14 @@ type Column = 'id' | 'tenantId' | 'name' | 'active' | 'createdAt' | 'updatedAt' 
 /** What of a profile is kept as JSON. */
 export type ProfileSettings = Omit<IcpProfile, Column>;
 
+type Later = 'weights' | 'mutedAuthors' | 'mutedSources';
+
 function toProfile(row: ProfileRow): IcpProfile {
-  const settings = JSON.parse(row.settings) as Partial<Pick<IcpProfile, 'weights'>> &
-    Omit<ProfileSettings, 'weights'>;
+  const settings = JSON.parse(row.settings) as Partial<Pick<IcpProfile, Later>> &
+    Omit<ProfileSettings, Later>;
   return {
+    mutedAuthors: [], // as with weights: what older ones were stored without
+    mutedSources: [],
     ...settings,
     weights: settings.weights ?? { ...DEFAULT_WEIGHTS }, // those stored before there were weights have none
     id: row.id,

@@ -41,7 +41,7 @@ export function signalReads(db: Database) {
     [string, string, number],
     Omit<JudgedPost, 'relevant'> & { relevant: number }
   >(
-    `SELECT s.score, s.classification, s.text, f.relevant
+    `SELECT s.score, s.classification, s.text, s.wire, f.relevant
      FROM signal_feedback f JOIN signals s ON s.id = f.signal_id
      WHERE s.tenant_id = ? AND s.profile_id = ? ORDER BY s.seq DESC LIMIT ?`,
   );

@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import { personKeys } from '../model/person-keys.ts';
+
+/** Where a post comes from, in the form in which a profile mutes it. */
+export interface Origin {
+  /** A digest: who it is cannot be read from it. Null: not known. */
+  author: string | null;
+  /** The site of the post's address and its platform's name. */
+  sources: readonly string[];
+}
+
+const KEY_UNITS = 24;
+
+/** Of what is known of an author that by which they are known best; a name counts on its platform alone. */
+export function originOf(
+  prospect: { name?: string | undefined; email?: string | undefined; linkedin_url?: string | undefined },
+  platform: { name: string; post_url?: string | undefined },
+): Origin {
+  const [known] = personKeys({ email: prospect.email ?? '', linkedin_url: prospect.linkedin_url ?? '' });
+  const source = platform.name.trim().toLowerCase();
+  const name = (prospect.name ?? '').trim().toLowerCase();
+  const key = known ?? (name === '' ? null : `name:${source}:${name}`);
+  const site = siteOf(platform.post_url ?? '');
+  return {
+    author: key === null ? null : createHash('sha256').update(key).digest('hex').slice(0, KEY_UNITS),
+    sources: site === null || site === source ? [source] : [site, source],
+  };
+}
+
+function siteOf(url: string): string | null {
+  if (!URL.canParse(url)) return null;
+  return new URL(url).hostname.replace(/^www\./, '') || null;
+}

@@ -1,0 +1,133 @@
+import type { SignalType } from '../model/signal.ts';
+import { compareTitles, readTitle } from './fit/titles.ts';
+import type { FitAnswer, ReadFacts } from './fit.ts';
+import type { Hit } from './phrases.ts';
+import { negatedAt } from './reading/cue.ts';
+import type { Feature, PostFeatures } from './reading/features.ts';
+
+/** What of a post these ways look at. */
+interface EventfulPost {
+  text: string;
+  type: SignalType;
+  content: PostFeatures;
+  facts: ReadFacts;
+}
+
+/** A round below is spent before anything is bought, one above is no news to those who sell to small firms. */
+const ROUND = { least: 500_000, most: 500_000_000 };
+/** So far behind the verb of an appointment its title stands, and behind that of a round its amount. */
+const REACH_UNITS = 80;
+const UNITS: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, b: 1e9 };
+const AMOUNT = /[$€£₹] ?(\d[\d.,]{0,12})\s?(k|m|b)?/i;
+const MIGRATION =
+  /\b(?:migrat\w+|(?:mov|switch|transition)(?:e|ing)? (?:us |our \w+ )?(?:from|off|away|over to)|replac(?:e|ing|ement of)|consolidat\w+|re-?platform\w*|sunsett?ing|decommission\w*|phas(?:e|ing) out)\b/;
+
+/**
+ * Where a post says what makes its company buy without asking for anything: a round of the right size at a company that
+ * fits, a new head of the department, a competitor in a bad review, a job advert that tells of a migration from or to what
+ * the profile names. `place` null: a fact says it; null: it does not say so.
+ */
+export function ownWayOf(
+  post: EventfulPost,
+  {
+    titles,
+    hits,
+    answers,
+  }: { titles: readonly string[]; hits: readonly Hit[]; answers: readonly FitAnswer[] },
+): { place: Feature['place'] } | null {
+  if (post.type === 'funding_event') return roundOf(post, answers);
+  if (post.type === 'job_change') return appointmentOf(post, { titles, answers });
+  if (post.type === 'review') return badReviewOf(post, hits);
+  return migrationOf(post, hits);
+}
+
+/** Whether a post may matter to a profile by whom it is about alone. */
+export function isEvent({ type }: { type: SignalType }): boolean {
+  return type === 'funding_event' || type === 'job_change';
+}
+
+function roundOf(post: EventfulPost, answers: readonly FitAnswer[]): { place: Feature['place'] } | null {
+  const place = said(post, ['round', 'funding']);
+  if (place === null || !isKnownToFit(answers)) return null;
+  const amount = amountIn(post.text.slice(place.start, place.end + REACH_UNITS));
+  return amount === null || (amount >= ROUND.least && amount <= ROUND.most) ? { place } : null;
+}
+
+function amountIn(text: string): number | null {
+  const found = AMOUNT.exec(text);
+  if (found === null) return null;
+  const number = Number(found[1]?.replace(/,(?=\d{3})/g, '').replace(/[.,]$/, ''));
+  return Number.isNaN(number) ? null : number * (UNITS[found[2]?.toLowerCase() ?? ''] ?? 1);
+}
+
+function appointmentOf(
+  post: EventfulPost,
+  { titles, answers }: { titles: readonly string[]; answers: readonly FitAnswer[] },
+): { place: Feature['place'] } | null {
+  if (titles.length === 0 || isMisfit(answers) || post.content.features.has('board_only')) return null;
+  const place = said(post, ['appointment']);
+  const known = answers.find(({ key }) => key === 'title')?.verdict;
+  if (known === 'fits') return { place };
+  if (place === null || known === 'does_not_fit') return null;
+  const named = readTitle(post.text.slice(place.start, place.end + REACH_UNITS));
+  return titles.some((title) => compareTitles(named, readTitle(title)) === 'fits') ? { place } : null;
+}
+
+function badReviewOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature['place'] } | null {
+  const { features, outline } = post.content;
+  const isUser = ['current_tool', 'review_form', 'business'].some((name) => features.has(name));
+  const place = said(post, ['bad_review', 'price_pain']);
+  if (place === null || !isUser || features.has('seller')) return null;
+  // Whose review it is stands in the title, or where it is bad.
+  const isAbout = outline.sentences.some(
+    ({ start, end, isTitle }) =>
+      (isTitle || (place.start >= start && place.start < end)) &&
+      hits.some((hit) => hit.kind === 'competitor' && hit.start >= start && hit.start < end),
+  );
+  return isAbout ? { place } : null;
+}
+
+function migrationOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature['place'] } | null {
+  const { features, outline } = post.content;
+  if (hits.length === 0 || features.has('job_seeker')) return null;
+  if (!features.has('job_ad') && !features.has('full_time_job')) return null;
+  for (const { text, start, end } of outline.sentences) {
+    const found = MIGRATION.exec(text);
+    if (found === null || negatedAt(text, found.index)) continue;
+    const named = hits.some((hit) => hit.kind !== 'excluded' && hit.start >= start && hit.start < end);
+    const at = start + found.index;
+    if (named) return { place: { start: at, end: at + found[0].length } };
+  }
+  return null;
+}
+
+/** Where the first of `names` stands, if it is not denied there. */
+function said({ content }: EventfulPost, names: readonly string[]): { start: number; end: number } | null {
+  for (const name of names) {
+    const place = content.features.get(name)?.place;
+    if (place === undefined || place === null) continue;
+    const sentence = content.outline.sentences.find(
+      ({ start, end }) => place.start >= start && place.start < end,
+    );
+    if (sentence && !negatedAt(sentence.text, place.start - sentence.start)) return place;
+  }
+  return null;
+}
+
+/**
+ * Whether a company is known to be of the kind that is asked for: two facts fit, or the one that is asked, and none does
+ * not.
+ */
+export function isKnownToFit(answers: readonly FitAnswer[]): boolean {
+  const asked = aboutCompany(answers);
+  const fits = asked.filter(({ verdict }) => verdict === 'fits').length;
+  return asked.length > 0 && !isMisfit(answers) && fits >= Math.min(2, asked.length);
+}
+
+function isMisfit(answers: readonly FitAnswer[]): boolean {
+  return aboutCompany(answers).some(({ verdict }) => verdict === 'does_not_fit');
+}
+
+function aboutCompany(answers: readonly FitAnswer[]): FitAnswer[] {
+  return answers.filter(({ key }) => key !== 'title');
+}

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
+import { classify, compileProfile, type ScoredPost, scoreAlone } from '../../src/signals/score.ts';
+
+const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
+const PROFILE = {
+  phrases: ['warehouse robots'],
+  competitors: ['Shelfbot'],
+  titles: ['Head of Operations'],
+  industries: ['Logistics'],
+  headcountRanges: [{ min: 50, max: 500 }],
+};
+
+function tell(text: string, facts: Partial<ScoredPost> = {}, profile: Partial<IcpProfile> = PROFILE) {
+  const compiled = compileProfile({ ...defaultProfile('icp_1', 'ten_1', 0), ...profile });
+  const explanation = scoreAlone({ ...UNKNOWN, ...facts, text }, compiled);
+  return { ...explanation, told: classify(explanation.score, explanation.thresholds) };
+}
+
+const ROUND = 'Halden Cargo raises $12M Series A led by Northern Ventures.';
+const HEAD = 'Halden Cargo appoints Ida Brandt as its new VP of Operations.';
+const REVIEW = 'Shelfbot review: terrible support, the worst we ever had. 1 of 5 stars, avoid.';
+const ADVERT =
+  'We are hiring an operations engineer (full-time). You will lead our migration from Shelfbot to a new platform. Apply now.';
+
+test.each<[string, string, Partial<ScoredPost>, string]>([
+  ['a round at a company that fits', ROUND, { industry: 'Logistics', headcount: '120' }, 'raises $12M'],
+  ['a new head of the department', HEAD, { industry: 'Logistics' }, 'appoints'],
+  ['a new head whose title is a fact', HEAD, { title: 'VP Operations' }, 'appoints'],
+  ['a bad review of a competitor', REVIEW, {}, 'terrible'],
+  ['a job advert that tells of a migration', ADVERT, { type: 'intent_post' }, 'migration'],
+])('%s is hot without asking, and says why', (_what, text, facts, quoted) => {
+  const { told, factors, score, negatives } = tell(text, facts);
+  expect(told).toBe('hot');
+  const trigger = factors.find(({ key }) => key === 'trigger');
+  expect(trigger?.evidence.map((each) => each.text).join(' ')).toContain(quoted);
+  expect([...factors, ...negatives].reduce((sum, { points }) => sum + points, 0)).toBe(score);
+});
+
+test.each<[string, string, Partial<ScoredPost>]>([
+  ['of a company that nothing is known of', ROUND, {}],
+  ['of a company that does not fit', ROUND, { industry: 'Banking' }],
+  ['of another size', ROUND.replace('$12M', '$40k'), { industry: 'Logistics' }],
+  ['of a head of another department', HEAD.replace('Operations', 'Marketing'), {}],
+  ['of somebody else’s product', REVIEW.replace('Shelfbot', 'Tally'), {}],
+  ['of a job without a migration', ADVERT.replace('migration from', 'work with'), { type: 'intent_post' }],
+])('news %s is not', (_what, text, facts) => {
+  expect(tell(text, facts).told).not.toBe('hot');
+});
+
+test('an excluded phrase still counts against an event', () => {
+  const facts = { industry: 'Logistics' };
+  expect(tell(ROUND, facts, { ...PROFILE, excludedPhrases: ['Northern Ventures'] }).told).toBe('cold');
+});

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { defaultProfile, type IcpProfile, patchProfile } from '../../src/model/icp.ts';
+import { readJudged } from '../../src/signals/judged-reading.ts';
+import { classify, compileProfile, scoreAlone } from '../../src/signals/score.ts';
+import { patchOf, suggestChanges } from '../../src/signals/suggest-changes.ts';
+
+const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
+const base = defaultProfile('icp_1', 'ten_1', 0);
+
+/** Suggestions for posts that were scored with the profile, or as `score` says. */
+async function suggest(
+  profile: IcpProfile,
+  posts: readonly { text: string; relevant: boolean; score?: number }[],
+) {
+  const compiled = compileProfile(profile);
+  const judged = posts.map(({ text, relevant, score: given }, i) => {
+    const score = given ?? scoreAlone({ ...UNKNOWN, text }, compiled).score;
+    const wire = JSON.stringify({
+      signal_type: 'intent_post',
+      timestamp: '2026-11-22T00:00:00.000Z',
+      prospect: { name: `Author ${i}`, title: '', email: '', linkedin_url: '' },
+      company: { name: '', domain: '', industry: '', headcount: '', location: '' },
+      platform: { name: `site${i}`, post_url: '', posted_at: '' },
+    });
+    return { score, classification: classify(score, profile.thresholds), text, wire, relevant };
+  });
+  return suggestChanges(profile, await readJudged(judged, systemClock));
+}
+
+const ASK =
+  'We are looking for a new depot scanner for our team, which would you recommend? Budget is approved.';
+
+test('a phrase that relevant posts share is added, and brings them back', async () => {
+  const profile = { ...base, phrases: ['barcode'] };
+  const posts = [
+    { text: ASK, relevant: true },
+    { text: `${ASK} By Friday.`, relevant: true },
+    { text: 'A barcode is a picture.', relevant: false },
+  ];
+  const found = (await suggest(profile, posts)).find(({ value }) => value === 'depot scanner');
+  expect(found).toMatchObject({
+    kind: 'add_phrase',
+    member: 'phrases',
+    effect: { shown_before: { relevant: 0, not_relevant: 0 }, shown_after: { relevant: 2, not_relevant: 0 } },
+  });
+});
+
+test('a threshold is moved down to relevant posts just below it, and up past others', async () => {
+  const low = await suggest(base, [
+    { text: 'one of them', relevant: true, score: 36 },
+    { text: 'another here', relevant: true, score: 34 },
+    { text: 'nothing', relevant: false, score: 10 },
+  ]);
+  expect(low).toMatchObject([{ kind: 'lower_threshold', member: 'thresholds.warm', value: 34 }]);
+  const high = await suggest(base, [
+    { text: 'good', relevant: true, score: 66 },
+    { text: 'first wrong', relevant: false, score: 45 },
+    { text: 'second bad', relevant: false, score: 44 },
+  ]);
+  expect(high).toMatchObject([
+    { kind: 'raise_threshold', value: 66, effect: { shown_after: { relevant: 1, not_relevant: 0 } } },
+  ]);
+});
+
+test('a weight is moved where that parts relevant posts from others, and does what it said', async () => {
+  const complaints = [
+    'It is a mess and a headache, our team is drowning and we are fed up.',
+    'What a mess and a headache, our staff is drowning and fed up with it.',
+    'A mess, a headache: our company is drowning and we are fed up.',
+  ];
+  const posts = [
+    ...complaints.map((text) => ({ text, relevant: false, score: 41 })),
+    { text: ASK, relevant: true, score: 90 },
+  ];
+  const moves = (await suggest(base, posts)).filter(({ kind }) => kind === 'move_weight');
+  expect(moves).toHaveLength(1);
+  const [move] = moves;
+  if (move === undefined) return;
+  const { shown_before: before, shown_after: after } = move.effect;
+  expect(before).toEqual({ relevant: 1, not_relevant: 3 });
+  expect(after.relevant).toBe(1);
+  expect(after.not_relevant).toBeLessThanOrEqual(1);
+  const key = move.member.replace('weights.', '') as keyof typeof base.weights;
+  expect(patchProfile(base, patchOf(move, base)).weights[key]).toBe(move.value);
+});
