@@ -134,11 +134,17 @@ function fail(error: unknown): never {
   process.exit(exitCode);
 }
 
+/** One line, written over again and again; gone when the work has ended. */
+function showProgress(text: string | null): void {
+  process.stderr.write(`\r\u001b[K${text ?? ''}`);
+}
+
 const ports: Ports = {
   env: process.env,
   clock: systemClock,
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
+  ...(process.stderr.isTTY && { progress: showProgress }),
   setExitCode(code) {
     process.exitCode = code;
   },

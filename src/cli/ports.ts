@@ -1,5 +1,8 @@
 import type { AccountParts } from '../accounts/tenants.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { SeededRandom } from '../lib/seeded-random.ts';
+import type { Encoder } from '../signals/encoder/encoder.ts';
+import type { Matchers } from '../signals/matchers.ts';
 
 /** What the process hands to its commands: they know neither the runtime nor the HTTP server. */
 export interface Ports {
@@ -9,6 +12,8 @@ export interface Ports {
   out(line: string): void;
   /** Diagnostics, a line at a time, on stderr. */
   err(line: string): void;
+  /** Shows how far a long piece of work is, in place of what it showed before; null: it has ended. Left out: nobody looks. */
+  progress?(text: string | null): void;
   setExitCode(code: number): void;
   /** Opens data folder and storage as `env` (the process's own if left out) says; nothing listens yet. */
   open(options: OpenOptions): Promise<Opened>;
@@ -30,6 +35,10 @@ export interface OpenOptions {
 export interface Opened extends AccountParts {
   /** Absolute address used in links, without a trailing slash. */
   baseUrl: string;
+  matchers: Matchers;
+  /** Null: words decide alone. */
+  encoder: Encoder | null;
+  seededRandom: SeededRandom;
   start(): Promise<{ url: string; stop(): Promise<void> }>;
   close(): Promise<void>;
 }

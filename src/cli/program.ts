@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { addCompletion } from './completion.ts';
 import { addDemo } from './demo.ts';
+import { addImport } from './import.ts';
 import { addKeyCreate } from './key-create.ts';
 import { addKeyList } from './key-list.ts';
 import { addKeyRevoke } from './key-revoke.ts';
@@ -54,6 +55,7 @@ function createProgram(ports: Ports): Command {
   addKeyCreate(key, ports);
   addKeyList(key, ports);
   addKeyRevoke(key, ports);
+  addImport(program, ports);
   addListen(program, ports);
   addDemo(program, ports);
   addCompletion(program, ports);

@@ -1,0 +1,188 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createTenant } from '../../src/accounts/tenants.ts';
+import { progressText } from '../../src/cli/import.ts';
+import { CommandError, type Opened, type Ports } from '../../src/cli/ports.ts';
+import { runCommand } from '../../src/cli/program.ts';
+import { createIds } from '../../src/lib/ids.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createSeededRandom } from '../../src/lib/seeded-random.ts';
+import { createMatchers } from '../../src/signals/matchers.ts';
+import { aPost } from '../support/app.ts';
+import { openTestStore } from '../support/store.ts';
+import { temporaryFolder } from './process.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let opened: Opened;
+let tenantId: string;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  const { store, clock } = await openTestStore();
+  const account = { store, clock, random: systemRandom, newId: createIds(clock, systemRandom) };
+  const { tenant } = await createTenant(account, { name: 'Acme', email: 'o@example.com', plan: 'pro' });
+  tenantId = tenant.id;
+  opened = {
+    ...account,
+    matchers: createMatchers(store),
+    encoder: null,
+    seededRandom: createSeededRandom(Buffer.alloc(32, 7)),
+    baseUrl: 'http://localhost:3000',
+    start: () => Promise.reject(new Error('nothing is served here')),
+    close: () => Promise.resolve(),
+  };
+});
+afterEach(async () => {
+  await opened.store.close();
+  folder[Symbol.dispose]();
+});
+
+async function run(...args: string[]) {
+  const said = { out: [] as string[], err: [] as string[], bars: [] as (string | null)[], code: 0 };
+  const ports: Ports = {
+    env: {},
+    clock: opened.clock,
+    out: (line) => void said.out.push(line),
+    err: (line) => void said.err.push(line),
+    progress: (text) => void said.bars.push(text),
+    setExitCode: (code) => {
+      said.code = code;
+    },
+    open: () => Promise.resolve(opened),
+    migrate: () => Promise.reject(new Error('nothing to migrate')),
+    onStop: () => undefined,
+  };
+  await runCommand(['import', ...args], ports).catch((error: unknown) => {
+    if (!(error instanceof CommandError)) throw error;
+    said.err.push(error.message);
+    said.code = error.exitCode;
+  });
+  return said;
+}
+
+function file(name: string, lines: readonly (object | string)[]): string {
+  const path = join(folder.path, name);
+  const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)));
+  writeFileSync(path, `${text.join('\n')}\n`);
+  return path;
+}
+
+const post = (number: number) =>
+  aPost({ platform: { name: 'reddit', post_url: `https://reddit.com/r/hvac/${number}` } });
+const stored = async () => (await opened.store.listPosts(tenantId, 1_000)).length;
+
+describe('import', () => {
+  test('takes JSON Lines in, shows how far it is, and comes to the same when it is run again', async () => {
+    const path = file(
+      'posts.jsonl',
+      Array.from({ length: 250 }, (_, i) => post(i)),
+    );
+    const first = await run(path);
+    expect(first).toMatchObject({ code: 0, err: [] });
+    expect(first.out).toEqual(['250 rows: 250 created, 0 duplicates, 0 rejected.']);
+    expect(first.bars.at(-2)).toMatch(/^\[#{24}\] 100 %, 250 rows$/);
+    expect(await stored()).toBe(250);
+    await run(path);
+    appendFileSync(path, `${JSON.stringify(post(999))}\n`);
+    expect((await run(path)).code).toBe(0);
+    expect(await stored()).toBe(251);
+  });
+
+  test('goes on after it was cut off in the middle, with nothing lost or doubled', async () => {
+    const text = (i: number) => ({
+      ...aPost(),
+      platform: { name: 'forum' },
+      text: `${aPost().text} Number ${i}.`,
+    });
+    const path = file(
+      'posts.jsonl',
+      Array.from({ length: 150 }, (_, i) => text(i)),
+    );
+    const { store } = opened;
+    let answers = 0;
+    const cut = new Proxy(store, {
+      get: (target, name) => {
+        if (name === 'answerKey' && answers++ > 0) return () => Promise.reject(new CommandError('cut'));
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    opened = { ...opened, store: cut };
+    expect((await run(path)).code).toBe(1);
+    opened = { ...opened, store };
+    expect((await run(path)).out).toEqual(['150 rows: 150 created, 0 duplicates, 0 rejected.']);
+    expect(await stored()).toBe(150);
+  });
+
+  test('tells each fault with file and line, takes the rest in, and ends with 1', async () => {
+    const path = file('posts.jsonl', [post(1), '{"text":', '', { text: 'no platform' }, post(2)]);
+    const said = await run(path);
+    expect(said.code).toBe(1);
+    expect(said.err[0]).toMatch(/posts\.jsonl:2: is no JSON/);
+    expect(said.err[1]).toMatch(/posts\.jsonl:4: platform: /);
+    expect(said.err).toHaveLength(2);
+    expect(said.out).toEqual(['4 rows: 2 created, 0 duplicates, 2 rejected.']);
+  });
+
+  test('tells a fault that only intake sees at its line', async () => {
+    const path = file('posts.jsonl', [post(1), { ...post(2), icp_profile_id: 'icp_none' }]);
+    const said = await run(path);
+    expect(said.err[0]).toMatch(/posts\.jsonl:2: icp_profile_id: /);
+    expect(said.out).toEqual(['2 rows: 1 created, 0 duplicates, 1 rejected.']);
+  });
+
+  test('reads CSV by the names of its columns, with quotes and lines within them', async () => {
+    const path = file('posts.csv', [
+      'text,platform,post_url,prospect_name,company.domain',
+      `"${aPost().text}",reddit,https://reddit.com/r/x/1,Dana Whitlock,example.com`,
+      '"Looking for a CRM,',
+      'soon",reddit,https://reddit.com/r/x/2,,',
+      '"",reddit,https://reddit.com/r/x/3,,',
+    ]);
+    const said = await run(path);
+    expect(said.err).toEqual([expect.stringMatching(/posts\.csv:5: text: /)]);
+    expect(said.out).toEqual(['3 rows: 2 created, 0 duplicates, 1 rejected.']);
+    const wires = (await opened.store.listPosts(tenantId, 10)).map(({ wire }) => JSON.parse(wire));
+    expect(wires.at(-1)).toMatchObject({
+      prospect: { name: 'Dana Whitlock' },
+      company: { domain: 'example.com' },
+    });
+  });
+
+  test('takes signals as the API shows them, and a post without an address once', async () => {
+    await run(file('first.jsonl', [post(1)]));
+    const [kept] = await opened.store.listPosts(tenantId, 1);
+    const signal = JSON.parse(kept?.wire ?? '');
+    const again = await run(file('signals.jsonl', [signal]));
+    expect(again.out).toEqual(['1 rows: 0 created, 1 duplicates, 0 rejected.']);
+    const bare = { text: aPost().text, platform: { name: 'forum' } };
+    const twice = await run(file('bare.jsonl', [bare, bare]));
+    expect(twice.out).toEqual(['2 rows: 1 created, 1 duplicates, 0 rejected.']);
+  });
+
+  test('--dry-run checks every row and stores nothing', async () => {
+    const said = await run(file('posts.jsonl', [post(1), '{', post(2)]), '--dry-run');
+    expect(said.out).toEqual(['3 rows: 2 can be read, 1 cannot; nothing was stored.']);
+    expect(said.code).toBe(1);
+    expect(await stored()).toBe(0);
+  });
+
+  test('says what is missing: file, tenant', async () => {
+    expect(await run(join(folder.path, 'none.jsonl'))).toMatchObject({ code: 64 });
+    const path = file('posts.jsonl', [post(1)]);
+    expect((await run(path, '--tenant', 'ten_none')).err).toEqual([expect.stringContaining('ten_none')]);
+    const { store, clock, random, newId } = opened;
+    const other = { name: 'Other', email: 'x@example.com', plan: 'pro' } as const;
+    await createTenant({ store, clock, random, newId }, other);
+    expect(await run(path)).toMatchObject({ code: 64 });
+    const said = await run(path, '--tenant', tenantId, '--json');
+    expect(JSON.parse(said.out[0] ?? '')).toEqual({
+      ...{ rows: 1, created: 1, duplicates: 0, rejected: 0, dry_run: false },
+    });
+  });
+});
+
+test('a bar says how far it is', () => {
+  expect(progressText(0.5, 1_200)).toBe('[############------------] 50 %, 1200 rows');
+});
