@@ -18,7 +18,7 @@ import { addDeprecations, DEPRECATIONS, type Deprecation } from './http/deprecat
 import { addErrorHandler, createErrorHandler } from './http/errors.ts';
 import { addJsonBody } from './http/json-body.ts';
 import { addRateLimits } from './http/limits.ts';
-import type { Document } from './http/openapi/document-types.ts';
+import type { DescribedApi, Document } from './http/openapi/document-types.ts';
 import { createProblems } from './http/problems.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
 import { addRequestLog } from './http/request-log.ts';
@@ -27,7 +27,6 @@ import { createRequestTally } from './http/request-tally.ts';
 import { validatorCompiler } from './http/validation.ts';
 import { operation } from './operation/operation.ts';
 import type { SiteContent } from './site/content/site-content.ts';
-import type { SignalApi } from './site/reference/api-description.ts';
 import { pages, publicApi } from './site/site.ts';
 
 /** What the faces need of the process. */
@@ -109,7 +108,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   const told = Promise.withResolvers<() => Document>();
   app.register(publicApi, { ...site, onDescribed: told.resolve, prefix: '/api' });
   // The site tells of the signal API, and faces do not know each other: what it needs is handed on here.
-  const signalTold = Promise.withResolvers<SignalApi>();
+  const signalTold = Promise.withResolvers<DescribedApi>();
   app.register(v1, { ...site, onDescribed: signalTold.resolve, prefix: '/v1' });
   app.register(dashboard, { ...site, prefix: '/dashboard' });
   app.register(feedback, parts);

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { check, MAX_FAULTS } from '../http/faults.ts';
 import { findBadText } from '../http/json-body.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../model/errors.ts';
 import { createTurns } from '../signals/turns.ts';
+import { addRoute, type Call, type NamesIn, type NoQuery, type Routes, type Told } from './routes.ts';
 
 /** The largest body that a batch may have. */
-export const BATCH_BODY_BYTES = 5 * 1024 * 1024;
+const BATCH_BODY_BYTES = 5 * 1024 * 1024;
 
 /**
  * Body of a batch: `{name: [item, …]}`. Its items are described by `item`, which has to have an id, and not held to it:
- * {@link answerBatch} checks each by itself, so that a bad one does not spoil the rest.
+ * each is checked by itself, so that a bad one does not spoil the rest.
  */
-export function batchBody<N extends string>(name: N, item: z.ZodType, maxItems: number) {
+function batchBody<N extends string>(name: N, item: z.ZodType, maxItems: number) {
   const { id } = z.globalRegistry.get(item) ?? {};
   if (id === undefined) throw new Error(`the items of "${name}" have no id to be described by`);
   const items = z
@@ -32,7 +32,7 @@ const faultSchema = z.strictObject({
 type Counts = Record<string, string>;
 
 /** Answer of a batch: a result for each item with `own` members of its kind, and what they came to. */
-export function batchAnswer<C extends Counts, O extends z.ZodRawShape>(counts: C, own: O) {
+function batchAnswer<C extends Counts, O extends z.ZodRawShape>(counts: C, own: O) {
   const statuses = Object.values(counts) as [C[keyof C], ...C[keyof C][]];
   const result = z.strictObject({
     index: z.int().describe('Place of the item in the request'),
@@ -44,54 +44,72 @@ export function batchAnswer<C extends Counts, O extends z.ZodRawShape>(counts: C
   const numbers = Object.fromEntries(
     Object.entries(counts).map(([name, status]) => [name, z.int().describe(`Items that are \`${status}\``)]),
   ) as Record<keyof C, z.ZodInt>;
-  return z.strictObject({
-    data: z.strictObject({
-      results: z.array(result).describe('In the order of the request'),
-      ...numbers,
-    }),
-  });
+  const results = z.array(result).describe('In the order of the request');
+  return z.strictObject({ data: z.strictObject({ results, ...numbers }) });
 }
 
 /** What became of an item that could be read: its own members, or why it was rejected after all. */
 export type ItemOutcome<T> = T | { faults: readonly Fault[] };
 
-/** A batch to be run; `T` is a result's own members, with `rejected` among its statuses. */
-export interface Batch<C extends Counts, S extends z.ZodType, T extends { status: string }> {
+/** A batch of what `item` describes; `T` is a result's own members, with `rejected` among its statuses. */
+export interface Batch<
+  Name extends string,
+  C extends Counts,
+  S extends z.ZodType,
+  T extends { status: string },
+> extends Told {
   /** The member of the body that holds the items. */
   name: string;
-  items: readonly unknown[];
-  clock: Clock;
-  schema: S;
+  item: S;
+  maxItems: number;
   counts: C;
+  /** What `T` has besides the status. */
+  own: z.ZodRawShape;
   /** A rejected item's own members. */
   none: T;
   /** Takes the items that can be read, all at once; answers an outcome for each, in their order. */
-  run(inputs: z.output<S>[]): Promise<readonly ItemOutcome<T>[]>;
+  run(
+    call: Call<Name, NoQuery, z.ZodType>,
+    inputs: z.output<S>[],
+  ): Promise<readonly ItemOutcome<NoInfer<T>>[]>;
 }
 
-/** Checks each item, runs those that can be read, and puts the results together in the order of the request. */
-export async function answerBatch<C extends Counts, S extends z.ZodType, T extends { status: string }>(
-  batch: Batch<C, S, T>,
-) {
-  const nextTurn = createTurns(batch.clock);
-  const checked: ReturnType<typeof checkItem<S>>[] = [];
-  for (const item of batch.items) {
-    checked.push(checkItem(batch.schema, item));
-    await nextTurn();
-  }
-  const inputs = checked.flatMap((item) => (item.ok ? [item.value] : []));
-  const outcomes = (await batch.run(inputs)).values();
-  const results = checked.map((item, index) => {
-    const outcome: ItemOutcome<T> | undefined = item.ok ? outcomes.next().value : item;
-    if (outcome === undefined) throw new Error('a batch came to fewer outcomes than it has items');
-    if (!('faults' in outcome)) return { index, ...outcome, errors: [] };
-    return { index, ...batch.none, ...shownErrors(`/${batch.name}/${index}`, outcome) };
+/** Adds a POST of many items, of which each is taken or rejected by itself. */
+export function addBatch<
+  Path extends string,
+  C extends Counts,
+  S extends z.ZodType,
+  T extends { status: string },
+>(routes: Routes, path: Path, batch: Batch<NamesIn<Path>, C, S, T>): void {
+  const { name, item, maxItems, counts, own, none, run, ...told } = batch;
+  addRoute(routes, `POST ${path}`, {
+    ...told,
+    bodyLimit: BATCH_BODY_BYTES,
+    config: { itemwise: true, batchOf: name },
+    body: batchBody(name, item, maxItems),
+    response: { 200: batchAnswer(counts, own) },
+    async answer(call) {
+      const nextTurn = createTurns(routes.parts.clock);
+      const checked: ReturnType<typeof checkItem<S>>[] = [];
+      for (const one of call.body[name] ?? []) {
+        checked.push(checkItem(item, one));
+        await nextTurn();
+      }
+      const inputs = checked.flatMap((one) => (one.ok ? [one.value] : []));
+      const outcomes = (await run(call, inputs)).values();
+      const results = checked.map((one, index) => {
+        const outcome: ItemOutcome<T> | undefined = one.ok ? outcomes.next().value : one;
+        if (outcome === undefined) throw new Error('a batch came to fewer outcomes than it has items');
+        if (!('faults' in outcome)) return { index, ...outcome, errors: [] };
+        return { index, ...none, ...shownErrors(`/${name}/${index}`, outcome) };
+      });
+      const numbers = Object.entries(counts).map(([count, status]) => [
+        count,
+        results.filter((result) => result.status === status).length,
+      ]);
+      return { data: { results, ...Object.fromEntries(numbers) } };
+    },
   });
-  const numbers = Object.entries(batch.counts).map(([name, status]) => [
-    name,
-    results.filter((result) => result.status === status).length,
-  ]);
-  return { data: { results, ...(Object.fromEntries(numbers) as Record<keyof C, number>) } };
 }
 
 function checkItem<S extends z.ZodType>(schema: S, item: unknown) {

@@ -1,22 +1,18 @@
-import type { FastifyInstance } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { startOfDate } from '../campaigns/buckets.ts';
 import { findCampaign } from '../campaigns/campaigns.ts';
 import { campaignStats, type StatsQuery } from '../campaigns/stats.ts';
-import { callerOf } from '../http/auth.ts';
-import { idParams } from '../http/path.ts';
 import { fromIso } from '../lib/clock.ts';
 import { isTimeZone } from '../lib/time-zone.ts';
 import { isCampaignTime } from '../model/campaign.ts';
 import { campaignStatsSchema, MAX_BUCKETS, statsIntervalSchema } from '../model/campaign-stats.ts';
 import { DomainError } from '../model/errors.ts';
 import { timeText } from '../model/text.ts';
-import type { ApiParts } from './parts.ts';
+import type { Routes } from './routes.ts';
 
 const bound = z.union([timeText, z.iso.date()]);
 
-const statsQuerySchema = z.strictObject({
+const statsQuery = {
   from: bound
     .optional()
     .describe(
@@ -38,36 +34,34 @@ const statsQuerySchema = z.strictObject({
     .refine(isTimeZone, 'must be an IANA time zone such as "Europe/Berlin"')
     .default('UTC')
     .describe('The IANA time zone whose days and weeks the series has'),
-});
+};
 
 /** `GET /v1/campaigns/{id}/stats`: how a campaign performs. */
-export function addCampaignStats(app: FastifyInstance, { store }: Pick<ApiParts, 'store'>): void {
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/campaigns/:id/stats',
-    {
-      config: { scope: 'campaigns:read' },
-      schema: {
-        operationId: 'getCampaignStats',
-        summary: 'How a campaign performs',
-        description: [
-          'Counts events (`total`) and distinct recipients (`unique`). Without a range it covers the whole life of the',
-          'campaign. Replies of machines are counted apart and are in no rate. A lead and its address are one recipient.',
-        ].join(' '),
-        tags: ['Campaigns'],
-        params: idParams,
-        querystring: statsQuerySchema,
-        response: { 200: z.strictObject({ data: campaignStatsSchema }) },
-      },
+export function addCampaignStats(campaigns: Routes): void {
+  const { store } = campaigns.parts;
+  campaigns.get('/campaigns/:id/stats', {
+    operationId: 'getCampaignStats',
+    summary: 'How a campaign performs',
+    description: [
+      'Counts events (`total`) and distinct recipients (`unique`). Without a range it covers the whole life of the',
+      'campaign. Replies of machines are counted apart and are in no rate. A lead and its address are one recipient.',
+    ].join(' '),
+    scope: 'campaigns:read',
+    query: statsQuery,
+    answer: campaignStatsSchema,
+    async handle({ tenantId, params, query }) {
+      const asked = toStatsQuery(query);
+      return campaignStats(store, await findCampaign(store, tenantId, params.id), asked);
     },
-    async (request) => {
-      const query = toStatsQuery(request.query);
-      const campaign = await findCampaign(store, callerOf(request).tenant.id, request.params.id);
-      return { data: await campaignStats(store, campaign, query) };
-    },
-  );
+  });
 }
 
-function toStatsQuery({ from, to, interval, timezone }: z.output<typeof statsQuerySchema>): StatsQuery {
+function toStatsQuery({
+  from,
+  to,
+  interval,
+  timezone,
+}: z.output<z.ZodObject<typeof statsQuery>>): StatsQuery {
   const query = {
     from: toMoment('from', from, timezone),
     to: toMoment('to', to, timezone),

@@ -1,11 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { activitySince, companyResources, getCompany, putCompany } from '../companies/companies.ts';
-import { callerOf } from '../http/auth.ts';
-import { pagingQuery } from '../http/paging.ts';
-import { noQuery } from '../http/path.ts';
-import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { listOf } from '../http/query.ts';
 import { fold } from '../lib/text.ts';
 import {
@@ -17,19 +12,18 @@ import {
 } from '../model/company.ts';
 import { domainFilter } from '../model/domain.ts';
 import { MAX_URL_CHARS } from '../model/text.ts';
-import { listAnswer, readPage } from './list.ts';
+import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
+import { routesOf } from './routes.ts';
 
-type CompanyRouteParts = Pick<ApiParts, 'store' | 'clock' | 'newId' | 'cursors' | 'baseUrl'>;
-
-const companyParams = z.strictObject({
+const params = {
   company: z
     .string()
     .meta({ maxLength: MAX_URL_CHARS })
     .describe('Its id (`cmp_…`) or its domain; `www.` and the rest of an address are left out'),
-});
+};
 
-const listQuery = z.strictObject({
+const listQuery = {
   domain: listOf(domainFilter).describe('Only companies at one of these'),
   industry: listOf(z.string().max(300)).describe('Only companies of one of these, in any case'),
   q: z
@@ -44,109 +38,60 @@ const listQuery = z.strictObject({
     .describe(
       '`-last_signal_at` is exact to the hour; a company whose signal comes while you page may move to a page you have seen',
     ),
-  ...pagingQuery,
-});
+};
 
 /** `/v1/companies`: who the signals come from. */
-export function addCompanies(app: FastifyInstance, parts: CompanyRouteParts): void {
-  addList(app, parts);
-  addGet(app, parts);
-  addPut(app, parts);
-}
-
-function addList(app: FastifyInstance, parts: CompanyRouteParts): void {
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/companies',
-    {
-      config: { scope: 'companies:read' },
-      schema: {
-        operationId: 'listCompanies',
-        summary: 'Companies that signals named or that you added',
-        tags: ['Companies'],
-        querystring: listQuery,
-        response: { 200: listAnswer(companySchema) },
-      },
+export function addCompanies(app: FastifyInstance, parts: ApiParts): void {
+  const { store } = parts;
+  const companies = routesOf(app, parts, 'Companies');
+  addList(companies, '/companies', {
+    operationId: 'listCompanies',
+    summary: 'Companies that signals named or that you added',
+    scope: 'companies:read',
+    query: listQuery,
+    item: companySchema,
+    filters: ({ query }) => ({
+      domains: query.domain,
+      industries: query.industry.map(fold),
+      search: query.q ? fold(query.q) : null,
+      sort: query.sort,
+    }),
+    read: ({ tenantId }, asked) => store.listCompanies(tenantId, asked),
+    show: ({ rows }, { tenantId }) => companyResources(parts, tenantId, rows),
+  });
+  companies.get('/companies/:company', {
+    operationId: 'getCompany',
+    summary: 'One company: what it is, what it signals, who is known there',
+    scope: 'companies:read',
+    params,
+    answer: companyDetailSchema,
+    handle: async ({ tenantId, params: { company } }) =>
+      detailText(parts, tenantId, await getCompany(store, tenantId, company)),
+  });
+  companies.put('/companies/:company', {
+    operationId: 'putCompany',
+    summary: 'Set what you know of a company',
+    description: [
+      'What you set stands above what signals say. What is left out stays as it is; null takes a value of yours',
+      'away, so that what signals say shows again. A domain that is not known yet makes a company (201); an id must',
+      'be known.',
+    ].join(' '),
+    scope: 'companies:write',
+    params,
+    body: companyInputSchema,
+    answer: companyDetailSchema,
+    statuses: { 200: null, 201: null },
+    async handle({ tenantId, params: { company: named }, body: input, created }) {
+      const put = await putCompany(parts, tenantId, { named, input });
+      if (put.created) created(`/companies/${put.company.id}`);
+      return detailText(parts, tenantId, put.company);
     },
-    async (request, reply) => {
-      const { tenant } = callerOf(request);
-      const asked = request.query;
-      const filters = {
-        domains: asked.domain,
-        industries: asked.industry.map(fold),
-        search: asked.q ? fold(asked.q) : null,
-        sort: asked.sort,
-      };
-      const { page, pagination } = await readPage(
-        parts,
-        { request, reply },
-        {
-          name: 'companies',
-          filters,
-          query: asked,
-          read: (place) => parts.store.listCompanies(tenant.id, { ...filters, ...place }),
-        },
-      );
-      return { data: await companyResources(parts, tenant.id, page.rows), pagination };
-    },
-  );
-}
-
-function addGet(app: FastifyInstance, parts: CompanyRouteParts): void {
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/companies/:company',
-    {
-      config: { scope: 'companies:read' },
-      schema: {
-        operationId: 'getCompany',
-        summary: 'One company: what it is, what it signals, who is known there',
-        tags: ['Companies'],
-        params: companyParams,
-        querystring: noQuery,
-        response: { 200: z.strictObject({ data: companyDetailSchema }) },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = callerOf(request);
-      const company = await getCompany(parts.store, tenant.id, request.params.company);
-      return sendAsIs(reply, JSON_TYPE, await detailText(parts, tenant.id, company));
-    },
-  );
-}
-
-function addPut(app: FastifyInstance, parts: CompanyRouteParts): void {
-  const answer = z.strictObject({ data: companyDetailSchema });
-  app.withTypeProvider<ZodTypeProvider>().put(
-    '/companies/:company',
-    {
-      config: { scope: 'companies:write' },
-      schema: {
-        operationId: 'putCompany',
-        summary: 'Set what you know of a company',
-        description: [
-          'What you set stands above what signals say. What is left out stays as it is; null takes a value of yours',
-          'away, so that what signals say shows again. A domain that is not known yet makes a company (201); an id must',
-          'be known.',
-        ].join(' '),
-        tags: ['Companies'],
-        params: companyParams,
-        querystring: noQuery,
-        body: companyInputSchema,
-        response: { 200: answer, 201: answer },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = callerOf(request);
-      const change = { named: request.params.company, input: request.body };
-      const { company, created } = await putCompany(parts, tenant.id, change);
-      if (created) reply.code(201).header('location', `${parts.baseUrl}/v1/companies/${company.id}`);
-      return sendAsIs(reply, JSON_TYPE, await detailText(parts, tenant.id, company));
-    },
-  );
+  });
 }
 
 /** The answer of a single company, its signals spliced in as they are stored; the tests hold it to its schema. */
 async function detailText(
-  { store, clock }: CompanyRouteParts,
+  { store, clock }: ApiParts,
   tenantId: string,
   company: Awaited<ReturnType<typeof getCompany>>,
 ): Promise<string> {

@@ -1,155 +1,102 @@
 import type { FastifyInstance } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { callerOf } from '../http/auth.ts';
-import { runParts } from '../http/idempotency.ts';
-import { idParams, noQuery } from '../http/path.ts';
 import { deliveryDetailSchema, deliverySchema } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
-import { deliveryDetail } from '../webhooks/delivery-resource.ts';
+import { timeInput } from '../model/text.ts';
+import type { DeliveryLog } from '../store/delivery-store.ts';
+import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
 import { findEndpoint } from '../webhooks/endpoints.ts';
 import { replayAll, replayDelivery } from '../webhooks/replays.ts';
-import { answerDeliveries, deliveryQuerySchema } from './delivery-query.ts';
-import { listAnswer } from './list.ts';
+import { addDeadLetters } from './dead-letters.ts';
+import { deliveryQuery, toDeliveryFilters } from './delivery-query.ts';
+import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
-import { replayOrderSchema } from './replay-order.ts';
+import { type Routes, routesOf } from './routes.ts';
 
-const manyDeliveries = listAnswer(deliverySchema);
+/** Body of a bulk replay; without one, every dead letter of the endpoint. */
+const replayOrderSchema = z
+  .strictObject({
+    status: z
+      .enum(['dead', 'discarded', 'expired', 'delivered'])
+      .default('dead')
+      .describe('How they ended; of expired ones the body is gone, so that none of them can be sent'),
+    from: timeInput.nullable().optional().describe('Made from this time on'),
+    to: timeInput.nullable().optional().describe('Made before this time; absent: now'),
+  })
+  .nullish();
 
 /** `/v1/deliveries` and the deliveries of an endpoint: what was sent, and sending it again. */
 export function addDeliveries(app: FastifyInstance, parts: ApiParts): void {
-  addList(app, parts);
-  addListOfEndpoint(app, parts);
-  addGet(app, parts);
-  addReplay(app, parts);
-  addReplayAll(app, parts);
+  const { store } = parts;
+  const deliveries = routesOf(app, parts, 'Deliveries');
+  addList(deliveries, '/deliveries', {
+    operationId: 'listDeliveries',
+    summary: 'Deliveries to all endpoints, newest first',
+    scope: 'webhooks:read',
+    query: deliveryQuery,
+    item: deliverySchema,
+    filters: ({ query }) => toDeliveryFilters(query, null),
+    read: ({ tenantId }, asked) => store.listDeliveries(tenantId, asked),
+    show: ({ rows }) => rows.map(deliveryResource),
+  });
+  addList(deliveries, '/webhooks/:id/deliveries', {
+    operationId: 'listWebhookDeliveries',
+    summary: 'Deliveries to one endpoint, newest first',
+    scope: 'webhooks:read',
+    query: deliveryQuery,
+    item: deliverySchema,
+    name: 'webhook-deliveries',
+    filters: async ({ tenantId, params, query }) =>
+      toDeliveryFilters(query, (await findEndpoint(store, tenantId, params.id)).id),
+    read: ({ tenantId }, asked) => store.listDeliveries(tenantId, asked),
+    show: ({ rows }) => rows.map(deliveryResource),
+  });
+  deliveries.get('/deliveries/:id', {
+    operationId: 'getDelivery',
+    summary: 'One delivery with its attempts',
+    scope: 'webhooks:read',
+    answer: deliveryDetailSchema,
+    handle: async ({ tenantId, params }) => deliveryDetail(await requireDelivery(parts, tenantId, params.id)),
+  });
+  addReplays(deliveries);
+  addDeadLetters(deliveries);
 }
 
-function addList(app: FastifyInstance, parts: ApiParts): void {
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/deliveries',
-    {
-      config: { scope: 'webhooks:read' },
-      schema: {
-        operationId: 'listDeliveries',
-        summary: 'Deliveries to all endpoints, newest first',
-        tags: ['Deliveries'],
-        querystring: deliveryQuerySchema,
-        response: { 200: manyDeliveries },
-      },
-    },
-    (request, reply) =>
-      answerDeliveries(parts, request, reply, {
-        route: 'deliveries',
-        query: request.query,
-        endpointId: null,
-      }),
-  );
-}
-
-function addListOfEndpoint(app: FastifyInstance, parts: ApiParts): void {
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/webhooks/:id/deliveries',
-    {
-      config: { scope: 'webhooks:read' },
-      schema: {
-        operationId: 'listWebhookDeliveries',
-        summary: 'Deliveries to one endpoint, newest first',
-        tags: ['Deliveries'],
-        params: idParams,
-        querystring: deliveryQuerySchema,
-        response: { 200: manyDeliveries },
-      },
-    },
-    async (request, reply) => {
-      const endpoint = await findEndpoint(parts.store, callerOf(request).tenant.id, request.params.id);
-      return answerDeliveries(parts, request, reply, {
-        route: 'webhook-deliveries',
-        query: request.query,
-        endpointId: endpoint.id,
-      });
-    },
-  );
-}
-
-function addGet(app: FastifyInstance, { store }: ApiParts): void {
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/deliveries/:id',
-    {
-      config: { scope: 'webhooks:read' },
-      schema: {
-        operationId: 'getDelivery',
-        summary: 'One delivery with its attempts',
-        tags: ['Deliveries'],
-        params: idParams,
-        querystring: noQuery,
-        response: { 200: z.strictObject({ data: deliveryDetailSchema }) },
-      },
-    },
-    async (request) => {
-      const log = await store.getDelivery(callerOf(request).tenant.id, request.params.id);
-      if (log === null) throw noDelivery(request.params.id);
-      return { data: deliveryDetail(log) };
-    },
-  );
-}
-
-function addReplay(app: FastifyInstance, parts: ApiParts): void {
-  app.withTypeProvider<ZodTypeProvider>().post(
-    '/deliveries/:id/replay',
-    {
-      config: { scope: 'webhooks:write', problems: ['CONFLICT'] },
-      schema: {
-        operationId: 'replayDelivery',
-        summary: 'Send a delivery again that has ended',
-        description:
-          'Under the same `webhook-id`, with the same body, all retries before it, and its attempts counting on.',
-        tags: ['Deliveries'],
-        params: idParams,
-        querystring: noQuery,
-        response: { 200: z.strictObject({ data: deliverySchema }) },
-      },
-    },
-    async (request) => {
-      const { tenant } = callerOf(request);
-      await replayDelivery(runParts(request, parts), tenant.id, request.params.id);
-      const log = await parts.store.getDelivery(tenant.id, request.params.id);
-      if (log === null) throw noDelivery(request.params.id);
+function addReplays(deliveries: Routes): void {
+  const { parts } = deliveries;
+  deliveries.post('/deliveries/:id/replay', {
+    operationId: 'replayDelivery',
+    summary: 'Send a delivery again that has ended',
+    description:
+      'Under the same `webhook-id`, with the same body, all retries before it, and its attempts counting on.',
+    scope: 'webhooks:write',
+    problems: ['CONFLICT'],
+    answer: deliverySchema,
+    async handle({ parts: own, tenantId, params: { id } }) {
+      await replayDelivery(own, tenantId, id);
+      const log = await requireDelivery(parts, tenantId, id);
       const { attempts: _attempts, body: _body, ...resource } = deliveryDetail(log);
-      return { data: resource };
+      return resource;
     },
-  );
-}
-
-function addReplayAll(app: FastifyInstance, parts: ApiParts): void {
-  app.withTypeProvider<ZodTypeProvider>().post(
-    '/webhooks/:id/replay',
-    {
-      config: { scope: 'webhooks:write' },
-      schema: {
-        operationId: 'replayWebhookDeliveries',
-        summary: 'Send deliveries of an endpoint again; answers how many',
-        tags: ['Deliveries'],
-        params: idParams,
-        querystring: noQuery,
-        body: replayOrderSchema,
-        response: {
-          200: z.strictObject({
-            data: z.strictObject({ replayed: z.int().describe('Deliveries that are due again') }),
-          }),
-        },
-      },
-    },
-    async (request) => {
-      const { tenant } = callerOf(request);
-      const endpoint = await findEndpoint(parts.store, tenant.id, request.params.id);
-      const { status = 'dead', from = null, to = null } = request.body ?? {};
+  });
+  deliveries.post('/webhooks/:id/replay', {
+    operationId: 'replayWebhookDeliveries',
+    summary: 'Send deliveries of an endpoint again; answers how many',
+    scope: 'webhooks:write',
+    body: replayOrderSchema,
+    answer: z.strictObject({ replayed: z.int().describe('Deliveries that are due again') }),
+    async handle({ parts: own, tenantId, params, body }) {
+      const endpoint = await findEndpoint(parts.store, tenantId, params.id);
+      const { status = 'dead', from = null, to = null } = body ?? {};
       const order = { endpointId: endpoint.id, status, from, to };
-      return { data: { replayed: await replayAll(runParts(request, parts), tenant.id, order) } };
+      return { replayed: await replayAll(own, tenantId, order) };
     },
-  );
+  });
 }
 
-function noDelivery(id: string): DomainError {
-  return new DomainError('NOT_FOUND', `There is no delivery "${id}".`);
+/** @throws DomainError `NOT_FOUND` */
+async function requireDelivery({ store }: ApiParts, tenantId: string, id: string): Promise<DeliveryLog> {
+  const log = await store.getDelivery(tenantId, id);
+  if (log === null) throw new DomainError('NOT_FOUND', `There is no delivery "${id}".`);
+  return log;
 }

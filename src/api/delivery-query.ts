@@ -1,14 +1,10 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { callerOf } from '../http/auth.ts';
-import { type Pagination, pagingQuery } from '../http/paging.ts';
 import { queryTime } from '../http/query.ts';
 import type { DeliveryStatus } from '../model/delivery.ts';
-import { type DeliveryResource, deliveryStatusSchema } from '../model/delivery-resource.ts';
+import { deliveryStatusSchema } from '../model/delivery-resource.ts';
 import { EVENT_TYPES, type EventType } from '../model/event.ts';
-import { deliveryResource } from '../webhooks/delivery-resource.ts';
-import { readPage } from './list.ts';
-import type { ApiParts } from './parts.ts';
+import type { DeliveryQuery } from '../store/delivery-log-store.ts';
+import type { Place } from './list.ts';
 
 const EVENT_ID = /^evt_[0-9a-z]{1,60}$/;
 
@@ -29,52 +25,28 @@ export const deliveryFilters = {
 };
 
 /** Query of the delivery logs. */
-export const deliveryQuerySchema = z.strictObject({
-  status: deliveryStatusSchema.nullable().default(null),
-  ...deliveryFilters,
-  ...pagingQuery,
-});
+export const deliveryQuery = { status: deliveryStatusSchema.nullable().default(null), ...deliveryFilters };
 
-/** One list of deliveries: which route, what was asked for, and of which endpoint (null: all). */
-export interface AskedDeliveries {
-  route: string;
-  query: {
-    status: DeliveryStatus | null;
-    event: string | null;
-    from: number | null;
-    to: number | null;
-    limit: number;
-    cursor?: string | undefined;
-  };
-  endpointId: string | null;
+interface AskedDeliveries {
+  status: DeliveryStatus | null;
+  event: string | null;
+  from: number | null;
+  to: number | null;
 }
 
-/** A page of deliveries with its pagination. */
-export async function answerDeliveries(
-  parts: Pick<ApiParts, 'store' | 'cursors' | 'baseUrl'>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { route, query, endpointId }: AskedDeliveries,
-): Promise<{ data: DeliveryResource[]; pagination: Pagination }> {
-  const { tenant } = callerOf(request);
-  const { limit: _limit, cursor: _cursor, event, ...rest } = query;
-  const filters = {
-    ...rest,
+/** What is asked of the store, but for the place; of all endpoints where `endpointId` is null. */
+export function toDeliveryFilters(
+  { status, event, from, to }: AskedDeliveries,
+  endpointId: string | null,
+): Omit<DeliveryQuery, keyof Place> {
+  return {
+    status,
+    from,
+    to,
     endpointId,
     eventType: event !== null && isEventType(event) ? event : null,
     eventId: event !== null && !isEventType(event) ? event : null,
   };
-  const { page, pagination } = await readPage(
-    parts,
-    { request, reply },
-    {
-      name: route,
-      filters,
-      query,
-      read: (place) => parts.store.listDeliveries(tenant.id, { ...filters, ...place }),
-    },
-  );
-  return { data: page.rows.map(deliveryResource), pagination };
 }
 
 function isEventType(text: string): text is EventType {

@@ -1,31 +1,29 @@
 import type { FastifyInstance } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { callerOf } from '../http/auth.ts';
-import { pagingQuery, wholeNumber } from '../http/paging.ts';
-import { idParams, noQuery } from '../http/path.ts';
-import { listOf } from '../http/query.ts';
+import { runParts } from '../http/idempotency.ts';
+import { wholeNumber } from '../http/paging.ts';
+import { listOf, searchText } from '../http/query.ts';
+import { type AddedLead, addLead } from '../leads/add-lead.ts';
+import { addLeads as addLeadsOf } from '../leads/add-leads.ts';
 import { changeLead } from '../leads/change-lead.ts';
 import { requireLead } from '../leads/changes.ts';
 import { eraseLead } from '../leads/erase-lead.ts';
 import { domainFilter } from '../model/domain.ts';
-import { type LeadQuery, leadSchema } from '../model/lead.ts';
-import { leadPatchSchema } from '../model/lead-input.ts';
+import { DomainError } from '../model/errors.ts';
+import { type LeadQuery, leadDetailSchema, leadSchema } from '../model/lead.ts';
+import { leadInputSchema, leadPatchSchema, MAX_BATCH_LEADS } from '../model/lead-input.ts';
 import { normaliseEmail } from '../model/person-keys.ts';
 import { stageSchema } from '../model/pipeline.ts';
 import { classificationSchema } from '../model/signal.ts';
-import { leadAnswer, leadCallerOf, sendLead } from './lead-answers.ts';
-import { listAnswer, readPage, sendPage } from './list.ts';
+import { addBatch, type ItemOutcome } from './batch.ts';
+import { leadCallerOf, leadText } from './lead-answers.ts';
+import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
-
-type LeadParts = Pick<
-  ApiParts,
-  'store' | 'clock' | 'matchers' | 'encoder' | 'newId' | 'cursors' | 'baseUrl' | 'endpointChanged'
->;
+import { type Routes, routesOf } from './routes.ts';
 
 const MAX_SEARCH_CHARS = 200;
 
-const leadQuerySchema = z.strictObject({
+const leadQuery = {
   stage: listOf(stageSchema),
   classification: listOf(classificationSchema).describe('Of the best signal'),
   min_score: wholeNumber(0, 100).nullable().default(null).describe('Leads without a signal have no score'),
@@ -33,59 +31,68 @@ const leadQuerySchema = z.strictObject({
   source: listOf(z.string().max(300).toLowerCase()).describe('In any case'),
   tag: z.string().trim().min(1).max(50).toLowerCase().optional().describe('In any case'),
   email: z.string().trim().min(1).max(254).optional().describe('The lead that has this address'),
-  q: z
-    .string()
-    .trim()
-    .max(MAX_SEARCH_CHARS)
-    .transform((text) => (text === '' ? null : text))
-    .nullable()
-    .default(null)
-    .describe('Beginnings of words of name, address, title and company; all must occur'),
+  q: searchText(MAX_SEARCH_CHARS).describe(
+    'Beginnings of words of name, address, title and company; all must occur',
+  ),
   sort: z.enum(['-created_at', 'created_at', '-icp_score']).default('-created_at'),
-  ...pagingQuery,
-});
+};
 
 /** `/v1/leads`: who they are and what is known of them. */
-export function addLeads(app: FastifyInstance, parts: LeadParts): void {
-  addList(app, parts);
-  addGet(app, parts);
-  addPatch(app, parts);
-  addDelete(app, parts);
+export function addLeads(app: FastifyInstance, parts: ApiParts): void {
+  const { store, endpointChanged } = parts;
+  const leads = routesOf(app, parts, 'Leads');
+  addList(leads, '/leads', {
+    operationId: 'listLeads',
+    summary: 'Leads, newest first',
+    description: 'Without their signals, which each lead by itself shows.',
+    scope: 'leads:read',
+    query: leadQuery,
+    item: leadSchema,
+    filters: ({ query }) => toFilters(query),
+    read: ({ tenantId }, asked) => store.listLeads(tenantId, asked),
+    show: ({ rows }) => Buffer.from(rows.join(',')),
+  });
+  leads.get('/leads/:id', {
+    operationId: 'getLead',
+    summary: 'One lead with its signals',
+    scope: 'leads:read',
+    answer: leadDetailSchema,
+    async handle({ tenantId, params }) {
+      const { lead } = await requireLead(store, tenantId, params.id);
+      return leadText(store, lead);
+    },
+  });
+  leads.patch('/leads/:id', {
+    operationId: 'updateLead',
+    summary: 'Change what is known of a lead',
+    description:
+      'Null or an empty string clears, what is absent stays. Its stage and deal are changed under `/v1/pipeline`.',
+    scope: 'leads:write',
+    problems: ['CONFLICT'],
+    body: leadPatchSchema,
+    answer: leadDetailSchema,
+    async handle({ caller, params, body }) {
+      const lead = await changeLead(parts, leadCallerOf(caller), { id: params.id, patch: body });
+      return leadText(store, lead);
+    },
+  });
+  leads.remove('/leads/:id', {
+    operationId: 'eraseLead',
+    summary: 'Erase a person',
+    description:
+      'Deletes the lead and takes the person out of everything else that is kept: their signals lose author, text and ' +
+      'address (company and score stay), events about them their data, and deliveries their bodies; what still waited ' +
+      'to be delivered is discarded. This cannot be undone.',
+    scope: 'leads:write',
+    gone: 'Erased',
+    async handle({ tenantId, params }) {
+      for (const id of await eraseLead(store, tenantId, params.id)) endpointChanged(id);
+    },
+  });
+  addLeadWrites(leads);
 }
 
-function addList(app: FastifyInstance, parts: LeadParts): void {
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/leads',
-    {
-      config: { scope: 'leads:read' },
-      schema: {
-        operationId: 'listLeads',
-        summary: 'Leads, newest first',
-        description: 'Without their signals, which each lead by itself shows.',
-        tags: ['Leads'],
-        querystring: leadQuerySchema,
-        response: { 200: listAnswer(leadSchema) },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = callerOf(request);
-      const filters = toFilters(request.query);
-      const { page, pagination } = await readPage(
-        parts,
-        { request, reply },
-        {
-          name: 'leads',
-          filters,
-          query: request.query,
-          read: (place) => parts.store.listLeads(tenant.id, { ...filters, ...place }),
-        },
-      );
-      return sendPage(reply, Buffer.from(page.rows.join(',')), pagination);
-    },
-  );
-}
-
-function toFilters(query: z.output<typeof leadQuerySchema>): Omit<LeadQuery, 'limit' | 'after'> {
+function toFilters(query: z.output<z.ZodObject<typeof leadQuery>>): Omit<LeadQuery, 'limit' | 'after'> {
   return {
     stages: query.stage,
     classifications: query.classification,
@@ -99,74 +106,52 @@ function toFilters(query: z.output<typeof leadQuerySchema>): Omit<LeadQuery, 'li
   };
 }
 
-function addGet(app: FastifyInstance, { store }: LeadParts): void {
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/leads/:id',
-    {
-      config: { scope: 'leads:read' },
-      schema: {
-        operationId: 'getLead',
-        summary: 'One lead with its signals',
-        tags: ['Leads'],
-        params: idParams,
-        querystring: noQuery,
-        response: { 200: leadAnswer },
-      },
+/** People in; enriched, merged and in the pipeline before the answer. */
+function addLeadWrites(leads: Routes): void {
+  const { parts } = leads;
+  leads.post('/leads', {
+    operationId: 'createLead',
+    summary: 'Enrich a person and add them to the pipeline',
+    description:
+      'Who it is follows from `email`, `linkedin_url`, `name` with `company.domain`, `signal_ids` or `signal`. A person ' +
+      'who is a lead already is merged into it (200): what is filled stays, tags are united, the stage does not move. ' +
+      'A request that matches two leads is refused, and names both.',
+    scope: 'leads:write',
+    problems: ['CONFLICT'],
+    body: leadInputSchema,
+    answer: leadDetailSchema,
+    statuses: { 200: 'Merged into a lead', 201: 'A new lead' },
+    async handle({ parts: own, caller, body, created }) {
+      const { status, lead, lanes } = await addLead(own, leadCallerOf(caller), body);
+      parts.nudge(lanes);
+      if (status === 'created') created(`/leads/${lead.id}`);
+      return leadText(parts.store, lead);
     },
-    async (request, reply) => {
-      const { lead } = await requireLead(store, callerOf(request).tenant.id, request.params.id);
-      return sendLead(reply, store, lead);
+  });
+  addBatch(leads, '/leads/batch', {
+    operationId: 'createLeads',
+    summary: `Enrich up to ${MAX_BATCH_LEADS} people and add them to the pipeline`,
+    description:
+      'Each stands on its own, in the order they are given; a rejected one does not spoil the rest.',
+    scope: 'leads:write',
+    name: 'leads',
+    item: leadInputSchema,
+    maxItems: MAX_BATCH_LEADS,
+    counts: { created: 'created', merged: 'merged', rejected: 'rejected' },
+    own: { lead_id: z.string().nullable().describe('null where it was rejected') },
+    none: { status: 'rejected', lead_id: null } as Outcome,
+    async run({ request, caller }, inputs) {
+      const ownOf = (item: string) => runParts(request, parts, item);
+      const added = await addLeadsOf(ownOf, leadCallerOf(caller), inputs);
+      return added.map((result) => toOutcome(parts, result));
     },
-  );
+  });
 }
 
-function addPatch(app: FastifyInstance, parts: LeadParts): void {
-  app.withTypeProvider<ZodTypeProvider>().patch(
-    '/leads/:id',
-    {
-      config: { scope: 'leads:write', problems: ['CONFLICT'] },
-      schema: {
-        operationId: 'updateLead',
-        summary: 'Change what is known of a lead',
-        description:
-          'Null or an empty string clears, what is absent stays. Its stage and deal are changed under `/v1/pipeline`.',
-        tags: ['Leads'],
-        params: idParams,
-        querystring: noQuery,
-        body: leadPatchSchema,
-        response: { 200: leadAnswer },
-      },
-    },
-    async (request, reply) => {
-      const { id } = request.params;
-      const lead = await changeLead(parts, leadCallerOf(request), { id, patch: request.body });
-      return sendLead(reply, parts.store, lead);
-    },
-  );
-}
+type Outcome = { status: 'created' | 'merged' | 'rejected'; lead_id: string | null };
 
-function addDelete(app: FastifyInstance, { store, endpointChanged }: LeadParts): void {
-  app.withTypeProvider<ZodTypeProvider>().delete(
-    '/leads/:id',
-    {
-      config: { scope: 'leads:write' },
-      schema: {
-        operationId: 'eraseLead',
-        summary: 'Erase a person',
-        description:
-          'Deletes the lead and takes the person out of everything else that is kept: their signals lose author, text and ' +
-          'address (company and score stay), events about them their data, and deliveries their bodies; what still waited ' +
-          'to be delivered is discarded. This cannot be undone.',
-        tags: ['Leads'],
-        params: idParams,
-        querystring: noQuery,
-        response: { 204: z.undefined().describe('Erased') },
-      },
-    },
-    async (request, reply) => {
-      const endpointIds = await eraseLead(store, callerOf(request).tenant.id, request.params.id);
-      for (const id of endpointIds) endpointChanged(id);
-      return reply.code(204).send();
-    },
-  );
+function toOutcome({ nudge }: ApiParts, result: AddedLead | DomainError): ItemOutcome<Outcome> {
+  if (result instanceof DomainError) return { faults: result.extra.errors ?? [{ detail: result.message }] };
+  nudge(result.lanes);
+  return { status: result.status, lead_id: result.lead.id };
 }

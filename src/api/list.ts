@@ -1,27 +1,25 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { callerOf } from '../http/auth.ts';
 import {
   cursorScope,
   type Pagination,
   type Position,
   paginate,
   paginationSchema,
+  pagingQuery,
   readCursor,
 } from '../http/paging.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
-import type { ApiParts } from './parts.ts';
-
-/** What a list needs of the process. */
-export type ListParts = Pick<ApiParts, 'cursors' | 'baseUrl'>;
-
-/** Answer of a list of what `item` describes. */
-export function listAnswer<S extends z.ZodType>(item: S) {
-  return z.strictObject({
-    data: z.array(item).describe('The page, in the order that was asked for'),
-    pagination: paginationSchema,
-  });
-}
+import { letGo } from '../lib/own-bytes.ts';
+import {
+  addRoute,
+  type Call,
+  type NamesIn,
+  type NoQuery,
+  type QueryShape,
+  type Routes,
+  type Taken,
+} from './routes.ts';
 
 /** Where a page begins, and the most that it holds. */
 export interface Place {
@@ -29,27 +27,61 @@ export interface Place {
   after: Position | null;
 }
 
-/** One list: what its cursors count for, and how a page of it is read. */
-export interface List<P extends { last: Position | null }> {
-  /** Tells its cursors from those of other lists. */
-  name: string;
-  /** Whatever else changes what it holds. */
-  filters: unknown;
-  query: { limit: number; cursor?: string | undefined };
-  read(place: Place): Promise<P>;
+type ListCall<Name extends string, Q extends QueryShape> = Call<Name, Q, z.ZodUndefined>;
+
+/** One list: `F` is what its cursors are bound to, besides the tenant, and `P` a page of it as it is read. */
+export interface List<
+  Name extends string,
+  Q extends QueryShape,
+  F,
+  P extends { last: Position | null },
+  I extends z.ZodType,
+> extends Taken<Name, Q, z.ZodUndefined> {
+  item: I;
+  /** Tells its cursors from those of other lists; the path where it is left out. */
+  name?: string;
+  /** What else changes what it holds; nothing where it is left out. */
+  filters?(call: ListCall<Name, Q>): F | Promise<F>;
+  read(call: ListCall<Name, Q>, asked: Place & F): Promise<P>;
+  /** The page's items, or the bytes of them, with commas between, where they are JSON already. */
+  show(page: P, call: ListCall<Name, Q>): z.output<I>[] | Buffer | Promise<z.output<I>[]>;
 }
 
-/** Reads the page that a request asks for, and tells the way to the next one in `pagination` and `Link`. */
-export async function readPage<P extends { last: Position | null }>(
-  { cursors, baseUrl }: ListParts,
-  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-  { name, filters, query, read }: List<P>,
-): Promise<{ page: P; pagination: Pagination }> {
-  const { limit, cursor } = query;
-  const scope = cursorScope(name, callerOf(request).tenant.id, filters);
-  const page = await read({ limit, after: readCursor(cursors, scope, cursor) });
-  const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
-  return { page, pagination: paginate(request, reply, { baseUrl, nextCursor, limit }) };
+/** Adds a GET that answers a page of what `item` describes, and tells the way to the next in `pagination` and `Link`. */
+export function addList<
+  Path extends string,
+  P extends { last: Position | null },
+  I extends z.ZodType,
+  Q extends QueryShape = NoQuery,
+  F = unknown,
+>(routes: Routes, path: Path, list: List<NamesIn<Path>, Q, F, P, I>): void {
+  const { item, name = path.slice(1), filters, read, show, ...taken } = list;
+  const { baseUrl, cursors } = routes.parts;
+  addRoute(routes, `GET ${path}`, {
+    ...taken,
+    query: { ...taken.query, ...pagingQuery },
+    response: { 200: listAnswer(item) },
+    async answer(call) {
+      const { request, reply, tenantId } = call;
+      const { limit, cursor } = call.query as z.output<z.ZodObject<typeof pagingQuery>>;
+      const asked = call as unknown as ListCall<NamesIn<Path>, Q>;
+      const bound = (await filters?.(asked)) ?? null;
+      const scope = cursorScope(name, tenantId, bound);
+      const page = await read(asked, { ...(bound as F), limit, after: readCursor(cursors, scope, cursor) });
+      const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
+      const pagination = paginate(request, reply, { baseUrl, nextCursor, limit });
+      const data = await show(page, asked);
+      return Buffer.isBuffer(data) ? sendPage(reply, data, pagination) : { data, pagination };
+    },
+  });
+}
+
+/** Answer of a list of what `item` describes. */
+function listAnswer<S extends z.ZodType>(item: S) {
+  return z.strictObject({
+    data: z.array(item).describe('The page, in the order that was asked for'),
+    pagination: paginationSchema,
+  });
 }
 
 /** A page of rows that were read with one more than it holds, which tells whether another follows. */
@@ -71,7 +103,8 @@ export function pageBytes(json: Buffer, pagination: Pagination): Buffer {
   return bytes;
 }
 
-/** Answers with a page of rows that are JSON already. */
-export function sendPage(reply: FastifyReply, json: Buffer, pagination: Pagination): FastifyReply {
-  return sendAsIs(reply, JSON_TYPE, pageBytes(json, pagination));
+function sendPage(reply: FastifyReply, json: Buffer, pagination: Pagination): FastifyReply {
+  const bytes = pageBytes(json, pagination);
+  letGo(json);
+  return sendAsIs(reply, JSON_TYPE, bytes);
 }

@@ -1,14 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
-import { callerOf } from '../http/auth.ts';
-import { noQuery } from '../http/path.ts';
 import { toIso } from '../lib/clock.ts';
 import { scopeSchema } from '../model/key.ts';
 import { planSchema } from '../model/tenant.ts';
 import { MODEL_VERSION } from '../signals/score.ts';
 import type { ApiParts } from './parts.ts';
+import { routesOf } from './routes.ts';
 
 /** The largest number that a plan includes. */
 const MOST_SOURCES = planLimits('enterprise').sources;
@@ -49,24 +47,14 @@ const meSchema = z.strictObject({
 });
 
 /** `GET /v1/me`: who the key is, and what it may do. */
-export function addMe(
-  app: FastifyInstance,
-  { store, clock, encoder }: Pick<ApiParts, 'store' | 'clock' | 'encoder'>,
-): void {
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/me',
-    {
-      config: { scope: 'any' },
-      schema: {
-        operationId: 'getMe',
-        summary: 'Tenant, plan, scopes, limits and usage of the key',
-        tags: ['Account'],
-        querystring: noQuery,
-        response: { 200: z.strictObject({ data: meSchema }) },
-      },
-    },
-    async (request) => {
-      const { tenant, key } = callerOf(request);
+export function addMe(app: FastifyInstance, parts: ApiParts): void {
+  const { store, clock, encoder } = parts;
+  routesOf(app, parts, 'Account').get('/me', {
+    operationId: 'getMe',
+    summary: 'Tenant, plan, scopes, limits and usage of the key',
+    scope: 'any',
+    answer: meSchema,
+    async handle({ caller: { tenant, key } }) {
       const plan = effectivePlan(tenant, clock.now());
       const included = planLimits(plan);
       const [keys, endpoints, profiles, sources] = await Promise.all([
@@ -76,34 +64,32 @@ export function addMe(
         store.pageSources(tenant.id, { limit: MOST_SOURCES, after: null }),
       ]);
       return {
-        data: {
-          tenant: { id: tenant.id, name: tenant.name },
-          plan,
-          trial_ends_at: tenant.trialEndsAt === null ? null : toIso(tenant.trialEndsAt),
-          key: { id: key.id, name: key.name },
-          scopes: key.scopes,
-          limits: {
-            rate_limit: key.rateLimit,
-            requests_per_minute: included.requestsPerMinute,
-            keys: included.keys,
-            webhook_endpoints: included.endpoints,
-            webhook_rate_limit_per_minute: included.maxRatePerMinute,
-            custom_payload_formats: included.payloadFormatBytes > 0,
-            source_ip_list: included.sourceIps,
-            payload_format_bytes: included.payloadFormatBytes,
-            icp_profiles: included.profiles,
-            icp_phrases: included.profilePhrases,
-            sources: included.sources,
-          },
-          usage: {
-            keys: keys.filter((other) => other.revokedAt === null).length,
-            webhook_endpoints: endpoints.length,
-            icp_profiles: profiles.length,
-            sources: sources.rows.length,
-          },
-          scoring: { version: MODEL_VERSION, encoder: encoder ? ('on' as const) : ('off' as const) },
+        tenant: { id: tenant.id, name: tenant.name },
+        plan,
+        trial_ends_at: tenant.trialEndsAt === null ? null : toIso(tenant.trialEndsAt),
+        key: { id: key.id, name: key.name },
+        scopes: key.scopes,
+        limits: {
+          rate_limit: key.rateLimit,
+          requests_per_minute: included.requestsPerMinute,
+          keys: included.keys,
+          webhook_endpoints: included.endpoints,
+          webhook_rate_limit_per_minute: included.maxRatePerMinute,
+          custom_payload_formats: included.payloadFormatBytes > 0,
+          source_ip_list: included.sourceIps,
+          payload_format_bytes: included.payloadFormatBytes,
+          icp_profiles: included.profiles,
+          icp_phrases: included.profilePhrases,
+          sources: included.sources,
         },
+        usage: {
+          keys: keys.filter((other) => other.revokedAt === null).length,
+          webhook_endpoints: endpoints.length,
+          icp_profiles: profiles.length,
+          sources: sources.rows.length,
+        },
+        scoring: { version: MODEL_VERSION, encoder: encoder ? ('on' as const) : ('off' as const) },
       };
     },
-  );
+  });
 }

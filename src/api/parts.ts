@@ -1,11 +1,11 @@
 import type { Deprecation } from '../http/deprecations.ts';
 import type { KeyLimitParts } from '../http/key-limits.ts';
+import type { DescribedApi } from '../http/openapi/document-types.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import type { IntakeParts } from '../signals/intake.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
-import type { Described } from './description.ts';
 
 /** What the routes of /v1 need of the process. */
 export interface ApiParts extends IntakeParts, EndpointParts, KeyLimitParts {
@@ -24,7 +24,7 @@ export interface ApiParts extends IntakeParts, EndpointParts, KeyLimitParts {
   refusalOf?: (address: string) => Promise<string | null>;
   sendTest: SendTest;
   /** Hears how the API describes itself, once its routes are there. */
-  onDescribed?(described: Described): void;
+  onDescribed?(described: DescribedApi): void;
   /** Address ranges that deliveries come from, as published. */
   sourceIps: readonly string[];
 }

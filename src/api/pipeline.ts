@@ -1,10 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { callerOf } from '../http/auth.ts';
-import { pagingQuery, wholeNumber } from '../http/paging.ts';
-import { noQuery, pathId } from '../http/path.ts';
-import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
+import { wholeNumber } from '../http/paging.ts';
+import { pathId } from '../http/path.ts';
 import { requireLead } from '../leads/changes.ts';
 import { moveLead, setDeal } from '../leads/move-lead.ts';
 import { toIso } from '../lib/clock.ts';
@@ -19,120 +16,100 @@ import {
 } from '../model/pipeline.ts';
 import type { StageMoveRow } from '../store/lead-store.ts';
 import { leadCallerOf } from './lead-answers.ts';
-import { cutPage, listAnswer, readPage } from './list.ts';
+import { addList, cutPage } from './list.ts';
 import type { ApiParts } from './parts.ts';
+import { type Routes, routesOf } from './routes.ts';
 
-type PipelineParts = Pick<
-  ApiParts,
-  'store' | 'clock' | 'matchers' | 'encoder' | 'newId' | 'cursors' | 'baseUrl' | 'nudge'
->;
-
-const leadParams = z.strictObject({ id: pathId.describe("The lead's id") });
+const params = { id: pathId.describe("The lead's id") };
 const BOARD_LEADS = 10;
 
-/** `/v1/pipeline`: where each lead stands, how it got there, and what it may be worth. */
-export function addPipeline(app: FastifyInstance, parts: PipelineParts): void {
-  addBoard(app, parts);
-  addMove(app, parts);
-  addHistory(app, parts);
-  addDeal(app, parts);
-}
+const boardSchema = z.strictObject({
+  stages: z.array(
+    boardStageSchema.extend({
+      leads: z
+        .array(leadSchema)
+        .describe('The newest; `GET /v1/leads?stage=…` lists them all in the same order'),
+    }),
+  ),
+});
 
-function addBoard(app: FastifyInstance, { store }: PipelineParts): void {
-  const column = boardStageSchema.extend({
-    leads: z
-      .array(leadSchema)
-      .describe('The newest; `GET /v1/leads?stage=…` lists them all in the same order'),
-  });
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/pipeline',
-    {
-      config: { scope: 'pipeline:read' },
-      schema: {
-        operationId: 'getPipeline',
-        summary: 'The board: every stage with its count, its value and its newest leads',
-        tags: ['Pipeline'],
-        querystring: z.strictObject({
-          limit: wholeNumber(0, 100)
-            .default(BOARD_LEADS)
-            .describe(`The most leads that a stage shows; ${BOARD_LEADS} where absent`),
-        }),
-        response: { 200: z.strictObject({ data: z.strictObject({ stages: z.array(column) }) }) },
-      },
+/** `/v1/pipeline`: where each lead stands, how it got there, and what it may be worth. */
+export function addPipeline(app: FastifyInstance, parts: ApiParts): void {
+  const { store, nudge } = parts;
+  const pipeline = routesOf(app, parts, 'Pipeline');
+  pipeline.get('/pipeline', {
+    operationId: 'getPipeline',
+    summary: 'The board: every stage with its count, its value and its newest leads',
+    scope: 'pipeline:read',
+    query: {
+      limit: wholeNumber(0, 100)
+        .default(BOARD_LEADS)
+        .describe(`The most leads that a stage shows; ${BOARD_LEADS} where absent`),
     },
-    async (request, reply) => {
-      const board = await store.readBoard(callerOf(request).tenant.id, request.query.limit);
+    answer: boardSchema,
+    async handle({ tenantId, query }) {
+      const board = await store.readBoard(tenantId, query.limit);
       const stages = board.map(
         ({ leads, ...counts }) => `${JSON.stringify(counts).slice(0, -1)},"leads":[${leads.join(',')}]}`,
       );
-      return sendAsIs(reply, JSON_TYPE, `{"data":{"stages":[${stages.join(',')}]}}`);
+      return `{"data":{"stages":[${stages.join(',')}]}}`;
     },
-  );
+  });
+  pipeline.put('/pipeline/:id/stage', {
+    operationId: 'moveLead',
+    summary: 'Move a lead to another stage',
+    description:
+      'Any open stage to any other, or to `won` or `lost`; `lost` needs a `reason`, and leaving `won` or `lost` needs ' +
+      '`"reopen": true`. The stage it is in already changes nothing. Answers the lead.',
+    scope: 'pipeline:write',
+    problems: ['STAGE_CONFLICT', 'INVALID_TRANSITION'],
+    params,
+    body: moveInputSchema,
+    answer: leadSchema,
+    async handle({ caller, params: { id }, body: move }) {
+      const { lead, lanes } = await moveLead(parts, leadCallerOf(caller), { id, move });
+      nudge(lanes);
+      return lead;
+    },
+  });
+  addHistory(pipeline);
+  pipeline.put('/pipeline/:id/deal', {
+    operationId: 'setDeal',
+    summary: "Set a lead's deal",
+    description: 'Replaces the whole deal; the same deal again changes nothing. Does not move the lead.',
+    scope: 'pipeline:write',
+    params,
+    body: dealInputSchema,
+    answer: dealSchema.extend({ lead_id: z.string() }),
+    async handle({ caller, params: { id }, body: deal }) {
+      const { lanes } = await setDeal(parts, leadCallerOf(caller), { id, deal });
+      nudge(lanes);
+      return { lead_id: id, ...deal };
+    },
+  });
 }
 
-function addMove(app: FastifyInstance, parts: PipelineParts): void {
-  app.withTypeProvider<ZodTypeProvider>().put(
-    '/pipeline/:id/stage',
-    {
-      config: { scope: 'pipeline:write', problems: ['STAGE_CONFLICT', 'INVALID_TRANSITION'] },
-      schema: {
-        operationId: 'moveLead',
-        summary: 'Move a lead to another stage',
-        description:
-          'Any open stage to any other, or to `won` or `lost`; `lost` needs a `reason`, and leaving `won` or `lost` needs ' +
-          '`"reopen": true`. The stage it is in already changes nothing. Answers the lead.',
-        tags: ['Pipeline'],
-        params: leadParams,
-        querystring: noQuery,
-        body: moveInputSchema,
-        response: { 200: z.strictObject({ data: leadSchema }) },
-      },
+function addHistory(pipeline: Routes): void {
+  const { store } = pipeline.parts;
+  addList(pipeline, '/pipeline/:id/history', {
+    operationId: 'listStageMoves',
+    summary: "A lead's moves through the pipeline, newest first",
+    description: 'Who moved it, when, why, and how long it had stayed.',
+    scope: 'pipeline:read',
+    params,
+    item: stageMoveSchema,
+    name: 'pipeline history',
+    async filters({ tenantId, params: { id } }) {
+      await requireLead(store, tenantId, id);
+      return { id };
     },
-    async (request) => {
-      const { id } = request.params;
-      const { lead, lanes } = await moveLead(parts, leadCallerOf(request), { id, move: request.body });
-      parts.nudge(lanes);
-      return { data: lead };
+    async read(_call, { id, limit, after }) {
+      const before = Number(after?.[0] ?? Number.MAX_SAFE_INTEGER);
+      const found = await store.listStageMoves(id, { before, limit: limit + 1 });
+      return cutPage(found, limit, ({ position }) => [position]);
     },
-  );
-}
-
-function addHistory(app: FastifyInstance, parts: PipelineParts): void {
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/pipeline/:id/history',
-    {
-      config: { scope: 'pipeline:read' },
-      schema: {
-        operationId: 'listStageMoves',
-        summary: "A lead's moves through the pipeline, newest first",
-        description: 'Who moved it, when, why, and how long it had stayed.',
-        tags: ['Pipeline'],
-        params: leadParams,
-        querystring: z.strictObject(pagingQuery),
-        response: { 200: listAnswer(stageMoveSchema) },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = callerOf(request);
-      const { id } = request.params;
-      await requireLead(parts.store, tenant.id, id);
-      const { page, pagination } = await readPage(
-        parts,
-        { request, reply },
-        {
-          name: 'pipeline history',
-          filters: { id },
-          query: request.query,
-          read: async ({ limit, after }) => {
-            const before = Number(after?.[0] ?? Number.MAX_SAFE_INTEGER);
-            const found = await parts.store.listStageMoves(id, { before, limit: limit + 1 });
-            return cutPage(found, limit, ({ position }) => [position]);
-          },
-        },
-      );
-      return { data: page.rows.map((move) => moveResource(id, move)), pagination };
-    },
-  );
+    show: ({ rows }, call) => rows.map((move) => moveResource(call.params.id, move)),
+  });
 }
 
 function moveResource(leadId: string, move: StageMoveRow): StageMove {
@@ -145,30 +122,4 @@ function moveResource(leadId: string, move: StageMoveRow): StageMove {
     moved_at: toIso(move.movedAt),
     seconds_in_previous: move.stayedMs === null ? null : move.stayedMs / 1_000,
   };
-}
-
-function addDeal(app: FastifyInstance, parts: PipelineParts): void {
-  app.withTypeProvider<ZodTypeProvider>().put(
-    '/pipeline/:id/deal',
-    {
-      config: { scope: 'pipeline:write' },
-      schema: {
-        operationId: 'setDeal',
-        summary: "Set a lead's deal",
-        description: 'Replaces the whole deal; the same deal again changes nothing. Does not move the lead.',
-        tags: ['Pipeline'],
-        params: leadParams,
-        querystring: noQuery,
-        body: dealInputSchema,
-        response: { 200: z.strictObject({ data: dealSchema.extend({ lead_id: z.string() }) }) },
-      },
-    },
-    async (request) => {
-      const { id } = request.params;
-      const deal = request.body;
-      const { lanes } = await setDeal(parts, leadCallerOf(request), { id, deal });
-      parts.nudge(lanes);
-      return { data: { lead_id: id, ...deal } };
-    },
-  );
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pagingQuery, wholeNumber } from '../http/paging.ts';
-import { listOf, queryTime } from '../http/query.ts';
+import { listOf, queryTime, searchText } from '../http/query.ts';
 import { domainFilter } from '../model/domain.ts';
 import { classificationSchema, type SignalQuery, signalTypeSchema } from '../model/signal.ts';
 
@@ -16,16 +16,9 @@ export const signalQuerySchema = z.strictObject({
   classification: listOf(classificationSchema),
   min_score: wholeNumber(0, 100).nullable().default(null),
   company_domain: listOf(domainFilter),
-  q: z
-    .string()
-    .trim()
-    .max(MAX_SEARCH_CHARS)
-    .transform((text) => (text === '' ? null : text))
-    .nullable()
-    .default(null)
-    .describe(
-      'Words that must all occur in text, people or company, in any case, with or without diacritics, in singular or plural; quoted words stand side by side',
-    ),
+  q: searchText(MAX_SEARCH_CHARS).describe(
+    'Words that must all occur in text, people or company, in any case, with or without diacritics, in singular or plural; quoted words stand side by side',
+  ),
   sort: z.enum(['-timestamp', 'timestamp', '-icp_score']).default('-timestamp'),
   include: z.enum(['explanation']).optional(),
   ...pagingQuery,

@@ -1,166 +1,138 @@
 import type { FastifyInstance } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { z } from 'zod';
-import { callerOf } from '../http/auth.ts';
-import { runParts } from '../http/idempotency.ts';
-import { pagingQuery } from '../http/paging.ts';
-import { idParams, noQuery } from '../http/path.ts';
-import { sourceInputSchema, sourcePatchSchema, sourceResource, sourceSchema } from '../model/source.ts';
-import { changeSource, createSource, deleteSource, findSource } from '../signals/sources.ts';
-import { listAnswer, readPage } from './list.ts';
+import {
+  sourceInputSchema,
+  sourcePatchSchema,
+  sourceResource,
+  sourceRunResource,
+  sourceRunSchema,
+  sourceSchema,
+} from '../model/source.ts';
+import { changeSource, createSource, deleteSource, findSource, runSourceNow } from '../signals/sources.ts';
+import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
+import { type Routes, routesOf } from './routes.ts';
 
-type SourceRouteParts = Pick<
-  ApiParts,
-  | 'store'
-  | 'clock'
-  | 'newId'
-  | 'seededRandom'
-  | 'cursors'
-  | 'baseUrl'
-  | 'allowTargets'
-  | 'secretBox'
-  | 'refusalOf'
-  | 'sourcesChanged'
->;
-
-const oneSource = z.strictObject({ data: sourceSchema });
-
-/** `/v1/sources`: where posts are detected. What makes a source run or rest is in `source-actions.ts`. */
-export function addSources(app: FastifyInstance, parts: SourceRouteParts): void {
-  addCreate(app, parts);
-  addList(app, parts);
-  addGet(app, parts);
-  addPatch(app, parts);
-  addDelete(app, parts);
+/** `/v1/sources`: where posts are detected. */
+export function addSources(app: FastifyInstance, parts: ApiParts): void {
+  const { store, sourcesChanged } = parts;
+  const sources = routesOf(app, parts, 'Sources');
+  sources.create('/sources', {
+    operationId: 'createSource',
+    summary: 'Create a source',
+    description: [
+      'Its posts are matched with the profiles it names, or with all that are active; a post that matches none makes no',
+      'signal. It is read at once, and then every `interval_seconds`. Each kind takes its own settings: `rss` a `url`;',
+      '`hackernews` and `hackernews_hiring` a `query`; `stackexchange` a `site` with `tagged`, `query` or both, and a `key`;',
+      'job boards a `board`; `sec_form_d` a `query` or nothing; `discourse` and `lemmy` a `url`, with a `query` or without;',
+      '`mastodon` a `url` and a `tag`; `lobsters` a `tag` or nothing; `github` a `query`, and a `token`; `bluesky` a `query`;',
+      '`reddit` a `subreddit`, `client_id` and `client_secret`, with a `query` or without. What is asked must be on the public',
+      'internet. The robots.txt of a feed is obeyed: one that it keeps from programs is refused here, with what there is instead.',
+    ].join(' '),
+    scope: 'sources:write',
+    problems: ['CONFLICT', 'PLAN_REQUIRED'],
+    body: sourceInputSchema,
+    answer: sourceSchema,
+    async handle({ parts: own, caller, body }) {
+      const source = await createSource(own, caller.tenant, body);
+      sourcesChanged?.();
+      return sourceResource(source);
+    },
+  });
+  addList(sources, '/sources', {
+    operationId: 'listSources',
+    summary: 'Sources, oldest first',
+    scope: 'sources:read',
+    item: sourceSchema,
+    read: ({ tenantId }, place) => store.pageSources(tenantId, place),
+    show: ({ rows }) => rows.map(sourceResource),
+  });
+  sources.get('/sources/:id', {
+    operationId: 'getSource',
+    summary: 'One source, and how it is doing',
+    scope: 'sources:read',
+    answer: sourceSchema,
+    handle: async ({ tenantId, params }) => sourceResource(await findSource(store, tenantId, params.id)),
+  });
+  sources.patch('/sources/:id', {
+    operationId: 'updateSource',
+    summary: 'Change a source',
+    description:
+      'What is left out stays as it is; the kind cannot be changed. With another `url`, `query` or whatever else its kind reads by, it is read from the start, at once.',
+    scope: 'sources:write',
+    problems: ['CONFLICT'],
+    body: sourcePatchSchema,
+    answer: sourceSchema,
+    async handle({ tenantId, params, body }) {
+      const source = await changeSource(parts, tenantId, { id: params.id, patch: body });
+      sourcesChanged?.();
+      return sourceResource(source);
+    },
+  });
+  sources.remove('/sources/:id', {
+    operationId: 'deleteSource',
+    summary: 'Delete a source',
+    description: 'The signals it made stay.',
+    scope: 'sources:write',
+    gone: 'Deleted',
+    handle: ({ tenantId, params }) => deleteSource(store, tenantId, params.id),
+  });
+  addRest(sources, 'pause');
+  addRest(sources, 'resume');
+  sources.post('/sources/:id/run', {
+    operationId: 'runSource',
+    summary: 'Read a source now',
+    description: [
+      'Makes it due at once and answers without waiting for the run; `last_run_at` tells when it ended. Where the source',
+      'asked to be left alone for a while (`Retry-After`), it is read as soon as that is over: see `next_poll_at`.',
+    ].join(' '),
+    scope: 'sources:write',
+    problems: ['CONFLICT'],
+    answer: sourceSchema,
+    statuses: { 202: null },
+    async handle({ parts: own, tenantId, params, reply }) {
+      const source = await runSourceNow(own, tenantId, params.id);
+      sourcesChanged?.();
+      reply.code(202);
+      return sourceResource(source);
+    },
+  });
+  addList(sources, '/sources/:id/runs', {
+    operationId: 'listSourceRuns',
+    summary: 'Runs of a source, newest first',
+    description:
+      'The last 100 are kept. A run that was put off, as the site wants time between two requests, is none.',
+    scope: 'sources:read',
+    item: sourceRunSchema,
+    name: 'source-runs',
+    filters: async ({ tenantId, params }) => ({ id: (await findSource(store, tenantId, params.id)).id }),
+    read: (_call, { id, ...place }) => store.pageSourceRuns(id, place),
+    show: ({ rows }) => rows.map(sourceRunResource),
+  });
 }
 
-function addCreate(app: FastifyInstance, parts: SourceRouteParts): void {
-  app.withTypeProvider<ZodTypeProvider>().post(
-    '/sources',
-    {
-      config: { scope: 'sources:write', problems: ['CONFLICT', 'PLAN_REQUIRED'] },
-      schema: {
-        operationId: 'createSource',
-        summary: 'Create a source',
-        description: [
-          'Its posts are matched with the profiles it names, or with all that are active; a post that matches none makes no',
-          'signal. It is read at once, and then every `interval_seconds`. Each kind takes its own settings: `rss` a `url`;',
-          '`hackernews` and `hackernews_hiring` a `query`; `stackexchange` a `site` with `tagged`, `query` or both, and a `key`;',
-          'job boards a `board`; `sec_form_d` a `query` or nothing; `discourse` and `lemmy` a `url`, with a `query` or without;',
-          '`mastodon` a `url` and a `tag`; `lobsters` a `tag` or nothing; `github` a `query`, and a `token`; `bluesky` a `query`;',
-          '`reddit` a `subreddit`, `client_id` and `client_secret`, with a `query` or without. What is asked must be on the public',
-          'internet. The robots.txt of a feed is obeyed: one that it keeps from programs is refused here, with what there is instead.',
-        ].join(' '),
-        tags: ['Sources'],
-        querystring: noQuery,
-        body: sourceInputSchema,
-        response: { 201: oneSource },
-      },
-    },
-    async (request, reply) => {
-      const source = await createSource(runParts(request, parts), callerOf(request).tenant, request.body);
+const RESTS = {
+  pause: {
+    operationId: 'pauseSource',
+    summary: 'Pause a source',
+    description: 'It is not read any more; its position stays. One that is paused stays so.',
+  },
+  resume: {
+    operationId: 'resumeSource',
+    summary: 'Resume a source',
+    description: 'It goes on where it was, at once. One that is active stays as it is.',
+  },
+} as const;
+
+function addRest(sources: Routes, action: keyof typeof RESTS): void {
+  sources.post(`/sources/:id/${action}`, {
+    ...RESTS[action],
+    scope: 'sources:write',
+    answer: sourceSchema,
+    async handle({ parts, tenantId, params }) {
+      const change = { id: params.id, patch: { active: action === 'resume' } };
+      const source = await changeSource(parts, tenantId, change);
       parts.sourcesChanged?.();
-      reply.header('location', `${parts.baseUrl}/v1/sources/${source.id}`);
-      return reply.code(201).send({ data: sourceResource(source) });
+      return sourceResource(source);
     },
-  );
-}
-
-function addList(app: FastifyInstance, parts: SourceRouteParts): void {
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/sources',
-    {
-      config: { scope: 'sources:read' },
-      schema: {
-        operationId: 'listSources',
-        summary: 'Sources, oldest first',
-        tags: ['Sources'],
-        querystring: z.strictObject(pagingQuery),
-        response: { 200: listAnswer(sourceSchema) },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = callerOf(request);
-      const { page, pagination } = await readPage(
-        parts,
-        { request, reply },
-        {
-          name: 'sources',
-          filters: null,
-          query: request.query,
-          read: (place) => parts.store.pageSources(tenant.id, place),
-        },
-      );
-      return { data: page.rows.map(sourceResource), pagination };
-    },
-  );
-}
-
-function addGet(app: FastifyInstance, { store }: SourceRouteParts): void {
-  app.withTypeProvider<ZodTypeProvider>().get(
-    '/sources/:id',
-    {
-      config: { scope: 'sources:read' },
-      schema: {
-        operationId: 'getSource',
-        summary: 'One source, and how it is doing',
-        tags: ['Sources'],
-        params: idParams,
-        querystring: noQuery,
-        response: { 200: oneSource },
-      },
-    },
-    async (request) => ({
-      data: sourceResource(await findSource(store, callerOf(request).tenant.id, request.params.id)),
-    }),
-  );
-}
-
-function addPatch(app: FastifyInstance, parts: SourceRouteParts): void {
-  app.withTypeProvider<ZodTypeProvider>().patch(
-    '/sources/:id',
-    {
-      config: { scope: 'sources:write', problems: ['CONFLICT'] },
-      schema: {
-        operationId: 'updateSource',
-        summary: 'Change a source',
-        description:
-          'What is left out stays as it is; the kind cannot be changed. With another `url`, `query` or whatever else its kind reads by, it is read from the start, at once.',
-        tags: ['Sources'],
-        params: idParams,
-        querystring: noQuery,
-        body: sourcePatchSchema,
-        response: { 200: oneSource },
-      },
-    },
-    async (request) => {
-      const change = { id: request.params.id, patch: request.body };
-      const source = await changeSource(parts, callerOf(request).tenant.id, change);
-      parts.sourcesChanged?.();
-      return { data: sourceResource(source) };
-    },
-  );
-}
-
-function addDelete(app: FastifyInstance, { store }: SourceRouteParts): void {
-  app.withTypeProvider<ZodTypeProvider>().delete(
-    '/sources/:id',
-    {
-      config: { scope: 'sources:write' },
-      schema: {
-        operationId: 'deleteSource',
-        summary: 'Delete a source',
-        description: 'The signals it made stay.',
-        tags: ['Sources'],
-        params: idParams,
-        querystring: noQuery,
-        response: { 204: z.undefined().describe('Deleted') },
-      },
-    },
-    async (request, reply) => {
-      await deleteSource(store, callerOf(request).tenant.id, request.params.id);
-      return reply.code(204).send();
-    },
-  );
+  });
 }

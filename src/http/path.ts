@@ -3,9 +3,3 @@ import { MAX_ID_CHARS } from '../model/text.ts';
 
 /** The id of something in a path. What is longer than any id is none that is known: it is answered 404 like others. */
 export const pathId = z.string().meta({ maxLength: MAX_ID_CHARS }).describe('Its id');
-
-/** The path parameters of routes of one thing. */
-export const idParams = z.strictObject({ id: pathId });
-
-/** The query of routes that take none: a parameter that nobody reads is refused. */
-export const noQuery = z.strictObject({});

@@ -19,11 +19,16 @@ export const queryTime = timeInput
   .default(null)
   .meta({ 'x-as': z.toJSONSchema(timeText) });
 
-/** `true` or `false` in a query, as text. */
-export const queryFlag = z
-  .enum(['true', 'false'])
-  .transform((text) => text === 'true')
-  .meta({ 'x-as': { type: 'boolean' } });
+/** Words to search for; null where there are none. */
+export function searchText(maxChars: number) {
+  return z
+    .string()
+    .trim()
+    .max(maxChars)
+    .transform((text) => (text === '' ? null : text))
+    .nullable()
+    .default(null);
+}
 
 function splitList(text: string): string[] {
   return text

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { compress } from '../http/compression.ts';
 import type { Deprecation } from '../http/deprecations.ts';
-import type { Document } from '../http/openapi/document-types.ts';
+import type { DescribedApi, Document } from '../http/openapi/document-types.ts';
 import type { Problems } from '../http/problems.ts';
 import { sendRepresentation } from '../http/representation.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -15,7 +15,6 @@ import { createPageErrors } from './page-errors.ts';
 import { addPageGate } from './page-gate.ts';
 import { addAssets, addPages } from './pages.ts';
 import { addPublicGate } from './public-gate.ts';
-import type { SignalApi } from './reference/api-description.ts';
 import { addStatus } from './status.ts';
 
 export interface SiteParts {
@@ -37,7 +36,7 @@ export interface PublicApiParts extends SiteParts {
 /** What the pages need besides; each API is known once its routes are there. */
 export interface PagesParts extends SiteParts {
   publicApi: Promise<() => Document>;
-  signalApi: Promise<SignalApi>;
+  signalApi: Promise<DescribedApi>;
 }
 
 /** The public API; registered under `/api`. */

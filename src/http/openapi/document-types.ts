@@ -50,3 +50,11 @@ export interface Document {
   webhooks?: Record<string, { post: Operation }>;
   components: Record<string, Record<string, unknown>>;
 }
+
+/** An API as it is told of elsewhere; each part is made when it is first asked for. */
+export interface DescribedApi {
+  description(): Document;
+  /** What its index and its list of operations answer. */
+  index(): unknown;
+  operations(): unknown;
+}

@@ -1,4 +1,4 @@
-import type { ApiDescription } from '../reference/api-description.ts';
+import type { Document } from '../../http/openapi/document-types.ts';
 import type { Asset } from './assets.ts';
 import type { SiteIdentity } from './identity.ts';
 import type { Heading } from './markdown.ts';
@@ -21,7 +21,7 @@ export interface Page {
   lastModified: number;
   headings: Heading[];
   /** The page with the operations of the signal API in it, which are known once the server's routes are. */
-  complete?(api: ApiDescription): Page;
+  complete?(api: Document): Page;
 }
 
 /** A way on, shown where a page was not found. */

@@ -1,6 +1,5 @@
-import type { Document } from '../../http/openapi/document-types.ts';
+import type { DescribedApi, Document } from '../../http/openapi/document-types.ts';
 import type { Page, SiteContent } from '../content/site-content.ts';
-import type { SignalApi } from '../reference/api-description.ts';
 
 /** What the documents are made of. */
 export interface DocumentParts {
@@ -8,7 +7,7 @@ export interface DocumentParts {
   baseUrl: string;
   content: SiteContent;
   publicApi(): Document;
-  signalApi: SignalApi;
+  signalApi: DescribedApi;
   /** The pages with what they get from the signal API's description, which is made for them. */
   completePages(): readonly Page[];
   /** When the server made them, Unix milliseconds: a release can change them although no page was touched. */

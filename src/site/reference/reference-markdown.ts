@@ -1,11 +1,11 @@
-import {
-  type ApiDescription,
-  type ApiOperation,
-  type ApiParameter,
-  resolve,
-  type Schema,
-} from './api-description.ts';
-import { fieldsOf, typeWords } from './schema-words.ts';
+import type {
+  Answer,
+  Document,
+  JsonSchema,
+  Operation,
+  Parameter,
+} from '../../http/openapi/document-types.ts';
+import { fieldsOf, resolve, typeWords } from './schema-words.ts';
 
 /** What the page says once for all operations (content/developers/reference.md). */
 const COMMON_ERRORS: ReadonlySet<string> = new Set([
@@ -25,14 +25,14 @@ const COMMON_ERRORS: ReadonlySet<string> = new Set([
 ]);
 
 interface Described {
-  api: ApiDescription;
+  api: Document;
   method: string;
   path: string;
-  operation: ApiOperation;
+  operation: Operation;
 }
 
 /** The operations of some tags as markdown: a second-level heading for each tag, a third-level one for each operation. */
-export function referenceMarkdown(api: ApiDescription, tags: readonly string[]): string {
+export function referenceMarkdown(api: Document, tags: readonly string[]): string {
   const all = Object.entries(api.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]): Described => ({ api, method, path, operation })),
   );
@@ -48,7 +48,7 @@ export function referenceMarkdown(api: ApiDescription, tags: readonly string[]):
 function operationMarkdown(one: Described): string {
   const { api, method, path, operation } = one;
   const parameters = (operation.parameters ?? [])
-    .map((given) => resolve<ApiParameter>(api, given as ApiParameter))
+    .map((given) => resolve<Parameter>(api, given))
     // Every POST has the same one; the page tells of it once.
     .filter(({ name }) => name !== 'Idempotency-Key');
   const body = operation.requestBody?.content['application/json'];
@@ -70,18 +70,18 @@ function operationMarkdown(one: Described): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-function scopeWords(operation: ApiOperation): string {
+function scopeWords(operation: Operation): string {
   if (operation.security?.length === 0) return 'no key needed';
   const scope = operation['x-required-scope'];
   return scope === undefined ? 'any valid key' : `scope \`${scope}\``;
 }
 
-function parameterRow(api: ApiDescription, { name, in: place, required, schema, description }: ApiParameter) {
+function parameterRow(api: Document, { name, in: place, required, schema, description }: Parameter) {
   const mark = required && place !== 'path' ? ' (required)' : '';
   return [`\`${name}\`${mark}`, place, typeWords(api, schema), description ?? ''];
 }
 
-function bodyMarkdown(api: ApiDescription, schema: Schema): string {
+function bodyMarkdown(api: Document, schema: JsonSchema): string {
   const fields = fieldsOf(api, schema);
   if (fields.length === 0) return `The body is ${typeWords(api, schema)}.`;
   const rows = fields.map(({ name, type, description, required }) => [
@@ -95,7 +95,7 @@ function bodyMarkdown(api: ApiDescription, schema: Schema): string {
 function answersMarkdown({ api, operation }: Described): string {
   const answers = Object.entries(operation.responses).map(([status, given]) => ({
     status,
-    answer: resolve(api, given as { description: string; content?: Record<string, { schema: Schema }> }),
+    answer: resolve<Answer>(api, given),
   }));
   const good = answers
     .filter(({ status }) => Number(status) < 400)
@@ -114,14 +114,14 @@ function answersMarkdown({ api, operation }: Described): string {
 }
 
 /** The codes that a problem's schema allows. */
-function codesOf(schema: Schema): string[] {
-  const code = (schema.properties as Record<string, Schema> | undefined)?.code;
+function codesOf(schema: JsonSchema): string[] {
+  const code = (schema.properties as Record<string, JsonSchema> | undefined)?.code;
   if (Array.isArray(code?.enum)) return code.enum.map(String);
   return code?.const === undefined ? [] : [String(code.const)];
 }
 
 /** A command to paste; ids stand in capitals, as what a reader has to put in. */
-function curl({ api, method, path, operation }: Described, parameters: readonly ApiParameter[]): string {
+function curl({ api, method, path, operation }: Described, parameters: readonly Parameter[]): string {
   const filled = path.replace(/\{(\w+)\}/g, (_all, name: string) => {
     const example = parameters.find((given) => given.in === 'path' && given.name === name)?.example;
     return typeof example === 'string' ? example : `\${${name.toUpperCase()}}`;

@@ -1,4 +1,4 @@
-import { type ApiDescription, resolve, type Schema } from './api-description.ts';
+import type { Document, JsonSchema, Reference } from '../../http/openapi/document-types.ts';
 
 const MOST_VALUES = 16;
 
@@ -10,8 +10,15 @@ export interface Field {
   required: boolean;
 }
 
+/** What `$ref` points to, else the thing itself. */
+export function resolve<T extends object>({ components }: Document, thing: T | Reference): T {
+  if (!('$ref' in thing) || typeof thing.$ref !== 'string') return thing as T;
+  const [, , kind = '', name = ''] = thing.$ref.split('/');
+  return components[kind]?.[name] as T;
+}
+
 /** What a schema takes, in a few words of markdown: `string, up to 300 characters`, `"a" or "b"`. */
-export function typeWords(api: ApiDescription, schema: Schema): string {
+export function typeWords(api: Document, schema: JsonSchema): string {
   const words = describe(api, schema);
   return schema.default === undefined || isEmpty(schema.default)
     ? words
@@ -19,8 +26,8 @@ export function typeWords(api: ApiDescription, schema: Schema): string {
 }
 
 /** The members of an object, those of objects inside it by dotted names, one level down. */
-export function fieldsOf(api: ApiDescription, schema: Schema, prefix = '', depth = 0): Field[] {
-  const properties = (objectOf(api, schema)?.properties ?? {}) as Record<string, Schema>;
+export function fieldsOf(api: Document, schema: JsonSchema, prefix = '', depth = 0): Field[] {
+  const properties = (objectOf(api, schema)?.properties ?? {}) as Record<string, JsonSchema>;
   const required = (objectOf(api, schema)?.required ?? []) as string[];
   return Object.entries(properties).flatMap(([key, member]) => {
     const name = `${prefix}${key}`;
@@ -32,9 +39,9 @@ export function fieldsOf(api: ApiDescription, schema: Schema, prefix = '', depth
   });
 }
 
-function describe(api: ApiDescription, given: Schema): string {
+function describe(api: Document, given: JsonSchema): string {
   const schema = resolve(api, given);
-  const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined;
+  const choices = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   if (choices !== undefined) {
     const all = choices.map((choice) => describe(api, choice));
     // An empty string beside a string that may be anything tells nobody anything.
@@ -47,11 +54,11 @@ function describe(api: ApiDescription, given: Schema): string {
   }
   if (schema.const !== undefined) return code(JSON.stringify(schema.const));
   if (schema.type === 'array')
-    return `list of ${describe(api, (schema.items ?? {}) as Schema)}${bounds(schema)}`;
+    return `list of ${describe(api, (schema.items ?? {}) as JsonSchema)}${bounds(schema)}`;
   return `${String(schema.type ?? 'any value')}${bounds(schema)}`;
 }
 
-function bounds({ format, minimum, maximum, minLength, maxLength, maxItems }: Schema): string {
+function bounds({ format, minimum, maximum, minLength, maxLength, maxItems }: JsonSchema): string {
   const told: string[] = [];
   if (typeof format === 'string') told.push(format);
   if (maximum !== undefined)
@@ -64,11 +71,11 @@ function bounds({ format, minimum, maximum, minLength, maxLength, maxItems }: Sc
 }
 
 /** The object that a schema is, may be, or is a list of. */
-function objectOf(api: ApiDescription, given: Schema): Schema | null {
+function objectOf(api: Document, given: JsonSchema): JsonSchema | null {
   const schema = resolve(api, given);
   if (schema.properties !== undefined) return schema;
-  if (schema.type === 'array') return objectOf(api, (schema.items ?? {}) as Schema);
-  const choices = ((schema.anyOf ?? schema.oneOf) as Schema[] | undefined) ?? [];
+  if (schema.type === 'array') return objectOf(api, (schema.items ?? {}) as JsonSchema);
+  const choices = ((schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined) ?? [];
   return choices.map((choice) => objectOf(api, choice)).find((object) => object !== null) ?? null;
 }
 

@@ -1,0 +1,222 @@
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { callerOf } from '../http/auth.ts';
+import { runParts } from '../http/idempotency.ts';
+import { pathId } from '../http/path.ts';
+import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
+import type { Caller } from '../http/request-context.ts';
+import type { TagName } from './openapi/info.ts';
+import type { ApiParts } from './parts.ts';
+
+/** The parameters of a path: `id` of `/leads/:id`. */
+export type NamesIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+/** The members of a query. */
+export type QueryShape = z.ZodRawShape;
+/** That of operations that take none: a parameter that nobody reads is refused. */
+export type NoQuery = Record<never, z.ZodType>;
+
+/** What an operation says of itself; `config` besides the scope is read by those who serve it. */
+export interface Told extends Pick<FastifyContextConfig, 'problems' | 'showsSecret'> {
+  operationId: string;
+  summary: string;
+  description?: string;
+  scope: NonNullable<FastifyContextConfig['scope']>;
+}
+
+/** What an operation takes. */
+export interface Taken<Name extends string, Q extends QueryShape, B extends z.ZodType> extends Told {
+  /** Parameters of its path that are no plain ids. */
+  params?: Partial<Record<Name, z.ZodType<string, string>>>;
+  query?: Q;
+  body?: B;
+}
+
+/** One request for an operation, checked by its schemas. */
+export interface Call<Name extends string, Q extends QueryShape, B extends z.ZodType> {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  readonly caller: Caller;
+  readonly tenantId: string;
+  params: Record<Name, string>;
+  query: z.output<z.ZodObject<Q>>;
+  body: z.output<B>;
+  /** What a POST makes its changes with, so that it is safe to send again ({@link runParts}). */
+  readonly parts: ApiParts;
+  /** Says that something was made, which is at this path of /v1. */
+  created(path: string): void;
+}
+
+/** An operation that answers `{data: …}`. */
+export interface Operation<
+  Name extends string,
+  Q extends QueryShape,
+  B extends z.ZodType,
+  A extends z.ZodType,
+> extends Taken<Name, Q, B> {
+  /** What stands in `data`. */
+  answer: A;
+  /** The successes there are and, where the schema does not tell them apart, what each means; 200 where left out. */
+  statuses?: Record<number, string | null>;
+  /** Answers what stands in `data`, or as text the whole body, put together of stored JSON. */
+  handle(call: Call<Name, Q, B>): Promise<z.output<A> | string>;
+}
+
+type Add = <
+  Path extends string,
+  A extends z.ZodType,
+  Q extends QueryShape = NoQuery,
+  B extends z.ZodType = z.ZodUndefined,
+>(
+  path: Path,
+  operation: Operation<NamesIn<Path>, Q, B, A>,
+) => void;
+
+/** The routes of one resource: how each common kind of operation is checked, described and answered. */
+export interface Routes {
+  app: FastifyInstance;
+  parts: ApiParts;
+  tag: TagName;
+  get: Add;
+  post: Add;
+  put: Add;
+  patch: Add;
+  /** A POST that makes something with an `id`, which is at its path from then on. */
+  create<
+    Path extends string,
+    A extends z.ZodType<{ id: string }>,
+    Q extends QueryShape = NoQuery,
+    B extends z.ZodType = z.ZodUndefined,
+  >(path: Path, operation: Operation<NamesIn<Path>, Q, B, A>): void;
+  /** A DELETE, which answers nothing; `gone` says what has become of the thing. */
+  remove<Path extends string>(
+    path: Path,
+    operation: Taken<NamesIn<Path>, NoQuery, z.ZodUndefined> & {
+      gone: string;
+      handle(call: Call<NamesIn<Path>, NoQuery, z.ZodUndefined>): Promise<void>;
+    },
+  ): void;
+}
+
+/** Adds routes to `app` that belong to `tag`. */
+export function routesOf(app: FastifyInstance, parts: ApiParts, tag: TagName): Routes {
+  const to = { app, parts, tag };
+  const add =
+    (method: Method): Add =>
+    (path, { answer, statuses = { 200: null }, handle, ...taken }) => {
+      const schema = z.strictObject({ data: answer });
+      const response = Object.entries(statuses).map(([status, meaning]) => [
+        status,
+        meaning === null ? schema : schema.describe(meaning),
+      ]);
+      addRoute(to, `${method} ${path}`, {
+        ...taken,
+        response: Object.fromEntries(response),
+        async answer(call) {
+          const data = await handle(call);
+          return typeof data === 'string' ? sendAsIs(call.reply, JSON_TYPE, data) : { data };
+        },
+      });
+    };
+  const post = add('POST');
+  return {
+    ...to,
+    get: add('GET'),
+    post,
+    put: add('PUT'),
+    patch: add('PATCH'),
+    create: (path, operation) =>
+      post(path, {
+        ...operation,
+        statuses: { 201: null },
+        async handle(call) {
+          const made = await operation.handle(call);
+          if (typeof made !== 'string') call.created(`${path}/${made.id}`);
+          return made;
+        },
+      }),
+    remove: (path, { gone, handle, ...taken }) =>
+      addRoute(to, `DELETE ${path}`, {
+        ...taken,
+        response: { 204: z.undefined().describe(gone) },
+        async answer(call) {
+          await handle(call);
+          return call.reply.code(204).send();
+        },
+      }),
+  };
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** A route as Fastify is given it: the answers by status, and what is sent. */
+export interface Served<Path extends string, Q extends QueryShape, B extends z.ZodType>
+  extends Taken<NamesIn<Path>, Q, B> {
+  response: Record<number, z.ZodType>;
+  /** The largest body, in bytes, where it is not that of all. */
+  bodyLimit?: number;
+  config?: Pick<FastifyContextConfig, 'itemwise' | 'batchOf'>;
+  answer(call: Call<NamesIn<Path>, Q, B>): unknown;
+}
+
+/** Adds one route, `METHOD /path` under /v1. */
+export function addRoute<Path extends string, Q extends QueryShape, B extends z.ZodType>(
+  { app, parts, tag }: Pick<Routes, 'app' | 'parts' | 'tag'>,
+  route: `${Method} ${Path}`,
+  operation: Served<Path, Q, B>,
+): void {
+  const { scope, problems, showsSecret, params, query, body, response, bodyLimit, config, answer, ...told } =
+    operation;
+  const [method = '', url = ''] = route.split(' ');
+  const names = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name as NamesIn<Path>);
+  app.route({
+    method,
+    url,
+    ...(bodyLimit !== undefined && { bodyLimit }),
+    config: { scope, ...(problems && { problems }), ...(showsSecret && { showsSecret }), ...config },
+    schema: {
+      ...told,
+      tags: [tag],
+      ...(names.length > 0 && {
+        params: z.strictObject(Object.fromEntries(names.map((name) => [name, params?.[name] ?? pathId]))),
+      }),
+      querystring: z.strictObject(query ?? {}),
+      ...(body && { body }),
+      response,
+    },
+    handler: (request, reply) => answer(callOf<NamesIn<Path>, Q, B>(parts, request, reply)),
+  });
+}
+
+/** The request as its schemas have read it, which Fastify's types cannot follow through a helper. */
+function callOf<Name extends string, Q extends QueryShape, B extends z.ZodType>(
+  parts: ApiParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Call<Name, Q, B> {
+  let own: ApiParts | null = null;
+  return {
+    request,
+    reply,
+    params: request.params as Record<Name, string>,
+    query: request.query as z.output<z.ZodObject<Q>>,
+    body: request.body as z.output<B>,
+    get caller() {
+      return callerOf(request);
+    },
+    get tenantId() {
+      return callerOf(request).tenant.id;
+    },
+    get parts() {
+      own ??= request.method === 'POST' ? runParts(request, parts) : parts;
+      return own;
+    },
+    created(path) {
+      reply.code(201).header('location', `${parts.baseUrl}/v1${path}`);
+    },
+  };
+}
