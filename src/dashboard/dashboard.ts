@@ -15,6 +15,7 @@ import { addLeads } from './leads.ts';
 import { addLogIn } from './log-in.ts';
 import type { DashboardParts } from './parts.ts';
 import { addPipeline } from './pipeline.ts';
+import { addProfiles } from './profiles.ts';
 import { createScreens, type Show } from './screens.ts';
 import { addSignals } from './signals.ts';
 import { addSources } from './sources.ts';
@@ -46,6 +47,7 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   addLogIn(app, { ...parts, passwords, wrongPasswords }, show);
   addToday(app, parts, show);
   addSignals(app, parts, show);
+  addProfiles(app, parts, show);
   addSources(app, parts, show);
   addApiKeys(app, parts, show);
   addAccountScreens(app, parts, show);

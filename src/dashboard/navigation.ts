@@ -8,6 +8,7 @@ export const NAVIGATION = [
       { path: '/dashboard/sources', label: 'Sources' },
       { path: '/dashboard/leads', label: 'Leads' },
       { path: '/dashboard/pipeline', label: 'Pipeline' },
+      { path: '/dashboard/profiles', label: 'Profiles' },
     ],
   },
   {

@@ -1,0 +1,49 @@
+import { defaultProfile, type IcpResource, icpResource } from '../model/icp.ts';
+import { type Form, lines, number, text, ticked } from './forms.ts';
+
+const WEIGHTS = ['intent', 'topic', 'urgency', 'budget', 'pain', 'fit'] as const;
+const LISTS = [
+  'phrases',
+  'excluded_phrases',
+  'competitors',
+  'industries',
+  'titles',
+  'headcount_ranges',
+  'locations',
+] as const;
+
+/** The editor's fields of a profile, or of a draft of one. */
+export function formOfProfile(profile: Omit<IcpResource, 'id' | 'created_at' | 'updated_at'>): Form {
+  const ranges = profile.headcount_ranges.map(({ min, max }) => (max === null ? `${min}+` : `${min}-${max}`));
+  const form: Form = {
+    name: profile.name,
+    description: profile.description,
+    hot: String(profile.thresholds.hot),
+    warm: String(profile.thresholds.warm),
+    active: profile.active ? 'on' : '',
+  };
+  for (const name of LISTS) form[name] = (name === 'headcount_ranges' ? ranges : profile[name]).join('\n');
+  for (const name of WEIGHTS) form[`weight_${name}`] = String(profile.weights[name]);
+  return form;
+}
+
+/** The editor of a profile that is not there yet. */
+export function emptyProfileForm(): Form {
+  return { ...formOfProfile(icpResource(defaultProfile('', '', 0))), name: '', description: '', phrases: '' };
+}
+
+/** What the editor says, as `/v1` takes it; to be checked. */
+export function wishOf(form: Form): unknown {
+  const lists = Object.fromEntries(LISTS.map((name) => [name, lines(form, name)]));
+  const weights = Object.fromEntries(
+    WEIGHTS.map((name) => [name, number(form, `weight_${name}`) ?? undefined]),
+  );
+  return {
+    name: text(form, 'name'),
+    description: text(form, 'description'),
+    ...lists,
+    weights,
+    thresholds: { hot: number(form, 'hot') ?? undefined, warm: number(form, 'warm') ?? undefined },
+    active: ticked(form, 'active'),
+  };
+}

@@ -1,0 +1,121 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { check } from '../http/faults.ts';
+import { refusal } from '../http/validation.ts';
+import { type IcpInput, icpInputSchema, icpResource } from '../model/icp.ts';
+import { draftInputSchema } from '../model/icp-draft.ts';
+import { draftFromOffer } from '../signals/draft.ts';
+import { previewProfile } from '../signals/preview.ts';
+import { changeProfile, createProfile, deleteProfile, findProfile } from '../signals/profiles.ts';
+import { qualityOf } from '../signals/quality.ts';
+import { type Form, faultsOf, formOf, text } from './forms.ts';
+import { memberOf } from './gate.ts';
+import type { DashboardParts } from './parts.ts';
+import { emptyProfileForm, formOfProfile, wishOf } from './profile-form.ts';
+import type { Show } from './screens.ts';
+
+/** Stored posts that a draft is tried on, and judged ones that tell how good a profile is. */
+const TRIED = 50;
+const JUDGED = 1_000;
+
+/** Ideal customer profiles: the list, a new one from a sentence, and an editor that shows what a change would do. */
+export function addProfiles(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  app.get('/profiles', async (request, reply) => {
+    const profiles = await parts.store.listProfiles(memberOf(request).tenant.id);
+    return show(request, reply, {
+      template: 'profiles',
+      title: 'Profiles',
+      profiles: profiles.map(icpResource),
+    });
+  });
+  addNew(app, parts, show);
+  addOne(app, parts, show);
+  app.post<{ Params: { id: string } }>('/profiles/:id/delete', async (request, reply) => {
+    await deleteProfile(parts, memberOf(request).tenant.id, request.params.id);
+    return reply.redirect('/dashboard/profiles?done=deleted', 303);
+  });
+}
+
+function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  const screen = (request: FastifyRequest, reply: FastifyReply, shown: Record<string, unknown> = {}) =>
+    show(request, reply, {
+      template: 'profile-new',
+      title: 'New profile',
+      form: emptyProfileForm(),
+      offer: '',
+      faults: {},
+      preview: null,
+      ...shown,
+    });
+  app.get('/profiles/new', (request, reply) => screen(request, reply));
+  app.post('/profiles/new', async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const form = formOf(request);
+    const act = text(form, 'act');
+    const offer = text(form, 'offer');
+    try {
+      if (act === 'draft') {
+        const asked = check(draftInputSchema, { offer }, 'body');
+        if (!asked.ok) throw refusal(asked, 'body');
+        const draft = draftFromOffer(asked.value.offer, { name: tenant.name });
+        return await screen(request, reply, { offer, form: formOfProfile(draft) });
+      }
+      const input = inputOf(form);
+      if (act === 'preview') {
+        const preview = await previewProfile(parts, tenant.id, { ...input, limit: TRIED });
+        return await screen(request, reply, { offer, form, preview });
+      }
+      const { id } = await createProfile(parts, tenant, input);
+      return await reply.redirect(`/dashboard/profiles/${id}?done=created`, 303);
+    } catch (error) {
+      return screen(request, reply, { offer, form, faults: faultsOf(error), status: 400 });
+    }
+  });
+}
+
+function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  async function screen(request: FastifyRequest, reply: FastifyReply, id: string, shown = {}) {
+    const { tenant } = memberOf(request);
+    const [profile, judged] = await Promise.all([
+      findProfile(parts.store, tenant.id, id),
+      parts.store.listJudgedPosts(tenant.id, id, JUDGED),
+    ]);
+    return show(request, reply, {
+      template: 'profile',
+      title: profile.name,
+      profile: icpResource(profile),
+      form: formOfProfile(icpResource(profile)),
+      quality: qualityOf(id, judged),
+      faults: {},
+      preview: null,
+      ...shown,
+    });
+  }
+  app.get<{ Params: { id: string } }>('/profiles/:id', (request, reply) =>
+    screen(request, reply, request.params.id),
+  );
+  app.post<{ Params: { id: string } }>('/profiles/:id', async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const { id } = request.params;
+    const form = formOf(request);
+    try {
+      const patch = inputOf(form);
+      if (text(form, 'act') === 'preview') {
+        const tried = { ...patch, icp_profile_id: id, limit: TRIED };
+        return await screen(request, reply, id, {
+          form,
+          preview: await previewProfile(parts, tenant.id, tried),
+        });
+      }
+      await changeProfile(parts, tenant, { id, patch });
+      return await reply.redirect(`/dashboard/profiles/${id}?done=saved`, 303);
+    } catch (error) {
+      return screen(request, reply, id, { form, faults: faultsOf(error), status: 400 });
+    }
+  });
+}
+
+function inputOf(form: Form): IcpInput {
+  const checked = check(icpInputSchema, wishOf(form), 'body');
+  if (!checked.ok) throw refusal(checked, 'body');
+  return checked.value;
+}
