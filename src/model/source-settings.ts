@@ -40,7 +40,8 @@ const tagSchema = z
   .trim()
   .toLowerCase()
   .max(100)
-  .regex(/^[\p{L}\p{N}_.+-]{1,100}$/u, 'must be a tag, without # and spaces');
+  // No pattern of the description: not every language knows letters of all scripts by \p.
+  .refine((text) => /^[\p{L}\p{N}_.+-]+$/u.test(text), 'must be a tag, without # and spaces');
 
 const credential = z
   .string()
