@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { type Cidr, parseCidr } from './lib/network.ts';
+import { formatKeys, type KeyRing, parseKeys } from './secrets-key.ts';
 import { readSites } from './source-sites.ts';
 
 /** Everything the environment decides, checked and frozen. Paths are absolute. */
@@ -10,8 +11,8 @@ export interface Config {
   /** Without a trailing slash. */
   baseUrl: string;
   dataDir: string;
-  /** 32 bytes, or null: then `DATA_DIR/secrets.key` holds them. */
-  secretsKey: Buffer | null;
+  /** The master key and those before it (32 bytes each), or null: then `DATA_DIR/secrets.key` holds them. */
+  secretsKey: KeyRing | null;
   contentDir: string;
   trustProxy: Cidr[];
   publicRateLimit: number;
@@ -60,7 +61,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     port,
     baseUrl: read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? `http://localhost:${port}`,
     dataDir: resolve(read.text('DATA_DIR') ?? './data'),
-    secretsKey: read.key('SECRETS_KEY'),
+    secretsKey: read.keys('SECRETS_KEY'),
     contentDir: resolve(read.text('CONTENT_DIR') ?? './content'),
     trustProxy: read.cidrs('TRUST_PROXY'),
     publicRateLimit: read.integer('PUBLIC_RATE_LIMIT', 60, 1, 1_000_000),
@@ -87,6 +88,9 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.freeze(config);
 }
+
+const NO_KEYS: KeyRing = { newest: Buffer.alloc(0), older: [] };
+const bare = (base64: string) => base64.replace(/=+$/, '');
 
 /** Values never appear in a fault where they may be secret (URLs with passwords, keys, tokens). */
 function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
@@ -142,13 +146,18 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
       faults.push(`${name}: must be an address such as sources@example.com or https://example.com/bot.`);
       return null;
     },
-    key(name: string): Buffer | null {
+    keys(name: string): KeyRing | null {
       const value = text(name);
       if (value === null) return null;
-      const bytes = Buffer.from(value, 'base64');
-      if (bytes.length === 32 && bytes.toString('base64').replace(/=+$/, '') === value.replace(/=+$/, ''))
-        return bytes;
-      faults.push(`${name}: must be 32 bytes in base64; make one with: openssl rand -base64 32`);
+      const keys = parseKeys(value);
+      const given = value.split(/[\s,]+/).filter((item) => item !== '');
+      const same = formatKeys(keys ?? NO_KEYS)
+        .trimEnd()
+        .split('\n');
+      if (keys !== null && same.every((key, i) => bare(key) === bare(given[i] ?? ''))) return keys;
+      faults.push(
+        `${name}: must be 32 bytes in base64 (older keys after it, with commas); make one with: openssl rand -base64 32`,
+      );
       return null;
     },
   };

@@ -23,6 +23,8 @@ export interface DataFolder {
   /** Path of the database, which may not be there yet. */
   file: string;
   masterKey: Buffer;
+  /** Those before it, newest first. */
+  olderKeys: readonly Buffer[];
   keyProof: KeyProof;
   /** What an operator should hear of it, in words. */
   warnings: string[];
@@ -41,10 +43,11 @@ export function openDataFolder(
   const source = secretsKey === null ? secretsKeyFile(dataDir) : 'SECRETS_KEY';
   try {
     const found = secretsKey ?? readSecretsKey(dataDir);
-    refuseOtherKey(file, found && createKeyProof(found, source));
+    refuseOtherKey(file, found && createKeyProof(found.newest, source, found.older));
     const warnings = closeDataFolder(dataDir);
-    const masterKey = found ?? makeSecretsKey(dataDir, random);
-    return { file, masterKey, keyProof: createKeyProof(masterKey, source), warnings };
+    const { newest, older } = found ?? makeSecretsKey(dataDir, random);
+    const keyProof = createKeyProof(newest, source, older);
+    return { file, masterKey: newest, olderKeys: older, keyProof, warnings };
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
     const detail = `The data folder ${dataDir} cannot be used (${error.code}).`;

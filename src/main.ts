@@ -21,7 +21,7 @@ const SAME_KEYSTROKE_MS = 1_000;
  * Faults whose message is for the operator and names the way out. Known by name, so that `health` and `listen` need
  * not load the server to tell them.
  */
-const OPERATOR_ERRORS = new Set(['DataFolderError', 'StoreOpenError', 'DomainError']);
+const OPERATOR_ERRORS = new Set(['DataFolderError', 'StoreOpenError', 'StoreUpkeepError', 'DomainError']);
 
 /** Opens what the environment describes. The server's modules load here, where they are needed. */
 async function open({ env = process.env, log, existing = false }: OpenOptions): Promise<Opened> {
@@ -150,6 +150,7 @@ const ports: Ports = {
   },
   open,
   migrate,
+  upkeep: async () => (await import('./upkeep.ts')).createUpkeep(process.env),
   onStop,
 };
 

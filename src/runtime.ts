@@ -64,7 +64,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
   const clock = systemClock;
   const random = systemRandom;
   const logger = options.logger ?? createLogger(config, clock);
-  const { file, masterKey, keyProof, warnings } = openDataFolder(config, random);
+  const { file, masterKey, olderKeys, keyProof, warnings } = openDataFolder(config, random);
   const store = await openSqliteStore({
     file,
     clock,
@@ -73,7 +73,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
     onStorageChange: (change) => logStorageChange(logger, change),
   });
   for (const warning of warnings) logger.warn(warning);
-  const cursors = createCursors(masterKey);
+  const cursors = createCursors(masterKey, olderKeys);
   const encoder = await openEncoder(config.signalEncoder, logger);
   return {
     config,
@@ -84,7 +84,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
     store,
     matchers: createMatchers(store),
     encoder,
-    secretBox: createSecretBox(masterKey, random),
+    secretBox: createSecretBox(masterKey, random, olderKeys),
     cursors,
     feedbackLinks: createFeedbackLinks(cursors, config.baseUrl),
     seededRandom: createSeededRandom(masterKey),

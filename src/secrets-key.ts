@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from './lib/random.ts';
 
@@ -14,16 +14,50 @@ export function secretsKeyFile(folder: string): string {
   return join(folder, 'secrets.key');
 }
 
-/** The master key in `folder/secrets.key` (base64), or null where there is none. @throws SecretsKeyError */
-export function readSecretsKey(folder: string): Buffer | null {
+/** The master key, and those before it, newest first: they still open what they closed. */
+export interface KeyRing {
+  newest: Buffer;
+  older: Buffer[];
+}
+
+/** The keys in `folder/secrets.key` (base64, one a line, newest first), or null where there are none. @throws SecretsKeyError */
+export function readSecretsKey(folder: string): KeyRing | null {
   return readKey(secretsKeyFile(folder));
+}
+
+/** Keys as `secrets.key` has them: base64, one a line, newest first. Null where one is not 32 bytes. */
+export function parseKeys(text: string): KeyRing | null {
+  const keys = text
+    .split(/[\s,]+/)
+    .filter((item) => item !== '')
+    .map((item) => Buffer.from(item, 'base64'));
+  const [newest, ...older] = keys;
+  return newest !== undefined && keys.every((key) => key.length === KEY_BYTES) ? { newest, older } : null;
+}
+
+/** The text of {@link parseKeys}. */
+export function formatKeys({ newest, older }: KeyRing): string {
+  return [newest, ...older].map((key) => `${key.toString('base64')}\n`).join('');
+}
+
+/** Puts `text` into the place of `folder/secrets.key` at once and whole (mode 0600), kept through a power cut. */
+export function writeSecretsKey(folder: string, text: string): void {
+  const file = secretsKeyFile(folder);
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, text, { mode: 0o600, flush: true });
+  renameSync(draft, file);
+}
+
+/** A new key before those that there are. */
+export function addKey({ newest, older }: KeyRing, random: Random): KeyRing {
+  return { newest: random.bytes(KEY_BYTES), older: [newest, ...older] };
 }
 
 /**
  * Makes the master key in `folder/secrets.key` (mode 0600). It is linked into place whole, so that of two processes that
  * start at once both end up with the same key and neither reads half of one.
  */
-export function makeSecretsKey(folder: string, random: Random): Buffer {
+export function makeSecretsKey(folder: string, random: Random): KeyRing {
   const file = secretsKeyFile(folder);
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, `${random.bytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600 });
@@ -39,7 +73,7 @@ export function makeSecretsKey(folder: string, random: Random): Buffer {
   return key;
 }
 
-function readKey(file: string): Buffer | null {
+function readKey(file: string): KeyRing | null {
   let text: string;
   try {
     text = readFileSync(file, 'utf8').trim();
@@ -47,10 +81,10 @@ function readKey(file: string): Buffer | null {
     if (codeOf(error) === 'ENOENT') return null;
     throw error;
   }
-  const key = Buffer.from(text, 'base64');
-  if (key.length === KEY_BYTES) return key;
+  const keys = parseKeys(text);
+  if (keys !== null) return keys;
   throw new SecretsKeyError(
-    `${file} does not hold 32 bytes in base64. Restore it from a backup: without it stored webhook secrets cannot be read.`,
+    `${file} does not hold 32 bytes in base64 (a line for each key, the newest first). Restore it from a backup: without it stored webhook secrets cannot be read.`,
   );
 }
 

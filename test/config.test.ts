@@ -57,7 +57,10 @@ test('address ranges of both families are read, and a bare address is a range of
 
 test('a key of 32 bytes is taken, and a wrong one is not repeated in the fault', () => {
   const key = Buffer.alloc(32, 9).toString('base64');
-  expect(loadConfig({ SECRETS_KEY: key }).secretsKey?.length).toBe(32);
+  expect(loadConfig({ SECRETS_KEY: key }).secretsKey?.newest.length).toBe(32);
+  const two = loadConfig({ SECRETS_KEY: `${key}, ${key}` }).secretsKey;
+  expect(two?.older.map((older) => older.length)).toEqual([32]);
+  expect(faultsOf({ SECRETS_KEY: `${key},x` })).toHaveLength(1);
   expect(faultsOf({ SECRETS_KEY: 'hunter2' }).join()).not.toContain('hunter2');
 });
 

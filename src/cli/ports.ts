@@ -19,8 +19,29 @@ export interface Ports {
   open(options: OpenOptions): Promise<Opened>;
   /** Brings the storage to this program's schema without starting anything. */
   migrate(): Promise<{ file: string; from: number; to: number }>;
+  /** Work on the data folder that no server takes part in. */
+  upkeep(): Promise<Upkeep>;
   /** Runs `stop` and ends the process with 0 when SIGTERM or Ctrl-C comes. */
   onStop(stop: () => Promise<void>): void;
+}
+
+/** Backups and checks of the data folder; the messages of what it throws are for the operator. */
+export interface Upkeep {
+  /** `onProgress` hears how much is done, in [0, 1]. */
+  backUp(
+    target: string,
+    withKey: boolean,
+    onProgress: (part: number) => void,
+  ): Promise<{ target: string; bytes: number; version: number }>;
+  /** `key` tells whether the master key came along, was there, or must still be put there. */
+  restore(
+    from: string,
+    onProgress: (part: number) => void,
+  ): Promise<{ file: string; putAside: string | null; key: 'packed' | 'there' | 'missing' }>;
+  /** At most some findings of each part, of `total`. */
+  check(): { file: string; findings: { part: string; detail: string }[]; total: number };
+  /** `file`: it was written there. `setting`: what SECRETS_KEY is to be set to. */
+  rotateKey(): { file: string } | { setting: string };
 }
 
 export interface OpenOptions {

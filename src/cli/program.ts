@@ -17,6 +17,7 @@ import { addTenantCreate } from './tenant-create.ts';
 import { addTenantList } from './tenant-list.ts';
 import { addTenantPlan } from './tenant-plan.ts';
 import { addOwnerReset, addTenantSetupLink } from './tenant-setup-link.ts';
+import { addUpkeep } from './upkeep.ts';
 
 /** Runs one command; no arguments mean `serve`. @throws CommandError, and whatever opening and starting throw */
 export async function runCommand(args: readonly string[], ports: Ports): Promise<void> {
@@ -56,6 +57,7 @@ function createProgram(ports: Ports): Command {
   addKeyList(key, ports);
   addKeyRevoke(key, ports);
   addImport(program, ports);
+  addUpkeep(program, key, ports);
   addListen(program, ports);
   addDemo(program, ports);
   addCompletion(program, ports);

@@ -19,12 +19,15 @@ export interface PublicCall {
   baseUrl: string | undefined;
   path: string;
   accept: string;
+  /** A bearer token to show; never told in any message. */
+  token?: string | undefined;
 }
 
 /** The server's answer, whatever its status but 429. @throws CommandError where none came, or it was 429 */
-export async function askServer(ports: Ports, { baseUrl, path, accept }: PublicCall) {
+export async function askServer(ports: Ports, { baseUrl, path, accept, token }: PublicCall) {
   const url = new URL(`${serverAddress(ports.env, baseUrl)}${path}`).href;
-  const answer = await ask(ports, url, accept);
+  const headers = { accept, ...(token && { authorization: `Bearer ${token}` }) };
+  const answer = await ask(ports, url, headers);
   if (answer.status === 429) throw rateLimited(answer, ports.clock.now());
   return { ...answer, url };
 }
@@ -49,9 +52,9 @@ export function apiError({ url, status, text }: { url: string; status: number; t
   return new CommandError(`${url} answered ${status}\n${text}`.trimEnd());
 }
 
-async function ask(ports: Ports, url: string, accept: string): Promise<Answer> {
+async function ask(ports: Ports, url: string, headers: Record<string, string>): Promise<Answer> {
   try {
-    return await fetchText(ports.clock, { url, headers: { accept }, timeoutMs: TIMEOUT_MS });
+    return await fetchText(ports.clock, { url, headers, timeoutMs: TIMEOUT_MS });
   } catch (error) {
     if (error instanceof NetworkError) throw new CommandError(error.message, EXIT.network);
     throw error;

@@ -7,16 +7,23 @@ export interface KeyProof {
   source: string;
   /** Derived from the key alone; nothing leads back from it. */
   check: string;
+  /** The same of the keys before it, which still open what they closed. */
+  olderChecks: readonly string[];
   /** Whether the key opens what was sealed in `context`. */
   opens(box: Uint8Array, context: string): boolean;
 }
 
-/** The proof of `masterKey` (32 bytes). */
-export function createKeyProof(masterKey: Buffer, source: string): KeyProof {
-  const box = createSecretBox(masterKey, systemRandom);
+/** The proof of `masterKey` (32 bytes) and the keys before it. */
+export function createKeyProof(
+  masterKey: Buffer,
+  source: string,
+  olderKeys: readonly Buffer[] = [],
+): KeyProof {
+  const box = createSecretBox(masterKey, systemRandom, olderKeys);
   return {
     source,
-    check: deriveKey(masterKey, 'key-check').toString('hex'),
+    check: checkOf(masterKey),
+    olderChecks: olderKeys.map(checkOf),
     opens(sealed, context) {
       try {
         box.open(sealed, context);
@@ -26,4 +33,8 @@ export function createKeyProof(masterKey: Buffer, source: string): KeyProof {
       }
     },
   };
+}
+
+function checkOf(key: Buffer): string {
+  return deriveKey(key, 'key-check').toString('hex');
 }

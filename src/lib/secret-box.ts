@@ -11,9 +11,17 @@ export interface SecretBox {
   open(box: Uint8Array, context: string): string;
 }
 
-/** A box under `masterKey` (32 bytes). Layout: nonce (12) + tag (16) + ciphertext. */
-export function createSecretBox(masterKey: Buffer, random: Random): SecretBox {
+/**
+ * A box under `masterKey` (32 bytes), which also opens what was sealed under one of `olderKeys`. Layout: nonce (12) + tag
+ * (16) + ciphertext.
+ */
+export function createSecretBox(
+  masterKey: Buffer,
+  random: Random,
+  olderKeys: readonly Buffer[] = [],
+): SecretBox {
   const key = deriveKey(masterKey, 'secret-box');
+  const older = olderKeys.map((each) => deriveKey(each, 'secret-box'));
   return {
     seal(plain, context) {
       const nonce = random.bytes(NONCE_BYTES);
@@ -22,15 +30,24 @@ export function createSecretBox(masterKey: Buffer, random: Random): SecretBox {
       return Buffer.concat([nonce, cipher.getAuthTag(), body]);
     },
     open(box, context) {
-      const bytes = Buffer.from(box);
-      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES));
-      decipher.setAAD(Buffer.from(context));
-      decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-      return (
-        decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
-      );
+      const sealed = Buffer.from(box);
+      for (const [index, each] of [key, ...older].entries()) {
+        try {
+          return openWith(each, sealed, context);
+        } catch (error) {
+          if (index === older.length) throw error;
+        }
+      }
+      throw new Error('there is no key');
     },
   };
+}
+
+function openWith(key: Buffer, bytes: Buffer, context: string): string {
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES));
+  decipher.setAAD(Buffer.from(context));
+  decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+  return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
 }
 
 /** A 32-byte key for one purpose, so that no two uses share one (HKDF-SHA256, RFC 5869). */

@@ -7,6 +7,7 @@ export type StoreOpenFault =
   | 'damaged'
   | 'locked'
   | 'other_key'
+  | 'no_room'
   | 'unreadable';
 
 /** The storage cannot be opened; the message names the fault and the way out, and is meant for the operator. */
@@ -18,4 +19,9 @@ export class StoreOpenError extends Error {
     super(message, cause === undefined ? {} : { cause });
     this.fault = fault;
   }
+}
+
+/** What keeps a database from being backed up, restored or checked; the message is meant for the operator. */
+export class StoreUpkeepError extends Error {
+  override readonly name = 'StoreUpkeepError';
 }

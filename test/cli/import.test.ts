@@ -51,6 +51,7 @@ async function run(...args: string[]) {
     },
     open: () => Promise.resolve(opened),
     migrate: () => Promise.reject(new Error('nothing to migrate')),
+    upkeep: () => Promise.reject(new Error('nothing to keep up')),
     onStop: () => undefined,
   };
   await runCommand(['import', ...args], ports).catch((error: unknown) => {

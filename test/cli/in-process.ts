@@ -23,6 +23,7 @@ export async function runInProcess(
     setExitCode: () => undefined,
     open: unavailable,
     migrate: unavailable,
+    upkeep: unavailable,
     onStop: () => undefined,
   };
   try {

@@ -24,16 +24,22 @@ export function refuseOtherKey(file: string, proof: KeyProof | null): void {
   });
 }
 
-/** Has the database know its key from now on; of two first starts with two keys the later one is refused. */
+/**
+ * Has the database know its key from now on; of two first starts with two keys the later one is refused. One that knows
+ * an older key of this ring knows the newest from then on.
+ */
 export function admitKey(db: Database, proof: KeyProof): void {
   db.prepare<[string]>('INSERT OR IGNORE INTO master_key (id, proof) VALUES (1, ?)').run(proof.check);
-  if (knownCheck(db) !== proof.check) throw otherKey(db.name, proof);
+  const known = knownCheck(db);
+  if (known === proof.check) return;
+  if (known === undefined || !proof.olderChecks.includes(known)) throw otherKey(db.name, proof);
+  db.prepare<[string]>('UPDATE master_key SET proof = ? WHERE id = 1').run(proof.check);
 }
 
 function fits(db: Database, proof: KeyProof | null): boolean {
   if (hasTable(db, 'master_key')) {
     const known = knownCheck(db);
-    if (known !== undefined) return proof?.check === known;
+    if (known !== undefined) return proof?.check === known || proof?.olderChecks.includes(known) === true;
   }
   // A database from before keys were known by a check: the secrets in it tell. Any one will do, as all have one key.
   if (!hasTable(db, 'webhook_endpoints')) return true;

@@ -34,7 +34,7 @@ export function migrate(db: Database): MigrationResult {
   const latest = migrations.length;
   refuseForeign(db);
   const from = schemaVersion(db);
-  if (from > latest) throw newerSchema(db, from, latest);
+  refuseNewer(db);
   if (from === latest) return { from, to: latest };
 
   // The lock first, the version again under it: two processes may start at once. Whole or not at all: a crash half
@@ -69,25 +69,33 @@ function refuseBrokenReferences(db: Database): void {
   throw new Error('A migration left rows that refer to rows that are not there.');
 }
 
+/** The version that this program brings a database to. */
+export function latestVersion(): number {
+  return readMigrations().length;
+}
+
 export function schemaVersion(db: Database): number {
   return Number(db.pragma('user_version', { simple: true }));
 }
 
 /** A database of some other program at our path is not to be filled with our tables. */
-function refuseForeign(db: Database): void {
+export function refuseForeign(db: Database, file = db.name): void {
   if (db.pragma('application_id', { simple: true }) === APPLICATION_ID) return;
   const tables = db.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table'").pluck().get();
   if (tables === 0) return;
   throw new StoreOpenError(
     'foreign_database',
-    `${db.name} is a SQLite database of another program. Point DATA_DIR at a folder of its own.`,
+    `${file} is a SQLite database of another program. Point DATA_DIR at a folder of its own.`,
   );
 }
 
-function newerSchema(db: Database, found: number, known: number): StoreOpenError {
-  return new StoreOpenError(
+/** A database that a newer release has used is not to be changed by this one. */
+export function refuseNewer(db: Database, file = db.name): void {
+  const [found, known] = [schemaVersion(db), latestVersion()];
+  if (found <= known) return;
+  throw new StoreOpenError(
     'newer_schema',
-    `${db.name} has schema version ${found}, and this program knows versions up to ${known}: a newer release has ` +
+    `${file} has schema version ${found}, and this program knows versions up to ${known}: a newer release has ` +
       'used it. Run that release, or restore a backup made before the upgrade.',
   );
 }

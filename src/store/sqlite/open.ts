@@ -4,12 +4,13 @@ import type { KeyProof } from '../../lib/key-proof.ts';
 import { createCommitMeter } from '../commit-meter.ts';
 import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
 import type { Store } from '../store.ts';
-import { findDamage, findDamageAtStart } from './check.ts';
+import { findDamageAtStart } from './check.ts';
 import { createCountsThread } from './counts-thread.ts';
 import { damaged, explainFaults, openDatabase } from './database.ts';
 import { admitKey } from './master-key.ts';
 import { type MigrationResult, migrate } from './migrate.ts';
 import { createSqliteStore } from './sqlite-store.ts';
+import { snapshotBeforeMigration } from './upkeep/snapshot.ts';
 import { createInlineWriter, watchWriter } from './writer.ts';
 import { createThreadWriter } from './writer-thread.ts';
 
@@ -39,11 +40,14 @@ export async function openSqliteStore({
   onStorageChange,
 }: SqliteStoreOptions): Promise<Store> {
   const db = openDatabase(file, { busyTimeoutMs });
-  return closeOnFailure(db, () => {
+  return closeOnFailure(db, async () => {
     explainFaults(file, () => {
       // Before the migration: it must not build on damage. An empty file passes.
       const findings = findDamageAtStart(db);
       if (findings.length > 0) throw damaged(file, findings);
+    });
+    await snapshotBeforeMigration(db);
+    explainFaults(file, () => {
       migrate(db);
       if (keyProof !== undefined) admitKey(db, keyProof);
     });
@@ -67,6 +71,7 @@ export async function openSqliteStore({
 export async function migrateSqlite(file: string, keyProof: KeyProof): Promise<MigrationResult> {
   const db = openDatabase(file);
   try {
+    await snapshotBeforeMigration(db);
     return explainFaults(file, () => {
       const result = migrate(db);
       admitKey(db, keyProof);
@@ -77,19 +82,9 @@ export async function migrateSqlite(file: string, keyProof: KeyProof): Promise<M
   }
 }
 
-/** Reads the whole file; what is wrong with it, in plain words, or nothing. @throws StoreOpenError where it cannot be read */
-export async function checkSqlite(file: string): Promise<string[]> {
-  const db = openDatabase(file);
+async function closeOnFailure<T>(db: Database, step: () => Promise<T>): Promise<T> {
   try {
-    return explainFaults(file, () => findDamage(db));
-  } finally {
-    db.close();
-  }
-}
-
-function closeOnFailure<T>(db: Database, step: () => T): T {
-  try {
-    return step();
+    return await step();
   } catch (error) {
     db.close();
     throw error;

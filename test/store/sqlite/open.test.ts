@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { StoreOpenError, type StoreOpenFault } from '../../../src/store/errors.ts';
 import { findDamage, findDamageAtStart } from '../../../src/store/sqlite/check.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
-import { checkSqlite, openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { checkEverything } from '../../../src/store/sqlite/upkeep/check.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { anEndpoint, aTenant, openTestStore } from '../../support/store.ts';
 import { tempFolder } from './temp-folder.ts';
@@ -100,7 +101,8 @@ describe('refusing to open', () => {
     db.exec("DELETE FROM tenants WHERE id = 'ten_a'");
     db.close();
     await expectRefusal(file, 'damaged', /a row of \w+ refers to a row of tenants.*Restore a backup/s);
-    expect(await checkSqlite(file)).toContainEqual(expect.stringContaining('refers to a row of tenants'));
+    const detail = expect.stringContaining('refers to a row of tenants');
+    expect(checkEverything(file).findings).toContainEqual({ part: 'references', detail });
   });
 
   test('a damaged page is found', async () => {
@@ -126,7 +128,7 @@ describe('refusing to open', () => {
   });
 
   test('a sound file has nothing to report', async () => {
-    expect(await checkSqlite(await aStoreFile())).toEqual([]);
+    expect(checkEverything(await aStoreFile())).toEqual({ findings: [], total: 0 });
   });
 
   test('of a large file only the vital tables are read', async () => {

@@ -1,0 +1,86 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { sqliteCode } from '../faults.ts';
+
+/** Pages copied at a time: 2 MiB, a few milliseconds of the disk. */
+const PAGES = 256;
+/** Between two of them: a copy takes at most half of what the disk gives, and the rest is the server's. */
+const REST_MS = 4;
+
+/** Told how much of a copy is made, in [0, 1]. */
+export type OnProgress = (part: number) => void;
+
+/**
+ * Copies a database, also one that is being written: as it was at one moment, page by page, so that rows keep their numbers
+ * (VACUUM INTO gives some new ones). `target` is made for this user alone. The log of the database grows meanwhile.
+ */
+export async function copyDatabase(
+  file: string,
+  target: string,
+  { onProgress, paced = true }: { onProgress?: OnProgress | undefined; paced?: boolean } = {},
+): Promise<void> {
+  rmSync(target, { force: true });
+  closeSync(openSync(target, 'wx', 0o600));
+  const source = new Sqlite(file, { readonly: true, timeout: 5_000 });
+  try {
+    // A reader's moment stands as long as its transaction: without it each write of a server would begin the copy anew.
+    source.exec('BEGIN');
+    source.pragma('user_version');
+    source.prepare('SELECT count(*) FROM sqlite_schema').get();
+    await source.backup(target, {
+      progress({ totalPages, remainingPages }) {
+        if (totalPages > 0) onProgress?.(1 - remainingPages / totalPages);
+        if (paced) sleep(REST_MS);
+        return PAGES;
+      },
+    });
+    makeOneFile(target);
+  } catch (error) {
+    removeDatabase(target);
+    throw error;
+  } finally {
+    source.close();
+  }
+}
+
+/** A log beside it would be forgotten when the file is moved. */
+function makeOneFile(file: string): void {
+  const db = new Sqlite(file);
+  try {
+    db.pragma('journal_mode = DELETE');
+  } finally {
+    db.close();
+  }
+}
+
+/** Makes sure that a file's bytes, and its new name, outlast a power cut; `from` becomes `to` at once and whole. */
+export function settle(from: string, to: string): void {
+  syncPath(from);
+  renameSync(from, to);
+  syncPath(dirname(to));
+}
+
+/** A database with what SQLite lays beside it. */
+export function removeDatabase(file: string): void {
+  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
+}
+
+/** True where the error says that somebody else has the database open. */
+export function isBusy(error: unknown): boolean {
+  return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(error) ?? '');
+}
+
+function syncPath(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Nothing else runs in a command's process meanwhile. */
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

@@ -1,0 +1,101 @@
+import { existsSync, renameSync } from 'node:fs';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { StoreUpkeepError } from '../../errors.ts';
+import { explainFaults } from '../database.ts';
+import { refuseForeign, refuseNewer, schemaVersion } from '../migrate.ts';
+import { refuseDamage } from './backup.ts';
+import { copyDatabase, isBusy, type OnProgress, removeDatabase, settle } from './copy.ts';
+import { packedKey, unpackKey } from './packed-key.ts';
+
+export interface RestoreOrder {
+  /** The backup. */
+  from: string;
+  /** Where the database is to be. */
+  file: string;
+  /** What is put aside gets this at the end of its name. */
+  suffix: string;
+  onProgress?: OnProgress;
+  /** Given the packed key, or null, with the restored database still under `draft`: may refuse by throwing. */
+  admit(draft: string, key: string | null): void;
+}
+
+/** The path under which what was there before lies now, or null where nothing was. */
+export type PutAside = string | null;
+
+/**
+ * Puts a backup into the place of the database, which must not be in use and is put aside, not removed. The backup is
+ * checked whole before anything is touched. @throws StoreUpkeepError, StoreOpenError
+ */
+export async function restoreSqlite(order: RestoreOrder): Promise<PutAside> {
+  const { from, file, suffix, onProgress, admit } = order;
+  if (!existsSync(from)) throw new StoreUpkeepError(`There is no file ${from}.`);
+  const draft = `${file}.restoring`;
+  try {
+    await explainFaultsLater(from, () => copyDatabase(from, draft, { onProgress, paced: false }));
+    const key = explainFaults(from, () => examine(draft, from));
+    admit(draft, key);
+    // Last, as it takes the log into the file: before it nothing that is there was touched.
+    if (isInUse(file)) throw inUse(file);
+    const aside = putAside(file, `${file}${suffix}`);
+    settle(draft, file);
+    return aside;
+  } catch (error) {
+    removeDatabase(draft);
+    throw error;
+  }
+}
+
+/** Whether another process has the database open; only who is alone may take its log away. */
+export function isInUse(file: string): boolean {
+  if (!existsSync(file)) return false;
+  const db = new Sqlite(file, { timeout: 0 });
+  try {
+    db.pragma('journal_mode = DELETE');
+    return false;
+  } catch (error) {
+    // One that is damaged is opened by nobody, and is what a backup is there to take the place of.
+    return isBusy(error);
+  } finally {
+    db.close();
+  }
+}
+
+/** @throws StoreUpkeepError */
+export function inUse(file: string): StoreUpkeepError {
+  return new StoreUpkeepError(
+    `${file} is in use. Nothing was changed. Stop the server first, with every other command and shell that has it open.`,
+  );
+}
+
+function examine(draft: string, from: string): string | null {
+  const db: Database = new Sqlite(draft);
+  try {
+    if (schemaVersion(db) === 0) throw new StoreUpkeepError(`${from} is no backup of Signalpost.`);
+    refuseForeign(db, from);
+    refuseNewer(db, from);
+    refuseDamage(db, from);
+    const key = packedKey(db);
+    unpackKey(db);
+    return key;
+  } finally {
+    db.close();
+  }
+}
+
+function putAside(file: string, to: string): PutAside {
+  if (!existsSync(file)) return null;
+  for (const end of ['', '-wal', '-shm']) {
+    if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${to}${end}`);
+  }
+  return to;
+}
+
+async function explainFaultsLater(file: string, step: () => Promise<void>): Promise<void> {
+  try {
+    await step();
+  } catch (error) {
+    explainFaults(file, () => {
+      throw error;
+    });
+  }
+}

@@ -1,0 +1,117 @@
+import { existsSync, renameSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Upkeep } from './cli/ports.ts';
+import { type Config, loadConfig } from './config.ts';
+import { closeDataFolder } from './data-folder.ts';
+import { systemClock, toIso } from './lib/clock.ts';
+import { createKeyProof, type KeyProof } from './lib/key-proof.ts';
+import { systemRandom } from './lib/random.ts';
+import {
+  addKey,
+  formatKeys,
+  type KeyRing,
+  readSecretsKey,
+  secretsKeyFile,
+  writeSecretsKey,
+} from './secrets-key.ts';
+import { StoreUpkeepError } from './store/errors.ts';
+import { refuseOtherKey } from './store/sqlite/master-key.ts';
+import { backUpSqlite } from './store/sqlite/upkeep/backup.ts';
+import { checkEverything } from './store/sqlite/upkeep/check.ts';
+import type { OnProgress } from './store/sqlite/upkeep/copy.ts';
+import { inUse, isInUse, restoreSqlite } from './store/sqlite/upkeep/restore.ts';
+
+type Restored = Awaited<ReturnType<Upkeep['restore']>>;
+
+/** Upkeep of what the environment describes. @throws ConfigError */
+export function createUpkeep(env: NodeJS.ProcessEnv): Upkeep {
+  const config = loadConfig(env);
+  const file = join(config.dataDir, 'signalpost.db');
+  return {
+    async backUp(target, withKey, onProgress) {
+      requireDatabase(file);
+      const keys = findKeys(config);
+      refuseOtherKey(file, keys && proofOf(keys, config));
+      if (withKey && keys === null) throw new StoreUpkeepError('There is no master key to be packed.');
+      const path = resolve(target);
+      const key = withKey && keys !== null ? formatKeys(keys) : null;
+      return { target: path, ...(await backUpSqlite({ file, target: path, key, onProgress })) };
+    },
+    restore: (from, onProgress) => restore({ config, file, from: resolve(from), onProgress }),
+    check() {
+      requireDatabase(file);
+      return { file, ...checkEverything(file) };
+    },
+    rotateKey: () => rotate(config, file),
+  };
+}
+
+interface RestoreParts {
+  config: Config;
+  file: string;
+  from: string;
+  onProgress: OnProgress;
+}
+
+async function restore({ config, file, from, onProgress }: RestoreParts): Promise<Restored> {
+  const { dataDir } = config;
+  closeDataFolder(dataDir);
+  const suffix = `.before-restore-${toIso(systemClock.now()).replace(/[-:]|\.\d+/g, '')}`;
+  let key: Restored['key'] = 'missing';
+  let packed: string | null = null;
+
+  const putAside = await restoreSqlite({
+    ...{ from, file, suffix, onProgress },
+    admit(draft, text) {
+      const there = findKeys(config);
+      if (there !== null && (text === null || fits(draft, proofOf(there, config)))) {
+        refuseOtherKey(draft, proofOf(there, config));
+        key = 'there';
+      } else if (text !== null) {
+        if (config.secretsKey !== null) refuseOtherKey(draft, proofOf(config.secretsKey, config));
+        packed = text;
+        key = 'packed';
+      }
+    },
+  });
+  if (packed !== null) {
+    const keyFile = secretsKeyFile(dataDir);
+    if (existsSync(keyFile)) renameSync(keyFile, `${keyFile}${suffix}`);
+    writeSecretsKey(dataDir, packed);
+  }
+  return { file, putAside, key };
+}
+
+function rotate(config: Config, file: string): ReturnType<Upkeep['rotateKey']> {
+  requireDatabase(file);
+  const keys = findKeys(config);
+  refuseOtherKey(file, keys && proofOf(keys, config));
+  if (keys === null) throw new StoreUpkeepError('There is no master key yet; the first start makes one.');
+  if (isInUse(file)) throw inUse(file);
+  const next = addKey(keys, systemRandom);
+  if (config.secretsKey !== null) return { setting: formatKeys(next).trimEnd().replaceAll('\n', ',') };
+  writeSecretsKey(config.dataDir, formatKeys(next));
+  return { file: secretsKeyFile(config.dataDir) };
+}
+
+function findKeys({ secretsKey, dataDir }: Config): KeyRing | null {
+  return secretsKey ?? readSecretsKey(dataDir);
+}
+
+function proofOf({ newest, older }: KeyRing, { secretsKey, dataDir }: Config): KeyProof {
+  return createKeyProof(newest, secretsKey === null ? secretsKeyFile(dataDir) : 'SECRETS_KEY', older);
+}
+
+function fits(file: string, proof: KeyProof): boolean {
+  try {
+    refuseOtherKey(file, proof);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function requireDatabase(file: string): void {
+  if (existsSync(file)) return;
+  throw new StoreUpkeepError(`There is no database ${file}. Set DATA_DIR to the server's data folder.`);
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { createUpkeep } from '../../src/upkeep.ts';
+import { aPost, buildTestApp } from '../support/app.ts';
+import { aFolder, aFullFolder } from './folder.ts';
+
+/** What the product itself wrote, through its API. */
+async function aWrittenFolder() {
+  const folder = aFolder();
+  loadConfig(folder.env);
+  const { store } = await folder.open();
+  await store.close();
+  const t = await buildTestApp({ file: folder.file });
+  const send = (url: string, payload: object) =>
+    t.app.inject({ method: 'POST', url, payload, headers: t.auth });
+  await send('/v1/webhooks', { url: 'https://receiver.example.com/hook' });
+  expect((await send('/v1/signals', aPost())).statusCode).toBe(201);
+  expect((await send('/v1/leads', { email: 'a@firm.example', name: 'A' })).statusCode).toBe(201);
+  await t.app.close();
+  return folder;
+}
+
+test('what the product wrote is sound, also while it is open', async () => {
+  const folder = await aWrittenFolder();
+  expect(folder.upkeep.check()).toEqual({ file: folder.file, findings: [], total: 0 });
+  const { store } = await folder.open();
+  expect(folder.upkeep.check().total).toBe(0);
+  await store.close();
+});
+
+test.each([
+  ['json', "UPDATE signals SET explanation = '{'", /explanation is no JSON/],
+  ['json', `UPDATE leads SET wire = json_remove(wire, '$.stage')`, /leads led_\w+: wire .*"stage"/],
+  ['json', `UPDATE webhook_endpoints SET settings = json_set(settings, '$.max_retries', 99)`, /max_retries/],
+  ['json', "UPDATE events SET data = '[]'", /events evt_\w+: data/],
+  ['index', "INSERT INTO signal_search (signal_search) VALUES ('delete-all')", /is not found by what it is/],
+  ['index', "UPDATE signals SET classification = 'cold'", /is not found by what it is/],
+  [
+    'deliveries',
+    "UPDATE deliveries SET next_attempt_at = NULL WHERE status = 'pending'",
+    /would never be sent/,
+  ],
+  ['deliveries', 'DELETE FROM delivery_bodies', /has no body/],
+  ['deliveries', "UPDATE webhook_endpoints SET status = 'paused'", /without a reason/],
+  ['references', "UPDATE signals SET profile_id = 'icp_gone'", /refers to a row of icp_profiles/],
+] as const)('finds %s: %s', async (part, sql, detail) => {
+  const folder = await aWrittenFolder();
+  folder.spoil(sql);
+  const { findings, total } = folder.upkeep.check();
+  expect(total).toBeGreaterThan(0);
+  expect(findings.map((finding) => finding.part)).toContain(part);
+  expect(findings.map((finding) => finding.detail).join('\n')).toMatch(detail);
+});
+
+test('tells the first findings of each part, and how many there are', async () => {
+  const folder = await aFullFolder();
+  folder.spoil(`INSERT INTO mail_outbox (id, tenant_id, kind, facts, created_at)
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50)
+    SELECT 'mal_' || i, 'ten_a', 'message', '{', 0 FROM n`);
+  const { findings, total } = createUpkeep(folder.env).check();
+  expect(findings.length).toBeLessThan(25);
+  expect(total).toBeGreaterThanOrEqual(50);
+});

@@ -1,0 +1,43 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { latestVersion } from '../../src/store/sqlite/migrate.ts';
+import { aFolder } from './folder.ts';
+
+const MIGRATIONS = 'src/store/sqlite/migrations';
+const LATEST = latestVersion();
+const before = (file: string, version: number) => `${file}.before-${String(version).padStart(3, '0')}`;
+
+/** A database as the release before the last migration left it, with a table that tells it. */
+function anOlderDatabase(file: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  const db = new Sqlite(file);
+  const older = readdirSync(MIGRATIONS).sort().slice(0, -1);
+  for (const name of older) db.exec(readFileSync(`${MIGRATIONS}/${name}`, 'utf8'));
+  db.exec('CREATE TABLE mark (x)');
+  db.pragma(`user_version = ${LATEST - 1}`);
+  db.pragma(`application_id = ${0x5367506f}`);
+  db.close();
+}
+
+const copiesIn = (folder: string) => readdirSync(folder).filter((name) => name.includes('.before-'));
+
+test('nothing is copied where nothing is migrated: not a new database, nor one of this release', async () => {
+  const folder = aFolder();
+  for (let i = 0; i < 2; i++) await (await folder.open()).store.close();
+  expect(copiesIn(folder.path)).toEqual([]);
+});
+
+test('before a migration the database is copied as it was, and the copy of the one before that goes', async () => {
+  const folder = aFolder();
+  anOlderDatabase(folder.file);
+  new Sqlite(before(folder.file, 3)).close();
+  await (await folder.open()).store.close();
+  const copy = new Sqlite(before(folder.file, LATEST - 1), { readonly: true });
+  expect(copy.pragma('user_version', { simple: true })).toBe(LATEST - 1);
+  expect(copy.prepare("SELECT 1 AS there FROM sqlite_schema WHERE name = 'mark'").get()).toBeDefined();
+  copy.close();
+  expect(existsSync(before(folder.file, 3))).toBe(false);
+  expect(copiesIn(folder.path)).toHaveLength(1);
+});
