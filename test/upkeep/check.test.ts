@@ -14,7 +14,12 @@ async function aWrittenFolder() {
   const send = (url: string, payload: object) =>
     t.app.inject({ method: 'POST', url, payload, headers: t.auth });
   await send('/v1/webhooks', { url: 'https://receiver.example.com/hook' });
-  expect((await send('/v1/signals', aPost())).statusCode).toBe(201);
+  // Of one moment: their numbers in the index are neighbours.
+  for (const place of ['1', '2', '3']) {
+    const platform = { ...aPost().platform, post_url: `https://reddit.com/r/hvac/${place}` };
+    const text = `${place} ${aPost().text}`;
+    expect((await send('/v1/signals', aPost({ platform, text, external_id: place }))).statusCode).toBe(201);
+  }
   expect((await send('/v1/leads', { email: 'a@firm.example', name: 'A' })).statusCode).toBe(201);
   await t.app.close();
   return folder;
