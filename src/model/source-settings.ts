@@ -48,7 +48,7 @@ const credential = z
   .trim()
   .min(1)
   .max(500)
-  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces');
+  .regex(/^[!-~]+$/, 'must be printable ASCII without spaces');
 
 /** What kinds ask for, each for its own; see {@link SETTINGS_OF}. */
 export const settingsSchemas = {
