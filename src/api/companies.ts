@@ -1,15 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { activitySince, companyResources, getCompany, putCompany } from '../companies/companies.ts';
+import { companyResources, getCompany, putCompany, readCompanyDetail } from '../companies/companies.ts';
 import { listOf } from '../http/query.ts';
 import { fold } from '../lib/text.ts';
-import {
-  companyDetailSchema,
-  companyInputSchema,
-  companySchema,
-  MAX_CONTACTS,
-  MAX_TOP_SIGNALS,
-} from '../model/company.ts';
+import { companyDetailSchema, companyInputSchema, companySchema } from '../model/company.ts';
 import { domainFilter } from '../model/domain.ts';
 import { MAX_URL_CHARS } from '../model/text.ts';
 import { addList } from './list.ts';
@@ -91,16 +85,11 @@ export function addCompanies(app: FastifyInstance, parts: ApiParts): void {
 
 /** The answer of a single company, its signals spliced in as they are stored; the tests hold it to its schema. */
 async function detailText(
-  { store, clock }: ApiParts,
+  parts: ApiParts,
   tenantId: string,
   company: Awaited<ReturnType<typeof getCompany>>,
 ): Promise<string> {
-  const since = Math.min(...activitySince(clock.now()));
-  const [[resource], signals, contacts] = await Promise.all([
-    companyResources({ store, clock }, tenantId, [company]),
-    store.listTopSignals(tenantId, company.domain, { since, limit: MAX_TOP_SIGNALS }),
-    store.listCompanyContacts(tenantId, company.domain, MAX_CONTACTS),
-  ]);
+  const { resource, signals, contacts } = await readCompanyDetail(parts, tenantId, company);
   const members = `"top_signals":[${signals.join(',')}],"contacts":${JSON.stringify(contacts)}`;
   return `{"data":${JSON.stringify(resource).slice(0, -1)},${members}}}`;
 }

@@ -1,7 +1,14 @@
 import { type Clock, toIso } from '../lib/clock.ts';
 import { normaliseDomain } from '../lib/domain.ts';
 import type { NewId } from '../lib/ids.ts';
-import type { Company, CompanyInput, CompanyResource } from '../model/company.ts';
+import {
+  type Company,
+  type CompanyContact,
+  type CompanyInput,
+  type CompanyResource,
+  MAX_CONTACTS,
+  MAX_TOP_SIGNALS,
+} from '../model/company.ts';
 import { COMPANY_FACTS, type CompanyFact, factInForce, NO_FACTS, setFacts } from '../model/company-facts.ts';
 import { DomainError } from '../model/errors.ts';
 import type { CompanyActivity, CompanyStore } from '../store/company-store.ts';
@@ -72,6 +79,22 @@ export async function companyResources(
   const domains = companies.map(({ domain }) => domain);
   const activities = await store.readCompanyActivity(tenantId, domains, activitySince(clock.now()));
   return companies.map((company, index) => toResource(company, activities[index]));
+}
+
+/** A company with the best signals of the longest window, as wire JSON texts, and the people known there. */
+export async function readCompanyDetail(
+  { store, clock }: Pick<CompanyParts, 'store' | 'clock'>,
+  tenantId: string,
+  company: Company,
+): Promise<{ resource: CompanyResource; signals: string[]; contacts: CompanyContact[] }> {
+  const since = Math.min(...activitySince(clock.now()));
+  const [[resource], signals, contacts] = await Promise.all([
+    companyResources({ store, clock }, tenantId, [company]),
+    store.listTopSignals(tenantId, company.domain, { since, limit: MAX_TOP_SIGNALS }),
+    store.listCompanyContacts(tenantId, company.domain, MAX_CONTACTS),
+  ]);
+  if (resource === undefined) throw new Error('a company has no resource');
+  return { resource, signals, contacts };
 }
 
 function newCompany({ clock, newId }: CompanyParts, tenantId: string, domain: string): Company {

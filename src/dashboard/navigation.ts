@@ -8,6 +8,8 @@ export const NAVIGATION = [
       { path: '/dashboard/sources', label: 'Sources' },
       { path: '/dashboard/leads', label: 'Leads' },
       { path: '/dashboard/pipeline', label: 'Pipeline' },
+      { path: '/dashboard/companies', label: 'Companies' },
+      { path: '/dashboard/campaigns', label: 'Campaigns' },
       { path: '/dashboard/profiles', label: 'Profiles' },
     ],
   },

@@ -1,0 +1,82 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { campaignResource, changeCampaign, findCampaign } from '../campaigns/campaigns.ts';
+import { campaignStats } from '../campaigns/stats.ts';
+import { CAMPAIGN_STATUSES, campaignPatchSchema } from '../model/campaign.ts';
+import { COUNTED, COUNTED_CLASSES } from '../model/campaign-stats.ts';
+import { chartOf, HEIGHT, WIDTH } from './campaign-chart.ts';
+import { isFiltered, someOf } from './filters.ts';
+import { faultsOf, formOf, queryOf, text } from './forms.ts';
+import { memberOf } from './gate.ts';
+import { checked } from './members.ts';
+import { readScreenPage } from './paging.ts';
+import type { DashboardParts } from './parts.ts';
+import type { Show } from './screens.ts';
+
+type Params = { Params: { id: string } };
+
+/** `/dashboard/campaigns`: what runs, and how each performs, with the numbers behind its charts. */
+export function addCampaigns(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  app.get('/campaigns', async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const query = queryOf(request);
+    const statuses = someOf(query, 'status', CAMPAIGN_STATUSES);
+    const { page, ...pages } = await readScreenPage(parts, request, {
+      name: 'campaigns',
+      filters: { statuses },
+      read: (place) => parts.store.listCampaigns(tenant.id, { statuses, ...place }),
+    });
+    return show(request, reply, {
+      template: 'campaigns',
+      title: 'Campaigns',
+      ...pages,
+      campaigns: page.rows.map(campaignResource),
+      statuses: CAMPAIGN_STATUSES,
+      chosen: statuses,
+      isFiltered: isFiltered(query),
+    });
+  });
+
+  const showCampaign = campaignScreen(parts, show);
+  app.get<Params>('/campaigns/:id', (request, reply) =>
+    showCampaign(request, reply, request.params.id, null),
+  );
+
+  app.post<Params>('/campaigns/:id/status', async (request, reply) => {
+    const { id } = request.params;
+    try {
+      const patch = checked(campaignPatchSchema, { status: text(formOf(request), 'status') });
+      const { lanes } = await changeCampaign(parts, memberOf(request).tenant.id, { id, patch });
+      parts.nudge(lanes);
+    } catch (error) {
+      return showCampaign(request, reply, id, Object.values(faultsOf(error)).join(' '));
+    }
+    return reply.redirect(`/dashboard/campaigns/${encodeURIComponent(id)}?done=saved`, 303);
+  });
+}
+
+function campaignScreen({ store }: DashboardParts, show: Show) {
+  return async (request: FastifyRequest, reply: FastifyReply, id: string, fault: string | null) => {
+    const campaign = await findCampaign(store, memberOf(request).tenant.id, id);
+    const stats = await campaignStats(store, campaign, {
+      from: null,
+      to: null,
+      interval: null,
+      timezone: 'UTC',
+    });
+    return show(request, reply, {
+      template: 'campaign',
+      title: campaign.name,
+      status: fault === null ? 200 : 400,
+      fault,
+      campaign: campaignResource(campaign),
+      stats,
+      chart: chartOf(stats),
+      size: { width: WIDTH, height: HEIGHT },
+      counted: COUNTED,
+      classes: COUNTED_CLASSES.filter((name) => stats.replies_by_class[name].total > 0),
+      most: Math.max(1, ...COUNTED.map((name) => stats.counts[name].unique)),
+      statuses: CAMPAIGN_STATUSES,
+      share: (value: number | null) => (value === null ? '–' : `${(value * 100).toFixed(1)} %`),
+    });
+  };
+}

@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { signedIn, type TestBrowser } from './browser-session.ts';
+import { HOSTILE, isHarmless, postSignal } from './hostile.ts';
+
+let made: TestApp;
+let browser: TestBrowser;
+beforeEach(async () => {
+  made = await buildTestApp();
+  browser = await signedIn(made, made.tenant.id);
+});
+afterEach(() => made.app.close());
+
+async function create(url: string, payload: object, auth = made.auth): Promise<string> {
+  const answer = await made.app.inject({ method: 'POST', url, headers: auth, payload });
+  expect([answer.statusCode, answer.body]).toEqual([201, expect.any(String)]);
+  return answer.json().data.id;
+}
+
+async function aCompany(auth = made.auth, name = 'Acme'): Promise<string> {
+  await postSignal(
+    { app: made.app, auth },
+    {
+      text: 'Can anyone recommend a CRM?',
+      prospect: { name },
+      company: { name, domain: 'acme.example', industry: name, location: name },
+    },
+  );
+  const found = await made.app.inject({ url: '/v1/companies/acme.example', headers: auth });
+  return found.json().data.id;
+}
+
+describe('companies', () => {
+  test('are listed and searched, and one shows its facts, signals and people', async () => {
+    expect((await browser.get('/dashboard/companies')).body).toContain('No companies yet');
+    const id = await aCompany();
+    expect((await browser.get('/dashboard/companies?q=acm&sort=-last_signal_at')).body).toContain(id);
+    expect((await browser.get('/dashboard/companies?q=other')).body).toContain('No company fits');
+    for (const named of [id, 'acme.example']) {
+      const { body } = await browser.get(`/dashboard/companies/${named}`);
+      expect(body).toMatch(/seen in <a href="\/dashboard\/signals\/sig_/);
+      expect(body).toMatch(/<dt>7 days<\/dt><dd>1</);
+    }
+  });
+});
+
+describe('campaigns', () => {
+  test('one shows its chart with the numbers behind it, and moves on', async () => {
+    expect((await browser.get('/dashboard/campaigns')).body).toContain('No campaigns yet');
+    const id = await create('/v1/campaigns', { name: 'Spring', status: 'active' });
+    const page = `/dashboard/campaigns/${id}`;
+    expect((await browser.get(page)).body).toContain('Nothing has happened yet');
+    const events = ['2026-01-01', '2026-01-02', '2026-01-03'].flatMap((day) => [
+      { event_id: `s${day}`, type: 'sent', email: `${day}@x.example`, occurred_at: `${day}T10:00:00Z` },
+      { event_id: `r${day}`, type: 'replied', email: `${day}@x.example`, occurred_at: `${day}T11:00:00Z` },
+    ]);
+    made.clock.advance(5 * 86_400_000);
+    const url = `/v1/campaigns/${id}/events`;
+    const sent = await made.app.inject({ method: 'POST', url, headers: made.auth, payload: { events } });
+    expect([sent.statusCode, sent.body]).toEqual([200, expect.any(String)]);
+    const { body } = await browser.get(page);
+    expect(body).toMatch(/<polyline class="line-sent" points="0,0 300,0 600,0"/);
+    expect(body).toContain('3 sent, 0 opened, 0 clicked, 3 replied');
+    expect(body).toContain('3 people contacted');
+    const moved = await browser.post(`${page}/status`, { status: 'paused' }, page);
+    expect(moved.headers.location).toBe(`${page}?done=saved`);
+    const refused = await browser.post(`${page}/status`, { status: 'draft' }, page);
+    expect(refused.statusCode).toBe(400);
+    expect(refused.body).toContain('cannot become draft');
+    expect((await browser.get('/dashboard/campaigns?status=paused')).body).toContain('Spring');
+    expect((await browser.get('/dashboard/campaigns?status=draft')).body).toContain(
+      'No campaign is in that status',
+    );
+  });
+});
+
+test("what is another tenant's is not there, to read or to change", async () => {
+  const { auth } = await made.addTenant();
+  const company = await aCompany(auth);
+  const campaign = await create('/v1/campaigns', { name: 'Theirs' }, auth);
+  for (const path of [`companies/${company}`, 'companies/acme.example', `campaigns/${campaign}`]) {
+    expect([path, (await browser.get(`/dashboard/${path}`)).statusCode]).toEqual([path, 404]);
+  }
+  for (const path of [`campaigns/${campaign}/status`]) {
+    const answer = await browser.post(
+      `/dashboard/${path}`,
+      { status: 'active', name: 'Mine', action: 'accept' },
+      '/dashboard',
+    );
+    expect([path, answer.statusCode]).toEqual([path, 404]);
+  }
+  for (const path of ['companies', 'campaigns']) {
+    const { body } = await browser.get(`/dashboard/${path}`);
+    expect(body).not.toMatch(/Theirs|acme\.example/);
+  }
+});
+
+test('whatever was written is text on every screen', async () => {
+  const company = await aCompany(made.auth, HOSTILE);
+  const steps = [{ step: 1, name: HOSTILE }];
+  const campaign = await create('/v1/campaigns', { name: HOSTILE, description: HOSTILE, steps });
+  for (const path of ['companies', `companies/${company}`, 'campaigns', `campaigns/${campaign}`]) {
+    isHarmless((await browser.get(`/dashboard/${path}`)).body);
+  }
+});
