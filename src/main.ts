@@ -24,7 +24,12 @@ const SAME_KEYSTROKE_MS = 1_000;
 const OPERATOR_ERRORS = new Set(['DataFolderError', 'StoreOpenError', 'StoreUpkeepError', 'DomainError']);
 
 /** Opens what the environment describes. The server's modules load here, where they are needed. */
-async function open({ env = process.env, log, existing = false }: OpenOptions): Promise<Opened> {
+async function open({
+  env = process.env,
+  log,
+  existing = false,
+  takesPosts = false,
+}: OpenOptions): Promise<Opened> {
   const config = loadConfig(env);
   if (existing) requireDatabase(config);
   const serving = log === 'requests'; // only the server asks for its own log
@@ -37,6 +42,7 @@ async function open({ env = process.env, log, existing = false }: OpenOptions): 
   const faultsOnly = () => pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
   const runtime = await openRuntime(config, {
     writerThread: serving,
+    takesPosts,
     ...(serving ? {} : { logger: faultsOnly() }),
   });
   const start = async () => startServer(runtime, content ?? (await loadContent(config)));

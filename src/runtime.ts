@@ -54,6 +54,8 @@ export interface RuntimeOptions {
   logger?: Logger;
   /** Writes to the store in a thread of its own; worth its start for a server, not for a command's one write. */
   writerThread?: boolean;
+  /** False: no post is read, and no sentence encoder started. */
+  takesPosts?: boolean;
 }
 
 /**
@@ -74,7 +76,8 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
   });
   for (const warning of warnings) logger.warn(warning);
   const cursors = createCursors(masterKey, olderKeys);
-  const encoder = await openEncoder(config.signalEncoder, logger);
+  const { takesPosts = true } = options;
+  const encoder = takesPosts ? await openEncoder(config.signalEncoder, logger) : null;
   return {
     config,
     clock,

@@ -92,7 +92,7 @@ async function startDemoServer(ports: Ports, undo: Undo): Promise<{ url: string;
     DATA_DIR: folder,
     WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8,::1/128',
   };
-  const opened = await ports.open({ env, log: 'faults' });
+  const opened = await ports.open({ env, log: 'faults', takesPosts: true });
   try {
     const account = { name: 'Demo', email: 'owner@demo.example', plan: 'trial' } as const;
     const { apiKey } = await createTenant(opened, account);

@@ -29,10 +29,14 @@ export function addImport(parent: Command, ports: Ports): void {
     .option('--dry-run', 'check every row and store nothing')
     .option('--json', 'the counts as a JSON object on stdout')
     .action((file: string, options: Options) =>
-      withStorage(ports, async (opened) => {
-        const tenantId = await chooseTenant(opened, options.tenant);
-        await runImport(ports, { opened, file, tenantId, options });
-      }),
+      withStorage(
+        ports,
+        async (opened) => {
+          const tenantId = await chooseTenant(opened, options.tenant);
+          await runImport(ports, { opened, file, tenantId, options });
+        },
+        { takesPosts: true },
+      ),
     );
 }
 

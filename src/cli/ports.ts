@@ -50,6 +50,8 @@ export interface OpenOptions {
   log: 'requests' | 'faults';
   /** Refuses a folder without a database, and makes nothing there. */
   existing?: boolean;
+  /** Takes posts in: the sentence encoder, half a second of work, is started for them. */
+  takesPosts?: boolean;
 }
 
 /** An open storage, ready to be served. */
@@ -81,8 +83,12 @@ export class CommandError extends Error {
  * Opens the storage that is there for one piece of work and closes it whatever comes. A running server sees the change
  * at once.
  */
-export function withStorage<T>(ports: Ports, work: (opened: Opened) => Promise<T>): Promise<T> {
-  return withOpened(ports, { log: 'faults', existing: true }, work);
+export function withStorage<T>(
+  ports: Ports,
+  work: (opened: Opened) => Promise<T>,
+  options: Pick<OpenOptions, 'takesPosts'> = {},
+): Promise<T> {
+  return withOpened(ports, { ...options, log: 'faults', existing: true }, work);
 }
 
 /** The same for what may be the first to be done, and so makes the storage where there is none. */

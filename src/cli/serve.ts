@@ -10,7 +10,7 @@ export function addServe(parent: Command, ports: Ports): void {
 }
 
 async function serve(ports: Ports): Promise<void> {
-  const opened = await ports.open({ log: 'requests' });
+  const opened = await ports.open({ log: 'requests', takesPosts: true });
   const first = (await opened.store.listTenants()).length === 0;
   const starting = opened.start();
   // A signal may come while the server starts: then it is let start first, so that there is one way to stop.

@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const LIMIT_MS = 15_000;
+const LIMIT_MS = 60_000;
 
 /** How a process ended, with all it said. */
 export interface Ended {
@@ -17,7 +18,7 @@ export interface Ended {
 
 /** A process under way. */
 export interface Running {
-  /** Resolves with the match as soon as stdout holds it; rejects where the process ends or 15 s pass before. */
+  /** Resolves with the match as soon as stdout holds it; rejects where the process ends or a minute passes before. */
   said(pattern: RegExp): Promise<RegExpExecArray>;
   /** The same of stderr. */
   heard(pattern: RegExp): Promise<RegExpExecArray>;
@@ -46,7 +47,13 @@ export function startScriptText(text: string): Running {
 
 function startProgram(program: string, args: string[], env: NodeJS.ProcessEnv, ownGroup = false): Running {
   const child = spawn(program, args, {
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      SIGNAL_ENCODER: 'off',
+      LOG_LEVEL: 'warn',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: ownGroup,
   });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import { START_FLAGS } from './start-flags.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -26,6 +27,7 @@ export interface ServerProcess {
 export function serverEnv(dataDir: string, port: number): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
     // Its own tests start the encoder; the others need not wait for it.
     SIGNAL_ENCODER: 'off',
     DATA_DIR: dataDir,
