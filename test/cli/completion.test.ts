@@ -25,7 +25,7 @@ const TYPED: [string[], string[]][] = [
   [['ten'], ['tenant']],
   [
     ['tenant', ''],
-    ['create', 'list', 'plan', '--help'],
+    ['create', 'list', 'plan', 'setup-link', '--help'],
   ],
   [['tenant', 'create', '--pl'], ['--plan']],
   [
