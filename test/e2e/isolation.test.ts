@@ -65,7 +65,8 @@ test('a hundred endpoints that never answer leave the deliveries of another tena
   receiver.secrets.set('/ok', (await call(server.url, healthy, '/v1/webhooks', target)).data.secret);
   const lost = Array.from({ length: 60 }, (_, n) => `https://forum.example/hole/${n}`);
   await postSignals(server.url, holes, lost);
-  await expect.poll(blackHole.open, { timeout: 15_000 }).toBe(BLACK_HOLES * IN_FLIGHT_PER_ENDPOINT);
+  // They fill slowly: 64 requests on which nothing is heard start in half a second, over all endpoints.
+  await expect.poll(blackHole.open, { timeout: 28_000 }).toBe(BLACK_HOLES * IN_FLIGHT_PER_ENDPOINT);
 
   const delays: number[] = [];
   const arrivals: Promise<void>[] = [];
@@ -80,4 +81,4 @@ test('a hundred endpoints that never answer leave the deliveries of another tena
   delays.sort((a, b) => a - b);
   expect(receiver.unexpected).toEqual([]);
   expect(delays[Math.floor(POSTS * 0.95)]).toBeLessThan(2_000);
-}, 60_000);
+}, 120_000);

@@ -49,8 +49,11 @@ test('a writer that dies takes the process with it, and says why', async () => {
   const [blocker, script] = [join(folder, 'file'), join(folder, 'write.mjs')];
   writeFileSync(blocker, '');
   const source = `
+    import { systemClock } from '${ROOT}/src/lib/clock.ts';
+    import { createCommitMeter } from '${ROOT}/src/store/commit-meter.ts';
     import { createThreadWriter } from '${ROOT}/src/store/sqlite/writer-thread.ts';
-    const writer = createThreadWriter({ file: '${blocker}/signalpost.db', busyTimeoutMs: 1 });
+    const options = { file: '${blocker}/signalpost.db', busyTimeoutMs: 1 };
+    const writer = createThreadWriter(options, createCommitMeter(systemClock));
     await writer.run('writeProbe', [0]).catch((error) => console.log(error.code));
     setTimeout(() => {}, 60_000);`;
   writeFileSync(script, source);
