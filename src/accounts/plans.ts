@@ -18,6 +18,10 @@ export interface PlanLimits {
   /** Phrases of all profiles together. */
   profilePhrases: number;
   sources: number;
+  /** Rows that are kept, each a ceiling of its own ({@link requireRoom}). */
+  signals: number;
+  leads: number;
+  campaignEvents: number;
   /** A payload format as JSON; 0: the standard payload alone. */
   payloadFormatBytes: number;
 }
@@ -33,6 +37,9 @@ const PRO: PlanLimits = {
   profiles: 100,
   profilePhrases: 5_000,
   sources: 100,
+  signals: 2_000_000,
+  leads: 500_000,
+  campaignEvents: 10_000_000,
   payloadFormatBytes: 16 * KIB,
 };
 
@@ -47,6 +54,9 @@ const LIMITS = {
     profiles: 10,
     profilePhrases: 500,
     sources: 10,
+    signals: 100_000,
+    leads: 25_000,
+    campaignEvents: 500_000,
     payloadFormatBytes: 0,
   },
   pro: PRO,
@@ -59,6 +69,9 @@ const LIMITS = {
     profiles: 1_000,
     profilePhrases: 50_000,
     sources: 1_000,
+    signals: 50_000_000,
+    leads: 10_000_000,
+    campaignEvents: 200_000_000,
     payloadFormatBytes: 448 * KIB,
   },
 } satisfies Record<Plan, PlanLimits>;

@@ -31,12 +31,18 @@ const meSchema = z.strictObject({
     icp_profiles: z.int(),
     icp_phrases: z.int().describe('Phrases of all profiles together'),
     sources: z.int(),
+    signals: z.int().describe('Signals that are kept'),
+    leads: z.int().describe('Leads that are kept'),
+    campaign_events: z.int().describe('Campaign events that are kept'),
   }),
   usage: z.strictObject({
     keys: z.int(),
     webhook_endpoints: z.int(),
     icp_profiles: z.int(),
     sources: z.int(),
+    signals: z.int(),
+    leads: z.int(),
+    campaign_events: z.int(),
   }),
   scoring: z
     .strictObject({
@@ -57,11 +63,12 @@ export function addMe(app: FastifyInstance, parts: ApiParts): void {
     async handle({ caller: { tenant, key } }) {
       const plan = effectivePlan(tenant, clock.now());
       const included = planLimits(plan);
-      const [keys, endpoints, profiles, sources] = await Promise.all([
+      const [keys, endpoints, profiles, sources, stored] = await Promise.all([
         store.listKeys(tenant.id),
         store.listEndpoints(tenant.id),
         store.listProfiles(tenant.id),
         store.pageSources(tenant.id, { limit: MOST_SOURCES, after: null }),
+        store.countStored(tenant.id),
       ]);
       return {
         tenant: { id: tenant.id, name: tenant.name },
@@ -81,12 +88,18 @@ export function addMe(app: FastifyInstance, parts: ApiParts): void {
           icp_profiles: included.profiles,
           icp_phrases: included.profilePhrases,
           sources: included.sources,
+          signals: included.signals,
+          leads: included.leads,
+          campaign_events: included.campaignEvents,
         },
         usage: {
           keys: keys.filter((other) => other.revokedAt === null).length,
           webhook_endpoints: endpoints.length,
           icp_profiles: profiles.length,
           sources: sources.rows.length,
+          signals: stored.signals,
+          leads: stored.leads,
+          campaign_events: stored.campaignEvents,
         },
         scoring: { version: MODEL_VERSION, encoder: encoder ? ('on' as const) : ('off' as const) },
       };

@@ -9,12 +9,13 @@ import type {
   CampaignStatus,
 } from '../model/campaign.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
+import type { AccountStore } from '../store/account-store.ts';
 import type { CampaignStore } from '../store/campaign-store.ts';
 import { lanesOf, type RouteParts, routeChanges } from '../webhooks/state-changes.ts';
 import { movesTo } from './status.ts';
 
 export interface CampaignParts {
-  store: CampaignStore & RouteParts['store'];
+  store: CampaignStore & RouteParts['store'] & Pick<AccountStore, 'countStored'>;
   clock: Clock;
   newId: NewId;
 }

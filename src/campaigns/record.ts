@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { requireRoom } from '../accounts/room.ts';
 import { toIso } from '../lib/clock.ts';
 import type { Campaign } from '../model/campaign.ts';
 import { type CampaignEventInput, isAutoReply } from '../model/campaign-event.ts';
@@ -19,6 +20,7 @@ export async function recordEvents(
   inputs: readonly CampaignEventInput[],
 ): Promise<RecordedEvents> {
   if (inputs.length === 0) return { results: [], lanes: [] };
+  await requireRoom(parts, campaign.tenantId, 'campaignEvents');
   const events = await withReplyEvents(parts, campaign, inputs.map(toNewEvent), inputs);
   const results = await parts.store.recordCampaignEvents(campaign, events);
   const created = events.filter((_, index) => results[index] === 'created');

@@ -11,6 +11,7 @@ import { lanesOf } from '../webhooks/state-changes.ts';
 import type { Pages, Reading } from './reader.ts';
 import { READERS } from './readers.ts';
 import { STOPPED } from './request.ts';
+import { needRoom } from './room.ts';
 import type { Sites } from './sites.ts';
 import { PutOff, SourceFault } from './source-fault.ts';
 import { itemKey, type SourceItem, toPost } from './source-item.ts';
@@ -75,6 +76,7 @@ async function read(parts: RunParts, claimed: ClaimedSource): Promise<SourceRun 
       ({ postedAt }) => postedAt === null || postedAt >= oldest,
     );
     const taken = fresh.slice(0, MAX_ITEMS);
+    if (taken.length > 0) await needRoom(parts, claimed.source.tenantId);
     const matched = await matchInParts(parts, claimed, taken);
     if (matched === null) return null;
     const now = clock.now();

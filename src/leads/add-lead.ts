@@ -1,3 +1,4 @@
+import { requireRoom } from '../accounts/room.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Lead } from '../model/lead.ts';
 import type { LeadInput } from '../model/lead-input.ts';
@@ -60,7 +61,8 @@ interface Draft {
 /**
  * Enriches a person and adds them to the pipeline, or merges them into the lead that they are already: signals, lead,
  * history and events in one commit.
- * @throws DomainError `INVALID_REQUEST`, `CONFLICT` where the request matches two leads
+ * @throws DomainError `INVALID_REQUEST`, `CONFLICT` where the request matches two leads, `PLAN_REQUIRED` where the plan has
+ *   no room for more
  */
 export async function addLead(parts: IntakeParts, caller: LeadCaller, input: LeadInput): Promise<AddedLead> {
   requireIdentity(input);
@@ -74,6 +76,7 @@ export async function addLead(parts: IntakeParts, caller: LeadCaller, input: Lea
 
 async function planPost(parts: IntakeParts, tenantId: string, { signal }: LeadInput): Promise<NewSignal[]> {
   if (!signal) return [];
+  await requireRoom(parts, tenantId, 'signals');
   const [planned] = await planPosts(parts, tenantId, [signal]);
   if (planned === undefined || planned.errors.length === 0) return planned?.signals ?? [];
   const errors = planned.errors.map(({ pointer = '', detail }) => ({ pointer: `/signal${pointer}`, detail }));
@@ -159,6 +162,7 @@ async function storeDraft(
   if (match !== null && free.length + fresh.length === 0 && isSame(before, draft.lead)) {
     return { status, lead: match.lead, lanes: [] };
   }
+  if (match === null) await requireRoom(parts, caller.tenantId, 'leads');
   const base =
     match === null
       ? newLead(caller, draft.lead)

@@ -10,6 +10,9 @@ import { fillFacts } from './facts.ts';
 import { incomingFacts } from './incoming.ts';
 import { blankLead, identityKeys } from './person.ts';
 
+/** What is one input's own fault: where the plan has no room for more leads, those that merge are taken still. */
+const OWN_FAULTS: readonly string[] = ['INVALID_REQUEST', 'CONFLICT', 'PLAN_REQUIRED'];
+
 /**
  * As many {@link addLead} as there are inputs, each on its own and with parts of its own: what is one input's own fault is its result. They run at
  * once, so that they share their commits (100 leads on a busy machine: 0.1 s; one after the other: 0.9 s); of two about one
@@ -45,7 +48,7 @@ async function addOne(
     return await addLead(parts, caller, input);
   } catch (error) {
     // Anything else, such as a full disk, is the fault of the whole batch.
-    const isOwnFault = error instanceof DomainError && ['INVALID_REQUEST', 'CONFLICT'].includes(error.code);
+    const isOwnFault = error instanceof DomainError && OWN_FAULTS.includes(error.code);
     if (isOwnFault) return error;
     throw error;
   }

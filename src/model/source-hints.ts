@@ -25,6 +25,8 @@ const HINTS: Record<string, string> = {
     'Check that the address or name belongs to this service; the service may also have changed its answers.',
   no_active_profile:
     'Activate one of its profiles, or take "icp_profile_ids" away to match all that are active.',
+  plan_ceiling:
+    'Take a larger plan; what was found meanwhile is read then, as far as the site still shows it.',
   internal: 'Nothing: it is tried again. Tell us if it stays so.',
 };
 

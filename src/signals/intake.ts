@@ -1,3 +1,4 @@
+import { requireRoom } from '../accounts/room.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { Fault } from '../model/errors.ts';
@@ -58,12 +59,14 @@ const MOST_CHARS_A_COMMIT = 30_000;
 /**
  * Scores posts, and stores their signals with every event and delivery they cause, a post's own in one commit, before it
  * returns. A post makes a signal for each active profile it matches (warm or better), and at least one, its best.
+ * @throws DomainError `PLAN_REQUIRED` where the plan has no room for more
  */
 export async function observePosts(
   parts: IntakeParts,
   tenantId: string,
   posts: readonly ObservedPost[],
 ): Promise<ObservedResult[]> {
+  await requireRoom(parts, tenantId, 'signals');
   const results: ObservedResult[] = [];
   // One commit after the other: a keyed request that is run again meets them in the order in which it made them.
   const [first = [], ...others] = piecesOf(posts);

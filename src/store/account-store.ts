@@ -2,11 +2,20 @@ import type { IcpProfile } from '../model/icp.ts';
 import type { ApiKey } from '../model/key.ts';
 import type { Owner, Tenant } from '../model/tenant.ts';
 
+/** Rows of a tenant that a plan has a ceiling on, and how many there are. */
+export interface StoredRows {
+  signals: number;
+  leads: number;
+  campaignEvents: number;
+}
+
 /** Tenants, owners and API keys. */
 export interface AccountStore {
   createTenant(change: { tenant: Tenant; owner: Owner; profile: IcpProfile; key: ApiKey }): Promise<void>;
   listTenants(): Promise<(Tenant & { ownerEmail: string })[]>;
   getTenant(id: string): Promise<Tenant | null>;
+  /** Exact, and at the cost of reading one row. */
+  countStored(tenantId: string): Promise<StoredRows>;
   /** `limit` keys at most that are not revoked; false where the tenant has that many already. */
   createKey(key: ApiKey, limit: number): Promise<boolean>;
   listKeys(tenantId: string | null): Promise<ApiKey[]>;

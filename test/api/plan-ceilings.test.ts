@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Plan } from '../../src/model/tenant.ts';
-import { buildWebhookApp, TARGET, type WebhookApp } from '../support/webhooks.ts';
+import type { StoredRows } from '../../src/store/account-store.ts';
+import { anotherPost, buildWebhookApp, TARGET, type WebhookApp } from '../support/webhooks.ts';
 
 let t: WebhookApp;
 afterEach(() => t.app.close());
@@ -66,4 +67,51 @@ test.each([
     expect(refused.json().required_plan).toBe(requiredPlan);
     expect(refused.json().detail).toContain(`at most ${limit} bytes`);
   }
+});
+
+test('what is kept is told beside its ceiling', async () => {
+  await open('starter');
+  await t.call('POST', '/v1/signals', anotherPost(1));
+  await t.call('POST', '/v1/leads', { email: 'ann@acme.example' });
+  const { limits, usage } = (await t.call('GET', '/v1/me')).json().data;
+  expect(limits).toMatchObject({ signals: 100_000, leads: 25_000, campaign_events: 500_000 });
+  expect(usage).toMatchObject({ signals: 1, leads: 1, campaign_events: 0 });
+});
+
+test('where a plan keeps no more rows, what would add one is refused with the number and stores nothing', async () => {
+  let stored: StoredRows = { signals: 0, leads: 0, campaignEvents: 0 };
+  t = await buildWebhookApp({
+    plan: 'starter',
+    wrapStore: (store) => ({ ...store, countStored: async () => stored }),
+  });
+  const campaign = (await t.call('POST', '/v1/campaigns', { name: 'Spring' })).json().data.id;
+  expect((await t.call('POST', '/v1/leads', { email: 'ann@acme.example' })).statusCode).toBe(201);
+
+  stored = { signals: 100_000, leads: 25_000, campaignEvents: 500_000 };
+  const sent = {
+    event_id: '1',
+    type: 'sent',
+    occurred_at: '2026-01-01T00:00:00Z',
+    email: 'ann@acme.example',
+  };
+  for (const [path, input, limit] of [
+    ['/v1/signals', anotherPost(1), 100_000],
+    ['/v1/signals/batch', { signals: [anotherPost(1)] }, 100_000],
+    ['/v1/leads', { email: 'bob@acme.example' }, 25_000],
+    [`/v1/campaigns/${campaign}/events`, { events: [sent] }, 500_000],
+  ] as const) {
+    const refused = await t.call('POST', path, input);
+    expect(refused.statusCode, path).toBe(403);
+    expect(refused.json()).toMatchObject({ code: 'PLAN_REQUIRED', limit, required_plan: 'pro' });
+    expect(refused.json().detail).toContain(`at most ${limit.toLocaleString('en')} `);
+  }
+  expect((await t.call('GET', '/v1/signals')).json().data).toEqual([]);
+
+  // Who is known already is merged as ever; in a batch only those who are new are refused.
+  const leads = [{ email: 'ann@acme.example', tags: ['vip'] }, { email: 'bob@acme.example' }];
+  const { results } = (await t.call('POST', '/v1/leads/batch', { leads })).json().data;
+  expect(results).toMatchObject([
+    { status: 'merged' },
+    { status: 'rejected', errors: [{ detail: expect.stringContaining('25,000 leads') }] },
+  ]);
 });

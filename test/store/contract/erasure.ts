@@ -4,7 +4,8 @@ import { aLead, aLeadUpdate, aNewLead } from '../../support/leads.ts';
 import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
-function anErasure(overrides: Partial<LeadErasure> = {}): LeadErasure {
+/** Of a lead as it was made, that nothing else names. */
+export function anErasure(overrides: Partial<LeadErasure> = {}): LeadErasure {
   return {
     tenantId: 'ten_a',
     leadId: 'led_1',

@@ -27,12 +27,14 @@ import { describeSignalSearch } from './signal-search.ts';
 import { describeSignals } from './signals.ts';
 import { describeSourceRuns } from './source-runs.ts';
 import { describeSources } from './sources.ts';
+import { describeStoredRows } from './stored-rows.ts';
 import type { OpenStore } from './under-test.ts';
 
 /** What every driver must do, whatever database is behind it. */
 export function describeStore(driver: string, open: OpenStore): void {
   describe(`store on ${driver}`, () => {
     describeAccounts(open);
+    describeStoredRows(open);
     describeKeys(open);
     describeSessions(open);
     describeProfiles(open);

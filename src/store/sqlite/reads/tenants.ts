@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Plan, Tenant } from '../../../model/tenant.ts';
-import type { AccountStore } from '../../account-store.ts';
+import type { AccountStore, StoredRows } from '../../account-store.ts';
 import type { PlanStore } from '../../plan-store.ts';
 import type { Part } from '../../store.ts';
 
@@ -29,6 +29,9 @@ export function tenantReads(db: Database) {
      FROM tenants t ORDER BY t.created_at, t.id`,
   );
   const selectOne = db.prepare<[string], TenantRow>('SELECT * FROM tenants WHERE id = ?');
+  const selectStored = db.prepare<[string], StoredRows>(
+    'SELECT signals, leads, campaign_events AS campaignEvents FROM stored_rows WHERE tenant_id = ?',
+  );
   const selectEndedTrials = db
     .prepare<[number, number], string>(
       "SELECT id FROM tenants WHERE plan = 'trial' AND trial_ends_at <= ? ORDER BY trial_ends_at LIMIT ?",
@@ -42,6 +45,7 @@ export function tenantReads(db: Database) {
       const row = selectOne.get(id);
       return row === undefined ? null : toTenant(row);
     },
+    countStored: (tenantId) => selectStored.get(tenantId) ?? { signals: 0, leads: 0, campaignEvents: 0 },
     listEndedTrials: (now, limit) => selectEndedTrials.all(now, limit),
   } satisfies Part<AccountStore & PlanStore>;
 }

@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest';
+import { aCampaign, aCampaignEvent } from '../../support/campaigns.ts';
+import { aLead, aNewLead } from '../../support/leads.ts';
+import { aSignal } from '../../support/store.ts';
+import { anErasure } from './erasure.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+export function describeStoredRows(open: OpenStore): void {
+  describe('rows that plans have a ceiling on', () => {
+    test('are counted as they come and go, for each tenant', async () => {
+      const { store } = await openWithTenants(open);
+      expect(await store.countStored('ten_a')).toEqual({ signals: 0, leads: 0, campaignEvents: 0 });
+      const signal = aSignal('ten_a', { id: 'sig_1', externalId: 'x' });
+      await store.commitSignals([signal, { ...signal, id: 'sig_2' }]); // the second is the first again
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const campaign = aCampaign('ten_a');
+      await store.createCampaign(campaign, []);
+      await store.recordCampaignEvents(campaign, [
+        aCampaignEvent('k1'),
+        aCampaignEvent('k2'),
+        aCampaignEvent('k2'),
+      ]);
+      expect(await store.countStored('ten_a')).toEqual({ signals: 1, leads: 1, campaignEvents: 2 });
+      await store.eraseLead(anErasure());
+      expect(await store.countStored('ten_a')).toEqual({ signals: 1, leads: 0, campaignEvents: 2 });
+      expect(await store.countStored('ten_b')).toEqual({ signals: 0, leads: 0, campaignEvents: 0 });
+    });
+  });
+}
