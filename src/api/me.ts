@@ -41,8 +41,8 @@ const meSchema = z.strictObject({
     icp_profiles: z.int(),
     sources: z.int(),
     signals: z.int(),
-    leads: z.int(),
-    campaign_events: z.int(),
+    leads: z.int().describe('Leads that there are'),
+    campaign_events: z.int().describe('Campaign events that there are'),
   }),
   scoring: z
     .strictObject({
