@@ -71,7 +71,7 @@ interface Watched {
 
 async function watch(port: number, { deliveries }: { deliveries: number }): Promise<Watched> {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
-  const env = { DATA_DIR: dataDir, WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' };
+  const env = { DATA_DIR: dataDir, WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8', SIGNAL_ENCODER: 'off' };
   try {
     const apiKey = await queueUp(env, port, deliveries);
     const started = performance.now();
