@@ -12,8 +12,8 @@ export function signalChanges(db: Database) {
   const write = createSignalWriter(db);
   const adopt = createAdoption(db);
   const saveFeedback = db.prepare<Record<string, unknown>[]>(
-    `INSERT INTO signal_feedback (signal_id, relevant, reason, actor_id, created_at)
-     SELECT id, :relevant, :reason, :actorId, :createdAt FROM signals WHERE id = :signalId AND tenant_id = :tenantId
+    `INSERT INTO signal_feedback (signal_id, relevant, reason, actor_id, created_at, profile_id, seq)
+     SELECT id, :relevant, :reason, :actorId, :createdAt, profile_id, seq FROM signals WHERE id = :signalId AND tenant_id = :tenantId
      ON CONFLICT (signal_id) DO UPDATE SET
        relevant = excluded.relevant, reason = excluded.reason, actor_id = excluded.actor_id,
        created_at = excluded.created_at`,

@@ -31,7 +31,7 @@ export function erasureReads(db: Database) {
     `SELECT l.rowid AS place, l.id,
             json_array(l.wire ->> '$.source', l.wire -> '$.tags', l.wire -> '$.custom_fields',
                        (SELECT json_group_array(m.reason) FROM stage_moves m WHERE m.lead_id = l.id)) AS json
-     FROM leads l WHERE l.tenant_id = ? AND l.rowid > ? ORDER BY l.rowid LIMIT ?`,
+     FROM leads l INDEXED BY leads_in_order WHERE l.tenant_id = ? AND l.rowid > ? ORDER BY l.rowid LIMIT ?`,
   );
 
   function found(rows: MentionRow[], { mentions, limit }: MentionScan): FoundMentions {

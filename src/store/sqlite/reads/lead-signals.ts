@@ -15,9 +15,10 @@ interface SignalRow {
 const KEYS = '(SELECT json_group_array(key) FROM signal_people WHERE signal_id = s.id) AS keys';
 
 export function leadSignalReads(db: Database) {
+  // CROSS: from the ids to their rows; SQLite would rather look through all signals of the tenant for them.
   const selectSome = db.prepare<[string, string], SignalRow>(
-    `SELECT s.id, l.lead_id, s.wire, ${KEYS} FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
-     WHERE s.tenant_id = ? AND s.id IN (SELECT value FROM json_each(?))`,
+    `SELECT s.id, l.lead_id, s.wire, ${KEYS} FROM json_each(?) j CROSS JOIN signals s ON s.id = j.value
+     LEFT JOIN lead_signals l ON l.signal_id = s.id WHERE s.tenant_id = ?`,
   );
   const selectOfPerson = db.prepare<[string, string], SignalRow>(
     `SELECT DISTINCT s.id, l.lead_id, s.wire, s.explanation, ${KEYS}
@@ -34,7 +35,7 @@ export function leadSignalReads(db: Database) {
   );
 
   return {
-    findLeadSignals: (tenantId, ids) => selectSome.all(tenantId, JSON.stringify(ids)).map(toSignal),
+    findLeadSignals: (tenantId, ids) => selectSome.all(JSON.stringify(ids), tenantId).map(toSignal),
     findSignalsOfPerson: (tenantId, keys) => selectOfPerson.all(tenantId, JSON.stringify(keys)).map(toSignal),
     listSignalsOfLead: (leadId, limit) =>
       selectBest

@@ -42,12 +42,12 @@ export function signalReads(db: Database) {
     Omit<JudgedPost, 'relevant'> & { relevant: number }
   >(
     `SELECT s.score, s.classification, s.text, s.wire, f.relevant
-     FROM signal_feedback f JOIN signals s ON s.id = f.signal_id
-     WHERE s.tenant_id = ? AND s.profile_id = ? ORDER BY s.seq DESC LIMIT ?`,
+     FROM signal_feedback f CROSS JOIN signals s ON s.id = f.signal_id
+     WHERE f.profile_id = ? AND s.tenant_id = ? ORDER BY f.seq DESC LIMIT ?`,
   );
   const selectSignals = db
     .prepare<[string, number], string>(
-      'SELECT wire FROM signals WHERE tenant_id = ? ORDER BY timestamp DESC, id DESC LIMIT ?',
+      'SELECT wire FROM signals WHERE tenant_id = ? ORDER BY seq DESC LIMIT ?',
     )
     .pluck();
   const resolveProfiles = createProfileResolver(db);
@@ -70,7 +70,7 @@ export function signalReads(db: Database) {
       return row === undefined ? null : { ...row, relevant: row.relevant === 1 };
     },
     listJudgedPosts: (tenantId, profileId, limit) =>
-      selectJudged.all(tenantId, profileId, limit).map((row) => ({ ...row, relevant: row.relevant === 1 })),
+      selectJudged.all(profileId, tenantId, limit).map((row) => ({ ...row, relevant: row.relevant === 1 })),
     listPosts: (tenantId, limit) =>
       selectPosts
         .all(tenantId, limit)

@@ -1,0 +1,73 @@
+import type { Database } from 'better-sqlite3';
+import { afterAll, expect, test } from 'vitest';
+import { createChanges } from '../../../src/store/sqlite/changes.ts';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { createReads } from '../../../src/store/sqlite/reads.ts';
+import { createWriteAheadLog } from '../../../src/store/sqlite/write-ahead-log.ts';
+
+/** Tables of which a tenant may have a million rows. */
+const LARGE =
+  /^(signals|signal_places|signal_people|signal_near_keys|signal_feedback|source_signals|leads|lead_\w+|stage_moves|companies|events|event_skips|deliveries|delivery_bodies|attempts|campaign_\w+)$/;
+
+/** Statements that walk along an index from its start, up to a limit; or over all of a tenant, as their answer is about all. */
+const WALKS = [
+  /WHERE (s\.)?tenant_id = \? ORDER BY (s\.)?seq DESC LIMIT/,
+  /ORDER BY l\.rowid LIMIT/,
+  /FROM leads INDEXED BY leads_by_stage WHERE tenant_id = \? GROUP BY stage/,
+  // When the clock was set back: all that waits is looked at once.
+  /^UPDATE deliveries SET next_attempt_at/,
+];
+
+const db = openDatabase(':memory:');
+migrate(db);
+afterAll(() => db.close());
+
+/** Every statement that is prepared for all reads and changes. */
+function allStatements(): string[] {
+  const texts = new Set<string>();
+  const listening = new Proxy(db, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]) => {
+        if (name === 'prepare') texts.add(String(args[0]));
+        return Reflect.apply(value, target, args);
+      };
+    },
+  }) as Database;
+  createReads(listening);
+  createChanges(listening, createWriteAheadLog(db));
+  return [...texts]
+    .map((text) => text.replace(/\s+/g, ' ').trim())
+    .filter((text) => /^(SELECT|WITH|UPDATE|DELETE)/.test(text));
+}
+
+/** Tables by the names that a statement gives them. */
+function tableOf(sql: string, name: string): string {
+  return new RegExp(`(?:FROM|JOIN|,)\\s+(\\w+)\\s+(?:AS\\s+)?${name}\\b`).exec(sql)?.[1] ?? name;
+}
+
+/** Steps that read as many rows as a large table has, of all tenants or of one. */
+function wideSteps(sql: string): string[] {
+  const named = [...new Set([...sql.matchAll(/[:@]([A-Za-z]\w*)/g)].map(([, name]) => [name, 1]))];
+  const marks = sql.match(/\?/g)?.length ?? 0;
+  const values = named.length > 0 ? [Object.fromEntries(named)] : Array.from({ length: marks }, () => 1);
+  const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
+  return steps
+    .map(({ detail }) => detail)
+    .filter((detail) => {
+      const [, verb, name = ''] = /^(SCAN|SEARCH) (\w+)/.exec(detail) ?? [];
+      if (verb === undefined || !LARGE.test(tableOf(sql, name))) return false;
+      return verb === 'SCAN' || /\(tenant_id=\?\)$/.test(detail);
+    });
+}
+
+test('no statement looks through a large table, or through all that a tenant has in one, for a few rows', () => {
+  const statements = allStatements();
+  expect(statements.length).toBeGreaterThan(200);
+  const wide = statements
+    .filter((sql) => !WALKS.some((walk) => walk.test(sql)))
+    .flatMap((sql) => wideSteps(sql).map((step) => `${step}: ${sql}`));
+  expect(wide).toEqual([]);
+});
