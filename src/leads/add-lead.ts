@@ -63,14 +63,20 @@ interface Draft {
  * history and events in one commit.
  * @throws DomainError `INVALID_REQUEST`, `CONFLICT` where the request matches two leads, `PLAN_REQUIRED` where the plan has
  *   no room for more
+ * @param onHandedOver is called when all that is left to be done is the store's, each time that it is tried
  */
-export async function addLead(parts: IntakeParts, caller: LeadCaller, input: LeadInput): Promise<AddedLead> {
+export async function addLead(
+  parts: IntakeParts,
+  caller: LeadCaller,
+  input: LeadInput,
+  onHandedOver: () => void = () => {},
+): Promise<AddedLead> {
   requireIdentity(input);
   const id = parts.newId('led');
   const posted = await planPost(parts, caller.tenantId, input);
   return changeUntilItHolds(async () => {
     const draft = await draftLead(parts, caller, { id, input, posted });
-    return storeDraft(parts, caller, { id, draft, enriched: input.enrich });
+    return storeDraft(parts, caller, { id, draft, enriched: input.enrich, onHandedOver });
   });
 }
 
@@ -154,7 +160,12 @@ async function enrich({ store, clock }: IntakeParts, tenantId: string, lead: Lea
 async function storeDraft(
   parts: IntakeParts,
   caller: LeadCaller,
-  { id, draft, enriched }: { id: string; draft: Draft; enriched: boolean },
+  {
+    id,
+    draft,
+    enriched,
+    onHandedOver,
+  }: { id: string; draft: Draft; enriched: boolean; onHandedOver: () => void },
 ): Promise<AddedLead | null> {
   const { match, seen, before, free, fresh } = draft;
   // The request itself has made it, where it was cut off before its answer and is run again.
@@ -183,7 +194,9 @@ async function storeDraft(
     attach: free.map(({ id }) => id),
     events,
   };
-  if (!(await parts.store.commitLead(change))) return null;
+  const committed = parts.store.commitLead(change);
+  onHandedOver();
+  if (!(await committed)) return null;
   return { status, lead, lanes: [...lanesOf(events), ...fresh.flatMap((signal) => lanesOf(signal.events))] };
 }
 
