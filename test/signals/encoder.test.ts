@@ -36,6 +36,13 @@ test('the same text gives the same numbers, whatever is asked beside it', async 
   expect(Math.hypot(...alone)).toBeCloseTo(1, 5);
 });
 
+test('a text is read up to 128 tokens, and the rest changes nothing', async () => {
+  const words = (count: number, last: string) => `${'house '.repeat(count)}${last}`;
+  const full = await encoder.encode(words(126, 'invoice'));
+  expect(await encoder.encode(words(126, 'elephant swims'))).toEqual(full);
+  expect(await encoder.encode(words(125, 'invoice'))).not.toEqual(full);
+});
+
 test('its share is one part of the score, with a sentence of the post as evidence', async () => {
   const explanation = await explain(POST.text, encoder);
   const part = [...explanation.factors, ...explanation.negatives].filter(({ key }) => key === 'meaning');
