@@ -106,6 +106,8 @@ export interface SignalStore {
   /** Stores or replaces it; false where the tenant has no such signal. */
   saveFeedback(feedback: SignalFeedback): Promise<boolean>;
   getFeedback(tenantId: string, signalId: string): Promise<SignalFeedback | null>;
+  /** Forgets what texts of signals detected before are known again by, the oldest `limit` keys; how many. */
+  pruneNearKeys(before: number, limit: number): Promise<number>;
   /** The newest `limit` signals. */
   listPosts(tenantId: string, limit: number): Promise<StoredPost[]>;
   /** The newest `limit` signals of a profile that have feedback. */

@@ -2,6 +2,7 @@ import { type MailParts, workOutbox } from '../accounts/mail.ts';
 import { endTrials } from '../accounts/plan-changes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { PeriodicJob } from '../lib/periodic.ts';
+import { NEAR_WINDOW_MS } from '../model/near-keys.ts';
 import { DEAD_LETTER_MS } from '../rules/dead-letters.ts';
 import type { Store } from '../store/store.ts';
 import { type DigestParts, makeDigests } from './digests.ts';
@@ -79,6 +80,7 @@ export async function forgetOld(
   await inChunks(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneMail(now - MAIL_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneKeys(now - REVOKED_KEY_MS, AT_ONCE));
+  await inChunks(isStopping, () => store.pruneNearKeys(now - NEAR_WINDOW_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneBodyTails(AT_ONCE));
   await inChunks(isStopping, () => store.pruneSessions(now, AT_ONCE));
   await store.pruneTestSends(now - TEST_SEND_MS);

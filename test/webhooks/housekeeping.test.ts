@@ -6,7 +6,7 @@ import type { Store } from '../../src/store/store.ts';
 import { expireDeliveries, forgetOld, housekeepingJobs } from '../../src/webhooks/housekeeping.ts';
 import { addDeliveries, anOutcome } from '../store/contract/claiming.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
-import { anEndpoint, aTenant, openTestStore, T0 } from '../support/store.ts';
+import { anEndpoint, aSignal, aTenant, openTestStore, T0 } from '../support/store.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -82,6 +82,8 @@ describe('what time does to deliveries', () => {
     );
     await store.recordTestSend({ id: 'dlv_t', endpointId: 'whk_a', startedAt: T0 });
     await store.deleteEndpoint('ten_a', 'whk_a', T0);
+    const wire = JSON.stringify({ prospect: {}, platform: { name: 'x', posted_at: '' } });
+    await store.commitSignals([aSignal('ten_a', { nearKeys: [1, 2], wire })]);
     await expireDeliveries({ store, clock });
     clock.advance(30 * DAY_MS);
     await forgetOld({ store, clock });
@@ -91,6 +93,7 @@ describe('what time does to deliveries', () => {
     expect(await store.getDelivery('ten_a', 'dlv_1')).toBeNull();
     expect(await store.pruneEndpoints(Number.MAX_SAFE_INTEGER, 10)).toBe(0); // gone already
     expect(await store.pruneTestSends(Number.MAX_SAFE_INTEGER)).toBe(0);
+    expect(await store.pruneNearKeys(T0 + 1, 10)).toBe(0);
   });
 });
 

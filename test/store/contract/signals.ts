@@ -24,6 +24,28 @@ export function describeSignals(open: OpenStore): void {
       });
     });
 
+    test('what texts are known again by is forgotten with age, the oldest first and in parts', async () => {
+      const { store } = await openWithTenants(open);
+      const wire = (id: string) =>
+        JSON.stringify({
+          signal_id: id,
+          prospect: { name: 'Ann', email: '', linkedin_url: '' },
+          platform: { name: 'x', posted_at: '' },
+        });
+      const wish = 'We look for a new CRM for our twelve vans, budget approved. Which one do you use?';
+      const posted = (id: string, timestamp: number) =>
+        aSignal('ten_a', { id, timestamp, text: wish, nearKeys: [1, 2, 3, 4, 5], wire: wire(id) });
+      const statusOf = async (id: string, timestamp: number) =>
+        (await store.commitSignals([posted(id, timestamp)])).map(({ status }) => status);
+      expect(await statusOf('sig_1', T0)).toEqual(['created']);
+      expect(await statusOf('sig_2', T0 + 1)).toEqual(['duplicate']);
+      expect(await store.pruneNearKeys(T0, 10)).toBe(0);
+      expect(await store.pruneNearKeys(T0 + 1, 3)).toBe(3);
+      expect(await store.pruneNearKeys(T0 + 1, 3)).toBe(2);
+      expect(await statusOf('sig_3', T0 + 2)).toEqual(['created']);
+      expect(await store.pruneNearKeys(T0 + 2, 10)).toBe(0);
+    });
+
     test('a signal of another tenant is not found', async () => {
       const opened = await openWithTenants(open);
       await opened.store.commitSignals([aSignal('ten_a', { id: 'sig_1' })]);

@@ -26,12 +26,19 @@ export function signalChanges(db: Database) {
      WHERE id = (SELECT source_id FROM source_signals WHERE signal_id = ?)`,
   );
 
+  const pruneNearKeys = db.prepare<[number, number]>(
+    `DELETE FROM signal_near_keys WHERE (key, seq) IN (
+       SELECT key, seq FROM signal_near_keys INDEXED BY signal_near_keys_by_seq
+       WHERE seq < CAST(? AS INTEGER) << 21 ORDER BY seq LIMIT ?)`,
+  );
+
   return {
     commitSignals: (signals) =>
       signals.map((signal) => {
         const committed = write(signal);
         return committed.status === 'created' ? { ...committed, wire: adopt(signal) } : committed;
       }),
+    pruneNearKeys: (before, limit) => pruneNearKeys.run(before, limit).changes,
     saveFeedback(feedback) {
       const relevant = feedback.relevant ? 1 : 0;
       const before = selectRelevant.get(feedback.signalId) ?? 0;

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { isNearText, type NearText, readNearText } from '../../../lib/near-text.ts';
-import { isLongEnough } from '../../../model/near-keys.ts';
+import { isLongEnough, NEAR_WINDOW_MS } from '../../../model/near-keys.ts';
 import { compareAuthors } from '../../../model/same-author.ts';
 import type { Signal } from '../../../model/signal.ts';
 import type { NewSignal } from '../../signal-store.ts';
@@ -20,7 +20,6 @@ interface NearRow {
   timestamp: number;
 }
 
-const NEAR_WINDOW_MS = 30 * 86_400_000;
 /**
  * So many signals are compared, of the newest of each key those first that share the most keys; a form letter may stand behind
  * a key a thousand times, and others' changes wait meanwhile.
