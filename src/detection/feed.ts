@@ -30,7 +30,23 @@ export interface FeedDocument {
 export function readFeed({ body, contentType, url }: FeedDocument): SourceItem[] {
   const { items, base } = parse(decodeText(body, contentType));
   const start = resolve(base ?? '', url) || url;
-  return items.map((raw) => toItem(raw, start)).filter((item) => item.title !== '' || item.body !== '');
+  return items
+    .map((raw) => ({ ...toItem(raw, start), ...scopeOf(raw, url) }))
+    .filter((item) => item.title !== '' || item.body !== '');
+}
+
+/** Addresses, other URIs, and Reddit's names of posts: the same post wherever they stand. */
+const IS_KNOWN_EVERYWHERE = /^(?:[a-z][a-z0-9+.-]*:|t[1-6]_\w+$)/i;
+
+/** Any other id counts in its feed: every second blog has a post 1. */
+function scopeOf({ id = '' }: RawItem, url: string): { idScope?: string } {
+  const own = id.trim();
+  return own === '' || IS_KNOWN_EVERYWHERE.test(own) ? {} : { idScope: feedName(url) };
+}
+
+function feedName(url: string): string {
+  const { host, pathname, search } = new URL(url);
+  return host + pathname + search;
 }
 
 function parse(text: string): { items: RawItem[]; base: string | undefined } {

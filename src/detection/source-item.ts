@@ -7,11 +7,14 @@ import {
   observedPostSchema,
   type SignalType,
 } from '../model/signal.ts';
+import type { ScopedPost } from '../signals/intake.ts';
 
 /** Something that a source holds, as plain text. */
 export interface SourceItem {
   /** What the source knows it by, the same each time it is read. */
   id: string;
+  /** What tells its id apart from equal ones of its platform; left out: no other post has it. */
+  idScope?: string;
   platform: string;
   /** Empty where there is none. */
   url: string;
@@ -34,7 +37,12 @@ export function itemKey({ id }: Pick<SourceItem, 'id'>): string {
 }
 
 /** An item as an observed post; null where nothing of it can be read. What does not fit a post's form is left out. */
-export function toPost(item: SourceItem): ObservedPost | null {
+export function toPost(item: SourceItem): ScopedPost | null {
+  const post = postOf(item);
+  return post === null || item.idScope === undefined ? post : { ...post, idScope: item.idScope };
+}
+
+function postOf(item: SourceItem): ObservedPost | null {
   const department = item.department ? `Department: ${toLine(item.department)}` : '';
   const text = cut([item.title, department, bodyBeyond(item)].filter((part) => part !== '').join('\n\n'));
   if (text === '') return null;

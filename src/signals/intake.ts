@@ -45,6 +45,12 @@ export type ObservedResult =
     }
   | { status: 'rejected'; errors: Fault[] };
 
+/** A post of a source, whose external id may be another post's elsewhere on its platform. */
+export type ScopedPost = ObservedPost & {
+  /** What tells the id apart; left out: no other post of the platform has it. */
+  idScope?: string;
+};
+
 interface Tenancy {
   tenantId: string;
   matcher: TenantMatcher;
@@ -137,7 +143,7 @@ const EVERY_POST: MatchRule = { profileIds: [], onlyMatching: false };
 export async function planPosts(
   parts: IntakeParts,
   tenantId: string,
-  posts: readonly ObservedPost[],
+  posts: readonly ScopedPost[],
   rule: MatchRule = EVERY_POST,
 ): Promise<PlannedPost[]> {
   const [matcher, receivers] = await Promise.all([
@@ -154,7 +160,7 @@ export async function planPosts(
   return planned;
 }
 
-async function planPost(parts: IntakeParts, tenancy: Tenancy, post: ObservedPost): Promise<PlannedPost> {
+async function planPost(parts: IntakeParts, tenancy: Tenancy, post: ScopedPost): Promise<PlannedPost> {
   const wanted = post.icp_profile_id || undefined;
   const { encoder = null } = parts;
   const words = readPost(factsOf(post, parts.clock.now()), encoder !== null);
@@ -191,7 +197,7 @@ async function planPost(parts: IntakeParts, tenancy: Tenancy, post: ObservedPost
 function newSignal(
   { clock, newId, baseUrl }: IntakeParts,
   { tenantId, receivers }: Tenancy,
-  { post, type }: { post: ObservedPost; type: SignalType },
+  { post: { idScope, ...post }, type }: { post: ScopedPost; type: SignalType },
   { profile }: CompiledProfile,
   score: Explanation,
 ): NewSignal {
@@ -206,7 +212,7 @@ function newSignal(
     tenantId,
     profileId: profile.id,
     platform: signal.platform.name,
-    externalId: signal.external_id,
+    externalId: idScope && signal.external_id ? `${idScope} ${signal.external_id}` : signal.external_id,
     canonicalUrl: canonicalUrl(signal.platform.post_url),
     signalType: signal.signal_type,
     classification: signal.classification,

@@ -9,6 +9,7 @@ export interface NewSignal {
   tenantId: string;
   profileId: string;
   platform: string;
+  /** What it is known again by on its platform: the post's id, after what tells it apart where that alone does not. */
   externalId: string | null;
   /** Canonical post URL, or null where there is none; it makes a post known again where an external id is missing. */
   canonicalUrl: string | null;

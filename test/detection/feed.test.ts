@@ -152,6 +152,18 @@ test.each<[string, string, string]>([
   expect([fault.code, fault.message]).toEqual(['invalid_feed', expect.stringContaining(words)]);
 });
 
+test.each([
+  ['g-1', 'feeds.example.com/a?x=1'],
+  ['https://a.example.com/?p=1', undefined],
+  ['tag:a.example.com,2026:1', undefined],
+  ['t3_1', undefined],
+])('the id %s counts in %s', (id, scope) => {
+  const body = RSS.trim().replace('g-1', id);
+  const url = 'https://feeds.example.com/a?x=1';
+  const [item] = readFeed({ body: Buffer.from(body), contentType: '', url });
+  expect([item?.id, item?.idScope]).toEqual([id, scope]);
+});
+
 test('a post has what its form allows: a long text cut, a long id shortened, and no address that does not fit', () => {
   const item = {
     id: `urn:${'x'.repeat(400)}`,

@@ -124,6 +124,19 @@ test('a post that came by the API already makes no second signal', async () => {
   expect([made, (await h.texts()).length]).toEqual([1, 1]);
 });
 
+test('posts of one id in two feeds are two posts, and the id is told as the feed has it', async () => {
+  const h = await createHarness();
+  h.pages['/feed'] = status(200, {}, rss([['1', wanting('CRM')]]));
+  h.pages['/other'] = status(200, {}, rss([['1', `${wanting('van')} Ours is at its end.`]]));
+  await h.add();
+  await h.add({ id: 'src_2', name: 'Other', settings: settings({ url: `${h.origin}/other` }) });
+  await h.poller.start();
+  await h.ended(2);
+  expect(await h.texts()).toHaveLength(2);
+  const posts = await h.store.listPosts('ten_a', 10);
+  expect(posts.map(({ wire }) => JSON.parse(wire).external_id)).toEqual(['1', '1']);
+});
+
 test('only the profiles that a source names are matched; where none of them is active, nothing is passed over', async () => {
   const h = await createHarness();
   h.pages['/feed'] = status(200, { etag: '"v1"' }, rss([['1', wanting('CRM')]]));
