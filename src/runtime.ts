@@ -27,6 +27,8 @@ import type { StorageChange } from './store/storage-watch.ts';
 import type { Store } from './store/store.ts';
 import { type HousekeepingParts, housekeepingJobs } from './webhooks/housekeeping.ts';
 
+import { createLookup } from './webhooks/target-lookup.ts';
+import type { Lookup } from './webhooks/targets.ts';
 /** How long flights may take to land once the process was asked to stop (docs/configuration.md, "Stopping"). */
 export const DRAIN_MS = 30_000;
 
@@ -47,6 +49,7 @@ export interface Runtime {
   seededRandom: SeededRandom;
   allowTargets: AddressSet;
   /** Ends the store; after it nothing of the runtime may be used. */
+  lookup: Lookup;
   close(): Promise<void>;
 }
 
@@ -93,6 +96,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
     seededRandom: createSeededRandom(masterKey),
     allowTargets: createAddressSet(config.webhookAllowTargets),
     close: async () => {
+    lookup: createLookup(clock),
       await encoder?.close();
       await store.close();
     },
@@ -110,7 +114,12 @@ export interface Server {
 /** Listens first, then delivers: a process that cannot have its port must not touch another's deliveries. */
 export async function startServer(runtime: Runtime, content: SiteContent): Promise<Server> {
   const { config, logger } = runtime;
-  const dispatcher = createDispatcher({ ...runtime, localAddress: config.webhookLocalAddress, log: logger });
+  const tracing = await createTracing(runtime);
+  const tracer = tracing?.tracer ?? null;
+  const dispatcher = createDispatcher(
+    { ...runtime, localAddress: config.webhookLocalAddress, log: logger, tracer },
+    { lookup: runtime.lookup },
+  );
   const { baseUrl } = config;
   const web = createWeb({
     ...runtime,

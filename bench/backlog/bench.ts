@@ -14,6 +14,7 @@ import type { NewSignal } from '../../src/store/signal-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints.ts';
+import { createLookup } from '../../src/webhooks/target-lookup.ts';
 import { type Figure, median } from '../report.ts';
 
 const LARGE = 1_000_000;
@@ -71,6 +72,7 @@ async function prepare(file: string, deliveries: number): Promise<Prepared> {
     store: await openSqliteStore({ file, clock, writerThread: true }),
     secretBox: createSecretBox(random.bytes(32), random),
     allowTargets: createAddressSet(loopback ? [loopback] : []),
+    lookup: createLookup(clock),
   };
   const account = { name: 'Bench', email: 'bench@example.com', plan: 'enterprise' } as const;
   const { tenant } = await createTenant(parts, account);

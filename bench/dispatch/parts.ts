@@ -11,6 +11,7 @@ import { createMatchers } from '../../src/signals/matchers.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints.ts';
+import { createLookup } from '../../src/webhooks/target-lookup.ts';
 import { type Round, samplePost } from './setting.ts';
 
 /** A store on a file with its writer's thread, and what else the dispatcher needs. */
@@ -27,6 +28,7 @@ export async function openParts(file: string) {
     matchers: createMatchers(store),
     secretBox: createSecretBox(random.bytes(32), random),
     allowTargets: createAddressSet(loopback ? [loopback] : []),
+    lookup: createLookup(clock),
     baseUrl: 'http://localhost:3000',
   };
 }

@@ -87,7 +87,7 @@ interface Asking {
 }
 
 export function createWeb(parts: WebParts): Web {
-  const { clock, allowTargets: allow, baseUrl, contact, lookup = createLookup() } = parts;
+  const { clock, allowTargets: allow, baseUrl, contact, lookup = createLookup(clock) } = parts;
   const connect = createConnect({ clock, allow, lookup, localAddress: null, lenient: true });
   const requests = createRequests({ clock, connect });
   const gate = createHostGate(clock);

@@ -39,7 +39,7 @@ export interface DispatcherNetwork {
 export function createDispatcher(parts: DispatcherParts, network: DispatcherNetwork = {}): Dispatcher {
   const { store, log, newId, random, secretBox, allowTargets: allow, localAddress } = parts;
   const clock = watchSteps(parts.clock, onClockStep);
-  const { lookup = createLookup(), ...tls } = network;
+  const { lookup = createLookup(parts.clock), ...tls } = network;
   const pools = createPools(clock, createConnect({ clock, allow, lookup, localAddress, ...tls }));
   const leaseToken = newId('lease');
   const prepare = createPrepareTarget({ secretBox, allow, log });

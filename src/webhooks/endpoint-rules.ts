@@ -7,14 +7,15 @@ import { formatBytes } from '../model/payload-shape.ts';
 import type { Plan, Tenant } from '../model/tenant.ts';
 import type { WebhookInput, WebhookPatch } from '../model/webhook.ts';
 import type { Store } from '../store/store.ts';
-import { createLookup } from './target-lookup.ts';
-import { checkResolvedTarget, checkTarget, hostOf } from './targets.ts';
+import { checkResolvedTarget, checkTarget, hostOf, type Lookup } from './targets.ts';
 
 /** What the rules need of the process. */
 export interface RuleParts {
   store: Store;
   clock: Clock;
   allowTargets: AddressSet;
+  /** Shared by the process: saves of dead names take turns with each other, and with nobody else. */
+  lookup: Lookup;
 }
 
 /**
@@ -72,10 +73,10 @@ function refuseRate(plan: Plan, rate: number): void {
   throw beyondPlan(plan, { counted: 'maxRatePerMinute', needed: rate, fact });
 }
 
-async function acceptTarget({ allowTargets }: RuleParts, text: string): Promise<string> {
+async function acceptTarget({ allowTargets, lookup }: RuleParts, text: string): Promise<string> {
   const target = checkTarget(text, allowTargets);
   if ('fault' in target) throw badTarget(text, target.fault, allowTargets);
-  const fault = await checkResolvedTarget(target.url, allowTargets, createLookup());
+  const fault = await checkResolvedTarget(target.url, allowTargets, lookup);
   if (fault !== null) throw badTarget(text, fault, allowTargets);
   return target.url.href;
 }

@@ -18,6 +18,7 @@ import { createMatchers } from '../../src/signals/matchers.ts';
 import type { SiteContent } from '../../src/site/content/site-content.ts';
 import type { Store } from '../../src/store/store.ts';
 import { refuseTests, type SendTest } from '../../src/webhooks/test-delivery.ts';
+import { createLookup } from '../../src/webhooks/target-lookup.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 import { aSite } from './site-content.ts';
 import { openTestStore, T0 } from './store.ts';
@@ -109,6 +110,7 @@ export async function buildTestApp({
     endpointChanged: (endpointId) => void changed.push(endpointId),
     sendTest,
   });
+    lookup: createLookup(clock),
   app.addHook('onClose', () => store.close());
   await app.ready();
 

@@ -23,6 +23,7 @@ beforeEach(async () => {
     newId: createIds(clock, systemRandom),
     secretBox: createSecretBox(Buffer.alloc(32, 3), systemRandom),
     allowTargets: createAddressSet([parseCidr('127.0.0.0/8') ?? expect.fail()]),
+    lookup: async () => [],
   };
 });
 

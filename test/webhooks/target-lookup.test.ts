@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { createLookup } from '../../src/webhooks/target-lookup.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+
+const NEVER = () => new Promise<string[]>(() => {});
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** A resolver that knows `known` at once, and keeps whoever asks the system for anything else. */
+function setUp(direct: (name: string) => Promise<readonly string[]>) {
+  const clock = createManualClock();
+  const asked: string[] = [];
+  const answers: ((addresses: string[]) => void)[] = [];
+  const lookup = createLookup(clock, {
+    direct,
+    system(name) {
+      asked.push(name);
+      return new Promise((resolve) => answers.push(resolve));
+    },
+  });
+  return { clock, lookup, asked, answers };
+}
+
+test('two thousand saves of dead names hold two threads and one timer, and end in time', async () => {
+  const { clock, lookup, asked } = setUp(async (name) => (name === 'alive.example' ? ['203.0.114.1'] : []));
+  const dead = Array.from({ length: 2_000 }, (_, n) => lookup(`dead${n}.example`));
+  await turn();
+  expect(asked).toEqual(['dead0.example', 'dead1.example']);
+  expect(clock.pending()).toBe(1);
+  expect(await lookup('alive.example')).toEqual(['203.0.114.1']);
+  clock.advance(8_000);
+  expect(new Set((await Promise.all(dead)).map((found) => found.length))).toEqual(new Set([0]));
+  expect(clock.pending()).toBe(0);
+});
+
+test('what was given up takes no thread that becomes free later', async () => {
+  const { clock, lookup, asked, answers } = setUp(async () => []);
+  const dead = ['a', 'b', 'c'].map((name) => lookup(`${name}.example`));
+  await turn();
+  clock.advance(8_000);
+  await Promise.all(dead);
+  answers[0]?.([]);
+  const hosted = lookup('hosts-file.example');
+  await turn();
+  expect(asked).toEqual(['a.example', 'b.example', 'hosts-file.example']);
+  answers[2]?.(['203.0.114.2']);
+  expect(await hosted).toEqual(['203.0.114.2']);
+});
+
+test('who asks for a name that is being asked for shares the answer, and asks anew afterwards', async () => {
+  let asked = 0;
+  const { lookup } = setUp(async () => [`203.0.114.${++asked}`]);
+  expect(await Promise.all([lookup('a.example'), lookup('a.example')])).toEqual([
+    ['203.0.114.1'],
+    ['203.0.114.1'],
+  ]);
+  expect(await lookup('a.example')).toEqual(['203.0.114.2']);
+});
+
+test('a server of names that never answers ends after the same time', async () => {
+  const { clock, lookup, asked } = setUp(NEVER);
+  const dead = lookup('dead.example');
+  clock.advance(8_000);
+  expect(await dead).toEqual([]);
+  expect(asked).toEqual([]);
+});
