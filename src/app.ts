@@ -18,6 +18,7 @@ import { addDeprecations, DEPRECATIONS, type Deprecation } from './http/deprecat
 import { addErrorHandler, createErrorHandler } from './http/errors.ts';
 import { addJsonBody } from './http/json-body.ts';
 import { addRateLimits } from './http/limits.ts';
+import { createLoadGate, LOAD_LIMITS, type LoadLimits } from './http/load.ts';
 import type { DescribedApi, Document } from './http/openapi/document-types.ts';
 import { createProblems } from './http/problems.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
@@ -31,7 +32,7 @@ import { pages, publicApi } from './site/site.ts';
 
 /** What the faces need of the process. */
 export interface AppParts
-  extends Omit<ApiParts, 'problems' | 'baseUrl' | 'deprecations' | 'sourceIps'>,
+  extends Omit<ApiParts, 'problems' | 'baseUrl' | 'deprecations' | 'sourceIps' | 'load'>,
     Pick<FeedbackParts, 'feedbackLinks'> {
   config: Config;
   logger: Logger;
@@ -47,6 +48,10 @@ export interface AppParts
   connections?: ConnectionLimits;
 }
 
+  /** How much is taken on at once; as {@link LOAD_LIMITS}, where it is left out. */
+  loadLimits?: LoadLimits;
+  /** Null or left out: nothing is traced. */
+  tracer?: Tracer | null;
 const BODY_BYTES = 1024 * 1024;
 /** As long as a header may be: a longer path parameter would be answered outside all hooks. */
 const MAX_PARAM_LENGTH = 16 * 1024;
@@ -85,6 +90,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   addRequestLog(app, { logger, tally: requests });
   const deprecations = parts.deprecations ?? DEPRECATIONS;
   addDeprecations(app, { baseUrl: config.baseUrl, deprecations });
+  const load = createLoadGate({ ...parts, limits: parts.loadLimits ?? LOAD_LIMITS });
   addErrorHandler(app, handleError);
   addJsonBody(app);
 
@@ -95,6 +101,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     deprecations,
     baseUrl: config.baseUrl,
     publicRateLimit: config.publicRateLimit,
+    load,
   };
   addRateLimits(app);
   app.register(operation, {
@@ -104,6 +111,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     dispatcher: parts.dispatcherPulse ?? null,
     expired: parts.expiredCount ?? (() => 0),
     token: config.adminMetricsToken,
+    load,
   });
   const told = Promise.withResolvers<() => Document>();
   app.register(publicApi, { ...site, onDescribed: told.resolve, prefix: '/api' });

@@ -1,5 +1,6 @@
 import type { Deprecation } from '../http/deprecations.ts';
 import type { KeyLimitParts } from '../http/key-limits.ts';
+import type { LoadGate } from '../http/load.ts';
 import type { DescribedApi } from '../http/openapi/document-types.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
@@ -11,6 +12,8 @@ import type { SendTest } from '../webhooks/test-delivery.ts';
 export interface ApiParts extends IntakeParts, EndpointParts, KeyLimitParts {
   cursors: Cursors;
   /** The same chance for each run of a request that is sent again. */
+  /** Turns requests away while there are too many. */
+  load: LoadGate;
   seededRandom: SeededRandom;
   /** Operations that will go; the description says so too. */
   deprecations: readonly Deprecation[];

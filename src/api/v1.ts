@@ -6,6 +6,7 @@ import { addIdempotency } from '../http/idempotency.ts';
 import { addKeyLimits } from '../http/key-limits.ts';
 import { refuseStrayBodies } from '../http/no-body.ts';
 import { addOneATurn } from '../http/one-a-turn.ts';
+import { addShedding } from '../http/shedding.ts';
 import { setApiHeaders } from '../http/versions.ts';
 import { addCampaigns } from './campaigns.ts';
 import { addCompanies } from './companies.ts';
@@ -37,7 +38,8 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
     admit: limits.admitClient,
   });
   addAuthentication(app, { ...parts, limits });
-  addOneATurn(app);
+  addShedding(app, { load: parts.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
+  parts.load.watchTurns(addOneATurn(app, parts.clock));
   addIdempotency(app, parts);
   addCompression(app);
   refuseStrayBodies(app);

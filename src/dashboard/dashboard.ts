@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { createPasswords } from '../accounts/passwords.ts';
 import { createWrongPasswords } from '../accounts/wrong-passwords.ts';
 import { addCompression } from '../http/compression.ts';
+import { addShedding } from '../http/shedding.ts';
 import { addAccountScreens } from './account-screens.ts';
 import { addApiKeys } from './api-keys.ts';
 import { addAssets } from './assets.ts';
@@ -40,6 +41,7 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   await app.register(formbody, { bodyLimit: FORM_BYTES });
   addFaultPages(app, parts.logger, shown);
   addGate(app, parts, shown);
+  addShedding(app, { load: parts.load, ownerOf: (request) => request.signedIn?.tenant.id ?? '' });
   await addCsrf(app, parts);
   addCompression(app);
   show = createScreens({ clock: parts.clock, assets: await addAssets(app) });

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { LoadGate } from '../http/load.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import type { IntakeParts } from '../signals/intake.ts';
@@ -10,6 +11,8 @@ export interface DashboardParts extends IntakeParts, EndpointParts {
   logger: Logger;
   cursors: Cursors;
   seededRandom: SeededRandom;
+  /** Turns requests away while there are too many. */
+  load: LoadGate;
   /** Tells the dispatcher which endpoints have new work. */
   nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
   /** Tells the dispatcher that its copy of an endpoint is old. */

@@ -1,6 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { DispatcherPulse } from '../dispatcher/dispatcher.ts';
+import type { LoadGate } from '../http/load.ts';
 import type { RequestTally } from '../http/request-tally.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { StoreCounts, StorePulse } from '../store/figures.ts';
@@ -12,6 +13,8 @@ export interface MetricsParts {
   clock: Clock;
   store: Pick<Store, 'countAll' | 'pulse'>;
   requests: RequestTally;
+  /** What is let in, and what is turned away. */
+  load: Pick<LoadGate, 'inFlight' | 'refused'>;
   /** How the dispatcher is doing; null where none runs. */
   dispatcher: (() => DispatcherPulse) | null;
   /** What ended without an attempt since the process began. */
@@ -50,6 +53,7 @@ export function createMetrics(parts: MetricsParts): Metrics {
   };
 
   addRequests(exposition, parts.requests);
+  addLoad(exposition, parts.load);
   addDeliveries(exposition, now, parts.expired);
   addStore(exposition, now);
   addRest(exposition, now);
@@ -83,6 +87,21 @@ function addRequests({ histogram, counter }: Exposition, requests: RequestTally)
   histogram(
     { name: 'signalpost_http_request_duration_seconds', help: 'From request to answer.', labels },
     () => requests.series().map(({ seconds, ...series }) => [series, seconds]),
+  );
+}
+
+function addLoad({ gauge, counter }: Exposition, load: MetricsParts['load']): void {
+  gauge(
+    { name: 'signalpost_http_requests_in_flight', help: 'Requests of /v1 and the dashboard under way.' },
+    () => [[{}, load.inFlight]],
+  );
+  counter(
+    {
+      name: 'signalpost_http_requests_shed_total',
+      help: 'Requests turned away with 503, by what was scarce.',
+      labels: ['reason'],
+    },
+    () => Object.entries(load.refused).map(([reason, n]) => [{ reason }, n]),
   );
 }
 

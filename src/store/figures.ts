@@ -42,4 +42,6 @@ export interface FiguresStore {
   countAll(lateBefore: number): Promise<StoreCounts>;
   /** At once, from memory and the file system. */
   pulse(): StorePulse;
+  /** About how many milliseconds a change of this tenant would wait for its commit that came now; from memory. */
+  waitMs(tenantId: string): number;
 }

@@ -32,6 +32,8 @@ export interface WriteQueue<Change> {
   /** Changes that wait for their commit, those under way included. */
   readonly length: number;
   readonly limit: number;
+  /** About how many milliseconds a change of this owner would wait that came now, by what those before it cost. */
+  waitMs(owner: string): number;
   /** False once later changes are refused for good. */
   readonly accepting: boolean;
   /** Refuses later changes; resolves when those before are committed. */
@@ -40,8 +42,15 @@ export interface WriteQueue<Change> {
 
 interface Entry<Change> {
   change: Change;
+  cost: number;
   resolve(value: unknown): void;
   reject(error: unknown): void;
+}
+
+/** What waits of one owner, and what it costs in all. */
+interface OwnQueue<Change> {
+  entries: Fifo<Entry<Change>>;
+  cost: number;
 }
 
 /**
@@ -52,9 +61,10 @@ interface Entry<Change> {
  */
 export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): WriteQueue<Change> {
   const { commit, ownerOf = () => '', costOf = () => 0, maxBatch = 200, maxQueued = 20_000 } = options;
-  const queues = new Map<string, Fifo<Entry<Change>>>();
+  const queues = new Map<string, OwnQueue<Change>>();
   const turns = createFifo<string>();
   let waiting = 0;
+  let waitingCost = 0;
   let underWay: Entry<Change>[] = [];
   let refusal: DomainError | null = null;
   let onIdle: (() => void) | null = null;
@@ -67,14 +77,16 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
 
   function add(entry: Entry<Change>): void {
     waiting++;
+    waitingCost += entry.cost;
     const owner = ownerOf(entry.change);
     let queue = queues.get(owner);
     if (queue === undefined) {
-      queue = createFifo();
+      queue = { entries: createFifo(), cost: 0 };
       queues.set(owner, queue);
       turns.push(owner);
     }
-    queue.push(entry);
+    queue.entries.push(entry);
+    queue.cost += entry.cost;
   }
 
   function takeBatch(): Entry<Change>[] {
@@ -84,12 +96,14 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
       const owner = turns.shift();
       if (owner === undefined) break;
       const queue = queues.get(owner);
-      const entry = queue?.shift();
-      if (queue === undefined || queue.size === 0) queues.delete(owner);
+      const entry = queue?.entries.shift();
+      if (queue === undefined || queue.entries.size === 0) queues.delete(owner);
       else turns.push(owner);
-      if (entry === undefined) continue;
+      if (queue === undefined || entry === undefined) continue;
       waiting--;
-      cost += costOf(entry.change);
+      waitingCost -= entry.cost;
+      queue.cost -= entry.cost;
+      cost += entry.cost;
       batch.push(entry);
     }
     return batch;
@@ -116,6 +130,11 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
       return waiting + underWay.length;
     },
     limit: maxQueued,
+    waitMs(owner) {
+      // In each round all owners have one turn: nobody waits longer than for all, nor for more rounds than they have changes.
+      const own = (queues.get(owner)?.cost ?? 0) * Math.max(1, queues.size);
+      return Math.min(waitingCost, own) / 1_000;
+    },
     get accepting() {
       return refusal === null;
     },
@@ -125,7 +144,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
         return Promise.reject(unavailable('Too many changes wait to be stored.'));
       }
       return new Promise((resolve, reject) => {
-        add({ change, resolve, reject });
+        add({ change, cost: costOf(change), resolve, reject });
         if (underWay.length === 0 && waiting === 1) queueMicrotask(send);
       });
     },

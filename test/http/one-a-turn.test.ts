@@ -1,6 +1,7 @@
 import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { addOneATurn } from '../../src/http/one-a-turn.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 
 test('requests that come together are handled in their order, each in a turn of its own', async () => {
   const app = Fastify();
@@ -13,7 +14,7 @@ test('requests that come together are handled in their order, each in a turn of 
   };
   setImmediate(count);
   const handled: { id: string; turn: number }[] = [];
-  addOneATurn(app);
+  addOneATurn(app, systemClock);
   app.get<{ Params: { id: string } }>('/:id', async ({ params }) => {
     handled.push({ id: params.id, turn });
     return {};
@@ -31,7 +32,7 @@ test('requests that come together are handled in their order, each in a turn of 
 test('a handler that fails holds up nobody', async () => {
   const app = Fastify();
   onTestFinished(() => app.close());
-  addOneATurn(app);
+  addOneATurn(app, systemClock);
   app.get<{ Params: { id: string } }>('/:id', ({ params }) => {
     if (params.id === '1') throw new Error('fails');
     return {};

@@ -265,4 +265,15 @@ describe('who shares the writer', () => {
     expect(batches.slice(0, 2)).toEqual([['a0'], ['a1', 'b1']]);
     expect(batches.every((batch) => batch.length <= 2)).toBe(true);
   });
+
+  test('who has many changes waiting waits long, and who has few does not', async () => {
+    const { queue, go } = setUpShared(20_000);
+    const all = [queue.run('a0')];
+    await Promise.resolve();
+    all.push(...Array.from({ length: 50 }, (_, n) => queue.run(`a${n + 1}`)), queue.run('b1'));
+    expect(['a', 'b', 'c'].map(queue.waitMs)).toEqual([1_020, 40, 0]);
+    go();
+    await Promise.all(all);
+    expect(['a', 'b'].map(queue.waitMs)).toEqual([0, 0]);
+  });
 });

@@ -6,6 +6,7 @@ import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits } from '../../src/http/connections.ts';
 import type { Deprecation } from '../../src/http/deprecations.ts';
+import { LOAD_LIMITS, type LoadLimits } from '../../src/http/load.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { createIds, type NewId } from '../../src/lib/ids.ts';
 import { createAddressSet } from '../../src/lib/network.ts';
@@ -65,6 +66,8 @@ export interface TestAppOptions {
   wrapStore?(store: Store): Store;
   /** What connections may take; those of a server where it is left out. */
   connections?: ConnectionLimits;
+  /** How much is taken on at once; as much as a server, where it is left out. */
+  loadLimits?: LoadLimits;
   /** Stands in for the dispatcher's test deliveries. */
   sendTest?: SendTest;
 }
@@ -82,6 +85,7 @@ export async function buildTestApp({
   newId: givenIds,
   file = ':memory:',
   connections = CONNECTION_LIMITS,
+  loadLimits = LOAD_LIMITS,
 }: TestAppOptions = {}): Promise<TestApp> {
   const { store, clock } = await openTestStore({ clock: createManualClock(T0), file });
   const newId = givenIds ?? createIds(clock, random);
@@ -100,6 +104,7 @@ export async function buildTestApp({
     content,
     deprecations,
     connections,
+    loadLimits,
     cursors: createCursors(masterKey),
     feedbackLinks: createFeedbackLinks(createCursors(masterKey), config.baseUrl),
     seededRandom: createSeededRandom(masterKey),

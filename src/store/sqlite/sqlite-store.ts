@@ -57,6 +57,7 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
       await read(reads.readProbe);
     },
     countAll: countsThread?.countAll ?? ((lateBefore) => read(() => counts.get()(lateBefore))),
+    waitMs: writer.waitMs,
     pulse: () => ({ ...writer.pulse(), ...(db.memory ? NO_FILES : fileSizes(db.name)) }),
     async close() {
       await writer.close();

@@ -18,6 +18,8 @@ export type WriterPulse = Omit<StorePulse, 'databaseBytes' | 'walBytes' | 'freeB
 export interface Writer {
   run: Run<Changes>;
   pulse(): WriterPulse;
+  /** About how many milliseconds a change of this tenant would wait that came now. */
+  waitMs(tenantId: string): number;
   /** Commits what waits; later changes are refused. */
   close(): Promise<void>;
 }
@@ -42,6 +44,7 @@ export function createWriter(
       commitSeconds: meter.seconds,
       commitOperations: meter.operations,
     }),
+    waitMs: queue.waitMs,
     async close() {
       await queue.close();
       await end();
@@ -59,6 +62,7 @@ export function watchWriter(writer: Writer, watch: StorageWatch): Writer {
       return result;
     },
     pulse: writer.pulse,
+    waitMs: writer.waitMs,
     close: writer.close,
   };
 }

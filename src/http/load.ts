@@ -1,0 +1,156 @@
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
+import type { Clock } from '../lib/clock.ts';
+
+/** What is scarce when a request is turned away. */
+export const STRAINS = ['requests', 'bodies', 'turns', 'storage', 'memory'] as const;
+export type Strain = (typeof STRAINS)[number];
+
+/** Who asks, and with how large a body, as far as it is known. */
+export interface Asked {
+  /** A tenant's id; '' where nobody is known. */
+  owner: string;
+  bytes: number;
+}
+
+/** Why a request is turned away, and when it is worth coming again. */
+export interface Refusal {
+  strain: Strain;
+  retryAfterSeconds: number;
+}
+
+/** What is looked at before a request is let in. */
+export interface LoadSigns {
+  /** Milliseconds that a request would wait for its turn of the event loop. */
+  turnWaitMs(): number;
+  /** Milliseconds that a change of this owner would wait for its commit. */
+  storeWaitMs(owner: string): number;
+  /** In [0, 1]: how much of the memory that this process may have is taken. */
+  memoryShare(): number;
+}
+
+/** How much is taken on at once. */
+export interface LoadLimits {
+  /** Always let in, so that work goes on whatever the signs say, and the signs get better by it. */
+  least: number;
+  /** Requests that are let in and not answered; one owner's are at most half of them. */
+  most: number;
+  /** Bytes of their bodies, likewise. */
+  mostBytes: number;
+  /** Expected wait, of turns and of commits. */
+  mostWaitMs: number;
+  /** Share of memory. */
+  mostMemory: number;
+}
+
+export const LOAD_LIMITS: LoadLimits = {
+  least: 32,
+  most: 4_000,
+  mostBytes: 256 * 1024 * 1024,
+  mostWaitMs: 2_000,
+  mostMemory: 0.9,
+};
+
+const LOOK_AT_MEMORY_EVERY_MS = 250;
+const LONG_RETRY_SECONDS = 5;
+
+/** Turns requests away before what was let in suffers: what is accepted is answered within seconds, however much is asked. */
+export interface LoadGate {
+  /** Null where the request is let in; then {@link leave} must follow, once. */
+  enter(asked: Asked): Refusal | null;
+  leave(asked: Asked): void;
+  /** What the turns of one face wait for counts from now on. */
+  watchTurns(waitMs: () => number): void;
+  readonly inFlight: number;
+  /** Requests turned away since the process began. */
+  readonly refused: Readonly<Record<Strain, number>>;
+}
+
+export interface LoadParts {
+  clock: Clock;
+  store: { waitMs(tenantId: string): number };
+  limits?: LoadLimits;
+  memoryShare?(): number;
+}
+
+export function createLoadGate({
+  clock,
+  store,
+  limits = LOAD_LIMITS,
+  memoryShare = takenMemory,
+}: LoadParts): LoadGate {
+  const byOwner = new Map<string, { requests: number; bytes: number }>();
+  const refused = { requests: 0, bodies: 0, turns: 0, storage: 0, memory: 0 };
+  const turns: (() => number)[] = [];
+  const memory = seldom(clock, memoryShare);
+  let inFlight = 0;
+  let bytesInFlight = 0;
+
+  function look({ owner, bytes }: Asked): Refusal | null {
+    const own = byOwner.get(owner) ?? { requests: 0, bytes: 0 };
+    if (own.requests >= limits.most / 2 || inFlight >= limits.most) return soon('requests', 1_000);
+    if (own.bytes + bytes > limits.mostBytes / 2 || bytesInFlight + bytes > limits.mostBytes)
+      return soon('bodies', 1_000);
+    const turnMs = turns.reduce((most, waitMs) => Math.max(most, waitMs()), 0);
+    if (turnMs > limits.mostWaitMs) return soon('turns', turnMs);
+    const storeMs = store.waitMs(owner);
+    if (storeMs > limits.mostWaitMs) return soon('storage', storeMs);
+    return memory() > limits.mostMemory ? soon('memory', LONG_RETRY_SECONDS * 1_000) : null;
+  }
+
+  return {
+    enter(asked) {
+      const refusal = inFlight < limits.least ? null : look(asked);
+      if (refusal !== null) {
+        refused[refusal.strain]++;
+        return refusal;
+      }
+      inFlight++;
+      bytesInFlight += asked.bytes;
+      const own = byOwner.get(asked.owner);
+      if (own === undefined) byOwner.set(asked.owner, { requests: 1, bytes: asked.bytes });
+      else {
+        own.requests++;
+        own.bytes += asked.bytes;
+      }
+      return null;
+    },
+    leave({ owner, bytes }) {
+      inFlight--;
+      bytesInFlight -= bytes;
+      const own = byOwner.get(owner);
+      if (own === undefined) return;
+      own.requests--;
+      own.bytes -= bytes;
+      if (own.requests === 0) byOwner.delete(owner);
+    },
+    watchTurns: (waitMs) => void turns.push(waitMs),
+    get inFlight() {
+      return inFlight;
+    },
+    refused,
+  };
+}
+
+function soon(strain: Strain, waitMs: number): Refusal {
+  return { strain, retryAfterSeconds: Math.min(10, Math.max(1, Math.ceil(waitMs / 1_000))) };
+}
+
+/** The share of the JavaScript heap, or of what the system lets the process have, whichever is fuller. */
+function takenMemory(): number {
+  const { used_heap_size: used, heap_size_limit: most } = getHeapStatistics();
+  const allowed = process.constrainedMemory();
+  const bounded = allowed > 0 && allowed < totalmem();
+  return Math.max(used / most, bounded ? process.memoryUsage.rss() / allowed : 0);
+}
+
+/** Reads a figure anew after a while only. */
+function seldom(clock: Clock, read: () => number): () => number {
+  let readAt = Number.NEGATIVE_INFINITY;
+  let value = 0;
+  return () => {
+    const now = clock.monotonic();
+    if (now - readAt >= LOOK_AT_MEMORY_EVERY_MS) [readAt, value] = [now, read()];
+    return value;
+  };
+}

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { createLoadGate, LOAD_LIMITS } from '../../src/http/load.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+
+function setUp(limits: Partial<typeof LOAD_LIMITS> = {}) {
+  const signs = { storeMs: 0, turnMs: 0, memory: 0 };
+  const clock = createManualClock();
+  const gate = createLoadGate({
+    clock,
+    store: { waitMs: (owner) => (owner === 'busy' ? signs.storeMs : 0) },
+    memoryShare: () => signs.memory,
+    limits: { ...LOAD_LIMITS, least: 1, ...limits },
+  });
+  gate.watchTurns(() => signs.turnMs);
+  const asks = (owner: string, bytes = 0) => gate.enter({ owner, bytes })?.strain ?? null;
+  return { clock, gate, signs, asks };
+}
+
+test('one owner gets half of the places, and the others the rest; who leaves makes room', () => {
+  const { gate, asks } = setUp({ most: 4 });
+  expect([asks('a'), asks('a'), asks('a'), asks('b'), asks('b'), asks('c')]).toEqual([
+    ...[null, null, 'requests'],
+    ...[null, null, 'requests'],
+  ]);
+  expect(gate.inFlight).toBe(4);
+  gate.leave({ owner: 'a', bytes: 0 });
+  expect([asks('a'), asks('a')]).toEqual([null, 'requests']);
+  expect(gate.refused.requests).toBe(3);
+});
+
+test('bodies are bounded by their bytes, of one owner to half', () => {
+  const { gate, asks } = setUp({ mostBytes: 100 });
+  expect([asks('a', 40), asks('a', 20), asks('a', 10), asks('b', 50), asks('c', 1)]).toEqual([
+    null,
+    'bodies',
+    null,
+    null,
+    'bodies',
+  ]);
+  gate.leave({ owner: 'b', bytes: 50 });
+  expect(asks('c', 1)).toBeNull();
+});
+
+test('who would wait too long for a commit is turned away, told for how long, and nobody else', () => {
+  const { gate, signs, asks } = setUp();
+  expect(asks('busy')).toBeNull();
+  signs.storeMs = 3_400;
+  expect(gate.enter({ owner: 'busy', bytes: 0 })).toEqual({ strain: 'storage', retryAfterSeconds: 4 });
+  expect(asks('quiet')).toBeNull();
+});
+
+test('long turns turn everybody away, and memory is looked at now and then', () => {
+  const { clock, signs, asks } = setUp();
+  expect(asks('a')).toBeNull();
+  signs.turnMs = 2_001;
+  expect(asks('a')).toBe('turns');
+  signs.turnMs = 0;
+  expect(asks('a')).toBeNull();
+  signs.memory = 0.95;
+  expect(asks('a')).toBeNull();
+  clock.advance(250);
+  expect(asks('a')).toBe('memory');
+});
+
+test('some are let in whatever the signs say, so that a sign that gets better by work alone does', () => {
+  const { signs, asks } = setUp({ least: 2 });
+  Object.assign(signs, { memory: 1, turnMs: 60_000 });
+  expect([asks('a'), asks('a'), asks('a')]).toEqual([null, null, 'turns']);
+});

@@ -1,0 +1,59 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { LOAD_LIMITS } from '../../src/http/load.ts';
+import { aPost, buildTestApp } from '../support/app.ts';
+
+/** A server that takes two requests of a tenant at once, and whose store answers when it is told to. */
+async function buildBusyApp() {
+  const gate = Promise.withResolvers<void>();
+  const t = await buildTestApp({
+    loadLimits: { ...LOAD_LIMITS, least: 0, most: 4 },
+    wrapStore: (store) => ({
+      ...store,
+      commitSignals: async (signals) => {
+        await gate.promise;
+        return store.commitSignals(signals);
+      },
+    }),
+  });
+  onTestFinished(() => t.app.close());
+  const post = (n: number) =>
+    t.app.inject({
+      ...{ method: 'POST', url: '/v1/signals', headers: t.auth },
+      payload: aPost({ external_id: `post-${n}` }),
+    });
+  return { t, post, goOn: gate.resolve };
+}
+
+test('beyond what is taken on at once /v1 answers 503 with Retry-After, and nothing that was let in is lost', async () => {
+  const { t, post, goOn } = await buildBusyApp();
+  const letIn = [post(1), post(2)];
+  await expect.poll(async () => (await t.app.inject('/metrics')).body).toContain('requests_in_flight 2');
+  const refused = await post(3);
+  expect(refused.statusCode).toBe(503);
+  expect(refused.headers).toMatchObject({
+    'content-type': 'application/problem+json',
+    'retry-after': '1',
+    'x-api-version': 'v1',
+    'ratelimit-limit': '600',
+  });
+  expect(refused.json()).toMatchObject({ code: 'UNAVAILABLE', status: 503 });
+  for (const path of ['/api/health', '/ready', '/metrics', '/'])
+    expect([path, (await t.app.inject(path)).statusCode]).toEqual([path, 200]);
+  goOn();
+  expect((await Promise.all(letIn)).map(({ statusCode }) => statusCode)).toEqual([201, 201]);
+  expect((await post(4)).statusCode).toBe(201);
+  const { body } = await t.app.inject('/metrics');
+  expect(body).toContain('signalpost_http_requests_in_flight 0');
+  expect(body).toContain('signalpost_http_requests_shed_total{reason="requests"} 1');
+});
+
+test('the dashboard says so on a page', async () => {
+  const t = await buildTestApp({ loadLimits: { ...LOAD_LIMITS, least: 0, most: 0 } });
+  onTestFinished(() => t.app.close());
+  const answer = await t.app.inject('/dashboard/login');
+  expect(answer.statusCode).toBe(503);
+  expect(answer.headers).toMatchObject({
+    'retry-after': '1',
+    'content-type': expect.stringContaining('html'),
+  });
+});
