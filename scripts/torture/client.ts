@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Calls the API once, and gives up after ten seconds. */
+export async function call(url: string, key: string, path: string, body?: unknown): Promise<Response> {
+  return fetch(`${url}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(10_000),
+  });
+}
+
+/** Posts all the time, and keeps the books of what was asked and what was promised. */
+export interface Poster {
+  attempted: Set<string>;
+  accepted: Set<string>;
+  /** Answers by status; `none` where none came. */
+  answers: Map<string, number>;
+  stop(): Promise<void>;
+}
+
+const BATCH = 5;
+const EVERY_MS = 250;
+
+export function startPoster(url: string, key: string, name: string): Poster {
+  const attempted = new Set<string>();
+  const accepted = new Set<string>();
+  const answers = new Map<string, number>();
+  const underWay = new Set<Promise<void>>();
+  let stopped = false;
+  let next = 0;
+
+  /** Each batch is sent once: whether one that failed came in is what the books are to find out. */
+  async function post(): Promise<void> {
+    const urls = Array.from({ length: BATCH }, () => `https://torture.example/${name}/${next++}`);
+    for (const one of urls) attempted.add(one);
+    const signals = urls.map((post_url) => ({
+      platform: { name: 'forum', post_url },
+      text: 'We need a new plumber, who can you recommend?',
+    }));
+    let told = 'none';
+    try {
+      const response = await call(url, key, '/v1/signals/batch', { signals });
+      const body = (await response.json()) as { data?: { results: { index: number; status: string }[] } };
+      told = String(response.status);
+      for (const { index, status } of body.data?.results ?? [])
+        if (status !== 'rejected') accepted.add(urls[index] ?? '');
+    } catch {
+      // No answer, or half of one: nothing was promised.
+    }
+    answers.set(told, (answers.get(told) ?? 0) + 1);
+  }
+
+  const running = (async () => {
+    while (!stopped) {
+      const one = post().finally(() => underWay.delete(one));
+      underWay.add(one);
+      await sleep(EVERY_MS);
+    }
+    await Promise.all(underWay);
+  })();
+
+  return {
+    attempted,
+    accepted,
+    answers,
+    async stop() {
+      stopped = true;
+      await running;
+    },
+  };
+}

@@ -1,0 +1,181 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { call } from './client.ts';
+import type { Mood } from './receiver.ts';
+import type { World } from './world.ts';
+
+/** Something that goes wrong, for a while; when it returns, it is over. Answers what was seen of it. */
+export interface Fault {
+  name: string;
+  /** Null where it can be done here, else why not. */
+  cannot(world: World): string | null;
+  run(world: World): Promise<string>;
+}
+
+const always = () => null;
+
+/** All of them, in the order in which the first round takes them. */
+export const FAULTS: readonly Fault[] = [
+  {
+    name: 'kill -9',
+    cannot: always,
+    async run({ victim }) {
+      await victim.kill();
+      return 'started again';
+    },
+  },
+  {
+    name: 'SIGSTOP',
+    cannot: always,
+    async run({ victim }) {
+      victim.signal('SIGSTOP');
+      await sleep(6_000);
+      victim.signal('SIGCONT');
+      return 'stood still for 6 s';
+    },
+  },
+  ...(['stalled', 'resetting', 'failing', 'slow'] as const).map(receivers),
+  { name: 'slow-loris', cannot: always, run: slowLoris },
+  { name: 'flood', cannot: always, run: flood },
+  clockStep('clock 1 h ahead', 3_600_000),
+  clockStep('clock 1 h back', -3_600_000),
+  {
+    name: 'full disk',
+    cannot: ({ ownDisk }) => (ownDisk ? null : 'no file system of its own could be mounted'),
+    run: fullDisk,
+  },
+  injected('EIO', 'fdatasync,fsync'),
+  injected('EIO', 'pwrite64'),
+  injected('ENOSPC', 'pwrite64'),
+  {
+    name: 'second server on the folder',
+    cannot: always,
+    run: ({ victim }) => victim.second(8_000),
+  },
+];
+
+function receivers(mood: Exclude<Mood, 'well'>): Fault {
+  return {
+    name: `receivers ${mood}`,
+    cannot: always,
+    async run({ receiver, paths }) {
+      const ill = paths.filter((_, n) => n % 2 === 0);
+      receiver.mood(ill, mood);
+      await sleep(6_000);
+      receiver.mood(ill, 'well');
+      return `${ill.length} of ${paths.length} for 6 s`;
+    },
+  };
+}
+
+const LORIS = 300;
+
+/** Callers that send a head one byte a second. */
+async function slowLoris({ victim }: World): Promise<string> {
+  const { port, hostname } = new URL(victim.url);
+  let cut = 0;
+  const sockets = Array.from({ length: LORIS }, () => {
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {}).on('close', () => cut++);
+    return socket.resume();
+  });
+  const slowest = { ms: 0 };
+  for (const byte of 'GET /api/health') {
+    for (const socket of sockets) if (socket.writable) socket.write(byte);
+    const asked = performance.now();
+    const well = await fetch(`${victim.url}/api/health`, { signal: AbortSignal.timeout(5_000) }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    slowest.ms = Math.max(slowest.ms, well ? performance.now() - asked : 5_000);
+    await sleep(1_000);
+  }
+  for (const socket of sockets) socket.destroy();
+  return `${cut} of ${LORIS} were cut off; health took ${Math.round(slowest.ms)} ms at most meanwhile`;
+}
+
+const FLOODERS = 200;
+
+/** Lists and posts of another tenant as fast as they are answered, over many connections. */
+async function flood({ victim, others }: World): Promise<string> {
+  const until = performance.now() + 6_000;
+  const seen = new Map<string, number>();
+  let n = 0;
+  const one = async (i: number) => {
+    while (performance.now() < until) {
+      const post_url = `https://flood.example/${process.pid}/${n++}`;
+      const body = { platform: { name: 'forum', post_url }, text: 'Who knows a good roofer?' };
+      const told = await (i % 2 === 0
+        ? call(victim.url, others.key, '/v1/signals?limit=100')
+        : call(victim.url, others.key, '/v1/signals', body)
+      ).then(
+        async (response) => {
+          await response.arrayBuffer();
+          return String(response.status);
+        },
+        () => 'none',
+      );
+      seen.set(told, (seen.get(told) ?? 0) + 1);
+    }
+  };
+  await Promise.all(Array.from({ length: FLOODERS }, (_, i) => one(i)));
+  return [...seen].map(([status, count]) => `${status}: ${count}`).join(', ');
+}
+
+function clockStep(name: string, ms: number): Fault {
+  return {
+    name,
+    cannot: always,
+    async run({ victim }) {
+      victim.setClock(ms);
+      await sleep(5_000);
+      victim.setClock(0);
+      await sleep(1_000);
+      return 'for 5 s, and back';
+    },
+  };
+}
+
+/** Nothing is left on the data folder's disk. */
+async function fullDisk({ victim, dataDir }: World): Promise<string> {
+  const ballast = join(dataDir, 'ballast');
+  const { bavail, bsize } = statfsSync(dataDir);
+  try {
+    writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - 64 * 1024), 1));
+  } catch {
+    // The server was quicker: it is full.
+  }
+  await sleep(5_000);
+  const [health, ready] = await Promise.all(
+    ['/api/health', '/ready'].map((path) =>
+      fetch(`${victim.url}${path}`, { signal: AbortSignal.timeout(8_000) }).then(
+        ({ status }) => status,
+        () => 'no answer',
+      ),
+    ),
+  );
+  rmSync(ballast, { force: true });
+  return `for 5 s; /api/health ${health}, /ready ${ready}`;
+}
+
+/** Has the system answer some of the server's calls with an error, by strace. */
+function injected(error: 'EIO' | 'ENOSPC', calls: string): Fault {
+  return {
+    name: `${error} from ${calls}`,
+    cannot: () => (spawnSync('strace', ['-V']).status === 0 ? null : 'strace is not installed'),
+    async run({ victim }) {
+      const rules = ['-e', `trace=${calls}`, '-e', `inject=${calls}:error=${error}:when=3+7`];
+      const tracer = spawn('strace', ['-f', '-qq', '-o', '/dev/null', '-p', String(victim.pid), ...rules]);
+      const ended = once(tracer, 'exit');
+      await sleep(5_000);
+      const early = tracer.exitCode !== null;
+      tracer.kill('SIGINT');
+      await ended;
+      return early ? 'strace may not attach here: nothing was injected' : 'every seventh call, for 5 s';
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { type TotalQueue, totalQueue } from './check.ts';
+import { call, type Poster, startPoster } from './client.ts';
+import { FAULTS } from './faults.ts';
+import { type Slope, soak } from './soak.ts';
+import { createWorld, type World } from './world.ts';
+
+/** Of the time, so much is steady load alone, in which slopes are measured. */
+const SOAK_SHARE = 0.3;
+/** Between two faults. */
+const REST_MS = 3_000;
+/** When nothing more has come for so long, nothing will: the longest retry takes 33 s. */
+const QUIET_MS = 60_000;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '2' },
+    json: { type: 'boolean', default: false },
+    only: { type: 'string' },
+  },
+});
+const minutes = Number(values.minutes);
+const faults = FAULTS.filter(({ name }) => values.only === undefined || name.includes(values.only));
+if (!(minutes > 0) || faults.length === 0) {
+  console.error('Usage: npm run torture -- --minutes N [--only PART-OF-A-NAME] [--json]');
+  console.error(`Faults: ${FAULTS.map(({ name }) => name).join(', ')}`);
+  process.exit(64);
+}
+
+const began = performance.now();
+const say = (text: string) => console.error(`${((performance.now() - began) / 1_000).toFixed(1)} s  ${text}`);
+
+/** Each fault in turn, the first round in their order. */
+async function torture(world: World, until: number): Promise<void> {
+  for (const fault of faults) {
+    const why = fault.cannot(world);
+    if (why !== null) say(`${fault.name}: left out, as ${why}`);
+  }
+  const possible = faults.filter((fault) => fault.cannot(world) === null);
+  for (let n = 0; performance.now() < until && possible.length > 0; n++) {
+    const fault = possible[n % possible.length];
+    if (fault === undefined) break;
+    say(`${fault.name} …`);
+    say(`${fault.name}: ${await fault.run(world)}`);
+    await sleep(REST_MS);
+  }
+}
+
+/** Everything well again, and what waits made due: what does not come now never will. */
+async function recover(world: World, poster: Poster): Promise<void> {
+  const { victim, receiver, paths, counted } = world;
+  receiver.mood(paths, 'well');
+  await poster.stop();
+  const order = async (path: string) => {
+    const response = await call(victim.url, counted.key, path, {}).catch(() => null);
+    if (response === null || !response.ok) say(`${path}: ${response?.status ?? 'no answer'}`);
+  };
+  // Paused and resumed by hand, all that waits for an endpoint is due at once.
+  for (const id of counted.webhooks) {
+    await order(`/v1/webhooks/${id}/pause`);
+    await order(`/v1/webhooks/${id}/resume`);
+    await order(`/v1/webhooks/${id}/replay`);
+  }
+  const wanted = poster.accepted.size * paths.length;
+  let [seen, since] = [-1, performance.now()];
+  while (performance.now() - since < QUIET_MS) {
+    const count = await receiver.count();
+    if (count > seen) [seen, since] = [count, performance.now()];
+    if (count >= wanted && performance.now() - since > 5_000) break;
+    await sleep(500);
+  }
+}
+
+function check(world: World, poster: Poster, delivered: [string, number][]): TotalQueue {
+  const named = (urls: Set<string>) =>
+    new Set([...urls].flatMap((url) => world.paths.map((path) => `${path} ${url}`)));
+  const ours = delivered.filter(([name]) => name.startsWith('/counted/'));
+  return totalQueue({
+    attempted: named(poster.attempted),
+    accepted: named(poster.accepted),
+    delivered: new Map(ours),
+  });
+}
+
+const world = await createWorld();
+say(`the server's folder is ${world.dataDir}${world.ownDisk ? ', a disk of its own' : ''}`);
+const poster = startPoster(world.victim.url, world.counted.key, String(process.pid));
+const span = minutes * 60_000;
+await torture(world, performance.now() + span * (1 - SOAK_SHARE));
+say('steady load …');
+const slopes: Slope[] = await soak(world, (span * SOAK_SHARE) / 1_000);
+say('recovering …');
+await recover(world, poster);
+const { delivered, forged } = await world.receiver.tell();
+const queue = check(world, poster, delivered);
+const exitCode = await world.victim.stop();
+const { deaths } = world.victim;
+await world.end();
+
+const result = {
+  minutes,
+  ...queue,
+  lost: queue.lost.length,
+  unexpected: queue.unexpected.length + forged.length,
+  answers: Object.fromEntries(poster.answers),
+  deaths,
+  exit_code: exitCode,
+  slopes,
+};
+if (values.json) console.log(JSON.stringify(result));
+else
+  for (const [name, value] of Object.entries(result))
+    console.log(`${name.padEnd(12)} ${typeof value === 'object' ? JSON.stringify(value) : value}`);
+for (const name of queue.lost.slice(0, 10)) console.error(`lost: ${name}`);
+for (const name of [...queue.unexpected, ...forged].slice(0, 10)) console.error(`unexpected: ${name}`);
+const sound = result.lost === 0 && result.unexpected === 0 && deaths.length === 0 && exitCode === 0;
+if (sound) rmSync(world.notes, { recursive: true, force: true });
+else console.error(`The server's log: ${world.notes}/server.log`);
+process.exit(sound ? 0 : 1);

@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { START_FLAGS } from '../../test/support/start-flags.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const CLOCK = new URL('./skewed-clock.ts', import.meta.url).href;
+const START_MS = 60_000;
+
+/** The server under torture: one process after the other on one folder and one port. */
+export interface Victim {
+  readonly url: string;
+  readonly pid: number;
+  /** Ends that nobody asked for, each with its exit code or signal. */
+  readonly deaths: string[];
+  /** Starts it, and resolves when it answers. */
+  start(): Promise<void>;
+  /** kill -9, and a new one in its place. */
+  kill(): Promise<void>;
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void;
+  /** SIGTERM; the exit code. */
+  stop(): Promise<number | null>;
+  /** Sets its wall clock off by this much. */
+  setClock(offsetMs: number): void;
+  /** A second server on the same folder: how it ended, or that it ran. */
+  second(ms: number): Promise<string>;
+}
+
+export interface VictimParts {
+  dataDir: string;
+  /** Where its log and the clock's offset lie: outside of a disk that will be full. */
+  notes: string;
+}
+
+export function serverEnv({ dataDir, notes }: VictimParts, port: number): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env.PATH,
+    DATA_DIR: dataDir,
+    PORT: String(port),
+    LOG_LEVEL: 'warn',
+    SIGNAL_ENCODER: 'off',
+    PUBLIC_RATE_LIMIT: '1000000',
+    WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8',
+    TORTURE_CLOCK_FILE: join(notes, 'clock'),
+  };
+}
+
+export async function createVictim(parts: VictimParts): Promise<Victim> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const log = createWriteStream(join(parts.notes, 'server.log'), { flags: 'a' });
+  const deaths: string[] = [];
+  let child: ChildProcess | null = null;
+  let expected = false;
+
+  function launch(onPort: number): ChildProcess {
+    const args = ['--import', CLOCK, ...START_FLAGS, MAIN, 'serve'];
+    const launched = spawn(process.execPath, args, {
+      env: serverEnv(parts, onPort),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    launched.stdout?.pipe(log, { end: false });
+    launched.stderr?.pipe(log, { end: false });
+    return launched;
+  }
+
+  async function start(): Promise<void> {
+    const launched = launch(port);
+    child = launched;
+    expected = false;
+    launched.once('exit', (code, signal) => {
+      if (expected || child !== launched) return;
+      deaths.push(`ended by itself with ${signal ?? code}`);
+      void sleep(500).then(start);
+    });
+    await untilHealthy(launched, url);
+  }
+
+  async function end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+    const ending = child;
+    if (ending === null) return null;
+    expected = true;
+    ending.kill(signal);
+    if (ending.exitCode === null && ending.signalCode === null) await once(ending, 'exit');
+    return ending.exitCode;
+  }
+
+  return {
+    url,
+    get pid() {
+      return child?.pid ?? 0;
+    },
+    deaths,
+    start,
+    async kill() {
+      await end('SIGKILL');
+      await start();
+    },
+    signal: (name) => void child?.kill(name),
+    stop: () => end('SIGTERM'),
+    setClock: (offsetMs) => writeFileSync(join(parts.notes, 'clock'), String(offsetMs)),
+    async second(ms) {
+      const other = launch(await freePort());
+      const late = sleep(ms).then(() => 'ran beside the first');
+      const ended = once(other, 'exit').then(([code, signal]) => `ended with ${signal ?? code}`);
+      const how = await Promise.race([late, ended]);
+      other.kill('SIGTERM');
+      await ended;
+      return how;
+    },
+  };
+}
+
+/** Returns, too, when the process has ended: whoever waits for it starts another. */
+async function untilHealthy(child: ChildProcess, url: string): Promise<void> {
+  const until = performance.now() + START_MS;
+  while (performance.now() < until && child.exitCode === null && child.signalCode === null) {
+    const well = await fetch(`${url}/api/health`, { signal: AbortSignal.timeout(2_000) }).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (well) return;
+    await sleep(50);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

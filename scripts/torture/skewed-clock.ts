@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+
+// Loaded before a server (node --import): its wall clock is off by the milliseconds that stand in a file, which is read
+// again and again. The monotonic clock is not touched, as it is not where a machine's clock is set.
+const file = process.env.TORTURE_CLOCK_FILE ?? '';
+const realNow = Date.now;
+const RealDate = Date;
+let offsetMs = 0;
+
+function read(): void {
+  try {
+    offsetMs = Number(readFileSync(file, 'utf8')) || 0;
+  } catch {
+    // Being written: the offset stays until the next look.
+  }
+}
+
+class SkewedDate extends RealDate {
+  static override now(): number {
+    return realNow() + offsetMs;
+  }
+  constructor(...args: [] | [number | string]) {
+    super(...((args.length === 0 ? [realNow() + offsetMs] : args) as [number]));
+  }
+}
+
+read();
+setInterval(read, 50).unref();
+globalThis.Date = SkewedDate as DateConstructor;
