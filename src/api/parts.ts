@@ -4,6 +4,7 @@ import type { LoadGate } from '../http/load.ts';
 import type { DescribedApi } from '../http/openapi/document-types.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
+import type { NewWork } from '../model/event.ts';
 import type { IntakeParts } from '../signals/intake.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
@@ -18,7 +19,7 @@ export interface ApiParts extends IntakeParts, EndpointParts, KeyLimitParts {
   /** Operations that will go; the description says so too. */
   deprecations: readonly Deprecation[];
   /** Tells the dispatcher which endpoints have new work. */
-  nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
+  nudge(lanes: readonly NewWork[]): void;
   /** Tells the dispatcher that its copy of an endpoint is old: settings, secret or pause were changed, or it was deleted. */
   endpointChanged(endpointId: string): void;
   /** Tells who reads sources that one may be due sooner than planned; without it, that is noticed a little later. */

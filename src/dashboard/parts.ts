@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { LoadGate } from '../http/load.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
+import type { NewWork } from '../model/event.ts';
 import type { IntakeParts } from '../signals/intake.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
@@ -14,7 +15,7 @@ export interface DashboardParts extends IntakeParts, EndpointParts {
   /** Turns requests away while there are too many. */
   load: LoadGate;
   /** Tells the dispatcher which endpoints have new work. */
-  nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
+  nudge(lanes: readonly NewWork[]): void;
   /** Tells the dispatcher that its copy of an endpoint is old. */
   endpointChanged(endpointId: string): void;
   /** Tells who reads sources that one may be due sooner than planned. */

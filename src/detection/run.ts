@@ -1,5 +1,6 @@
 import type { SecretBox } from '../lib/secret-box.ts';
 import { storageFaultOf } from '../model/errors.ts';
+import type { NewWork } from '../model/event.ts';
 import type { NewMail } from '../model/mail.ts';
 import type { Source, SourceError, SourcePosition } from '../model/source.ts';
 import { hintFor } from '../model/source-hints.ts';
@@ -38,7 +39,7 @@ export interface RunParts extends IntakeParts {
   sites: Sites;
   secretBox: SecretBox;
   /** Tells the dispatcher which endpoints have new work. */
-  nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
+  nudge(lanes: readonly NewWork[]): void;
   log: {
     info(fields: object, message: string): void;
     warn(fields: object, message: string): void;

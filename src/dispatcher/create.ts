@@ -141,7 +141,10 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
     nudge(lanes) {
       if (state !== 'running') return; // before the start, the start itself finds the work
       const now = clock.now();
-      for (const { endpointId, tenantId } of lanes) agenda.due(endpointId, tenantId, now);
+      for (const { endpointId, tenantId, rejected } of lanes) {
+        if (rejected) tally.countRejected();
+        else agenda.due(endpointId, tenantId, now);
+      }
       bell.ring();
     },
     reserve: (events) => (state === 'running' ? reserve(events) : null),

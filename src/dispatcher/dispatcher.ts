@@ -3,6 +3,8 @@ import type { NewId } from '../lib/ids.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import type { Tracer } from '../lib/tracing.ts';
+import type { NewWork } from '../model/event.ts';
 import type { Store } from '../store/store.ts';
 import type { Reserve } from '../webhooks/in-hand.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
@@ -47,7 +49,7 @@ export interface Dispatcher {
   /** Recovers what a dead process had in flight and begins to deliver. */
   start(): Promise<void>;
   /** Says that new work was committed for these endpoints. Cheap, synchronous, never throws. */
-  nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
+  nudge(lanes: readonly NewWork[]): void;
   /** Takes on what can be sent at once, as it is being stored: see {@link Reservation}. Never throws. */
   reserve: Reserve;
   /** Says that an endpoint was changed: every later attempt goes by what is stored now. */

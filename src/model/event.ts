@@ -45,6 +45,13 @@ export interface BodyTail {
 
 /**
  * A delivery to be made with its event. `body`, with its `tail` where it has one, is the JSON object without its closing
+/** Who has something new to be sent; `rejected`: it is too large, and will not be. */
+export interface NewWork {
+  endpointId: string;
+  tenantId: string;
+  rejected?: true;
+}
+
  * `signature` member. Deliveries whose bytes are the same share a stored body, and bodies a stored tail.
  */
 export interface NewDelivery {

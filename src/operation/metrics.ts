@@ -111,7 +111,7 @@ function addDeliveries(to: Exposition, now: () => Reading, expired: () => number
   counter(
     {
       name: 'signalpost_deliveries_total',
-      help: 'Where attempts led deliveries (delivered, retrying, dead, discarded), and dead letters that expired.',
+      help: 'Where attempts led deliveries (delivered, retrying, dead, discarded); too large to be sent (rejected); dead letters that expired.',
       labels: ['outcome'],
     },
     () => [

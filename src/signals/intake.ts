@@ -2,6 +2,7 @@ import { requireRoom } from '../accounts/room.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { Fault } from '../model/errors.ts';
+import type { NewWork } from '../model/event.ts';
 import { signalNearKeys } from '../model/near-keys.ts';
 import { personKeys } from '../model/person-keys.ts';
 import { type Explanation, type ObservedPost, type SignalType, searchedFacts } from '../model/signal.ts';
@@ -41,7 +42,7 @@ export type ObservedResult =
       status: 'created' | 'duplicate';
       signals: string[];
       signalIds: string[];
-      lanes: { endpointId: string; tenantId: string }[];
+      lanes: NewWork[];
     }
   | { status: 'rejected'; errors: Fault[] };
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
-import type { EventType, RoutedEvent } from '../model/event.ts';
+import type { EventType, NewWork, RoutedEvent } from '../model/event.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import type { EndpointStore } from '../store/endpoint-store.ts';
 import { createEnvelopes } from './envelopes.ts';
@@ -18,11 +18,13 @@ export interface RouteParts {
   store: EndpointStore & Pick<AccountStore, 'getTenant'>;
   clock: Clock;
   newId: NewId;
+  /** A `traceparent`: what is being traced as the change is made; null or left out: nothing. */
+  trace?: string | null;
 }
 
 /** The events of a change with their deliveries, to be committed together with the change itself. */
 export async function routeChanges(
-  { store, clock, newId }: RouteParts,
+  { store, clock, newId, trace = null }: RouteParts,
   tenantId: string,
   changes: readonly StateChange[],
 ): Promise<RoutedEvent[]> {
@@ -30,7 +32,15 @@ export async function routeChanges(
   const receivers = await listReceivers({ store, clock }, tenantId);
   const createdAt = clock.now();
   return changes.map(({ type, subjectId, data }) => {
-    const event = { id: newId('evt'), tenantId, type, subjectId, data: JSON.stringify(data), createdAt };
+    const event = {
+      id: newId('evt'),
+      tenantId,
+      type,
+      subjectId,
+      data: JSON.stringify(data),
+      createdAt,
+      trace,
+    };
     return fanOut(event, createEnvelopes(event), receivers, newId, null);
   });
 }
@@ -39,11 +49,13 @@ export async function routeChanges(
  * The endpoints that got a delivery of these events: what the dispatcher is told once they are stored, except of those
  * that it took on in the same commit.
  */
-export function lanesOf(
-  events: readonly RoutedEvent[],
-  taken: ReadonlySet<string> = new Set(),
-): { endpointId: string; tenantId: string }[] {
+export function lanesOf(events: readonly RoutedEvent[], taken: ReadonlySet<string> = new Set()): NewWork[] {
   return events.flatMap(({ event: { tenantId }, deliveries }) =>
-    deliveries.filter(({ id }) => !taken.has(id)).map(({ endpointId }) => ({ endpointId, tenantId })),
+    deliveries
+      .filter(({ id }) => !taken.has(id))
+      .map(({ endpointId, status }) => ({
+        ...{ endpointId, tenantId },
+        ...(status === 'rejected' && { rejected: true }),
+      })),
   );
 }

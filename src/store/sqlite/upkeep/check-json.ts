@@ -22,7 +22,15 @@ const COLUMNS: Record<string, Record<string, z.ZodType>> = {
   lane_leases: { held: z.record(z.string(), z.number()) },
   attempts: { detail: anObject },
   mail_outbox: { facts: anObject },
-  sources: { settings: anObject, profile_ids: strings, position: anObject, last_error: anObject },
+  sources: {
+    settings: anObject,
+    profile_ids: strings,
+    position: anObject,
+    last_error: anObject,
+    secrets: anObject,
+    quota: anObject,
+  },
+  source_runs: { error: anObject },
 };
 
 /** Rows whose JSON cannot be read, or is not what this release writes. */
