@@ -25,7 +25,9 @@ import { addRequestContext, createRequestIds } from './http/request-context.ts';
 import { addRequestLog } from './http/request-log.ts';
 import { routableTarget } from './http/request-path.ts';
 import { createRequestTally } from './http/request-tally.ts';
+import { addTracing } from './http/tracing.ts';
 import { validatorCompiler } from './http/validation.ts';
+import type { Tracer } from './lib/tracing.ts';
 import { operation } from './operation/operation.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 import { pages, publicApi } from './site/site.ts';
@@ -46,12 +48,12 @@ export interface AppParts
   deprecations?: readonly Deprecation[];
   /** What connections may take; as {@link CONNECTION_LIMITS}, where it is left out. */
   connections?: ConnectionLimits;
-}
-
   /** How much is taken on at once; as {@link LOAD_LIMITS}, where it is left out. */
   loadLimits?: LoadLimits;
   /** Null or left out: nothing is traced. */
   tracer?: Tracer | null;
+}
+
 const BODY_BYTES = 1024 * 1024;
 /** As long as a header may be: a longer path parameter would be answered outside all hooks. */
 const MAX_PARAM_LENGTH = 16 * 1024;
@@ -86,11 +88,12 @@ export function buildApp(parts: AppParts): FastifyInstance {
   app.setSerializerCompiler(serializerCompiler);
 
   addRequestContext(app, { problems });
+  addTracing(app, parts.tracer ?? null);
   const requests = createRequestTally();
+  const load = createLoadGate({ ...parts, limits: parts.loadLimits ?? LOAD_LIMITS });
   addRequestLog(app, { logger, tally: requests });
   const deprecations = parts.deprecations ?? DEPRECATIONS;
   addDeprecations(app, { baseUrl: config.baseUrl, deprecations });
-  const load = createLoadGate({ ...parts, limits: parts.loadLimits ?? LOAD_LIMITS });
   addErrorHandler(app, handleError);
   addJsonBody(app);
 
@@ -98,20 +101,20 @@ export function buildApp(parts: AppParts): FastifyInstance {
     sourceIps: config.webhookSourceIps.map((range) => range.text),
     ...parts,
     problems,
+    load,
     deprecations,
     baseUrl: config.baseUrl,
     publicRateLimit: config.publicRateLimit,
-    load,
   };
   addRateLimits(app);
   app.register(operation, {
     ...parts,
     problems,
     requests,
+    load,
     dispatcher: parts.dispatcherPulse ?? null,
     expired: parts.expiredCount ?? (() => 0),
     token: config.adminMetricsToken,
-    load,
   });
   const told = Promise.withResolvers<() => Document>();
   app.register(publicApi, { ...site, onDescribed: told.resolve, prefix: '/api' });

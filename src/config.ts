@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { readTracing, type TracingConfig } from './config-tracing.ts';
 import { type Cidr, parseCidr } from './lib/network.ts';
 import { formatKeys, type KeyRing, parseKeys } from './secrets-key.ts';
 import { readSites } from './source-sites.ts';
@@ -29,6 +30,8 @@ export interface Config {
   sourceContact: string | null;
   adminMetricsToken: string | null;
   signalEncoder: EncoderMode;
+  /** Null: nothing is traced. */
+  tracing: TracingConfig | null;
 }
 
 const ENCODER_MODES = ['auto', 'off'] as const;
@@ -76,6 +79,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     sourceContact: read.contact('SOURCE_CONTACT'),
     adminMetricsToken: read.text('ADMIN_METRICS_TOKEN'),
     signalEncoder: read.oneOf('SIGNAL_ENCODER', ENCODER_MODES, 'auto'),
+    tracing: readTracing(read, faults),
   };
   if (read.text('DATABASE_URL') !== null) {
     faults.push(

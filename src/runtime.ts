@@ -18,6 +18,7 @@ import { createSecretBox, type SecretBox } from './lib/secret-box.ts';
 import { createSeededRandom, type SeededRandom } from './lib/seeded-random.ts';
 import { createLogDestination } from './log-destination.ts';
 import { storageFaultOf } from './model/errors.ts';
+import type { Tracing } from './operation/tracing.ts';
 import type { Encoder } from './signals/encoder/encoder.ts';
 import { openEncoder } from './signals/encoder/open-encoder.ts';
 import { createMatchers, type Matchers } from './signals/matchers.ts';
@@ -26,9 +27,9 @@ import { openSqliteStore } from './store/sqlite/open.ts';
 import type { StorageChange } from './store/storage-watch.ts';
 import type { Store } from './store/store.ts';
 import { type HousekeepingParts, housekeepingJobs } from './webhooks/housekeeping.ts';
-
 import { createLookup } from './webhooks/target-lookup.ts';
 import type { Lookup } from './webhooks/targets.ts';
+
 /** How long flights may take to land once the process was asked to stop (docs/configuration.md, "Stopping"). */
 export const DRAIN_MS = 30_000;
 
@@ -48,8 +49,8 @@ export interface Runtime {
   feedbackLinks: FeedbackLinks;
   seededRandom: SeededRandom;
   allowTargets: AddressSet;
-  /** Ends the store; after it nothing of the runtime may be used. */
   lookup: Lookup;
+  /** Ends the store; after it nothing of the runtime may be used. */
   close(): Promise<void>;
 }
 
@@ -95,8 +96,8 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
     feedbackLinks: createFeedbackLinks(cursors, config.baseUrl),
     seededRandom: createSeededRandom(masterKey),
     allowTargets: createAddressSet(config.webhookAllowTargets),
-    close: async () => {
     lookup: createLookup(clock),
+    close: async () => {
       await encoder?.close();
       await store.close();
     },
@@ -145,6 +146,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     sendTest: dispatcher.sendTest,
     dispatcherPulse: dispatcher.pulse,
     expiredCount: () => expired,
+    tracer,
     sourcesChanged: poller.wake,
     refusalOf: createRefusals(runtime.clock, web),
   });
@@ -162,8 +164,18 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
   return {
     url,
     stop: () =>
-      stopAll([() => app.close(), housekeeping.stop, poller.stop, () => dispatcher.stop(DRAIN_MS)], runtime),
+      stopAll(
+        [() => app.close(), housekeeping.stop, poller.stop, () => dispatcher.stop(DRAIN_MS)],
+        runtime,
+        tracing,
+      ),
   };
+}
+
+/** OpenTelemetry's packages load only where something is traced. */
+async function createTracing({ config: { tracing }, logger }: Runtime): Promise<Tracing | null> {
+  if (tracing === null) return null;
+  return (await import('./operation/tracing.ts')).startTracing(tracing, logger);
 }
 
 /** What time brings about beside deliveries. The mail library loads only where there is a mail server. */
@@ -185,8 +197,13 @@ async function createHousekeeping(
   });
 }
 
-async function stopAll(stops: (() => Promise<unknown>)[], runtime: Runtime): Promise<void> {
+async function stopAll(
+  stops: (() => Promise<unknown>)[],
+  runtime: Runtime,
+  tracing: Tracing | null,
+): Promise<void> {
   await Promise.all(stops.map((stop) => stop()));
+  await tracing?.close();
   await runtime.close();
   await new Promise<void>((resolve) => runtime.logger.flush(() => resolve()));
 }

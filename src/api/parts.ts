@@ -12,9 +12,9 @@ import type { SendTest } from '../webhooks/test-delivery.ts';
 /** What the routes of /v1 need of the process. */
 export interface ApiParts extends IntakeParts, EndpointParts, KeyLimitParts {
   cursors: Cursors;
-  /** The same chance for each run of a request that is sent again. */
   /** Turns requests away while there are too many. */
   load: LoadGate;
+  /** The same chance for each run of a request that is sent again. */
   seededRandom: SeededRandom;
   /** Operations that will go; the description says so too. */
   deprecations: readonly Deprecation[];

@@ -5,6 +5,7 @@ import { runParts } from '../http/idempotency.ts';
 import { pathId } from '../http/path.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import type { Caller } from '../http/request-context.ts';
+import { tracedParts } from '../http/tracing.ts';
 import type { TagName } from './openapi/info.ts';
 import type { ApiParts } from './parts.ts';
 
@@ -212,7 +213,7 @@ function callOf<Name extends string, Q extends QueryShape, B extends z.ZodType>(
       return callerOf(request).tenant.id;
     },
     get parts() {
-      own ??= request.method === 'POST' ? runParts(request, parts) : parts;
+      own ??= request.method === 'POST' ? runParts(request, parts) : tracedParts(request, parts);
       return own;
     },
     created(path) {

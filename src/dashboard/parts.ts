@@ -11,9 +11,9 @@ import type { SendTest } from '../webhooks/test-delivery.ts';
 export interface DashboardParts extends IntakeParts, EndpointParts {
   logger: Logger;
   cursors: Cursors;
-  seededRandom: SeededRandom;
   /** Turns requests away while there are too many. */
   load: LoadGate;
+  seededRandom: SeededRandom;
   /** Tells the dispatcher which endpoints have new work. */
   nudge(lanes: readonly NewWork[]): void;
   /** Tells the dispatcher that its copy of an endpoint is old. */

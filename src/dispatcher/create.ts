@@ -22,6 +22,7 @@ import { createDispatcherTally } from './tally.ts';
 import { createPrepareTarget } from './target.ts';
 import { createSendTest } from './test-sends.ts';
 import { WINDOW_MS } from './throttle.ts';
+import { withTraces } from './traced-claims.ts';
 
 /** How often to look for work that another process stored; also the housekeeping's beat. */
 const SAFETY_NET_MS = 15_000;
@@ -37,7 +38,8 @@ export interface DispatcherNetwork {
 
 /** Wires the room together; the parts know each other only through what they are given here. */
 export function createDispatcher(parts: DispatcherParts, network: DispatcherNetwork = {}): Dispatcher {
-  const { store, log, newId, random, secretBox, allowTargets: allow, localAddress } = parts;
+  const { log, newId, random, secretBox, allowTargets: allow, localAddress, tracer = null } = parts;
+  const store = tracer === null ? parts.store : withTraces(parts.store);
   const clock = watchSteps(parts.clock, onClockStep);
   const { lookup = createLookup(parts.clock), ...tls } = network;
   const pools = createPools(clock, createConnect({ clock, allow, lookup, localAddress, ...tls }));
@@ -52,7 +54,19 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   const tally = createDispatcherTally();
   const ledger = createLedger({ store, clock, log, tally });
   // When an attempt starts is told, not planned by: it needs no watch.
-  const flights = { clock: parts.clock, pools, deadlines, newId, random, agenda, places, ledger, bell, log };
+  const flights = {
+    clock: parts.clock,
+    pools,
+    deadlines,
+    newId,
+    random,
+    agenda,
+    places,
+    ledger,
+    bell,
+    log,
+    tracer,
+  };
   const claimer = createClaimer({ store, clock, leaseToken, prepare, agenda, bell, log });
   const scheduler = createScheduler({ clock, bell, agenda, places, ledger, claimer, flights });
   const prober = createProber({ store, clock, agenda, prepare, flights, leaseToken, log });

@@ -23,6 +23,8 @@ export interface DispatcherParts {
   localAddress: string | null;
   /** One structured log line; never given bodies, secrets or URLs with a query. */
   log: DispatcherLog;
+  /** Null or left out: nothing is traced. */
+  tracer?: Tracer | null;
 }
 
 export interface DispatcherLog {

@@ -1,5 +1,6 @@
 import type { NewId } from '../lib/ids.ts';
 import type { Random } from '../lib/random.ts';
+import type { Span, Tracer } from '../lib/tracing.ts';
 import type { AttemptRecord, ClaimedDelivery, Outcome, SentRequest } from '../model/delivery.ts';
 import type { Agenda } from './agenda.ts';
 import type { Bell } from './bell.ts';
@@ -21,6 +22,8 @@ export interface FlightParts extends ExchangeParts {
   ledger: Ledger;
   bell: Bell;
   log: DispatcherLog;
+  /** Null: nothing is traced. */
+  tracer: Tracer | null;
 }
 
 /** What is sent, to whom, and why. */
@@ -52,6 +55,7 @@ export class Flight extends Exchange {
   readonly #id: string;
   #startedAt = 0;
   #sent: SentRequest | null = null;
+  #span: Span | null = null;
 
   constructor(parts: FlightParts, terms: FlightTerms) {
     super(parts);
@@ -63,12 +67,16 @@ export class Flight extends Exchange {
 
   /** claimed → sent. What cannot be prepared lands as an `internal` failure of this delivery alone, at once. */
   depart(): void {
-    const { clock, log } = this.#parts;
+    const { clock, log, tracer } = this.#parts;
     const { target, delivery } = this.#terms;
     this.#startedAt = clock.now();
+    if (tracer !== null) this.#span = this.#begin(tracer);
     let sealed: Sealed | LaneTarget['fault'] = 'internal';
     try {
-      sealed = seal(target, delivery, this.#startedAt);
+      sealed = seal(target, delivery, {
+        startedAt: this.#startedAt,
+        traceparent: this.#span?.traceparent,
+      });
     } catch (error) {
       log.error({ err: error, deliveryId: delivery.id }, 'a delivery cannot be prepared');
     }
@@ -80,6 +88,21 @@ export class Flight extends Exchange {
     this.send(sealed.request);
   }
 
+  #begin(tracer: Tracer): Span {
+    const { lane, target, delivery } = this.#terms;
+    return tracer.begin('POST webhook', {
+      kind: 'client',
+      parent: delivery.trace ?? null,
+      attributes: {
+        'http.request.method': 'POST',
+        'server.address': target.ready?.host ?? '',
+        'http.request.resend_count': delivery.attempt - 1,
+        'signalpost.delivery.id': delivery.id,
+        'signalpost.endpoint.id': lane.endpointId,
+      },
+    });
+  }
+
   /** The receiver may have seen the first request, so that a second needs a place in the throttle too. */
   protected override mayRepeat(): boolean {
     return this.#terms.lane.throttle.take(this.#parts.clock.monotonic());
@@ -89,6 +112,7 @@ export class Flight extends Exchange {
   protected override onResult(result: SendResult): void {
     const { lane, delivery, kind } = this.#terms;
     const record = this.#record(result);
+    if (this.#span !== null) endSpan(this.#span, result);
     if (kind === 'test') {
       this.#freePlace();
       this.#end(record);
@@ -184,4 +208,14 @@ function unsent(code: LaneTarget['fault']): SendResult {
     repeated: false,
     cut: false,
   };
+}
+
+function endSpan(span: Span, { response, error }: SendResult): void {
+  span.end(
+    {
+      ...(response !== null && { 'http.response.status_code': response.status }),
+      ...(error !== null && { 'error.type': error.code }),
+    },
+    error !== null,
+  );
 }

@@ -51,20 +51,21 @@ export function createPrepareTarget(parts: {
 }
 
 /**
- * Signs one attempt; the fault where the endpoint or this delivery cannot be sent.
+ * Signs one attempt, which is traced where it has a `traceparent`; the fault where the endpoint or this delivery cannot be sent.
  * @throws Error where the stored body is lost or unreadable
  */
 export function seal(
   { endpoint, ready, fault }: LaneTarget,
   delivery: ClaimedDelivery,
-  startedAt: number,
+  { startedAt, traceparent }: { startedAt: number; traceparent?: string | undefined },
 ): Sealed | LaneTarget['fault'] {
   if (ready === null) return fault;
   if (!isWhole(delivery)) throw new Error('The stored body is lost or unreadable.');
   const signed = ready.signer.seal(delivery, timestampSeconds(startedAt));
-  const { body, ...signatures } = signed;
+  const { body, ...rest } = signed;
+  const signatures = traceparent === undefined ? rest : { ...rest, traceparent };
   const { id: deliveryId, attempt } = delivery;
-  const headers = deliveryHeaderList({ deliveryId, attempt, startedAt }, signed);
+  const headers = deliveryHeaderList({ deliveryId, attempt, startedAt }, signatures);
   const timeoutMs = endpoint.settings.timeout_seconds * 1_000;
   const { origin, path, host } = ready;
   return {

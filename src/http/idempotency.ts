@@ -10,6 +10,7 @@ import type { HeldKey, IdempotencyStore, KeptAnswer, KeyedRequest } from '../sto
 import type { Store } from '../store/store.ts';
 import { callerOf } from './auth.ts';
 import { JSON_TYPE, sendAsIs } from './problems.ts';
+import { tracedParts } from './tracing.ts';
 
 /** How long a key stands for its request. */
 export const KEY_LIFE_MS = 24 * 3_600_000;
@@ -33,6 +34,8 @@ export interface IdempotencyParts {
 
 /** What a handler works with that is another for a keyed request. */
 interface RunParts {
+  /** The trace that the request belongs to. */
+  trace?: string | null;
   store: Store;
   clock: Clock;
   newId: NewId;
@@ -48,10 +51,11 @@ interface RunParts {
  */
 export function runParts<P extends RunParts>(request: FastifyRequest, parts: P, item = ''): P {
   const held = request.idempotency;
-  if (held === null) return parts;
+  const own = tracedParts(request, parts);
+  if (held === null) return own;
   const clock: Clock = { ...parts.clock, now: () => held.startedAt };
   const random = parts.seededRandom(`${held.seed}/${item}`);
-  return { ...parts, store: parts.store.keeping(held, item), clock, random, newId: createIds(clock, random) };
+  return { ...own, store: parts.store.keeping(held, item), clock, random, newId: createIds(clock, random) };
 }
 
 /**

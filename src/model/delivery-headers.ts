@@ -10,14 +10,14 @@ export interface AttemptKey {
   startedAt: number;
 }
 
-type Signatures = Pick<SentRequest, 'serviceSignature' | 'standardSignature'>;
+type Signatures = Pick<SentRequest, 'serviceSignature' | 'standardSignature' | 'traceparent'>;
 
 /** The headers we set on a delivery's request, name and value in turn; the connection adds `Host` and `Content-Length`. */
 export function deliveryHeaderList(
   { deliveryId, attempt, startedAt }: AttemptKey,
-  { serviceSignature, standardSignature }: Signatures,
+  { serviceSignature, standardSignature, traceparent }: Signatures,
 ): string[] {
-  return [
+  const headers = [
     'content-type',
     'application/json',
     'user-agent',
@@ -33,6 +33,8 @@ export function deliveryHeaderList(
     'webhook-signature',
     standardSignature,
   ];
+  if (traceparent !== undefined) headers.push('traceparent', traceparent);
+  return headers;
 }
 
 /** As {@link deliveryHeaderList}, by name. */

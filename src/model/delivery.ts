@@ -29,6 +29,8 @@ export interface ClaimedDelivery extends BodyBytes {
   attempt: number;
   /** Attempts made before this one since the delivery (last) became pending; decides whether a retry is left. */
   attemptsInCycle: number;
+  /** The `traceparent` of what caused its event; left out where nothing is traced. */
+  trace?: string | null;
 }
 
 /** Why an attempt failed. `blocked_target` is a private or forbidden address. */
@@ -72,6 +74,8 @@ export interface SentRequest {
   standardSignature: string;
   /** Sent twice, as the connection was closed at the first: both count for the throttle. */
   repeated?: true;
+  /** The attempt's own, where it was traced (W3C Trace Context). */
+  traceparent?: string;
 }
 
 /** An attempt as it is shown, its request's headers restored. */

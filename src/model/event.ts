@@ -22,6 +22,8 @@ export interface EventRow {
   subjectId: string;
   data: string;
   createdAt: number;
+  /** The `traceparent` of what caused it; null or left out: nothing was traced. */
+  trace?: string | null;
 }
 
 /** Why an endpoint was not sent an event. */
@@ -43,8 +45,6 @@ export interface BodyTail {
   bytes: number;
 }
 
-/**
- * A delivery to be made with its event. `body`, with its `tail` where it has one, is the JSON object without its closing
 /** Who has something new to be sent; `rejected`: it is too large, and will not be. */
 export interface NewWork {
   endpointId: string;
@@ -52,6 +52,8 @@ export interface NewWork {
   rejected?: true;
 }
 
+/**
+ * A delivery to be made with its event. `body`, with its `tail` where it has one, is the JSON object without its closing
  * `signature` member. Deliveries whose bytes are the same share a stored body, and bodies a stored tail.
  */
 export interface NewDelivery {

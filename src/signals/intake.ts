@@ -34,6 +34,8 @@ export interface IntakeParts {
   reserve?: Reserve;
   /** Null or left out: words decide alone. */
   encoder?: Encoder | null;
+  /** A `traceparent`: what is being traced as it is made; null or left out: nothing. */
+  trace?: string | null;
 }
 
 /** What became of one post. `signals` are wire JSON texts; `lanes` names the endpoints that now have work. */
@@ -196,7 +198,7 @@ async function planPost(parts: IntakeParts, tenancy: Tenancy, post: ScopedPost):
 }
 
 function newSignal(
-  { clock, newId, baseUrl }: IntakeParts,
+  { clock, newId, baseUrl, trace = null }: IntakeParts,
   { tenantId, receivers }: Tenancy,
   { post: { idScope, ...post }, type }: { post: ScopedPost; type: SignalType },
   { profile }: CompiledProfile,
@@ -227,7 +229,7 @@ function newSignal(
     wire: JSON.stringify(signal),
     explanation: JSON.stringify(score),
     text: post.text,
-    events: signalEvents(signal, { tenantId, now, newId, receivers }),
+    events: signalEvents(signal, { tenantId, now, newId, receivers, trace }),
   };
 }
 

@@ -10,7 +10,7 @@ import { eventEnvelope, newHotData } from './payload.ts';
 /** `signal.detected` always, `signal.new_hot` beside it for a hot one, with what each of the `receivers` gets of them. */
 export function signalEvents(
   signal: Signal,
-  at: { tenantId: string; now: number; newId: NewId; receivers: readonly Receiver[] },
+  at: { tenantId: string; now: number; newId: NewId; receivers: readonly Receiver[]; trace?: string | null },
 ): RoutedEvent[] {
   const event = (type: EventRow['type'], data: string): EventRow => ({
     id: at.newId('evt'),
@@ -19,6 +19,7 @@ export function signalEvents(
     subjectId: signal.signal_id,
     data,
     createdAt: at.now,
+    trace: at.trace ?? null,
   });
   const detected = event('signal.detected', JSON.stringify({ signal_id: signal.signal_id }));
   const payloadOf = createPayloads(signal);

@@ -4,6 +4,7 @@ import { createIds } from '../../src/lib/ids.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
+import type { Tracer } from '../../src/lib/tracing.ts';
 import type { Outcome } from '../../src/model/delivery.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
 import type { DeliveryLog } from '../../src/store/delivery-store.ts';
@@ -39,6 +40,8 @@ export interface Harness {
 export interface HarnessOptions {
   network?: DispatcherNetwork;
   allow?: string[];
+  /** Where attempts are traced; nowhere, where it is left out. */
+  tracer?: Tracer;
   /** Where the clock stands at first, Unix milliseconds. */
   startAt?: number;
   /** The store's file; without it, it is in memory. */
@@ -86,6 +89,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
         ...{ store, clock, random, newId, secretBox, localAddress: null },
         allowTargets: addresses(...(options.allow ?? ['127.0.0.0/8'])),
         log: { info: onLog, warn: onLog, error: onLog },
+        tracer: options.tracer ?? null,
       },
       options.network,
     );

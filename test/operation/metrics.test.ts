@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createDispatcherTally } from '../../src/dispatcher/tally.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 
 let t: TestApp;
@@ -20,6 +21,8 @@ const figureOf = (text: string, series: string) =>
 const PROMISED = [
   'signalpost_http_requests_total',
   'signalpost_http_request_duration_seconds',
+  'signalpost_http_requests_in_flight',
+  'signalpost_http_requests_shed_total',
   'signalpost_deliveries_total',
   'signalpost_delivery_attempts_total',
   'signalpost_delivery_attempt_duration_seconds',
@@ -91,4 +94,17 @@ test('what is stored is counted: deliveries that wait, commits, requests that we
   expect(figureOf(text, 'signalpost_delivery_oldest_due_seconds{state="held"}')).toBe(0);
   expect(figureOf(text, 'signalpost_store_commit_operations_count')).toBeGreaterThan(0);
   expect(figureOf(text, 'signalpost_store_queue_length')).toBe(0);
+});
+
+test('what ends without an attempt is counted too: too large to be sent, and expired', async () => {
+  const tally = createDispatcherTally();
+  tally.countRejected();
+  const busy = await buildTestApp({
+    dispatcherPulse: () => ({ tally, inFlight: 0, uncommitted: 0, throttled: 0, stuck: null }),
+    expiredCount: () => 3,
+  });
+  onTestFinished(() => busy.app.close());
+  const { body } = await busy.app.inject('/metrics');
+  expect(figureOf(body, 'signalpost_deliveries_total{outcome="rejected"}')).toBe(1);
+  expect(figureOf(body, 'signalpost_deliveries_total{outcome="expired"}')).toBe(3);
 });

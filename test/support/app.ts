@@ -4,6 +4,7 @@ import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
 import { createTenant, newKey } from '../../src/accounts/tenants.ts';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
+import type { DispatcherPulse } from '../../src/dispatcher/dispatcher.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits } from '../../src/http/connections.ts';
 import type { Deprecation } from '../../src/http/deprecations.ts';
 import { LOAD_LIMITS, type LoadLimits } from '../../src/http/load.ts';
@@ -13,13 +14,14 @@ import { createAddressSet } from '../../src/lib/network.ts';
 import { type Random, systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
 import { createSeededRandom } from '../../src/lib/seeded-random.ts';
+import type { Tracer } from '../../src/lib/tracing.ts';
 import type { Scope } from '../../src/model/key.ts';
 import type { Plan, Tenant } from '../../src/model/tenant.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import type { SiteContent } from '../../src/site/content/site-content.ts';
 import type { Store } from '../../src/store/store.ts';
-import { refuseTests, type SendTest } from '../../src/webhooks/test-delivery.ts';
 import { createLookup } from '../../src/webhooks/target-lookup.ts';
+import { refuseTests, type SendTest } from '../../src/webhooks/test-delivery.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 import { aSite } from './site-content.ts';
 import { openTestStore, T0 } from './store.ts';
@@ -68,6 +70,10 @@ export interface TestAppOptions {
   connections?: ConnectionLimits;
   /** How much is taken on at once; as much as a server, where it is left out. */
   loadLimits?: LoadLimits;
+  tracer?: Tracer;
+  /** Stand in for the dispatcher's figures. */
+  dispatcherPulse?(): DispatcherPulse;
+  expiredCount?(): number;
   /** Stands in for the dispatcher's test deliveries. */
   sendTest?: SendTest;
 }
@@ -86,6 +92,8 @@ export async function buildTestApp({
   file = ':memory:',
   connections = CONNECTION_LIMITS,
   loadLimits = LOAD_LIMITS,
+  tracer,
+  ...figures
 }: TestAppOptions = {}): Promise<TestApp> {
   const { store, clock } = await openTestStore({ clock: createManualClock(T0), file });
   const newId = givenIds ?? createIds(clock, random);
@@ -98,6 +106,7 @@ export async function buildTestApp({
 
   const app = buildApp({
     ...account,
+    ...figures,
     store: wrapStore?.(store) ?? store,
     matchers: createMatchers(wrapStore?.(store) ?? store),
     config,
@@ -105,17 +114,18 @@ export async function buildTestApp({
     deprecations,
     connections,
     loadLimits,
+    tracer: tracer ?? null,
     cursors: createCursors(masterKey),
     feedbackLinks: createFeedbackLinks(createCursors(masterKey), config.baseUrl),
     seededRandom: createSeededRandom(masterKey),
     secretBox: createSecretBox(masterKey, random),
     allowTargets: createAddressSet(config.webhookAllowTargets),
+    lookup: createLookup(clock),
     logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) }),
     nudge: (lanes) => void nudged.push(...lanes),
     endpointChanged: (endpointId) => void changed.push(endpointId),
     sendTest,
   });
-    lookup: createLookup(clock),
   app.addHook('onClose', () => store.close());
   await app.ready();
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { aRun, aSource, claimAt } from '../../support/sources.ts';
-import { T0 } from '../../support/store.ts';
+import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { addDeliveries, anOutcome, claim } from './claiming.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
@@ -18,6 +18,18 @@ export function describeFigures(open: OpenStore): void {
         sourcesLate: 0,
         sourcesFailing: 0,
       });
+    });
+
+    test('a delivery knows the trace of what caused its event, where there was one', async () => {
+      const { store } = await openWithTenants(open);
+      const [traced, plain] = [aRoutedEvent('ten_a', ['whk_a']), aRoutedEvent('ten_a', ['whk_a'])];
+      const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+      traced.event.trace = trace;
+      await store.commitSignals([aSignal('ten_a', { events: [traced, plain] })]);
+      const [[first = ''], [second = '']] = [traced, plain].map(({ deliveries }) =>
+        deliveries.map(({ id }) => id),
+      ) as [string[], string[]];
+      expect(await store.tracesOf([first, second, 'dlv_unknown'])).toEqual([[first, trace]]);
     });
 
     test('what waits is counted by its state, over all tenants, with the oldest of each', async () => {

@@ -4,8 +4,8 @@ import { createBodies } from './bodies.ts';
 
 /** Stores an event with every delivery it causes and the reason for each it does not: part of the change that caused it. */
 export function createEventWriter(db: Database): (routed: RoutedEvent) => void {
-  const insertEvent = db.prepare<[string, string, string, string, number, string]>(
-    'INSERT INTO events (id, tenant_id, type, subject_id, created_at, data) VALUES (?, ?, ?, ?, ?, ?)',
+  const insertEvent = db.prepare<[string, string, string, string, number, string, string | null]>(
+    'INSERT INTO events (id, tenant_id, type, subject_id, created_at, data, trace) VALUES (?, ?, ?, ?, ?, ?, ?)',
   );
   const insertSkip = db.prepare<[string, string, string]>(
     'INSERT INTO event_skips (event_id, endpoint_id, reason) VALUES (?, ?, ?)',
@@ -25,8 +25,8 @@ export function createEventWriter(db: Database): (routed: RoutedEvent) => void {
   const bodies = createBodies(db);
 
   return ({ event, deliveries, skipped }) => {
-    const { id: eventId, tenantId, type: eventType, subjectId, createdAt, data } = event;
-    insertEvent.run(eventId, tenantId, eventType, subjectId, createdAt, data);
+    const { id: eventId, tenantId, type: eventType, subjectId, createdAt, data, trace = null } = event;
+    insertEvent.run(eventId, tenantId, eventType, subjectId, createdAt, data, trace);
     const placeOf = bodies.createPlaces(tenantId);
     for (const delivery of deliveries) {
       const { id, endpointId, status } = delivery;

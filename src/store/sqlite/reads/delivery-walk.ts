@@ -103,6 +103,12 @@ function scopeOf({ tenantId, endpointId, statuses }: WalkTerms): Where {
       values: [tenantId, status],
     };
   }
+  if (endpointId === null && status === 'delivered' && statuses?.length === 1) {
+    return {
+      sql: `${ALL} deliveries_delivered WHERE tenant_id = ? AND status = 'delivered'`,
+      values: [tenantId],
+    };
+  }
   return endpointId === null
     ? { sql: `${ALL} deliveries_by_time WHERE tenant_id = ?`, values: [tenantId] }
     : { sql: `${ALL} deliveries_of_endpoint WHERE endpoint_id = ?`, values: [endpointId] };
@@ -113,7 +119,8 @@ function filterOf({ endpointId, statuses, ofEndpoints, eventType }: WalkTerms): 
   const ended = ENDED_STATUSES.has(statuses?.[0] ?? '');
   const parts: [string, Value[]][] = [];
   if (ended && endpointId !== null) parts.push(['endpoint_id = ?', [endpointId]]);
-  if (!ended && statuses !== null) {
+  const known = endpointId === null && statuses?.[0] === 'delivered';
+  if (!ended && !known && statuses !== null) {
     parts.push([`+status IN (${statuses.map(() => '?').join(', ')})`, statuses]);
   }
   if (ofEndpoints !== null) {

@@ -56,7 +56,15 @@ export function laneReads(db: Database) {
     )
     .pluck();
 
+  const selectTraces = db
+    .prepare<[string], [string, string]>(
+      `SELECT d.id, e.trace FROM json_each(?) j JOIN deliveries d ON d.id = j.value JOIN events e ON e.id = d.event_id
+       WHERE e.trace IS NOT NULL`,
+    )
+    .raw();
+
   return {
+    tracesOf: (deliveryIds: readonly string[]) => selectTraces.all(JSON.stringify(deliveryIds)),
     listDueLanes: () => selectLanes.all(),
     listDueProbes: (now, limit) => selectDue.all(now, limit),
     recentAttempts(since, now) {

@@ -1,0 +1,36 @@
+/** One piece of work within a trace. */
+export interface Span {
+  /** What those are told who work for it: a `traceparent` (W3C Trace Context, section 3.2). */
+  readonly traceparent: string;
+  /** Ends it, once. */
+  end(attributes: SpanAttributes, failed: boolean): void;
+}
+
+/** By the names of OpenTelemetry's semantic conventions; never what is secret or a person's. */
+export type SpanAttributes = Record<string, string | number>;
+
+/** Where spans are begun. */
+export interface Tracer {
+  /** `parent` is a `traceparent`, or null where a trace begins. */
+  begin(
+    name: string,
+    about: { kind: 'server' | 'client'; parent: string | null; attributes: SpanAttributes },
+  ): Span;
+}
+
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const NO_TRACE = '0'.repeat(32);
+const NO_SPAN = '0'.repeat(16);
+
+/** The parts of a `traceparent`, null where it is none: then a trace begins (W3C Trace Context, sections 3.2.2 and 4.2). */
+export function parseTraceparent(text: unknown): { traceId: string; spanId: string; flags: number } | null {
+  const [, version, traceId = '', spanId = '', flags = '', more] =
+    (typeof text === 'string' && TRACEPARENT.exec(text.trim())) || [];
+  if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return null;
+  if (traceId === NO_TRACE || spanId === NO_SPAN) return null;
+  return { traceId, spanId, flags: Number.parseInt(flags, 16) & 1 };
+}
+
+export function formatTraceparent(traceId: string, spanId: string, flags: number): string {
+  return `00-${traceId}-${spanId}-${flags & 1 ? '01' : '00'}`;
+}

@@ -1,0 +1,100 @@
+import {
+  type Context,
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { Logger } from 'pino';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { TracingConfig } from '../config-tracing.ts';
+import { formatTraceparent, parseTraceparent, type Span, type Tracer } from '../lib/tracing.ts';
+
+/** Spans on their way to a collector. */
+export interface Tracing {
+  tracer: Tracer;
+  /** Sends what was not sent yet, for a few seconds at most. */
+  close(): Promise<void>;
+}
+
+const LAST_EXPORT_MS = 3_000;
+
+/**
+ * Sends spans by OTLP/HTTP to where the usual variables say (OTEL_EXPORTER_OTLP_…, which the exporter reads itself). Loaded
+ * only where one of them is set: nothing of OpenTelemetry is in a server that is not traced.
+ */
+export function startTracing(config: TracingConfig, log: Pick<Logger, 'warn'>): Tracing {
+  const warn = (message: string) => log.warn({ detail: message }, 'traces cannot be exported');
+  const silent = () => undefined;
+  const logger = { error: warn, warn: silent, info: silent, debug: silent, verbose: silent };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
+  const { name, version } = packageJson;
+  const provider = new TracerProvider({
+    sampler: samplerOf(config),
+    // What the operator names in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES goes before our own.
+    resource: defaultResource()
+      .merge(resourceFromAttributes({ 'service.name': name, 'service.version': version }))
+      .merge(detectResources({ detectors: [envDetector] })),
+    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
+  });
+  const tracer = provider.getTracer(name, version);
+  return {
+    tracer: {
+      begin(spanName, { kind, parent, attributes }) {
+        const options = { kind: kind === 'server' ? SpanKind.SERVER : SpanKind.CLIENT, attributes };
+        return toSpan(tracer.startSpan(spanName, options, contextOf(parent)));
+      },
+    },
+    async close() {
+      const late = new Promise<void>((resolve) => setTimeout(resolve, LAST_EXPORT_MS).unref());
+      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+    },
+  };
+}
+
+function contextOf(traceparent: string | null): Context {
+  const parent = parseTraceparent(traceparent);
+  if (parent === null) return ROOT_CONTEXT;
+  const { flags: traceFlags, ...ids } = parent;
+  return trace.setSpanContext(ROOT_CONTEXT, { ...ids, traceFlags, isRemote: true });
+}
+
+function toSpan(span: ReturnType<ReturnType<TracerProvider['getTracer']>['startSpan']>): Span {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return {
+    traceparent: formatTraceparent(traceId, spanId, traceFlags),
+    end(attributes, failed) {
+      span.setAttributes(attributes);
+      if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+    },
+  };
+}
+
+/** As OTEL_TRACES_SAMPLER names them (OpenTelemetry, "Environment Variable Specification"). */
+function samplerOf({ sampler, ratio }: TracingConfig): Sampler {
+  const root = sampler.endsWith('always_off')
+    ? new AlwaysOffSampler()
+    : sampler.endsWith('traceidratio')
+      ? new TraceIdRatioBasedSampler(ratio)
+      : new AlwaysOnSampler();
+  return sampler.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
+}

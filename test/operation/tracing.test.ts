@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { startTracing } from '../../src/operation/tracing.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+/** Keeps what is posted to it. */
+async function startCollector() {
+  const posts: { url: string; type: string; body: Buffer }[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const bytes = Buffer.concat(chunks);
+      const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes;
+      posts.push({ url: request.url ?? '', type: request.headers['content-type'] ?? '', body });
+      response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return { posts, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+test('spans reach the collector that the usual variables name, under the service that they name', async () => {
+  const { posts, url } = await startCollector();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SERVICE_NAME: 'signals-of-acme' };
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  const { tracing } = loadConfig(env);
+  if (tracing === null) throw new Error('nothing would be traced');
+  const { tracer, close } = startTracing(tracing, { warn: () => expect.fail('a warning') });
+
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const parent = `00-${traceId}-b7ad6b7169203331-01`;
+  const about = { kind: 'server', parent, attributes: { 'http.route': '/v1/signals' } } as const;
+  const span = tracer.begin('POST /v1/signals', about);
+  expect(span.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
+  span.end({ 'http.response.status_code': 503 }, true);
+  await close();
+
+  expect(posts.map((post) => [post.url, post.type])).toEqual([['/v1/traces', 'application/x-protobuf']]);
+  const [{ body } = expect.fail('nothing came')] = posts;
+  expect(body.includes(Buffer.from(traceId, 'hex'))).toBe(true);
+  for (const text of ['signals-of-acme', 'POST /v1/signals', 'http.response.status_code', 'service.version'])
+    expect(body.includes(text)).toBe(true);
+});
+
+test('a trace that its caller does not keep is not kept here, and its flag is passed on', async () => {
+  const { posts, url } = await startCollector();
+  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', url);
+  const { tracing } = loadConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
+  const { tracer, close } = startTracing(tracing ?? expect.fail('nothing'), { warn: () => undefined });
+  const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';
+  const span = tracer.begin('GET /', { kind: 'server', parent, attributes: {} });
+  expect(span.traceparent).toMatch(/-00$/);
+  span.end({}, false);
+  await close();
+  expect(posts).toEqual([]);
+});
+
+const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+
+test.each([
+  ['no endpoint', {}],
+  ['the SDK disabled', { ...ENDPOINT, OTEL_SDK_DISABLED: 'true' }],
+  ['no exporter', { ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }],
+])('with %s nothing is traced', (_, env) => expect(loadConfig(env).tracing).toBeNull());
+
+test.each([
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /OTEL_EXPORTER_OTLP_PROTOCOL: must be one of http\/protobuf/],
+  [{ OTEL_TRACES_SAMPLER: 'jaeger_remote' }, /OTEL_TRACES_SAMPLER: must be one of always_on/],
+  [{ OTEL_TRACES_SAMPLER_ARG: '2' }, /OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1/],
+])('%j is refused at start', (env, message) =>
+  expect(() => loadConfig({ ...ENDPOINT, ...env })).toThrow(message),
+);

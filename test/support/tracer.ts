@@ -1,0 +1,40 @@
+import {
+  formatTraceparent,
+  parseTraceparent,
+  type SpanAttributes,
+  type Tracer,
+} from '../../src/lib/tracing.ts';
+
+/** A span as it was begun, and as it ended. */
+export interface RecordedSpan {
+  name: string;
+  kind: 'server' | 'client';
+  parent: string | null;
+  traceparent: string;
+  attributes: SpanAttributes;
+  /** Null while it goes on. */
+  failed: boolean | null;
+}
+
+/** A tracer that keeps its spans. A span without a parent begins trace 1, 2, 3 … */
+export function createRecordingTracer(): { tracer: Tracer; spans: RecordedSpan[] } {
+  const spans: RecordedSpan[] = [];
+  const tracer: Tracer = {
+    begin(name, { kind, parent, attributes }) {
+      const number = spans.length + 1;
+      const hex = (digits: number) => number.toString(16).padStart(digits, '0');
+      const traceId = parseTraceparent(parent)?.traceId ?? hex(32);
+      const traceparent = formatTraceparent(traceId, hex(16), 1);
+      const span: RecordedSpan = { name, kind, parent, traceparent, attributes, failed: null };
+      spans.push(span);
+      return {
+        traceparent,
+        end(more, failed) {
+          Object.assign(span.attributes, more);
+          span.failed = failed;
+        },
+      };
+    },
+  };
+  return { tracer, spans };
+}
