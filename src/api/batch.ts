@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { check, MAX_FAULTS } from '../http/faults.ts';
 import { findBadText } from '../http/json-body.ts';
+import { createTurns } from '../lib/turns.ts';
 import type { Fault } from '../model/errors.ts';
-import { createTurns } from '../signals/turns.ts';
 import { addRoute, type Call, type NamesIn, type NoQuery, type Routes, type Told } from './routes.ts';
 
 /** The largest body that a batch may have. */

@@ -8,13 +8,10 @@ export const LEFT_OUT = '(further members)';
 
 /** How deep a JSON text is nested, counted up to `most` + 1, and how many members its objects have in all. */
 export function measureJson(text: string, most: number): { depth: number; members: number } {
-  let [depth, deepest, members, inString] = [0, 0, 0, false];
+  let [depth, deepest, members] = [0, 0, 0];
   for (let i = 0; i < text.length && deepest <= most; i++) {
     const char = text.charCodeAt(i);
-    if (inString) {
-      if (char === BACKSLASH) i++;
-      else if (char === QUOTE) inString = false;
-    } else if (char === QUOTE) inString = true;
+    if (char === QUOTE) i = endOfString(text, i);
     else if (char === COLON) members++;
     else if (char === OPEN_OBJECT || char === OPEN_LIST) deepest = Math.max(deepest, ++depth);
     else if (char === CLOSE_OBJECT || char === CLOSE_LIST) depth--;

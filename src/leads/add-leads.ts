@@ -1,8 +1,8 @@
+import { createTurns } from '../lib/turns.ts';
 import { DomainError } from '../model/errors.ts';
 import type { LeadInput } from '../model/lead-input.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { IntakeParts } from '../signals/intake.ts';
-import { createTurns } from '../signals/turns.ts';
 import { type AddedLead, addLead } from './add-lead.ts';
 import type { LeadCaller } from './changes.ts';
 import { conclude } from './enrich.ts';

@@ -1,6 +1,7 @@
 import { requireRoom } from '../accounts/room.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
+import { createTurns } from '../lib/turns.ts';
 import type { Fault } from '../model/errors.ts';
 import type { NewWork } from '../model/event.ts';
 import { signalNearKeys } from '../model/near-keys.ts';
@@ -20,7 +21,6 @@ import type { Matchers, TenantMatcher } from './matchers.ts';
 import { addMeaning } from './meaning.ts';
 import { originOf } from './origin.ts';
 import { type CompiledProfile, readPost, scorePost } from './score.ts';
-import { createTurns } from './turns.ts';
 import { buildSignal } from './wire.ts';
 
 /** What intake needs of the process. */

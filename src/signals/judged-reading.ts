@@ -1,11 +1,11 @@
 import type { Clock } from '../lib/clock.ts';
+import { createTurns } from '../lib/turns.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { Signal } from '../model/signal.ts';
 import type { JudgedPost } from '../store/signal-store.ts';
 import { type Origin, originOf } from './origin.ts';
 import { compilePhrases } from './phrases.ts';
 import { compileProfile, type PostReading, readPost, scorePost } from './score.ts';
-import { createTurns } from './turns.ts';
 
 /** A signal with feedback, read again. */
 export interface JudgedReading {

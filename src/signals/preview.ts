@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { createTurns } from '../lib/turns.ts';
 import { defaultProfile, type IcpProfile } from '../model/icp.ts';
 import type { Preview, PreviewedPost, PreviewInput, Verdict } from '../model/icp-preview.ts';
 import type { Classification, Signal } from '../model/signal.ts';
@@ -10,7 +11,6 @@ import { originOf } from './origin.ts';
 import { compilePhrases, type PhraseMatcher } from './phrases.ts';
 import { draftProfile, findProfile } from './profiles.ts';
 import { type CompiledProfile, classify, compileProfile, readPost, scorePost } from './score.ts';
-import { createTurns } from './turns.ts';
 
 /** A post that matched several profiles is several signals: so many are read for each post that is wanted. */
 const SIGNALS_A_POST = 3;

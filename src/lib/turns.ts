@@ -1,5 +1,5 @@
-import type { Clock } from '../lib/clock.ts';
-import { createFifo } from '../lib/fifo.ts';
+import type { Clock } from './clock.ts';
+import { createFifo } from './fifo.ts';
 
 /** The longest that a batch works without a pause. */
 const MAX_TURN_MS = 5;
@@ -17,12 +17,17 @@ export function createTurns(clock: Pick<Clock, 'monotonic'>, maxMs = MAX_TURN_MS
   let since = clock.monotonic();
   return async () => {
     if (clock.monotonic() - since < maxMs) return;
-    await new Promise<void>((resolve) => {
-      line.push(resolve);
-      callNext();
-    });
+    await standInLine();
     since = clock.monotonic();
   };
+}
+
+/** Resolves when it is its turn, after all that stand here already: for a piece of work that cannot be cut. */
+export function standInLine(): Promise<void> {
+  return new Promise((resolve) => {
+    line.push(resolve);
+    callNext();
+  });
 }
 
 function callNext(): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTurns } from '../../src/signals/turns.ts';
+import { createTurns } from '../../src/lib/turns.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
 test('long work pauses when it has had its time, and not before', async () => {
