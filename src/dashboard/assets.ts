@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
+import { readPalette } from '../http/palette.ts';
 import { CACHE_FOR_EVER, represent, sendRepresentation } from '../http/representation.ts';
 
-const STYLES = ['tokens.css', 'base.css', 'frame.css', 'parts.css', 'screens.css', 'work.css'];
+/** In the order in which later rules win. */
+const STYLES = [
+  ...['tokens.css', 'base.css', 'frame.css', 'parts.css', 'forms.css', 'tables.css'],
+  ...['screens.css', 'work.css'],
+];
 
 /** Addresses of the stylesheet, the scripts and the icon, each made of the file's bytes. */
 export interface Assets {
@@ -16,7 +21,7 @@ export interface Assets {
 
 /** Serves what pages load besides themselves; without a session, as it tells nothing. */
 export async function addAssets(app: FastifyInstance): Promise<Assets> {
-  const styles = await Promise.all(STYLES.map((name) => read(`./styles/${name}`)));
+  const styles = await Promise.all([readPalette(), ...STYLES.map((name) => read(`./styles/${name}`))]);
   return {
     style: serve(
       app,

@@ -11,7 +11,7 @@ const DARK_CONTRAST = 7;
 /** Success criterion 1.4.11: lines and marks that are seen and not read. */
 const MARK_CONTRAST = 3;
 
-/** The grounds of styles/tokens.css that stand furthest against the accent. */
+/** The grounds of http/styles/palette.css that stand furthest against the accent. */
 const LIGHT_GROUND = '#f2efe8';
 const DARK_GROUND = '#18222c';
 /** Header strip and footer, dark in both schemes. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
+import { readPalette } from '../../http/palette.ts';
 import { accentStyles } from './accent.ts';
 import { type Asset, hashed } from './assets.ts';
 import type { SiteIdentity } from './identity.ts';
@@ -11,6 +12,7 @@ const STYLES = [
   'tokens.css',
   'base.css',
   'frame.css',
+  'footer.css',
   'prose.css',
   'landing.css',
   'reference.css',
@@ -94,9 +96,10 @@ export async function readScript(): Promise<Asset> {
 
 /** The one stylesheet of all pages in the site's colour, under an address made of its bytes. */
 export async function readStylesheet(accent: string): Promise<Asset> {
-  const parts = await Promise.all(
-    STYLES.map((name) => readFile(new URL(`./styles/${name}`, import.meta.url), 'utf8')),
-  );
+  const parts = await Promise.all([
+    readPalette(),
+    ...STYLES.map((name) => readFile(new URL(`./styles/${name}`, import.meta.url), 'utf8')),
+  ]);
   return hashed(
     '/assets/site.css',
     Buffer.from([accentStyles(accent), ...parts].join('\n')),

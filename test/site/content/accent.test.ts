@@ -3,11 +3,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { accentFault, accentStyles, contrast, DEFAULT_ACCENT } from '../../../src/site/content/accent.ts';
 
-const TOKENS = readFileSync('src/site/content/styles/tokens.css', 'utf8');
+const TOKENS = ['src/http/styles/palette.css', 'src/site/content/styles/tokens.css'].map((file) =>
+  readFileSync(file, 'utf8'),
+);
 
 /** The custom properties of the light and of the dark scheme; the dark one has those of the light one that it leaves. */
 function schemes(accent: string): Record<string, string>[] {
-  const [light, dark] = [TOKENS, accentStyles(accent)].reduce(
+  const [light, dark] = [...TOKENS, accentStyles(accent)].reduce(
     ([lightSoFar, darkSoFar], css) => {
       const [first = '', second = ''] = css.split('@media');
       return [lightSoFar + first, darkSoFar + second];
