@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import type { Company } from '../model/company.ts';
 import { icpInputSchema, icpPatchSchema, icpResource, icpSchema } from '../model/icp.ts';
 import { draftInputSchema, icpDraftSchema } from '../model/icp-draft.ts';
 import { MAX_PREVIEW_POSTS, previewInputSchema, previewSchema } from '../model/icp-preview.ts';
-import { draftFromOffer } from '../signals/draft.ts';
 import { previewProfile } from '../signals/preview.ts';
 import { changeProfile, createProfile, deleteProfile, findProfile } from '../signals/profiles.ts';
+import { draftForSeller } from '../signals/seller.ts';
 import { addIcpQuality } from './icp-quality.ts';
 import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
@@ -89,14 +88,6 @@ function addTrials(icps: Routes): void {
     scope: 'icps:read',
     body: draftInputSchema,
     answer: icpDraftSchema,
-    async handle({ tenantId, body: { offer, domain } }) {
-      const company = domain === undefined ? null : await parts.store.findCompany(tenantId, { domain });
-      return draftFromOffer(offer, company === null ? null : { name: nameOf(company.facts) });
-    },
+    handle: ({ tenantId, body }) => draftForSeller(parts.store, tenantId, body),
   });
-}
-
-/** The name in force: what a person set counts before what was seen. */
-function nameOf({ manual, observed }: Company['facts']): string {
-  return manual.name?.value ?? observed.name?.value ?? '';
 }

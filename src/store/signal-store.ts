@@ -111,6 +111,13 @@ export interface SignalStore {
   pruneNearKeys(before: number, limit: number): Promise<number>;
   /** The newest `limit` signals. */
   listPosts(tenantId: string, limit: number): Promise<StoredPost[]>;
+  /** Whether the tenant has any signal of that platform with an external id. */
+  hasSignalsOf(tenantId: string, platform: string): Promise<boolean>;
+  /**
+   * Removes the tenant's signals of a platform that have an external id, with what was said of them and what they are found
+   * by; how many. Those that a lead has stay, as do events and the facts of companies.
+   */
+  removeSignalsOf(tenantId: string, platform: string): Promise<number>;
   /** The newest `limit` signals of a profile that have feedback. */
   listJudgedPosts(tenantId: string, profileId: string, limit: number): Promise<JudgedPost[]>;
 }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { defaultProfile } from '../../../src/model/icp.ts';
+import { aLead, aNewLead } from '../../support/leads.ts';
 import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
+import { ANY } from './signal-list.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeSignals(open: OpenStore): void {
@@ -81,6 +83,30 @@ export function describeSignals(open: OpenStore): void {
         ['duplicate', 'sig_1'],
         ['created', 'sig_3'],
       ]);
+    });
+
+    test('signals of a platform are removed with all they are known by, but for those of leads', async () => {
+      const { store } = await openWithTenants(open);
+      const sample = { platform: 'sample', personKeys: ['email:a@b.example'] };
+      const first = aSignal('ten_a', { id: 'sig_1', externalId: 's1', ...sample });
+      await store.commitSignals([
+        first,
+        aSignal('ten_a', { id: 'sig_2', platform: 'sample', externalId: 's2' }),
+        aSignal('ten_a', { id: 'sig_3', externalId: 's1' }),
+        aSignal('ten_b', { id: 'sig_4', platform: 'sample', externalId: 's1' }),
+      ]);
+      const said = { relevant: true, reason: '', actorId: 'usr_1', createdAt: T0 };
+      await store.saveFeedback({ tenantId: 'ten_a', signalId: 'sig_1', ...said });
+      await store.commitLead(aNewLead('ten_a', aLead('led_1'), { attach: ['sig_2'] }));
+      expect(await store.hasSignalsOf('ten_a', 'sample')).toBe(true);
+      expect(await store.removeSignalsOf('ten_a', 'sample')).toBe(1);
+      const query = { ...ANY, q: 'sig_1' };
+      expect((await store.listSignals('ten_a', query)).json.toString()).toBe('');
+      expect(await store.getSignal('ten_a', 'sig_1')).toBeNull();
+      expect(await store.getSignal('ten_a', 'sig_2')).not.toBeNull();
+      expect(await store.getSignal('ten_b', 'sig_4')).not.toBeNull();
+      const [again] = await store.commitSignals([{ ...first, id: 'sig_5' }]);
+      expect(again).toMatchObject({ status: 'created', id: 'sig_5' });
     });
 
     test('the same post of another tenant, profile or platform is another signal', async () => {

@@ -7,10 +7,12 @@ import { createCompanyObserver } from './companies.ts';
 import { createEventWriter } from './events.ts';
 import { createKnownSignals } from './known-signals.ts';
 import { createSignalIndex } from './signal-index.ts';
+import { createSignalRemover } from './signal-removal.ts';
 
 export function signalChanges(db: Database) {
   const write = createSignalWriter(db);
   const adopt = createAdoption(db);
+  const removeOfPlatform = createSignalRemover(db);
   const saveFeedback = db.prepare<Record<string, unknown>[]>(
     `INSERT INTO signal_feedback (signal_id, relevant, reason, actor_id, created_at, profile_id, seq)
      SELECT id, :relevant, :reason, :actorId, :createdAt, profile_id, seq FROM signals WHERE id = :signalId AND tenant_id = :tenantId
@@ -39,6 +41,7 @@ export function signalChanges(db: Database) {
         return committed.status === 'created' ? { ...committed, wire: adopt(signal) } : committed;
       }),
     pruneNearKeys: (before, limit) => pruneNearKeys.run(before, limit).changes,
+    removeSignalsOf: removeOfPlatform,
     saveFeedback(feedback) {
       const relevant = feedback.relevant ? 1 : 0;
       const before = selectRelevant.get(feedback.signalId) ?? 0;

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { SAMPLE_PLATFORM } from '../../../model/samples.ts';
 import type { TenantSettings } from '../../../model/settings.ts';
 import type { DigestStore } from '../../digest-store.ts';
 import type { Part } from '../../store.ts';
@@ -25,7 +26,7 @@ export function digestReads(db: Database) {
   );
   // The row's number holds the time (migration 006), so that a range of time is a range of rows.
   const inRange = `SELECT seq, classification, score FROM signals INDEXED BY signals_by_time
-    WHERE tenant_id = :tenantId AND seq >= :from << 21 AND seq < :to << 21
+    WHERE tenant_id = :tenantId AND seq >= :from << 21 AND seq < :to << 21 AND platform <> '${SAMPLE_PLATFORM}'
     ORDER BY seq DESC LIMIT ${MAX_LOOKED_AT}`;
   const countClasses = db.prepare<Record<string, unknown>[], { classification: string; n: number }>(
     `SELECT classification, count(*) AS n FROM (${inRange}) GROUP BY classification`,

@@ -50,6 +50,7 @@ export function signalReads(db: Database) {
       'SELECT wire FROM signals WHERE tenant_id = ? ORDER BY seq DESC LIMIT ?',
     )
     .pluck();
+  const selectOfPlatform = db.prepare<[string, string], unknown>(`${ofPlatform('1')} LIMIT 1`);
   const resolveProfiles = createProfileResolver(db);
   const list = createSignalList(db);
   const findKnown = createKnownSignal(db);
@@ -65,6 +66,7 @@ export function signalReads(db: Database) {
       signals.map((signal) =>
         selectOne.get(signal.id, signal.tenantId) === undefined ? (findKnown(signal)?.id ?? null) : signal.id,
       ),
+    hasSignalsOf: (tenantId, platform) => selectOfPlatform.get(tenantId, platform) !== undefined,
     getFeedback(tenantId, signalId) {
       const row = selectFeedback.get(signalId, tenantId);
       return row === undefined ? null : { ...row, relevant: row.relevant === 1 };
@@ -76,4 +78,11 @@ export function signalReads(db: Database) {
         .all(tenantId, limit)
         .map((row) => ({ ...row, relevant: row.relevant === null ? null : row.relevant === 1 })),
   } satisfies Part<SignalStore & LeadStore & DeliveryLogStore>;
+}
+
+/** Signals of a tenant and platform that have an external id: along the index that these are known again by. */
+export function ofPlatform(columns: string): string {
+  return `SELECT ${columns} FROM icp_profiles p
+    JOIN signals s INDEXED BY signals_known_by_external_id ON s.tenant_id = p.tenant_id AND s.profile_id = p.id
+    WHERE p.tenant_id = ? AND s.platform = ? AND s.external_id IS NOT NULL`;
 }

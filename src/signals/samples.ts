@@ -1,0 +1,86 @@
+import { type Clock, toIso } from '../lib/clock.ts';
+import type { IcpProfile } from '../model/icp.ts';
+import { SAMPLE_PLATFORM } from '../model/samples.ts';
+import type { ObservedPost } from '../model/signal.ts';
+import type { SignalStore } from '../store/signal-store.ts';
+import { type IntakeParts, planPosts } from './intake.ts';
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Stores made-up posts that show what a profile makes of a wish, of a complaint and of noise. They are scored as any other,
+ * and nobody is told of them: a new account has something to judge before its first real post. They replace those before.
+ */
+export async function addSamples(parts: IntakeParts, profile: IcpProfile): Promise<void> {
+  await removeSamples(parts.store, profile.tenantId);
+  const posts = samplePosts(profile, parts.clock);
+  const planned = await planPosts(parts, profile.tenantId, posts);
+  const signals = planned.flatMap((plan) => plan.signals.map((signal) => ({ ...signal, events: [] })));
+  await parts.store.commitSignals(signals);
+}
+
+/** Takes all of a tenant's made-up posts away, for good; how many there were. One that became a lead's stays with it. */
+export function removeSamples(store: SignalStore, tenantId: string): Promise<number> {
+  return store.removeSignalsOf(tenantId, SAMPLE_PLATFORM);
+}
+
+interface Told {
+  text: string;
+  name: string;
+  /** Of whom the profile asks for, as far as it names anybody. */
+  isBuyer: boolean;
+}
+
+/** Posts in the profile's own words, newest first. Pure but for the hour. */
+function samplePosts(profile: IcpProfile, clock: Clock): ObservedPost[] {
+  const { phrases, competitors, titles, industries, locations } = profile;
+  const wanted = phrases[0] ?? 'a good supplier';
+  const other = competitors[0] ?? 'our spreadsheets';
+  const told: Told[] = [
+    {
+      text: `Can anyone recommend ${wanted}? We are a team of 25, the budget is approved, and we have to decide this month.`,
+      name: 'Robin Sample',
+      isBuyer: true,
+    },
+    {
+      text: `We are leaving ${other}: it is slow, it is expensive, and support never answers. Looking for ${wanted} instead, what do you use?`,
+      name: 'Kim Sample',
+      isBuyer: true,
+    },
+    {
+      text: `Thinking of getting ${wanted} one day. Does anyone have experience with it, and what does it cost? We still do it by hand.`,
+      name: 'Alex Sample',
+      isBuyer: false,
+    },
+    {
+      text: `We just launched our own ${wanted}! Sign up for the beta, first month free, link in bio.`,
+      name: 'Vendor Sample',
+      isBuyer: false,
+    },
+    {
+      text: `Looking for a new job: five years with ${wanted}, open to work from January.`,
+      name: 'Applicant Sample',
+      isBuyer: false,
+    },
+    {
+      text: 'What a week. Is anybody else this tired of the rain?',
+      name: 'Jo Sample',
+      isBuyer: false,
+    },
+  ];
+  return told.map(({ text, name, isBuyer }, at) => ({
+    platform: { name: SAMPLE_PLATFORM, posted_at: toIso(clock.now() - (at + 1) * HOUR_MS) },
+    external_id: `sample-${at + 1}`,
+    text,
+    prospect: { name, ...(isBuyer && titles[0] !== undefined ? { title: titles[0] } : {}) },
+    company: isBuyer
+      ? {
+          name: 'Sample company',
+          headcount: '11-50',
+          ...(industries[0] === undefined ? {} : { industry: industries[0] }),
+          ...(locations[0] === undefined ? {} : { location: locations[0] }),
+        }
+      : {},
+    icp_profile_id: profile.id,
+  }));
+}
