@@ -1,43 +1,26 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { check } from '../http/faults.ts';
-import { refusal } from '../http/validation.ts';
-import { sourceInputSchema, sourceResource } from '../model/source.ts';
-import { SECRET_NAMES, SETTINGS_OF, type SettingName, SOURCE_KINDS } from '../model/source-settings.ts';
+import { sourceInputSchema, sourcePatchSchema, sourceResource, sourceRunResource } from '../model/source.ts';
+import { SOURCE_KINDS } from '../model/source-settings.ts';
 import { changeSource, createSource, deleteSource, findSource, runSourceNow } from '../signals/sources.ts';
 import { oneOf } from './filters.ts';
-import { type Form, faultsOf, formOf, number, text, texts } from './forms.ts';
+import { type Form, type FormFaults, faultsOf, formOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
+import { checked } from './members.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+import { fieldsOf, formOfSource, newSourceOf, SOURCE_FIELDS, sourcePatchOf } from './source-form.ts';
+import { guessSource } from './source-guess.ts';
 
-const LABELS: Readonly<Record<SettingName, string>> = {
-  url: 'Address',
-  query: 'Words to search for',
-  site: 'Site',
-  tagged: 'Tags, up to five',
-  board: 'Company, as its job board’s address names it',
-  tag: 'Tag, without #',
-  subreddit: 'Subreddit',
-  client_id: 'Id of your app',
-  client_secret: 'Secret of your app',
-  token: 'Token, for a larger quota',
-  key: 'Key, for a larger quota',
-};
-
-/** The fields of all kinds, each with the kinds that take it: without script, nobody can hide those of others. */
-const FIELDS = (Object.keys(LABELS) as SettingName[]).map((name) => ({
-  name,
-  label: LABELS[name],
-  kinds: SOURCE_KINDS.filter((kind) => SETTINGS_OF[kind].takes.includes(name)).join(', '),
-  isSecret: SECRET_NAMES.some((secret) => secret === name),
-}));
+const RUNS_SHOWN = 10;
+const EMPTY_FORM: Form = { kind: 'rss', interval: '15', max_age_days: '7' };
 
 /** Where posts come from: health of each source, a new one, pause, resume and a run by hand. */
 export function addSources(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   addList(app, parts, show);
   addNew(app, parts, show);
   addOne(app, parts, show);
+  addEdit(app, parts, show);
 }
 
 function addList(app: FastifyInstance, parts: DashboardParts, show: Show): void {
@@ -64,18 +47,29 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       template: 'source-new',
       title: 'New source',
       kinds: SOURCE_KINDS,
-      fields: FIELDS,
+      fields: SOURCE_FIELDS,
       profiles,
+      place: '',
+      isGuess: false,
     };
-    return show(request, reply, { ...common, form: { kind: 'rss', interval: '15' }, faults: {}, ...shown });
+    return show(request, reply, { ...common, form: EMPTY_FORM, faults: {}, ...shown });
   }
   app.get('/sources/new', (request, reply) => showForm(request, reply));
   app.post('/sources/new', async (request, reply) => {
     const form = formOf(request);
+    if (text(form, 'act') === 'guess') {
+      const place = text(form, 'place').trim().slice(0, 2_048);
+      if (place === '') return showForm(request, reply);
+      return showForm(request, reply, {
+        place,
+        form: { ...EMPTY_FORM, ...guessSource(place) },
+        isGuess: true,
+      });
+    }
     try {
-      const checked = check(sourceInputSchema, inputOf(form), 'body');
-      if (!checked.ok) throw refusal(checked, 'body');
-      const source = await createSource(parts, memberOf(request).tenant, checked.value);
+      const kind = oneOf(form, 'kind', SOURCE_KINDS) ?? 'rss';
+      const input = checked(sourceInputSchema, newSourceOf(form, kind));
+      const source = await createSource(parts, memberOf(request).tenant, input);
       parts.sourcesChanged?.();
       return reply.redirect(`/dashboard/sources/${source.id}?done=created`, 303);
     } catch (error) {
@@ -84,33 +78,19 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   });
 }
 
-/** Only what the kind takes is read: a form shows the fields of all kinds. */
-function inputOf(form: Form): unknown {
-  const kind = oneOf(form, 'kind', SOURCE_KINDS) ?? 'rss';
-  const settings: Record<string, unknown> = {};
-  for (const name of SETTINGS_OF[kind].takes) {
-    const value = text(form, name).trim();
-    if (value !== '') settings[name] = name === 'tagged' ? value.split(/[\s,]+/) : value;
-  }
-  const minutes = number(form, 'interval');
-  return {
-    kind,
-    name: text(form, 'name'),
-    ...settings,
-    icp_profile_ids: texts(form, 'icp_profile_ids'),
-    ...(typeof minutes === 'number' ? { interval_seconds: minutes * 60 } : {}),
-  };
-}
-
 function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   app.get<{ Params: { id: string } }>('/sources/:id', async (request, reply) => {
     const { tenant } = memberOf(request);
     const source = sourceResource(await findSource(parts.store, tenant.id, request.params.id));
-    const profiles = await parts.store.listProfiles(tenant.id);
+    const [profiles, runs] = await Promise.all([
+      parts.store.listProfiles(tenant.id),
+      parts.store.pageSourceRuns(source.id, { limit: RUNS_SHOWN, after: null }),
+    ]);
     return show(request, reply, {
       template: 'source',
       title: source.name,
       source,
+      runs: runs.rows.map(sourceRunResource),
       profiles: profiles.filter(({ id }) => source.icp_profile_ids.includes(id)),
     });
   });
@@ -134,5 +114,45 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   app.post<{ Params: { id: string } }>('/sources/:id/delete', async (request, reply) => {
     await deleteSource(parts.store, memberOf(request).tenant.id, request.params.id);
     return reply.redirect('/dashboard/sources?done=deleted', 303);
+  });
+}
+
+function addEdit(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  const path = '/sources/:id/edit';
+  async function screen(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    id: string,
+    shown: { form?: Form; faults?: FormFaults; status?: number } = {},
+  ) {
+    const { tenant } = memberOf(request);
+    const source = sourceResource(await findSource(parts.store, tenant.id, id));
+    return show(request, reply, {
+      template: 'source-edit',
+      title: `Edit ${source.name}`,
+      source,
+      fields: fieldsOf(source.kind),
+      profiles: await parts.store.listProfiles(tenant.id),
+      form: formOfSource(source),
+      faults: {},
+      ...shown,
+    });
+  }
+  app.get<{ Params: { id: string } }>(path, (request, reply) => screen(request, reply, request.params.id));
+  app.post<{ Params: { id: string } }>(path, async (request, reply) => {
+    const { id } = request.params;
+    const { tenant } = memberOf(request);
+    const { kind } = await findSource(parts.store, tenant.id, id);
+    const form = formOf(request);
+    try {
+      await changeSource(parts, tenant.id, {
+        id,
+        patch: checked(sourcePatchSchema, sourcePatchOf(form, kind)),
+      });
+    } catch (error) {
+      return screen(request, reply, id, { form, faults: faultsOf(error), status: 400 });
+    }
+    parts.sourcesChanged?.();
+    return reply.redirect(`/dashboard/sources/${id}?done=saved`, 303);
   });
 }

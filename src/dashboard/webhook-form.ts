@@ -5,6 +5,7 @@ import { isPreset, PAYLOAD_FIELDS, PRESETS, payloadFormatSchema } from '../model
 import { CLASSIFICATIONS, SIGNAL_TYPES } from '../model/signal.ts';
 import { type WebhookInput, webhookInputSchema } from '../model/webhook.ts';
 import { type Form, lines, number, text, texts, ticked } from './forms.ts';
+import { linesOfMembers, memberOfLine } from './member-lines.ts';
 
 /** What the form of an endpoint offers to choose from. */
 export const WEBHOOK_CHOICES = {
@@ -40,12 +41,7 @@ export function formOfSettings(settings: WebhookInput): Form {
     topic: format !== null && isPreset(format) ? (format.topic ?? '') : '',
     fields: shown,
     flatten: custom?.flatten ? 'on' : '',
-    custom: Object.entries(custom?.custom ?? {})
-      .map(
-        ([key, value]) =>
-          `${key} = ${typeof value === 'string' && isPlain(value) ? value : JSON.stringify(value)}`,
-      )
-      .join('\n'),
+    custom: linesOfMembers(custom?.custom ?? {}),
   };
 }
 
@@ -100,31 +96,6 @@ function wishedFormat(form: Form): unknown {
   return {
     ...(isAll ? {} : { include: fields }),
     flatten: ticked(form, 'flatten'),
-    custom: Object.fromEntries(lines(form, 'custom').map(customMember)),
+    custom: Object.fromEntries(lines(form, 'custom').map(memberOfLine)),
   };
-}
-
-/** `key = value`; a number, `true` and `false` are themselves, everything else is text, as is what stands in quotes. */
-function customMember(line: string): [string, string | number | boolean] {
-  const at = line.indexOf('=');
-  if (at === -1) return [line, ''];
-  const key = line.slice(0, at).trim();
-  const value = line.slice(at + 1).trim();
-  if (value === 'true' || value === 'false') return [key, value === 'true'];
-  if (/^-?\d{1,15}(\.\d{1,9})?$/.test(value)) return [key, Number(value)];
-  return [key, unquoted(value)];
-}
-
-/** Whether a text is read back as itself without quotes. */
-function isPlain(value: string): boolean {
-  return value !== '' && customMember(`k=${value}`)[1] === value && !/[\r\n]/.test(value);
-}
-
-function unquoted(value: string): string {
-  if (!/^".*"$/.test(value)) return value;
-  try {
-    return String(JSON.parse(value));
-  } catch {
-    return value.slice(1, -1);
-  }
 }
