@@ -7,13 +7,13 @@ import { CACHE_FOR_EVER, represent, sendRepresentation } from '../http/represent
 /** In the order in which later rules win. */
 const STYLES = [
   ...['tokens.css', 'base.css', 'frame.css', 'parts.css', 'forms.css', 'tables.css'],
-  ...['screens.css', 'work.css'],
+  ...['screens.css', 'work.css', 'lists.css', 'find.css'],
 ];
 
 /** Addresses of the stylesheet, the scripts and the icon, each made of the file's bytes. */
 export interface Assets {
   style: string;
-  script: string;
+  scripts: string[];
   /** The script of the board, which only its screen loads. */
   board: string;
   icon: string;
@@ -28,18 +28,15 @@ export async function addAssets(app: FastifyInstance): Promise<Assets> {
       { name: 'dashboard', ending: 'css', type: 'text/css; charset=utf-8' },
       styles.join('\n'),
     ),
-    script: serve(
-      app,
-      { name: 'dashboard', ending: 'js', type: 'text/javascript; charset=utf-8' },
-      await read('./scripts/dashboard.js'),
-    ),
-    board: serve(
-      app,
-      { name: 'board', ending: 'js', type: 'text/javascript; charset=utf-8' },
-      await read('./scripts/board.js'),
-    ),
+    scripts: await Promise.all(['dashboard', 'live', 'palette'].map((name) => serveScript(app, name))),
+    board: await serveScript(app, 'board'),
     icon: serve(app, { name: 'icon', ending: 'svg', type: 'image/svg+xml' }, await read('./styles/icon.svg')),
   };
+}
+
+async function serveScript(app: FastifyInstance, name: string): Promise<string> {
+  const type = 'text/javascript; charset=utf-8';
+  return serve(app, { name, ending: 'js', type }, await read(`./scripts/${name}.js`));
 }
 
 function read(name: string): Promise<string> {

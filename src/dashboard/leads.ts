@@ -39,7 +39,8 @@ export function addLeads(app: FastifyInstance, parts: DashboardParts, show: Show
   });
 }
 
-function filtersOf(query: Form) {
+/** The filters of a query, by the names that `/v1` gives them. */
+export function filtersOf(query: Form) {
   const email = text(query, 'email').trim();
   return {
     stages: someOf(query, 'stage', STAGES),

@@ -10,6 +10,8 @@ const LISTS = [
   'titles',
   'headcount_ranges',
   'locations',
+  'muted_authors',
+  'muted_sources',
 ] as const;
 
 /** The editor's fields of a profile, or of a draft of one. */
@@ -22,7 +24,8 @@ export function formOfProfile(profile: Omit<IcpResource, 'id' | 'created_at' | '
     warm: String(profile.thresholds.warm),
     active: profile.active ? 'on' : '',
   };
-  for (const name of LISTS) form[name] = (name === 'headcount_ranges' ? ranges : profile[name]).join('\n');
+  for (const name of LISTS)
+    form[name] = (name === 'headcount_ranges' ? ranges : (profile[name] ?? [])).join('\n');
   for (const name of WEIGHTS) form[`weight_${name}`] = String(profile.weights[name]);
   return form;
 }

@@ -3,19 +3,20 @@ import { check } from '../http/faults.ts';
 import { refusal } from '../http/validation.ts';
 import { type IcpInput, icpInputSchema, icpResource } from '../model/icp.ts';
 import { draftInputSchema } from '../model/icp-draft.ts';
-import { draftFromOffer } from '../signals/draft.ts';
 import { previewProfile } from '../signals/preview.ts';
 import { changeProfile, createProfile, deleteProfile, findProfile } from '../signals/profiles.ts';
 import { qualityOf } from '../signals/quality.ts';
+import { draftForSeller } from '../signals/seller.ts';
+import { listSuggestions, MAX_JUDGED } from '../signals/suggestions.ts';
 import { type Form, faultsOf, formOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import { emptyProfileForm, formOfProfile, wishOf } from './profile-form.ts';
+import { addProfileSuggestions, effectOf, shareOf } from './profile-suggestions.ts';
 import type { Show } from './screens.ts';
 
-/** Stored posts that a draft is tried on, and judged ones that tell how good a profile is. */
+/** Stored posts that a draft is tried on. */
 const TRIED = 50;
-const JUDGED = 1_000;
 
 /** Ideal customer profiles: the list, a new one from a sentence, and an editor that shows what a change would do. */
 export function addProfiles(app: FastifyInstance, parts: DashboardParts, show: Show): void {
@@ -29,6 +30,7 @@ export function addProfiles(app: FastifyInstance, parts: DashboardParts, show: S
   });
   addNew(app, parts, show);
   addOne(app, parts, show);
+  addProfileSuggestions(app, parts);
   app.post<{ Params: { id: string } }>('/profiles/:id/delete', async (request, reply) => {
     await deleteProfile(parts, memberOf(request).tenant.id, request.params.id);
     return reply.redirect('/dashboard/profiles?done=deleted', 303);
@@ -56,10 +58,11 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       if (act === 'draft') {
         const asked = check(draftInputSchema, { offer }, 'body');
         if (!asked.ok) throw refusal(asked, 'body');
-        const draft = draftFromOffer(asked.value.offer, { name: tenant.name });
+        const draft = await draftForSeller(parts.store, tenant.id, asked.value);
         return await screen(request, reply, { offer, form: formOfProfile(draft) });
       }
-      const input = inputOf(form);
+      // What has no name yet can be tried all the same.
+      const input = inputOf(act === 'preview' ? { ...form, name: text(form, 'name') || 'Draft' } : form);
       if (act === 'preview') {
         const preview = await previewProfile(parts, tenant.id, { ...input, limit: TRIED });
         return await screen(request, reply, { offer, form, preview });
@@ -75,9 +78,10 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
 function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   async function screen(request: FastifyRequest, reply: FastifyReply, id: string, shown = {}) {
     const { tenant } = memberOf(request);
-    const [profile, judged] = await Promise.all([
+    const [profile, judged, suggestions] = await Promise.all([
       findProfile(parts.store, tenant.id, id),
-      parts.store.listJudgedPosts(tenant.id, id, JUDGED),
+      parts.store.listJudgedPosts(tenant.id, id, MAX_JUDGED),
+      listSuggestions(parts, tenant.id, id),
     ]);
     return show(request, reply, {
       template: 'profile',
@@ -85,6 +89,9 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       profile: icpResource(profile),
       form: formOfProfile(icpResource(profile)),
       quality: qualityOf(id, judged),
+      suggestions,
+      effectOf,
+      shareOf,
       faults: {},
       preview: null,
       ...shown,

@@ -34,6 +34,10 @@ const DONE: Readonly<Record<string, string>> = {
   moved: 'Moved.',
   'signed-out': 'You are logged out.',
   started: 'It runs now.',
+  accepted: 'Accepted. The profile is changed; you can undo that below.',
+  dismissed: 'Dismissed. You can undo that below.',
+  undone: 'Undone.',
+  'samples-removed': 'The sample data is removed.',
 };
 
 /** Compiles the templates; everything that they print is escaped unless a template says otherwise. */
@@ -42,7 +46,6 @@ export function createScreens({ clock, assets }: { clock: Clock; assets: Assets 
   const eta = new Eta({ views, cache: true });
   return (request, reply, { status = 200, ...screen }) => {
     const path = pathOf(request.originalUrl);
-    const { done } = request.query as { done?: unknown };
     const signedIn = request.signedIn;
     const html = eta.render(`./${screen.template}`, {
       ...screen,
@@ -56,7 +59,7 @@ export function createScreens({ clock, assets }: { clock: Clock; assets: Assets 
           : { email: signedIn.user.email, role: signedIn.user.role, tenant: signedIn.tenant },
       mayWrite: signedIn !== null && signedIn.user.role !== 'reader',
       isOwner: signedIn?.user.role === 'owner',
-      done: typeof done === 'string' && Object.hasOwn(DONE, done) ? DONE[done] : null,
+      done: wordsOfDone(request.query as { done?: unknown; count?: unknown }),
       navigation: NAVIGATION.map((group) => ({
         ...group,
         links: group.links.map((link) => ({ ...link, current: isCurrent(link.path, path) })),
@@ -64,6 +67,14 @@ export function createScreens({ clock, assets }: { clock: Clock; assets: Assets 
     });
     return reply.code(status).type('text/html; charset=utf-8').send(html);
   };
+}
+
+/** What was done, with how many there were where the address says so. */
+function wordsOfDone({ done, count }: { done?: unknown; count?: unknown }): string | null {
+  if (typeof done !== 'string' || !Object.hasOwn(DONE, done)) return null;
+  if (done !== 'replayed' || typeof count !== 'string' || !/^[1-9]\d{0,8}$/.test(count))
+    return DONE[done] ?? null;
+  return count === '1' ? 'One delivery is being sent again.' : `${count} deliveries are being sent again.`;
 }
 
 function isCurrent(link: string, path: string): boolean {

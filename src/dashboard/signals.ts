@@ -52,7 +52,8 @@ export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Sh
     const form = formOf(request);
     const said = { signalId: id, relevant: text(form, 'relevant') === 'yes', reason: reasonOf(form) };
     await giveFeedback(parts, { tenantId: tenant.id, actorId: user.id }, said);
-    return reply.redirect(`/dashboard/signals/${id}?done=thanks`, 303);
+    const isExample = text(form, 'from') === 'start';
+    return reply.redirect(isExample ? `/dashboard/start#${id}` : `/dashboard/signals/${id}?done=thanks`, 303);
   });
 
   app.post<{ Params: { id: string } }>('/signals/:id/lead', async (request, reply) => {

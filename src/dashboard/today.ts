@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { keyResource } from '../model/key.ts';
-import type { Signal } from '../model/signal.ts';
+import { SAMPLE_PLATFORM } from '../model/samples.ts';
+import type { Explanation, Signal } from '../model/signal.ts';
 import { sourceResource } from '../model/source.ts';
 import { endpointResource } from '../webhooks/endpoints.ts';
 import { PAUSE_WORDS } from './delivery-words.ts';
@@ -8,36 +9,51 @@ import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { filtersOf } from './signals.ts';
+import { changesSince, lastVisit } from './visits.ts';
 
 const HOT_SHOWN = 6;
 const SOURCES_LOOKED_AT = 100;
 const DEAD_LOOKED_AT = 26;
 
 /** `/dashboard`: the hot signals, what needs a person, and the next steps of a new account. */
-export function addToday(app: FastifyInstance, { store }: DashboardParts, show: Show): void {
+export function addToday(app: FastifyInstance, { store, clock, baseUrl }: DashboardParts, show: Show): void {
   app.get('/', async (request, reply) => {
-    const { tenant } = memberOf(request);
-    const hot = { ...filtersOf({ classification: 'hot' }), limit: HOT_SHOWN, after: null, explain: false };
+    const { tenant, user } = memberOf(request);
+    const since = lastVisit(request, reply, { userId: user.id, now: clock.now(), baseUrl });
+    const hot = { ...filtersOf({ classification: 'hot' }), limit: HOT_SHOWN, after: null, explain: true };
     const any = { ...filtersOf({}), limit: 1, after: null, explain: false };
     const dead = {
       ...{ endpointId: null, status: 'dead' as const, eventType: null, eventId: null, from: null, to: null },
       limit: DEAD_LOOKED_AT,
       after: null,
     };
-    const [hotPage, anyPage, endpoints, sources, deadPage, keys] = await Promise.all([
-      store.listSignals(tenant.id, hot),
-      store.listSignals(tenant.id, any),
-      store.listEndpoints(tenant.id),
-      store.pageSources(tenant.id, { limit: SOURCES_LOOKED_AT, after: null }),
-      store.listDeliveries(tenant.id, dead),
-      store.listKeys(tenant.id),
-    ]);
+    const [hotPage, anyPage, endpoints, sources, deadPage, keys, profiles, hasSamples, changes] =
+      await Promise.all([
+        store.listSignals(tenant.id, hot),
+        store.listSignals(tenant.id, any),
+        store.listEndpoints(tenant.id),
+        store.pageSources(tenant.id, { limit: SOURCES_LOOKED_AT, after: null }),
+        store.listDeliveries(tenant.id, dead),
+        store.listKeys(tenant.id),
+        store.listProfiles(tenant.id),
+        store.hasSignalsOf(tenant.id, SAMPLE_PLATFORM),
+        since === null ? [] : changesSince(store, tenant.id, since),
+      ]);
+    const hasSignals = anyPage.json.length > 0;
     const failing = sources.rows.map(sourceResource).filter(({ last_error }) => last_error !== null);
     return show(request, reply, {
       template: 'today',
       title: 'Today',
       signals: parse(hotPage.json),
-      hasSignals: anyPage.json.length > 0,
+      since,
+      changes,
+      hasSignals,
+      hasSamples,
+      // Nothing was found yet and nobody has said what to look for: that is asked first.
+      isFresh: !hasSignals && profiles.length === 1 && profiles[0]?.phrases.length === 0,
+      offer: '',
+      domain: '',
+      faults: {},
       paused: endpoints.map(endpointResource).filter(({ status }) => status === 'paused'),
       pauseWords: PAUSE_WORDS,
       failing,
@@ -47,7 +63,7 @@ export function addToday(app: FastifyInstance, { store }: DashboardParts, show: 
       },
       steps: [
         {
-          done: sources.rows.length > 0 || anyPage.json.length > 0,
+          done: sources.rows.length > 0 || (hasSignals && !hasSamples),
           title: 'Tell us where to look',
           text: 'Add a feed or a search, or post what you observe to the API.',
           link: { path: '/dashboard/sources/new', label: 'Add source' },
@@ -69,6 +85,6 @@ export function addToday(app: FastifyInstance, { store }: DashboardParts, show: 
   });
 }
 
-function parse(json: Buffer): Signal[] {
+function parse(json: Buffer): (Signal & { explanation: Explanation })[] {
   return JSON.parse(`[${json.toString('utf8')}]`);
 }

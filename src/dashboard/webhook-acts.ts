@@ -12,17 +12,16 @@ import { formOf } from './forms.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+import { doneReplaying, REPLAYABLE } from './webhook-logs.ts';
 import { showWebhook } from './webhook-screen.ts';
 import { WEBHOOKS } from './webhooks.ts';
-
-const REPLAYABLE = ['dead', 'discarded', 'delivered'] as const;
 
 type Act = (request: FastifyRequest, reply: FastifyReply, endpoint: Endpoint) => Promise<FastifyReply>;
 
 /** What is done to an endpoint besides changing its settings. What is refused is said on its screen. */
 export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   const back = (reply: FastifyReply, { id }: Endpoint, done: string) =>
-    reply.redirect(`/dashboard${WEBHOOKS}/${id}?done=${done}`, 303);
+    reply.redirect(`/dashboard${WEBHOOKS}/${id}?${done}`, 303);
 
   function add(name: string, act: Act): void {
     const options = { config: { showsSecret: true } } as const;
@@ -43,13 +42,13 @@ export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show
   add('pause', async (request, reply, endpoint) => {
     await pauseEndpoint(parts, memberOf(request).tenant, endpoint.id);
     parts.endpointChanged(endpoint.id);
-    return back(reply, endpoint, 'paused');
+    return back(reply, endpoint, 'done=paused');
   });
   add('resume', async (request, reply, endpoint) => {
     await resumeEndpoint(parts, memberOf(request).tenant, endpoint.id);
     parts.endpointChanged(endpoint.id);
     parts.nudge([{ endpointId: endpoint.id, tenantId: endpoint.tenantId }]);
-    return back(reply, endpoint, 'resumed');
+    return back(reply, endpoint, 'done=resumed');
   });
   add('secret', async (request, reply, { id }) => {
     const { endpoint, secret } = await regenerateSecret(parts, memberOf(request).tenant, id);
@@ -70,7 +69,7 @@ export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show
       to: momentOf(form, 'to'),
     };
     const count = await replayAll(parts, endpoint.tenantId, order);
-    return back(reply, endpoint, count === 0 ? 'replayed-none' : 'replayed');
+    return back(reply, endpoint, doneReplaying(count));
   });
   add('delete', async (_request, reply, { id, tenantId }) => {
     if (!(await parts.store.deleteEndpoint(tenantId, id, parts.clock.now()))) throw noEndpoint(id);

@@ -3,9 +3,9 @@ import { DELIVERY_STATUSES } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
 import { EVENT_TYPES } from '../model/event.ts';
 import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
-import { endpointResource } from '../webhooks/endpoints.ts';
+import { endpointResource, noEndpoint } from '../webhooks/endpoints.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
-import { replayDelivery } from '../webhooks/replays.ts';
+import { replayAll, replayDelivery } from '../webhooks/replays.ts';
 import { ERROR_WORDS, REASON_WORDS, STATUS_WORDS } from './delivery-words.ts';
 import { momentOf, oneOf } from './filters.ts';
 import { type Form, formOf, queryOf, text, texts } from './forms.ts';
@@ -17,6 +17,8 @@ import type { Show } from './screens.ts';
 const LOGS = '/webhook-logs';
 /** Deliveries that are sent again by one form. */
 const MOST_REPLAYED = 100;
+/** What a delivery can have ended as and be sent again all the same. */
+export const REPLAYABLE = ['dead', 'discarded', 'delivered'] as const;
 const EVENT_ID = /^evt_[0-9a-z]{1,60}$/;
 
 /** Webhook Logs: every delivery with its attempts, dead letters, and why an event did not go to an endpoint. */
@@ -142,8 +144,29 @@ function addReplays(app: FastifyInstance, parts: DashboardParts): void {
       const isSent = await replayDelivery(parts, tenant.id, id).then(() => true, toFalse);
       if (isSent) count++;
     }
-    return reply.redirect(`/dashboard${LOGS}?done=${count === 0 ? 'replayed-none' : 'replayed'}`, 303);
+    return reply.redirect(`/dashboard${LOGS}?${doneReplaying(count)}`, 303);
   });
+  app.post(`${LOGS}/replay-all`, async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const form = formOf(request);
+    const wanted = text(form, 'webhook_id');
+    const endpoints = (await parts.store.listEndpoints(tenant.id)).filter(
+      ({ id }) => wanted === '' || id === wanted,
+    );
+    if (endpoints.length === 0 && wanted !== '') throw noEndpoint(wanted);
+    const status = oneOf(form, 'status', REPLAYABLE) ?? 'dead';
+    const range = { status, from: momentOf(form, 'from'), to: null };
+    let count = 0;
+    for (const { id } of endpoints) {
+      count += await replayAll(parts, tenant.id, { endpointId: id, ...range });
+    }
+    return reply.redirect(`/dashboard${LOGS}?${doneReplaying(count)}`, 303);
+  });
+}
+
+/** What a screen says after a replay of so many. */
+export function doneReplaying(count: number): string {
+  return count === 0 ? 'done=replayed-none' : `done=replayed&count=${count}`;
 }
 
 function toFalse(error: unknown): false {

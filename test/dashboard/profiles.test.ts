@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 import { signedIn, type TestBrowser } from './browser-session.ts';
+import { formFields } from './form-fields.ts';
+import { postSignal } from './hostile.ts';
 
 let made: TestApp;
 let browser: TestBrowser;
@@ -19,7 +21,7 @@ test('a profile is drafted from a sentence, which stores nothing, and made of th
   });
   expect(drafted.body).toMatch(/<textarea id="phrases"[^>]*>[^<]*scheduling/i);
   expect(await made.store.listProfiles(made.tenant.id)).toHaveLength(1);
-  const fields = fieldsOf(drafted.body);
+  const fields = editorOf(drafted.body);
   const created = await browser.post(NEW, { ...fields, name: 'Heating' });
   expect(created.headers.location).toMatch(/^\/dashboard\/profiles\/icp_\w+\?done=created$/);
   const profiles = await made.store.listProfiles(made.tenant.id);
@@ -32,7 +34,7 @@ test('saving what the editor shows changes nothing, and a preview tells what a c
   const [before] = await made.store.listProfiles(made.tenant.id);
   const page = `/dashboard/profiles/${before?.id}`;
   await made.app.inject({ method: 'POST', url: '/v1/signals', headers: made.auth, payload: aPost() });
-  const fields = fieldsOf((await browser.get(page)).body);
+  const fields = editorOf((await browser.get(page)).body);
   expect((await browser.post(page, fields)).headers.location).toBe(`${page}?done=saved`);
   const [after] = await made.store.listProfiles(made.tenant.id);
   expect(after).toEqual({ ...before, updatedAt: after?.updatedAt, version: after?.version });
@@ -47,7 +49,7 @@ test('a refused profile keeps what was typed; the last one stays; that of anothe
   const [only] = await made.store.listProfiles(made.tenant.id);
   const page = `/dashboard/profiles/${only?.id}`;
   const wrong = await browser.post(page, {
-    ...fieldsOf((await browser.get(page)).body),
+    ...editorOf((await browser.get(page)).body),
     hot: '10',
     warm: '50',
   });
@@ -62,21 +64,53 @@ test('a refused profile keeps what was typed; the last one stays; that of anothe
   expect((await browser.post(`/dashboard/profiles/${other?.id}/delete`, {}, page)).statusCode).toBe(404);
 });
 
+test('a suggestion is shown with what it would have done, accepted, kept by the editor, and undone', async () => {
+  const [profile] = await made.store.listProfiles(made.tenant.id);
+  const page = `/dashboard/profiles/${profile?.id}`;
+  expect((await browser.get(page)).body).toContain('None at this moment');
+  const wish = 'We are looking for a new booking system this month, budget is approved.';
+  const judge = async (text: string, relevant: string) => {
+    const id = await postSignal(made, { external_id: text.slice(-20), text });
+    await browser.post(`/dashboard/signals/${id}/feedback`, { relevant }, `/dashboard/signals/${id}`);
+  };
+  await judge(wish, 'yes');
+  await judge(`${wish} It is for a school project.`, 'no');
+  await judge(`${wish} This is my school project, thanks.`, 'no');
+  const shown = (await browser.get(page)).body;
+  expect(shown).toMatch(/1 of 3 judged signals was relevant: 33 % right, likely \d+ to \d+ %/);
+  expect(shown).toContain('1 relevant and 2 not now; 1 relevant and 0 not with it');
+  const url = `/v1/icps/${profile?.id}/suggestions`;
+  const { data } = (await made.app.inject({ url, headers: made.auth })).json();
+  const { id } = data.find(({ value }: { value: string }) => value === 'school project');
+  expect(shown).toContain(`suggestions/${id}"`);
+  const act = (action: string) => browser.post(`${page}/suggestions/${id}`, { action }, page);
+  const excluded = async () => (await made.store.listProfiles(made.tenant.id))[0]?.excludedPhrases;
+  expect((await act('accept')).headers.location).toBe(`${page}?done=accepted#suggestions`);
+  expect(await excluded()).toEqual(['school project']);
+  expect((await act('accept')).statusCode).toBe(409);
+  await act('undo');
+  expect(await excluded()).toEqual([]);
+  await act('dismiss');
+  expect((await browser.get(page)).body).toContain('aria-label="Undo:');
+  expect((await act('nonsense')).statusCode).toBe(400);
+  const { tenant } = await made.addTenant();
+  const [other] = await made.store.listProfiles(tenant.id);
+  const theirs = `/dashboard/profiles/${other?.id}/suggestions/${id}`;
+  expect((await browser.post(theirs, { action: 'accept' }, page)).statusCode).toBe(404);
+});
+
+test('what is muted stays muted when the editor is saved', async () => {
+  const [profile] = await made.store.listProfiles(made.tenant.id);
+  const page = `/dashboard/profiles/${profile?.id}`;
+  const patch = { muted_sources: ['forum.example.com'] };
+  const { auth: headers } = made;
+  await made.app.inject({ method: 'PATCH', url: `/v1/icps/${profile?.id}`, headers, payload: patch });
+  await browser.post(page, editorOf((await browser.get(page)).body));
+  expect((await made.store.listProfiles(made.tenant.id))[0]?.mutedSources).toEqual(['forum.example.com']);
+});
+
 /** What a browser would send of the editor as it stands. */
-function fieldsOf(html: string): Record<string, string> {
-  const fields: Record<string, string> = {};
-  const text = (raw: string) =>
-    raw
-      .replaceAll('&quot;', '"')
-      .replaceAll('&#39;', "'")
-      .replaceAll('&lt;', '<')
-      .replaceAll('&gt;', '>')
-      .replaceAll('&amp;', '&');
-  for (const [, name = '', value = ''] of html.matchAll(/<textarea [^>]*name="(\w+)"[^>]*>([^<]*)</g))
-    fields[name] = text(value);
-  for (const [tag, name = ''] of html.matchAll(/<input id="\w+" name="(\w+)"[^>]*>/g)) {
-    fields[name] = text(/value="([^"]*)"/.exec(tag)?.[1] ?? '');
-  }
-  if (/name="active" checked/.test(html)) fields.active = 'on';
-  return fields;
+function editorOf(html: string): Record<string, string> {
+  const [, action = ''] = /action="([^"]+)" data-live-preview>/.exec(html) ?? [];
+  return formFields(html, action);
 }

@@ -1,10 +1,14 @@
 /* Comfort alone: every screen works without it. */
 
 const shown = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-for (const time of document.querySelectorAll('time[datetime]')) {
-  const moment = new Date(time.dateTime);
-  if (!Number.isNaN(moment.getTime())) time.title = shown.format(moment);
+function showOwnTimes(root) {
+  for (const time of root.querySelectorAll('time[datetime]')) {
+    const moment = new Date(time.dateTime);
+    if (!Number.isNaN(moment.getTime())) time.title = shown.format(moment);
+  }
 }
+showOwnTimes(document);
+document.addEventListener('shown', (event) => showOwnTimes(event.target));
 
 /* The token of a one-time link stands behind the `#`, which is never sent; it leaves the address bar at once. */
 function takeToken() {
@@ -34,18 +38,13 @@ for (const button of document.querySelectorAll('[data-copy]')) {
   });
 }
 
-/* The preview of a payload format follows what is chosen; without script, the button shows it. */
-for (const form of document.querySelectorAll('[data-live-preview]')) {
-  let newest = 0;
-  form.addEventListener('change', async (event) => {
-    if (!['format', 'fields', 'flatten', 'custom', 'topic'].includes(event.target.name)) return;
-    const mine = ++newest;
-    const body = new URLSearchParams(new FormData(form));
-    body.set('act', 'preview');
-    const answer = await fetch(form.action, { method: 'POST', body });
-    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    const made = page.getElementById('preview');
-    if (mine === newest && made !== null)
-      document.getElementById('preview').replaceChildren(...made.childNodes);
-  });
+/* A form that has the fields of every kind shows those of the chosen one. */
+for (const form of document.querySelectorAll('[data-kind-form]')) {
+  const kind = form.elements.namedItem('kind');
+  const choose = () => {
+    for (const field of form.querySelectorAll('[data-kinds]'))
+      field.hidden = !field.dataset.kinds.split(' ').includes(kind.value);
+  };
+  kind.addEventListener('change', choose);
+  choose();
 }

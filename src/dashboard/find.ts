@@ -1,0 +1,125 @@
+import type { FastifyInstance } from 'fastify';
+import { fold } from '../lib/text.ts';
+import type { Lead } from '../model/lead.ts';
+import type { Signal } from '../model/signal.ts';
+import { endpointResource } from '../webhooks/endpoints.ts';
+import { queryOf, text } from './forms.ts';
+import { memberOf } from './gate.ts';
+import { nameOf } from './lead-screen.ts';
+import { filtersOf as leadFilters } from './leads.ts';
+import { NAVIGATION } from './navigation.ts';
+import type { DashboardParts } from './parts.ts';
+import type { Show } from './screens.ts';
+import { filtersOf as signalFilters } from './signals.ts';
+import { WEBHOOKS } from './webhooks.ts';
+
+/** Of each kind. */
+const MOST = 5;
+const MAX_CHARS = 200;
+
+/** Something that can be gone to. */
+interface Found {
+  kind: string;
+  path: string;
+  label: string;
+  detail: string;
+}
+
+/** Where things are by the first letters of their ids. */
+const PLACES: Readonly<Record<string, { kind: string; path: string }>> = {
+  sig: { kind: 'Signal', path: '/dashboard/signals/' },
+  led: { kind: 'Lead', path: '/dashboard/leads/' },
+  cmp: { kind: 'Company', path: '/dashboard/companies/' },
+  cam: { kind: 'Campaign', path: '/dashboard/campaigns/' },
+  icp: { kind: 'Profile', path: '/dashboard/profiles/' },
+  src: { kind: 'Source', path: '/dashboard/sources/' },
+  whk: { kind: 'Webhook', path: `/dashboard${WEBHOOKS}/` },
+  dlv: { kind: 'Delivery', path: '/dashboard/webhook-logs/' },
+};
+
+const MORE_PAGES = [
+  { path: `/dashboard${WEBHOOKS}/new`, label: 'Create webhook' },
+  { path: '/dashboard/sources/new', label: 'Add source' },
+  { path: '/dashboard/profiles/new', label: 'New profile' },
+  { path: '/dashboard/webhook-logs/events', label: 'Events and who was told' },
+  { path: '/dashboard/start', label: 'First steps' },
+];
+
+/** `/dashboard/find?q=`: whatever has such a name, text or id. The command palette shows what stands on this page. */
+export function addFind(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  app.get('/find', async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const q = text(queryOf(request), 'q').trim().slice(0, MAX_CHARS);
+    return show(request, reply, {
+      template: 'find',
+      title: 'Find',
+      q,
+      found: q === '' ? pagesLike('') : await find(parts, tenant.id, q),
+    });
+  });
+}
+
+async function find({ store }: DashboardParts, tenantId: string, q: string): Promise<Found[]> {
+  const page = { limit: MOST, after: null };
+  const words = fold(q);
+  const [endpoints, profiles, sources, companies, leads, signals] = await Promise.all([
+    store.listEndpoints(tenantId),
+    store.listProfiles(tenantId),
+    store.pageSources(tenantId, { limit: 100, after: null }),
+    store.listCompanies(tenantId, {
+      ...{ domains: [], industries: [], search: words || null, sort: '-last_signal_at' },
+      ...page,
+    }),
+    store.listLeads(tenantId, { ...leadFilters({ q }), ...page }),
+    store.listSignals(tenantId, { ...signalFilters({ q }), ...page, explain: false }),
+  ]);
+  const like = <T>(items: readonly T[], show: (item: T) => Found) =>
+    items
+      .map(show)
+      .filter(({ label, detail }) => fold(`${label} ${detail}`).includes(words))
+      .slice(0, MOST);
+  return [
+    ...byId(q),
+    ...pagesLike(words),
+    ...like(endpoints.map(endpointResource), ({ id, label, url, status }) => ({
+      ...{ kind: 'Webhook', path: `/dashboard${WEBHOOKS}/${id}` },
+      ...{ label: label || url, detail: label ? `${url} ${status}` : status },
+    })),
+    ...companies.rows.map(({ id, domain, facts }) => ({
+      ...{ kind: 'Company', path: `/dashboard/companies/${id}` },
+      ...{ label: facts.manual.name?.value ?? facts.observed.name?.value ?? domain, detail: domain },
+    })),
+    ...leads.rows.map((row) => {
+      const lead = JSON.parse(row) as Lead;
+      const detail = lead.company.name || lead.company.domain || lead.title;
+      return { kind: 'Lead', path: `/dashboard/leads/${lead.id}`, label: nameOf(lead), detail };
+    }),
+    ...(JSON.parse(`[${signals.json.toString('utf8')}]`) as Signal[]).map((signal) => ({
+      ...{ kind: 'Signal', path: `/dashboard/signals/${signal.signal_id}` },
+      ...{ label: `${signal.prospect.name || signal.company.name || 'Someone'} on ${signal.platform.name}` },
+      detail: Array.from(signal.excerpt).slice(0, 90).join(''),
+    })),
+    ...like(profiles, ({ id, name, description }) => ({
+      ...{ kind: 'Profile', path: `/dashboard/profiles/${id}`, label: name },
+      detail: Array.from(description).slice(0, 90).join(''),
+    })),
+    ...like(sources.rows, ({ id, name, kind }) => ({
+      ...{ kind: 'Source', path: `/dashboard/sources/${id}`, label: name, detail: kind },
+    })),
+  ];
+}
+
+/** Where an id leads, whether or not there is such a thing: its screen says so. */
+function byId(q: string): Found[] {
+  const [id, prefix = ''] = /^([a-z]{3})_[0-9a-z]{1,60}$/.exec(q) ?? [];
+  const place = PLACES[prefix];
+  return id === undefined || place === undefined
+    ? []
+    : [{ kind: place.kind, path: place.path + id, label: id, detail: '' }];
+}
+
+function pagesLike(words: string): Found[] {
+  return [...NAVIGATION.flatMap(({ links }) => links), ...MORE_PAGES]
+    .filter(({ label }) => fold(label).includes(words))
+    .map(({ path, label }) => ({ kind: 'Page', path, label, detail: '' }));
+}

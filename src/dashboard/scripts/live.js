@@ -1,0 +1,67 @@
+/* What changes while a page is open: previews of forms, and lists that grow. Without script a button or a reload does it. */
+
+const SETTLE_MS = 400;
+const REFRESH_MS = 5_000;
+
+async function fetchPage(address, options) {
+  const answer = await fetch(address, options);
+  if (answer.redirected) throw new Error('signed out');
+  return new DOMParser().parseFromString(await answer.text(), 'text/html');
+}
+
+/* A preview follows what is typed, as its button would show it. */
+for (const form of document.querySelectorAll('[data-live-preview]')) {
+  let asked = null;
+  let timer = 0;
+  async function preview() {
+    asked?.abort();
+    asked = new AbortController();
+    const body = new URLSearchParams(new FormData(form));
+    body.set('act', 'preview');
+    try {
+      const page = await fetchPage(form.action, { method: 'POST', body, signal: asked.signal });
+      const fault = page.querySelector('form [role="alert"]');
+      const made = fault === null ? [...(page.getElementById('preview')?.childNodes ?? [])] : [fault];
+      if (made.length > 0) document.getElementById('preview').replaceChildren(...made);
+    } catch {
+      /* A newer one is on its way, or the server is gone: what was shown stays. */
+    }
+  }
+  form.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(preview, SETTLE_MS);
+  });
+}
+
+/* A list that grows is read again every few seconds, unless somebody works in it, looks elsewhere or has stopped it. */
+for (const region of document.querySelectorAll('[data-live]')) {
+  const toggle = document.querySelector('[data-live-toggle]');
+  const says = document.querySelector('[data-live-says]');
+  let isOn = true;
+  if (toggle !== null) {
+    toggle.hidden = false;
+    toggle.addEventListener('click', () => {
+      isOn = !isOn;
+      toggle.setAttribute('aria-pressed', String(isOn));
+    });
+  }
+  const isBusy = () =>
+    document.hidden ||
+    !isOn ||
+    region.contains(document.activeElement) ||
+    region.querySelector(':checked') !== null;
+  const keys = (root) => new Set([...root.querySelectorAll('[data-key]')].map((row) => row.dataset.key));
+
+  async function refresh() {
+    if (isBusy()) return;
+    const page = await fetchPage(location.href);
+    const made = page.getElementById(region.id);
+    if (made === null || isBusy() || made.innerHTML === region.innerHTML) return;
+    const known = keys(region);
+    const fresh = [...keys(made)].filter((key) => !known.has(key)).length;
+    region.replaceChildren(...made.childNodes);
+    region.dispatchEvent(new CustomEvent('shown', { bubbles: true }));
+    if (fresh > 0 && says !== null) says.textContent = `${fresh} new`;
+  }
+  const timer = setInterval(() => refresh().catch(() => clearInterval(timer)), REFRESH_MS);
+}

@@ -1,0 +1,100 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { icpPatchSchema, icpResource } from '../model/icp.ts';
+import { draftInputSchema } from '../model/icp-draft.ts';
+import type { Explanation, Signal } from '../model/signal.ts';
+import { changeProfile } from '../signals/profiles.ts';
+import { addSamples, removeSamples } from '../signals/samples.ts';
+import { draftForSeller } from '../signals/seller.ts';
+import { type Form, faultsOf, formOf, text } from './forms.ts';
+import { memberOf } from './gate.ts';
+import { checked } from './members.ts';
+import type { DashboardParts } from './parts.ts';
+import { formOfProfile, wishOf } from './profile-form.ts';
+import type { Show } from './screens.ts';
+import { filtersOf } from './signals.ts';
+
+const MOST_SAMPLES = 12;
+
+/**
+ * First run, after the password: what is sold → a drafted profile → made-up posts scored by it → next steps. It may be gone
+ * through again at any time: it then changes the oldest profile.
+ */
+export function addStart(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  const { store } = parts;
+
+  app.get('/start', async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const [page, [profile], endpoints, keys] = await Promise.all([
+      store.listSignals(tenant.id, {
+        ...filtersOf({ platform: 'sample', sort: '-icp_score' }),
+        ...{ limit: MOST_SAMPLES, after: null, explain: true },
+      }),
+      store.listProfiles(tenant.id),
+      store.listEndpoints(tenant.id),
+      store.listKeys(tenant.id),
+    ]);
+    const signals = JSON.parse(`[${page.json.toString('utf8')}]`) as (Signal & {
+      explanation: Explanation;
+    })[];
+    if (signals.length === 0) return showOffer(request, reply);
+    const said = await Promise.all(signals.map(({ signal_id: id }) => store.getFeedback(tenant.id, id)));
+    return show(request, reply, {
+      template: 'start-examples',
+      title: 'How your profile scores',
+      profile: profile === undefined ? null : icpResource(profile),
+      examples: signals.map((signal, at) => ({ signal, said: said[at] ?? null })),
+      hasWebhook: endpoints.length > 0,
+      hasKey: keys.some(({ lastUsedAt }) => lastUsedAt !== null),
+    });
+  });
+
+  function showOffer(request: FastifyRequest, reply: FastifyReply, shown: Record<string, unknown> = {}) {
+    return show(request, reply, {
+      template: 'start',
+      title: 'What do you sell?',
+      offer: '',
+      domain: '',
+      form: null,
+      faults: {},
+      ...shown,
+    });
+  }
+
+  app.post('/start', async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const form = formOf(request);
+    const asked = { offer: text(form, 'offer'), domain: text(form, 'domain').trim() };
+    if (text(form, 'act') !== 'use') {
+      try {
+        const input = checked(draftInputSchema, {
+          offer: asked.offer,
+          ...(asked.domain === '' ? {} : { domain: asked.domain }),
+        });
+        const draft = await draftForSeller(store, tenant.id, input);
+        return await showOffer(request, reply, { ...asked, form: formOfProfile(draft) });
+      } catch (error) {
+        return showOffer(request, reply, { ...asked, status: 400, faults: faultsOf(error) });
+      }
+    }
+    try {
+      await useDraft(parts, request, form);
+      return await reply.redirect('/dashboard/start', 303);
+    } catch (error) {
+      return showOffer(request, reply, { ...asked, form, status: 400, faults: faultsOf(error) });
+    }
+  });
+
+  app.post('/start/samples', async (request, reply) => {
+    await removeSamples(store, memberOf(request).tenant.id);
+    return reply.redirect('/dashboard?done=samples-removed', 303);
+  });
+}
+
+/** The profile that a tenant begins with becomes the draft, and shows at once what it makes of posts. */
+async function useDraft(parts: DashboardParts, request: FastifyRequest, form: Form): Promise<void> {
+  const { tenant } = memberOf(request);
+  const [first] = await parts.store.listProfiles(tenant.id);
+  if (first === undefined) throw new Error('a tenant has a profile at least');
+  const patch = checked(icpPatchSchema, wishOf(form));
+  await addSamples(parts, await changeProfile(parts, tenant, { id: first.id, patch }));
+}

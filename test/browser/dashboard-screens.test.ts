@@ -1,0 +1,99 @@
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PASSWORD, signedIn } from '../dashboard/browser-session.ts';
+import { fillAccount } from '../dashboard/full-account.ts';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { launchBrowser, mayLackBrowser } from '../support/browser.ts';
+
+const WIDTHS = [1280, 320];
+/** What another scheme can change; all else is looked at once a width. */
+const OF_COLOURS = { runOnly: ['color-contrast', 'link-in-text-block'] };
+
+describe.skipIf(mayLackBrowser())('every screen of the dashboard in a real browser', () => {
+  let made: TestApp;
+  let browser: Browser;
+  let page: Page;
+  let url: string;
+  let screens: string[];
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    made = await buildTestApp({ env: { BASE_URL: 'http://127.0.0.1' } });
+    await signedIn(made, made.tenant.id);
+    ({ screens } = await fillAccount(made, 'https://hooks.example.com/a'));
+    url = await made.app.listen({ host: '127.0.0.1', port: 0 });
+    browser = await launchBrowser();
+    page = await browser.newPage();
+    page.on('request', (request) => {
+      if (!request.url().startsWith(url)) faults.push(`asked ${request.url()}`);
+    });
+    page.on('console', (message) => {
+      if (/Content.Security.Policy/i.test(message.text())) faults.push(message.text());
+    });
+    page.on('pageerror', (error) => faults.push(String(error)));
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await made?.app.close();
+  });
+
+  /** Looks at what is open in both schemes and at both widths, without loading it again. */
+  async function look(path: string): Promise<void> {
+    await page.evaluate(axe.source);
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const colorScheme of ['light', 'dark'] as const) {
+        // Without motion, so that no colour is looked at on its way to another.
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+        const options = JSON.stringify(colorScheme === 'light' ? {} : OF_COLOURS);
+        const { violations, passes } = await page.evaluate<AxeResults>(`axe.run(${options})`);
+        const found = violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes[0]?.target})`);
+        expect.soft(found, `${path} ${colorScheme} ${width}`).toEqual([]);
+        expect.soft(passes.length, path).toBeGreaterThan(0);
+      }
+      const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
+      expect.soft(wide, `${path} at ${width}`).toBeLessThanOrEqual(width);
+    }
+  }
+
+  test('axe finds nothing in light and dark, none is wider than the window, and nothing breaks the policy', async () => {
+    for (const path of ['/dashboard/setup', '/dashboard/reset', '/dashboard/login?next=/dashboard/signals']) {
+      await page.goto(url + path);
+      await look(path);
+    }
+    await page.getByLabel('Email').fill('owner@example.com');
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.waitForURL('**/dashboard/signals');
+    for (const path of screens) {
+      await page.goto(url + path);
+      await look(path);
+    }
+    await page.goto(`${url}/dashboard`);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('option').first().waitFor();
+    await look('the palette');
+    expect(faults).toEqual([]);
+  }, 300_000);
+
+  test('Ctrl-K finds things by keyboard alone, and Enter goes there', async () => {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(`${url}/dashboard`);
+    await page.keyboard.press('Control+k');
+    const input = page.getByRole('combobox', { name: /^Find a signal/ });
+    await input.fill('acme');
+    await page.getByRole('option', { name: /Company Acme/ }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowUp');
+    const chosen = page.getByRole('option', { selected: true });
+    expect(await input.getAttribute('aria-activedescendant')).toBe(await chosen.getAttribute('id'));
+    await page.keyboard.press('Escape');
+    await input.waitFor({ state: 'hidden' });
+    await page.keyboard.press('Control+k');
+    await input.fill('webhook lo');
+    await page.getByRole('option', { name: /Webhook Logs/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/dashboard/webhook-logs');
+  }, 60_000);
+});

@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { guessSource } from '../../src/dashboard/source-guess.ts';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { signedIn, type TestBrowser } from './browser-session.ts';
+import { formFields } from './form-fields.ts';
+import { HOSTILE, isHarmless, postSignal } from './hostile.ts';
+
+let made: TestApp;
+let browser: TestBrowser;
+beforeEach(async () => {
+  made = await buildTestApp();
+  browser = await signedIn(made, made.tenant.id);
+});
+afterEach(() => made.app.close());
+
+async function create(url: string, payload: object): Promise<string> {
+  const answer = await made.app.inject({ method: 'POST', url, headers: made.auth, payload });
+  expect([answer.statusCode, answer.body]).toEqual([201, expect.any(String)]);
+  return answer.json().data.id;
+}
+
+async function read(url: string) {
+  return (await made.app.inject({ url, headers: made.auth })).json().data;
+}
+
+async function edit(page: string, changes: Record<string, string>) {
+  const fields = formFields((await browser.get(page)).body, '/edit');
+  return browser.post(page, { ...fields, ...changes });
+}
+
+test('a lead is edited: facts, tags and own fields; saving it unchanged changes nothing', async () => {
+  const id = await create('/v1/leads', {
+    email: 'ann@acme.example',
+    name: 'Ann Lee',
+    tags: ['north'],
+    custom_fields: { region: 'north', seats: 4 },
+  });
+  const page = `/dashboard/leads/${id}/edit`;
+  const before = await read(`/v1/leads/${id}`);
+  await edit(page, {});
+  expect(await read(`/v1/leads/${id}`)).toEqual(before);
+  const saved = await edit(page, {
+    title: 'CEO',
+    tags: 'north, big',
+    custom_fields: 'seats = 5',
+    company_name: 'Acme',
+  });
+  expect(saved.headers.location).toBe(`/dashboard/leads/${id}?done=saved`);
+  expect(await read(`/v1/leads/${id}`)).toMatchObject({
+    ...{ name: 'Ann Lee', title: 'CEO', tags: ['north', 'big'], custom_fields: { seats: 5 } },
+    company: { name: 'Acme' },
+  });
+  const refused = await edit(page, { email: 'nobody', title: HOSTILE });
+  expect(refused.statusCode).toBe(400);
+  expect(refused.body).toContain('value="nobody"');
+  isHarmless(refused.body);
+});
+
+test('what is set of a company stands above what was seen, until it is emptied', async () => {
+  await postSignal(made, {
+    text: 'Can anyone recommend a CRM?',
+    company: { name: 'Acme', domain: 'acme.example', industry: 'HVAC' },
+  });
+  const { id } = await read('/v1/companies/acme.example');
+  const page = `/dashboard/companies/${id}/edit`;
+  expect((await browser.get(page)).body).toContain('Seen in a signal: HVAC');
+  await edit(page, { industry: 'Plumbing' });
+  expect(await read(`/v1/companies/${id}`)).toMatchObject({ name: 'Acme', industry: 'Plumbing' });
+  await edit(page, { industry: '' });
+  expect(await read(`/v1/companies/${id}`)).toMatchObject({ name: 'Acme', industry: 'HVAC' });
+  expect((await edit(page, { linkedin_url: 'javascript:alert(1)' })).statusCode).toBe(400);
+});
+
+test('a source is edited, its secret kept where the field is empty; its runs are shown', async () => {
+  const id = await create('/v1/sources', { kind: 'github', name: 'Issues', query: 'crm', token: 'abc' });
+  const page = `/dashboard/sources/${id}/edit`;
+  expect((await browser.get(page)).body).not.toContain('abc');
+  const saved = await edit(page, { query: 'erp', interval: '30' });
+  expect(saved.headers.location).toBe(`/dashboard/sources/${id}?done=saved`);
+  expect(await read(`/v1/sources/${id}`)).toMatchObject({
+    ...{ name: 'Issues', query: 'erp', interval_seconds: 1800, secrets: ['token'] },
+  });
+  expect((await edit(page, { name: '' })).statusCode).toBe(400);
+  expect((await browser.get(`/dashboard/sources/${id}`)).body).toContain('It has not run yet');
+});
+
+test("another tenant's are not there to edit", async () => {
+  const { auth } = await made.addTenant();
+  const lead = await made.app.inject({
+    ...{ method: 'POST', url: '/v1/leads', headers: auth, payload: { email: 'x@y.example' } },
+  });
+  const source = await made.app.inject({
+    ...{ method: 'POST', url: '/v1/sources', headers: auth },
+    payload: { kind: 'hackernews', name: 'Theirs', query: 'crm' },
+  });
+  for (const path of [
+    `leads/${lead.json().data.id}`,
+    `sources/${source.json().data.id}`,
+    'companies/y.example',
+  ]) {
+    const page = `/dashboard/${path}/edit`;
+    expect([page, (await browser.get(page)).statusCode]).toEqual([page, 404]);
+    expect([page, (await browser.post(page, { name: 'Mine' }, '/dashboard')).statusCode]).toEqual([
+      page,
+      404,
+    ]);
+  }
+});
+
+describe('a new source is filled in', () => {
+  test.each([
+    ['https://example.com/feed.xml', { kind: 'rss', url: 'https://example.com/feed.xml' }],
+    ['boards.greenhouse.io/acme', { kind: 'greenhouse', board: 'acme' }],
+    ['https://www.reddit.com/r/hvac/new/', { kind: 'reddit', subreddit: 'hvac' }],
+    [
+      'https://stackoverflow.com/questions/tagged/crm',
+      { kind: 'stackexchange', site: 'stackoverflow', tagged: 'crm' },
+    ],
+    [
+      'https://mastodon.example/tags/heating',
+      { kind: 'mastodon', url: 'https://mastodon.example', tag: 'heating' },
+    ],
+    ['heat pump installers', { kind: 'hackernews', query: 'heat pump installers' }],
+    ['https://github.com/search?type=issues&q=crm+import', { kind: 'github', query: 'crm import' }],
+    ['https://%', { kind: 'hackernews' }],
+  ])('from %s', (typed, expected) => {
+    expect(guessSource(typed)).toMatchObject(expected);
+  });
+
+  test('on its screen, and stores nothing', async () => {
+    const page = '/dashboard/sources/new';
+    const filled = await browser.post(page, { act: 'guess', place: 'heat pumps' });
+    expect(filled.body).toContain('value="heat pumps"');
+    expect(filled.body).toContain('<option value="hackernews" selected>');
+    expect(await read('/v1/sources')).toEqual([]);
+  });
+});

@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { signedIn, type TestBrowser } from './browser-session.ts';
+import { HOSTILE, isHarmless, postSignal } from './hostile.ts';
+
+let made: TestApp;
+let browser: TestBrowser;
+beforeEach(async () => {
+  made = await buildTestApp();
+  browser = await signedIn(made, made.tenant.id);
+});
+afterEach(() => made.app.close());
+
+async function found(q: string): Promise<string[]> {
+  const { body } = await browser.get(`/dashboard/find?q=${encodeURIComponent(q)}`);
+  const [, list = ''] = /data-found>([\s\S]*?)<\/ul>/.exec(body) ?? [];
+  return [...list.matchAll(/href="([^"]+)"><span class="badge">(\w+)/g)].map(
+    ([, path, kind]) => `${kind} ${path}`,
+  );
+}
+
+test('whatever has a name, words or an id is found with the place it is at', async () => {
+  const signal = await postSignal(made, {
+    text: 'Can anyone recommend a boiler?',
+    prospect: { name: 'Jane Boilerman', email: 'jane@acme.example' },
+    company: { name: 'Boiler Works', domain: 'boiler.example' },
+  });
+  const post = async (url: string, payload: object) =>
+    (await made.app.inject({ method: 'POST', url, headers: made.auth, payload })).json().data.id;
+  const lead = await post('/v1/leads', { signal_ids: [signal] });
+  const hook = await post('/v1/webhooks', { url: 'https://boiler.example/hook' });
+  const results = await found('boiler');
+  expect(results).toContain(`Signal /dashboard/signals/${signal}`);
+  expect(results).toContain(`Webhook /dashboard/settings/integrations/webhooks/${hook}`);
+  expect(results.some((one) => one.startsWith('Company /dashboard/companies/cmp_'))).toBe(true);
+  expect(await found('boilerman')).toContain(`Lead /dashboard/leads/${lead}`);
+  expect(await found('webhook lo')).toEqual(['Page /dashboard/webhook-logs']);
+  expect(await found(lead)).toContain(`Lead /dashboard/leads/${lead}`);
+  expect((await browser.get('/dashboard/find?q=zzzz')).body).toContain('Nothing has that name');
+});
+
+test("nothing of another tenant's is found, and what strangers wrote is text", async () => {
+  const { auth } = await made.addTenant();
+  await postSignal(
+    { app: made.app, auth },
+    { text: 'A boiler please', company: { name: 'Boiler', domain: 'b.example' } },
+  );
+  expect(await found('boiler')).toEqual([]);
+  await postSignal(made, { text: `${HOSTILE} boiler`, prospect: { name: HOSTILE } });
+  isHarmless((await browser.get('/dashboard/find?q=boiler')).body);
+  isHarmless((await browser.get(`/dashboard/find?q=${encodeURIComponent(HOSTILE)}`)).body);
+});

@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { signedIn, type TestBrowser } from './browser-session.ts';
+import { formFields } from './form-fields.ts';
+
+const START = '/dashboard/start';
+
+let made: TestApp;
+let browser: TestBrowser;
+beforeEach(async () => {
+  made = await buildTestApp();
+  browser = await signedIn(made, made.tenant.id);
+});
+afterEach(() => made.app.close());
+
+async function useDraft(offer = 'Scheduling software for heating engineers'): Promise<string> {
+  const drafted = await browser.post(START, { offer, domain: 'vans.example' }, '/dashboard');
+  const used = await browser.post(START, { ...formFields(drafted.body), act: 'use' });
+  expect([used.statusCode, used.headers.location]).toEqual([303, START]);
+  return (await browser.get(START)).body;
+}
+
+test('a new account is asked what it sells, and gets a profile, scored examples with reasons, and next steps', async () => {
+  expect((await browser.get('/dashboard')).body).toContain('What you sell, in one line');
+  const examples = await useDraft();
+  const [profile, ...others] = await made.store.listProfiles(made.tenant.id);
+  expect(profile?.phrases.join()).toContain('scheduling');
+  expect(others).toEqual([]);
+  const classes = [...examples.matchAll(/class="badge (hot|warm|cold)"/g)].map(([, name]) => name);
+  expect(classes).toHaveLength(6);
+  expect(new Set(classes)).toEqual(new Set(['hot', 'warm', 'cold']));
+  expect(examples).toMatch(/<ul class="reasons"><li><strong>\+\d+<\/strong>/);
+  for (const next of ['Create API key', 'Create webhook', 'Add source']) expect(examples).toContain(next);
+  expect((await browser.get('/dashboard')).body).not.toContain('What you sell, in one line');
+});
+
+test('a judged example counts for the profile, and one click removes all samples', async () => {
+  await made.app.inject({
+    method: 'POST',
+    url: '/v1/webhooks',
+    headers: made.auth,
+    payload: { url: 'https://hooks.example.com/a' },
+  });
+  const [, id = ''] = /id="(sig_\w+)"/.exec(await useDraft()) ?? [];
+  const judged = await browser.post(
+    `/dashboard/signals/${id}/feedback`,
+    { relevant: 'yes', from: 'start' },
+    START,
+  );
+  expect(judged.headers.location).toBe(`${START}#${id}`);
+  expect((await browser.get(START)).body).toMatch(/aria-pressed="true"/);
+  expect((await browser.get(`/dashboard/signals/${id}`)).body).toContain('nobody is told of samples');
+  expect((await browser.get('/dashboard')).body).toContain('Remove sample data');
+  const sent = await made.app.inject({ url: '/v1/deliveries', headers: made.auth });
+  expect(sent.json().data).toEqual([]);
+  const removed = await browser.post(`${START}/samples`, {}, START);
+  expect(removed.headers.location).toBe('/dashboard?done=samples-removed');
+  const left = await made.app.inject({ url: '/v1/signals', headers: made.auth });
+  expect(left.json().data).toEqual([]);
+  expect((await browser.get('/dashboard')).body).not.toContain('Remove sample data');
+});
+
+test('what is wrong with the line or the domain is said where it stands, and what was typed is kept', async () => {
+  const refused = await browser.post(START, { offer: '  ', domain: 'no domain' }, '/dashboard');
+  expect(refused.statusCode).toBe(400);
+  expect(refused.body).toContain('value="no domain"');
+  expect(refused.body).toMatch(/id="offer"[^>]*aria-invalid="true"/);
+});
+
+test("samples are their tenant's alone", async () => {
+  await useDraft();
+  const { tenant, auth } = await made.addTenant();
+  expect(await made.store.removeSignalsOf(tenant.id, 'sample')).toBe(0);
+  expect((await made.app.inject({ url: '/v1/signals', headers: auth })).json().data).toEqual([]);
+  expect(await made.store.hasSignalsOf(made.tenant.id, 'sample')).toBe(true);
+});

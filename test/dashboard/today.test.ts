@@ -1,0 +1,41 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
+import { signedIn, type TestBrowser } from './browser-session.ts';
+
+let made: TestApp;
+let browser: TestBrowser;
+beforeEach(async () => {
+  made = await buildTestApp();
+  browser = await signedIn(made, made.tenant.id);
+});
+afterEach(() => made.app.close());
+
+const post = (text: string) =>
+  made.app.inject({
+    ...{ method: 'POST', url: '/v1/signals', headers: made.auth },
+    payload: { ...aPost(), text, platform: { name: 'reddit' } },
+  });
+const today = async () => (await browser.get('/dashboard')).body;
+
+test('today tells what has changed since the last visit, which ends after half an hour', async () => {
+  await post('It rains, and we need nothing at all.');
+  expect(await today()).not.toContain('Since your last visit');
+  made.clock.advance(10 * 60_000);
+  expect(await today()).not.toContain('Since your last visit');
+  made.clock.advance(40 * 60_000);
+  expect(await today()).toContain('Nothing has changed.');
+  await post(aPost().text);
+  expect(await today()).toMatch(/<strong>1<\/strong> hot signal<[\s\S]*<strong>1<\/strong> signal in all/);
+  made.clock.advance(60 * 60_000);
+  expect(await today()).toContain('Nothing has changed.');
+});
+
+test('a hot signal says why, and one click adds its author to the pipeline', async () => {
+  await post(`${aPost().text} We must decide by Friday this week.`);
+  const page = await today();
+  expect(page).toMatch(/<strong>Why:<\/strong> [^<]{10,}/);
+  const [, address = ''] = /action="(\/dashboard\/signals\/sig_\w+\/lead)"/.exec(page) ?? [];
+  const added = await browser.post(address, {}, '/dashboard');
+  expect(added.headers.location).toContain('done=added');
+  expect(await today()).toContain('In the pipeline');
+});

@@ -1,0 +1,30 @@
+import { HtmlValidate } from 'html-validate';
+
+const judge = new HtmlValidate({
+  root: true,
+  extends: [
+    'html-validate:recommended',
+    'html-validate:standard',
+    'html-validate:a11y',
+    'html-validate:document',
+  ],
+  rules: {
+    // The stylesheet comes from the same server as the page that names it.
+    'require-sri': ['error', { target: 'crossorigin' }],
+    // The stylesheet keeps telephone numbers on one line.
+    'tel-non-breaking': 'off',
+    // Boxes of one list have one name.
+    'form-dup-name': ['error', { shared: ['radio', 'checkbox', 'submit'] }],
+    // A matter of style: both forms are HTML.
+    'doctype-style': 'off',
+    'no-trailing-whitespace': 'off',
+  },
+});
+
+/** What html-validate finds wrong with a document, each fault with its line; none: nothing. */
+export async function htmlFaults(html: string): Promise<string[]> {
+  const { results } = await judge.validateString(html);
+  return results.flatMap(({ messages }) =>
+    messages.map(({ ruleId, message, line }) => `${line} ${ruleId}: ${message}`),
+  );
+}
