@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import { StoreUpkeepError } from '../../errors.ts';
 import { sqliteCode } from '../faults.ts';
 
 /** Pages copied at a time: 2 MiB, a few milliseconds of the disk. */
@@ -14,14 +15,14 @@ export type OnProgress = (part: number) => void;
 /**
  * Copies a database, also one that is being written: as it was at one moment, page by page, so that rows keep their numbers
  * (VACUUM INTO gives some new ones). `target` is made for this user alone. The log of the database grows meanwhile.
+ * @throws StoreUpkeepError where `target` cannot be written: nothing is left of it then
  */
 export async function copyDatabase(
   file: string,
   target: string,
   { onProgress, paced = true }: { onProgress?: OnProgress | undefined; paced?: boolean } = {},
 ): Promise<void> {
-  rmSync(target, { force: true });
-  closeSync(openSync(target, 'wx', 0o600));
+  makeEmpty(target);
   const source = new Sqlite(file, { readonly: true, timeout: 5_000 });
   try {
     // A reader's moment stands as long as its transaction: without it each write of a server would begin the copy anew.
@@ -38,10 +39,37 @@ export async function copyDatabase(
     makeOneFile(target);
   } catch (error) {
     removeDatabase(target);
-    throw error;
+    throw explainTarget(target, error) ?? error;
   } finally {
     source.close();
   }
+}
+
+function makeEmpty(target: string): void {
+  try {
+    rmSync(target, { force: true });
+    closeSync(openSync(target, 'wx', 0o600));
+  } catch (error) {
+    throw explainTarget(target, error) ?? error;
+  }
+}
+
+const FULL = new Set(['SQLITE_FULL', 'ENOSPC', 'EDQUOT']);
+const NOT_MADE = new Set(['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS']);
+
+/** What is wrong with the place that is written to, in words for the operator; null where something else is. */
+function explainTarget(target: string, error: unknown): StoreUpkeepError | null {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (FULL.has(code)) {
+    return new StoreUpkeepError(
+      `${target} cannot be written: the disk is full. Make room for as much as the database takes, or name a file ` +
+        'elsewhere. Nothing was kept of it.',
+    );
+  }
+  if (!NOT_MADE.has(code)) return null;
+  return new StoreUpkeepError(
+    `${target} cannot be made (${code}). Name a file in a folder that is there and that this user may write to.`,
+  );
 }
 
 /** A log beside it would be forgotten when the file is moved. */
