@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Outcome } from '../model/delivery.ts';
+import { storageFaultOf } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { DispatcherLog } from './dispatcher.ts';
 import type { DispatcherTally } from './tally.ts';
@@ -41,10 +42,13 @@ export function createLedger({ store, clock, log, tally }: LedgerParts): Ledger 
         log.warn({ deliveryId, endpointId }, 'an attempt outlived its lease; only the attempt was kept');
         return 'lost';
       } catch (error) {
-        log.warn(
-          { err: error, deliveryId, endpointId, tries },
-          'an outcome could not be stored; trying again',
-        );
+        // That the storage fails is said once, where it begins: here it would be a line a second for each of thousands.
+        if (storageFaultOf(error) === null) {
+          log.warn(
+            { err: error, deliveryId, endpointId, tries },
+            'an outcome could not be stored; trying again',
+          );
+        }
         await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
       }
     }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { unavailable } from '../../src/store/write-queue.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createHarness, settle } from './harness.ts';
 
@@ -46,6 +47,28 @@ describe('a store out of order', () => {
     await harness.committed(1);
     expect((await harness.delivery(deliveryId)).status).toBe('delivered');
     expect(receiver.requests).toHaveLength(1);
+    await harness.dispatcher.stop(0);
+  });
+
+  it('is said once by whoever watches it, and not again for each outcome that waits', async () => {
+    const lines: object[] = [];
+    let calls = 0;
+    const harness = await createHarness({
+      onLog: (line) => lines.push(line),
+      wrap: (store) => ({
+        ...store,
+        recordOutcome: (outcome) =>
+          ++calls <= 20 ? Promise.reject(unavailable('full', 'full')) : store.recordOutcome(outcome),
+      }),
+    });
+    const { id } = await harness.endpoint({ url: receiver.url });
+    await harness.enqueue(id, 20);
+    await harness.dispatcher.start();
+    await receiver.received(20);
+    await settle(50);
+    harness.clock.advance(1_000);
+    await harness.committed(20);
+    expect(lines).toEqual([]);
     await harness.dispatcher.stop(0);
   });
 
