@@ -13,7 +13,10 @@ export type TokenizerAnswer = (TokenLines | null)[];
 // A process of its own (see highlight.ts): one request, one answer, and it is done.
 process.once('message', async (request: TokenizerRequest) => {
   const answer = await tokenizeAll(request);
-  process.send?.(answer, () => process.disconnect());
+  // Who asked may have been killed meanwhile.
+  process.send?.(answer, () => {
+    if (process.connected) process.disconnect();
+  });
 });
 
 async function tokenizeAll(blocks: TokenizerRequest): Promise<TokenizerAnswer> {
