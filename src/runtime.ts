@@ -115,6 +115,7 @@ export interface Server {
 /** Listens first, then delivers: a process that cannot have its port must not touch another's deliveries. */
 export async function startServer(runtime: Runtime, content: SiteContent): Promise<Server> {
   const { config, logger } = runtime;
+  await warnOfOthers(runtime);
   const tracing = await createTracing(runtime);
   const tracer = tracing?.tracer ?? null;
   const dispatcher = createDispatcher(
@@ -170,6 +171,16 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
         tracing,
       ),
   };
+}
+
+/** Leases keep two servers on one folder from sending twice, but limits, throttles and figures are each one's own. */
+async function warnOfOthers({ store, config: { dataDir }, logger }: Runtime): Promise<void> {
+  const others = await store.countOthers();
+  if (others === 0) return;
+  logger.warn(
+    { others, data_dir: dataDir },
+    'another server runs on this data folder; stop it: request limits and throttles hold for each of them by itself',
+  );
 }
 
 /** OpenTelemetry's packages load only where something is traced. */

@@ -50,6 +50,8 @@ export interface Store
   keeping(held: HeldKey, item?: string): Store;
   /** Reads and writes; rejects where the store cannot do either. */
   probe(): Promise<void>;
+  /** Says that this process serves from the storage, and counts others that do. */
+  countOthers(): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -13,6 +13,8 @@ export interface LifeSign {
   /** Tells this process from every other, living or dead. */
   name: string;
   isAlive(name: string): boolean;
+  /** How many other processes have given it and live. */
+  countOthers(): number;
   end(): void;
 }
 
@@ -30,15 +32,17 @@ export function createLifeSign(file: string): LifeSign {
     return isLocked(pathOf(other));
   }
 
-  for (const found of readdirSync(dirname(file))) {
+  function others(): string[] {
     const prefix = basename(pathOf(''));
-    if (!found.startsWith(prefix)) continue;
-    const other = found.slice(prefix.length);
-    if (!isAlive(other)) rmSync(pathOf(other), { force: true });
+    const found = readdirSync(dirname(file)).filter((one) => one.startsWith(prefix));
+    return found.map((one) => one.slice(prefix.length)).filter((other) => other !== name);
   }
+
+  for (const other of others()) if (!isAlive(other)) rmSync(pathOf(other), { force: true });
   return {
     name,
     isAlive,
+    countOthers: () => others().filter(isAlive).length,
     end() {
       lock.close();
       rmSync(own, { force: true });

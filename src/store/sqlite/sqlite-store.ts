@@ -59,6 +59,7 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
     countAll: countsThread?.countAll ?? ((lateBefore) => read(() => counts.get()(lateBefore))),
     waitMs: writer.waitMs,
     pulse: () => ({ ...writer.pulse(), ...(db.memory ? NO_FILES : fileSizes(db.name)) }),
+    countOthers: async () => signs.get().countOthers(),
     async close() {
       await writer.close();
       await countsThread?.close();
@@ -72,7 +73,12 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
 const NO_FILES = { databaseBytes: 0, walBytes: 0, freeBytes: null };
 
 /** The one process that has a database in memory. */
-const ALONE: LifeSign = { name: 'alone', isAlive: (name) => name === ALONE.name, end: () => undefined };
+const ALONE: LifeSign = {
+  name: 'alone',
+  isAlive: (name) => name === ALONE.name,
+  countOthers: () => 0,
+  end: () => undefined,
+};
 
 /** Makes a thing when it is first asked for. */
 function once<T>(make: () => T): { get(): T; made(): T | null } {

@@ -16,10 +16,12 @@ test('a sign is seen while it is given, and leaves nothing behind', () => {
   const ours = createLifeSign(file);
   const others = createLifeSign(file);
   expect(others.isAlive(ours.name)).toBe(true);
+  expect([ours.countOthers(), others.countOthers()]).toEqual([1, 1]);
   expect(statSync(`${file}-alive-${ours.name}`).mode & 0o777).toBe(0o600);
   ours.end();
   expect(others.isAlive(ours.name)).toBe(false);
   expect(others.isAlive('nobody')).toBe(false);
+  expect(others.countOthers()).toBe(0);
   others.end();
   expect(readdirSync(join(file, '..'))).toEqual([]);
 });
