@@ -6,6 +6,7 @@ import { benchEncode } from './encode/bench.ts';
 import { benchFlood } from './flood/bench.ts';
 import { benchLanes } from './lanes/bench.ts';
 import { benchMatch } from './match/bench.ts';
+import { benchOverload } from './overload/bench.ts';
 import { type Figure, report } from './report.ts';
 import { benchSignals } from './signals/bench.ts';
 import { benchHealth, benchPage } from './site/bench.ts';
@@ -26,6 +27,7 @@ const BENCHES: Record<string, (profileDir?: string) => Promise<Figure[]>> = {
   lanes: benchLanes,
   latency: benchLatency,
   neighbours: benchNeighbours,
+  overload: benchOverload,
   page: benchPage,
   signals: benchSignals,
   tenants: benchTenants,

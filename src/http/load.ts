@@ -44,10 +44,11 @@ export interface LoadLimits {
 }
 
 export const LOAD_LIMITS: LoadLimits = {
-  least: 32,
+  least: 100,
   most: 4_000,
   mostBytes: 256 * 1024 * 1024,
-  mostWaitMs: 2_000,
+  // Most callers give up after ten.
+  mostWaitMs: 5_000,
   mostMemory: 0.9,
 };
 

@@ -44,15 +44,15 @@ test('bodies are bounded by their bytes, of one owner to half', () => {
 test('who would wait too long for a commit is turned away, told for how long, and nobody else', () => {
   const { gate, signs, asks } = setUp();
   expect(asks('busy')).toBeNull();
-  signs.storeMs = 3_400;
-  expect(gate.enter({ owner: 'busy', bytes: 0 })).toEqual({ strain: 'storage', retryAfterSeconds: 4 });
+  signs.storeMs = 6_400;
+  expect(gate.enter({ owner: 'busy', bytes: 0 })).toEqual({ strain: 'storage', retryAfterSeconds: 7 });
   expect(asks('quiet')).toBeNull();
 });
 
 test('long turns turn everybody away, and memory is looked at now and then', () => {
   const { clock, signs, asks } = setUp();
   expect(asks('a')).toBeNull();
-  signs.turnMs = 2_001;
+  signs.turnMs = 5_001;
   expect(asks('a')).toBe('turns');
   signs.turnMs = 0;
   expect(asks('a')).toBeNull();
