@@ -1,3 +1,4 @@
+import type { Role } from './user.ts';
 import type { PausedReason } from './webhook.ts';
 
 /**
@@ -31,6 +32,9 @@ export type MailFacts =
       signalIds: string[];
       url: string;
     }
+  /** To the person, not to the owner; `box` is the token of a one-time link under the master key, base64. */
+  | { kind: 'invitation'; userId: string; tenant: string; role: Role; box: string }
+  | { kind: 'password_reset'; userId: string; box: string }
   | { kind: 'message'; subject: string; text: string };
 
 /** A mail to be stored. `id` is the same for the same cause, so that a change made twice tells of it once. */

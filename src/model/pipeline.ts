@@ -61,7 +61,7 @@ export const stageMoveSchema = z
     previous: stageSchema.nullable(),
     current: stageSchema,
     reason: z.string(),
-    actor: actorSchema.describe('The API key that moved the lead'),
+    actor: actorSchema.describe('Who moved the lead: an API key or a person'),
     moved_at: z.iso.datetime(),
     seconds_in_previous: z
       .number()

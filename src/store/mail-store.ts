@@ -6,7 +6,7 @@ export interface MailStore {
   addMail(mail: NewMail): Promise<void>;
   /** The tenant's mail, newest first. */
   listMail(tenantId: string, limit: number): Promise<Mail[]>;
-  /** What should be tried by `now`, the longest due first, with the owner's address (null: there is none). */
+  /** What should be tried by `now`, the longest due first, with the address of whom it is for (null: there is none). */
   dueMail(now: number, limit: number): Promise<(Mail & { to: string | null })[]>;
   /** False where it was marked as sent before. */
   markMailSent(id: string, now: number): Promise<boolean>;

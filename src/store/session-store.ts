@@ -1,3 +1,4 @@
+import type { NewMail } from '../model/mail.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Session, User } from '../model/user.ts';
 
@@ -16,16 +17,19 @@ export interface SessionStore {
   firstOwner(tenantId: string): Promise<User | null>;
   /** Whose one-time link this is, where it is still good at `now`. */
   userOfLink(tokenHash: string, now: number): Promise<User | null>;
-  /** Gives a user a new one-time link; the one before counts no more. False where there is no such user. */
-  setLink(userId: string, link: { tokenHash: string; expiresAt: number }): Promise<boolean>;
   /**
-   * Sets the password of whoever the link belongs to, uses the link up, ends all earlier sessions and begins `session`;
-   * null where the link is not good any more, and then nothing changes.
+   * Gives a user a new one-time link, with the mail that holds it, if any; the one before counts no more. False where there
+   * is no such user.
+   */
+  setLink(userId: string, link: { tokenHash: string; expiresAt: number }, mail?: NewMail): Promise<boolean>;
+  /**
+   * Sets the password of whoever the link belongs to, uses the link up, ends all earlier sessions and begins `session`,
+   * where there is one; null where the link is not good any more, and then nothing changes.
    */
   setPasswordByLink(change: {
     linkHash: string;
     passwordHash: string;
-    session: Omit<Session, 'userId'>;
+    session: Omit<Session, 'userId'> | null;
     now: number;
   }): Promise<User | null>;
   /** Whether anybody has a password yet. */
@@ -36,6 +40,12 @@ export interface SessionStore {
   touchSession(tokenHash: string, use: { seenAt: number; expiresAt: number }): Promise<void>;
   /** False where there was none. */
   endSession(tokenHash: string): Promise<boolean>;
+  /** Sessions of a person that are in force at `now`, the last used first. */
+  listSessions(userId: string, now: number): Promise<Session[]>;
+  /** Ends a session of a person by its id; null: all but the one of `keep`. False where there was none to end. */
+  endSessionOf(userId: string, id: string | null, keep: string): Promise<boolean>;
+  /** Sets a person's password and ends all sessions but the one of `keep`; false where there is no such person. */
+  changePassword(change: { userId: string; passwordHash: string; keep: string }): Promise<boolean>;
   /** Removes sessions that expired before; how many. */
   pruneSessions(before: number, limit: number): Promise<number>;
 }

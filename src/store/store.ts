@@ -1,4 +1,5 @@
 import type { AccountStore } from './account-store.ts';
+import type { AuditStore } from './audit-store.ts';
 import type { CampaignStore } from './campaign-store.ts';
 import type { CompanyStore } from './company-store.ts';
 import type { DeliveryLogStore } from './delivery-log-store.ts';
@@ -7,6 +8,7 @@ import type { DigestStore } from './digest-store.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import type { ErasureStore } from './erasure-store.ts';
 import type { EventStore } from './event-store.ts';
+import type { FactorStore } from './factor-store.ts';
 import type { FiguresStore } from './figures.ts';
 import type { HeldKey, IdempotencyStore } from './idempotency-store.ts';
 import type { KeyStore } from './key-store.ts';
@@ -17,6 +19,7 @@ import type { ProfileStore } from './profile-store.ts';
 import type { SessionStore } from './session-store.ts';
 import type { SignalStore } from './signal-store.ts';
 import type { SourceStore } from './source-store.ts';
+import type { TeamStore } from './team-store.ts';
 
 /**
  * Everything the product asks of its storage: one method, one use case, one atomic change, durable when its promise
@@ -25,6 +28,9 @@ import type { SourceStore } from './source-store.ts';
 export interface Store
   extends AccountStore,
     SessionStore,
+    TeamStore,
+    FactorStore,
+    AuditStore,
     KeyStore,
     ProfileStore,
     SignalStore,

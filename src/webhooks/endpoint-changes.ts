@@ -19,7 +19,7 @@ export async function changeEndpoint(
 ): Promise<Endpoint> {
   await findEndpoint(parts.store, tenant.id, id); // an unknown id is told before a fault of its settings
   const given = definedOnly(await acceptSettings(parts, tenant, patch));
-  return await rewrite(parts, tenant.id, id, (endpoint) => {
+  return await rewrite(parts, { tenantId: tenant.id, id, what: 'settings' }, (endpoint) => {
     const settings = { ...endpoint.settings, ...given };
     refuseMismatch(settings);
     return { ...endpoint, settings };
@@ -33,7 +33,7 @@ export async function regenerateSecret(
   id: string,
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   const secret = generateSecret(parts.random);
-  const endpoint = await rewrite(parts, tenant.id, id, (current) => ({
+  const endpoint = await rewrite(parts, { tenantId: tenant.id, id, what: 'secret' }, (current) => ({
     ...current,
     secretBox: parts.secretBox.seal(secret, id),
     secretLast4: secret.slice(-4),
@@ -72,13 +72,13 @@ export async function resumeEndpoint(parts: EndpointParts, tenant: Tenant, id: s
 /** Reads, changes and stores; again where another change came between. */
 async function rewrite(
   { store, clock }: EndpointParts,
-  tenantId: string,
-  id: string,
+  { tenantId, id, what }: { tenantId: string; id: string; what: 'settings' | 'secret' },
   change: (endpoint: Endpoint) => Endpoint,
 ): Promise<Endpoint> {
   for (let tries = 0; tries < TRIES; tries++) {
     const changed = change(await findEndpoint(store, tenantId, id));
-    if (await store.updateEndpoint(changed, clock.now())) return await findEndpoint(store, tenantId, id);
+    if (await store.updateEndpoint(changed, clock.now(), what))
+      return await findEndpoint(store, tenantId, id);
   }
   throw new DomainError('CONFLICT', `The webhook endpoint "${id}" is being changed by others; try again.`);
 }

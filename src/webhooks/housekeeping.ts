@@ -20,6 +20,8 @@ export const LOG_MS = 30 * DAY_MS;
 const MAIL_MS = 90 * DAY_MS;
 /** How long a revoked key stays in the list: as long as somebody may ask what became of it. */
 export const REVOKED_KEY_MS = 90 * DAY_MS;
+/** How long the audit list goes back: a year, and a leap day. */
+export const AUDIT_MS = 366 * DAY_MS;
 /** Well beyond the throttle's window. */
 const TEST_SEND_MS = 10 * MINUTE_MS;
 
@@ -83,6 +85,7 @@ export async function forgetOld(
   await inChunks(isStopping, () => store.pruneNearKeys(now - NEAR_WINDOW_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneBodyTails(AT_ONCE));
   await inChunks(isStopping, () => store.pruneSessions(now, AT_ONCE));
+  await inChunks(isStopping, () => store.pruneAudit(now - AUDIT_MS, AT_ONCE));
   await store.pruneTestSends(now - TEST_SEND_MS);
 }
 

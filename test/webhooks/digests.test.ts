@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { composeMail } from '../../src/accounts/compose-mail.ts';
 import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
 import { digestDataSchema } from '../../src/model/event-data.ts';
 import { makeDigests } from '../../src/webhooks/digests.ts';
 import { aPost } from '../support/app.ts';
@@ -91,7 +93,18 @@ describe('its mail', () => {
     const feedbackLinks = createFeedbackLinks(createCursors(Buffer.alloc(32, 7)), baseUrl);
     const [mail] = await t.store.listMail(t.tenant.id, 10);
     if (mail === undefined) throw new Error('no mail');
-    return { mail, text: await composeMail({ store: t.store, baseUrl, feedbackLinks }, mail) };
+    return {
+      mail,
+      text: await composeMail(
+        {
+          store: t.store,
+          baseUrl,
+          feedbackLinks,
+          secretBox: createSecretBox(Buffer.alloc(32, 7), systemRandom),
+        },
+        mail,
+      ),
+    };
   };
 
   test('has each signal with its links, as text and as HTML that escapes what others wrote', async () => {

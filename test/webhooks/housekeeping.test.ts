@@ -2,6 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { idFloor } from '../../src/lib/ids.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
 import type { Store } from '../../src/store/store.ts';
 import { expireDeliveries, forgetOld, housekeepingJobs } from '../../src/webhooks/housekeeping.ts';
 import { addDeliveries, anOutcome } from '../store/contract/claiming.ts';
@@ -105,6 +107,7 @@ test('when a trial has run out, the dispatcher is told of the endpoints that are
   const jobs = housekeepingJobs({
     ...{ store, clock, baseUrl: '', send: null, log: { info() {}, warn() {} } },
     feedbackLinks: createFeedbackLinks(createCursors(Buffer.alloc(32)), ''),
+    secretBox: createSecretBox(Buffer.alloc(32), systemRandom),
     newId: (prefix) => prefix,
     nudge: () => undefined,
     endpointChanged: (id) => void changed.push(id),

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { auditChanges } from './changes/audit.ts';
 import { campaignChanges } from './changes/campaigns.ts';
 import { claimChanges } from './changes/claims.ts';
 import { companyChanges } from './changes/companies.ts';
@@ -20,6 +21,7 @@ import { signalChanges } from './changes/signals.ts';
 import { sourceRunChanges } from './changes/source-runs.ts';
 import { sourceChanges } from './changes/sources.ts';
 import { storageChanges } from './changes/storage.ts';
+import { teamChanges } from './changes/team.ts';
 import { tenantChanges } from './changes/tenants.ts';
 import { testSendChanges } from './changes/test-sends.ts';
 import { createWriteAheadLog, type WriteAheadLog } from './write-ahead-log.ts';
@@ -32,6 +34,7 @@ export function createChanges(db: Database, log: WriteAheadLog = createWriteAhea
   const changes = {
     ...tenantChanges(db),
     ...sessionChanges(db),
+    ...teamChanges(db),
     ...keyChanges(db),
     ...profileChanges(db),
     ...signalChanges(db),
@@ -53,7 +56,8 @@ export function createChanges(db: Database, log: WriteAheadLog = createWriteAhea
     ...sourceRunChanges(db),
     ...storageChanges(db),
   };
-  return { ...changes, ...keptStepChanges(db, changes) };
+  const audit = auditChanges(db, changes);
+  return { ...changes, ...audit, ...keptStepChanges(db, changes, audit.makeDone) };
 }
 
 export type Changes = ReturnType<typeof createChanges>;

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { auditReads } from './reads/audit.ts';
 import { boardReads } from './reads/board.ts';
 import { campaignEventReads } from './reads/campaign-events.ts';
 import { campaignReads } from './reads/campaigns.ts';
@@ -22,6 +23,7 @@ import { sessionReads } from './reads/sessions.ts';
 import { signalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
 import { storageReads } from './reads/storage.ts';
+import { teamReads } from './reads/team.ts';
 import { tenantReads } from './reads/tenants.ts';
 
 /** Every question to the database by name, answered at once from what is committed. */
@@ -29,6 +31,8 @@ export function createReads(db: Database) {
   const reads = {
     ...tenantReads(db),
     ...sessionReads(db),
+    ...teamReads(db),
+    ...auditReads(db),
     ...keyReads(db),
     ...profileReads(db),
     ...signalReads(db),

@@ -1,14 +1,18 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
+import type { AuditActor } from '../../model/audit.ts';
+import { isAudited } from '../audited.ts';
 import { translateFault } from '../commit-batch.ts';
 import type { Store } from '../store.ts';
-import { createChanges } from './changes.ts';
+import { type Doer, toldName } from './changes/audit.ts';
+import { type Changes, createChanges } from './changes.ts';
 import type { CountsThread } from './counts-thread.ts';
 import { claimFace } from './face/claims.ts';
 import { deliveryPageFace } from './face/delivery-pages.ts';
 import { keepingFace, keyedRequestFace } from './face/keyed-requests.ts';
 import { outcomeFace } from './face/outcomes.ts';
-import { call, promised } from './face/promised.ts';
+import { call, promised, type Run } from './face/promised.ts';
 import { faultOfSqlite } from './faults.ts';
 import { fileSizes } from './file-sizes.ts';
 import { createLifeSign, type LifeSign } from './life-sign.ts';
@@ -31,8 +35,21 @@ export interface SqliteStoreParts {
 export function createSqliteStore(options: SqliteStoreParts): Store {
   const { db, clock, writer, countsThread } = options;
   const reads = createReads(db);
+  const acting = new AsyncLocalStorage<AuditActor | null>();
+
+  /** Whose doing a change is that is asked for now; null where the audit list is told nothing of it. */
+  function doerOf(name: string): Doer | null {
+    const actor = acting.getStore() ?? null;
+    return actor === null || !isAudited(toldName(name)) ? null : { ...actor, at: clock.now() };
+  }
+
+  const run: Run<Changes> = (name, args) => {
+    const by = doerOf(name);
+    if (by === null) return writer.run(name, args);
+    return writer.run('makeDone', [{ ...by, name, args }]) as Promise<ReturnType<Changes[typeof name]>>;
+  };
   // Only the names are used: the changes run where the writer is.
-  const changes = promised(createChanges(db), writer.run);
+  const changes = promised(createChanges(db), run);
 
   async function read<T>(query: () => T): Promise<T> {
     try {
@@ -51,7 +68,8 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
     ...outcomeFace(changes),
     ...deliveryPageFace(db, read),
     ...keyedRequestFace(changes, signs.get),
-    keeping: (held, item = '') => keepingFace(store, changes, { held, item }),
+    keeping: (held, item = '') => keepingFace(store, changes, { held, item, doerOf }),
+    as: (actor, work) => acting.run(actor, work),
     async probe() {
       await changes.writeProbe(clock.now());
       await read(reads.readProbe);

@@ -1,5 +1,6 @@
 import type { LeadChange } from '../lead-store.ts';
 import type { NewSignal } from '../signal-store.ts';
+import type { DoneCall } from './changes/audit.ts';
 import type { StoredClaim } from './changes/claims.ts';
 import type { KeptCall } from './changes/kept-steps.ts';
 
@@ -44,6 +45,10 @@ export function costOf([name, args]: AnyCall): number {
       return signalsCost(first as NewSignal[]);
     case 'commitLead':
       return LEAD_US + signalsCost((first as LeadChange).newSignals);
+    case 'makeDone': {
+      const done = first as DoneCall;
+      return costOf([done.name, done.args]);
+    }
     case 'makeKept': {
       const kept = first as KeptCall;
       return costOf([kept.name, kept.args]);

@@ -5,7 +5,15 @@ import { type OpenStore, openWithTenants } from './under-test.ts';
 const DAY = 86_400_000;
 
 function aSession(tokenHash: string, overrides = {}) {
-  return { tokenHash, createdAt: T0, seenAt: T0, expiresAt: T0 + DAY, ...overrides };
+  return {
+    tokenHash,
+    id: `id-${tokenHash}`,
+    client: 'Firefox on Linux',
+    createdAt: T0,
+    seenAt: T0,
+    expiresAt: T0 + DAY,
+    ...overrides,
+  };
 }
 
 export function describeSessions(open: OpenStore): void {
@@ -47,6 +55,25 @@ export function describeSessions(open: OpenStore): void {
       expect(await store.usersByEmail('nobody@example.com', 5)).toEqual([]);
       expect(await store.firstOwner('ten_b')).toMatchObject({ id: 'own_ten_b' });
       expect(await store.firstOwner('ten_none')).toBeNull();
+    });
+
+    test('a person ends one session by its id, or all but one; a new password ends the others', async () => {
+      const { store } = await openWithTenants(open);
+      for (const [i, name] of ['s1', 's2', 's3', 's4'].entries()) {
+        await store.createSession({ ...aSession(name, { seenAt: T0 + i }), userId: 'own_ten_a' });
+      }
+      await store.createSession({ ...aSession('other'), userId: 'own_ten_b' });
+      const idsOf = async () => (await store.listSessions('own_ten_a', T0)).map(({ id }) => id);
+      expect(await idsOf()).toEqual(['id-s4', 'id-s3', 'id-s2', 'id-s1']);
+      expect(await store.endSessionOf('own_ten_a', 'id-other', 's1')).toBe(false);
+      expect(await store.endSessionOf('own_ten_a', 'id-s4', 's1')).toBe(true);
+      expect(await idsOf()).toEqual(['id-s3', 'id-s2', 'id-s1']);
+      const change = { userId: 'own_ten_a', passwordHash: 'new', keep: 's2' };
+      expect(await store.changePassword(change)).toBe(true);
+      expect(await store.changePassword({ ...change, userId: 'own_none' })).toBe(false);
+      expect(await idsOf()).toEqual(['id-s2']);
+      expect(await store.endSessionOf('own_ten_a', null, 's2')).toBe(false);
+      expect(await store.findSession('other', T0)).not.toBeNull();
     });
 
     test('a session lives as long as it is used, can be ended, and is removed once it has expired', async () => {

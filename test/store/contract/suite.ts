@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { describeAccounts } from './accounts.ts';
+import { describeAudit } from './audit.ts';
 import { describeCampaigns } from './campaigns.ts';
 import { describeCompanies } from './companies.ts';
 import { describeDeliveries } from './deliveries.ts';
@@ -28,6 +29,7 @@ import { describeSignals } from './signals.ts';
 import { describeSourceRuns } from './source-runs.ts';
 import { describeSources } from './sources.ts';
 import { describeStoredRows } from './stored-rows.ts';
+import { describeTeam } from './team.ts';
 import type { OpenStore } from './under-test.ts';
 
 /** What every driver must do, whatever database is behind it. */
@@ -37,6 +39,8 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeStoredRows(open);
     describeKeys(open);
     describeSessions(open);
+    describeTeam(open);
+    describeAudit(open);
     describeProfiles(open);
     describeSignals(open);
     describeSignalList(open);

@@ -33,6 +33,9 @@ function keep(key: string, body: string, { tenantId = 'ten_a', expiresAt = T0 + 
 
 const kept = () => db.prepare('SELECT key FROM idempotency_keys ORDER BY key').pluck().all();
 
+/** Nothing here is anybody's doing. */
+const untold = () => undefined;
+
 describe('an erasure', () => {
   test('drops the answers that hold the person, of that tenant alone', () => {
     keep('by-id', '{"data":{"id":"led_1"}}');
@@ -55,11 +58,12 @@ describe('an erasure', () => {
     const request = { tenantId: 'ten_a', route: 'POST /v1/leads', key: 'running', fingerprint: 'f' };
     keys.bidForKey(request, aBid('t', T0));
     const changes = { found: () => ({ email: 'ann@example.com' }) };
-    keptStepChanges(db, changes).makeKept({ request, token: 't', item: '', name: 'found', args: [] });
+    const call = { request, token: 't', item: '', by: null };
+    keptStepChanges(db, changes, untold).makeKept({ ...call, name: 'found', args: [] });
     createAnswerEraser(db)('ten_a', ['ann@example.com']);
     expect(kept()).toEqual([]);
     // It goes on, and leaves nothing behind.
-    keptStepChanges(db, changes).makeKept({ request, token: 't', item: '', name: 'found', args: [] });
+    keptStepChanges(db, changes, untold).makeKept({ ...call, name: 'found', args: [] });
     expect(keys.answerKey(request, 't', { status: 201, location: null, body: '{}' })).toBe(false);
   });
 });
@@ -82,12 +86,13 @@ test('a holder whose key another has taken changes nothing any more', () => {
   expect(keys.bidForKey(request, { ...aBid('t2', T0), from: 't1' }).state).toBe('held');
   const made: number[] = [];
   const call = (token: string) =>
-    keptStepChanges(db, { add: (n: number) => made.push(n) }).makeKept({
+    keptStepChanges(db, { add: (n: number) => made.push(n) }, untold).makeKept({
       request,
       token,
       item: '',
       name: 'add',
       args: [1],
+      by: null,
     });
   expect(() => call('t1')).toThrow('has taken its place');
   expect(made).toEqual([]);

@@ -3,12 +3,13 @@ import type { Session } from '../../../model/user.ts';
 import type { SessionStore } from '../../session-store.ts';
 import type { Part } from '../../store.ts';
 import { createLinkRead } from '../reads/sessions.ts';
+import { createMailWriter } from './mail.ts';
 
 /** Passwords, one-time links and sessions. */
 export function sessionChanges(db: Database) {
   const insert = db.prepare<Session[]>(
-    `INSERT INTO sessions (token_hash, user_id, created_at, seen_at, expires_at)
-     VALUES (:tokenHash, :userId, :createdAt, :seenAt, :expiresAt)`,
+    `INSERT INTO sessions (token_hash, id, client, user_id, created_at, seen_at, expires_at)
+     VALUES (:tokenHash, :id, :client, :userId, :createdAt, :seenAt, :expiresAt)`,
   );
   const updateLink = db.prepare<[string, number, string]>(
     'UPDATE owners SET setup_token_hash = ?, setup_expires_at = ? WHERE id = ?',
@@ -18,6 +19,10 @@ export function sessionChanges(db: Database) {
   );
   const deleteOfUser = db.prepare<[string]>('DELETE FROM sessions WHERE user_id = ?');
   const deleteOne = db.prepare<[string]>('DELETE FROM sessions WHERE token_hash = ?');
+  const deleteById = db.prepare<[string, string]>('DELETE FROM sessions WHERE user_id = ? AND id = ?');
+  const deleteOthers = db.prepare<[string, string]>(
+    'DELETE FROM sessions WHERE user_id = ? AND token_hash <> ?',
+  );
   const update = db.prepare<[number, number, string]>(
     'UPDATE sessions SET seen_at = ?, expires_at = ? WHERE token_hash = ?',
   );
@@ -25,20 +30,32 @@ export function sessionChanges(db: Database) {
     'DELETE FROM sessions WHERE token_hash IN (SELECT token_hash FROM sessions WHERE expires_at < ? LIMIT ?)',
   );
   const userOfLink = createLinkRead(db);
+  const addMail = createMailWriter(db);
 
   return {
-    setLink: (userId, { tokenHash, expiresAt }) => updateLink.run(tokenHash, expiresAt, userId).changes === 1,
+    setLink(userId, { tokenHash, expiresAt }, mail) {
+      if (updateLink.run(tokenHash, expiresAt, userId).changes === 0) return false;
+      if (mail !== undefined) addMail(mail);
+      return true;
+    },
     setPasswordByLink({ linkHash, passwordHash, session, now }) {
       const user = userOfLink(linkHash, now);
       if (user === null) return null;
       updatePassword.run(passwordHash, user.id);
       deleteOfUser.run(user.id);
-      insert.run({ ...session, userId: user.id });
+      if (session !== null) insert.run({ ...session, userId: user.id });
       return { ...user, passwordHash };
     },
     createSession: (session) => void insert.run(session),
     touchSession: (tokenHash, { seenAt, expiresAt }) => void update.run(seenAt, expiresAt, tokenHash),
     endSession: (tokenHash) => deleteOne.run(tokenHash).changes === 1,
+    endSessionOf: (userId, id, keep) =>
+      (id === null ? deleteOthers.run(userId, keep) : deleteById.run(userId, id)).changes > 0,
+    changePassword({ userId, passwordHash, keep }) {
+      if (updatePassword.run(passwordHash, userId).changes === 0) return false;
+      deleteOthers.run(userId, keep);
+      return true;
+    },
     pruneSessions: (before, limit) => deleteExpired.run(before, limit).changes,
   } satisfies Part<SessionStore>;
 }

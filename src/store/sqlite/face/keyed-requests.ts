@@ -1,6 +1,7 @@
 import type { HeldKey, IdempotencyStore } from '../../idempotency-store.ts';
 import type { CommittedSignal } from '../../signal-store.ts';
 import type { Store } from '../../store.ts';
+import type { Doer } from '../changes/audit.ts';
 import type { Changes } from '../changes.ts';
 import type { LifeSign } from '../life-sign.ts';
 import type { Promised } from './promised.ts';
@@ -48,7 +49,7 @@ export function keyedRequestFace(changes: Promised<Changes>, signs: () => Signs)
 export function keepingFace(
   store: Store,
   changes: Promised<Changes>,
-  { held, item }: { held: HeldKey; item: string },
+  { held, item, doerOf }: { held: HeldKey; item: string; doerOf: (name: string) => Doer | null },
 ): Store {
   const { request, token } = held;
   const done = held.steps.filter((step) => step.item === item);
@@ -56,7 +57,7 @@ export function keepingFace(
   async function make(name: string, args: unknown[]): Promise<unknown> {
     const place = done.findIndex((step) => step.name === name);
     if (place >= 0) return done.splice(place, 1)[0]?.result;
-    return changes.makeKept({ request, token, item, name, args });
+    return changes.makeKept({ request, token, item, name, args, by: doerOf(name) });
   }
 
   // What takes several steps (`face/`) is none of a request's doing.

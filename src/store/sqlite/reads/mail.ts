@@ -30,9 +30,11 @@ function toMail(row: MailRow): Mail {
 
 /** The mail that waits, and what became of it. */
 export function mailReads(db: Database) {
-  const selectDue = db.prepare<[number, number], MailRow & { owner_email: string | null }>(
-    `SELECT m.*, (SELECT o.email FROM owners o WHERE o.tenant_id = m.tenant_id ORDER BY o.created_at, o.id LIMIT 1)
-            AS owner_email
+  const selectDue = db.prepare<[number, number], MailRow & { to_email: string | null }>(
+    `SELECT m.*, CASE WHEN m.facts ->> 'userId' IS NULL
+              THEN (SELECT o.email FROM owners o WHERE o.tenant_id = m.tenant_id AND o.role = 'owner'
+                    ORDER BY o.created_at, o.id LIMIT 1)
+              ELSE (SELECT o.email FROM owners o WHERE o.id = m.facts ->> 'userId') END AS to_email
      FROM mail_outbox m WHERE m.next_try_at IS NOT NULL AND m.next_try_at <= ? ORDER BY m.next_try_at LIMIT ?`,
   );
   const selectOfTenant = db.prepare<[string, number], MailRow>(
@@ -43,8 +45,7 @@ export function mailReads(db: Database) {
   );
 
   return {
-    dueMail: (now, limit) =>
-      selectDue.all(now, limit).map((row) => ({ ...toMail(row), to: row.owner_email })),
+    dueMail: (now, limit) => selectDue.all(now, limit).map((row) => ({ ...toMail(row), to: row.to_email })),
     listMail: (tenantId, limit) => selectOfTenant.all(tenantId, limit).map(toMail),
     unannouncedMail: (limit) => selectUnannounced.all(limit).map(toMail),
   } satisfies Part<MailStore>;

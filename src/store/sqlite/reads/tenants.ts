@@ -25,7 +25,8 @@ export function toTenant(row: TenantRow): Tenant {
 
 export function tenantReads(db: Database) {
   const selectAll = db.prepare<[], TenantRow & { owner_email: string | null }>(
-    `SELECT t.*, (SELECT o.email FROM owners o WHERE o.tenant_id = t.id ORDER BY o.created_at, o.id LIMIT 1) AS owner_email
+    `SELECT t.*, (SELECT o.email FROM owners o WHERE o.tenant_id = t.id AND o.role = 'owner'
+            ORDER BY o.created_at, o.id LIMIT 1) AS owner_email
      FROM tenants t ORDER BY t.created_at, t.id`,
   );
   const selectOne = db.prepare<[string], TenantRow>('SELECT * FROM tenants WHERE id = ?');

@@ -1,0 +1,69 @@
+/** Who changes something: the id of a person or of a key, or a name of {@link OTHER_ACTORS}. */
+export interface AuditActor {
+  tenantId: string;
+  actor: string;
+}
+
+/** Actors without an id: who runs the server, by its commands, and whoever has the link of a digest's mail. */
+export const OTHER_ACTORS = { command: 'command line', mail: 'mail' } as const;
+
+/** What can stand in the audit list, `thing.done`. */
+export const AUDIT_ACTIONS = [
+  'campaign.create',
+  'campaign.events',
+  'campaign.update',
+  'company.update',
+  'deal.update',
+  'delivery.replay',
+  'key.create',
+  'key.revoke',
+  'key.update',
+  'lead.create',
+  'lead.erase',
+  'lead.move',
+  'lead.update',
+  'member.invite',
+  'member.link',
+  'member.remove',
+  'member.role',
+  'password.change',
+  'plan.change',
+  'profile.create',
+  'profile.delete',
+  'profile.update',
+  'recovery_codes.create',
+  'recovery_codes.use',
+  'second_factor.off',
+  'second_factor.on',
+  'session.end',
+  'settings.update',
+  'signal.create',
+  'signal.feedback',
+  'source.create',
+  'source.delete',
+  'source.run',
+  'source.update',
+  'suggestion.decide',
+  'suggestion.undo',
+  'webhook.create',
+  'webhook.delete',
+  'webhook.pause',
+  'webhook.replay',
+  'webhook.resume',
+  'webhook.secret',
+  'webhook.test',
+  'webhook.update',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** A change that somebody made. Ids alone: what is told of people stands where it can be erased. */
+export interface AuditEntry {
+  /** Unix milliseconds; of changes that are gathered, the first one's. */
+  at: number;
+  actor: string;
+  action: AuditAction;
+  /** Id of what was changed; of changes that are gathered, of the first. */
+  subject: string;
+  /** How many such changes it stands for: what comes in bulk is gathered for each actor and hour. */
+  count: number;
+}

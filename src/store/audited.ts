@@ -1,0 +1,115 @@
+import type { AuditAction } from '../model/audit.ts';
+import type { Store } from './store.ts';
+
+/** What the audit list is told of a change. */
+export interface Act {
+  action: AuditAction;
+  subject: string;
+  /** How many such changes it was; 1 where left out. */
+  count?: number;
+  /** Acts of one actor and hour with the same mark are one entry, which counts them; left out: it is one of its own. */
+  gatheredBy?: string;
+}
+
+type Acts = {
+  [K in keyof Store]?: Store[K] extends (...args: infer A) => Promise<infer R>
+    ? (args: A, result: R) => Act | null
+    : never;
+};
+
+/**
+ * The changes that a person or a key may make, and what each is called; null where it came to nothing. What the process does
+ * on its own (deliveries, detection, retention) is not among them, nor is what is no change (log-in, last use of a key).
+ */
+const ACTS: Acts = {
+  createKey: ([key], made) => (made ? { action: 'key.create', subject: key.id } : null),
+  changeKey: (_, key) => (key === null ? null : { action: 'key.update', subject: key.id }),
+  revokeKey: ([id], revoked) => (revoked ? { action: 'key.revoke', subject: id } : null),
+  setPlan: ([tenantId], fit) => (fit === null ? null : { action: 'plan.change', subject: tenantId }),
+  saveSettings: ([{ tenantId }], saved) => (saved ? { action: 'settings.update', subject: tenantId } : null),
+
+  addMember: ([{ user }], outcome) =>
+    outcome === 'added' ? { action: 'member.invite', subject: user.id } : null,
+  changeRole: ([, id], outcome) => (outcome === 'changed' ? { action: 'member.role', subject: id } : null),
+  removeMember: ([, id], outcome) =>
+    outcome === 'removed' ? { action: 'member.remove', subject: id } : null,
+  setLink: ([userId], set) => (set ? { action: 'member.link', subject: userId } : null),
+  setPasswordByLink: (_, user) => (user === null ? null : { action: 'password.change', subject: user.id }),
+  changePassword: ([{ userId }], changed) =>
+    changed ? { action: 'password.change', subject: userId } : null,
+  endSessionOf: ([userId], ended) => (ended ? { action: 'session.end', subject: userId } : null),
+  confirmFactor: ([{ userId }], on) => (on ? { action: 'second_factor.on', subject: userId } : null),
+  dropFactor: ([userId], off) => (off ? { action: 'second_factor.off', subject: userId } : null),
+  setRecoveryCodes: ([userId], set) => (set ? { action: 'recovery_codes.create', subject: userId } : null),
+  spendRecoveryCode: ([userId], spent) => (spent ? { action: 'recovery_codes.use', subject: userId } : null),
+
+  createProfile: ([{ id }], outcome) =>
+    outcome === 'created' ? { action: 'profile.create', subject: id } : null,
+  changeProfile: ([{ id }], outcome) =>
+    outcome === 'changed' ? { action: 'profile.update', subject: id } : null,
+  deleteProfile: ([, id], outcome) =>
+    outcome === 'deleted' ? { action: 'profile.delete', subject: id } : null,
+  saveSuggestionDecision: ([{ profileId }], saved) =>
+    saved ? { action: 'suggestion.decide', subject: profileId } : null,
+  removeSuggestionDecision: ([, profileId], removed) =>
+    removed === null ? null : { action: 'suggestion.undo', subject: profileId },
+
+  commitSignals: (_, committed) => {
+    const made = committed.filter(({ status }) => status === 'created');
+    const [first] = made;
+    if (first === undefined) return null;
+    return { action: 'signal.create', subject: first.id, count: made.length, gatheredBy: 'signals' };
+  },
+  saveFeedback: ([{ signalId }], saved) => (saved ? { action: 'signal.feedback', subject: signalId } : null),
+  commitLead: ([{ lead, expectedVersion, move, events }], done) => {
+    if (!done) return null;
+    if (expectedVersion === 0) return { action: 'lead.create', subject: lead.id };
+    if (move !== null) return { action: 'lead.move', subject: lead.id };
+    const isDeal = events.some(({ event }) => event.type === 'deal.changed');
+    return { action: isDeal ? 'deal.update' : 'lead.update', subject: lead.id };
+  },
+  eraseLead: ([{ leadId }], erased) => (erased === null ? null : { action: 'lead.erase', subject: leadId }),
+  saveCompany: ([company], saved) => (saved ? { action: 'company.update', subject: company.id } : null),
+
+  createCampaign: ([{ id }]) => ({ action: 'campaign.create', subject: id }),
+  updateCampaign: ([{ id }], done) => (done ? { action: 'campaign.update', subject: id } : null),
+  recordCampaignEvents: ([{ id }], results) => {
+    const count = results.filter((result) => result === 'created').length;
+    return count === 0 ? null : { action: 'campaign.events', subject: id, count, gatheredBy: id };
+  },
+
+  createEndpoint: ([{ id }], made) => (made ? { action: 'webhook.create', subject: id } : null),
+  updateEndpoint: ([{ id }, , what], done) =>
+    done ? { action: what === 'secret' ? 'webhook.secret' : 'webhook.update', subject: id } : null,
+  pauseEndpoint: ([, id], paused) => (paused ? { action: 'webhook.pause', subject: id } : null),
+  resumeEndpoint: ([{ id }], outcome) =>
+    outcome === 'resumed' ? { action: 'webhook.resume', subject: id } : null,
+  deleteEndpoint: ([, id], deleted) => (deleted ? { action: 'webhook.delete', subject: id } : null),
+  recordTestSend: ([{ endpointId }]) => ({ action: 'webhook.test', subject: endpointId }),
+  replayDelivery: ([, id], { outcome }) =>
+    outcome === 'replayed' ? { action: 'delivery.replay', subject: id } : null,
+  replayRange: ([{ endpointId }], { replayed }) =>
+    replayed === 0
+      ? null
+      : { action: 'webhook.replay', subject: endpointId, count: replayed, gatheredBy: endpointId },
+
+  createSource: ([{ id }], outcome) =>
+    outcome === 'created' ? { action: 'source.create', subject: id } : null,
+  changeSource: ([{ id }], outcome) =>
+    outcome === 'changed' ? { action: 'source.update', subject: id } : null,
+  deleteSource: ([, id], deleted) => (deleted ? { action: 'source.delete', subject: id } : null),
+  runSource: ([, id], asked) => (asked ? { action: 'source.run', subject: id } : null),
+};
+
+/** Whether a change of that name is told to the audit list. */
+export function isAudited(name: string): boolean {
+  return Object.hasOwn(ACTS, name);
+}
+
+/** What the audit list is told of a change, by its name, arguments and result; null: nothing. */
+export function actOf(name: string, args: readonly unknown[], result: unknown): Act | null {
+  const tell = ACTS[name as keyof Store] as
+    | ((args: readonly unknown[], result: unknown) => Act | null)
+    | undefined;
+  return tell?.(args, result) ?? null;
+}

@@ -1,0 +1,41 @@
+import type { Database } from 'better-sqlite3';
+import type { FactorStore } from '../../factor-store.ts';
+import type { Part } from '../../store.ts';
+import type { TeamStore } from '../../team-store.ts';
+import { toUser, USER_COLUMNS, type UserRow } from './sessions.ts';
+
+interface FactorRow {
+  totp_box: Buffer | null;
+  totp_since: number | null;
+  totp_step: number;
+  codes_left: number;
+}
+
+/** Who belongs to a tenant, and their second factors. */
+export function teamReads(db: Database) {
+  const selectAll = db.prepare<[string], UserRow>(
+    `SELECT ${USER_COLUMNS} FROM owners WHERE tenant_id = ? ORDER BY created_at, id`,
+  );
+  const selectOne = db.prepare<[string, string], UserRow>(
+    `SELECT ${USER_COLUMNS} FROM owners WHERE id = ? AND tenant_id = ?`,
+  );
+  const selectFactor = db.prepare<[string], FactorRow>(
+    `SELECT totp_box, totp_since, totp_step,
+            (SELECT count(*) FROM recovery_codes c WHERE c.user_id = o.id) AS codes_left
+     FROM owners o WHERE id = ?`,
+  );
+
+  return {
+    listMembers: (tenantId) => selectAll.all(tenantId).map(toUser),
+    getMember(tenantId, id) {
+      const row = selectOne.get(id, tenantId);
+      return row === undefined ? null : toUser(row);
+    },
+    getFactor(userId) {
+      const row = selectFactor.get(userId);
+      if (row === undefined || row.totp_box === null) return null;
+      const { totp_box: box, totp_since: since, totp_step: step, codes_left: codesLeft } = row;
+      return { box, since, step, codesLeft };
+    },
+  } satisfies Part<TeamStore & FactorStore>;
+}
