@@ -191,7 +191,7 @@ async function createTracing({ config: { tracing }, logger }: Runtime): Promise<
 
 /** What time brings about beside deliveries. The mail library loads only where there is a mail server. */
 async function createHousekeeping(
-  { config, logger, store, clock, newId, feedbackLinks }: Runtime,
+  { config, logger, store, clock, newId, feedbackLinks, secretBox }: Runtime,
   heard: Pick<HousekeepingParts, 'endpointChanged' | 'nudge' | 'onExpired'>,
 ): Promise<Periodic> {
   const { smtpUrl, mailFrom, baseUrl } = config;
@@ -199,7 +199,10 @@ async function createHousekeeping(
   const send = smtp?.createSmtpSender(smtpUrl ?? '', mailFrom ?? '') ?? null;
   return createPeriodic({
     clock,
-    jobs: housekeepingJobs({ store, clock, newId, baseUrl, feedbackLinks, send, log: logger, ...heard }),
+    jobs: housekeepingJobs({
+      ...{ store, clock, newId, baseUrl, feedbackLinks, secretBox },
+      ...{ send, log: logger, ...heard },
+    }),
     onError: (job, err) => {
       // That the storage fails is said once, below, and not by every job again.
       const level = storageFaultOf(err) === null ? 'error' : 'debug';

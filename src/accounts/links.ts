@@ -1,15 +1,18 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import { OTHER_ACTORS } from '../model/audit.ts';
 import type { User } from '../model/user.ts';
-import type { SessionStore } from '../store/session-store.ts';
-import { hashToken } from './sign-in.ts';
+import type { Store } from '../store/store.ts';
+import { hashToken } from './tokens.ts';
 
 /** How long a one-time link is good. */
 export const LINK_MS = 7 * 24 * 3_600_000;
-const MOST_OF_AN_ADDRESS = 5;
+/** One address may belong to several tenants. */
+export const MOST_OF_AN_ADDRESS = 5;
 
-interface LinkParts {
-  store: SessionStore;
+export interface LinkParts {
+  store: Pick<Store, 'as' | 'firstOwner' | 'usersByEmail' | 'setLink'>;
   clock: Clock;
   random: Random;
 }
@@ -35,8 +38,26 @@ export async function renewResetLinks(parts: LinkParts, email: string): Promise<
   return links;
 }
 
+/** Commands alone give out links of people who are there: what mail does is told with the mail. */
 async function linkFor({ store, clock, random }: LinkParts, user: User): Promise<PasswordLink> {
-  const token = random.bytes(32).toString('base64url');
-  await store.setLink(user.id, { tokenHash: hashToken(token), expiresAt: clock.now() + LINK_MS });
+  const { token, link } = newLink(clock, random, LINK_MS);
+  const actor = { tenantId: user.tenantId, actor: OTHER_ACTORS.command };
+  await store.as(actor, () => store.setLink(user.id, link));
   return { user, token };
+}
+
+/** A one-time link that is not stored yet: its token, and what is kept of it. */
+export function newLink(clock: Clock, random: Random, lifeMs: number) {
+  const token = random.bytes(32).toString('base64url');
+  return { token, link: { tokenHash: hashToken(token), expiresAt: clock.now() + lifeMs } };
+}
+
+/** A one-time token as a mail keeps it: the outbox must not open accounts to who reads it. */
+export function sealToken(secretBox: SecretBox, userId: string, token: string): string {
+  return secretBox.seal(token, linkContext(userId)).toString('base64');
+}
+
+/** What a token of a mail is bound to. */
+export function linkContext(userId: string): string {
+  return `one-time link of ${userId}`;
 }

@@ -15,8 +15,11 @@ const REASONS = {
   gone: 'it answered 410 Gone, which says that it is not coming back',
 } as const;
 
-/** The words for what a mail tells. `baseUrl` is where the product is reached. */
-export function mailText(facts: MailFacts, baseUrl: string): MailText {
+/**
+ * The words for what a mail tells. `baseUrl` is where the product is reached; `token` is of the one-time link in it, left
+ * out where the mail is shown to others than whom it is for.
+ */
+export function mailText(facts: MailFacts, baseUrl: string, token?: string): MailText {
   switch (facts.kind) {
     case 'endpoint_paused':
       return endpointPaused(facts, baseUrl);
@@ -26,6 +29,10 @@ export function mailText(facts: MailFacts, baseUrl: string): MailText {
       return sourceFailing(facts, baseUrl);
     case 'digest':
       return { subject: digestSubject(facts), text: digestText(facts, []) };
+    case 'invitation':
+      return invitation(facts, linkText(`${baseUrl}/dashboard/setup`, token));
+    case 'password_reset':
+      return passwordReset(linkText(`${baseUrl}/dashboard/reset`, token));
     case 'message':
       return { subject: facts.subject, text: facts.text };
   }
@@ -82,4 +89,44 @@ function sourceFailing(facts: FactsOf<'source_failing'>, baseUrl: string): MailT
       '',
     ].join('\n'),
   };
+}
+
+const MAY = {
+  owner: 'do everything',
+  member: 'do everything but manage people, plan and API keys',
+  reader: 'look at everything',
+} as const;
+
+function invitation({ tenant, role }: FactsOf<'invitation'>, link: string): MailText {
+  return {
+    subject: `You are invited to ${tenant} on Signalpost`,
+    text: [
+      `You are invited to the account "${tenant}" on Signalpost, where you may ${MAY[role]}.`,
+      '',
+      'Choose a password with this link. It works once, for 7 days:',
+      link,
+      '',
+      'If you know nothing of it, leave it be: nothing happens without the link.',
+      '',
+    ].join('\n'),
+  };
+}
+
+function passwordReset(link: string): MailText {
+  return {
+    subject: 'A new password for Signalpost',
+    text: [
+      'Somebody, you most likely, asked for a new password for the account of this address.',
+      '',
+      'Choose one with this link. It works once, for an hour:',
+      link,
+      '',
+      'If it was not you, leave it be: the old password goes on.',
+      '',
+    ].join('\n'),
+  };
+}
+
+function linkText(address: string, token: string | undefined): string {
+  return token === undefined ? '(The link stands in the mail alone.)' : `${address}#token=${token}`;
 }

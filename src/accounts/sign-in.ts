@@ -1,10 +1,15 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
+import type { Cursors } from '../lib/cursor.ts';
 import type { Random } from '../lib/random.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import type { AuditActor } from '../model/audit.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Session, User } from '../model/user.ts';
-import type { OpenSession, SessionStore } from '../store/session-store.ts';
+import type { OpenSession } from '../store/session-store.ts';
+import type { Store } from '../store/store.ts';
 import { type Passwords, refuseWeakPassword } from './passwords.ts';
+import { spendCode, WRONG_CODE } from './second-factor.ts';
+import { hashToken } from './tokens.ts';
 import type { WrongPasswords } from './wrong-passwords.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -15,12 +20,21 @@ const LONGEST_MS = 60 * DAY_MS;
 /** One address may be an owner of several tenants; the password tells which. */
 const MOST_OF_AN_ADDRESS = 5;
 
+/** Time to type the code of the second factor. */
+const CODE_MS = 5 * MINUTE_MS;
+const CODE_SCOPE = 'log-in, second step';
+
 export interface SignInParts {
-  store: SessionStore;
+  store: Store;
   clock: Clock;
   random: Random;
   passwords: Passwords;
   wrongPasswords: WrongPasswords;
+  /** The same for codes of the second factor, by the person's id. */
+  wrongCodes: WrongPasswords;
+  /** Signs what the browser holds between the two steps of a log-in. */
+  cursors: Cursors;
+  secretBox: SecretBox;
 }
 
 /** A session just begun; `token` is what the browser holds, told here and nowhere kept. */
@@ -29,28 +43,30 @@ export interface SignedIn {
   token: string;
 }
 
-/** What a browser holds, as it is looked up. */
-export function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
+/** The password was right, and a code is to follow; `pending` stands for that, for five minutes. */
+export interface HalfSignedIn {
+  user: User;
+  pending: string;
 }
 
 /**
- * Sets the password of whoever a one-time link belongs to, and signs in.
+ * Sets the password of whoever a one-time link belongs to, and signs in; null where log-in is to ask for a code too.
  * @throws DomainError `INVALID_REQUEST` at `/token` (used, old, mistyped) or `/password` (too short, too easy)
  */
 export async function usePasswordLink(
   { store, clock, random, passwords }: SignInParts,
-  { link, password }: { link: string; password: string },
-): Promise<SignedIn> {
+  { link, password, browser }: { link: string; password: string; browser: string },
+): Promise<SignedIn | null> {
   const linkHash = hashToken(tokenOfLink(link));
   const user = await store.userOfLink(linkHash, clock.now());
   if (user === null) throw spentLink();
   refuseWeakPassword(password, user.email);
   const passwordHash = await passwords.hash(password);
-  const { token, session } = newSession(clock, random);
-  const changed = await store.setPasswordByLink({ linkHash, passwordHash, session, now: clock.now() });
+  const { token, session } = newSession(clock, random, browser);
+  const change = { linkHash, passwordHash, session: user.hasSecondFactor ? null : session, now: clock.now() };
+  const changed = await store.as(selfOf(user), () => store.setPasswordByLink(change));
   if (changed === null) throw spentLink();
-  return { user: changed, token };
+  return user.hasSecondFactor ? null : { user: changed, token };
 }
 
 /** The token in a link, or what was typed where it is none: people paste either. */
@@ -60,18 +76,19 @@ function tokenOfLink(link: string): string {
 
 function spentLink(): DomainError {
   const detail =
-    'This link is not valid any more: it works once, for 7 days, and a newer one takes its place.';
+    'This link is not valid any more: it works once and for a time, and a newer one takes its place.';
   return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/token', detail }] });
 }
 
 /**
- * Begins a session for who knows the password of an address.
+ * Begins a session for who knows the password of an address, or half of it where a code is to follow.
  * @throws DomainError `UNAUTHENTICATED`, the same whether the address is known or not; `RATE_LIMITED` after wrong ones
  */
 export async function signIn(
-  { store, clock, random, passwords, wrongPasswords }: SignInParts,
-  { email, password, client }: { email: string; password: string; client: string },
-): Promise<SignedIn> {
+  parts: SignInParts,
+  { email, password, client, browser }: { email: string; password: string; client: string; browser: string },
+): Promise<SignedIn | HalfSignedIn> {
+  const { store, clock, passwords, wrongPasswords, cursors } = parts;
   const waitMs = wrongPasswords.take(email, client);
   if (waitMs !== null) throw tooMany(waitMs);
   const users = (await store.usersByEmail(email.trim(), MOST_OF_AN_ADDRESS)).filter(
@@ -84,9 +101,54 @@ export async function signIn(
   }
   if (user === null) throw new DomainError('UNAUTHENTICATED', 'That email and password do not fit together.');
   wrongPasswords.forgive(email, client);
-  const { token, session } = newSession(clock, random);
+  if (!user.hasSecondFactor) return await beginSession(parts, user, browser);
+  const position = [user.tenantId, user.id, clock.now() + CODE_MS, passwordMark(user)];
+  return { user, pending: cursors.encode(CODE_SCOPE, position) };
+}
+
+/**
+ * The second step of a log-in: begins the session for who has the code too.
+ * @throws DomainError `UNAUTHENTICATED` where the code does not fit, or the first step is too long ago; `RATE_LIMITED`
+ */
+export async function finishSignIn(
+  parts: SignInParts,
+  { pending, code, client, browser }: { pending: string; code: string; client: string; browser: string },
+): Promise<SignedIn> {
+  const { store, clock, cursors, wrongCodes } = parts;
+  const [tenantId, userId, endsAt, mark] = cursors.decode(CODE_SCOPE, pending) ?? [];
+  const user = await store.getMember(String(tenantId), String(userId));
+  if (user === null || Number(endsAt) <= clock.now() || passwordMark(user) !== mark) {
+    throw new DomainError('UNAUTHENTICATED', 'That took too long; log in again.', {
+      members: { again: true },
+    });
+  }
+  const waitMs = wrongCodes.take(user.id, client);
+  if (waitMs !== null) throw tooMany(waitMs);
+  if (!(await store.as(selfOf(user), () => spendCode(parts, user.id, code)))) {
+    throw new DomainError('UNAUTHENTICATED', WRONG_CODE);
+  }
+  wrongCodes.forgive(user.id, client);
+  return await beginSession(parts, user, browser);
+}
+
+async function beginSession(
+  { store, clock, random }: SignInParts,
+  user: User,
+  browser: string,
+): Promise<SignedIn> {
+  const { token, session } = newSession(clock, random, browser);
   await store.createSession({ ...session, userId: user.id });
   return { user, token };
+}
+
+/** Changes with the password: what was begun with an older one counts no more. */
+function passwordMark({ passwordHash }: User): string {
+  return hashToken(passwordHash ?? '').slice(0, 16);
+}
+
+/** Somebody as the doer of what they do before they are signed in. */
+function selfOf({ tenantId, id }: User): AuditActor {
+  return { tenantId, actor: id };
 }
 
 /** The session that a browser's token stands for; null where it is none that is in force. Its use prolongs it. */
@@ -111,16 +173,28 @@ export async function signOut({ store }: Pick<SignInParts, 'store'>, token: stri
   await store.endSession(hashToken(token));
 }
 
-function newSession(clock: Clock, random: Random): { token: string; session: Omit<Session, 'userId'> } {
+function newSession(
+  clock: Clock,
+  random: Random,
+  browser: string,
+): { token: string; session: Omit<Session, 'userId'> } {
   const token = random.bytes(32).toString('base64url');
   const now = clock.now();
   return {
     token,
-    session: { tokenHash: hashToken(token), createdAt: now, seenAt: now, expiresAt: now + IDLE_MS },
+    session: {
+      tokenHash: hashToken(token),
+      id: random.bytes(12).toString('hex'),
+      client: browser,
+      createdAt: now,
+      seenAt: now,
+      expiresAt: now + IDLE_MS,
+    },
   };
 }
 
-function tooMany(waitMs: number): DomainError {
+/** The refusal of one try too many. */
+export function tooMany(waitMs: number): DomainError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   const minutes = Math.ceil(seconds / 60);
   return new DomainError(

@@ -13,10 +13,20 @@ export interface WrongPasswords {
 }
 
 /** Tries in 15 minutes: at one name from one client, at one name from anywhere, from one client. */
-const LIMITS = { pair: 5, email: 50, client: 50 };
+interface TryLimits {
+  pair: number;
+  email: number;
+  client: number;
+}
+
+const PASSWORDS: TryLimits = { pair: 5, email: 50, client: 50 };
+/** Who tries codes has the password. Three of a million codes count at a time: ten tries hit one with 0.003 %. */
+export const CODE_TRIES: TryLimits = { pair: 5, email: 10, client: 50 };
+/** A mail each: nobody's mailbox is filled by strangers. */
+export const RESET_TRIES: TryLimits = { pair: 3, email: 5, client: 20 };
 
 /** Names that nobody has are counted like those that somebody has, so that being refused tells nothing. */
-export function createWrongPasswords(clock: Clock): WrongPasswords {
+export function createWrongPasswords(clock: Clock, limits = PASSWORDS): WrongPasswords {
   const counts = new Map<string, { count: number; endsAt: number }>();
 
   function look(key: string): { count: number; endsAt: number } {
@@ -34,9 +44,9 @@ export function createWrongPasswords(clock: Clock): WrongPasswords {
   function keysOf(email: string, client: string) {
     const name = email.trim().toLowerCase().slice(0, 254);
     return [
-      { key: `pair ${client} ${name}`, limit: LIMITS.pair },
-      { key: `email ${name}`, limit: LIMITS.email },
-      { key: `client ${client}`, limit: LIMITS.client },
+      { key: `pair ${client} ${name}`, limit: limits.pair },
+      { key: `email ${name}`, limit: limits.email },
+      { key: `client ${client}`, limit: limits.client },
     ];
   }
 

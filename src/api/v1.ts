@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { addAuthentication } from '../http/auth.ts';
 import { addCompression } from '../http/compression.ts';
+import { addDoers } from '../http/doers.ts';
 import { addFaceGate } from '../http/face-gate.ts';
 import { addIdempotency } from '../http/idempotency.ts';
 import { addKeyLimits } from '../http/key-limits.ts';
@@ -40,6 +41,9 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
   addAuthentication(app, { ...parts, limits });
   addShedding(app, { load: parts.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
   parts.load.watchTurns(addOneATurn(app, parts.clock));
+  addDoers(app, parts.store, ({ caller }) =>
+    caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
+  );
   addIdempotency(app, parts);
   addCompression(app);
   refuseStrayBodies(app);

@@ -4,7 +4,7 @@ import { parseScopes } from '../accounts/keys.ts';
 import { newKey } from '../accounts/tenants.ts';
 import { DEFAULT_KEY_RATE_LIMIT, SCOPES, type Scope } from '../model/key.ts';
 import { instant, integer, nonEmpty } from './arguments.ts';
-import { CommandError, EXIT, type Opened, type Ports, withStorage } from './ports.ts';
+import { byCommand, CommandError, EXIT, type Opened, type Ports, withStorage } from './ports.ts';
 
 interface Options {
   tenant: string;
@@ -60,7 +60,7 @@ async function makeKey(opened: Opened, options: Options) {
     rateLimit,
     expiresAt: expires ?? null,
   });
-  await storeKey(opened, tenant, made.key);
+  await byCommand(opened, tenant.id, () => storeKey(opened, tenant, made.key));
   return made;
 }
 

@@ -1,6 +1,7 @@
 import type { AccountParts } from '../accounts/tenants.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
+import { OTHER_ACTORS } from '../model/audit.ts';
 import type { Encoder } from '../signals/encoder/encoder.ts';
 import type { Matchers } from '../signals/matchers.ts';
 
@@ -89,6 +90,11 @@ export function withStorage<T>(
   options: Pick<OpenOptions, 'takesPosts'> = {},
 ): Promise<T> {
   return withOpened(ports, { ...options, log: 'faults', existing: true }, work);
+}
+
+/** What is changed in `work` stands in the tenant's audit list as done by a command. */
+export function byCommand<T>({ store }: Opened, tenantId: string, work: () => T): T {
+  return store.as({ tenantId, actor: OTHER_ACTORS.command }, work);
 }
 
 /** The same for what may be the first to be done, and so makes the storage where there is none. */

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { changePlan } from '../accounts/plan-changes.ts';
 import { PLANS, type Plan } from '../model/tenant.ts';
-import { CommandError, type Ports, withStorage } from './ports.ts';
+import { byCommand, CommandError, type Ports, withStorage } from './ports.ts';
 
 /** `tenant plan`: puts an account on another plan; a trial begins anew. */
 export function addTenantPlan(parent: Command, ports: Ports): void {
@@ -11,7 +11,9 @@ export function addTenantPlan(parent: Command, ports: Ports): void {
     .argument('<tenant>', 'tenant id')
     .addArgument(new Argument('<plan>', 'plan').choices(PLANS))
     .action(async (tenantId: string, plan: Plan) => {
-      const fit = await withStorage(ports, (opened) => changePlan(opened, tenantId, plan));
+      const fit = await withStorage(ports, (opened) =>
+        byCommand(opened, tenantId, () => changePlan(opened, tenantId, plan)),
+      );
       if (fit === null)
         throw new CommandError(`There is no tenant "${tenantId}". List them with: tenant list`);
       ports.out(`${tenantId} is on the plan ${plan}.`);

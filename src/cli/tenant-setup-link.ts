@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { renewResetLinks, renewSetupLink } from '../accounts/links.ts';
+import { type PasswordLink, renewResetLinks, renewSetupLink } from '../accounts/links.ts';
 import { emailAddress } from './arguments.ts';
-import { CommandError, type Ports, withStorage } from './ports.ts';
+import { byCommand, CommandError, type Opened, type Ports, withStorage } from './ports.ts';
 
 /** `tenant setup-link`: a new one-time link for a tenant's owner to choose a password with. */
 export function addTenantSetupLink(parent: Command, ports: Ports): void {
@@ -27,12 +27,25 @@ export function addOwnerReset(parent: Command, ports: Ports): void {
     .command('reset')
     .description('print a one-time link for a new password; what is signed in stays so until it is used')
     .requiredOption('--email <address>', 'address of who forgot the password', emailAddress)
-    .action(async ({ email }: { email: string }) => {
-      const { links, baseUrl } = await withStorage(ports, async (opened) => ({
-        links: await renewResetLinks(opened, email),
-        baseUrl: opened.baseUrl,
-      }));
-      if (links.length === 0) throw new CommandError(`Nobody has the address "${email}". See: tenant list`);
-      for (const { token } of links) ports.out(`${baseUrl}/dashboard/reset#token=${token}`);
-    });
+    .option(
+      '--without-second-factor',
+      'switch the second factor off too, for who lost phone and recovery codes',
+    )
+    .action(
+      async ({ email, withoutSecondFactor = false }: { email: string; withoutSecondFactor?: boolean }) => {
+        const { links, baseUrl } = await withStorage(ports, async (opened) => {
+          const links = await renewResetLinks(opened, email);
+          if (withoutSecondFactor) await dropFactors(opened, links);
+          return { links, baseUrl: opened.baseUrl };
+        });
+        if (links.length === 0) throw new CommandError(`Nobody has the address "${email}". See: tenant list`);
+        for (const { token } of links) ports.out(`${baseUrl}/dashboard/reset#token=${token}`);
+      },
+    );
+}
+
+async function dropFactors(opened: Opened, links: readonly PasswordLink[]): Promise<void> {
+  for (const { user } of links) {
+    await byCommand(opened, user.tenantId, () => opened.store.dropFactor(user.id));
+  }
 }

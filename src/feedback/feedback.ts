@@ -1,19 +1,17 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { FeedbackLinks, MailedFeedback } from '../accounts/feedback-links.ts';
 import type { Clock } from '../lib/clock.ts';
+import { OTHER_ACTORS } from '../model/audit.ts';
 import type { Signal } from '../model/signal.ts';
-import type { SignalStore } from '../store/signal-store.ts';
+import type { Store } from '../store/store.ts';
 import { type AskedSignal, askingPage, CONTENT_POLICY, faultPage, thanksPage } from './pages.ts';
 
 /** What the links of mails need of the process. */
 export interface FeedbackParts {
-  store: Pick<SignalStore, 'getSignal' | 'saveFeedback'>;
+  store: Pick<Store, 'getSignal' | 'saveFeedback' | 'as'>;
   clock: Clock;
   feedbackLinks: FeedbackLinks;
 }
-
-/** Who said it, where that is known by a link alone. */
-const ACTOR = 'mail';
 
 /**
  * Where the links of a digest lead: GET asks, POST takes it down. The token is the whole authority: it says one thing of
@@ -46,7 +44,8 @@ export async function feedback(app: FastifyInstance, parts: FeedbackParts): Prom
     if ('fault' in asked) return sendFault(reply, asked);
     const { tenantId, signalId, relevant } = asked.said;
     const at = clock.now();
-    await store.saveFeedback({ tenantId, signalId, relevant, reason: '', actorId: ACTOR, createdAt: at });
+    const said = { tenantId, signalId, relevant, reason: '', actorId: OTHER_ACTORS.mail, createdAt: at };
+    await store.as({ tenantId, actor: OTHER_ACTORS.mail }, () => store.saveFeedback(said));
     return sendPage(reply, 200, thanksPage(asked.shown));
   });
 }

@@ -3,6 +3,8 @@ import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
 import { type OutgoingMail, type SendMail, workOutbox } from '../../src/accounts/mail.ts';
 import { createSmtpSender } from '../../src/accounts/smtp.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
 import type { MailFacts } from '../../src/model/mail.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
@@ -16,6 +18,8 @@ const PAUSED: MailFacts = {
   host: 'crm.example.com',
   reason: 'failures',
 };
+
+const BOX = createSecretBox(Buffer.alloc(32), systemRandom);
 
 let store: Store;
 let clock: ManualClock;
@@ -36,7 +40,7 @@ function work(send: SendMail | null = async (mail) => void sent.push(mail)): Pro
   const log = (fields: object, message: string) => void logged.push({ fields: { ...fields }, message });
   const baseUrl = 'https://signals.example.com';
   const feedbackLinks = createFeedbackLinks(createCursors(Buffer.alloc(32)), baseUrl);
-  const parts = { store, clock, send, baseUrl, feedbackLinks, log: { info: log, warn: log } };
+  const parts = { store, clock, send, baseUrl, feedbackLinks, secretBox: BOX, log: { info: log, warn: log } };
   return workOutbox(parts);
 }
 

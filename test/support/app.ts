@@ -29,6 +29,8 @@ import { openTestStore, T0 } from './store.ts';
 /** An app on a store in memory, with a tenant and its full-access key. */
 export interface TestApp {
   app: FastifyInstance;
+  /** Every route that there is. */
+  routes: { method: string; url: string }[];
   store: Store;
   clock: ManualClock;
   tenant: Tenant;
@@ -126,12 +128,17 @@ export async function buildTestApp({
     endpointChanged: (endpointId) => void changed.push(endpointId),
     sendTest,
   });
+  const routes: TestApp['routes'] = [];
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const each of [method].flat()) routes.push({ method: each, url });
+  });
   app.addHook('onClose', () => store.close());
   await app.ready();
 
   const { tenant, apiKey } = await createTenant(account, { name: 'Acme', email: 'owner@example.com', plan });
   return {
     app,
+    routes,
     store,
     clock,
     tenant,

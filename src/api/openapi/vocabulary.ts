@@ -175,7 +175,7 @@ export const VOCABULARY: Record<string, string> = {
   enriched_at: 'When facts were last concluded',
   previous: 'What it was before',
   current: 'What it is now',
-  actor: 'Who did it: an API key',
+  actor: 'Who did it: an API key or a person',
   moved_at: 'When it was moved',
   currency: 'ISO 4217 code, such as "USD"',
   deals: 'How many deals',

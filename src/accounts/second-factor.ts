@@ -1,0 +1,120 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Random } from '../lib/random.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import { base32, stepOfCode, totpUri } from '../lib/totp.ts';
+import { DomainError, invalidAt } from '../model/errors.ts';
+import type { User } from '../model/user.ts';
+import type { Factor } from '../store/factor-store.ts';
+import type { Store } from '../store/store.ts';
+import { hashToken } from './tokens.ts';
+
+/** As long as the hash behind it (RFC 4226, section 4, R6). */
+const SECRET_BYTES = 20;
+const CODES = 10;
+/** 80 bits: a fast hash is enough for what nobody can try out. */
+const CODE_BYTES = 10;
+const ISSUER = 'Signalpost';
+
+export interface FactorParts {
+  store: Pick<
+    Store,
+    | 'getFactor'
+    | 'offerFactor'
+    | 'confirmFactor'
+    | 'spendStep'
+    | 'spendRecoveryCode'
+    | 'setRecoveryCodes'
+    | 'dropFactor'
+  >;
+  clock: Clock;
+  random: Random;
+  secretBox: SecretBox;
+}
+
+/** A secret for an authenticator: as its key in words, and as the address that a picture holds. */
+export interface FactorOffer {
+  key: string;
+  uri: string;
+}
+
+/**
+ * The secret that is to be confirmed by a code: the one that was offered before, or a new one.
+ * @throws DomainError `CONFLICT` where a second factor is in force
+ */
+export async function offerFactor(parts: FactorParts, user: User): Promise<FactorOffer> {
+  const { store, random, secretBox } = parts;
+  const factor = await store.getFactor(user.id);
+  let secret = factor === null ? null : secretOf(parts, user.id, factor);
+  if (secret === null) {
+    secret = random.bytes(SECRET_BYTES);
+    const box = secretBox.seal(secret.toString('base64'), boxContext(user.id));
+    if (!(await store.offerFactor(user.id, box))) throw inForce();
+  } else if (factor?.since !== null) throw inForce();
+  return {
+    key: (base32(secret).match(/.{1,4}/g) ?? []).join(' '),
+    uri: totpUri(secret, { issuer: ISSUER, account: user.email }),
+  };
+}
+
+/**
+ * Puts the offered secret in force: the code shows that an authenticator has it. Answers the recovery codes, told here and
+ * nowhere kept. @throws DomainError `INVALID_REQUEST` at `/code`, `CONFLICT` where nothing is offered
+ */
+export async function confirmFactor(parts: FactorParts, user: User, code: string): Promise<string[]> {
+  const { store, clock, random } = parts;
+  const factor = await store.getFactor(user.id);
+  if (factor === null || factor.since !== null) throw inForce();
+  const now = clock.now();
+  const step = stepOfCode(secretOf(parts, user.id, factor), code, { now, after: factor.step });
+  if (step === null) throw invalidAt('/code', WRONG_CODE);
+  const codes = newCodes(random);
+  const change = { userId: user.id, step, now, codeHashes: codes.map(hashCode) };
+  if (!(await store.confirmFactor(change))) throw inForce();
+  return codes;
+}
+
+/** New recovery codes, told here and nowhere kept; those before count no more. @throws DomainError `CONFLICT` */
+export async function renewRecoveryCodes({ store, random }: FactorParts, user: User): Promise<string[]> {
+  const codes = newCodes(random);
+  if (await store.setRecoveryCodes(user.id, codes.map(hashCode))) return codes;
+  throw new DomainError('CONFLICT', 'No second factor is in force.');
+}
+
+/** Takes a code of the authenticator, or a recovery code; each counts once. */
+export async function spendCode(parts: FactorParts, userId: string, code: string): Promise<boolean> {
+  const { store, clock } = parts;
+  const factor = await store.getFactor(userId);
+  if (factor === null || factor.since === null) return false;
+  const after = factor.step;
+  const step = stepOfCode(secretOf(parts, userId, factor), code, { now: clock.now(), after });
+  if (step !== null) return await store.spendStep(userId, step);
+  return await store.spendRecoveryCode(userId, hashCode(code));
+}
+
+export const WRONG_CODE =
+  'That code does not fit. Wait for the next one, and check that the clock of your device is right.';
+
+function secretOf({ secretBox }: FactorParts, userId: string, { box }: Factor): Buffer {
+  return Buffer.from(secretBox.open(box, boxContext(userId)), 'base64');
+}
+
+function boxContext(userId: string): string {
+  return `second factor of ${userId}`;
+}
+
+function newCodes(random: Random): string[] {
+  return Array.from({ length: CODES }, () =>
+    (base32(random.bytes(CODE_BYTES)).toLowerCase().match(/.{4}/g) ?? []).join('-'),
+  );
+}
+
+/** People leave out the dashes, and write capitals. */
+function hashCode(code: string): string {
+  return hashToken(code.toLowerCase().replace(/[^a-z2-7]/g, ''));
+}
+
+function inForce(): DomainError {
+  return new DomainError('CONFLICT', 'The second factor is on already, or was begun anew elsewhere.', {
+    hint: 'Reload the page.',
+  });
+}

@@ -1,0 +1,110 @@
+import type { Clock } from '../lib/clock.ts';
+import type { NewId } from '../lib/ids.ts';
+import type { Random } from '../lib/random.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import { DomainError, invalidAt } from '../model/errors.ts';
+import type { NewMail } from '../model/mail.ts';
+import type { Tenant } from '../model/tenant.ts';
+import { emailInput } from '../model/text.ts';
+import type { Role, User } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import { LINK_MS, newLink, sealToken } from './links.ts';
+
+/** Far more than share an account, and few enough for one page. */
+const MOST_MEMBERS = 200;
+
+export interface TeamParts {
+  store: Pick<Store, 'addMember' | 'getMember' | 'changeRole' | 'removeMember' | 'setLink'>;
+  clock: Clock;
+  random: Random;
+  newId: NewId;
+  secretBox: SecretBox;
+}
+
+/** Somebody who was invited; `token` is of the one-time link that they choose a password with, told here and nowhere kept. */
+export interface Invited {
+  user: User;
+  token: string;
+}
+
+/**
+ * Lets a person into the tenant, by mail and by a link to hand over.
+ * @throws DomainError `INVALID_REQUEST` at `/email`, `CONFLICT` where there are too many
+ */
+export async function inviteMember(
+  parts: TeamParts,
+  tenant: Tenant,
+  { email, role }: { email: string; role: Role },
+): Promise<Invited> {
+  const { store, clock, random, newId } = parts;
+  const address = emailInput.safeParse(email);
+  if (!address.success) throw invalidAt('/email', 'That is no mail address.');
+  const { token, link } = newLink(clock, random, LINK_MS);
+  const user: User = {
+    ...{ id: newId('usr'), tenantId: tenant.id, email: address.data, role },
+    ...{ passwordHash: null, hasSecondFactor: false, createdAt: clock.now() },
+  };
+  const mail = invitationMail(parts, tenant, { user, token });
+  const outcome = await store.addMember({ user, link, mail }, MOST_MEMBERS);
+  if (outcome === 'known') throw invalidAt('/email', `${address.data} is in the team already.`);
+  if (outcome === 'full') {
+    throw new DomainError('CONFLICT', `A team has at most ${MOST_MEMBERS} people.`, {
+      hint: 'Remove somebody who is not there any more.',
+    });
+  }
+  return { user, token };
+}
+
+/** A new link for somebody who has not used the one before. @throws DomainError `NOT_FOUND`, `CONFLICT` (has a password) */
+export async function renewInvitation(parts: TeamParts, tenant: Tenant, id: string): Promise<Invited> {
+  const { store, clock, random } = parts;
+  const user = await store.getMember(tenant.id, id);
+  if (user === null) throw noMember(id);
+  if (user.passwordHash !== null) {
+    throw new DomainError('CONFLICT', `${user.email} has a password, and logs in with it.`);
+  }
+  const { token, link } = newLink(clock, random, LINK_MS);
+  const mail = invitationMail(parts, tenant, { user, token });
+  if (!(await store.setLink(id, link, mail))) throw noMember(id);
+  return { user, token };
+}
+
+/** @throws DomainError `NOT_FOUND`, `CONFLICT` for the last owner */
+export async function changeRole(
+  { store }: TeamParts,
+  tenant: Tenant,
+  { id, role }: { id: string; role: Role },
+): Promise<void> {
+  const outcome = await store.changeRole(tenant.id, id, role);
+  if (outcome === 'missing') throw noMember(id);
+  if (outcome === 'last_owner') throw lastOwner();
+}
+
+/** Removes a person, whose sessions end at once. @throws DomainError `NOT_FOUND`, `CONFLICT` for the last owner */
+export async function removeMember({ store }: TeamParts, tenant: Tenant, id: string): Promise<void> {
+  const outcome = await store.removeMember(tenant.id, id);
+  if (outcome === 'missing') throw noMember(id);
+  if (outcome === 'last_owner') throw lastOwner();
+}
+
+function invitationMail(
+  { clock, newId, secretBox }: TeamParts,
+  tenant: Tenant,
+  { user: { id: userId, role }, token }: Invited,
+): NewMail {
+  const facts = {
+    kind: 'invitation',
+    ...{ userId, tenant: tenant.name, role, box: sealToken(secretBox, userId, token) },
+  } as const;
+  return { id: newId('mal'), tenantId: tenant.id, facts, createdAt: clock.now() };
+}
+
+function noMember(id: string): DomainError {
+  return new DomainError('NOT_FOUND', `There is no member "${id}".`);
+}
+
+function lastOwner(): DomainError {
+  return new DomainError('CONFLICT', 'The account would have no owner any more; nothing was changed.', {
+    hint: 'Make somebody else an owner first, and let them choose a password.',
+  });
+}
