@@ -4,7 +4,7 @@ import { check } from '../http/faults.ts';
 import { refusal } from '../http/validation.ts';
 import { keyInputSchema, keyResource, SCOPES } from '../model/key.ts';
 import { type Form, faultsOf, formOf, number, text } from './forms.ts';
-import { memberOf, ownerOf } from './gate.ts';
+import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
@@ -28,8 +28,8 @@ export function addApiKeys(app: FastifyInstance, parts: DashboardParts, show: Sh
   }
 
   app.get(PATH, (request, reply) => showKeys(request, reply));
-  app.post(PATH, { config: { showsSecret: true } }, async (request, reply) => {
-    const { tenant } = ownerOf(request);
+  app.post(PATH, { config: { showsSecret: true, forOwners: true } }, async (request, reply) => {
+    const { tenant } = memberOf(request);
     const form = formOf(request);
     try {
       // An owner may do everything, and so may hand out every scope.
@@ -40,11 +40,15 @@ export function addApiKeys(app: FastifyInstance, parts: DashboardParts, show: Sh
       return showKeys(request, reply, { form, faults: faultsOf(error), status: 400 });
     }
   });
-  app.post<{ Params: { id: string } }>(`${PATH}/:id/revoke`, async (request, reply) => {
-    const { tenant } = ownerOf(request);
-    await revokeKey(parts, { tenantId: tenant.id, scopes: [...SCOPES] }, request.params.id);
-    return reply.redirect(`/dashboard${PATH}?done=revoked`, 303);
-  });
+  app.post<{ Params: { id: string } }>(
+    `${PATH}/:id/revoke`,
+    { config: { forOwners: true } },
+    async (request, reply) => {
+      const { tenant } = memberOf(request);
+      await revokeKey(parts, { tenantId: tenant.id, scopes: [...SCOPES] }, request.params.id);
+      return reply.redirect(`/dashboard${PATH}?done=revoked`, 303);
+    },
+  );
 }
 
 function inputOf(form: Form) {

@@ -2,12 +2,15 @@ import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
 import { createPasswords } from '../accounts/passwords.ts';
-import { createWrongPasswords } from '../accounts/wrong-passwords.ts';
+import { CODE_TRIES, createWrongPasswords } from '../accounts/wrong-passwords.ts';
 import { addCompression } from '../http/compression.ts';
+import { addDoers } from '../http/doers.ts';
 import { addShedding } from '../http/shedding.ts';
+import { addAccount } from './account.ts';
 import { addAccountScreens } from './account-screens.ts';
 import { addApiKeys } from './api-keys.ts';
 import { addAssets } from './assets.ts';
+import { addAudit } from './audit.ts';
 import { addCampaigns } from './campaigns.ts';
 import { addCompanies } from './companies.ts';
 import { addCompanyEdit } from './company-edit.ts';
@@ -23,9 +26,11 @@ import type { DashboardParts } from './parts.ts';
 import { addPipeline } from './pipeline.ts';
 import { addProfiles } from './profiles.ts';
 import { createScreens, type Show } from './screens.ts';
+import { addSecondFactor } from './second-factor.ts';
 import { addSignals } from './signals.ts';
 import { addSources } from './sources.ts';
 import { addStart } from './start.ts';
+import { addTeam } from './team.ts';
 import { addToday } from './today.ts';
 import { addWebhookActs } from './webhook-acts.ts';
 import { addWebhookLogs } from './webhook-logs.ts';
@@ -47,12 +52,23 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   addGate(app, parts, shown);
   addShedding(app, { load: parts.load, ownerOf: (request) => request.signedIn?.tenant.id ?? '' });
   await addCsrf(app, parts);
+  addDoers(app, parts.store, ({ signedIn }) =>
+    signedIn === null ? null : { tenantId: signedIn.tenant.id, actor: signedIn.user.id },
+  );
   addCompression(app);
   show = createScreens({ clock: parts.clock, assets: await addAssets(app) });
 
-  const passwords = createPasswords(parts.random);
-  const wrongPasswords = createWrongPasswords(parts.clock);
-  addLogIn(app, { ...parts, passwords, wrongPasswords }, show);
+  const signingIn = {
+    ...parts,
+    passwords: createPasswords(parts.random),
+    wrongPasswords: createWrongPasswords(parts.clock),
+    wrongCodes: createWrongPasswords(parts.clock, CODE_TRIES),
+  };
+  addLogIn(app, signingIn, show);
+  addAccount(app, signingIn, show);
+  addSecondFactor(app, signingIn, show);
+  addTeam(app, parts, show);
+  addAudit(app, parts, show);
   addToday(app, parts, show);
   addStart(app, parts, show);
   addFind(app, parts, show);

@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import { openSession } from '../accounts/sign-in.ts';
 import { collectMethods, sendAllow } from '../http/methods.ts';
 import { pathOf } from '../http/request-path.ts';
 import { DomainError } from '../model/errors.ts';
+import type { Role } from '../model/user.ts';
 import type { OpenSession } from '../store/session-store.ts';
 import { sessionCookie } from './cookies.ts';
 import type { DashboardParts } from './parts.ts';
@@ -16,8 +17,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A screen that needs no session. */
     open?: true;
-    /** A change that a reader may make too. */
+    /** A change that everybody may make who is signed in: of what is their own. */
     forReaders?: true;
+    /** A change that owners alone may make. */
+    forOwners?: true;
   }
 }
 
@@ -40,6 +43,8 @@ const HEADERS = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
   'cache-control': 'no-store',
 };
+
+const NAMED_OWNERS = 3;
 
 /** Every request: who asks, whether the screen is there, and whether it may be seen. */
 export function addGate(app: FastifyInstance, parts: DashboardParts, show: () => Show): void {
@@ -69,17 +74,10 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
     }
     return undefined;
   });
-  app.addHook('preHandler', (request, _reply, done) => {
-    const reads = request.method === 'GET' || request.method === 'HEAD';
-    const { open, forReaders } = request.routeOptions.config;
-    if (reads || open === true || forReaders === true || request.signedIn?.user.role !== 'reader')
-      return done();
-    done(
-      new DomainError(
-        'INSUFFICIENT_SCOPE',
-        'You may look at everything here, and change nothing. Ask an owner.',
-      ),
-    );
+  app.addHook('preHandler', async (request) => {
+    if (request.method === 'GET' || request.method === 'HEAD' || request.signedIn === null) return;
+    const refused = refusalFor(request.signedIn.user.role, request.routeOptions.config);
+    if (refused !== null) throw await notAllowed(parts, request.signedIn.tenant.id, refused);
   });
   app.setNotFoundHandler((request, reply) =>
     show()(request, reply, {
@@ -97,9 +95,16 @@ export function memberOf(request: FastifyRequest): OpenSession {
   return request.signedIn;
 }
 
-/** @throws DomainError `INSUFFICIENT_SCOPE` for everybody but owners */
-export function ownerOf(request: FastifyRequest): OpenSession {
-  const member = memberOf(request);
-  if (member.user.role === 'owner') return member;
-  throw new DomainError('INSUFFICIENT_SCOPE', 'Only an owner of the account may do that.');
+/** Why somebody of that role may not make a change, null where they may; by the route, so that no handler forgets to ask. */
+function refusalFor(role: Role, { open, forReaders, forOwners }: FastifyContextConfig): string | null {
+  if (open === true || forReaders === true || role === 'owner') return null;
+  if (role === 'reader') return 'You may look at everything here, and change nothing.';
+  return forOwners === true ? 'Only an owner of the account may do that.' : null;
+}
+
+/** Says who can do what somebody may not. */
+async function notAllowed({ store }: DashboardParts, tenantId: string, detail: string): Promise<DomainError> {
+  const owners = (await store.listMembers(tenantId)).filter(({ role }) => role === 'owner');
+  const names = owners.slice(0, NAMED_OWNERS).map(({ email }) => email);
+  return new DomainError('INSUFFICIENT_SCOPE', detail, { hint: `Ask an owner: ${names.join(', ')}.` });
 }

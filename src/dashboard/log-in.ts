@@ -1,12 +1,14 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MIN_PASSWORD_CHARACTERS } from '../accounts/passwords.ts';
-import { type SignInParts, signIn, signOut, usePasswordLink } from '../accounts/sign-in.ts';
+import { finishSignIn, type SignInParts, signIn, signOut, usePasswordLink } from '../accounts/sign-in.ts';
 import { clientOf } from '../http/limits.ts';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
+import { browserWords } from './browser-words.ts';
 import { sessionCookie } from './cookies.ts';
 import { faultsOf, formOf, queryOf, text } from './forms.ts';
 import type { DashboardParts } from './parts.ts';
+import { createResetAsker } from './reset.ts';
 import type { Show } from './screens.ts';
 
 const COMMANDS = {
@@ -19,7 +21,10 @@ const COMMANDS = {
 export function addLogIn(app: FastifyInstance, parts: DashboardParts & SignInParts, show: Show): void {
   addLogInScreen(app, parts, show);
   addLinkScreen(app, parts, show, { path: '/setup', title: 'Set up your account', after: '/dashboard' });
-  addLinkScreen(app, parts, show, { path: '/reset', title: 'Choose a new password', after: '/dashboard' });
+  addLinkScreen(app, parts, show, {
+    ...{ path: '/reset', title: 'Choose a new password', after: '/dashboard' },
+    otherwise: createResetAsker(parts),
+  });
   const cookie = sessionCookie(parts.baseUrl);
   app.post('/logout', { config: { open: true } }, async (request, reply) => {
     const token = cookie.read(request);
@@ -30,7 +35,6 @@ export function addLogIn(app: FastifyInstance, parts: DashboardParts & SignInPar
 }
 
 function addLogInScreen(app: FastifyInstance, parts: DashboardParts & SignInParts, show: Show): void {
-  const cookie = sessionCookie(parts.baseUrl);
   /** What to do where nobody can log in yet. */
   async function firstSteps(): Promise<{ lead: string; command: string } | null> {
     if (await parts.store.anyPassword()) return null;
@@ -59,24 +63,65 @@ function addLogInScreen(app: FastifyInstance, parts: DashboardParts & SignInPart
     const next = ownPath(text(form, 'next'));
     const email = text(form, 'email');
     try {
-      const asked = { email, password: text(form, 'password'), client: clientOf(request) };
-      const { token } = await signIn(parts, asked);
-      const before = cookie.read(request);
-      if (before !== null) await signOut(parts, before);
-      cookie.set(reply, token);
+      const made = await signIn(parts, { email, password: text(form, 'password'), ...fromOf(request) });
+      if ('pending' in made) {
+        const screen = { template: 'log-in-code', title: 'Log in', pending: made.pending, fault: null };
+        return show(request, reply, { ...screen, next });
+      }
+      await enter(parts, { request, reply, token: made.token });
       return reply.redirect(next, 303);
     } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-      const wait = error.extra.retryAfterSeconds;
-      if (wait !== undefined) reply.header('retry-after', String(wait));
-      const screen = { template: 'log-in', title: 'Log in', next, email, fault: error.message };
-      return show(request, reply, {
-        ...screen,
-        status: problemStatus(error.code),
-        first: await firstSteps(),
-      });
+      const { fault, status } = refusedLogIn(reply, error);
+      const screen = { template: 'log-in', title: 'Log in', next, email, fault };
+      return show(request, reply, { ...screen, status, first: await firstSteps() });
     }
   });
+  app.post('/login/code', { config: { open: true } }, async (request, reply) => {
+    const form = formOf(request);
+    const next = ownPath(text(form, 'next'));
+    const pending = text(form, 'pending');
+    try {
+      const { token } = await finishSignIn(parts, { pending, code: text(form, 'code'), ...fromOf(request) });
+      await enter(parts, { request, reply, token });
+      return reply.redirect(next, 303);
+    } catch (error) {
+      const { fault, status } = refusedLogIn(reply, error);
+      const screen = { template: 'log-in-code', title: 'Log in', pending, fault };
+      return show(request, reply, { ...screen, status, next });
+    }
+  });
+}
+
+/** Who tries to log in, as they are counted and named. */
+function fromOf(request: FastifyRequest): { client: string; browser: string } {
+  return { client: clientOf(request), browser: browserWords(request.headers['user-agent']) };
+}
+
+/** Gives the browser its new session; one that it had before ends. */
+async function enter(
+  parts: DashboardParts,
+  { request, reply, token }: { request: FastifyRequest; reply: FastifyReply; token: string },
+): Promise<void> {
+  const cookie = sessionCookie(parts.baseUrl);
+  const before = cookie.read(request);
+  if (before !== null) await signOut(parts, before);
+  cookie.set(reply, token);
+}
+
+/** What a refused log-in shows. Anything that is no refusal is thrown on. */
+function refusedLogIn(reply: FastifyReply, error: unknown): { fault: string; status: number } {
+  if (!(error instanceof DomainError)) throw error;
+  const wait = error.extra.retryAfterSeconds;
+  if (wait !== undefined) reply.header('retry-after', String(wait));
+  return { fault: error.message, status: problemStatus(error.code) };
+}
+
+interface LinkScreen {
+  path: string;
+  title: string;
+  after: string;
+  /** What is done with a form without a link. */
+  otherwise?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 }
 
 /** The token stands behind the `#`, which browsers do not send; the script puts it into the form, or its owner does. */
@@ -84,7 +129,7 @@ function addLinkScreen(
   app: FastifyInstance,
   parts: DashboardParts & SignInParts,
   show: Show,
-  { path, title, after }: { path: string; title: string; after: string },
+  { path, title, after, otherwise }: LinkScreen,
 ): void {
   const cookie = sessionCookie(parts.baseUrl);
   const screen = {
@@ -92,6 +137,7 @@ function addLinkScreen(
     title,
     action: `/dashboard${path}`,
     isReset: path === '/reset',
+    sendsMail: parts.sendsMail,
     least: MIN_PASSWORD_CHARACTERS,
     command: path === '/reset' ? COMMANDS.reset : COMMANDS.link,
   };
@@ -101,9 +147,12 @@ function addLinkScreen(
   app.post(path, { config: { open: true } }, async (request, reply) => {
     const form = formOf(request);
     const link = text(form, 'token');
+    if (otherwise !== undefined && !Object.hasOwn(form, 'token')) return otherwise(request, reply);
     try {
-      const { token } = await usePasswordLink(parts, { link, password: text(form, 'password') });
-      cookie.set(reply, token);
+      const password = text(form, 'password');
+      const made = await usePasswordLink(parts, { link, password, browser: fromOf(request).browser });
+      if (made === null) return reply.redirect('/dashboard/login?done=password', 303);
+      cookie.set(reply, made.token);
       return reply.redirect(after, 303);
     } catch (error) {
       return show(request, reply, { ...screen, status: 400, link, faults: faultsOf(error) });

@@ -23,6 +23,8 @@ export interface DashboardParts extends IntakeParts, EndpointParts {
   /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
   refusalOf?: (address: string) => Promise<string | null>;
   sendTest: SendTest;
+  /** Whether there is a mail server; else mail is kept in the outbox alone. */
+  sendsMail: boolean;
   /** Address ranges that deliveries come from, as published. */
   sourceIps: readonly string[];
 }

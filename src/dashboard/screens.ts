@@ -38,6 +38,11 @@ const DONE: Readonly<Record<string, string>> = {
   dismissed: 'Dismissed. You can undo that below.',
   undone: 'Undone.',
   'samples-removed': 'The sample data is removed.',
+  removed: 'Removed. They are logged out.',
+  password: 'The password is changed. Every other session has ended.',
+  session: 'Ended. Whoever used it is logged out.',
+  'factor-off': 'The second factor is off.',
+  asked: 'If somebody has that address, a link is on its way to it. It works once, for an hour.',
 };
 
 /** Compiles the templates; everything that they print is escaped unless a template says otherwise. */

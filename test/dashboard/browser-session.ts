@@ -1,6 +1,10 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { renewSetupLink } from '../../src/accounts/links.ts';
+import { inviteMember } from '../../src/accounts/team.ts';
+import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
+import type { Role } from '../../src/model/user.ts';
 import type { TestApp } from '../support/app.ts';
 
 export const PASSWORD = 'correct horse battery';
@@ -71,3 +75,24 @@ export async function signedIn({ app, store, clock }: TestApp, tenantId: string)
   if (answer.statusCode !== 303) throw new Error(`not signed in: ${answer.body}`);
   return browser;
 }
+
+/** A browser in which somebody is signed in whom an owner has invited. */
+export async function memberSignedIn(
+  { app, store, clock, tenant }: TestApp,
+  { email, role }: { email: string; role: Role },
+): Promise<TestBrowser> {
+  const parts = {
+    store,
+    clock,
+    random: systemRandom,
+    newId: createIds(clock, systemRandom),
+    secretBox: NO_BOX,
+  };
+  const { token } = await inviteMember(parts, tenant, { email, role });
+  const browser = new TestBrowser(app);
+  const answer = await browser.post('/dashboard/setup', { token, password: PASSWORD });
+  if (answer.statusCode !== 303) throw new Error(`not signed in: ${answer.body}`);
+  return browser;
+}
+
+const NO_BOX = createSecretBox(Buffer.alloc(32), systemRandom);

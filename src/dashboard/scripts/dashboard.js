@@ -17,6 +17,7 @@ function takeToken() {
   if (linkField === null || token === null) return;
   linkField.querySelector('input').value = token;
   linkField.hidden = true;
+  for (const other of document.querySelectorAll('[data-without-link]')) other.hidden = true;
   history.replaceState(null, '', location.pathname);
 }
 takeToken();

@@ -1,0 +1,26 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { mailResetLinks } from '../accounts/reset-mail.ts';
+import { tooMany } from '../accounts/sign-in.ts';
+import { createWrongPasswords, RESET_TRIES } from '../accounts/wrong-passwords.ts';
+import { clientOf } from '../http/limits.ts';
+import { formOf, text } from './forms.ts';
+import type { DashboardParts } from './parts.ts';
+
+/**
+ * Has a link for a new password sent to an address. The answer is the same whether the address is known or not, and so is
+ * how long it takes: the mail is written once the answer is on its way.
+ */
+export function createResetAsker(parts: DashboardParts) {
+  const tries = createWrongPasswords(parts.clock, RESET_TRIES);
+  return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const email = text(formOf(request), 'email');
+    const waitMs = tries.take(email, clientOf(request));
+    if (waitMs !== null) throw tooMany(waitMs);
+    reply.raw.once('close', () => {
+      mailResetLinks(parts, email).catch((err: unknown) => {
+        parts.logger.error({ err, request_id: request.id }, 'a reset mail could not be written');
+      });
+    });
+    return reply.redirect('/dashboard/reset?done=asked', 303);
+  };
+}

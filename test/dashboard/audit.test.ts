@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { memberSignedIn, signedIn, type TestBrowser } from './browser-session.ts';
+
+const AUDIT = '/dashboard/settings/audit';
+const KEYS = '/dashboard/settings/api-keys';
+const HOOKS = '/dashboard/settings/integrations/webhooks';
+
+let made: TestApp;
+let owner: TestBrowser;
+beforeEach(async () => {
+  made = await buildTestApp({ env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
+  owner = await signedIn(made, made.tenant.id);
+});
+afterEach(() => made.app.close());
+
+/** Actor and action of each row, newest first. */
+function rowsOf(html: string): string[] {
+  return [...html.matchAll(/data-label="Who">([^<]*)<[\s\S]*?<code>([^<]*)</g)].map(
+    ([, who, action]) => `${who}: ${action}`,
+  );
+}
+
+test('what people and keys change is told with who, what and a way there, newest first', async () => {
+  await owner.post(KEYS, { name: 'Import', preset: 'read', rate_limit: '50' });
+  const member = await memberSignedIn(made, { email: 'dana@example.com', role: 'member' });
+  const payload = { url: 'https://127.0.0.1:8443/y' };
+  const request = { method: 'POST', url: '/v1/webhooks', headers: made.auth, payload } as const;
+  const { id } = (await made.app.inject(request)).json().data;
+  await member.post(`${HOOKS}/${id}/pause`, {}, `${HOOKS}/${id}`);
+  const page = (await owner.get(AUDIT)).body;
+  expect(rowsOf(page).slice(0, 4)).toEqual([
+    'dana@example.com: webhook.pause',
+    'key First key: webhook.create',
+    'dana@example.com: password.change',
+    'owner@example.com: key.create',
+  ]);
+  expect(page).toMatch(/href="\/dashboard\/settings\/integrations\/webhooks\/whk_\w{25}">whk_/);
+});
+
+test('it is filtered by who, action and time, and paged', async () => {
+  for (let i = 0; i < 27; i++) {
+    const headers = made.auth;
+    await made.app.inject({
+      method: 'POST',
+      url: '/v1/keys',
+      headers,
+      payload: { name: `k${i}`, preset: 'read' },
+    });
+    made.clock.advance(60_000);
+  }
+  const [key] = await made.store.listKeys(made.tenant.id);
+  const byKey = (await owner.get(`${AUDIT}?actor=${key?.id}`)).body;
+  expect(rowsOf(byKey)).toEqual(Array(25).fill('key First key: key.create'));
+  const [, older = ''] = /href="([^"]*cursor=[^"]*)"/.exec(byKey) ?? [];
+  expect(rowsOf((await owner.get(older.replaceAll('&amp;', '&'))).body)).toHaveLength(2);
+  expect(rowsOf((await owner.get(`${AUDIT}?action=key.revoke`)).body)).toEqual([]);
+  const from = new Date(made.clock.now() - 150_000).toISOString().slice(0, 16);
+  expect(rowsOf((await owner.get(`${AUDIT}?from=${from}&action=key.create`)).body).length).toBeLessThan(4);
+});
+
+test('it is one tenant’s alone', async () => {
+  const { auth } = await made.addTenant();
+  const payload = { name: 'Theirs', preset: 'read' };
+  await made.app.inject({ method: 'POST', url: '/v1/keys', headers: auth, payload });
+  expect((await owner.get(AUDIT)).body).not.toContain('key.create</code>');
+});
