@@ -38,6 +38,7 @@ export const AUDIT_ACTIONS = [
   'session.end',
   'settings.update',
   'signal.create',
+  'signal.delete',
   'signal.feedback',
   'source.create',
   'source.delete',

@@ -60,6 +60,8 @@ const ACTS: Acts = {
     if (first === undefined) return null;
     return { action: 'signal.create', subject: first.id, count: made.length, gatheredBy: 'signals' };
   },
+  removeSignalsOf: ([, platform], count) =>
+    count === 0 ? null : { action: 'signal.delete', subject: platform, count },
   saveFeedback: ([{ signalId }], saved) => (saved ? { action: 'signal.feedback', subject: signalId } : null),
   commitLead: ([{ lead, expectedVersion, move, events }], done) => {
     if (!done) return null;
