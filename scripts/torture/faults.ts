@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -167,15 +167,18 @@ function injected(error: 'EIO' | 'ENOSPC', calls: string): Fault {
   return {
     name: `${error} from ${calls}`,
     cannot: () => (spawnSync('strace', ['-V']).status === 0 ? null : 'strace is not installed'),
-    async run({ victim }) {
+    async run({ victim, notes }) {
+      const said = join(notes, 'strace.out');
       const rules = ['-e', `trace=${calls}`, '-e', `inject=${calls}:error=${error}:when=3+7`];
-      const tracer = spawn('strace', ['-f', '-qq', '-o', '/dev/null', '-p', String(victim.pid), ...rules]);
+      const tracer = spawn('strace', ['-f', '-qq', '-o', said, '-p', String(victim.pid), ...rules]);
       const ended = once(tracer, 'exit');
       await sleep(5_000);
-      const early = tracer.exitCode !== null;
       tracer.kill('SIGINT');
       await ended;
-      return early ? 'strace may not attach here: nothing was injected' : 'every seventh call, for 5 s';
+      const lines = readFileSync(said, 'utf8').split('\n');
+      rmSync(said);
+      const injected = lines.filter((line) => line.includes('(INJECTED)')).length;
+      return `${injected} of ${lines.length - 1} calls failed, in 5 s`;
     },
   };
 }
