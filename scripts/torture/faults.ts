@@ -112,13 +112,12 @@ async function flood({ victim, others }: World): Promise<string> {
       const told = await (i % 2 === 0
         ? call(victim.url, others.key, '/v1/signals?limit=100')
         : call(victim.url, others.key, '/v1/signals', body)
-      ).then(
-        async (response) => {
+      )
+        .then(async (response) => {
           await response.arrayBuffer();
           return String(response.status);
-        },
-        () => 'none',
-      );
+        })
+        .catch(() => 'none');
       seen.set(told, (seen.get(told) ?? 0) + 1);
     }
   };

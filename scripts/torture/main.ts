@@ -85,6 +85,11 @@ function check(world: World, poster: Poster, delivered: [string, number][]): Tot
 }
 
 const world = await createWorld();
+// Whatever ends this, nothing is left running or mounted.
+process.on('uncaughtException', (error) => {
+  console.error(error);
+  void world.end().finally(() => process.exit(70));
+});
 say(`the server's folder is ${world.dataDir}${world.ownDisk ? ', a disk of its own' : ''}`);
 const poster = startPoster(world.victim.url, world.counted.key, String(process.pid));
 const span = minutes * 60_000;
