@@ -47,6 +47,7 @@ test.each([
   ],
   ['deliveries', 'DELETE FROM delivery_bodies', /has no body/],
   ['deliveries', "UPDATE webhook_endpoints SET status = 'paused'", /without a reason/],
+  ['counts', 'UPDATE stored_rows SET signals = signals + 1', /counts 4 signals, and there are 3/],
   ['references', "UPDATE signals SET profile_id = 'icp_gone'", /refers to a row of icp_profiles/],
 ] as const)('finds %s: %s', async (part, sql, detail) => {
   const folder = await aWrittenFolder();

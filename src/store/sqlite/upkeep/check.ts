@@ -1,6 +1,7 @@
 import Sqlite, { type Database } from 'better-sqlite3';
 import { explainFaults } from '../database.ts';
 import { latestVersion, refuseForeign, refuseNewer, schemaVersion } from '../migrate.ts';
+import { checkCounts } from './check-counts.ts';
 import { checkDeliveries } from './check-deliveries.ts';
 import { checkIndex } from './check-index.ts';
 import { checkJson } from './check-json.ts';
@@ -15,8 +16,8 @@ export interface CheckReport {
 const TOLD_OF_EACH = 10;
 
 /**
- * Looks at everything, also while a server writes: pages and indexes, references, JSON, the full-text index and what the
- * dispatcher relies on. Reads one moment, and changes nothing. @throws StoreOpenError where it cannot be read at all
+ * Looks at everything, also while a server writes: pages and indexes, references, JSON, the full-text index, what the
+ * dispatcher relies on, and what is counted beside the rows themselves. Reads one moment, and changes nothing. @throws StoreOpenError where it cannot be read at all
  */
 export function checkEverything(file: string): CheckReport {
   return explainFaults(file, () => {
@@ -51,6 +52,7 @@ function* allFindings(db: Database): Generator<Finding> {
   yield* checkJson(db);
   yield* checkIndex(db);
   yield* checkDeliveries(db);
+  yield* checkCounts(db);
 }
 
 function* checkPages(db: Database): Generator<Finding> {
