@@ -26,6 +26,7 @@ const LANES_A_CLAIM = 16;
 const CLAIMS = 60;
 const ROUNDS = 3;
 const EVENTS_A_COMMIT = 100;
+const LISTS = 6;
 const BODY = JSON.stringify({ excerpt: 'x'.repeat(700) });
 
 /** Deliveries claimed per second with a million waiting, against the same with ten thousand, turn by turn in one run. */
@@ -38,6 +39,7 @@ export async function benchBacklog(): Promise<Figure[]> {
     for (let i = 0; i < ROUNDS; i++) {
       rounds.push({ floor: await claimRate(small), ours: await claimRate(large) });
     }
+    const lists = [await listFigure(large), await eventsFigure(large)];
     for (const { store } of [small, large]) await store.close();
     const of = (pick: (round: { ours: number; floor: number }) => number) => median(rounds.map(pick));
     return [
@@ -50,14 +52,70 @@ export async function benchBacklog(): Promise<Figure[]> {
         unit: 'deliveries claimed/s',
         rounds: ROUNDS,
       },
+      ...lists,
     ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+/** The page of what was delivered, which lies behind everything that waits: the oldest deliveries of all. */
+async function listFigure({ store, tenantId, newId, lanes }: Prepared): Promise<Figure> {
+  const now = systemClock.now();
+  const terms = { now, leaseUntil: now + 60_000, leaseToken: 'bench' };
+  const lane = { endpointId: lanes[0] ?? '', limit: PER_LANE, knownVersion: 1, held: [] };
+  const [claim] = await store.claimDeliveries({ lanes: [lane], ...terms });
+  for (const delivery of claim?.deliveries ?? []) {
+    const outcome = outcomeOf(lane.endpointId, delivery, newId('att'));
+    await store.recordOutcome({ ...outcome, next: { status: 'delivered' } });
+  }
+  const asked = {
+    ...{ endpointId: null, eventType: null, eventId: null, from: null, to: null, after: null, limit: 25 },
+    status: 'delivered' as const,
+  };
+  return timed('GET /v1/deliveries?status=delivered', 'under 50 ms', () =>
+    store.listDeliveries(tenantId, asked),
+  );
+}
+
+/** A page of a hundred events, each with an outcome for every endpoint; and the longest that it held the event loop. */
+async function eventsFigure({ store, tenantId }: Prepared): Promise<Figure> {
+  const asked = { types: [], from: null, to: null, after: null, limit: 100 };
+  return timed('100 events of GET /v1/events', 'others wait under 50 ms', () =>
+    store.listEvents(tenantId, asked),
+  );
+}
+
+async function timed(variant: string, target: string, list: () => Promise<unknown>): Promise<Figure> {
+  const times: number[] = [];
+  let [longest, last, watching] = [0, performance.now(), true];
+  const watch = () => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+    if (watching) setImmediate(watch);
+  };
+  for (let i = 0; i < LISTS; i++) {
+    if (i === 1) watch(); // the first fills caches
+    last = performance.now();
+    const started = performance.now();
+    await list();
+    times.push(performance.now() - started);
+  }
+  watching = false;
+  const ours = median(times.slice(1));
+  return {
+    ...{ bench: 'backlog', variant: `${variant}, ${LARGE} waiting`, ours, floor: 50, target },
+    ratio: Math.round((ours / 50) * 100) / 100,
+    unit: 'ms (floor: the most that it may take)',
+    ours_ms: ours.toFixed(1),
+    longest_hold_of_the_loop_ms: longest.toFixed(1),
+  };
+}
+
 interface Prepared {
   store: Store;
+  tenantId: string;
   newId: NewId;
   lanes: string[];
 }
@@ -99,7 +157,7 @@ async function prepare(file: string, deliveries: number): Promise<Prepared> {
     });
     await parts.store.commitSignals([signalOf(parts.newId('sig'), tenant.id, profiles[0]?.id ?? '', events)]);
   }
-  return { store: parts.store, newId: parts.newId, lanes };
+  return { store: parts.store, tenantId: tenant.id, newId: parts.newId, lanes };
 }
 
 /** Claims in turn over all lanes. Between claims, and not counted, what was claimed goes to the end of its line. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { listOf, queryTime } from '../http/query.ts';
+import { createTurns } from '../lib/turns.ts';
 import { eventTypeSchema } from '../model/event.ts';
 import { eventResourceSchema } from '../model/event-resource.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
@@ -7,7 +8,10 @@ import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
 import { routesOf } from './routes.ts';
 
-/** `GET /v1/events`: everything that happened, and who was told. */
+/**
+ * `GET /v1/events`: everything that happened, and who was told. A page of a hundred events has an outcome for each of as many
+ * endpoints as there are, so that it is made in pieces, as text.
+ */
 export function addEvents(app: FastifyInstance, parts: ApiParts): void {
   const { store, clock } = parts;
   addList(routesOf(app, parts, 'Events'), '/events', {
@@ -30,9 +34,15 @@ export function addEvents(app: FastifyInstance, parts: ApiParts): void {
       ]);
       return { ...page, endpoints };
     },
-    show: ({ rows, endpoints }) => {
+    async show({ rows, endpoints }) {
       const now = clock.now();
-      return rows.map((event) => eventResource(event, endpoints, now));
+      const nextTurn = createTurns(clock);
+      const texts: string[] = [];
+      for (const event of rows) {
+        texts.push(JSON.stringify(eventResource(event, endpoints, now)));
+        await nextTurn();
+      }
+      return Buffer.from(texts.join(','));
     },
   });
 }

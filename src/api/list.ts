@@ -44,7 +44,7 @@ export interface List<
   filters?(call: ListCall<Name, Q>): F | Promise<F>;
   read(call: ListCall<Name, Q>, asked: Place & F): Promise<P>;
   /** The page's items, or the bytes of them, with commas between, where they are JSON already. */
-  show(page: P, call: ListCall<Name, Q>): z.output<I>[] | Buffer | Promise<z.output<I>[]>;
+  show(page: P, call: ListCall<Name, Q>): z.output<I>[] | Buffer | Promise<z.output<I>[] | Buffer>;
 }
 
 /** Adds a GET that answers a page of what `item` describes, and tells the way to the next in `pagination` and `Link`. */

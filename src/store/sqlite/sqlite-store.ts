@@ -10,6 +10,7 @@ import { type Changes, createChanges } from './changes.ts';
 import type { CountsThread } from './counts-thread.ts';
 import { claimFace } from './face/claims.ts';
 import { deliveryPageFace } from './face/delivery-pages.ts';
+import { eventPageFace } from './face/event-pages.ts';
 import { keepingFace, keyedRequestFace } from './face/keyed-requests.ts';
 import { outcomeFace } from './face/outcomes.ts';
 import { call, promised, type Run } from './face/promised.ts';
@@ -67,6 +68,7 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
     ...claimFace(changes),
     ...outcomeFace(changes),
     ...deliveryPageFace(db, read),
+    ...eventPageFace(db, clock, read),
     ...keyedRequestFace(changes, signs.get),
     keeping: (held, item = '') => keepingFace(store, changes, { held, item, doerOf }),
     as: (actor, work) => acting.run(actor, work),

@@ -3,10 +3,11 @@ import type { DeliveryStatus } from '../../../model/delivery.ts';
 import type { EventType, SkipReason } from '../../../model/event.ts';
 import type { EventQuery, EventStore, RecordedEvent } from '../../event-store.ts';
 import type { Part } from '../../store.ts';
-import { creationOf, pageOf } from './pages.ts';
+import { creationOf } from './pages.ts';
 import { SHOWN_STATUS } from './shown-state.ts';
 
-interface EventListRow {
+/** An event as it is stored. */
+export interface EventListRow {
   id: string;
   tenant_id: string;
   type: string;
@@ -37,8 +38,8 @@ const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
 /** Sorts after every id. */
 const LAST_ID = '~';
 
-/** What happened, and who was told. */
-export function eventReads(db: Database) {
+/** What pages of events are made of: events, and who was told of them. */
+export function createEventPages(db: Database) {
   const prepare = (shape: TypeShape): Statement<Values[], EventListRow> => db.prepare(eventPageSql(shape));
   const pages = { any: prepare('any'), one: prepare('one') };
   const selectDeliveries = db.prepare<[string], DeliveredRow>(
@@ -50,18 +51,13 @@ export function eventReads(db: Database) {
     'SELECT event_id, endpoint_id, reason FROM event_skips WHERE event_id IN (SELECT value FROM json_each(?))',
   );
 
-  const selectAbout = db.prepare<[string, string, number], EventListRow>(
-    `SELECT id, tenant_id, type, subject_id, created_at, data FROM events INDEXED BY events_by_subject
-     WHERE subject_id = ? AND tenant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?`,
-  );
-
-  function find(tenantId: string, { types, from, to, after }: EventQuery, limit: number): RecordedEvent[] {
+  function find(tenantId: string, { types, from, to, after }: EventQuery, limit: number): EventListRow[] {
     const [createdAt, id] = creationOf(after) ?? [FAR_FUTURE, LAST_ID];
     const range = { tenantId, from: from ?? 0, to: to ?? FAR_FUTURE, createdAt, id, limit };
-    if (types.length === 0) return withOutcomes(pages.any.all(range));
+    if (types.length === 0) return pages.any.all(range);
     // A page of each type, of which the newest are taken: rare types among a million common ones are not searched for.
     const rows = [...new Set(types)].flatMap((type) => pages.one.all({ ...range, type }));
-    return withOutcomes(rows.sort(newestFirst).slice(0, limit));
+    return rows.sort(newestFirst).slice(0, limit);
   }
 
   function withOutcomes(rows: readonly EventListRow[]): RecordedEvent[] {
@@ -88,12 +84,19 @@ export function eventReads(db: Database) {
     }));
   }
 
+  return { find, withOutcomes };
+}
+
+/** What happened to one thing, and who was told. */
+export function eventReads(db: Database) {
+  const selectAbout = db.prepare<[string, string, number], EventListRow>(
+    `SELECT id, tenant_id, type, subject_id, created_at, data FROM events INDEXED BY events_by_subject
+     WHERE subject_id = ? AND tenant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?`,
+  );
+
+  const { withOutcomes } = createEventPages(db);
+
   return {
-    listEvents: (tenantId, query) =>
-      pageOf(find(tenantId, query, query.limit + 1), query.limit, {
-        toRow: (event) => event,
-        position: (event) => [event.createdAt, event.id],
-      }),
     listEventsAbout: (tenantId, subjectId, limit) =>
       withOutcomes(selectAbout.all(subjectId, tenantId, limit)),
   } satisfies Part<EventStore>;
