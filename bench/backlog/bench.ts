@@ -152,6 +152,7 @@ async function prepare(file: string, deliveries: number): Promise<Prepared> {
           body: BODY,
           status: 'pending',
         })),
+        batched: [],
         skipped: [],
       };
     });

@@ -24,6 +24,7 @@ export const ERROR_WORDS: Record<AttemptErrorCode, string> = {
 /** Why an endpoint has, has not or will not get an event. */
 export const REASON_WORDS: Record<OutcomeReason, string> = {
   first_attempt_due: 'waits for its first attempt',
+  batch_due: 'waits to be sent in one message with others',
   attempt_failed: 'the last attempt failed; another is planned',
   endpoint_paused: 'held, as the webhook is paused',
   retries_exhausted: 'all retries were used up',

@@ -3,9 +3,15 @@ import { refusal } from '../http/validation.ts';
 import { EVENT_TYPES } from '../model/event.ts';
 import { isPreset, PAYLOAD_FIELDS, PRESETS, payloadFormatSchema } from '../model/payload-format.ts';
 import { CLASSIFICATIONS, SIGNAL_TYPES } from '../model/signal.ts';
-import { type WebhookInput, webhookInputSchema } from '../model/webhook.ts';
+import { BATCHINGS, type WebhookInput, webhookInputSchema } from '../model/webhook.ts';
 import { type Form, lines, number, text, texts, ticked } from './forms.ts';
 import { linesOfMembers, memberOfLine } from './member-lines.ts';
+
+const BATCHING_WORDS: Record<(typeof BATCHINGS)[number], string> = {
+  instant: 'Instant: a message for each signal',
+  hourly: 'Hourly: one message for those of an hour',
+  daily: 'Daily: one message, at the hour of the digest',
+};
 
 /** What the form of an endpoint offers to choose from. */
 export const WEBHOOK_CHOICES = {
@@ -14,6 +20,7 @@ export const WEBHOOK_CHOICES = {
   classifications: CLASSIFICATIONS,
   fields: PAYLOAD_FIELDS,
   presets: PRESETS,
+  batchings: BATCHINGS.map((name) => ({ name, words: BATCHING_WORDS[name] })),
 };
 
 /** The form of an endpoint as its template shows it: what was typed is kept, right or wrong. */
@@ -38,6 +45,7 @@ export function formOfSettings(settings: WebhookInput): Form {
     dead_letter: settings.dead_letter ? 'on' : '',
     auto_resume: settings.auto_resume ? 'on' : '',
     format: format === null ? 'standard' : isPreset(format) ? format.preset : 'custom',
+    batching: settings.batching,
     topic: format !== null && isPreset(format) ? (format.topic ?? '') : '',
     fields: shown,
     flatten: custom?.flatten ? 'on' : '',
@@ -70,6 +78,7 @@ export function settingsOf(form: Form): WebhookInput {
       dead_letter: ticked(form, 'dead_letter'),
       auto_resume: ticked(form, 'auto_resume'),
       payload_format: wishedFormat(form),
+      batching: text(form, 'batching') || undefined,
     },
     'body',
   );

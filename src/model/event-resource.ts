@@ -5,6 +5,7 @@ import { eventTypeSchema } from './event.ts';
 /** Why an endpoint has, has not or will not get an event. */
 export const OUTCOME_REASONS = [
   'first_attempt_due',
+  'batch_due',
   'attempt_failed',
   'endpoint_paused',
   'retries_exhausted',
@@ -23,7 +24,7 @@ export type OutcomeReason = (typeof OUTCOME_REASONS)[number];
 
 const outcomeSchema = z.strictObject({
   endpoint_id: z.string(),
-  delivery_id: z.string().nullable().describe('null where none was made'),
+  delivery_id: z.string().nullable().describe('null where none was made, or none yet'),
   status: z
     .enum([...DELIVERY_STATUSES, 'skipped'])
     .describe('The status of the delivery; `skipped` where none was made'),
@@ -31,7 +32,7 @@ const outcomeSchema = z.strictObject({
     .enum(OUTCOME_REASONS)
     .nullable()
     .describe(
-      'null where it was delivered. `event_type` to `min_score` name the filter of the endpoint that kept the event from it; `log_removed`: what became of it is not kept any more',
+      'null where it was delivered. `batch_due`: it waits to be sent in one message with others; `event_type` to `min_score` name the filter of the endpoint that kept the event from it; `log_removed`: what became of it is not kept any more',
     ),
 });
 export type EventOutcome = z.output<typeof outcomeSchema>;

@@ -5,6 +5,8 @@ import { classificationSchema, signalTypeSchema } from './signal.ts';
 import { idInput, lineText } from './text.ts';
 
 export const ENDPOINT_STATUSES = ['active', 'paused'] as const;
+/** How signals come: each by itself, or one message for what was found in an hour or a day. */
+export const BATCHINGS = ['instant', 'hourly', 'daily'] as const;
 export const PAUSED_REASONS = ['failures', 'gone', 'manual', 'plan'] as const;
 export type PausedReason = (typeof PAUSED_REASONS)[number];
 
@@ -42,6 +44,11 @@ const settings = {
     .describe(
       'Shape of `signal.detected`, or a `preset`, which makes every event a message of that service (Pro and above); null: the standard payload',
     ),
+  batching: z
+    .enum(BATCHINGS)
+    .describe(
+      'With a `preset`: `instant` sends a message for each signal, `hourly` one for those of an hour, `daily` one a day, at the hour and in the time zone of `/v1/settings`. Other events are always sent at once',
+    ),
   rate_limit_per_minute: z
     .int()
     .min(1)
@@ -65,6 +72,7 @@ export const webhookInputSchema = z.strictObject({
   timeout_seconds: settings.timeout_seconds.default(30),
   dead_letter: settings.dead_letter.default(true),
   payload_format: settings.payload_format.default(null),
+  batching: settings.batching.default('instant'),
   rate_limit_per_minute: settings.rate_limit_per_minute.default(DEFAULT_RATE_LIMIT_PER_MINUTE),
   auto_resume: settings.auto_resume.default(true),
 });
@@ -91,6 +99,7 @@ export const webhookResourceSchema = z
     timeout_seconds: z.int(),
     dead_letter: z.boolean(),
     payload_format: savedFormatSchema.nullable(),
+    batching: z.enum(BATCHINGS),
     rate_limit_per_minute: z.int(),
     auto_resume: z.boolean(),
     status: z.enum(ENDPOINT_STATUSES),

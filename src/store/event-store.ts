@@ -15,6 +15,8 @@ export interface EventQuery {
 export interface RecordedEvent extends EventRow {
   /** Status as it is shown: what waits for a paused endpoint is `held`, for a deleted one `discarded`. */
   deliveries: { id: string; endpointId: string; status: DeliveryStatus; endpointDeleted: boolean }[];
+  /** Endpoints that get it later, in one message with others. */
+  batched: string[];
   skips: { endpointId: string; reason: SkipReason }[];
 }
 

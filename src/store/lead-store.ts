@@ -95,6 +95,8 @@ export interface LeadStore {
   commitLead(change: LeadChange): Promise<boolean>;
   /** Every stage in the order of the pipeline, each with its `limit` newest leads. */
   readBoard(tenantId: string, limit: number): Promise<BoardColumn[]>;
+  /** Counts one question to the enrichment provider on `day` (`2026-01-31`); false, and not counted, where there were `limit`. */
+  countEnrichment(day: string, limit: number): Promise<boolean>;
   /** Moves of a lead, newest first, before position `before` where it is given. */
   listStageMoves(leadId: string, page: { before: number | null; limit: number }): Promise<StageMoveRow[]>;
 }

@@ -1,5 +1,6 @@
 import type { AccountStore } from './account-store.ts';
 import type { AuditStore } from './audit-store.ts';
+import type { BatchStore } from './batch-store.ts';
 import type { CampaignStore } from './campaign-store.ts';
 import type { CompanyStore } from './company-store.ts';
 import type { DeliveryLogStore } from './delivery-log-store.ts';
@@ -45,6 +46,7 @@ export interface Store
     PlanStore,
     MailStore,
     DigestStore,
+    BatchStore,
     IdempotencyStore,
     SourceStore,
     FiguresStore {

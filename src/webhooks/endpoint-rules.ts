@@ -2,7 +2,7 @@ import { beyondPlan, effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
 import { DomainError } from '../model/errors.ts';
-import { isPreset, type PayloadFormat } from '../model/payload-format.ts';
+import { isPreset, type PayloadFormat, PRESETS } from '../model/payload-format.ts';
 import { formatBytes } from '../model/payload-shape.ts';
 import type { Plan, Tenant } from '../model/tenant.ts';
 import type { WebhookInput, WebhookPatch } from '../model/webhook.ts';
@@ -50,7 +50,11 @@ export function refuseFormat(plan: Plan, format: PayloadFormat | null): void {
 }
 
 /** Settings that do not fit each other. @throws DomainError `INVALID_REQUEST` */
-export function refuseMismatch({ url, payload_format: format }: WebhookInput): void {
+export function refuseMismatch({ url, payload_format: format, batching }: WebhookInput): void {
+  if (batching !== 'instant' && (format === null || !isPreset(format))) {
+    const detail = `"${batching}" sends several signals in one message of a service: it needs a payload_format with a preset (${PRESETS.join(', ')}); else leave batching "instant".`;
+    throw new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/batching', detail }] });
+  }
   if (format === null || !isPreset(format) || format.preset !== 'ntfy') return;
   const { pathname, origin } = new URL(url);
   if (pathname.replace(/\/+$/, '') !== `/${format.topic}`) return;

@@ -24,7 +24,11 @@ export function eventResource(
   endpoints: readonly Endpoint[],
   now: number,
 ): EventResource {
-  const outcomes = [...event.deliveries.map(deliveryOutcome), ...event.skips.map(skipOutcome)];
+  const outcomes = [
+    ...event.deliveries.map(deliveryOutcome),
+    ...event.batched.map(batchedOutcome),
+    ...event.skips.map(skipOutcome),
+  ];
   const known = new Set(outcomes.map((outcome) => outcome.endpoint_id));
   const reason = event.createdAt < now - LOG_KEPT_MS ? 'log_removed' : 'endpoint_created_later';
   const others = endpoints
@@ -43,6 +47,10 @@ export function eventResource(
 function deliveryOutcome({ id, endpointId, status, endpointDeleted }: RecordedEvent['deliveries'][number]) {
   const reason = status === 'discarded' && endpointDeleted ? 'endpoint_deleted' : REASONS[status];
   return { endpoint_id: endpointId, delivery_id: id, status, reason } satisfies EventOutcome;
+}
+
+function batchedOutcome(endpointId: string): EventOutcome {
+  return { endpoint_id: endpointId, delivery_id: null, status: 'pending', reason: 'batch_due' };
 }
 
 function skipOutcome({ endpointId, reason }: { endpointId: string; reason: OutcomeReason }): EventOutcome {

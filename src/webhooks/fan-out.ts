@@ -1,30 +1,32 @@
 import type { NewId } from '../lib/ids.ts';
 import { MAX_BODY_BYTES } from '../model/delivery.ts';
 import type { EventRow, NewDelivery, RoutedEvent, SkipReason } from '../model/event.ts';
+import { isPresetShape } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
-import type { Endpoint } from '../model/webhook.ts';
+import type { Receiver } from '../store/endpoint-store.ts';
 import type { ShapedBody } from './format.ts';
 import { SIGNATURE_MEMBER_BYTES } from './signature.ts';
 
-/** What of an endpoint decides whether it gets an event. */
-type Target = Pick<Endpoint, 'id' | 'settings'>;
-
 /**
  * Who gets an event: a delivery for each endpoint that wants it, a reason for each that does not. Bodies are made at
- * event time and never again. A paused endpoint gets its delivery too, which is held.
+ * event time and never again, except of what is sent in one message with others (`batches.ts`). A paused endpoint gets its delivery too, which is held.
  */
-export function fanOut<R extends Target>(
+export function fanOut(
   event: EventRow,
-  bodyOf: (endpoint: R) => ShapedBody,
-  endpoints: readonly R[],
+  bodyOf: (endpoint: Receiver) => ShapedBody,
+  endpoints: readonly Receiver[],
   newId: NewId,
   signal: Signal | null,
 ): RoutedEvent {
-  const routed: RoutedEvent = { event, deliveries: [], skipped: [] };
+  const routed: RoutedEvent = { event, deliveries: [], batched: [], skipped: [] };
   for (const endpoint of endpoints) {
     const reason = skipReason(event, endpoint, signal);
     if (reason !== null) {
       routed.skipped.push({ endpointId: endpoint.id, reason });
+      continue;
+    }
+    if (signal !== null && isBatched(endpoint)) {
+      routed.batched.push(endpoint.id);
       continue;
     }
     const body = bodyOf(endpoint);
@@ -33,8 +35,17 @@ export function fanOut<R extends Target>(
   return routed;
 }
 
+/** Whether its signals wait to be sent in one message; without its preset, as after a change of plan, they do not. */
+function isBatched({ settings, shape }: Receiver): boolean {
+  return settings.batching !== 'instant' && isPresetShape(shape);
+}
+
 /** The first of an endpoint's filters that keeps an event from it, or null. Empty filter lists let everything through. */
-export function skipReason(event: EventRow, endpoint: Target, signal: Signal | null): SkipReason | null {
+export function skipReason(
+  event: EventRow,
+  endpoint: Pick<Receiver, 'settings'>,
+  signal: Signal | null,
+): SkipReason | null {
   const wanted = endpoint.settings;
   if (!wanted.event_types.includes(event.type)) return 'event_type';
   if (signal === null) return null;
@@ -49,7 +60,7 @@ function lets<T>(list: readonly T[], value: T): boolean {
 }
 
 /** The limit is on what would be sent, so the signature member counts (specification, section 8). */
-function bodyStatus({ body, tail }: ShapedBody): NewDelivery['status'] {
+export function bodyStatus({ body, tail }: ShapedBody): NewDelivery['status'] {
   const added = SIGNATURE_MEMBER_BYTES + (tail?.bytes ?? 0);
   // UTF-8 takes at most 3 bytes for a UTF-16 unit: most bodies need no count.
   if (body.length * 3 + added <= MAX_BODY_BYTES) return 'pending';

@@ -5,6 +5,7 @@ import type { PeriodicJob } from '../lib/periodic.ts';
 import { NEAR_WINDOW_MS } from '../model/near-keys.ts';
 import { DEAD_LETTER_MS } from '../rules/dead-letters.ts';
 import type { Store } from '../store/store.ts';
+import { sendBatches } from './batches.ts';
 import { type DigestParts, makeDigests } from './digests.ts';
 
 const SECOND_MS = 1_000;
@@ -43,6 +44,7 @@ export function housekeepingJobs(parts: HousekeepingParts): PeriodicJob[] {
   return [
     { name: 'mail', everyMs: 5 * SECOND_MS, run: (isStopping) => workOutbox(parts, isStopping) },
     { name: 'digests', everyMs: 15 * SECOND_MS, run: (isStopping) => makeDigests(parts, isStopping) },
+    { name: 'batches', everyMs: 15 * SECOND_MS, run: (isStopping) => sendBatches(parts, isStopping) },
     { name: 'trials', everyMs: MINUTE_MS, run: () => holdToPlans(parts) },
     { name: 'expiry', everyMs: MINUTE_MS, run: (isStopping) => expireDeliveries(parts, isStopping) },
     { name: 'retention', everyMs: HOUR_MS, run: (isStopping) => forgetOld(parts, isStopping) },

@@ -136,6 +136,7 @@ export function aRoutedEvent(
       body: JSON.stringify({ event: id }),
       status: overrides.status ?? 'pending',
     })),
+    batched: [],
     skipped: [],
   };
 }

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { MAX_BODY_BYTES } from '../../src/model/delivery.ts';
 import type { EventRow } from '../../src/model/event.ts';
 import type { Signal } from '../../src/model/signal.ts';
-import { type Endpoint, type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
+import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
+import type { Receiver } from '../../src/store/endpoint-store.ts';
 import { fanOut, skipReason } from '../../src/webhooks/fan-out.ts';
 import { SIGNATURE_MEMBER_BYTES } from '../../src/webhooks/signature.ts';
 
@@ -21,9 +22,9 @@ const signal = {
   icp_profile_id: 'icp_1',
 } as Signal;
 
-function endpoint(settings: Partial<WebhookInput> = {}): Endpoint {
+function endpoint(settings: Partial<WebhookInput> = {}): Receiver {
   const input = webhookInputSchema.parse({ url: 'https://receiver.example/', ...settings });
-  return { id: 'whk_1', tenantId: 'ten_1', settings: input, status: 'active' } as Endpoint;
+  return { id: 'whk_1', settings: input, shape: null };
 }
 
 test('an endpoint without filters gets every signal.detected', () => {

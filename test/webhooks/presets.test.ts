@@ -37,6 +37,9 @@ const BARE: Signal = {
   platform: { name: 'rss', post_url: '', posted_at: '' },
 };
 
+const newsOf = (best: Signal[], hot = best.length) =>
+  batchNotice({ best, counts: { hot, warm: 0, cold: 0 }, url: 'https://example.com/all' });
+
 describe.each(PRESETS)('a message for %s', (preset) => {
   test.each([
     ['a signal', SAMPLE_SIGNAL],
@@ -51,15 +54,13 @@ describe.each(PRESETS)('a message for %s', (preset) => {
   });
 
   test('names every signal of a batch that there is room for, and counts the rest', () => {
-    const many = Array.from({ length: 30 }, (_, i) => ({ ...LONG, signal_id: `sig_${i}`, icp_score: i }));
-    expect(JSON.stringify(bodyOf(preset, batchNotice(many, 'https://example.com/all')))).toMatch(
-      /and \d+ more/,
-    );
+    const many = Array.from({ length: 20 }, (_, i) => ({ ...LONG, signal_id: `sig_${i}` }));
+    expect(JSON.stringify(bodyOf(preset, newsOf(many, 30)))).toMatch(/and \d+ more/);
     const three = ['Alpha', 'Beta', 'Gamma'].map((name) => ({
       ...SAMPLE_SIGNAL,
       company: { ...SAMPLE_SIGNAL.company, name },
     }));
-    const text = JSON.stringify(bodyOf(preset, batchNotice(three, 'https://example.com/all')));
+    const text = JSON.stringify(bodyOf(preset, newsOf(three)));
     for (const name of ['Alpha', 'Beta', 'Gamma']) expect(text).toContain(name);
     expect(text).not.toMatch(/and \d+ more/);
   });

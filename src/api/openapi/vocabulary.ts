@@ -252,6 +252,7 @@ export const VOCABULARY: Record<string, string> = {
   custom: 'Members of your own',
   'payload_format.include': 'Only these fields',
   rate_limit_per_minute: 'Requests in any 60 s',
+  batching: 'Whether signals come one by one, or as one message for those of an hour or a day',
   auto_resume: 'Whether it is probed while paused, and resumed by a 2xx',
   paused_reason: 'Why it is paused; null: it is not',
   paused_at: 'When it was paused; null: it is not',

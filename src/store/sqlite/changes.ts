@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { auditChanges } from './changes/audit.ts';
+import { batchChanges } from './changes/batches.ts';
 import { campaignChanges } from './changes/campaigns.ts';
 import { claimChanges } from './changes/claims.ts';
 import { companyChanges } from './changes/companies.ts';
@@ -51,6 +52,7 @@ export function createChanges(db: Database, log: WriteAheadLog = createWriteAhea
     ...testSendChanges(db),
     ...mailChanges(db),
     ...digestChanges(db),
+    ...batchChanges(db),
     ...idempotencyChanges(db),
     ...sourceChanges(db),
     ...sourceRunChanges(db),

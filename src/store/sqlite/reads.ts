@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { auditReads } from './reads/audit.ts';
+import { batchReads } from './reads/batches.ts';
 import { boardReads } from './reads/board.ts';
 import { campaignEventReads } from './reads/campaign-events.ts';
 import { campaignReads } from './reads/campaigns.ts';
@@ -51,6 +52,7 @@ export function createReads(db: Database) {
     ...laneReads(db),
     ...mailReads(db),
     ...digestReads(db),
+    ...batchReads(db),
     ...sourceReads(db),
     ...storageReads(db),
   };

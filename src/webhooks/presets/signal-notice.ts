@@ -1,6 +1,6 @@
 import { excerpt } from '../../lib/text.ts';
 import type { DigestData } from '../../model/event-data.ts';
-import type { Classification, Signal } from '../../model/signal.ts';
+import { CLASSIFICATIONS, type Classification, type Signal } from '../../model/signal.ts';
 import type { Notice, NoticeEntry } from './notice.ts';
 
 /** Entries of one message: what all services have room for. */
@@ -23,20 +23,28 @@ export function signalNotice(signal: Signal): Notice {
   };
 }
 
-/** Several signals in one message, best first. `url` is where all of them are seen. */
-export function batchNotice(signals: readonly Signal[], url: string): Notice {
-  const best = [...signals].sort((a, b) => b.icp_score - a.icp_score).slice(0, MAX_ENTRIES);
-  const count = (wanted: Classification) => signals.filter((s) => s.classification === wanted).length;
-  const counts = (['hot', 'warm', 'cold'] as const)
-    .filter((wanted) => count(wanted) > 0)
-    .map((wanted) => `${count(wanted)} ${wanted}`);
+/** What is told of several signals in one message. */
+export interface BatchedNews {
+  counts: Record<Classification, number>;
+  /** The best of them, best first. */
+  best: readonly Signal[];
+  /** Where all of them are seen. */
+  url: string;
+}
+
+/** Several signals in one message. */
+export function batchNotice({ counts, best, url }: BatchedNews): Notice {
+  const [first] = best;
+  const all = CLASSIFICATIONS.reduce((sum, name) => sum + counts[name], 0);
+  if (all === 1 && first !== undefined) return signalNotice(first);
+  const told = CLASSIFICATIONS.filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
   return {
-    title: `${signals.length} new signal${signals.length === 1 ? '' : 's'}: ${counts.join(', ')}`,
+    title: `${all} new signals: ${told.join(', ')}`,
     text: '',
     entries: best.map((signal) => ({ ...signalEntry(signal), text: shortened(signal.excerpt) })),
-    more: signals.length - best.length,
+    more: Math.max(0, all - best.length),
     url,
-    tone: best[0]?.classification ?? 'plain',
+    tone: first?.classification ?? 'plain',
   };
 }
 

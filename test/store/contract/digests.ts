@@ -17,6 +17,7 @@ function aDigest(overrides: Partial<DigestChange> = {}): DigestChange {
     event: {
       event,
       deliveries: [{ id: 'dlv_d', endpointId: 'whk_a', body: '{}', status: 'pending' }],
+      batched: [],
       skipped: [],
     },
     mail: {

@@ -71,6 +71,7 @@ export function describeEvents(open: OpenStore): void {
             { id: 'dlv_3', endpointId: 'whk_gone', status: 'discarded', endpointDeleted: true },
             { id: 'dlv_2', endpointId: 'whk_paused', status: 'held', endpointDeleted: false },
           ],
+          batched: [],
           skips: [{ endpointId: 'whk_no', reason: 'min_score' }],
         },
       ]);

@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { describeAccounts } from './accounts.ts';
 import { describeAudit } from './audit.ts';
+import { describeBatches } from './batches.ts';
 import { describeCampaigns } from './campaigns.ts';
 import { describeCompanies } from './companies.ts';
 import { describeDeliveries } from './deliveries.ts';
@@ -62,6 +63,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeMail(open);
     describeFigures(open);
     describeDigests(open);
+    describeBatches(open);
     describeIdempotency(open);
     describeSources(open);
     describeSourceRuns(open);

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { WAITING } from '../reads/shown-state.ts';
+import { createBatchEraser } from './batches.ts';
 import { createBodies } from './bodies.ts';
 
 /** What an event's data is when the person it told of is erased. */
@@ -13,9 +14,12 @@ export function createEventEraser(db: Database) {
   const emptyEvent = db.prepare<[string, string, string]>(
     'UPDATE events SET data = ? WHERE id = ? AND tenant_id = ?',
   );
-  const selectDeliveries = db.prepare<[string], { id: string; endpoint_id: string; waits: number }>(
-    `SELECT id, endpoint_id, ${WAITING} AS waits FROM deliveries d WHERE event_id = ?`,
+  // Those of messages too in which it was sent with others.
+  const selectDeliveries = db.prepare<[string, string], { id: string; endpoint_id: string; waits: number }>(
+    `SELECT id, endpoint_id, ${WAITING} AS waits FROM deliveries d
+     WHERE id IN (SELECT id FROM deliveries WHERE event_id = ? UNION SELECT value FROM json_each(?))`,
   );
+  const leaveBatches = createBatchEraser(db);
   // Dead letters too: without a body there is nothing to replay.
   const discard = db.prepare<[string]>(
     `UPDATE deliveries SET status = 'discarded', next_attempt_at = NULL, expires_at = NULL
@@ -27,7 +31,8 @@ export function createEventEraser(db: Database) {
   const emptyReplies = createReplyEraser(db);
 
   function eraseDeliveries(eventId: string): string[] {
-    return selectDeliveries.all(eventId).flatMap(({ id, endpoint_id, waits }) => {
+    const batches = JSON.stringify(leaveBatches(eventId));
+    return selectDeliveries.all(eventId, batches).flatMap(({ id, endpoint_id, waits }) => {
       discard.run(id);
       bodies.remove(id);
       emptyReplies(id);

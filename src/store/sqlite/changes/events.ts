@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { RoutedEvent } from '../../../model/event.ts';
+import type { EventRow, NewDelivery, RoutedEvent } from '../../../model/event.ts';
 import { createBodies } from './bodies.ts';
 
 /** Stores an event with every delivery it causes and the reason for each it does not: part of the change that caused it. */
@@ -10,6 +10,26 @@ export function createEventWriter(db: Database): (routed: RoutedEvent) => void {
   const insertSkip = db.prepare<[string, string, string]>(
     'INSERT INTO event_skips (event_id, endpoint_id, reason) VALUES (?, ?, ?)',
   );
+  const insertBatched = db.prepare<[string, string]>(
+    'INSERT INTO batched_events (event_id, endpoint_id) VALUES (?, ?)',
+  );
+  const insertDelivery = createDeliveryWriter(db);
+  const bodies = createBodies(db);
+
+  return ({ event, deliveries, batched, skipped }) => {
+    const { id, tenantId, type, subjectId, createdAt, data, trace = null } = event;
+    insertEvent.run(id, tenantId, type, subjectId, createdAt, data, trace);
+    const placeOf = bodies.createPlaces(tenantId);
+    for (const delivery of deliveries) insertDelivery(event, delivery, placeOf);
+    for (const endpointId of batched) insertBatched.run(id, endpointId);
+    for (const { endpointId, reason } of skipped) insertSkip.run(id, endpointId, reason);
+  };
+}
+
+/** Stores a delivery as one of an event, which is there; false where its endpoint is gone. */
+export function createDeliveryWriter(
+  db: Database,
+): (event: EventRow, delivery: NewDelivery, placeOf: (delivery: NewDelivery) => number) => boolean {
   // Decided at the moment of commit: to a deleted endpoint nothing is stored. That it is paused changes nothing here.
   const selectReceiver = db
     .prepare<[string, string], number>(
@@ -17,23 +37,17 @@ export function createEventWriter(db: Database): (routed: RoutedEvent) => void {
        WHERE tenant_id = ? AND id = ? AND deleted_at IS NULL`,
     )
     .pluck();
-  const insertDelivery = db.prepare<Record<string, unknown>[]>(
+  const insert = db.prepare<Record<string, unknown>[]>(
     `INSERT INTO deliveries (id, tenant_id, endpoint_id, event_id, event_type, status, next_attempt_at, created_at, body_id)
      VALUES (:id, :tenantId, :endpointId, :eventId, :eventType, :status, iif(:status = 'pending', :createdAt, NULL),
              :createdAt, :bodyId)`,
   );
-  const bodies = createBodies(db);
 
-  return ({ event, deliveries, skipped }) => {
-    const { id: eventId, tenantId, type: eventType, subjectId, createdAt, data, trace = null } = event;
-    insertEvent.run(eventId, tenantId, eventType, subjectId, createdAt, data, trace);
-    const placeOf = bodies.createPlaces(tenantId);
-    for (const delivery of deliveries) {
-      const { id, endpointId, status } = delivery;
-      if (selectReceiver.get(tenantId, endpointId) === undefined) continue;
-      const columns = { id, eventId, eventType, tenantId, endpointId, status, createdAt };
-      insertDelivery.run({ ...columns, bodyId: placeOf(delivery) });
-    }
-    for (const { endpointId, reason } of skipped) insertSkip.run(eventId, endpointId, reason);
+  return ({ id: eventId, tenantId, type: eventType, createdAt }, delivery, placeOf) => {
+    const { id, endpointId, status } = delivery;
+    if (selectReceiver.get(tenantId, endpointId) === undefined) return false;
+    const columns = { id, eventId, eventType, tenantId, endpointId, status, createdAt };
+    insert.run({ ...columns, bodyId: placeOf(delivery) });
+    return true;
   };
 }

@@ -15,6 +15,11 @@ export function leadChanges(db: Database) {
      SELECT :leadId, ifnull(max(position), 0) + 1, :previous, :current, :reason, :actorId, :actorName, :movedAt, :stayedMs
      FROM stage_moves WHERE lead_id = :leadId`,
   );
+  const forgetDays = db.prepare<[string]>('DELETE FROM enrichment_days WHERE day < ?');
+  const countDay = db.prepare<Record<string, unknown>[]>(
+    `INSERT INTO enrichment_days (day, asked) VALUES (:day, 1)
+     ON CONFLICT (day) DO UPDATE SET asked = asked + 1 WHERE asked < :limit`,
+  );
   const { getLead, findIdentities } = leadReads(db);
   const findKnown = createKnownSignal(db);
   const leadRow = createLeadRow(db);
@@ -37,6 +42,10 @@ export function leadChanges(db: Database) {
   }
 
   return {
+    countEnrichment(day, limit) {
+      forgetDays.run(day);
+      return countDay.run({ day, limit }).changes === 1;
+    },
     commitLead(change) {
       if (!holds(change)) return false;
       const { tenantId, lead, keys, newSignals, attach, move, events } = change;

@@ -154,9 +154,11 @@ function createEventMask(db: Database) {
   const select = db.prepare<[string], string>('SELECT data FROM events WHERE id = ?').pluck();
   const update = db.prepare<[string, string]>('UPDATE events SET data = ? WHERE id = ?');
   // Those without a body too: what receivers sent back is kept longer.
-  const selectBodies = db.prepare<[string], BodyRow>(
+  const selectBodies = db.prepare<[string, string], BodyRow>(
     `SELECT d.id, d.endpoint_id, d.${WAITING} AS waits, d.body_id, ${WHOLE_BODY} AS body
-     FROM deliveries d ${BODY_JOINS} WHERE d.event_id = ?`,
+     FROM deliveries d ${BODY_JOINS}
+     WHERE d.id IN (SELECT id FROM deliveries WHERE event_id = ?
+                    UNION SELECT delivery_id FROM batched_events WHERE event_id = ?)`,
   );
   // Whole: the tail is not this event's alone.
   const updateBody = db.prepare<[string, number]>(
@@ -167,7 +169,7 @@ function createEventMask(db: Database) {
     const data = select.get(eventId);
     if (data === undefined) return { deliveryIds: [], endpointIds: [] };
     update.run(maskJson(data, pattern), eventId);
-    const deliveries = selectBodies.all(eventId);
+    const deliveries = selectBodies.all(eventId, eventId);
     for (const [bodyId, body] of new Map(deliveries.map((row) => [row.body_id, row.body]))) {
       if (bodyId !== null && body !== null) updateBody.run(maskJson(body, pattern), bodyId);
     }

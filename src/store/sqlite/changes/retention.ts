@@ -42,6 +42,7 @@ export function retentionChanges(db: Database) {
     'DELETE FROM attempts WHERE id IN (SELECT id FROM attempts WHERE id < ? ORDER BY id LIMIT ?)',
   );
   const deleteDelivery = db.prepare<[string]>('DELETE FROM deliveries WHERE id = ?');
+  const deleteBatched = db.prepare<[string]>('DELETE FROM batched_events WHERE delivery_id = ?');
   const selectRemovable = db
     .prepare<[string], number>(
       `SELECT 1 FROM deliveries d WHERE d.id = ? AND NOT (d.${WAITING})
@@ -58,6 +59,7 @@ export function retentionChanges(db: Database) {
   function remove(id: string): boolean {
     if (selectRemovable.get(id) === undefined) return false;
     bodies.remove(id);
+    deleteBatched.run(id);
     deleteDelivery.run(id);
     return true;
   }

@@ -47,6 +47,17 @@ export function createEventPages(db: Database) {
      FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
      WHERE d.event_id IN (SELECT value FROM json_each(?)) ORDER BY d.endpoint_id, d.id`,
   );
+  // A message of several is the delivery of the last of them, which is found above.
+  const selectSentTogether = db.prepare<[string], DeliveredRow>(
+    `SELECT b.event_id, d.id, d.endpoint_id, ${SHOWN_STATUS} AS status, e.deleted_at IS NOT NULL AS deleted
+     FROM batched_events b JOIN deliveries d ON d.id = b.delivery_id AND d.event_id <> b.event_id
+       JOIN webhook_endpoints e ON e.id = d.endpoint_id
+     WHERE b.event_id IN (SELECT value FROM json_each(?)) ORDER BY d.endpoint_id, d.id`,
+  );
+  const selectBatched = db.prepare<[string], { event_id: string; endpoint_id: string }>(
+    `SELECT event_id, endpoint_id FROM batched_events
+     WHERE event_id IN (SELECT value FROM json_each(?)) AND delivery_id IS NULL`,
+  );
   const selectSkips = db.prepare<[string], SkipRow>(
     'SELECT event_id, endpoint_id, reason FROM event_skips WHERE event_id IN (SELECT value FROM json_each(?))',
   );
@@ -62,7 +73,11 @@ export function createEventPages(db: Database) {
 
   function withOutcomes(rows: readonly EventListRow[]): RecordedEvent[] {
     const ids = JSON.stringify(rows.map((row) => row.id));
-    const deliveries = Map.groupBy(selectDeliveries.all(ids), (row) => row.event_id);
+    const deliveries = Map.groupBy(
+      [...selectDeliveries.all(ids), ...selectSentTogether.all(ids)],
+      (row) => row.event_id,
+    );
+    const batched = Map.groupBy(selectBatched.all(ids), (row) => row.event_id);
     const skips = Map.groupBy(selectSkips.all(ids), (row) => row.event_id);
     return rows.map((row) => ({
       id: row.id,
@@ -71,12 +86,8 @@ export function createEventPages(db: Database) {
       subjectId: row.subject_id,
       createdAt: row.created_at,
       data: row.data,
-      deliveries: (deliveries.get(row.id) ?? []).map((delivery) => ({
-        id: delivery.id,
-        endpointId: delivery.endpoint_id,
-        status: delivery.status as DeliveryStatus,
-        endpointDeleted: delivery.deleted === 1,
-      })),
+      deliveries: (deliveries.get(row.id) ?? []).map(toDelivered),
+      batched: (batched.get(row.id) ?? []).map(({ endpoint_id }) => endpoint_id),
       skips: (skips.get(row.id) ?? []).map((skip) => ({
         endpointId: skip.endpoint_id,
         reason: skip.reason as SkipReason,
@@ -100,6 +111,11 @@ export function eventReads(db: Database) {
     listEventsAbout: (tenantId, subjectId, limit) =>
       withOutcomes(selectAbout.all(subjectId, tenantId, limit)),
   } satisfies Part<EventStore>;
+}
+
+function toDelivered(row: DeliveredRow): RecordedEvent['deliveries'][number] {
+  const { id, endpoint_id: endpointId, status, deleted } = row;
+  return { id, endpointId, status: status as DeliveryStatus, endpointDeleted: deleted === 1 };
 }
 
 function newestFirst(a: EventListRow, b: EventListRow): number {

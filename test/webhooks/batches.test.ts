@@ -1,0 +1,150 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { sendBatches } from '../../src/webhooks/batches.ts';
+import { aPost } from '../support/app.ts';
+import { anotherPost, buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const SLACK = { payload_format: { preset: 'slack' } };
+
+let t: WebhookApp;
+let ids = 0;
+beforeEach(async () => {
+  t = await buildWebhookApp(); // at midnight, UTC
+});
+afterEach(() => t.app.close());
+
+const send = () => {
+  const nudge = (lanes: typeof t.nudged) => void t.nudged.push(...lanes);
+  const { store, clock } = t;
+  const newId = (prefix: string) => `${prefix}_batch${ids++}`;
+  return sendBatches({ store, clock, baseUrl: 'https://signals.example.com', nudge, newId });
+};
+const bodies = async () => {
+  const { data } = (await t.call('GET', '/v1/deliveries')).json();
+  const logs = data.map(async ({ id }: { id: string }) =>
+    (await t.call('GET', `/v1/deliveries/${id}`)).json(),
+  );
+  return (await Promise.all(logs)).map((log) => log.data.body as string);
+};
+const outcomes = async () => (await t.call('GET', '/v1/events?type=signal.detected')).json().data;
+
+describe('signals of an endpoint that wants them by the hour', () => {
+  test('wait, and are sent in one message when the hour is over, once', async () => {
+    const { id } = await t.addWebhook({ ...SLACK, batching: 'hourly' });
+    t.clock.advance(30 * MINUTE_MS);
+    for (let i = 0; i < 25; i++) await t.call('POST', '/v1/signals', anotherPost(i));
+    await send();
+    expect(await bodies()).toEqual([]);
+    expect((await outcomes())[0].deliveries).toEqual([
+      { endpoint_id: id, delivery_id: null, status: 'pending', reason: 'batch_due' },
+    ]);
+    t.nudged.length = 0;
+    t.clock.advance(31 * MINUTE_MS);
+    await send();
+    await send();
+    const [body = '', ...others] = await bodies();
+    expect(others).toEqual([]);
+    expect(JSON.parse(body).text).toMatch(/^25 new signals: /);
+    expect(body).toContain('and 5 more');
+    expect(t.nudged).toEqual([{ endpointId: id, tenantId: t.tenant.id }]);
+    const told = (await outcomes()).map(
+      (event: { deliveries: { delivery_id: string; status: string }[] }) => [
+        event.deliveries.map(({ delivery_id, status }) => `${delivery_id} ${status}`),
+      ],
+    );
+    expect(new Set(told.flat(2))).toEqual(new Set([expect.stringMatching(/^dlv_\w+ pending$/)]));
+  });
+
+  test('are told once where the endpoint hears of hot ones twice, and alone as any signal is', async () => {
+    await t.addWebhook({ ...SLACK, batching: 'hourly', event_types: ['signal.detected', 'signal.new_hot'] });
+    await t.call('POST', '/v1/signals', aPost());
+    t.clock.advance(61 * MINUTE_MS);
+    await send();
+    const [body = '', ...others] = await bodies();
+    expect(others).toEqual([]);
+    expect(JSON.parse(body).text).toMatch(/^Hot signal/);
+  });
+
+  test('go through its filters, and other events come at once', async () => {
+    await t.addWebhook({
+      ...SLACK,
+      batching: 'hourly',
+      min_score: 100,
+      event_types: ['signal.detected', 'lead.enriched'],
+    });
+    await t.call('POST', '/v1/signals', aPost());
+    await t.call('POST', '/v1/leads', { email: 'dana@example.com' });
+    expect(await bodies()).toHaveLength(1);
+    t.clock.advance(2 * HOUR_MS);
+    await send();
+    expect(await bodies()).toHaveLength(1);
+  });
+
+  test('are sent at once, and as the endpoint then wants them, where it is made instant again', async () => {
+    const { id } = await t.addWebhook({ ...SLACK, batching: 'hourly' });
+    for (let i = 0; i < 2; i++) await t.call('POST', '/v1/signals', anotherPost(i));
+    await t.call('PATCH', `/v1/webhooks/${id}`, { batching: 'instant', payload_format: null });
+    await send();
+    expect((await bodies()).map((body) => Object.keys(JSON.parse(body))[0])).toEqual([
+      'signal_id',
+      'signal_id',
+    ]);
+  });
+
+  test('are forgotten with the endpoint', async () => {
+    const { id } = await t.addWebhook({ ...SLACK, batching: 'hourly' });
+    await t.call('POST', '/v1/signals', aPost());
+    await t.call('DELETE', `/v1/webhooks/${id}`);
+    t.clock.advance(2 * HOUR_MS);
+    await send();
+    expect(await t.store.listWaitingBatches()).toEqual([]);
+    expect(await bodies()).toEqual([]);
+  });
+});
+
+test('a day ends at the hour and in the zone that are settled', async () => {
+  await t.call('PATCH', '/v1/settings', { timezone: 'Asia/Tokyo', digest: { hour: 12 } }); // 03:00 UTC
+  await t.addWebhook({ ...SLACK, batching: 'daily' });
+  await t.call('POST', '/v1/signals', aPost());
+  t.clock.advance(3 * HOUR_MS - 1);
+  await send();
+  expect(await bodies()).toEqual([]);
+  t.clock.advance(MINUTE_MS);
+  await send();
+  expect(await bodies()).toHaveLength(1);
+});
+
+test('batching is refused without a preset, and so is taking the preset away', async () => {
+  const refused = (settings: object) =>
+    t.call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', ...settings });
+  for (const settings of [{ batching: 'daily' }, { batching: 'hourly', payload_format: { flatten: true } }]) {
+    const answer = await refused(settings);
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json().errors).toMatchObject([
+      { pointer: '/batching', detail: expect.stringContaining('preset') },
+    ]);
+  }
+  const { id, batching } = await t.addWebhook({ ...SLACK, batching: 'daily' });
+  expect(batching).toBe('daily');
+  expect((await t.call('PATCH', `/v1/webhooks/${id}`, { payload_format: null })).statusCode).toBe(400);
+});
+
+test('who is erased is in no message that is still to be sent, and the others are', async () => {
+  const { id: endpoint } = await t.addWebhook({ ...SLACK, batching: 'hourly' });
+  await t.call('POST', `/v1/webhooks/${endpoint}/pause`);
+  const text =
+    'We are looking for a new CRM for the Whitlock works, any recommendations? Need to buy this month.';
+  const person = { email: 'dana@example.com', name: 'Dana Whitlock' };
+  await t.call('POST', '/v1/signals', aPost({ text, prospect: person }));
+  await t.call('POST', '/v1/signals', anotherPost(2));
+  const { id } = (await t.call('POST', '/v1/leads', { email: person.email })).json().data;
+  t.clock.advance(61 * MINUTE_MS);
+  await send();
+  expect((await bodies()).join()).toContain('Whitlock works');
+  expect((await t.call('DELETE', `/v1/leads/${id}`)).statusCode).toBe(204);
+  expect((await bodies()).join()).not.toContain('Whitlock');
+  await send();
+  const sent = (await bodies()).filter((body) => body !== null).map((body) => JSON.parse(body).text);
+  expect(sent).toEqual([expect.stringMatching(/^Hot signal|^Warm signal/)]);
+});
