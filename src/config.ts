@@ -24,6 +24,8 @@ export interface Config {
   webhookSourceIps: Cidr[];
   webhookLocalAddress: string | null;
   enrichmentUrl: string | null;
+  /** Questions to the enrichment provider in a day. */
+  enrichmentDailyLimit: number;
   /** Kinds of sources to where they are read instead, without a trailing slash. */
   sourceSites: Readonly<Partial<Record<string, string>>>;
   /** Stands in the User-Agent that sources are read with. */
@@ -75,6 +77,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     webhookSourceIps: read.cidrs('WEBHOOK_SOURCE_IPS'),
     webhookLocalAddress: read.address('WEBHOOK_LOCAL_ADDRESS'),
     enrichmentUrl: read.url('ENRICHMENT_URL', ['http:', 'https:']),
+    enrichmentDailyLimit: read.integer('ENRICHMENT_DAILY_LIMIT', 1_000, 1, 10_000_000),
     sourceSites: read.sites('SOURCE_SITES'),
     sourceContact: read.contact('SOURCE_CONTACT'),
     adminMetricsToken: read.text('ADMIN_METRICS_TOKEN'),

@@ -16,6 +16,9 @@ import { createPeriodic, type Periodic } from './lib/periodic.ts';
 import { type Random, systemRandom } from './lib/random.ts';
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts';
 import { createSeededRandom, type SeededRandom } from './lib/seeded-random.ts';
+import { createEnrichment } from './leads/provider/enrichment.ts';
+import { createProvider } from './leads/provider/provider.ts';
+import type { Enrichment } from './leads/patience.ts';
 import { createLogDestination } from './log-destination.ts';
 import { storageFaultOf } from './model/errors.ts';
 import type { Tracing } from './operation/tracing.ts';
@@ -137,10 +140,12 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     nudge: dispatcher.nudge,
     log: logger,
   });
+  const enrichment = openEnrichment(runtime, dispatcher.nudge);
   let expired = 0;
   const app = await buildApp({
     ...runtime,
     content,
+    enrichment,
     nudge: dispatcher.nudge,
     reserve: dispatcher.reserve,
     endpointChanged: dispatcher.endpointChanged,
@@ -166,7 +171,13 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     url,
     stop: () =>
       stopAll(
-        [() => app.close(), housekeeping.stop, poller.stop, () => dispatcher.stop(DRAIN_MS)],
+        [
+          () => app.close(),
+          housekeeping.stop,
+          poller.stop,
+          async () => enrichment?.close(),
+          () => dispatcher.stop(DRAIN_MS),
+        ],
         runtime,
         tracing,
       ),
@@ -187,6 +198,15 @@ async function warnOfOthers({ store, config: { dataDir }, logger }: Runtime): Pr
 async function createTracing({ config: { tracing }, logger }: Runtime): Promise<Tracing | null> {
   if (tracing === null) return null;
   return (await import('./operation/tracing.ts')).startTracing(tracing, logger);
+}
+
+/** The provider that the operator has set; null: none. */
+function openEnrichment(runtime: Runtime, nudge: HousekeepingParts['nudge']): Enrichment | null {
+  const { config, logger: log } = runtime;
+  const { enrichmentUrl: url, enrichmentDailyLimit: dailyLimit } = config;
+  if (url === null) return null;
+  const provider = createProvider({ ...runtime, url, dailyLimit, log });
+  return createEnrichment({ ...runtime, baseUrl: config.baseUrl, provider, nudge, log });
 }
 
 /** What time brings about beside deliveries. The mail library loads only where there is a mail server. */

@@ -86,7 +86,7 @@ export function addLeads(app: FastifyInstance, parts: ApiParts): void {
     scope: 'leads:write',
     gone: 'Erased',
     async handle({ tenantId, params }) {
-      for (const id of await eraseLead(store, tenantId, params.id)) endpointChanged(id);
+      for (const id of await eraseLead(parts, tenantId, params.id)) endpointChanged(id);
     },
   });
   addLeadWrites(leads);

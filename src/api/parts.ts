@@ -4,13 +4,13 @@ import type { LoadGate } from '../http/load.ts';
 import type { DescribedApi } from '../http/openapi/document-types.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
+import type { LeadParts } from '../leads/patience.ts';
 import type { NewWork } from '../model/event.ts';
-import type { IntakeParts } from '../signals/intake.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 
 /** What the routes of /v1 need of the process. */
-export interface ApiParts extends IntakeParts, EndpointParts, KeyLimitParts {
+export interface ApiParts extends LeadParts, EndpointParts, KeyLimitParts {
   cursors: Cursors;
   /** Turns requests away while there are too many. */
   load: LoadGate;

@@ -74,7 +74,7 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
   });
 
   app.post<Params>('/leads/:id/erase', async (request, reply) => {
-    const endpointIds = await eraseLead(parts.store, memberOf(request).tenant.id, request.params.id);
+    const endpointIds = await eraseLead(parts, memberOf(request).tenant.id, request.params.id);
     for (const endpointId of endpointIds) parts.endpointChanged(endpointId);
     return reply.redirect('/dashboard/leads?done=deleted', 303);
   });

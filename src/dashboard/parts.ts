@@ -2,13 +2,13 @@ import type { Logger } from 'pino';
 import type { LoadGate } from '../http/load.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
+import type { LeadParts } from '../leads/patience.ts';
 import type { NewWork } from '../model/event.ts';
-import type { IntakeParts } from '../signals/intake.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 
 /** What the dashboard needs of the process. */
-export interface DashboardParts extends IntakeParts, EndpointParts {
+export interface DashboardParts extends LeadParts, EndpointParts {
   logger: Logger;
   cursors: Cursors;
   /** Turns requests away while there are too many. */

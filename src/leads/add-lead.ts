@@ -23,6 +23,7 @@ import {
 } from './incoming.ts';
 import { findMatch } from './match.ts';
 import { mergeInto } from './merge.ts';
+import { type LeadParts, type Patience, patienceOf } from './patience.ts';
 import { blankLead, identityKeys } from './person.ts';
 
 /** What became of a request; `lanes` names the endpoints that now have work. */
@@ -38,6 +39,8 @@ interface Request {
   id: string;
   input: LeadInput;
   posted: readonly NewSignal[];
+  patience: Patience;
+  onHandedOver(): void;
 }
 
 /** What is known of the person that a request is about. */
@@ -63,21 +66,26 @@ interface Draft {
  * history and events in one commit.
  * @throws DomainError `INVALID_REQUEST`, `CONFLICT` where the request matches two leads, `PLAN_REQUIRED` where the plan has
  *   no room for more
- * @param onHandedOver is called when all that is left to be done is the store's, each time that it is tried
+ * @param onHandedOver is called when all that is left to be done is the provider's and the store's, each time that it is tried
  */
 export async function addLead(
-  parts: IntakeParts,
+  parts: LeadParts,
   caller: LeadCaller,
   input: LeadInput,
-  onHandedOver: () => void = () => {},
+  {
+    patience = patienceOf(parts),
+    onHandedOver = () => {},
+  }: { patience?: Patience; onHandedOver?: () => void } = {},
 ): Promise<AddedLead> {
   requireIdentity(input);
   const id = parts.newId('led');
   const posted = await planPost(parts, caller.tenantId, input);
-  return changeUntilItHolds(async () => {
-    const draft = await draftLead(parts, caller, { id, input, posted });
+  const added = await changeUntilItHolds(async () => {
+    const draft = await draftLead(parts, caller, { id, input, posted, patience, onHandedOver });
     return storeDraft(parts, caller, { id, draft, enriched: input.enrich, onHandedOver });
   });
+  patience.follow(caller, added.lead.id);
+  return added;
 }
 
 async function planPost(parts: IntakeParts, tenantId: string, { signal }: LeadInput): Promise<NewSignal[]> {
@@ -89,9 +97,10 @@ async function planPost(parts: IntakeParts, tenantId: string, { signal }: LeadIn
   throw new DomainError('INVALID_REQUEST', errors[0]?.detail ?? 'The post was rejected.', { errors });
 }
 
-async function draftLead(parts: IntakeParts, { tenantId }: LeadCaller, request: Request): Promise<Draft> {
+async function draftLead(parts: LeadParts, caller: LeadCaller, request: Request): Promise<Draft> {
   const { store, clock } = parts;
-  const { id, input } = request;
+  const { tenantId } = caller;
+  const { id, input, patience, onHandedOver } = request;
   const now = clock.now();
   const { facts, given, free } = await readKnown(parts, tenantId, request);
   const person = fillFacts(blankLead('', now), facts, now);
@@ -103,7 +112,9 @@ async function draftLead(parts: IntakeParts, { tenantId }: LeadCaller, request: 
   const before = found?.lead ?? beginLead(id, now, { input, given });
   const incoming = { source: input.source ?? '', facts, tags: input.tags, customFields: input.custom_fields };
   const merged = mergeInto(before, incoming, now);
-  const enriched = input.enrich ? await enrich(parts, tenantId, merged) : merged;
+  const concluded = input.enrich ? await enrich(parts, tenantId, merged) : merged;
+  if (input.enrich && parts.enrichment) onHandedOver(); // what is asked of others is waited for, and holds nobody up
+  const enriched = input.enrich ? await patience.enrich(caller, concluded) : concluded;
   const lead = attachSignals(enriched, [...free.map(({ signal }) => signal), ...given.fresh.map(signalOf)]);
   return { match: found, seen, before, lead, free, fresh: given.fresh };
 }

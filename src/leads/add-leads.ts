@@ -2,12 +2,12 @@ import { createTurns } from '../lib/turns.ts';
 import { DomainError } from '../model/errors.ts';
 import type { LeadInput } from '../model/lead-input.ts';
 import { personKeys } from '../model/person-keys.ts';
-import type { IntakeParts } from '../signals/intake.ts';
 import { type AddedLead, addLead } from './add-lead.ts';
 import type { LeadCaller } from './changes.ts';
 import { conclude } from './enrich.ts';
 import { fillFacts } from './facts.ts';
 import { incomingFacts } from './incoming.ts';
+import { type LeadParts, PATIENCE_MS, patienceOf } from './patience.ts';
 import { blankLead, identityKeys } from './person.ts';
 
 /** What is one input's own fault: where the plan has no room for more leads, those that merge are taken still. */
@@ -19,19 +19,23 @@ const OWN_FAULTS: readonly string[] = ['INVALID_REQUEST', 'CONFLICT', 'PLAN_REQU
  * after the other: 0.9 s); of two about one person the first makes the lead, as a reader of the batch expects.
  */
 export async function addLeads(
-  partsOf: (item: string) => IntakeParts,
+  partsOf: (item: string) => LeadParts,
   caller: LeadCaller,
   inputs: readonly LeadInput[],
 ): Promise<(AddedLead | DomainError)[]> {
   const lastOf = new Map<string, Promise<unknown>>();
   const results: Promise<AddedLead | DomainError>[] = [];
-  const nextTurn = createTurns(partsOf('').clock);
+  const { clock } = partsOf('');
+  const nextTurn = createTurns(clock);
+  // One for all of them: a hundred leads of one person wait for each other.
+  const until = clock.monotonic() + PATIENCE_MS;
   for (const [index, input] of inputs.entries()) {
     const keys = keysOf(input);
     const before = keys.flatMap((key) => lastOf.get(key) ?? []);
     const handedOver = Promise.withResolvers<void>();
+    const waits = { patience: patienceOf(partsOf(String(index)), until), onHandedOver: handedOver.resolve };
     const result = Promise.allSettled(before).then(() =>
-      addOne(partsOf(String(index)), caller, input, handedOver.resolve),
+      addOne(partsOf(String(index)), caller, { input, waits }),
     );
     for (const key of keys) lastOf.set(key, result);
     results.push(result);
@@ -43,13 +47,12 @@ export async function addLeads(
 }
 
 async function addOne(
-  parts: IntakeParts,
+  parts: LeadParts,
   caller: LeadCaller,
-  input: LeadInput,
-  onHandedOver: () => void,
+  { input, waits }: { input: LeadInput; waits: Parameters<typeof addLead>[3] },
 ): Promise<AddedLead | DomainError> {
   try {
-    return await addLead(parts, caller, input, onHandedOver);
+    return await addLead(parts, caller, input, waits);
   } catch (error) {
     // Anything else, such as a full disk, is the fault of the whole batch.
     const isOwnFault = error instanceof DomainError && OWN_FAULTS.includes(error.code);

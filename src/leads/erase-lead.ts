@@ -14,6 +14,7 @@ import type { PersonalSignal, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
 import { changeUntilItHolds, requireLead } from './changes.ts';
 import { eraseSignal } from './erased-signal.ts';
+import type { LeadParts } from './patience.ts';
 import { areDifferent } from './person.ts';
 
 /** Events, signals and leads looked through in one go: a few milliseconds, between which others get their turn. */
@@ -26,7 +27,12 @@ const ROWS_AT_ONCE = 500;
  * waiting deliveries were.
  * @throws DomainError `NOT_FOUND`
  */
-export async function eraseLead(store: Store, tenantId: string, id: string): Promise<string[]> {
+export async function eraseLead(
+  { store, enrichment }: Pick<LeadParts, 'store' | 'enrichment'>,
+  tenantId: string,
+  id: string,
+): Promise<string[]> {
+  enrichment?.forget();
   let swept: Swept | null = null;
   return changeUntilItHolds(async () => {
     const stored = await requireLead(store, tenantId, id);

@@ -56,14 +56,14 @@ export type FactField = (typeof FACT_FIELDS)[number];
 export type CompanyField = Extract<FactField, `company.${string}`> extends `company.${infer F}` ? F : never;
 
 /** Where a fact came from; what was given by hand or seen in a post stands above what was concluded. */
-export const FACT_SOURCES = ['request', 'signal', 'email', 'name', 'title', 'company'] as const;
+export const FACT_SOURCES = ['request', 'signal', 'email', 'name', 'title', 'company', 'provider'] as const;
 export type FactSource = (typeof FACT_SOURCES)[number];
 
 const provenanceSchema = z
   .strictObject({
     source: z
       .enum(FACT_SOURCES)
-      .describe('`request`: given by a caller; `signal`: seen in a post; else what it was concluded from'),
+      .describe('`request`: given by a caller; `signal`: seen in a post; `provider`: told by the enrichment provider; else what it was concluded from'),
     confidence: z.number().min(0).max(1).describe('1: certain'),
     at: z.iso.datetime(),
   })

@@ -8,6 +8,8 @@ import type { DispatcherPulse } from '../../src/dispatcher/dispatcher.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits } from '../../src/http/connections.ts';
 import type { Deprecation } from '../../src/http/deprecations.ts';
 import { LOAD_LIMITS, type LoadLimits } from '../../src/http/load.ts';
+import { createEnrichment } from '../../src/leads/provider/enrichment.ts';
+import { createProvider } from '../../src/leads/provider/provider.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { createIds, type NewId } from '../../src/lib/ids.ts';
 import { createAddressSet } from '../../src/lib/network.ts';
@@ -106,11 +108,24 @@ export async function buildTestApp({
   const nudged: TestApp['nudged'] = [];
   const changed: string[] = [];
 
+  const matchers = createMatchers(wrapStore?.(store) ?? store);
+  const log = pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) });
+  const { enrichmentUrl, enrichmentDailyLimit: dailyLimit } = config;
+  const enrichment =
+    enrichmentUrl === null
+      ? null
+      : createEnrichment({
+          ...{ ...account, matchers, baseUrl: config.baseUrl, log },
+          provider: createProvider({ url: enrichmentUrl, dailyLimit, clock, store, log }),
+          nudge: (lanes) => void nudged.push(...lanes),
+        });
+
   const app = buildApp({
     ...account,
     ...figures,
     store: wrapStore?.(store) ?? store,
-    matchers: createMatchers(wrapStore?.(store) ?? store),
+    matchers,
+    enrichment,
     config,
     content,
     deprecations,
@@ -123,7 +138,7 @@ export async function buildTestApp({
     secretBox: createSecretBox(masterKey, random),
     allowTargets: createAddressSet(config.webhookAllowTargets),
     lookup: createLookup(clock),
-    logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) }),
+    logger: log,
     nudge: (lanes) => void nudged.push(...lanes),
     endpointChanged: (endpointId) => void changed.push(endpointId),
     sendTest,
@@ -132,7 +147,10 @@ export async function buildTestApp({
   app.addHook('onRoute', ({ method, url }) => {
     for (const each of [method].flat()) routes.push({ method: each, url });
   });
-  app.addHook('onClose', () => store.close());
+  app.addHook('onClose', async () => {
+    await enrichment?.close();
+    await store.close();
+  });
   await app.ready();
 
   const { tenant, apiKey } = await createTenant(account, { name: 'Acme', email: 'owner@example.com', plan });

@@ -1,0 +1,162 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { type Answer, hang, type Receiver, startReceiver, status } from '../support/receiver.ts';
+import { buildWebhookApp } from '../support/webhooks.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const KNOWN = {
+  person: {
+    name: 'Somebody Else',
+    title: 'Operations Manager',
+    linkedin_url: 'https://www.linkedin.com/in/dana',
+    confidence: 0.9,
+  },
+  company: { name: 'Acme', headcount: 120, industry: ['not', 'text'], location: 'Denver, US' },
+};
+const answering = (body: object): Answer =>
+  status(200, { 'content-type': 'application/json' }, JSON.stringify(body));
+
+async function open(answer: Answer = answering(KNOWN), env: Record<string, string> = {}) {
+  const provider = await startReceiver(answer);
+  const address = `http://user:pass%20word@127.0.0.1:${provider.port}/enrich?v=1`;
+  const t = await buildWebhookApp({ env: { ENRICHMENT_URL: address, ...env } });
+  onTestFinished(async () => {
+    await t.app.close();
+    await provider.close();
+  });
+  const add = async (body: object) => (await t.call('POST', '/v1/leads', body)).json().data;
+  const events = async () => (await t.call('GET', '/v1/events?type=lead.enriched')).json().data;
+  return { ...t, provider, add, events };
+}
+
+const questions = ({ requests }: Receiver) => requests.map(({ body }) => JSON.parse(body));
+
+test('a lead is filled with what the provider knows beyond it, and each fact says so', async () => {
+  const { provider, add } = await open();
+  const lead = await add({ email: 'dana.whitlock@acme.com', company: { location: 'Boulder' } });
+  expect(provider.requests[0]).toMatchObject({
+    method: 'POST',
+    path: '/enrich?v=1',
+    headers: { authorization: `Basic ${Buffer.from('user:pass word').toString('base64')}` },
+  });
+  expect(questions(provider)).toEqual([
+    { email: 'dana.whitlock@acme.com', name: 'Dana Whitlock', domain: 'acme.com' },
+  ]);
+  expect(lead).toMatchObject({
+    ...{ name: 'Dana Whitlock', title: 'Operations Manager', seniority: 'manager', department: 'operations' },
+    company: { name: 'Acme', headcount: '120', industry: '', location: 'Boulder' },
+    provenance: {
+      title: { source: 'provider', confidence: 0.9, at: '2026-01-01T00:00:00.000Z' },
+      'company.name': { source: 'provider', confidence: 0.7 },
+      seniority: { source: 'title' },
+      'company.location': { source: 'request' },
+    },
+  });
+});
+
+test('it is asked once for one question a day, and a fact is as old as the answer', async () => {
+  const { provider, add, clock, call } = await open();
+  const { id } = await add({ email: 'dana@acme.com' });
+  clock.advance(DAY_MS - 1);
+  await call('PATCH', `/v1/leads/${id}`, { title: null });
+  const again = await add({ email: 'dana@acme.com' });
+  expect(again.provenance.title).toMatchObject({ source: 'provider', at: '2026-01-01T00:00:00.000Z' });
+  expect(provider.requests).toHaveLength(1);
+  clock.advance(1);
+  await call('PATCH', `/v1/leads/${id}`, { title: null });
+  expect((await add({ email: 'dana@acme.com' })).provenance.title.at).toBe('2026-01-02T00:00:00.000Z');
+});
+
+test('nobody waits for it longer than two seconds: what comes later is told by lead.enriched', async () => {
+  let finish = () => {};
+  const { provider, add, clock, events, call, addWebhook, nudged } = await open(
+    (response, request, socket) => {
+      finish = () => answering(KNOWN)(response, request, socket);
+    },
+  );
+  const { id: endpointId } = await addWebhook({ event_types: ['lead.enriched'] });
+  const adding = add({ email: 'dana@acme.com' });
+  await provider.received(1);
+  clock.advance(2_000);
+  const { id, title } = await adding;
+  expect(title).toBe('');
+  expect(await events()).toHaveLength(1);
+  nudged.length = 0;
+  clock.advance(1);
+  finish();
+  await expect.poll(async () => (await events()).length, { interval: 5 }).toBe(2);
+  const [late] = await events();
+  expect(late.data).toMatchObject({ previous: { title: '' }, current: { id, title: 'Operations Manager' } });
+  expect(late.deliveries).toMatchObject([{ status: 'pending' }]);
+  expect(nudged).toMatchObject([{ endpointId }]);
+  expect((await call('GET', `/v1/leads/${id}`)).json().data.title).toBe('Operations Manager');
+});
+
+test('what comes for somebody who was erased meanwhile is dropped, and answers are forgotten', async () => {
+  let finish = () => {};
+  const { provider, add, clock, call } = await open((response, request, socket) => {
+    finish = () => answering(KNOWN)(response, request, socket);
+  });
+  const adding = add({ email: 'dana@acme.com' });
+  await provider.received(1);
+  clock.advance(2_000);
+  const { id } = await adding;
+  await call('DELETE', `/v1/leads/${id}`);
+  finish();
+  provider.answer = status(404);
+  const again = await add({ email: 'dana@acme.com' });
+  expect(again.title).toBe('');
+  expect((await call('GET', '/v1/leads')).json().data).toHaveLength(1);
+});
+
+test('after five failures it is left alone for a minute, and leads are added without it', async () => {
+  const { provider, add, clock, logLines } = await open(status(500));
+  for (let i = 0; i < 7; i++) await add({ email: `p${i}@acme.com` });
+  expect(provider.requests).toHaveLength(5);
+  const warned = logLines.filter((line) => line.includes('enrichment provider'));
+  expect(warned).toHaveLength(1);
+  expect(warned[0]).not.toMatch(/acme|pass/);
+  provider.answer = answering(KNOWN);
+  clock.advance(60_000);
+  expect((await add({ email: 'late@acme.com' })).title).toBe('Operations Manager');
+});
+
+test('it is not asked while it wants to be left alone, nor beyond its share of the day', async () => {
+  const { provider, add, clock } = await open(status(429, { 'retry-after': '30' }), {
+    ENRICHMENT_DAILY_LIMIT: '2',
+  });
+  await add({ email: 'a@acme.com' });
+  await add({ email: 'b@acme.com' });
+  expect(provider.requests).toHaveLength(1);
+  provider.answer = answering(KNOWN);
+  clock.advance(30_000);
+  await add({ email: 'c@acme.com' });
+  await add({ email: 'd@acme.com' });
+  expect(provider.requests).toHaveLength(2);
+  clock.advance(DAY_MS);
+  await add({ email: 'e@acme.com' });
+  expect(provider.requests).toHaveLength(3);
+});
+
+test('one that says nothing for ten seconds has failed, and one whose answer is not JSON too', async () => {
+  const { provider, add, clock } = await open(hang);
+  const adding = add({ email: 'a@acme.com' });
+  await provider.received(1);
+  clock.advance(10_000);
+  expect((await adding).email).toBe('a@acme.com');
+  provider.answer = status(200, {}, '<html>');
+  expect((await add({ email: 'b@acme.com' })).title).toBe('');
+});
+
+test('an address or profile that another lead has stays with it', async () => {
+  const { add, provider } = await open(status(404));
+  await add({ linkedin_url: 'https://www.linkedin.com/in/dana' });
+  provider.answer = answering(KNOWN);
+  const lead = await add({ email: 'other@acme.com' });
+  expect(lead).toMatchObject({ linkedin_url: '', title: 'Operations Manager' });
+});
+
+test('nothing is asked where it is not wanted, where nothing tells who it is, or where nothing is missing', async () => {
+  const { add, provider } = await open();
+  await add({ email: 'a@acme.com', enrich: false });
+  expect(provider.requests).toEqual([]);
+});
