@@ -8,6 +8,7 @@ import {
   type SignalType,
 } from '../model/signal.ts';
 import type { ScopedPost } from '../signals/intake.ts';
+import { toolsNamed } from './tools-named.ts';
 
 /** Something that a source holds, as plain text. */
 export interface SourceItem {
@@ -24,7 +25,7 @@ export interface SourceItem {
   body: string;
   author: string;
   company?: { name: string; location?: string; industry?: string };
-  /** Of a job: whom it is for. */
+  /** Of a job: whom it is for, empty where that is not said; whatever else has none. */
   department?: string;
   signalType?: SignalType;
 }
@@ -44,7 +45,8 @@ export function toPost(item: SourceItem): ScopedPost | null {
 
 function postOf(item: SourceItem): ObservedPost | null {
   const department = item.department ? `Department: ${toLine(item.department)}` : '';
-  const text = cut([item.title, department, bodyBeyond(item)].filter((part) => part !== '').join('\n\n'));
+  const parts = [item.title, department, toolsOf(item), bodyBeyond(item)];
+  const text = cut(parts.filter((part) => part !== '').join('\n\n'));
   if (text === '') return null;
   const post = {
     platform: {
@@ -62,6 +64,12 @@ function postOf(item: SourceItem): ObservedPost | null {
   if (checked.success) return checked.data;
   const bare = { platform: { name: item.platform }, text, external_id: post.external_id };
   return observedPostSchema.safeParse(bare).data ?? null;
+}
+
+/** What a job tells of what is worked with, where an excerpt still shows it. */
+function toolsOf({ department, title, body }: SourceItem): string {
+  const tools = department === undefined ? [] : toolsNamed(`${title}\n${body}`);
+  return tools.length === 0 ? '' : `Tools: ${tools.join(', ')}`;
 }
 
 function companyOf({ name, location = '', industry = '' }: NonNullable<SourceItem['company']>) {

@@ -57,6 +57,7 @@ function toItem(comment: z.infer<typeof commentSchema>): SourceItem {
     title: '',
     body,
     author: comment.author ?? '',
+    department: '',
     ...(named && { company: { name: name.replace(/\s*\((?:https?:|YC\b)[^)]*\)\s*$/i, '') } }),
   };
 }

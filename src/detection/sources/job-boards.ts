@@ -4,6 +4,7 @@ import { type Reader, type ReadingTask, readJson, validatorsOf } from '../reader
 import type { SourceItem } from '../source-item.ts';
 import { readTime } from '../source-time.ts';
 import { demandSuccess } from '../web.ts';
+import { boardChanges } from './board-changes.ts';
 
 const greenhouseSchema = z.object({
   jobs: z.array(
@@ -126,17 +127,20 @@ export const readAshby: Reader = (task) =>
     ),
   );
 
-/** A whole board in one answer, asked for again only where it changed. */
+/** A whole board in one answer, asked for again only where it changed; with posts that changed or closed. */
 export async function readBoard(
-  { source, position, web }: ReadingTask,
+  { source, position, web, now }: ReadingTask,
   address: string,
   schemaFor: (board: string) => z.ZodType<SourceItem[]>,
 ) {
   const { etag, lastModified } = position;
   const page = await web.read(address, { accept: 'application/json', etag, lastModified });
   if (page.status === 304) return { items: [], position };
-  const items = readJson(demandSuccess(page), schemaFor(source.settings.board ?? ''));
-  return { items, position: validatorsOf(page) };
+  const company = source.settings.board ?? '';
+  const posts = readJson(demandSuccess(page), schemaFor(company));
+  const changes = boardChanges(position.cursor, posts, { now, platform: source.kind, company });
+  const validators = changes.isUnsure ? {} : validatorsOf(page);
+  return { items: [...posts, ...changes.items], position: { ...validators, cursor: changes.cursor } };
 }
 
 /** The board's name, as a part of an address. */

@@ -4,6 +4,7 @@ import { type Reader, type ReadingTask, readJson } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
 import { readTime } from '../source-time.ts';
 import { demandSuccess } from '../web.ts';
+import { boardChanges } from './board-changes.ts';
 import { boardOf, companyOf, readBoard } from './job-boards.ts';
 
 const recruiteeSchema = z.object({
@@ -107,12 +108,14 @@ const detailSchema = z.object({
 export const readSmartRecruiters: Reader = async (task) => {
   const base = `${task.sites.smartrecruiters}/v1/companies/${boardOf(task)}/postings`;
   const postings: Posting[] = [];
+  let isWhole = false;
   for (let page = 0; page < MAX_PAGES; page++) {
     const address = `${base}?limit=100&offset=${page * 100}`;
     const answer = demandSuccess(await task.web.read(address, { accept: 'application/json' }));
     const { content, totalFound } = readJson(answer, listSchema);
     postings.push(...content);
-    if (content.length === 0 || postings.length >= totalFound) break;
+    isWhole = postings.length >= totalFound;
+    if (content.length === 0 || isWhole) break;
   }
   const isOld = ({ releasedDate }: Posting) => (readTime(releasedDate) ?? task.now) < task.oldest;
   const wanted = postings.filter((posting) => task.isNew(posting.id) && !isOld(posting));
@@ -122,7 +125,14 @@ export const readSmartRecruiters: Reader = async (task) => {
     if (now.has(posting.id)) items.push(await detailed(task, base, posting));
     else if (!task.isNew(posting.id)) items.push(toItem(task, posting)); // remembered as long as it is shown
   }
-  return { items, position: {}, more: wanted.length > now.size };
+  const { cursor } = task.position;
+  const more = wanted.length > now.size;
+  // Of a part nobody knows what closed.
+  if (!isWhole) return { items, position: { cursor }, more };
+  const listed = postings.map((posting) => toItem(task, posting));
+  const at = { now: task.now, platform: 'smartrecruiters', company: task.source.settings.board ?? '' };
+  const changes = boardChanges(cursor, listed, at);
+  return { items: [...items, ...changes.items], position: { cursor: changes.cursor }, more };
 };
 
 async function detailed(task: ReadingTask, base: string, posting: Posting): Promise<SourceItem> {

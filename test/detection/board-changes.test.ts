@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import type { SourceItem } from '../../src/detection/source-item.ts';
+import { toPost } from '../../src/detection/source-item.ts';
+import { boardChanges } from '../../src/detection/sources/board-changes.ts';
+import { toolsNamed } from '../../src/detection/tools-named.ts';
+import { createHarness, settings, wanting } from './harness.ts';
+
+const AT = { now: 1_000, platform: 'lever', company: 'acme' };
+
+const job = (id: string, overrides: Partial<SourceItem> = {}): SourceItem => ({
+  ...{ id, platform: 'lever', url: `https://jobs.example.com/${id}`, postedAt: 0, author: '' },
+  ...{ title: `Job ${id}`, body: 'We need you.', department: 'Sales', company: { name: 'Acme Inc' } },
+  ...overrides,
+});
+
+test('a post that is another than it was is told again, and one that two looks miss is closed', () => {
+  const first = boardChanges(null, [job('1'), job('2')], AT);
+  expect(first).toMatchObject({ items: [], isUnsure: false });
+  const second = boardChanges(first.cursor, [job('1', { title: 'Head of Sales' })], AT);
+  expect(second).toMatchObject({
+    items: [{ title: 'Changed: Head of Sales', postedAt: 1_000 }],
+    isUnsure: true,
+  });
+  expect(second.items[0]?.id).toMatch(/^1 changed /);
+  const third = boardChanges(second.cursor, [job('1', { title: 'Head of Sales' })], AT);
+  expect(third).toMatchObject({
+    items: [
+      { title: 'Closed: Job 2', department: 'Sales', company: { name: 'Acme Inc' }, platform: 'lever' },
+    ],
+    isUnsure: false,
+  });
+  expect(boardChanges(third.cursor, [job('1', { title: 'Head of Sales' })], AT)).toMatchObject({ items: [] });
+});
+
+test('a post that one look misses, and a memory that cannot be read, close nothing', () => {
+  const first = boardChanges(null, [job('1'), job('2')], AT);
+  const missed = boardChanges(first.cursor, [job('1')], AT);
+  expect(boardChanges(missed.cursor, [job('1'), job('2')], AT)).toMatchObject({ items: [], isUnsure: false });
+  expect(boardChanges('{', [job('1')], AT).items).toEqual([]);
+});
+
+test('a board is asked for whole where a post is missing, and what changed makes a signal', async () => {
+  const h = await createHarness();
+  const lever = (id: string, text: string) => ({
+    ...{
+      id,
+      text: 'Buyer',
+      hostedUrl: `https://jobs.example.com/${id}`,
+      categories: { team: 'Procurement' },
+    },
+    descriptionPlain: text,
+  });
+  let jobs = [lever('a', wanting('CRM')), lever('b', 'Cats.')];
+  h.pages['/v0/postings/acme'] = (response) =>
+    response.writeHead(200, { etag: '"1"' }).end(JSON.stringify(jobs));
+  await h.add({ kind: 'lever', settings: settings({ board: 'acme' }) });
+  await h.poller.start();
+  await h.ended(1);
+  jobs = [lever('a', wanting('help desk'))];
+  await h.pass(900_000);
+  await h.pass(900_000);
+  await h.pass(900_000);
+  expect((await h.texts())[1]).toMatch(/^Changed: Buyer\n\nDepartment: Procurement\n\n/);
+  expect(h.asked().map(({ headers }) => headers['if-none-match'])).toEqual([
+    undefined,
+    '"1"',
+    undefined,
+    '"1"',
+  ]);
+  expect(await h.source('src_1')).toMatchObject({ itemsSeen: 4, signalsMade: 2, lastError: null }); // two, changed, closed
+});
+
+test('a job says which tools it names, by the names that their makers use', () => {
+  const body =
+    'You work with Salesforce, Node.js and Microsoft Teams, and go to the front of the class. Salesforce again.';
+  expect(toolsNamed(body)).toEqual(['Salesforce', 'Node.js', 'Microsoft Teams']);
+  expect(toPost(job('1', { body }))?.text).toContain('Tools: Salesforce, Node.js, Microsoft Teams');
+  const { department: _, ...post } = job('1', { body });
+  expect(toPost(post)?.text).not.toContain('Tools:');
+});
