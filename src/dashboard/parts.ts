@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { LoadGate } from '../http/load.ts';
+import type { LeadParts } from '../leads/patience.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
-import type { LeadParts } from '../leads/patience.ts';
 import type { NewWork } from '../model/event.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';

@@ -63,7 +63,9 @@ const provenanceSchema = z
   .strictObject({
     source: z
       .enum(FACT_SOURCES)
-      .describe('`request`: given by a caller; `signal`: seen in a post; `provider`: told by the enrichment provider; else what it was concluded from'),
+      .describe(
+        '`request`: given by a caller; `signal`: seen in a post; `provider`: told by the enrichment provider; else what it was concluded from',
+      ),
     confidence: z.number().min(0).max(1).describe('1: certain'),
     at: z.iso.datetime(),
   })
