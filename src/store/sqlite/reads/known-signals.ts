@@ -77,7 +77,7 @@ function createNearSearch(db: Database): (signal: NewSignal) => NearRow | null {
      FROM (SELECT seq, count(*) AS keys FROM (${[0, 1, 2, 3, 4].map(newestOf).join(' UNION ALL ')})
            GROUP BY seq ORDER BY keys DESC, seq DESC LIMIT ${MAX_COMPARED}) n
      CROSS JOIN signals s ON s.seq = n.seq
-     WHERE s.tenant_id = :tenantId AND s.profile_id = :profileId
+     WHERE s.tenant_id = +:tenantId AND s.profile_id = +:profileId
      ORDER BY n.keys DESC, n.seq DESC`,
   );
   const read = createReader();
