@@ -105,8 +105,11 @@ export function readFacts({ title, companyName, industry, headcount, location }:
 }
 
 function readFact(field: string, text: string): ReadFact {
+  return { field, ...(text === '' ? NOTHING : readText(text)) };
+}
+
+function readText(text: string): Omit<ReadFact, 'field'> {
   return {
-    field,
     text,
     words: wordsOf(text),
     title: readTitle(text),
@@ -115,6 +118,9 @@ function readFact(field: string, text: string): ReadFact {
     place: readPlace(text),
   };
 }
+
+/** Read once: of most posts nothing is known of author and company. */
+const NOTHING = readText('');
 
 /** What is known to each question that the profile asks. What is not known speaks neither for nor against. */
 export function fitAnswers(facts: ReadFacts, { questions }: CompiledFit): FitAnswer[] {

@@ -12,5 +12,8 @@ export function typeOf(types: Readonly<Record<string, Linear>>, features: Featur
     return sum;
   };
   const order: SignalType[] = ['intent_post', 'qa_forum', 'review', 'funding_event', 'job_change'];
-  return order.reduce((best, type) => (odds(type) > odds(best) ? type : best));
+  const best = order
+    .map((type) => ({ type, odds: odds(type) }))
+    .reduce((best, other) => (other.odds > best.odds ? other : best));
+  return best.type;
 }

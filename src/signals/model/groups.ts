@@ -1,4 +1,5 @@
 import type { WeightKey } from '../../model/icp.ts';
+import { MODEL } from './learnt.ts';
 
 /** The named parts of a score. Parts that a profile weighs carry its weight's name. */
 export type GroupKey =
@@ -58,7 +59,19 @@ const BY_NAME: readonly (readonly [RegExp, GroupKey])[] = [
   ],
 ];
 
+/** Of all features that the model weighs: to ask every pattern for each of a post's was a tenth of its planning. */
+const GROUPS: ReadonlyMap<string, GroupKey> = new Map(
+  [MODEL.words, MODEL.encoder]
+    .flatMap(({ hot, warm }) => [hot, warm])
+    .flatMap(({ weights }) => Object.keys(weights))
+    .map((feature) => [feature, groupByName(feature)]),
+);
+
 /** The part to which a feature's points go. */
 export function groupOf(feature: string): GroupKey {
+  return GROUPS.get(feature) ?? groupByName(feature);
+}
+
+function groupByName(feature: string): GroupKey {
   return BY_NAME.find(([pattern]) => pattern.test(feature))?.[1] ?? 'intent';
 }
