@@ -150,7 +150,8 @@ export class Lane implements Waiter {
     this.#claiming = true;
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.#askedFailures = this.#storedFailures;
-    return { limit, ...this.#known() };
+    const { endpointId } = this;
+    return { endpointId, limit, knownVersion: this.#knownVersion, held: this.held() };
   }
 
   /** claiming → claimed or idle. `target` is the endpoint's newer version; what was claimed by the older is dropped. */
@@ -183,7 +184,7 @@ export class Lane implements Waiter {
   reserve(deliveryIds: readonly string[]): Taking['lanes'][number] {
     this.#reserved += deliveryIds.length;
     for (const id of deliveryIds) this.#held.set(id, 1);
-    return { ...this.#known(), deliveryIds: [...deliveryIds] };
+    return { endpointId: this.endpointId, knownVersion: this.#knownVersion, deliveryIds: [...deliveryIds] };
   }
 
   /** reserved → claimed, for those that the commit gave to this process. */
@@ -264,9 +265,8 @@ export class Lane implements Waiter {
     if (consecutiveFailures + this.#failures - this.#confirmedFailures === 0) this.#failing = false;
   }
 
-  #known(): Omit<LaneDemand, 'limit'> {
-    const { endpointId } = this;
-    return { endpointId, knownVersion: this.#target?.endpoint.version ?? -1, held: this.held() };
+  get #knownVersion(): number {
+    return this.#target?.endpoint.version ?? -1;
   }
 
   #add(dealt: Dealt, until: number): void {

@@ -6,7 +6,7 @@ import type { Reserve } from '../webhooks/in-hand.ts';
 import type { Agenda } from './agenda.ts';
 import type { Bell } from './bell.ts';
 import type { Lane } from './lane.ts';
-import { leaseEnd, WAIT_MS } from './leases.ts';
+import { leaseEnd, leaseNeeded, WAIT_MS } from './leases.ts';
 
 export interface ReserveParts {
   clock: Clock;
@@ -30,7 +30,7 @@ export function createReserve({ clock, agenda, bell, leaseToken }: ReserveParts)
     }
     if (reserved.length === 0) return null;
     return {
-      taking: { lanes, now, leaseUntil: leaseEnd(now), leaseToken },
+      taking: { lanes, now, leaseUntil: leaseEnd(now), renewBefore: leaseNeeded(now), leaseToken },
       settle(taken) {
         for (const { lane, deliveries } of reserved) {
           lane.settle(deliveries, taken, since + WAIT_MS);

@@ -32,7 +32,9 @@ export interface ClaimRequest {
  * the version that the process knows, and leased to nobody else; the others wait for a claim.
  */
 export interface Taking extends Omit<ClaimRequest, 'lanes'> {
-  lanes: (Omit<LaneDemand, 'limit'> & { deliveryIds: string[] })[];
+  lanes: (Pick<LaneDemand, 'endpointId' | 'knownVersion'> & { deliveryIds: string[] })[];
+  /** A lease that the caller has until then is left as it is. */
+  renewBefore: number;
 }
 
 /** One endpoint's part of a claim. */

@@ -11,6 +11,7 @@ import type { CountsThread } from './counts-thread.ts';
 import { claimFace } from './face/claims.ts';
 import { deliveryPageFace } from './face/delivery-pages.ts';
 import { eventPageFace } from './face/event-pages.ts';
+import { inHandFace } from './face/in-hand.ts';
 import { keepingFace, keyedRequestFace } from './face/keyed-requests.ts';
 import { outcomeFace } from './face/outcomes.ts';
 import { call, promised, type Run } from './face/promised.ts';
@@ -66,6 +67,7 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
     ...promised(reads, (name, args) => read(() => call(reads, name, args))),
     ...changes,
     ...claimFace(changes),
+    ...inHandFace(changes),
     ...outcomeFace(changes),
     ...deliveryPageFace(db, read),
     ...eventPageFace(db, clock, read),

@@ -218,6 +218,31 @@ export function describeLeases(open: OpenStore): void {
       ]);
     });
 
+    test('what its process took as it stored it is leased, anew only where the lease is short, and under way', async () => {
+      const { store } = await openWithTenants(open);
+      const other = (at: number) => claim(store, 'whk_a', { now: at, token: 'lease_2', limit: 0 });
+      const leases: (number | null)[] = [];
+      for (const [n, now] of [T0, T0 + 10_000, T0 + 20_000].entries()) {
+        const deliveryIds = [`dlv_${n}`];
+        const events = [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds, createdAt: now })];
+        const { taken } = await store.commitSignalsInHand([aSignal('ten_a', { events })], {
+          lanes: [{ endpointId: 'whk_a', knownVersion: 1, deliveryIds }],
+          ...{ now, renewBefore: now + 60_000, leaseUntil: now + 75_000, leaseToken: 'lease_1' },
+        });
+        expect(taken).toEqual(deliveryIds);
+        leases.push((await other(now)).nextDueAt);
+      }
+      expect(leases).toEqual([T0 + 75_000, T0 + 75_000, T0 + 95_000]);
+      expect(await store.recentAttempts(T0, T0 + 20_000)).toHaveLength(2); // the first is older than was asked for
+    });
+
+    test('what a process stored and let wait for a claim is not under way', async () => {
+      const { store } = await openWithTenants(open);
+      await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2'], T0 + 1);
+      await claim(store, 'whk_a', { limit: 1, now: T0 + 1 });
+      expect(await store.recentAttempts(T0, T0 + 2)).toHaveLength(1);
+    });
+
     test('an attempt whose request was sent twice counts twice', async () => {
       const { store, clock } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);

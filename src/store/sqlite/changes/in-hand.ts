@@ -3,41 +3,45 @@ import type { Taking } from '../../delivery-store.ts';
 import type { CommittedSignal, NewSignal } from '../../signal-store.ts';
 import { signalChanges } from './signals.ts';
 
-/** As it crosses to the writer: what a lane holds is one text, the reserved deliveries included. */
+/** As it crosses to the writer. */
 export interface StoredTaking extends Omit<Taking, 'lanes'> {
-  lanes: (Omit<Taking['lanes'][number], 'held'> & { held: string })[];
+  /** JSON: `{id of an endpoint: the version that the caller knows}`. */
+  lanes: string;
 }
 
 /** Deliveries that a process takes in the commit which stores them. */
 export function inHandChanges(db: Database) {
   const { commitSignals } = signalChanges(db);
-  const selectActive = db
-    .prepare<[string, number], number>(
-      "SELECT 1 FROM webhook_endpoints WHERE id = ? AND version = ? AND status = 'active' AND deleted_at IS NULL",
-    )
-    .pluck();
-  // Changes nothing where another process holds the endpoint.
-  const takeLease = db.prepare<[string, string, number, string, number]>(
-    `INSERT INTO lane_leases (endpoint_id, token, until, held) VALUES (?, ?, ?, ?)
-     ON CONFLICT (endpoint_id) DO UPDATE SET token = excluded.token, until = excluded.until, held = excluded.held
-       WHERE token = excluded.token OR until <= ?`,
+  // In most commits none: each lane is as the caller knows it, and its lease lasts.
+  const selectUnready = db.prepare<Record<string, unknown>[], { endpointId: string; refused: 0 | 1 }>(
+    `SELECT endpointId, refused FROM (
+       SELECT j.key AS endpointId, e.id IS NULL OR ifnull(l.token <> :leaseToken AND l.until > :now, 0) AS refused,
+              l.token IS NOT :leaseToken OR l.until < :renewBefore AS unleased
+       FROM json_each(:lanes) j
+         LEFT JOIN webhook_endpoints e
+           ON e.id = j.key AND e.version = j.value AND e.status = 'active' AND e.deleted_at IS NULL
+         LEFT JOIN lane_leases l ON l.endpoint_id = j.key)
+     WHERE refused OR unleased`,
+  );
+  // What claims gave to the same process is held as before.
+  const writeLease = db.prepare<[string, string, number]>(
+    `INSERT INTO lane_leases (endpoint_id, token, until, held) VALUES (?, ?, ?, '{}')
+     ON CONFLICT (endpoint_id) DO UPDATE SET
+       held = iif(token = excluded.token, held, excluded.held), token = excluded.token, until = excluded.until`,
   );
 
   return {
-    commitSignalsHeld(signals: NewSignal[], { lanes, now, leaseUntil, leaseToken }: StoredTaking) {
-      const committed: CommittedSignal[] = commitSignals(signals);
-      const created = new Set(
-        signals
-          .filter((_, i) => committed[i]?.status === 'created')
-          .flatMap(({ events }) => events.flatMap(({ deliveries }) => deliveries.map(({ id }) => id))),
-      );
-      const taken = lanes.flatMap(({ endpointId, knownVersion, held, deliveryIds }) => {
-        const stored = deliveryIds.filter((id) => created.has(id));
-        if (stored.length === 0 || selectActive.get(endpointId, knownVersion) === undefined) return [];
-        const { changes } = takeLease.run(endpointId, leaseToken, leaseUntil, held, now);
-        return changes === 1 ? stored : [];
-      });
-      return { committed, taken };
+    /** `refused` are the endpoints whose deliveries wait for a claim. */
+    commitSignalsHeld(
+      signals: NewSignal[],
+      { lanes, now, leaseUntil, renewBefore, leaseToken }: StoredTaking,
+    ): { committed: CommittedSignal[]; refused: string[] } {
+      const unready = selectUnready.all({ lanes, now, renewBefore, leaseToken });
+      for (const { endpointId, refused } of unready) {
+        if (refused === 0) writeLease.run(endpointId, leaseToken, leaseUntil);
+      }
+      const refused = unready.flatMap((lane) => (lane.refused === 1 ? [lane.endpointId] : []));
+      return { committed: commitSignals(signals), refused };
     },
   };
 }

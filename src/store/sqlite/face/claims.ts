@@ -1,11 +1,10 @@
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { DeliveryStore, HeldAttempt } from '../../delivery-store.ts';
-import type { SignalStore } from '../../signal-store.ts';
 import type { StoredDeliveries } from '../changes/claims.ts';
 import type { Changes } from '../changes.ts';
 import type { Promised } from './promised.ts';
 
-type Face = Pick<DeliveryStore, 'claimDeliveries' | 'claimProbe'> & Pick<SignalStore, 'commitSignalsInHand'>;
+type Face = Pick<DeliveryStore, 'claimDeliveries' | 'claimProbe'>;
 
 const NO_BYTES = new Uint8Array();
 
@@ -13,8 +12,7 @@ const NO_BYTES = new Uint8Array();
 export function claimFace({
   claimLanes,
   claimOldest,
-  commitSignalsHeld,
-}: Pick<Promised<Changes>, 'claimLanes' | 'claimOldest' | 'commitSignalsHeld'>): Face {
+}: Pick<Promised<Changes>, 'claimLanes' | 'claimOldest'>): Face {
   return {
     async claimDeliveries({ lanes, ...terms }) {
       const stored = lanes.map((lane) => ({ ...lane, held: heldText(lane.held) }));
@@ -24,10 +22,6 @@ export function claimFace({
         deliveries: toClaimed(deliveries),
         bodies: deliveries?.bodies ?? NO_BYTES,
       }));
-    },
-    commitSignalsInHand(signals, { lanes, ...terms }) {
-      const stored = lanes.map((lane) => ({ ...lane, held: heldText(lane.held) }));
-      return commitSignalsHeld(signals, { lanes: stored, ...terms });
     },
     async claimProbe({ held, ...terms }) {
       const probe = await claimOldest({ held: heldText(held), ...terms });

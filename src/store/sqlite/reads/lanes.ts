@@ -47,8 +47,13 @@ export function laneReads(db: Database) {
   const selectTestSends = db.prepare<[number], StartRow>(
     'SELECT endpoint_id AS endpointId, started_at AS startedAt FROM test_sends WHERE started_at > ? ORDER BY started_at',
   );
-  const selectHeld = db.prepare<[], HeldRow>(
-    `SELECT l.endpoint_id AS endpointId, h.key AS id, h.value AS attempt FROM lane_leases l, json_each(l.held) h`,
+  // What its process took as it stored it stands in no lease. It may have given some of it back since, which counts too.
+  const selectHeld = db.prepare<[number], HeldRow>(
+    `SELECT l.endpoint_id AS endpointId, h.key AS id, h.value AS attempt FROM lane_leases l, json_each(l.held) h
+     UNION
+     SELECT d.endpoint_id, d.id, 1 FROM lane_leases l JOIN deliveries d INDEXED BY deliveries_due
+       ON d.endpoint_id = l.endpoint_id AND d.${WAITING} AND d.next_attempt_at > ?
+     WHERE d.in_hand AND d.attempt_count = 0`,
   );
   const selectWaiting = db
     .prepare<[string, number], number>(
@@ -70,7 +75,7 @@ export function laneReads(db: Database) {
     recentAttempts(since, now) {
       // What was under way when the process died may have reached its receiver just now: counted as sent now.
       const underWay = selectHeld
-        .all()
+        .all(since)
         .filter(({ id, attempt }) => selectWaiting.get(id, attempt - 1) === 1)
         .map(({ endpointId }) => ({ endpointId, startedAt: now }));
       const sent = selectSince.all(REPEATED, idFloor('att', since), since);

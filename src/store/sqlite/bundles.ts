@@ -1,0 +1,53 @@
+import type { NewDelivery, RoutedEvent } from '../../model/event.ts';
+
+/** A delivery that the process which stores it may mean to send without a claim. */
+export interface HeldDelivery extends NewDelivery {
+  inHand?: boolean;
+}
+
+/** Deliveries of one event that begin alike and send the same bytes. */
+interface DeliveryBundle extends Pick<HeldDelivery, 'body' | 'tail' | 'status' | 'inHand'> {
+  /** JSON: an array of the id of a delivery and that of its endpoint in turn. */
+  deliveries: string;
+}
+
+/** A routed event as it crosses to the writer. */
+interface BundledEvent extends RoutedEvent {
+  deliveries: [];
+  bundles: DeliveryBundle[];
+}
+
+/**
+ * An event with its deliveries in bundles: to pass an object for each, with its body, costs more than to insert its row.
+ * `inHand` are the ids of those that are to be sent without a claim.
+ */
+export function bundled({ deliveries, ...routed }: RoutedEvent, inHand: ReadonlySet<string>): BundledEvent {
+  const bundles: DeliveryBundle[] = [];
+  for (const { id, endpointId, ...rest } of deliveries) {
+    const like = { ...rest, inHand: inHand.has(id) };
+    // Ids need no escaping.
+    const pair = `"${id}","${endpointId}"`;
+    const known = bundles.find((bundle) => isAlike(bundle, like));
+    if (known === undefined) bundles.push({ ...like, deliveries: pair });
+    else known.deliveries += `,${pair}`;
+  }
+  for (const bundle of bundles) bundle.deliveries = `[${bundle.deliveries}]`;
+  return { ...routed, deliveries: [], bundles };
+}
+
+/** The deliveries of an event, in bundles or not. */
+export function unbundled(routed: RoutedEvent | BundledEvent): HeldDelivery[] {
+  if (!('bundles' in routed)) return routed.deliveries;
+  return routed.bundles.flatMap(({ deliveries, ...rest }) => {
+    const ids = JSON.parse(deliveries) as string[];
+    return Array.from({ length: ids.length / 2 }, (_, i) => ({
+      id: ids[2 * i] ?? '',
+      endpointId: ids[2 * i + 1] ?? '',
+      ...rest,
+    }));
+  });
+}
+
+function isAlike(a: Omit<DeliveryBundle, 'deliveries'>, b: Omit<DeliveryBundle, 'deliveries'>): boolean {
+  return a.inHand === b.inHand && a.status === b.status && a.tail?.hash === b.tail?.hash && a.body === b.body;
+}
