@@ -6,10 +6,14 @@ WORKDIR /app
 # No package needs its install script: SQLite's binaries are in its package, and Node is the image's own.
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
+# The sentence encoder's runtime comes for all systems, 290 MB; of these the image is one.
+RUN cd node_modules/onnxruntime-node/bin/napi-v6 && rm -rf darwin win32 \
+    && cd linux && ls | grep -vx "$(node -p process.arch)" | xargs rm -rf
 
 COPY src ./src
 COPY content ./content
 COPY data/samples.jsonl ./data/samples.jsonl
+COPY data/models ./data/models
 
 # A named volume takes its owner from here, so that the server can write without being root.
 RUN mkdir /data && chown node:node /data
