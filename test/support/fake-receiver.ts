@@ -25,11 +25,16 @@ export const sendTestToNobody: SendTest = async ({ deliveryId, body, endpoint })
 
 /**
  * Plays the dispatcher for one endpoint: claims what is due, signs it, and stores what `reply` means for it, without a
- * socket. Returns the bodies as they would have gone out.
+ * socket. Returns the bodies as they would have gone out. `replyText` is what it answers, in place of a few words.
  */
 export async function deliverToNobody(
   { store, clock }: Pick<TestApp, 'store' | 'clock'>,
-  { endpointId, secret, reply }: { endpointId: string; secret: string; reply: FakeReply },
+  {
+    endpointId,
+    secret,
+    reply,
+    replyText,
+  }: { endpointId: string; secret: string; reply: FakeReply; replyText?: string },
 ): Promise<string[]> {
   const now = clock.now();
   const lanes = [{ endpointId, limit: 100, knownVersion: -1, held: [] }];
@@ -47,7 +52,10 @@ export async function deliverToNobody(
     await store.recordOutcome({
       deliveryId: id,
       endpointId,
-      attempt: attemptOf({ id, attempt }, signed, { reply, startedAt: now }),
+      attempt: attemptOf({ id, attempt }, signed, {
+        ...{ reply, startedAt: now },
+        ...(replyText !== undefined && { replyText }),
+      }),
       next:
         reply === 'success' ? { status: 'delivered' } : { status: 'dead', expiresAt: now + DEAD_LETTER_MS },
       streak: reply === 'success' ? 'reset' : 'add',
@@ -63,7 +71,7 @@ export async function deliverToNobody(
 function attemptOf(
   { id, attempt }: { id: string; attempt: number },
   { body, ...signatures }: SignedBody,
-  { reply, startedAt }: { reply: FakeReply; startedAt: number },
+  { reply, replyText, startedAt }: { reply: FakeReply; replyText?: string; startedAt: number },
 ): AttemptRecord {
   const succeeded = reply === 'success';
   return {
@@ -74,8 +82,8 @@ function attemptOf(
     sent: { host: HOST, contentLength: body.length, ...signatures },
     response: {
       status: succeeded ? 200 : 503,
-      headers: { 'content-type': 'text/plain' },
-      body: succeeded ? 'ok' : 'maintenance',
+      headers: { 'content-type': 'text/plain', ...(replyText !== undefined && { 'x-note': replyText }) },
+      body: replyText ?? (succeeded ? 'ok' : 'maintenance'),
     },
     error: succeeded ? null : { code: 'http_status', message: 'The receiver answered 503.' },
     timings: { connectedMs: 12, headersMs: TOOK_MS - 2 },

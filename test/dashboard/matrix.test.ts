@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { deliverToNobody } from '../support/fake-receiver.ts';
+import { csrfOf, memberSignedIn, signedIn, type TestBrowser } from './browser-session.ts';
+import { HOSTILE, postSignal } from './hostile.ts';
+
+/** Ids of things that are there, by the collection that a screen's address names. */
+type Ids = Record<string, string>;
+
+let made: TestApp;
+let browser: TestBrowser;
+let ids: Ids;
+let screens: string[];
+beforeAll(async () => {
+  made = await buildTestApp({ env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' } });
+  browser = await signedIn(made, made.tenant.id);
+  ids = await fillByStranger();
+  screens = made.routes
+    .filter(
+      ({ method, url }) => method === 'GET' && /^\/dashboard(\/|$)/.test(url) && !url.includes('/assets/'),
+    )
+    .map(({ url }) => url);
+});
+afterAll(() => made.app.close());
+
+async function create(path: string, payload: object): Promise<string> {
+  const answer = await made.app.inject({ method: 'POST', url: path, headers: made.auth, payload });
+  if (answer.statusCode >= 300) throw new Error(`${path}: ${answer.body}`);
+  return answer.json().data.id;
+}
+
+/** Whatever a stranger, or what they post, can write into an account, in every field that takes text. */
+async function fillByStranger(): Promise<Ids> {
+  const url = `https://127.0.0.1:8443/?${encodeURIComponent(HOSTILE)}`;
+  const hook = await made.app.inject({
+    method: 'POST',
+    url: '/v1/webhooks',
+    headers: made.auth,
+    payload: {
+      url,
+      label: HOSTILE.slice(0, 100),
+      event_types: ['signal.detected', 'pipeline.stage_changed'],
+    },
+  });
+  const { id: webhook, secret } = hook.json().data;
+  const person = { name: HOSTILE, title: HOSTILE, email: 'dana@evil.example' };
+  const company = { name: HOSTILE, domain: 'evil.example', industry: HOSTILE, location: HOSTILE };
+  const signal = await postSignal(made, {
+    platform: { name: 'reddit', post_url: `https://evil.example/${encodeURIComponent(HOSTILE)}` },
+    text: `We are looking for a new CRM, budget approved. ${HOSTILE}`,
+    prospect: person,
+    company,
+  });
+  const said = { relevant: false, reason: HOSTILE };
+  await made.app.inject({
+    ...{ method: 'POST', url: `/v1/signals/${signal}/feedback`, headers: made.auth, payload: said },
+  });
+  const lead = await create('/v1/leads', {
+    ...{ ...person, company, source: HOSTILE, signal_ids: [signal] },
+    ...{ tags: [HOSTILE.slice(0, 50)], custom_fields: { note: HOSTILE } },
+  });
+  const reply = { reply: 'failure', replyText: HOSTILE } as const;
+  await deliverToNobody(made, { endpointId: webhook, secret, ...reply });
+  const [delivery] = (await made.app.inject({ url: '/v1/deliveries', headers: made.auth })).json().data;
+  const campaign = { name: HOSTILE, description: HOSTILE, steps: [{ step: 1, name: HOSTILE }] };
+  const { data: companies } = (await made.app.inject({ url: '/v1/companies', headers: made.auth })).json();
+  await memberSignedIn(made, { email: 'member@example.com', role: 'member' });
+  const [owner, member] = await made.store.listMembers(made.tenant.id);
+  const [session] = await made.store.listSessions(owner?.id ?? '', made.clock.now());
+  const message = { kind: 'message', subject: HOSTILE, text: HOSTILE } as const;
+  await made.store.addMail({
+    id: 'mal_1',
+    tenantId: made.tenant.id,
+    facts: message,
+    createdAt: made.clock.now(),
+  });
+  return {
+    ...{
+      signals: signal,
+      leads: lead,
+      webhooks: webhook,
+      deliveries: delivery.id,
+      companies: companies[0].id,
+    },
+    'webhook-logs': delivery.id,
+    campaigns: await create('/v1/campaigns', campaign),
+    profiles: await create('/v1/icps', {
+      name: HOSTILE.slice(0, 80),
+      description: HOSTILE,
+      phrases: ['new crm'],
+    }),
+    sources: await create('/v1/sources', { kind: 'hackernews', name: HOSTILE.slice(0, 80), query: 'crm' }),
+    'api-keys': await create('/v1/keys', { name: HOSTILE.slice(0, 80), preset: 'read' }),
+    ...{ team: member?.id ?? '', sessions: session?.id ?? '', suggestions: 'sug_none' },
+  };
+}
+
+/** The address with the ids of {@link ids} in it. */
+function addressOf(url: string): string {
+  return url.replace(/([\w-]+)\/:\w+/g, (_all, collection: string) => {
+    const id = ids[collection];
+    if (id === undefined || id === '') throw new Error(`${url}: make a thing of its kind above`);
+    return `${collection}/${id}`;
+  });
+}
+
+test('whatever strangers write is text on every screen, and every screen has the strict policy', async () => {
+  let shown = 0;
+  for (const url of screens) {
+    const { statusCode, body, headers } = await browser.get(addressOf(url));
+    expect([url, statusCode < 400]).toEqual([url, true]);
+    expect([url, /<img src=x|<script>alert|"'><script|<\/textarea><\/title>|\b49`/.exec(body)]).toEqual([
+      url,
+      null,
+    ]);
+    // Nothing of a stranger becomes an address that runs.
+    expect([url, /(?:href|src|action)="\s*(?:javascript|data):/i.exec(body)]).toEqual([url, null]);
+    if (body.includes('&lt;img src=x onerror=alert(1)&gt;')) shown++;
+    expect([url, headers['content-security-policy']]).toEqual([
+      url,
+      "default-src 'none'; img-src 'self'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ]);
+    expect(headers).toMatchObject({ 'referrer-policy': 'same-origin', 'x-frame-options': 'DENY' });
+    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
+  }
+  expect(shown).toBeGreaterThan(12);
+});
+
+test("another tenant's id is 404 on every screen and in every change, and nothing of it is shown", async () => {
+  const { tenant } = await made.addTenant();
+  const stranger = await signedIn(made, tenant.id);
+  const token = csrfOf((await stranger.get('/dashboard')).body);
+  const named = made.routes.filter(
+    ({ method, url }) => url.startsWith('/dashboard/') && url.includes(':') && method !== 'HEAD',
+  );
+  expect(named.length).toBeGreaterThan(30);
+  for (const { method, url } of named) {
+    const address = addressOf(url);
+    const answer =
+      method === 'GET'
+        ? await stranger.get(address)
+        : await stranger.send(address, { _csrf: token, action: 'dismiss' });
+    expect([method, url, answer.statusCode]).toEqual([method, url, 404]);
+    expect(answer.body).not.toContain('img src=x');
+  }
+  for (const url of screens.filter((each) => !each.includes(':'))) {
+    const { body } = await stranger.get(url);
+    const leaked = [HOSTILE.slice(0, 6), 'evil.example', ...Object.values(ids)].filter((text) =>
+      body.includes(text),
+    );
+    expect([url, leaked]).toEqual([url, []]);
+  }
+});
