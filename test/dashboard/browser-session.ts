@@ -1,6 +1,6 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { renewSetupLink } from '../../src/accounts/links.ts';
-import { inviteMember } from '../../src/accounts/team.ts';
+import { type Invited, inviteMember } from '../../src/accounts/team.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
@@ -76,11 +76,11 @@ export async function signedIn({ app, store, clock }: TestApp, tenantId: string)
   return browser;
 }
 
-/** A browser in which somebody is signed in whom an owner has invited. */
-export async function memberSignedIn(
-  { app, store, clock, tenant }: TestApp,
-  { email, role }: { email: string; role: Role },
-): Promise<TestBrowser> {
+/** Somebody whom an owner has invited. */
+export function invite(
+  { store, clock, tenant }: TestApp,
+  asked: { email: string; role: Role },
+): Promise<Invited> {
   const parts = {
     store,
     clock,
@@ -88,8 +88,16 @@ export async function memberSignedIn(
     newId: createIds(clock, systemRandom),
     secretBox: NO_BOX,
   };
-  const { token } = await inviteMember(parts, tenant, { email, role });
-  const browser = new TestBrowser(app);
+  return inviteMember(parts, tenant, asked);
+}
+
+/** A browser in which somebody is signed in whom an owner has invited. */
+export async function memberSignedIn(
+  made: TestApp,
+  asked: { email: string; role: Role },
+): Promise<TestBrowser> {
+  const { token } = await invite(made, asked);
+  const browser = new TestBrowser(made.app);
   const answer = await browser.post('/dashboard/setup', { token, password: PASSWORD });
   if (answer.statusCode !== 303) throw new Error(`not signed in: ${answer.body}`);
   return browser;

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 import { aPost } from '../support/app.ts';
+import { invite } from './browser-session.ts';
 
 const WEBHOOKS = '/dashboard/settings/integrations/webhooks';
 
@@ -31,6 +32,7 @@ export async function fillAccount(
   const get = async (url: string) => (await made.app.inject({ url, headers: made.auth })).json().data;
   const [delivery] = await get('/v1/deliveries');
   const [profile] = await get('/v1/icps');
+  const { user } = await invite(made, { email: 'dana@example.com', role: 'reader' });
   const screens = [
     ...['', '/start', '/find', '/find?q=acme', '/signals', `/signals/${signal}`],
     ...['/leads', `/leads/${lead.id}`, `/leads/${lead.id}/edit`, `/leads/${lead.id}/erase`, '/pipeline'],
@@ -38,7 +40,8 @@ export async function fillAccount(
     ...['/campaigns', `/campaigns/${campaign.id}`, '/profiles', '/profiles/new', `/profiles/${profile.id}`],
     ...['/sources', '/sources/new', `/sources/${source.id}`, `/sources/${source.id}/edit`],
     ...['/webhook-logs', '/webhook-logs/events', `/webhook-logs/${delivery.id}`, '/dead-letters'],
-    ...['/settings/api-keys', '/settings/plan', '/settings/outbox', '/nothing'],
+    ...['/settings/api-keys', '/settings/plan', '/settings/outbox', '/settings/audit', '/nothing'],
+    ...['/settings/account', '/settings/team', `/settings/team/${user.id}/remove`],
   ].map((path) => `/dashboard${path}`);
   return {
     screens: [...screens, WEBHOOKS, `${WEBHOOKS}/new`, `${WEBHOOKS}/${hook.id}`],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { buildTestApp } from '../support/app.ts';
 import { htmlFaults } from '../support/html-judge.ts';
-import { signedIn } from './browser-session.ts';
+import { csrfOf, signedIn } from './browser-session.ts';
 import { fillAccount } from './full-account.ts';
 
 test('html-validate finds no fault on any screen, full or empty', async () => {
@@ -33,6 +33,22 @@ test('html-validate finds no fault on any screen, full or empty', async () => {
     rate_limit: '60',
   });
   expect.soft(await htmlFaults(made1.body), 'a new key').toEqual([]);
+  const account = '/dashboard/settings/account';
+  const posts: [path: string, fields: Record<string, string>, page: string][] = [
+    ['/dashboard/settings/team', { email: 'sam@example.com', role: 'member' }, '/dashboard/settings/team'],
+    ['/dashboard/settings/team', { email: 'nobody' }, '/dashboard/settings/team'],
+    [`${account}/password`, { old_password: 'wrong', password: 'wrong' }, account],
+    [`${account}/second-factor`, {}, account],
+    [`${account}/second-factor/confirm`, { code: '1' }, account],
+    [`${account}/second-factor/off`, { password: 'wrong' }, account],
+  ];
+  for (const [path, fields, page] of posts) {
+    expect.soft(await htmlFaults((await browser.post(path, fields, page)).body), path).toEqual([]);
+  }
+  const code = await browser.send('/dashboard/login/code', {
+    _csrf: csrfOf((await browser.get(account)).body),
+  });
+  expect.soft(await htmlFaults(code.body), 'the code of a log-in').toEqual([]);
   for (const path of ['/login', '/setup', '/reset']) {
     const { body } = await made.app.inject({ url: `/dashboard${path}` });
     expect.soft(await htmlFaults(body), path).toEqual([]);
