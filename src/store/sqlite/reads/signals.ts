@@ -80,9 +80,12 @@ export function signalReads(db: Database) {
   } satisfies Part<SignalStore & LeadStore & DeliveryLogStore>;
 }
 
-/** Signals of a tenant and platform that have an external id: along the index that these are known again by. */
+/**
+ * Signals of a tenant and platform that have an external id: along the index that these are known again by, from the
+ * profiles on (CROSS JOIN: SQLite would begin with all signals of the tenant).
+ */
 export function ofPlatform(columns: string): string {
   return `SELECT ${columns} FROM icp_profiles p
-    JOIN signals s INDEXED BY signals_known_by_external_id ON s.tenant_id = p.tenant_id AND s.profile_id = p.id
+    CROSS JOIN signals s INDEXED BY signals_known_by_external_id ON s.tenant_id = p.tenant_id AND s.profile_id = p.id
     WHERE p.tenant_id = ? AND s.platform = ? AND s.external_id IS NOT NULL`;
 }
