@@ -3,14 +3,22 @@ import { runCommand } from '../../src/cli/program.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import type { Ended } from './process.ts';
 
-/** Runs a command that opens no storage within this process: what it prints, and the code it would exit with. */
+const unavailable = () => Promise.reject(new Error('this command opens no storage'));
+
+/**
+ * Runs a command within this process, on the storage that `open` gives or on none: what it prints, and the code it would
+ * exit with.
+ */
 export async function runInProcess(
   args: readonly string[],
-  { env = {}, clock = systemClock }: { env?: NodeJS.ProcessEnv; clock?: Clock } = {},
+  {
+    env = {},
+    clock = systemClock,
+    open = unavailable,
+  }: { env?: NodeJS.ProcessEnv; clock?: Clock; open?: Ports['open'] } = {},
 ): Promise<Ended> {
   let stdout = '';
   let stderr = '';
-  const unavailable = () => Promise.reject(new Error('this command opens no storage'));
   const ports: Ports = {
     env,
     clock,
@@ -21,7 +29,7 @@ export async function runInProcess(
       stderr += `${line}\n`;
     },
     setExitCode: () => undefined,
-    open: unavailable,
+    open,
     migrate: unavailable,
     upkeep: unavailable,
     onStop: () => undefined,

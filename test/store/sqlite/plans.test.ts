@@ -8,13 +8,14 @@ import { createWriteAheadLog } from '../../../src/store/sqlite/write-ahead-log.t
 
 /** Tables of which a tenant may have a million rows. */
 const LARGE =
-  /^(signals|signal_places|signal_people|signal_near_keys|signal_feedback|source_signals|leads|lead_\w+|stage_moves|companies|events|event_skips|deliveries|delivery_bodies|attempts|campaign_\w+)$/;
+  /^(signals|signal_places|signal_people|signal_near_keys|signal_feedback|source_signals|leads|lead_\w+|stage_moves|companies|events|event_skips|deliveries|delivery_bodies|attempts|campaign_\w+|audit)$/;
 
 /** Statements that walk along an index from its start, up to a limit; or over all of a tenant, as their answer is about all. */
 const WALKS = [
   /WHERE (s\.)?tenant_id = \? ORDER BY (s\.)?seq DESC LIMIT/,
   /ORDER BY l\.rowid LIMIT/,
   /FROM leads INDEXED BY leads_by_stage WHERE tenant_id = \? GROUP BY stage/,
+  /FROM audit ORDER BY position LIMIT/,
   // When the clock was set back: all that waits is looked at once.
   /^UPDATE deliveries SET next_attempt_at/,
 ];
