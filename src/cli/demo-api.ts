@@ -21,12 +21,28 @@ const signalAnswer = z.object({
 });
 export type ScoredSignal = z.infer<typeof signalAnswer>['data'];
 
+const sourceAnswer = z.object({
+  data: z.object({
+    id: z.string(),
+    name: z.string(),
+    last_run_at: z.string().nullable(),
+    last_error: z.object({ message: z.string() }).nullable(),
+    items_seen: z.number(),
+    signals_made: z.number(),
+  }),
+});
+export type ReadSource = z.infer<typeof sourceAnswer>['data'];
+
 /** The demo's view of the HTTP API: what any client with a key could do. */
 export interface DemoApi {
   /** Makes an endpoint for warm and hot signals; resolves with its secret. */
   createWebhook(url: string): Promise<string>;
   /** Posts one observed post, as JSON text, and reads back how it was scored. */
   observe(post: string): Promise<ScoredSignal>;
+  createSource(source: object): Promise<ReadSource>;
+  readSource(id: string): Promise<ReadSource>;
+  /** Has it read now, without waiting for it. */
+  runSource(id: string): Promise<ReadSource>;
 }
 
 export function createDemoApi(parts: { clock: Clock; url: string; apiKey: string }): DemoApi {
@@ -51,5 +67,8 @@ export function createDemoApi(parts: { clock: Clock; url: string; apiKey: string
       const [signal] = (await call(postAnswer, '/v1/signals', post)).data.signals;
       return (await call(signalAnswer, `/v1/signals/${signal.signal_id}`)).data;
     },
+    createSource: async (source) => (await call(sourceAnswer, '/v1/sources', JSON.stringify(source))).data,
+    readSource: async (id) => (await call(sourceAnswer, `/v1/sources/${id}`)).data,
+    runSource: async (id) => (await call(sourceAnswer, `/v1/sources/${id}/run`, '')).data,
   };
 }

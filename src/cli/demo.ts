@@ -9,6 +9,8 @@ import { createDeliveryCount, type DeliveryCount } from './delivery-count.ts';
 import { deliveryLines, isGenuine } from './delivery-lines.ts';
 import { createDemoApi, type DemoApi } from './demo-api.ts';
 import { curlCommand, signalLine } from './demo-lines.ts';
+import { type DemoSite, startDemoSite } from './demo-site.ts';
+import { showSources } from './demo-sources.ts';
 import { CommandError, type Ports } from './ports.ts';
 import { startReceiver } from './receiver.ts';
 
@@ -22,13 +24,19 @@ export function addDemo(parent: Command, ports: Ports): void {
     .command('demo')
     .description('show sample posts scored and delivered, with nothing to configure')
     .option('--once', 'end when all sample deliveries have come')
-    .action((options: { once?: true }) => demo(ports, options.once ?? false));
+    .option('--sources', 'read sources too, live, from a small site on this machine')
+    .action((options: DemoOptions) => demo(ports, options));
+}
+
+interface DemoOptions {
+  once?: true;
+  sources?: true;
 }
 
 /** What has been opened so far, to be undone in reverse order however the demo ends. */
 type Undo = (() => Promise<unknown>)[];
 
-async function demo(ports: Ports, once: boolean): Promise<void> {
+async function demo(ports: Ports, options: DemoOptions): Promise<void> {
   const undo: Undo = [];
   // One ending, whoever asks first: the demo itself, a fault, or Ctrl-C.
   let ending: Promise<void> | null = null;
@@ -41,8 +49,8 @@ async function demo(ports: Ports, once: boolean): Promise<void> {
     await end();
   });
   try {
-    await show(ports, undo, once);
-    if (once) await end();
+    await show(ports, undo, options);
+    if (options.once) await end();
   } catch (error) {
     await end();
     throw error;
@@ -53,7 +61,7 @@ async function undoAll(undo: Undo): Promise<void> {
   for (const step of undo.toReversed()) await step();
 }
 
-async function show(ports: Ports, undo: Undo, once: boolean): Promise<void> {
+async function show(ports: Ports, undo: Undo, { once, sources }: DemoOptions): Promise<void> {
   const count = createDeliveryCount(ports.clock, DELIVERY_TIMEOUT_MS);
   let secret: string | null = null;
   const receiver = await startReceiver({
@@ -68,12 +76,14 @@ async function show(ports: Ports, undo: Undo, once: boolean): Promise<void> {
     },
   });
   undo.push(() => receiver.close());
-  const { url, apiKey } = await startDemoServer(ports, undo);
+  const site = sources ? await openSite(ports, undo) : null;
+  const { url, apiKey } = await startDemoServer(ports, undo, site);
   const api = createDemoApi({ clock: ports.clock, url, apiKey });
   secret = await api.createWebhook(receiver.url);
 
   ports.out(`The server is at ${url}; a receiver at ${receiver.url} takes its warm and hot signals.\n`);
   await observeSamples(ports, api, count);
+  if (site !== null) await showSources({ clock: ports.clock, api, site, count, out: ports.out });
   await count.complete();
   ports.out(`\nAll ${count.expected()} deliveries of warm and hot signals came and were verified.`);
   if (once) return;
@@ -81,7 +91,17 @@ async function show(ports: Ports, undo: Undo, once: boolean): Promise<void> {
   ports.out(`Signals so far: ${url}/v1/signals (with the same Authorization header). Ctrl-C ends.\n`);
 }
 
-async function startDemoServer(ports: Ports, undo: Undo): Promise<{ url: string; apiKey: string }> {
+async function openSite(ports: Ports, undo: Undo): Promise<DemoSite> {
+  const site = await startDemoSite(ports.clock, (line) => ports.out(`     ← ${line}`));
+  undo.push(() => site.close());
+  return site;
+}
+
+async function startDemoServer(
+  ports: Ports,
+  undo: Undo,
+  site: DemoSite | null,
+): Promise<{ url: string; apiKey: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'signalpost-demo-'));
   undo.push(() => rm(folder, { recursive: true, force: true }));
   const port = await demoPort(ports.env);
@@ -91,6 +111,7 @@ async function startDemoServer(ports: Ports, undo: Undo): Promise<{ url: string;
     BASE_URL: `http://127.0.0.1:${port}`,
     DATA_DIR: folder,
     WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8,::1/128',
+    ...(site && { SOURCE_SITES: JSON.stringify({ lever: site.url }) }),
   };
   const opened = await ports.open({ env, log: 'faults', takesPosts: true });
   try {

@@ -11,13 +11,16 @@ test('every sample is a post that the API takes', () => {
   for (const line of lines) expect(observedPostSchema.safeParse(JSON.parse(line)).error).toBeUndefined();
 });
 
-test('demo --once scores every sample, verifies every delivery, removes its data and exits with 0', async () => {
+test('demo --once scores every sample and reads a site, verifies every delivery, removes its data and exits with 0', async () => {
   using folder = temporaryFolder();
-  const { code, stdout, stderr } = await run(['demo', '--once'], { TMPDIR: folder.path });
+  const { code, stdout, stderr } = await run(['demo', '--once', '--sources'], { TMPDIR: folder.path });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.match(/(Forum|Jobs): \d new posts?, \d signals?/g)).toEqual([
+    ...['Forum: 4 new posts, 2 signals', 'Jobs: 2 new posts, 1 signal', 'Forum: 1 new post, 1 signal'],
+  ]);
   expect(stdout.match(/^ *\d+ {2}(HOT|warm|cold) /gm)).toHaveLength(14);
-  const wanted = stdout.match(/^ *\d+ {2}(HOT|warm) /gm)?.length ?? 0;
-  expect(wanted).toBeGreaterThan(3);
+  const wanted = (stdout.match(/^ *\d+ {2}(HOT|warm) /gm)?.length ?? 0) + 4;
+  expect(wanted).toBeGreaterThan(7);
   expect(stdout.match(/→ .* verified .* attempt 1 /g)).toHaveLength(wanted);
   expect(stdout).toContain(`All ${wanted} deliveries`);
   expect(readdirSync(folder.path)).toEqual([]);
