@@ -6,6 +6,7 @@ import { CLASSIFICATIONS } from '../model/signal.ts';
 import { isFiltered, manyOf, oneOf, scoreOf, someOf } from './filters.ts';
 import { type Form, queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
+import { nameOf } from './lead-screen.ts';
 import { money } from './money.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
@@ -34,6 +35,7 @@ export function addLeads(app: FastifyInstance, parts: DashboardParts, show: Show
       stages: STAGES,
       classes: CLASSIFICATIONS,
       money,
+      nameOf,
       isFiltered: isFiltered(query),
     });
   });
