@@ -1,4 +1,5 @@
-import { CLASSIFICATIONS, SIGNAL_TYPES } from '../../src/model/signal.ts';
+import { CLASSIFICATIONS } from '../../src/model/constants.ts';
+import { SIGNAL_TYPES } from '../../src/model/signal.ts';
 import type { Example } from '../train/data.ts';
 import { areaUnderCurve } from '../train/figures.ts';
 import { TARGETS } from '../train/settings.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import { CLASSIFICATIONS } from '../model/constants.ts';
 import type { Lead } from '../model/lead.ts';
 import { normaliseEmail } from '../model/person-keys.ts';
 import { STAGES } from '../model/pipeline.ts';
-import { CLASSIFICATIONS } from '../model/signal.ts';
 import { isFiltered, manyOf, oneOf, scoreOf, someOf } from './filters.ts';
 import { type Form, queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';

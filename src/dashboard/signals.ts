@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { addLead } from '../leads/add-lead.ts';
+import { CLASSIFICATIONS } from '../model/constants.ts';
 import { leadInputSchema } from '../model/lead-input.ts';
-import { CLASSIFICATIONS, SIGNAL_TYPES, type Signal, type SignalQuery } from '../model/signal.ts';
+import { SIGNAL_TYPES, type Signal, type SignalQuery } from '../model/signal.ts';
 import { giveFeedback } from '../signals/feedback.ts';
 import { momentOf, oneOf } from './filters.ts';
 import { type Form, faultsOf, formOf, number, queryOf, text } from './forms.ts';

@@ -1,8 +1,9 @@
 import { check } from '../http/faults.ts';
 import { refusal } from '../http/validation.ts';
+import { CLASSIFICATIONS } from '../model/constants.ts';
 import { EVENT_TYPES } from '../model/event.ts';
 import { isPreset, PAYLOAD_FIELDS, PRESETS, payloadFormatSchema } from '../model/payload-format.ts';
-import { CLASSIFICATIONS, SIGNAL_TYPES } from '../model/signal.ts';
+import { SIGNAL_TYPES } from '../model/signal.ts';
 import { BATCHINGS, type WebhookInput, webhookInputSchema } from '../model/webhook.ts';
 import { type Form, lines, number, text, texts, ticked } from './forms.ts';
 import { linesOfMembers, memberOfLine } from './member-lines.ts';

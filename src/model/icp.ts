@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { toIso } from '../lib/clock.ts';
 import { fold } from '../lib/text.ts';
+import { DEFAULT_WEIGHTS } from './constants.ts';
 import { requiredLine } from './text.ts';
 
 export const WEIGHT_KEYS = ['intent', 'topic', 'urgency', 'budget', 'pain', 'fit'] as const;
@@ -35,14 +36,6 @@ export interface IcpProfile {
 }
 
 export const DEFAULT_THRESHOLDS = { hot: 70, warm: 40 } as const;
-export const DEFAULT_WEIGHTS: Readonly<Weights> = {
-  intent: 40,
-  topic: 25,
-  urgency: 10,
-  budget: 8,
-  pain: 7,
-  fit: 10,
-};
 
 /** The profile each new tenant starts with: fits any company, scores general buying intent. */
 export function defaultProfile(id: string, tenantId: string, createdAt: number): IcpProfile {
@@ -67,16 +60,6 @@ export function defaultProfile(id: string, tenantId: string, createdAt: number):
     updatedAt: createdAt,
     version: 1,
   };
-}
-
-/** The form in which names are compared: no two profiles of a tenant are called the same, in whatever case. */
-export function profileNameKey(name: string): string {
-  return name.normalize('NFKC').toLowerCase();
-}
-
-/** Terms that each post is searched for: what plans bound. */
-export function phraseCount({ phrases, excludedPhrases, competitors }: IcpProfile): number {
-  return phrases.length + excludedPhrases.length + competitors.length;
 }
 
 /** Phrases at most of one kind: with as many profiles as a tenant may have, matching still takes milliseconds. */

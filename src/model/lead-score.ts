@@ -1,5 +1,6 @@
+import { CLASSIFICATIONS } from './constants.ts';
 import type { Lead } from './lead.ts';
-import { CLASSIFICATIONS, type Signal } from './signal.ts';
+import type { Signal } from './signal.ts';
 
 /** The lead with `signals` among its own; none of them was before. Its score is that of the best. */
 export function attachSignals(lead: Lead, signals: readonly Signal[]): Lead {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { codePointLength } from '../lib/text.ts';
+import { CLASSIFICATIONS } from './constants.ts';
 import { domainSchema } from './domain.ts';
 import { idInput, lineText, timeText, webUrl } from './text.ts';
 
@@ -7,7 +8,6 @@ export const SIGNAL_TYPES = ['intent_post', 'job_change', 'funding_event', 'revi
 export const signalTypeSchema = z.enum(SIGNAL_TYPES);
 export type SignalType = z.infer<typeof signalTypeSchema>;
 
-export const CLASSIFICATIONS = ['hot', 'warm', 'cold'] as const;
 export const classificationSchema = z.enum(CLASSIFICATIONS);
 export type Classification = z.infer<typeof classificationSchema>;
 
@@ -71,8 +71,6 @@ export const alsoSeenSchema = z.strictObject({
   posted_at: z.string(),
 });
 export type AlsoSeen = z.infer<typeof alsoSeenSchema>;
-/** Beyond so many, further places are not kept; the post stays one signal. */
-export const MAX_ALSO_SEEN = 100;
 
 /** A signal as every API shows it: the webhook payload's members plus the ids it is tied to (specification, section 2). */
 export const signalSchema = z
@@ -109,17 +107,6 @@ export const signalSchema = z
   })
   .meta({ id: 'Signal' });
 export type Signal = z.infer<typeof signalSchema>;
-
-/** What of people and company a signal is found by, beside its text; unknown ones left out. */
-export function searchedFacts({
-  prospect,
-  company,
-}: Partial<Pick<Signal, 'prospect' | 'company'>>): string[] {
-  const facts = [prospect?.name, prospect?.title, prospect?.email];
-  return [...facts, company?.name, company?.domain, company?.industry, company?.location].filter(
-    (fact): fact is string => fact !== undefined && fact !== '',
-  );
-}
 
 /** Why one factor gave its points; offsets are Unicode code points into the signal's `text`. */
 export const evidenceSchema = z.strictObject({

@@ -117,17 +117,6 @@ export interface SourceSettings {
   client_id: string | null;
 }
 
-export const NO_SETTINGS: SourceSettings = {
-  url: null,
-  query: null,
-  site: null,
-  tagged: null,
-  board: null,
-  tag: null,
-  subreddit: null,
-  client_id: null,
-};
-
 /** Which settings each kind must and may have; any other is refused. */
 export const SETTINGS_OF: Record<SourceKind, { needs: SettingName[]; takes: SettingName[] }> = {
   rss: { needs: ['url'], takes: ['url'] },

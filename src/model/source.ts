@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { toIso } from '../lib/clock.ts';
-import { fold } from '../lib/text.ts';
+import { NO_SETTINGS } from './constants.ts';
 import { hintFor } from './source-hints.ts';
 import {
   givenSettings,
   kindSchema,
-  NO_SETTINGS,
   SECRET_NAMES,
   type SecretName,
   type SourceKind,
@@ -146,15 +145,6 @@ export interface SourcePosition {
   cursor: string | null;
 }
 
-/** Where every source begins. */
-export const START_POSITION: SourcePosition = {
-  etag: null,
-  lastModified: null,
-  newestAt: null,
-  seen: [],
-  cursor: null,
-};
-
 /** Why a run failed; `at` in Unix milliseconds. */
 export interface SourceError {
   code: string;
@@ -208,11 +198,6 @@ export interface Source {
   createdAt: number;
   updatedAt: number;
   version: number;
-}
-
-/** What names of sources are compared by. */
-export function sourceNameKey(name: string): string {
-  return fold(name);
 }
 
 /** A source as every API shows it. */

@@ -1,5 +1,6 @@
 import { fold } from '../lib/text.ts';
-import { DEFAULT_THRESHOLDS, DEFAULT_WEIGHTS } from '../model/icp.ts';
+import { DEFAULT_WEIGHTS } from '../model/constants.ts';
+import { DEFAULT_THRESHOLDS } from '../model/icp.ts';
 import type { IcpDraft } from '../model/icp-draft.ts';
 import { CATEGORIES, type Category } from './draft/categories.ts';
 import { readIndustry } from './fit/industries.ts';

@@ -1,4 +1,5 @@
-import { DEFAULT_WEIGHTS, type IcpProfile, type Weights } from '../model/icp.ts';
+import { DEFAULT_WEIGHTS } from '../model/constants.ts';
+import type { IcpProfile, Weights } from '../model/icp.ts';
 import type { Classification, Explanation, SignalType } from '../model/signal.ts';
 import { deductionsOf } from './deductions.ts';
 import { partFactors, summarize } from './explain.ts';

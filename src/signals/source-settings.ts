@@ -1,10 +1,10 @@
 import type { AddressSet } from '../lib/network.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { NO_SETTINGS } from '../model/constants.ts';
 import { invalidAt } from '../model/errors.ts';
 import type { Source } from '../model/source.ts';
 import {
   type GivenSettings,
-  NO_SETTINGS,
   type PlainSettingName,
   SECRET_NAMES,
   SETTINGS_OF,

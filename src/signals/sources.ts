@@ -1,9 +1,10 @@
 import { beyondPlan, effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
+import { NO_SETTINGS } from '../model/constants.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import type { Source, SourceInput, SourcePatch } from '../model/source.ts';
-import { NO_SETTINGS, type SourceSettings } from '../model/source-settings.ts';
+import type { SourceSettings } from '../model/source-settings.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
 import type { SourceStore } from '../store/source-store.ts';

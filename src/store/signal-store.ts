@@ -1,6 +1,7 @@
 import type { ObservedCompany } from '../model/company.ts';
 import type { RoutedEvent } from '../model/event.ts';
 import type { SignalQuery } from '../model/signal.ts';
+import { searchedFacts } from '../rules/searched-facts.ts';
 import type { Taking } from './delivery-store.ts';
 
 /** A scored signal ready to be stored, with the events and deliveries it causes. */

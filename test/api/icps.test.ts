@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DEFAULT_WEIGHTS, icpSchema } from '../../src/model/icp.ts';
+import { DEFAULT_WEIGHTS } from '../../src/model/constants.ts';
+import { icpSchema } from '../../src/model/icp.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 
 let t: TestApp;

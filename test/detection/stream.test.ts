@@ -6,7 +6,7 @@ import { sitesWith } from '../../src/detection/sites.ts';
 import { readJetstream } from '../../src/detection/sources/bluesky.ts';
 import { createWeb } from '../../src/detection/web.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
-import { START_POSITION } from '../../src/model/source.ts';
+import { START_POSITION } from '../../src/model/constants.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { aSource } from '../support/sources.ts';
 import { T0 } from '../support/store.ts';

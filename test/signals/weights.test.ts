@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_WEIGHTS, defaultProfile, type IcpProfile, WEIGHT_KEYS } from '../../src/model/icp.ts';
+import { DEFAULT_WEIGHTS } from '../../src/model/constants.ts';
+import { defaultProfile, type IcpProfile, WEIGHT_KEYS } from '../../src/model/icp.ts';
 import { share } from '../../src/signals/points.ts';
 import { compileProfile, type ScoredPost, scoreAlone } from '../../src/signals/score.ts';
 

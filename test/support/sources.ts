@@ -1,5 +1,5 @@
+import { NO_SETTINGS } from '../../src/model/constants.ts';
 import type { Source } from '../../src/model/source.ts';
-import { NO_SETTINGS } from '../../src/model/source-settings.ts';
 import type { ClaimedSource, SourceRun } from '../../src/store/source-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { T0 } from './store.ts';

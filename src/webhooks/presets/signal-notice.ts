@@ -1,6 +1,7 @@
 import { excerpt } from '../../lib/text.ts';
+import { CLASSIFICATIONS } from '../../model/constants.ts';
 import type { DigestData } from '../../model/event-data.ts';
-import { CLASSIFICATIONS, type Classification, type Signal } from '../../model/signal.ts';
+import type { Classification, Signal } from '../../model/signal.ts';
 import type { Notice, NoticeEntry } from './notice.ts';
 
 /** Entries of one message: what all services have room for. */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { START_POSITION } from '../../../src/model/source.ts';
-import { NO_SETTINGS } from '../../../src/model/source-settings.ts';
+import { NO_SETTINGS, START_POSITION } from '../../../src/model/constants.ts';
 import { aSource } from '../../support/sources.ts';
 import { T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';

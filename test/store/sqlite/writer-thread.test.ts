@@ -60,3 +60,18 @@ test('a writer that dies takes the process with it, and says why', async () => {
   const run = promisify(execFile)(process.execPath, [script], { timeout: 15_000 });
   await expect(run).rejects.toMatchObject({ killed: false, stderr: expect.stringContaining('data folder') });
 });
+
+test('the thread loads no schema: zod would cost each start 100 ms, and each thread 10 MiB', async () => {
+  const script = `
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+    await import('./src/store/sqlite/writer-worker.ts');
+    console.log(JSON.stringify(loaded));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: ROOT,
+  });
+  const loaded = JSON.parse(stdout) as string[];
+  expect(loaded.filter((url) => url.endsWith('/src/store/sqlite/changes.ts'))).toHaveLength(1);
+  expect(loaded.filter((url) => url.includes('/node_modules/zod/'))).toEqual([]);
+});

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
+import { MAX_ALSO_SEEN } from '../../../model/constants.ts';
 import { scopedNearKeys } from '../../../model/near-keys.ts';
-import { type AlsoSeen, MAX_ALSO_SEEN, type Signal } from '../../../model/signal.ts';
+import type { AlsoSeen, Signal } from '../../../model/signal.ts';
 import type { NewSignal } from '../../signal-store.ts';
 import type { KnownSignal } from '../reads/known-signals.ts';
 

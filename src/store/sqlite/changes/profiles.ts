@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import { type IcpProfile, phraseCount, profileNameKey } from '../../../model/icp.ts';
+import type { IcpProfile } from '../../../model/icp.ts';
+import { profileNameKey } from '../../../rules/name-keys.ts';
+import { phraseCount } from '../../../rules/profile-phrases.ts';
 import type { ProfileStore } from '../../profile-store.ts';
 import type { Part } from '../../store.ts';
 import { type ProfileSettings, profileReads } from '../reads/profiles.ts';

@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import { type Source, START_POSITION, sourceNameKey } from '../../../model/source.ts';
+import { START_POSITION } from '../../../model/constants.ts';
+import type { Source } from '../../../model/source.ts';
+import { sourceNameKey } from '../../../rules/name-keys.ts';
 import type { SourceStore } from '../../source-store.ts';
 import type { Part } from '../../store.ts';
 

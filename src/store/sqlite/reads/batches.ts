@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
+import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import type { EventType } from '../../../model/event.ts';
-import { CLASSIFICATIONS, type Classification } from '../../../model/signal.ts';
+import type { Classification } from '../../../model/signal.ts';
 import type { BatchedSignals, BatchStore, WaitingBatch } from '../../batch-store.ts';
 import type { Part } from '../../store.ts';
 

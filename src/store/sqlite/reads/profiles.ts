@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import { DEFAULT_WEIGHTS, type IcpProfile, profileNameKey } from '../../../model/icp.ts';
+import { DEFAULT_WEIGHTS } from '../../../model/constants.ts';
+import type { IcpProfile } from '../../../model/icp.ts';
+import { profileNameKey } from '../../../rules/name-keys.ts';
 import type { ProfileStore } from '../../profile-store.ts';
 import type { Part } from '../../store.ts';
 import { pageByCreation } from './pages.ts';

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
+import { NO_SETTINGS } from '../../../model/constants.ts';
 import type { EndedRun, Source, SourceError, SourceQuota } from '../../../model/source.ts';
-import { NO_SETTINGS, type SourceKind, type SourceSettings } from '../../../model/source-settings.ts';
+import type { SourceKind, SourceSettings } from '../../../model/source-settings.ts';
 import type { DueSource, HostHold, SourceStore } from '../../source-store.ts';
 import type { Part } from '../../store.ts';
 import { pageByCreation } from './pages.ts';
