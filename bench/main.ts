@@ -1,3 +1,4 @@
+import { cpus, release, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { benchBacklog } from './backlog/bench.ts';
@@ -7,7 +8,7 @@ import { benchFlood } from './flood/bench.ts';
 import { benchLanes } from './lanes/bench.ts';
 import { benchMatch } from './match/bench.ts';
 import { benchOverload } from './overload/bench.ts';
-import { type Figure, report } from './report.ts';
+import { type Figure, medianOf, report, table } from './report.ts';
 import { benchSignals } from './signals/bench.ts';
 import { benchHealth, benchPage } from './site/bench.ts';
 import { benchTenants } from './tenants/bench.ts';
@@ -35,17 +36,31 @@ const BENCHES: Record<string, (profileDir?: string) => Promise<Figure[]>> = {
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, profile: { type: 'string' } },
+  options: {
+    json: { type: 'boolean', default: false },
+    profile: { type: 'string' },
+    runs: { type: 'string', default: '1' },
+  },
 });
 const unknown = positionals.filter((name) => !(name in BENCHES));
-if (unknown.length > 0) {
-  console.error(
-    `There is no benchmark "${unknown.join('", "')}". There are: ${Object.keys(BENCHES).join(', ')}.`,
-  );
+const runs = Number(values.runs);
+if (unknown.length > 0 || !(Number.isInteger(runs) && runs > 0)) {
+  if (unknown.length > 0) console.error(`There is no benchmark "${unknown.join('", "')}".`);
+  console.error(`Usage: npm run bench -- [NAME…] [--runs N] [--json] [--profile FOLDER]`);
+  console.error(`Benchmarks: ${Object.keys(BENCHES).join(', ')}`);
   process.exit(64);
 }
 const profileDir = values.profile === undefined ? undefined : resolve(values.profile);
+const all: Figure[] = [];
 for (const name of positionals.length > 0 ? positionals : Object.keys(BENCHES)) {
   const run = BENCHES[name];
-  if (run) report(await run(profileDir), values.json);
+  if (run === undefined) continue;
+  const figures: Figure[][] = [];
+  while (figures.length < runs) figures.push(await run(profileDir));
+  const merged = medianOf(figures);
+  report(merged, values.json);
+  all.push(...merged);
 }
+const [{ model = 'unknown' } = {}] = cpus();
+const machine = `${cpus().length} × ${model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}, Node ${process.version}`;
+if (!values.json && all.length > 1) console.log(`\n${machine}\n\n${table(all)}`);
