@@ -52,7 +52,7 @@ test('who would wait too long for a commit is turned away, told for how long, an
 test('long turns turn everybody away, and memory is looked at now and then', () => {
   const { clock, signs, asks } = setUp();
   expect(asks('a')).toBeNull();
-  signs.turnMs = 5_001;
+  signs.turnMs = 3_001;
   expect(asks('a')).toBe('turns');
   signs.turnMs = 0;
   expect(asks('a')).toBeNull();
