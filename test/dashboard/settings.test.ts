@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { buildTestApp, type TestApp } from '../support/app.ts';
+import { aRun, aSource, claimAt } from '../support/sources.ts';
 import { signedIn, type TestBrowser } from './browser-session.ts';
 
 const KEYS = '/dashboard/settings/api-keys';
@@ -69,6 +70,30 @@ test('a source is made of an address, paused, resumed, run and deleted', async (
   expect((await browser.get(page)).statusCode).toBe(404);
   const wrong = await browser.post('/dashboard/sources/new', { ...fields, query: '' });
   expect([wrong.statusCode, wrong.body.includes('role="alert"')]).toEqual([400, true]);
+});
+
+test('a source that fails says why, since when, what to do about it, and what the service lets us ask', async () => {
+  const { store, tenant, clock } = made;
+  await store.createSource(aSource({ tenantId: tenant.id, kind: 'stackexchange' }), 10);
+  const [claimed] = await claimAt(store, clock.now());
+  if (claimed === undefined) throw new Error('nothing is due');
+  const error = {
+    code: 'unauthorized',
+    message: 'The host does not let us in (status 401).',
+    at: clock.now(),
+  };
+  const quota = { remaining: 12, limit: 300, at: clock.now() };
+  await store.finishSourceRun(aRun(claimed, { error, quota, itemsSeen: 3, itemsMatched: 2 }));
+  const { body } = await browser.get(`/dashboard/sources/${claimed.source.id}`);
+  for (const words of [
+    'does not let us in',
+    'Check the key',
+    'It has failed since',
+    '12 of 300',
+    '2 posts',
+  ]) {
+    expect(body).toContain(words);
+  }
 });
 
 test('the plan tells what is used, the outbox what was written', async () => {
