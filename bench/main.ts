@@ -11,6 +11,7 @@ import { benchOverload } from './overload/bench.ts';
 import { type Figure, medianOf, report, table } from './report.ts';
 import { benchSignals } from './signals/bench.ts';
 import { benchHealth, benchPage } from './site/bench.ts';
+import { benchSources } from './sources/bench.ts';
 import { benchTenants } from './tenants/bench.ts';
 import { benchFanout } from './way/fanout.ts';
 import { benchLatency } from './way/latency.ts';
@@ -31,6 +32,7 @@ const BENCHES: Record<string, (profileDir?: string) => Promise<Figure[]>> = {
   overload: benchOverload,
   page: benchPage,
   signals: benchSignals,
+  sources: benchSources,
   tenants: benchTenants,
 };
 

@@ -1,0 +1,51 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What the hosts did since the start. `readings` are the times (Unix milliseconds) at which a host's feed was asked for. */
+export interface Seen {
+  readings: Record<string, number[]>;
+}
+
+/** How a host behaves, by the second number of its address (127.KIND.x.y). */
+export const HOST_KINDS = { healthy: 1, slow: 2, dead: 3 } as const;
+const SLOW_MS = 10_000;
+/** Items that a feed shows; every reading of it finds one that is new. */
+const SHOWN = 20;
+
+// All hosts of the bench: one process on every address of loopback. A dead one takes the connection and says nothing.
+const readings = new Map<string, number[]>();
+const server = createServer((request, response) => void answer(request, response));
+server.listen(0, '0.0.0.0', () => process.send?.((server.address() as AddressInfo).port));
+process.on('message', () => process.send?.({ readings: Object.fromEntries(readings) } satisfies Seen));
+process.on('disconnect', () => process.exit(0));
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  const host = request.headers.host?.split(':')[0] ?? '';
+  const kind = Number(host.split('.')[1]);
+  const times = readings.get(host) ?? [];
+  if (request.url !== '/robots.txt') {
+    times.push(Date.now());
+    readings.set(host, times);
+  }
+  if (kind === HOST_KINDS.dead) return;
+  const reply = () => {
+    if (request.url === '/robots.txt') response.writeHead(404).end();
+    else response.writeHead(200, { 'content-type': 'application/rss+xml' }).end(feedOf(host, times.length));
+  };
+  if (kind === HOST_KINDS.slow) setTimeout(reply, SLOW_MS);
+  else reply();
+}
+
+function feedOf(host: string, reading: number): string {
+  const items = Array.from({ length: SHOWN }, (_, i) => itemOf(`${host}-${SHOWN + reading - i}`, i));
+  return `<rss version="2.0"><channel><title>${host}</title>${items.join('')}</channel></rss>`;
+}
+
+/** Every tenth is what somebody sells to. */
+function itemOf(id: string, place: number): string {
+  const text =
+    place % 10 === 0
+      ? `Thread ${id}: we are looking for a new booking tool, any recommendations? Budget approved, buying this month.`
+      : `Thread ${id}: pictures of the tools that we repaired last week, and what we had for lunch. ${'More of it. '.repeat(20)}`;
+  return `<item><guid>${id}</guid><title>Thread ${id}</title><description>${text}</description></item>`;
+}
