@@ -46,7 +46,7 @@ const WAITS_MS = [
   24 * HOUR_MS,
 ];
 /** Older mail is not worth sending: it waited for a mail server to be set up. */
-const STALE_MS = 7 * 24 * HOUR_MS;
+export const STALE_MS = 7 * 24 * HOUR_MS;
 
 /** Sends what is due, or says once of each mail that it waits. Addresses and texts never reach the log. */
 export async function workOutbox(parts: MailParts, isStopping: () => boolean = () => false): Promise<void> {

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import { STALE_MS } from '../accounts/mail.ts';
 import { mailText } from '../accounts/mail-text.ts';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
+import { DomainError } from '../model/errors.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
@@ -42,7 +44,19 @@ export function addAccountScreens(app: FastifyInstance, parts: DashboardParts, s
     return show(request, reply, {
       template: 'outbox',
       title: 'Account mail',
-      mail: mail.map((one) => ({ ...one, ...mailText(one.facts, baseUrl) })),
+      mail: mail.map((one) => ({
+        ...one,
+        ...mailText(one.facts, baseUrl),
+        // A link is sent anew where it is made anew.
+        canBeSent: parts.sendsMail && !('userId' in one.facts) && clock.now() - one.createdAt <= STALE_MS,
+      })),
     });
+  });
+  app.post<{ Params: { id: string } }>('/settings/outbox/:id/resend', async (request, reply) => {
+    const { tenant } = memberOf(request);
+    if (!(await store.resendMail(tenant.id, request.params.id, clock.now()))) {
+      throw new DomainError('NOT_FOUND', 'There is no such mail any more.');
+    }
+    return reply.redirect('/dashboard/settings/outbox?done=resent', 303);
   });
 }

@@ -42,7 +42,8 @@ const DONE: Readonly<Record<string, string>> = {
   password: 'The password is changed. Every other session has ended.',
   session: 'Ended. Whoever used it is logged out.',
   'factor-off': 'The second factor is off.',
-  asked: 'If somebody has that address, a link is on its way to it. It works once, for an hour.',
+  asked: 'If somebody has that address, a mail with a link was written to it. It works once, for an hour.',
+  resent: 'It is sent again.',
 };
 
 /** Compiles the templates; everything that they print is escaped unless a template says otherwise. */

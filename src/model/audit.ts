@@ -22,6 +22,7 @@ export const AUDIT_ACTIONS = [
   'lead.erase',
   'lead.move',
   'lead.update',
+  'mail.resend',
   'member.invite',
   'member.link',
   'member.remove',

@@ -19,7 +19,8 @@ type Acts = {
 
 /**
  * The changes that a person or a key may make, and what each is called; null where it came to nothing. What the process does
- * on its own (deliveries, detection, retention) is not among them, nor is what is no change (log-in, last use of a key).
+ * on its own (deliveries, detection, retention) is not among them, as a request may set it going: it must be changes of
+ * other names. Nor is what is no change (log-in, last use of a key).
  */
 const ACTS: Acts = {
   createKey: ([key], made) => (made ? { action: 'key.create', subject: key.id } : null),
@@ -42,6 +43,8 @@ const ACTS: Acts = {
   dropFactor: ([userId], off) => (off ? { action: 'second_factor.off', subject: userId } : null),
   setRecoveryCodes: ([userId], set) => (set ? { action: 'recovery_codes.create', subject: userId } : null),
   spendRecoveryCode: ([userId], spent) => (spent ? { action: 'recovery_codes.use', subject: userId } : null),
+
+  resendMail: ([, id], found) => (found ? { action: 'mail.resend', subject: id } : null),
 
   createProfile: ([{ id }], outcome) =>
     outcome === 'created' ? { action: 'profile.create', subject: id } : null,

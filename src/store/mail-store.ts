@@ -12,6 +12,8 @@ export interface MailStore {
   markMailSent(id: string, now: number): Promise<boolean>;
   /** Tries again at `nextTryAt`; null gives it up. */
   markMailFailed(id: string, nextTryAt: number | null): Promise<boolean>;
+  /** Makes a mail of the tenant due at `now`, sent before or not; false where there is none. */
+  resendMail(tenantId: string, id: string, now: number): Promise<boolean>;
   /** What waits and was not yet announced. */
   unannouncedMail(limit: number): Promise<Mail[]>;
   markMailAnnounced(ids: string[]): Promise<void>;

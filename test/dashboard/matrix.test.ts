@@ -91,7 +91,7 @@ async function fillByStranger(): Promise<Ids> {
     }),
     sources: await create('/v1/sources', { kind: 'hackernews', name: HOSTILE.slice(0, 80), query: 'crm' }),
     'api-keys': await create('/v1/keys', { name: HOSTILE.slice(0, 80), preset: 'read' }),
-    ...{ team: member?.id ?? '', sessions: session?.id ?? '', suggestions: 'sug_none' },
+    ...{ team: member?.id ?? '', sessions: session?.id ?? '', suggestions: 'sug_none', outbox: 'mal_1' },
   };
 }
 

@@ -107,6 +107,24 @@ test('the plan tells what is used, the outbox what was written', async () => {
   expect(outbox.body).toContain('The text.');
 });
 
+test('where there is a mail server, a mail of the outbox is sent again', async () => {
+  const withMail = await buildTestApp({
+    env: { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'a@example.com' },
+  });
+  const { store, tenant, clock } = withMail;
+  const facts = { kind: 'message', subject: 'Hello', text: 'The text.' } as const;
+  await store.addMail({ id: 'mal_1', tenantId: tenant.id, facts, createdAt: clock.now() });
+  await store.markMailSent('mal_1', clock.now());
+  const owner = await signedIn(withMail, tenant.id);
+  const outbox = '/dashboard/settings/outbox';
+  expect((await owner.get(outbox)).body).toContain('>Send again<');
+  expect((await owner.post(`${outbox}/mal_1/resend`, {}, outbox)).statusCode).toBe(303);
+  expect(await store.dueMail(clock.now(), 10)).toMatchObject([{ id: 'mal_1' }]);
+  clock.advance(8 * 86_400_000);
+  expect((await owner.get(outbox)).body).not.toContain('>Send again<');
+  await withMail.app.close();
+});
+
 test('today shows the next steps of a new account, then what is hot and what needs a person', async () => {
   const fresh = await browser.get('/dashboard');
   expect(fresh.body).toContain('Tell us where to look');

@@ -49,6 +49,28 @@ export function describeMail(open: OpenStore): void {
       expect(await store.listMail('ten_a', 10)).toMatchObject([{ tries: 2, sentAt: null }]);
     });
 
+    test('one that was sent, or given up, is due again where its tenant asks for it', async () => {
+      const { store } = await openWithTenants(open);
+      await store.addMail(aMail('mal_1'));
+      await store.markMailSent('mal_1', T0);
+      expect(await store.resendMail('ten_b', 'mal_1', T0 + 5)).toBe(false);
+      expect(await store.resendMail('ten_a', 'mal_1', T0 + 5)).toBe(true);
+      expect(await store.dueMail(T0 + 5, 10)).toMatchObject([{ id: 'mal_1', tries: 0, sentAt: null }]);
+      expect(await store.markMailSent('mal_1', T0 + 6)).toBe(true);
+    });
+
+    test('what is for a person goes to that person, and all else to an owner', async () => {
+      const { store } = await openWithTenants(open);
+      const facts = { kind: 'password_reset', userId: 'own_ten_b', box: '' } as const;
+      await store.addMail(aMail('mal_1', { facts, tenantId: 'ten_b' }));
+      await store.addMail(aMail('mal_2', { facts: { ...facts, userId: 'own_gone' } }));
+      await store.addMail(aMail('mal_3'));
+      const due = await store.dueMail(T0, 10);
+      expect(Object.fromEntries(due.map(({ id, to }) => [id, to]))).toEqual({
+        ...{ mal_1: 'ten_b@example.com', mal_2: null, mal_3: 'ten_a@example.com' },
+      });
+    });
+
     test('is listed by tenant, newest first', async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));

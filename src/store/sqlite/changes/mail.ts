@@ -23,6 +23,9 @@ export function mailChanges(db: Database) {
   const markFailed = db.prepare<[number | null, string]>(
     'UPDATE mail_outbox SET next_try_at = ?, tries = tries + 1 WHERE id = ? AND sent_at IS NULL',
   );
+  const resend = db.prepare<[number, string, string]>(
+    'UPDATE mail_outbox SET next_try_at = ?, sent_at = NULL, tries = 0, announced = 0 WHERE id = ? AND tenant_id = ?',
+  );
   const markAnnounced = db.prepare<[string]>('UPDATE mail_outbox SET announced = 1 WHERE id = ?');
   const prune = db.prepare<[number, number]>(
     'DELETE FROM mail_outbox WHERE id IN (SELECT id FROM mail_outbox WHERE created_at < ? LIMIT ?)',
@@ -32,6 +35,7 @@ export function mailChanges(db: Database) {
     addMail: createMailWriter(db),
     markMailSent: (id, now) => markSent.run(now, id).changes === 1,
     markMailFailed: (id, nextTryAt) => markFailed.run(nextTryAt, id).changes === 1,
+    resendMail: (tenantId, id, now) => resend.run(now, id, tenantId).changes === 1,
     markMailAnnounced(ids) {
       for (const id of ids) markAnnounced.run(id);
     },
