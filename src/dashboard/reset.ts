@@ -17,7 +17,8 @@ export function createResetAsker(parts: DashboardParts) {
     const waitMs = tries.take(email, clientOf(request));
     if (waitMs !== null) throw tooMany(waitMs);
     reply.raw.once('close', () => {
-      mailResetLinks(parts, email).catch((err: unknown) => {
+      const mailed = parts.store.as(null, () => mailResetLinks(parts, email));
+      mailed.catch((err: unknown) => {
         parts.logger.error({ err, request_id: request.id }, 'a reset mail could not be written');
       });
     });
