@@ -19,18 +19,30 @@ export interface SetFigures {
 }
 
 /** Rows that count in figures, by set; those of consumers are left out. */
-export function placesBySet(rows: readonly Row[]): Map<string, number[]> {
+export function placesBySet(
+  rows: readonly Row[],
+  counts: (row: Row) => boolean = () => true,
+): Map<string, number[]> {
   const places = new Map<string, number[]>(Object.keys(TARGETS).map((set) => [set, []]));
-  rows.forEach(({ example }, place) => {
-    if (example.kind !== 'consumer') places.get(example.set)?.push(place);
+  rows.forEach((row, place) => {
+    const { example } = row;
+    if (example.kind !== 'consumer' && counts(row)) places.get(example.set)?.push(place);
   });
   return places;
+}
+
+interface FiguresAsked {
+  places: readonly number[];
+  set: string;
+  cut: { hot: number; warm: number };
+  /** False: without the area under the curve, which hangs on no threshold. */
+  withCurve?: boolean;
 }
 
 export function figuresOf(
   rows: readonly Row[],
   judged: Judged,
-  { places, set, cut }: { places: readonly number[]; set: string; cut: { hot: number; warm: number } },
+  { places, set, cut, withCurve = true }: FiguresAsked,
 ): SetFigures {
   const labels = places.map((place) => rows[place]?.example.label);
   const caps = places.map((place) => capOf(rows[place]));
@@ -61,10 +73,12 @@ export function figuresOf(
       count((i) => hot(i) && isFound[i] === true),
       count(hot),
     ),
-    aucHot: areaUnderCurve(
-      places.map((place) => judged.hot[place] ?? 0),
-      labels.map((label) => label === 'hot'),
-    ),
+    aucHot: withCurve
+      ? areaUnderCurve(
+          places.map((place) => judged.hot[place] ?? 0),
+          labels.map((label) => label === 'hot'),
+        )
+      : 0,
   };
 }
 

@@ -12,7 +12,7 @@ import { ENCODER_SCALE, SEEDS, SETTINGS } from './settings.ts';
 import { fitTypes } from './types.ts';
 import { crossValidate, fitQuestion, tableOf } from './validate.ts';
 
-const VERSION = '2026-11-4';
+const VERSION = '2026-11-5';
 const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/model/weights.json');
 /** Margins beyond this do not make up for others that are missed. */
 const MARGIN_CAP = 0.03;
@@ -21,6 +21,8 @@ const DIGITS = 4;
 interface Trained {
   judge: Judge;
   figures: SetFigures[];
+  /** Without the labels that are marked unsure. */
+  sure: SetFigures[];
 }
 
 /** Fits both questions, and finds the pair of thresholds that serves all sets by cross-validation. */
@@ -29,6 +31,7 @@ function train(rows: readonly Row[], withEncoder: boolean): Trained {
     hot: tableOf(rows, withEncoder, SETTINGS.hot),
     warm: tableOf(rows, withEncoder, SETTINGS.warm),
   };
+  console.error(`fitting ${withEncoder ? 'with the encoder' : 'words alone'}`);
   const judged = SEEDS.map((seed) => ({
     hot: crossValidate(rows, tables.hot, { question: 'hot', settings: SETTINGS.hot, seed }),
     warm: crossValidate(rows, tables.warm, { question: 'warm', settings: SETTINGS.warm, seed }),
@@ -44,13 +47,21 @@ function train(rows: readonly Row[], withEncoder: boolean): Trained {
     const encoder = [...weights.slice(names.length, -1)].map((weight) => round(weight * ENCODER_SCALE));
     return { bias, weights: named, encoder };
   };
-  return { judge: { hot: linear('hot'), warm: linear('warm') }, figures: allFigures(rows, judged, cut).mean };
+  const { mean: figures } = allFigures(rows, judged, cut);
+  const { mean: sure } = allFigures(rows, judged, cut, { counts: ({ example }) => example.sure });
+  return { judge: { hot: linear('hot'), warm: linear('warm') }, figures, sure };
 }
 
 /** Figures at a pair of thresholds: those of each seed, and their mean. */
-function allFigures(rows: readonly Row[], judged: readonly Judged[], cut: { hot: number; warm: number }) {
+function allFigures(
+  rows: readonly Row[],
+  judged: readonly Judged[],
+  cut: { hot: number; warm: number },
+  { counts = () => true, withCurve = true }: { counts?: (row: Row) => boolean; withCurve?: boolean } = {},
+) {
+  const bySet = [...placesBySet(rows, counts)];
   const each = judged.map((one) =>
-    [...placesBySet(rows)].map(([set, places]) => figuresOf(rows, one, { places, set, cut })),
+    bySet.map(([set, places]) => figuresOf(rows, one, { places, set, cut, withCurve })),
   );
   const mean = (each[0] ?? []).map((first, i) => {
     const keys = Object.keys(first).filter((key) => key !== 'set') as (keyof Omit<SetFigures, 'set'>)[];
@@ -67,7 +78,10 @@ function chooseCut(rows: readonly Row[], judged: readonly Judged[]): { hot: numb
   let best = { hot: 0, warm: 0, worth: Number.NEGATIVE_INFINITY };
   for (let hot = -2; hot <= 1.5; hot += 0.1) {
     for (let warm = -1.5; warm <= 1; warm += 0.1) {
-      const { sum, least } = marginOf(allFigures(rows, judged, { hot, warm }).mean, MARGIN_CAP);
+      const { sum, least } = marginOf(
+        allFigures(rows, judged, { hot, warm }, { withCurve: false }).mean,
+        MARGIN_CAP,
+      );
       const worth = sum + least;
       if (worth > best.worth) best = { hot, warm, worth };
     }
@@ -79,7 +93,7 @@ function chooseCut(rows: readonly Row[], judged: readonly Judged[]): { hot: numb
 function spreadOf(rows: readonly Row[], { encoder }: Linear): { centre: number; reach: number } {
   const weights = Float64Array.from([...encoder, 0]);
   const sizes = rows.map(({ numbers }) =>
-    logOdds(weights, { places: [...numbers.keys()], values: [...numbers] }),
+    logOdds(weights, { places: Int32Array.from(numbers.keys()), values: Float64Array.from(numbers) }),
   );
   const centre = sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
   const distances = sizes.map((size) => Math.abs(size - centre)).sort((a, b) => a - b);
@@ -115,6 +129,8 @@ const model: LearntModel & { accepted: object } = {
     how: `${SEEDS.length} cross-validations; thresholds and settings were chosen by them`,
     words: linesOf(words.figures),
     encoder: linesOf(encoder.figures),
+    encoderSure: linesOf(encoder.sure),
+    wordsSure: linesOf(words.sure),
     types: types.lines,
   },
   words: words.judge,

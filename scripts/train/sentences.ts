@@ -13,7 +13,17 @@ const THINGS = [
   'monitoring platform',
   'booking system',
   'shipping partner',
+  'tax adviser',
+  'delivery van',
+  'packaging supplier',
+  'security firm',
+  'label printer',
+  'help desk',
+  'roofing contractor',
+  'learning platform',
 ];
+/** Each sentence is said of so many of them, the next ones each time. */
+const THINGS_A_SENTENCE = 6;
 const ASKS = [
   'Can anyone recommend a good THING for a small company?',
   'We are looking for a new THING, any recommendations?',
@@ -28,6 +38,19 @@ const ASKS = [
   'We are looking for a THING company.',
   'Looking for a THING to help out at our firm.',
   'Which THING would you recommend for 10 people?',
+  'Anyone know a good THING for our office?',
+  'We need a THING that understands our trade, a few hours a week.',
+  'We have money for a THING this quarter, please send names.',
+  'We would like offers for a THING.',
+  'Need a price for a THING for our workshop.',
+  'Thinking of switching to another THING, which one is reliable?',
+  'Who do you use as a THING for your business?',
+  'Our charity is choosing a THING, budget about 2,000 a year.',
+  'We want to hand our work over to a THING, who is good?',
+  'Our THING keeps letting us down, what should we move to?',
+  'Time to replace our THING, tips welcome.',
+  'I run a small cafe and need a THING.',
+  'Help choosing a THING for a team of six, please.',
 ];
 const DOES_NOT = [
   'We are not looking for a new THING, ours works well.',
@@ -54,6 +77,26 @@ const DOES_NOT = [
   'Thanks for all the advice, we finally switched to another THING and are so happy with it.',
   'Need a THING? Try ours, first month free.',
   'Looking for a plumber for my kitchen at home, the THING can wait.',
+  'We have no plans to get a THING.',
+  'There is no money for a THING this year.',
+  'It was not worth it to change our THING.',
+  'Stop telling me to get a THING.',
+  'We never asked for a THING.',
+  'We sell every kind of THING, ask for a price today.',
+  'Selling my used THING, make me an offer.',
+  'Experienced THING available, message me for rates.',
+  'Tired of your THING? Talk to us.',
+  'Questionnaire: how do small firms choose a THING?',
+  'What every founder should know about a THING.',
+  'A big THING announces new features for small firms.',
+  'The newspaper says that firms need a THING these days.',
+  'My neighbour said she wanted a THING, years ago.',
+  'Somebody told me that their firm was looking for a THING.',
+  'We changed our THING in spring and never looked back.',
+  'I have a job offer from a THING, should I take it?',
+  'Any openings at a THING? I finished my degree.',
+  'I need a flat close to the THING where I work.',
+  'Can anyone recommend a doctor for my son? It is not about a THING.',
 ];
 /** What is warm: an event, or a pain, without asking. */
 const WARM: readonly (readonly [sentence: string, type: string])[] = [
@@ -79,8 +122,10 @@ const COMPANIES = ['Brightwell', 'Tamarack Systems', 'Kestrel Freight', 'Polly &
 /** One example a sentence, of the set `written`. */
 export function writtenSentences(): Example[] {
   const fill = (sentences: readonly string[], label: Example['label'], words: readonly string[]) =>
-    sentences.flatMap((sentence) =>
-      words.map((word) => sentenceExample(sentence.replace('THING', word), label)),
+    sentences.flatMap((sentence, nth) =>
+      Array.from({ length: THINGS_A_SENTENCE }, (_, i) => words[(nth * 5 + i * 3) % words.length] ?? '').map(
+        (word) => sentenceExample(sentence.replace('THING', word), label),
+      ),
     );
   const events = WARM.flatMap(([sentence, type]) =>
     COMPANIES.map((name) => ({ ...sentenceExample(sentence.replace('COMPANY', name), 'warm'), type })),

@@ -1,6 +1,35 @@
 import type { Hit } from '../phrases.ts';
 import type { Feature, PostFeatures } from '../reading/features.ts';
 
+/** What of a post means more where it speaks of the topic. */
+const BESIDE_TOPIC = [
+  ...['thing', 'business', 'pain', 'price_pain', 'current_tool', 'seek.own', 'seek.implied', 'need.own'],
+  ...[
+    'consider.own',
+    'switch.own',
+    'recommend',
+    'alternative',
+    'which',
+    'seller',
+    'maker',
+    'job_seeker',
+    'job_ad',
+  ],
+  ...[
+    'full_time_job',
+    'already_bought',
+    'how_to',
+    'story',
+    'news',
+    'survey',
+    'student',
+    'budget',
+    'date',
+    'money',
+  ],
+  ...['requirements', 'team_size', 'first_plural', 'only_title', 'asking_sentences'],
+];
+
 /** How a post speaks of what a profile that names its topic looks for. Profiles that name none have no such features. */
 export function topicFeatures(post: PostFeatures, hits: readonly Hit[]): Map<string, Feature> {
   const features = new Map<string, Feature>([['topical', { value: 1, place: null }]]);
@@ -14,6 +43,11 @@ export function topicFeatures(post: PostFeatures, hits: readonly Hit[]): Map<str
   addCounts(features, 'topic.phrase', phrases);
   addCounts(features, 'topic.competitor', competitors);
   addPlaces(features, post, [...phrases, ...competitors]);
+  for (const name of BESIDE_TOPIC) {
+    const said = post.features.get(name);
+    if (said === undefined) continue;
+    features.set(`topic_and.${name}`, { value: Math.min(1, said.value), place: said.place });
+  }
   return features;
 }
 

@@ -51,6 +51,7 @@ export const QUESTIONS = [
     'which',
     "\\b(?:what|which|who|what's|whats|who's|where) (?:is|are|'s|would be|do you think is|has been|was)? ?(?:the|your|a|some|an?)? ?(?:\\w+ )?(?:best|good|cheapest|better|ideal|right|go-to|go to|favou?rite|most (?:reliable|affordable|cost|popular)|easiest|recommended|decent|affordable|fastest|simplest|top)\\b",
     '\\b(?:what|which) (?:\\w+ ){1,4}(?:is|are|would be|works) (?:the )?(?:best|better|good|right|ideal|suitable|cheapest)\\b',
+    '\\b(?:which|what) (?:\\w+ ){1,4}(?:should|shall|could) (?:i|we|(?:my|our|a) \\w+)\\b',
     '\\bwhich (?:one|of these|would|should|is better|way|option|do|\\w+ (?:should|would|do|is|are|to))\\b',
     '\\bwhat (?:are|is) (?:the|my|our|some|your)? ?(?:\\w+ )?(?:options|alternatives|choices|solutions)\\b',
     '\\b(?:other|better|any) (?:\\w+ )?options\\b',
@@ -118,7 +119,7 @@ export const OFFERS_TO_BUY = [
   ),
   cue(
     'hire_supplier',
-    '\\b(?:hire|hiring|contract|engage|find|bring on|pay|outsource to|outsourcing|need|want|get|seeking|looking for|onboard) (?:\\w+ ){0,4}(?:agency|agencies|freelancers?|consultants?|consultancy|contractors?|virtual assistant|va|accountant|bookkeeper|lawyer|attorney|designer|videographer|photographer|copywriter|cpa|firm|dev shop|development company|expert|specialist|media buyer|marketer|seo \\w+|editor|someone)\\b',
+    '\\b(?:hire|hiring|contract|engage|find|bring on|pay|outsource to|outsourcing|need|want|get|seeking|looking for|onboard) (?:\\w+ ){0,4}(?:agency|agencies|freelancers?|consultants?|consultancy|contractors?|virtual assistant|va|accountant|bookkeeper|lawyer|attorney|designer|videographer|photographer|copywriter|cpa|firm|dev shop|development company|expert|specialist|media buyer|marketer|seo \\w+|editor|recruiter|headhunter|broker|translator|trainer|someone)\\b',
     '\\boutsourc(?:e|ing) (?:our|my|the|some|this|a)\\b',
     '^\\W*hiring\\b|\\[hiring\\]|\\(hiring\\)|\\[task\\]|\\[paid\\]',
     '\\b(?:freelance|freelancer|contract|part[- ]time|short[- ]term|paid) (?:\\w+ ){0,2}(?:wanted|needed|project|gig|position|work|role|basis|contract|opportunity)\\b|\\bcontractor\\b|\\bcontract(?: only)?\\s*[|)\\/,]|\\|\\s*contract',

@@ -26,7 +26,7 @@ const READER = /\b(?:you|you're|youre|you've|you'd|y'all|your)\b/g;
 const OTHER =
   /\b(?:they|they're|he|she|he's|she's|people|anyone|anybody|someone|somebody|those|everyone|customers?|clients?|companies|businesses|users?|founders|owners|who|brands|sellers|buyers|employers|students|his|her|their|friends?|cousin|colleagues?|analysts|experts|article)\b/g;
 const NEGATION =
-  /\b(?:not|no longer|never|don't|dont|doesn't|didn't|isn't|aren't|wasn't|weren't|won't|wouldn't|without|nobody|no one|no|instead of|stopped|rather than|cannot|neither|nor|hardly)\b[^,;:.!?()]*$/;
+  /\b(?:not|no longer|never|don't|dont|doesn't|didn't|isn't|aren't|wasn't|weren't|won't|wouldn't|without|nobody|no one|no|instead of|against|stopped|rather than|cannot|neither|nor|hardly)\b[^,;:.!?()]*$/;
 /** "Can't find", "not sure which" and the like deny something else than the wish. */
 const HARMLESS =
   /\b(?:not sure|not only|no idea|why not|if not|whether or not|not happy|no luck|no one here|don't know)\b/;

@@ -1,6 +1,6 @@
 import { OFFERS_TO_BUY, QUESTIONS, WISHES } from './ask-cues.ts';
 import { type Cue, negatedAt, subjectAt } from './cue.ts';
-import { CIRCUMSTANCES, OBJECTS, SPEAKERS } from './other-cues.ts';
+import { CIRCUMSTANCES, HEARSAY, OBJECTS, SPEAKERS } from './other-cues.ts';
 import { cutSentences, type Outline, type Sentence } from './sentences.ts';
 
 /** One thing that a post says: how much of it, and where it is said first (UTF-16 units; null: nowhere in particular). */
@@ -64,7 +64,18 @@ const BESIDE_IT = [
     'date',
   ],
   ...['maker', 'seller', 'survey', 'student', 'how_to', 'already_bought', 'full_time_job', 'private_money'],
-  ...['job_seeker', 'job_ad', 'feedback_wanted', 'story', 'news', 'legal', 'only_title', 'links', 'opinion'],
+  ...[
+    'job_seeker',
+    'job_ad',
+    'feedback_wanted',
+    'story',
+    'news',
+    'legal',
+    'only_title',
+    'links',
+    'opinion',
+    'hearsay',
+  ],
 ];
 
 const COMPLAINTS = ['bad_review', 'outrage', 'price_pain', 'pain'];
@@ -110,8 +121,9 @@ function readSentence(features: Features, sentence: Sentence, rhetorical: boolea
     wishes: readWishes(features, sentence, rhetorical),
     questions: readQuestions(features, sentence),
   };
-  readPlain(features, sentence, OFFERS_TO_BUY);
+  readPlain(features, sentence, OFFERS_TO_BUY, negatedAt);
   readPlain(features, sentence, SPEAKERS);
+  readPlain(features, sentence, HEARSAY);
   readPlain(features, sentence, CIRCUMSTANCES);
   const asks = asked.wishes || asked.questions;
   for (const object of OBJECTS) {
@@ -161,11 +173,21 @@ function readQuestions(features: Features, sentence: Sentence): boolean {
   return asks;
 }
 
-function readPlain(features: Features, sentence: Sentence, cues: readonly Cue[]): void {
+/** `isDenied`: where a cue that is denied says the opposite. */
+function readPlain(
+  features: Features,
+  sentence: Sentence,
+  cues: readonly Cue[],
+  isDenied: (sentence: string, at: number) => boolean = () => false,
+): void {
   for (const cue of cues) {
     const found = cue.pattern.exec(sentence.text);
     if (found === null) continue;
     const place = placeOf(sentence, found);
+    if (isDenied(sentence.text, found.index)) {
+      add(features, `${cue.name}.denied`, place);
+      continue;
+    }
     add(features, cue.name, place);
     if (sentence.isTitle) add(features, `${cue.name}.title`, place);
   }

@@ -51,7 +51,7 @@ export const SPEAKERS = [
   cue(
     'seller',
     '\\b(?:show hn|launch hn|book a (?:demo|call)|dm me|dm for|link in (?:bio|comments|profile)|affiliate link|promo code|use code|free trial|early access|wait ?list|sign up (?:for|at|here)|limited time|discount code|reach out to us|contact us|get in touch|message me|visit our|inbox me|feel free to (?:dm|reach|message)|choose ours|(?:first|free) (?:month|quote|consultation|demo|audit)|for a (?:free )?quote|look no further|message me|call us)\\b',
-    "\\b(?:check out (?:my|our|the)|my (?:startup|new app|side project|saas|app|product|tool|extension|agency)|we (?:offer|provide|help|specialize|specialise|deliver)|i (?:offer|provide|help|specialize)|our (?:clients|app|platform|product|tool|service|solution|services|agency) (?:\\w+ )?(?:love|get|see|is|helps|help|lets|makes|allows|are|can|will)|we(?:'ve| have)? helped|built for|designed for|perfect for|our (?:product|software|app|platform|tool|solution) (?:was|has|is|helps)|if you(?:'re| are) (?:looking|interested|struggling|tired|a \\w+))\\b",
+    "\\b(?:check out (?:my|our|the)|my (?:startup|new app|side project|saas|app|product|tool|extension|agency)|we (?:offer|provide|help|specialize|specialise|deliver)|i (?:offer|provide|help|specialize)|our (?:\\w+ ){0,3}(?:clients|app|platform|product|software|tool|service|solution|services|agency) (?:\\w+ )?(?:love|get|see|is|helps|help|lets|makes|allows|are|can|will)|we(?:'ve| have)? helped|built for|designed for|perfect for|our (?:product|software|app|platform|tool|solution) (?:was|has|is|helps)|if you(?:'re| are) (?:looking|interested|struggling|tired|a \\w+))\\b",
   ),
   cue(
     'maker',
@@ -95,6 +95,16 @@ export const SPEAKERS = [
   cue(
     'opinion',
     '\\b(?:anyone else|am i the only|is it just me|does anyone else|unpopular|thoughts on|discussion|debate|what do you think|why do(?:es)?|change my mind|overrated|underrated|dead|future of|the end of|replace (?:developers|engineers|us|jobs|humans))\\b',
+  ),
+] as const;
+
+/** Whose wish it is where it is not the author's. */
+export const HEARSAY = [
+  cue(
+    'hearsay',
+    '\\b(?:told|tells|asked|asks|texted|emailed|called) (?:me|us) (?:that|whether|if|how|why|his|her|their|he|she|they|to)\\b',
+    '\\b(?:he|she|they|somebody|someone|people|analysts|experts|studies|(?:the|an|this) (?:article|study|report|survey|author)|a (?:friend|colleague|client|customer|buddy) of mine|my (?:(?:old|former|ex) )?(?:boss|cousin|friend|neighbou?r|uncle|aunt|brother|sister|buddy|colleague|manager)) (?:\\w+ )?(?:said|says?|told|claims?|thinks?|was looking|were looking|had been|used to|needed|wanted)\\b',
+    '\\b(?:years? ago|back then|back in (?:19|20)\\d\\d|once (?:said|asked|told|needed|wanted))\\b',
   ),
 ] as const;
 
@@ -164,7 +174,7 @@ export const CIRCUMSTANCES = [
   ),
   cue(
     'business',
-    "\\b(?:(?:my|our|the) (?:\\w+ )?(?:business|company|team|store|shop|startup|clients?|customers|agency|firm|practice|nonprofit|non-profit|ngo|employer|boss|cto|ceo|manager|org|organi[sz]ation|department|employees|staff|warehouse|saas|platform|product|brand|website|app|infrastructure)|small business|b2b|(?:we|i) (?:run|own|operate|manage|sell|work (?:at|for|with|in))|i(?:'m| am) (?:a|the) (?:founder|owner|co-?founder|ceo|cto|manager|director|freelancer|consultant|recruiter|small business))\\b",
+    "\\b(?:(?:my|our|the) (?:\\w+ )?(?:business|company|team|store|shop|startup|clients?|customers|agency|firm|practice|nonprofit|non-profit|ngo|employer|boss|cto|ceo|manager|org|organi[sz]ation|department|employees|staff|warehouse|saas|platform|product|brand|website|app|infrastructure)|small business|b2b|(?:we|i) (?:run|own|operate|manage|sell|work (?:at|for|with|in))|(?:for|at|in|of|run|own|have) (?:my|our|a|an|the|his|her) (?:(?:small|new|local|growing|little|family|busy|mid-?sized?|medium|law|dental|accounting|construction|online|web|e-?commerce|retail|coffee|repair) ){0,2}(?:bakery|restaurant|caf[eé]|bar|salon|clinic|gym|studio|hotel|hostel|brewery|farm|workshop|garage|dealership|consultancy|charity|church|factory|plant|office|boutique|shop|store|practice|firm|company|business|agency|startup|nonprofit|non-profit|brand|school|laborator(?:y|ies)|lab)\\b|(?:fill|filling) (?:\\w+ ){0,3}(?:roles?|positions?|vacanc(?:y|ies))|i(?:'m| am) (?:a|the) (?:founder|owner|co-?founder|ceo|cto|manager|director|freelancer|consultant|recruiter|small business))\\b",
   ),
   cue(
     'current_tool',

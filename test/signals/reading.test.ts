@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { topicFeatures } from '../../src/signals/model/topic-features.ts';
+import { readFeatures } from '../../src/signals/reading/features.ts';
+
+const namesIn = (text: string) => [...readFeatures(text).features.keys()];
+
+test.each([
+  ['There is no budget for a new ERP.', 'budget'],
+  ['We have no plans to hire a bookkeeper.', 'hire_supplier'],
+  ['We decided against switching from Shopify.', 'switch'],
+])('"%s" denies: %s', (text, cue) => {
+  const names = namesIn(text);
+  expect(names).toContain(`${cue}.denied`);
+  expect(names).not.toContain(cue);
+  expect(names).not.toContain('thing');
+});
+
+test.each([
+  ['A customer told me that they needed a CRM.', 'hearsay'],
+  ['Which email platform should our agency choose?', 'which'],
+  ['I need an accountant for my bakery.', 'business'],
+  ['Our project management software helps 10,000 engineers.', 'seller'],
+])('"%s" is read as %s', (text, name) => {
+  expect(namesIn(text)).toContain(name);
+});
+
+test('what is said beside the topic counts beside the topic alone', () => {
+  const post = readFeatures('We need a booking system for our team, budget $500.');
+  const hit = { kind: 'phrase' as const, phrase: 0, start: 10, end: 24 };
+  const beside = (hits: Parameters<typeof topicFeatures>[1]) =>
+    [...topicFeatures(post, hits).keys()].filter((name) => name.startsWith('topic_and.'));
+  expect(beside([])).toEqual([]);
+  expect(beside([hit])).toEqual(expect.arrayContaining(['topic_and.thing', 'topic_and.budget']));
+});
