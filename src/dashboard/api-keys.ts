@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createKey, revokeKey } from '../accounts/key-management.ts';
 import { check } from '../http/faults.ts';
 import { refusal } from '../http/validation.ts';
-import { keyInputSchema, keyResource, SCOPES } from '../model/key.ts';
+import { keyInputSchema, keyResource, presetScopes, SCOPE_PRESETS, SCOPES } from '../model/key.ts';
 import { type Form, faultsOf, formOf, number, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
@@ -19,6 +19,7 @@ export function addApiKeys(app: FastifyInstance, parts: DashboardParts, show: Sh
       template: 'api-keys',
       title: 'API keys',
       keys: keys.map(keyResource).reverse(),
+      may,
       baseUrl: parts.baseUrl,
       form: { name: '', preset: 'read', rate_limit: '600' },
       faults: {},
@@ -49,6 +50,18 @@ export function addApiKeys(app: FastifyInstance, parts: DashboardParts, show: Sh
       return reply.redirect(`/dashboard${PATH}?done=revoked`, 303);
     },
   );
+}
+
+const PRESET_WORDS = {
+  read: 'read everything',
+  write: 'read and write all but keys',
+  admin: 'everything',
+} as const satisfies Record<(typeof SCOPE_PRESETS)[number], string>;
+
+/** What a key may do, in a few words where that is a preset. */
+function may(scopes: readonly string[]): string {
+  const preset = SCOPE_PRESETS.find((name) => presetScopes(name)?.join() === scopes.join());
+  return preset === undefined ? scopes.join(', ') : PRESET_WORDS[preset];
 }
 
 function inputOf(form: Form) {

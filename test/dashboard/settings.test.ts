@@ -23,6 +23,7 @@ test('a key is made with its scopes, shown once, works, and is ended by a click'
   expect(me.json().data).toMatchObject({ key: { name: 'Import' }, limits: { rate_limit: 50 } });
   const list = await browser.get(KEYS);
   expect(list.body).not.toContain('sp_live_');
+  expect(list.body).toContain('>read everything<');
   const [, id = ''] = /api-keys\/(key_\w+)\/revoke/.exec(list.body) ?? [];
   const [newest] = (await made.store.listKeys(made.tenant.id)).slice(-1);
   expect(id).toBe(newest?.id);
