@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
+import { sealToken } from '../../src/accounts/links.ts';
 import { type OutgoingMail, type SendMail, workOutbox } from '../../src/accounts/mail.ts';
+import { mailText } from '../../src/accounts/mail-text.ts';
 import { createSmtpSender } from '../../src/accounts/smtp.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { systemRandom } from '../../src/lib/random.ts';
@@ -193,4 +195,22 @@ describe('over SMTP', () => {
     await server[Symbol.asyncDispose]();
     await expect(send(mail)).rejects.toMatchObject({ code: expect.any(String) });
   });
+});
+
+test('mail with a one-time link goes to the person it is for, and is the only place where the link stands', async () => {
+  const userId = 'own_ten_a';
+  const box = sealToken(BOX, userId, 'the-token');
+  await add('mal_1', { kind: 'password_reset', userId, box });
+  await add('mal_2', { kind: 'invitation', userId, tenant: 'Acme', role: 'reader', box });
+  // Sealed for somebody else: it must not open, and is tried again like whatever fails.
+  await add('mal_3', { kind: 'password_reset', userId, box: sealToken(BOX, 'own_other', 'the-token') });
+  await work();
+  expect(sent.map(({ to, text }) => [to, /https:\S+/.exec(text)?.[0]])).toEqual([
+    ['ten_a@example.com', 'https://signals.example.com/dashboard/reset#token=the-token'],
+    ['ten_a@example.com', 'https://signals.example.com/dashboard/setup#token=the-token'],
+  ]);
+  const mail = await store.listMail('ten_a', 10);
+  expect(mail.filter(({ sentAt }) => sentAt === null).map(({ id }) => id)).toEqual(['mal_3']);
+  const shown = mail.map(({ facts }) => mailText(facts, 'https://signals.example.com').text);
+  expect(JSON.stringify([mail, shown, logged])).not.toContain('the-token');
 });

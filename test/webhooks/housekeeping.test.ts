@@ -99,6 +99,22 @@ describe('what time does to deliveries', () => {
   });
 });
 
+test('the audit list goes back for a year', async () => {
+  const change = () => store.pauseEndpoint('ten_a', 'whk_a', clock.now());
+  const audit = async () => {
+    const query = { actor: null, action: null, from: null, to: null, limit: 10, after: null };
+    return (await store.pageAudit('ten_a', query)).rows.map(({ at }) => (at - T0) / DAY_MS);
+  };
+  await store.as({ tenantId: 'ten_a', actor: 'usr_1' }, change);
+  clock.advance(365 * DAY_MS);
+  await store.as({ tenantId: 'ten_a', actor: 'usr_1' }, change);
+  await forgetOld({ store, clock });
+  expect(await audit()).toEqual([365, 0]);
+  clock.advance(2 * DAY_MS);
+  await forgetOld({ store, clock });
+  expect(await audit()).toEqual([365]);
+});
+
 test('when a trial has run out, the dispatcher is told of the endpoints that are paused by it', async () => {
   await store.createTenant(aTenant('ten_t', { plan: 'trial', trialEndsAt: T0 + 10 }));
   await store.createEndpoint(anEndpoint('ten_t', { id: 'whk_1' }), null);
