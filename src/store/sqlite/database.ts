@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { StoreOpenError } from '../errors.ts';
 import { sqliteCode } from './faults.ts';
+import { prepareLazily } from './lazy-statement.ts';
 
 const IN_MEMORY = ':memory:';
 const MIB = 1024 * 1024;
@@ -20,6 +21,7 @@ export function openDatabase(file: string, { busyTimeoutMs = 5000 }: DatabaseOpt
     const db = new Sqlite(file, { timeout: busyTimeoutMs });
     try {
       configure(db);
+      prepareLazily(db);
       return db;
     } catch (error) {
       db.close();
