@@ -48,10 +48,11 @@ export function laneReads(db: Database) {
     'SELECT endpoint_id AS endpointId, started_at AS startedAt FROM test_sends WHERE started_at > ? ORDER BY started_at',
   );
   // What its process took as it stored it stands in no lease. It may have given some of it back since, which counts too.
+  // CROSS: from the few lanes that are leased on, not through all that waits.
   const selectHeld = db.prepare<[number], HeldRow>(
     `SELECT l.endpoint_id AS endpointId, h.key AS id, h.value AS attempt FROM lane_leases l, json_each(l.held) h
      UNION
-     SELECT d.endpoint_id, d.id, 1 FROM lane_leases l JOIN deliveries d INDEXED BY deliveries_due
+     SELECT d.endpoint_id, d.id, 1 FROM lane_leases l CROSS JOIN deliveries d INDEXED BY deliveries_due
        ON d.endpoint_id = l.endpoint_id AND d.${WAITING} AND d.next_attempt_at > ?
      WHERE d.in_hand AND d.attempt_count = 0`,
   );
