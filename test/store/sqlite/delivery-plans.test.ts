@@ -1,11 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { createChanges } from '../../../src/store/sqlite/changes.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { createDeliveryPages } from '../../../src/store/sqlite/reads/delivery-log.ts';
 import { createDeliveryWalk, type WalkTerms } from '../../../src/store/sqlite/reads/delivery-walk.ts';
-import { createReads } from '../../../src/store/sqlite/reads.ts';
 
 const ANY: WalkTerms = {
   tenantId: 'ten_a',
@@ -92,24 +89,5 @@ test('filters that an index holds are passed by in the index alone', () => {
       );
     });
     for (const plan of plans.values()) expect(plan).toContain('COVERING INDEX');
-  }
-});
-
-test('no statement about deliveries and endpoints reads a whole table', () => {
-  const plans = plansOf((db) => {
-    createReads(db);
-    createChanges(db);
-    createDeliveryPages(db);
-  });
-  const concerned = [...plans].filter(([sql]) =>
-    /deliver|attempts|webhook_endpoints|test_sends|mail_/.test(sql),
-  );
-  expect(concerned.length).toBeGreaterThan(70);
-  for (const [sql, plan] of concerned) {
-    // An outbox's or test table's walk along an index is a SCAN in SQLite's words too; leases (l) are as few as busy lanes.
-    const scans = plan
-      .split('; ')
-      .filter((step) => /^SCAN (?!json_each|CONSTANT|\(subquery|l$)/.test(step) && !step.includes('INDEX'));
-    expect([sql, scans]).toEqual([sql, []]);
   }
 });

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'vitest';
 import { createChanges } from '../../../src/store/sqlite/changes.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { createDeliveryPages } from '../../../src/store/sqlite/reads/delivery-log.ts';
 import { createReads } from '../../../src/store/sqlite/reads.ts';
 import { createWriteAheadLog } from '../../../src/store/sqlite/write-ahead-log.ts';
 
@@ -39,6 +40,7 @@ function allStatements(): string[] {
   }) as Database;
   createReads(listening);
   createChanges(listening, createWriteAheadLog(db));
+  createDeliveryPages(listening);
   return [...texts].map((text) => text.replace(/\s+/g, ' ').trim());
 }
 

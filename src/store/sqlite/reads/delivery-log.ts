@@ -39,7 +39,7 @@ export function createDeliveryPages(db: Database) {
      WHERE endpoint_id = ? AND ${WAITING} LIMIT ?`,
   );
   const selectOfEvent = db
-    .prepare<[string, string], string>('SELECT id FROM deliveries WHERE event_id = ? AND tenant_id = ?')
+    .prepare<[string, string], string>('SELECT id FROM deliveries WHERE event_id = ? AND +tenant_id = ?')
     .pluck();
   const selectShown = db.prepare<[string], ShownRow>(
     `SELECT ${SHOWN_COLUMNS} FROM deliveries d ${SHOWN_JOINS} WHERE d.id = ?`,
