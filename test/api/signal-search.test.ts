@@ -4,7 +4,11 @@ import { buildTestApp, type TestApp } from '../support/app.ts';
 let t: TestApp;
 beforeEach(async () => {
   t = await buildTestApp();
-  await observe('crm', 'We are looking for a CRM for our plumbers this week, which one would you recommend?', { name: 'Zoë Miller' });
+  await observe(
+    'crm',
+    'We are looking for a CRM for our plumbers this week, which one would you recommend?',
+    { name: 'Zoë Miller' },
+  );
   await observe('van', 'We are looking for a van for our firm.', { name: 'Sam Plumber' });
   await observe('hi', 'Nice weather.', { name: 'Ann Other' });
 });

@@ -69,7 +69,8 @@ function spans(masked: string, titleEnd: number): [number, number][] {
     if (end > start) found.push([start, end]);
     start = end;
   };
-  const ends = /[.!?]+(?=["')\]]*\s)["')\]]*|\n+/g;
+  // From the first mark of several only: 20,000 of them would be tried from each.
+  const ends = /(?<![.!?])[.!?]+(?=["')\]]*\s)["')\]]*|\n+/g;
   for (const stop of masked.matchAll(ends)) {
     const end = stop.index + stop[0].length;
     if (end < titleEnd && stop[0].startsWith('.')) continue;
