@@ -2,6 +2,7 @@ import { cpus, release, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { benchBacklog } from './backlog/bench.ts';
+import { benchDashboard } from './dashboard/bench.ts';
 import { benchDispatch } from './dispatch/bench.ts';
 import { benchEncode } from './encode/bench.ts';
 import { benchFlood } from './flood/bench.ts';
@@ -20,6 +21,7 @@ import { benchNeighbours } from './way/neighbours.ts';
 /** `profileDir`: where a bench that can also say where our server's time went leaves V8's profiles. */
 const BENCHES: Record<string, (profileDir?: string) => Promise<Figure[]>> = {
   backlog: benchBacklog,
+  dashboard: benchDashboard,
   dispatch: benchDispatch,
   encode: benchEncode,
   fanout: benchFanout,
