@@ -46,8 +46,6 @@ async function screensOf(browser: Browser, { profileId }: BenchData): Promise<[s
   return [
     ['Today', '/dashboard'],
     ['feed', '/dashboard/signals'],
-    ['feed, hot, best first', '/dashboard/signals?classification=hot&sort=-icp_score'],
-    ['feed, a common word', '/dashboard/signals?q=software'],
     ['feed, a rare word', `/dashboard/signals?q=${RARE_WORD}`],
     ['a signal', `/dashboard/signals/${signal}`],
     ['companies', '/dashboard/companies'],
