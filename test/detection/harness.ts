@@ -27,7 +27,7 @@ export interface Harness {
   site: Receiver;
   /** Where it is, without a path. */
   origin: string;
-  /** What the site answers, by path without its query; robots.txt is 404 where it is not named. */
+  /** What the site answers, by path without its query, `*` to all other paths; robots.txt is 404 where it is not named. */
   pages: Record<string, Answer>;
   nudged: { endpointId: string; tenantId: string }[];
   /** A source of tenant `ten_a`, due at once. */
@@ -56,7 +56,8 @@ export async function createHarness(
   const pages: Record<string, Answer> = {};
   const site = await startReceiver((response, request, socket) => {
     const path = request.path.split('?')[0] ?? '';
-    (pages[path] ?? status(404))(response, request, socket);
+    const others = path === '/robots.txt' ? undefined : pages['*'];
+    (pages[path] ?? others ?? status(404))(response, request, socket);
   });
   const origin = `http://127.0.0.1:${site.port}`;
   let count = 0;
