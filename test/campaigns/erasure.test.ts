@@ -51,8 +51,14 @@ test('an erased person leaves the figures as they were, and no trace of who it w
   await call('DELETE', `/v1/leads/${lead.id}`);
 
   expect(await call('GET', `/v1/campaigns/${id}/stats`)).toEqual(stats);
-  const stored = JSON.stringify(readRows(file));
+  const { audit, ...others } = readRows(file);
+  const stored = JSON.stringify(others);
   for (const trace of ['ann@acme.com', 'ann@home.net', lead.id]) expect(stored).not.toContain(trace);
+  // Who made and who erased the lead stays known for a year, by an id that leads to nothing any more.
+  const subjects = (audit ?? []).map((row) => JSON.parse(row)).filter(({ subject }) => subject === lead.id);
+  expect(subjects.map(({ action }) => action).sort()).toEqual(['lead.create', 'lead.erase']);
+  for (const address of ['ann@acme.com', 'ann@home.net'])
+    expect(JSON.stringify(audit)).not.toContain(address);
   expect(stored).toContain('bob@acme.com');
 
   const again = await record(
