@@ -11,7 +11,8 @@ import { startChild } from '../child.ts';
 import { type Figure, percentile } from '../report.ts';
 import { createAsker } from '../signals/asking.ts';
 import { startServer } from '../site/server.ts';
-import { HOST_KINDS, type Seen } from './world.ts';
+import { HOST_KINDS } from './kinds.ts';
+import type { Seen } from './world.ts';
 
 const TENANTS = 50;
 const SOURCES_A_TENANT = 20;

@@ -1,13 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { HOST_KINDS } from './kinds.ts';
 
 /** What the hosts did since the start. `readings` are the times (Unix milliseconds) at which a host's feed was asked for. */
 export interface Seen {
   readings: Record<string, number[]>;
 }
 
-/** How a host behaves, by the second number of its address (127.KIND.x.y). */
-export const HOST_KINDS = { healthy: 1, slow: 2, dead: 3 } as const;
 const SLOW_MS = 10_000;
 /** Items that a feed shows; every reading of it finds one that is new. */
 const SHOWN = 20;
