@@ -4,7 +4,7 @@ import type { Session, User } from '../model/user.ts';
 import type { OpenSession } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Passwords, refuseWeakPassword } from './passwords.ts';
-import { tooMany } from './sign-in.ts';
+import { hashesElsewhere, tooMany } from './sign-in.ts';
 import type { WrongPasswords } from './wrong-passwords.ts';
 
 export interface OwnAccountParts {
@@ -31,7 +31,8 @@ export async function changeOwnPassword(
   const { user, session } = self;
   await askPassword(parts, self, { password: oldPassword, pointer: '/old_password' });
   refuseWeakPassword(password, user.email);
-  const passwordHash = await parts.passwords.hash(password);
+  const elsewhere = await hashesElsewhere(parts.store, user);
+  const passwordHash = await parts.passwords.hash(password, elsewhere);
   await parts.store.changePassword({ userId: user.id, passwordHash, keep: session.tokenHash });
 }
 
@@ -43,7 +44,7 @@ export async function askPassword(
 ): Promise<void> {
   const waitMs = wrongPasswords.take(user.email, client);
   if (waitMs !== null) throw tooMany(waitMs);
-  if (!(await passwords.verify(user.passwordHash, password))) {
+  if ((await passwords.find([user.passwordHash ?? ''], password)) === null) {
     throw invalidAt(pointer, 'That is not your password.');
   }
   wrongPasswords.forgive(user.email, client);

@@ -15,10 +15,23 @@ const MOST_WAITING = 50;
 
 /** Makes and checks password hashes, a bounded number at a time. */
 export interface Passwords {
-  /** Argon2id in PHC form. @throws DomainError `UNAVAILABLE` where too many wait */
-  hash(password: string): Promise<string>;
-  /** Where `hash` is null the work is done all the same, so that time tells nothing of who is known. */
-  verify(hash: string | null, password: string): Promise<boolean>;
+  /**
+   * Argon2id in PHC form, with a salt of its own or, where the same person has passwords elsewhere, with theirs.
+   * @throws DomainError `UNAVAILABLE` where too many wait
+   */
+  hash(password: string, others?: readonly string[]): Promise<string>;
+  /**
+   * Which of the hashes is of that password, by its place; null where none is. One computation for all that share a salt, and
+   * one where there are none, so that time tells nothing of who is known, nor in how many tenants.
+   */
+  find(hashes: readonly string[], password: string): Promise<number | null>;
+}
+
+/** A hash in PHC form, taken apart. */
+interface PasswordHash {
+  cost: Omit<Argon2Parameters, 'message'>;
+  nonce: Buffer;
+  tag: Buffer;
 }
 
 export function createPasswords(random: Random): Passwords {
@@ -44,25 +57,39 @@ export function createPasswords(random: Random): Passwords {
   }
 
   return {
-    async hash(password) {
-      const nonce = random.bytes(SALT_BYTES);
+    async hash(password, others = []) {
+      const nonce = others.map(parse).find((other) => other !== null)?.nonce ?? random.bytes(SALT_BYTES);
       const tag = await inTurn(() => derive(password, { ...COST, nonce }));
       const cost = `m=${COST.memory},t=${COST.passes},p=${COST.parallelism}`;
       return `$argon2id$v=19$${cost}$${unpadded(nonce)}$${unpadded(tag)}`;
     },
-    async verify(hash, password) {
-      const [, memory, passes, parallelism, salt, tag] = PHC.exec(hash ?? '') ?? [];
-      if (salt === undefined || tag === undefined) {
-        await inTurn(() => derive(password, { ...COST, nonce: random.bytes(SALT_BYTES) }));
-        return false;
+    async find(hashes, password) {
+      const derived = new Map<string, Buffer>();
+      const tagFor = async (cost: PasswordHash['cost']): Promise<Buffer> => {
+        const key = JSON.stringify(cost);
+        const tag = derived.get(key) ?? (await inTurn(() => derive(password, cost)));
+        derived.set(key, tag);
+        return tag;
+      };
+      let found: number | null = null;
+      for (const [place, hash] of hashes.map(parse).entries()) {
+        const fits = hash !== null && timingSafeEqual(await tagFor(hash.cost), hash.tag);
+        if (fits && found === null) found = place;
       }
-      const expected = Buffer.from(tag, 'base64');
-      const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
-      const nonce = Buffer.from(salt, 'base64');
-      const found = await inTurn(() => derive(password, { ...cost, tagLength: expected.length, nonce }));
-      return timingSafeEqual(found, expected);
+      if (derived.size === 0) await tagFor({ ...COST, nonce: random.bytes(SALT_BYTES) });
+      return found;
     },
   };
+}
+
+/** Null where it is no hash of ours. */
+function parse(hash: string): PasswordHash | null {
+  const [, memory, passes, parallelism, salt, encoded] = PHC.exec(hash) ?? [];
+  if (salt === undefined || encoded === undefined) return null;
+  const tag = Buffer.from(encoded, 'base64');
+  const nonce = Buffer.from(salt, 'base64');
+  const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
+  return { cost: { ...cost, nonce, tagLength: tag.length }, nonce, tag };
 }
 
 /** @throws DomainError `INVALID_REQUEST` at `/password` */

@@ -61,7 +61,7 @@ export async function usePasswordLink(
   const user = await store.userOfLink(linkHash, clock.now());
   if (user === null) throw spentLink();
   refuseWeakPassword(password, user.email);
-  const passwordHash = await passwords.hash(password);
+  const passwordHash = await passwords.hash(password, await hashesElsewhere(store, user));
   const { token, session } = newSession(clock, random, browser);
   const change = { linkHash, passwordHash, session: user.hasSecondFactor ? null : session, now: clock.now() };
   const changed = await store.as(selfOf(user), () => store.setPasswordByLink(change));
@@ -94,12 +94,11 @@ export async function signIn(
   const users = (await store.usersByEmail(email.trim(), MOST_OF_AN_ADDRESS)).filter(
     ({ passwordHash }) => passwordHash !== null,
   );
-  let user: User | null = null;
-  for (const candidate of users.length === 0 ? [null] : users) {
-    const isRight = await passwords.verify(candidate?.passwordHash ?? null, password);
-    if (isRight && user === null) user = candidate;
-  }
-  if (user === null) throw new DomainError('UNAUTHENTICATED', 'That email and password do not fit together.');
+  const hashes = users.map(({ passwordHash }) => passwordHash ?? '');
+  const found = await passwords.find(hashes, password);
+  const user = found === null ? undefined : users[found];
+  if (user === undefined)
+    throw new DomainError('UNAUTHENTICATED', 'That email and password do not fit together.');
   wrongPasswords.forgive(email, client);
   if (!user.hasSecondFactor) return await beginSession(parts, user, browser);
   const position = [user.tenantId, user.id, clock.now() + CODE_MS, passwordMark(user)];
@@ -139,6 +138,14 @@ async function beginSession(
   const { token, session } = newSession(clock, random, browser);
   await store.createSession({ ...session, userId: user.id });
   return { user, token };
+}
+
+/** The password hashes that somebody's address has in other tenants: with their salt, a log-in computes one for all. */
+export async function hashesElsewhere(store: Pick<Store, 'usersByEmail'>, user: User): Promise<string[]> {
+  const same = await store.usersByEmail(user.email, MOST_OF_AN_ADDRESS);
+  return same.flatMap(({ id, passwordHash }) =>
+    id === user.id || passwordHash === null ? [] : [passwordHash],
+  );
 }
 
 /** Changes with the password: what was begun with an older one counts no more. */
