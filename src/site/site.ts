@@ -4,6 +4,7 @@ import type { Deprecation } from '../http/deprecations.ts';
 import type { DescribedApi, Document } from '../http/openapi/document-types.ts';
 import type { Problems } from '../http/problems.ts';
 import { sendRepresentation } from '../http/representation.ts';
+import { handleTogether } from '../http/together.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { SiteContent } from './content/site-content.ts';
 import { createDocuments } from './documents/documents.ts';
@@ -44,6 +45,7 @@ export async function publicApi(app: FastifyInstance, parts: PublicApiParts): Pr
   const { identity } = parts.content;
   app.addHook('onSend', compress);
   addPublicGate(app, { ...parts, limit: parts.publicRateLimit });
+  handleTogether(app);
   parts.onDescribed(await describePublicApi(app, { ...parts, identity }));
   addHealth(app, parts);
   addStatus(app, { ...parts, identity });
@@ -70,6 +72,7 @@ export async function pages(app: FastifyInstance, parts: PagesParts): Promise<vo
   };
   app.addHook('onSend', compress);
   addPageGate(app, createPageErrors(made));
+  handleTogether(app);
   addPages(app, made);
   addAssets(app, made);
   for (const document of await createDocuments(made)) {
