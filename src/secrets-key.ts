@@ -1,5 +1,6 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { leaveToOwner } from './lib/owner.ts';
 import type { Random } from './lib/random.ts';
 
 const KEY_BYTES = 32;
@@ -45,6 +46,7 @@ export function writeSecretsKey(folder: string, text: string): void {
   const file = secretsKeyFile(folder);
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, text, { mode: 0o600, flush: true });
+  leaveToOwner(draft);
   renameSync(draft, file);
 }
 
@@ -61,6 +63,7 @@ export function makeSecretsKey(folder: string, random: Random): KeyRing {
   const file = secretsKeyFile(folder);
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, `${random.bytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600 });
+  leaveToOwner(draft);
   try {
     linkSync(draft, file);
   } catch (error) {

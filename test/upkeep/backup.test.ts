@@ -1,6 +1,8 @@
 import {
+  chownSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -146,3 +148,31 @@ test('a key that is a setting is not written anywhere: what it is to be set to i
   const later = aFolder({ DATA_DIR: folder.path, SECRETS_KEY: rotated.setting });
   expect(await secretIn(later)).toBe(SECRET);
 });
+
+const asRoot = process.geteuid?.() === 0;
+
+test.runIf(asRoot)(
+  "what root makes in a folder is its owner's, so that the server still opens it",
+  async () => {
+    const folder = await aFullFolder();
+    const backup = join(folder.outside, 'backup.db');
+    await folder.upkeep.backUp(backup, true, ignore);
+    const fresh = aFolder();
+    mkdirSync(fresh.path);
+    chownSync(fresh.path, 12_345, 12_346);
+    await fresh.upkeep.restore(backup, ignore);
+    const ownersOf = () =>
+      ['signalpost.db', 'secrets.key'].map((name) => {
+        const { uid, gid } = statSync(join(fresh.path, name));
+        return [uid, gid];
+      });
+    const theirs = [
+      [12_345, 12_346],
+      [12_345, 12_346],
+    ];
+    expect(ownersOf()).toEqual(theirs);
+    fresh.upkeep.rotateKey();
+    expect(ownersOf()).toEqual(theirs);
+    expect(statSync(backup).uid).toBe(0);
+  },
+);

@@ -1,6 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
+import { leaveToOwner } from '../../lib/owner.ts';
 import { StoreOpenError } from '../errors.ts';
 import { sqliteCode } from './faults.ts';
 import { prepareLazily } from './lazy-statement.ts';
@@ -54,8 +55,11 @@ function prepareFolder(file: string): void {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK);
-    // What SQLite lays beside the file gets the file's mode.
-    else closeSync(openSync(file, 'a', 0o600));
+    // What SQLite lays beside the file gets the file's mode and owner.
+    else {
+      closeSync(openSync(file, 'a', 0o600));
+      leaveToOwner(file);
+    }
   } catch (error) {
     throw new StoreOpenError(
       'folder_not_writable',
@@ -93,6 +97,14 @@ function explain(file: string, error: unknown): StoreOpenError | null {
     );
   }
   if (code.startsWith('SQLITE_CORRUPT')) return damaged(file, ['the file is malformed'], error);
+  if (/^SQLITE_(CANTOPEN|READONLY|PERM)/.test(code)) {
+    return new StoreOpenError(
+      'unreadable',
+      `${file} cannot be opened by this user (${code}). Make it, what lies beside it under its name, and the folder readable ` +
+        'and writable for the user that the server runs as, with chown.',
+      error,
+    );
+  }
   return new StoreOpenError(
     'unreadable',
     `${file} cannot be opened (${code}). Check the disk and its free space.`,

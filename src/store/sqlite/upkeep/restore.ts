@@ -1,5 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
+import { leaveToOwner } from '../../../lib/owner.ts';
 import { StoreUpkeepError } from '../../errors.ts';
 import { explainFaults } from '../database.ts';
 import { refuseForeign, refuseNewer, schemaVersion } from '../migrate.ts';
@@ -37,6 +38,7 @@ export async function restoreSqlite(order: RestoreOrder): Promise<PutAside> {
     // Last, as it takes the log into the file: before it nothing that is there was touched.
     if (isInUse(file)) throw inUse(file);
     const aside = putAside(file, `${file}${suffix}`);
+    leaveToOwner(draft);
     settle(draft, file);
     return aside;
   } catch (error) {

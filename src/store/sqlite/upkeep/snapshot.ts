@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
+import { leaveToOwner } from '../../../lib/owner.ts';
 import { StoreOpenError } from '../../errors.ts';
 import { fileSizes } from '../file-sizes.ts';
 import { latestVersion, schemaVersion } from '../migrate.ts';
@@ -20,6 +21,7 @@ export async function snapshotBeforeMigration(db: Database): Promise<void> {
   const target = `${db.name}.before-${String(from).padStart(3, '0')}`;
   const draft = `${target}.${process.pid}`;
   await copyDatabase(db.name, draft, { paced: false });
+  leaveToOwner(draft);
   settle(draft, target);
   removeOthers(db.name, target);
 }
