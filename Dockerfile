@@ -17,6 +17,9 @@ COPY data/models ./data/models
 
 # A named volume takes its owner from here, so that the server can write without being root.
 RUN mkdir /data && chown node:node /data
+# What Node has compiled is kept for the next process: a health check then takes 0.3 s of processor time, not 0.5.
+ENV NODE_COMPILE_CACHE=/app/compiled
+RUN mkdir /app/compiled && chown node:node /app/compiled
 VOLUME /data
 USER node
 EXPOSE 3000

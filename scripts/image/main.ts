@@ -61,7 +61,7 @@ function build(): void {
     else if (word === 'HEALTHCHECK') health = readCommand(rest);
     else if (!['VOLUME', 'USER', 'EXPOSE', 'LABEL'].includes(word)) throw new Error(`What is ${word}?`);
   }
-  if (env.DATA_DIR !== undefined) env.DATA_DIR = inRoot(env.DATA_DIR);
+  for (const name of ['DATA_DIR', 'NODE_COMPILE_CACHE']) env[name] = inRoot(env[name] ?? '/');
 }
 
 function requireNode(image: string): void {
