@@ -4,11 +4,10 @@ import type { PausedReason } from '../model/webhook.ts';
 
 /** What happened in an attempt that failed, and what to do about it. */
 export const ERROR_WORDS: Record<AttemptErrorCode, string> = {
-  http_status: 'The receiver answered, but not with a 2xx status. Look at its reply and its own log.',
+  http_status: 'Look at its reply and its own log.',
   redirect:
     'The receiver redirects elsewhere, which is never followed. Set the Target URL to the final address.',
-  timeout:
-    'No complete answer came in time. Answer with 200 first and do the work afterwards, or allow a longer timeout.',
+  timeout: 'Answer with 200 first and do the work afterwards, or allow a longer timeout.',
   connection_refused:
     'Nothing listens at that address and port. Is the receiver running, and the port right?',
   connection_reset:

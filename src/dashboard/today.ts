@@ -13,6 +13,7 @@ import { changesSince, lastVisit } from './visits.ts';
 
 const HOT_SHOWN = 6;
 const SOURCES_LOOKED_AT = 100;
+const PAUSED_SHOWN = 5;
 const DEAD_LOOKED_AT = 26;
 
 /** `/dashboard`: the hot signals, what needs a person, and the next steps of a new account. */
@@ -55,6 +56,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       domain: '',
       faults: {},
       paused: endpoints.map(endpointResource).filter(({ status }) => status === 'paused'),
+      pausedShown: PAUSED_SHOWN,
       pauseWords: PAUSE_WORDS,
       failing,
       dead: {

@@ -13,6 +13,8 @@ export interface Words {
   timeHtml(moment: string | number | null | undefined): string;
   /** "3 hours ago", "in 5 minutes". */
   ago(moment: string | number): string;
+  /** Whether a moment has come. */
+  isPast(moment: string | number): boolean;
   /** "1 retry", "2 retries". */
   count(n: number, one: string, many?: string): string;
   duration(ms: number): string;
@@ -20,6 +22,9 @@ export interface Words {
   /** `signal_type` → "signal type". */
   plain(name: string): string;
 }
+
+/** Stands where nothing is known; on a phone such a cell takes no line. */
+const NONE_HTML = '<span class="none">–</span>';
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 const grouped = new Intl.NumberFormat('en');
@@ -36,13 +41,14 @@ export function createWords(now: number): Words {
   return {
     ago,
     timeHtml(moment) {
-      if (moment === null || moment === undefined || moment === '') return '–';
+      if (moment === null || moment === undefined || moment === '') return NONE_HTML;
       const ms = msOf(moment);
-      if (Number.isNaN(ms)) return '–';
+      if (Number.isNaN(ms)) return NONE_HTML;
       const iso = toIso(ms);
       const exact = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
       return `<time datetime="${iso}" title="${exact}">${ago(ms)}</time>`;
     },
+    isPast: (moment) => msOf(moment) <= now,
     count: (n, one, many = `${one}s`) => `${grouped.format(n)} ${n === 1 ? one : many}`,
     duration: (ms) => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`),
     number: (n) => grouped.format(n),

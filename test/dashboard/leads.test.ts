@@ -30,9 +30,7 @@ test('leads are listed, searched, and shown with the source of each fact', async
   expect(found).not.toContain('Bo Berg');
   expect((await browser.get('/dashboard/leads?stage=won')).body).toContain('No lead fits');
   const { body } = await browser.get(`/dashboard/leads/${id}`);
-  expect(body).toMatch(
-    /<td>title<\/td><td data-label="Value">CTO<\/td>\s*<td data-label="From">request, 100 % sure/,
-  );
+  expect(body).toMatch(/<dt>title<\/dt><dd>CTO <span class="from">from request, 100 % sure/);
   expect(body).toContain('Added as new');
 });
 

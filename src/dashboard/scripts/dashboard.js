@@ -49,13 +49,3 @@ for (const form of document.querySelectorAll('[data-kind-form]')) {
   kind.addEventListener('change', choose);
   choose();
 }
-
-/* On a phone the filters that are not in use make room for what they filter. */
-if (window.matchMedia('(width < 44rem)').matches) {
-  for (const more of document.querySelectorAll('[data-more]')) {
-    const used = [...more.querySelectorAll('input, select')].some(
-      (field) => field.value !== '' && field.value !== field.querySelector?.('option')?.value,
-    );
-    more.open = used;
-  }
-}
