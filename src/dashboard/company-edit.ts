@@ -29,7 +29,9 @@ export function addCompanyEdit(app: FastifyInstance, parts: DashboardParts, show
   const find = (request: FastifyRequest<Params>) =>
     getCompany(parts.store, memberOf(request).tenant.id, request.params.company);
 
-  app.get<Params>(path, async (request, reply) => screen(request, reply, await find(request)));
+  app.get<Params>(path, { config: { onlyToChange: true } }, async (request, reply) =>
+    screen(request, reply, await find(request)),
+  );
   app.post<Params>(path, async (request, reply) => {
     const company = await find(request);
     const form = formOf(request);

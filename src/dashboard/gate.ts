@@ -21,6 +21,8 @@ declare module 'fastify' {
     forReaders?: true;
     /** A change that owners alone may make. */
     forOwners?: true;
+    /** A screen that is nothing but the form of a change: who may not make it is told so before they fill it in. */
+    onlyToChange?: true;
   }
 }
 
@@ -75,8 +77,11 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
     return undefined;
   });
   app.addHook('preHandler', async (request) => {
-    if (request.method === 'GET' || request.method === 'HEAD' || request.signedIn === null) return;
-    const refused = refusalFor(request.signedIn.user.role, request.routeOptions.config);
+    if (request.signedIn === null) return;
+    const { config } = request.routeOptions;
+    const looks = request.method === 'GET' || request.method === 'HEAD';
+    if (looks && config.onlyToChange !== true) return;
+    const refused = refusalFor(request.signedIn.user.role, config);
     if (refused !== null) throw await notAllowed(parts, request.signedIn.tenant.id, refused);
   });
   app.setNotFoundHandler((request, reply) =>

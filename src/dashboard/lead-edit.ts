@@ -36,7 +36,9 @@ export function addLeadEdit(app: FastifyInstance, parts: DashboardParts, show: S
       ...shown,
     });
   }
-  app.get<Params>(path, (request, reply) => screen(request, reply, request.params.id));
+  app.get<Params>(path, { config: { onlyToChange: true } }, (request, reply) =>
+    screen(request, reply, request.params.id),
+  );
   app.post<Params>(path, async (request, reply) => {
     const { id } = request.params;
     const form = formOf(request);

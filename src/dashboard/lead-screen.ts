@@ -60,7 +60,7 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
     return reply.redirect(`${addressOf(id)}?done=saved`, 303);
   });
 
-  app.get<Params>('/leads/:id/erase', async (request, reply) => {
+  app.get<Params>('/leads/:id/erase', { config: { onlyToChange: true } }, async (request, reply) => {
     const { lead } = await requireLead(parts.store, memberOf(request).tenant.id, request.params.id);
     return show(request, reply, {
       template: 'confirm',

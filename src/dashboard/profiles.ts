@@ -48,7 +48,7 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       preview: null,
       ...shown,
     });
-  app.get('/profiles/new', (request, reply) => screen(request, reply));
+  app.get('/profiles/new', { config: { onlyToChange: true } }, (request, reply) => screen(request, reply));
   app.post('/profiles/new', async (request, reply) => {
     const { tenant } = memberOf(request);
     const form = formOf(request);

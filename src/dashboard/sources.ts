@@ -54,7 +54,7 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     };
     return show(request, reply, { ...common, form: EMPTY_FORM, faults: {}, ...shown });
   }
-  app.get('/sources/new', (request, reply) => showForm(request, reply));
+  app.get('/sources/new', { config: { onlyToChange: true } }, (request, reply) => showForm(request, reply));
   app.post('/sources/new', async (request, reply) => {
     const form = formOf(request);
     if (text(form, 'act') === 'guess') {
@@ -138,7 +138,9 @@ function addEdit(app: FastifyInstance, parts: DashboardParts, show: Show): void 
       ...shown,
     });
   }
-  app.get<{ Params: { id: string } }>(path, (request, reply) => screen(request, reply, request.params.id));
+  app.get<{ Params: { id: string } }>(path, { config: { onlyToChange: true } }, (request, reply) =>
+    screen(request, reply, request.params.id),
+  );
   app.post<{ Params: { id: string } }>(path, async (request, reply) => {
     const { id } = request.params;
     const { tenant } = memberOf(request);

@@ -104,19 +104,23 @@ function addMemberActs(
     await removeMember(parts, memberOf(request).tenant, id);
     return reply.redirect(`/dashboard${PATH}?done=removed`, 303);
   });
-  app.get<ById>(`${PATH}/:id/remove`, async (request, reply) => {
-    const { tenant } = memberOf(request);
-    const member = await parts.store.getMember(tenant.id, request.params.id);
-    if (member === null) throw new DomainError('NOT_FOUND', 'There is no such member.');
-    return show(request, reply, {
-      template: 'confirm',
-      title: `Remove ${member.email}?`,
-      detail: 'They are logged out at once and cannot log in any more. What they did stays.',
-      action: `/dashboard${PATH}/${member.id}/remove`,
-      button: 'Remove',
-      back: `/dashboard${PATH}`,
-    });
-  });
+  app.get<ById>(
+    `${PATH}/:id/remove`,
+    { config: { onlyToChange: true, forOwners: true } },
+    async (request, reply) => {
+      const { tenant } = memberOf(request);
+      const member = await parts.store.getMember(tenant.id, request.params.id);
+      if (member === null) throw new DomainError('NOT_FOUND', 'There is no such member.');
+      return show(request, reply, {
+        template: 'confirm',
+        title: `Remove ${member.email}?`,
+        detail: 'They are logged out at once and cannot log in any more. What they did stays.',
+        action: `/dashboard${PATH}/${member.id}/remove`,
+        button: 'Remove',
+        back: `/dashboard${PATH}`,
+      });
+    },
+  );
 }
 
 /** What is no role may do least. */

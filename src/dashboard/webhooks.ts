@@ -51,7 +51,9 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     });
   }
 
-  app.get(path, (request, reply) => showForm(request, reply, { form: { ...emptyWebhookForm(), url: '' } }));
+  app.get(path, { config: { onlyToChange: true } }, (request, reply) =>
+    showForm(request, reply, { form: { ...emptyWebhookForm(), url: '' } }),
+  );
   app.post(path, { config: { showsSecret: true } }, async (request, reply) => {
     const { tenant } = memberOf(request);
     const form = formOf(request);
