@@ -1,86 +1,113 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { launchBrowser, mayLackBrowser } from '../support/browser.ts';
-import {
-  freePort,
-  runCommand,
-  type ServerProcess,
-  serverEnv,
-  startServerProcess,
-} from '../support/server-process.ts';
+import { mayLackBrowser } from '../support/browser.ts';
+import { OWNER, startWalk, type Walk } from '../support/dashboard-walk.ts';
+import { anotherPost } from '../support/webhooks.ts';
 
-const PASSWORD = 'correct horse battery';
+/** Changes that are nobody's but one's own. */
+const OWN = /^\/dashboard\/(logout$|settings\/account)/;
+
+/** Where a screen sends changes to, and what of them it says beside the token. */
+type Changes = Map<string, Record<string, string>>;
 
 describe.skipIf(mayLackBrowser())('a team in a real browser, against a real process', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'signalpost-team-'));
-  let browser: Browser;
-  let server: ServerProcess;
-  let setupUrl: string;
+  let walk: Walk;
+  let owner: Page;
+  let reader: Page;
+  let screens: string[];
 
   beforeAll(async () => {
-    const port = await freePort();
-    const env = { BASE_URL: `http://127.0.0.1:${port}` };
-    const create = ['tenant', 'create', '--name', 'Acme', '--email', 'owner@example.com', '--json'];
-    const all = { ...serverEnv(folder, port), ...env };
-    ({ setup_url: setupUrl } = JSON.parse(await runCommand(create, all)));
-    server = await startServerProcess(folder, port, env);
-    browser = await launchBrowser();
+    walk = await startWalk();
+    const signal = { ...anotherPost(1), prospect: { name: 'Ann Lee', email: 'ann@acme.example' } };
+    const company = { name: 'Acme', domain: 'acme.example' };
+    const lead = await walk.call('POST', '/v1/leads', { signal: { ...signal, company } });
+    const [{ signal_id: signalId }] = await walk.call('GET', '/v1/signals');
+    const hook = await walk.call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/' });
+    const source = await walk.call('POST', '/v1/sources', { kind: 'lobsters', name: 'Later', active: false });
+    const [profile] = await walk.call('GET', '/v1/icps');
+    screens = [
+      ...['', '/start', '/signals', `/signals/${signalId}`, '/pipeline', '/leads', `/leads/${lead.id}`],
+      ...[`/leads/${lead.id}/edit`, `/leads/${lead.id}/erase`, '/companies/acme.example/edit'],
+      ...['/profiles', '/profiles/new', `/profiles/${profile.id}`],
+      ...['/sources', '/sources/new', `/sources/${source.id}`, `/sources/${source.id}/edit`],
+      ...['/settings/integrations/webhooks/new', `/settings/integrations/webhooks/${hook.id}`],
+      ...['/webhook-logs', '/dead-letters', '/settings/team', '/settings/api-keys', '/settings/outbox'],
+    ].map((path) => `${walk.server.url}/dashboard${path}`);
   }, 180_000);
-  afterAll(async () => {
-    await browser?.close();
-    await server?.terminate();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => walk?.close());
 
-  /** Somebody with a browser of their own, who has opened a link and chosen a password. */
-  async function comeIn(link: string): Promise<Page> {
-    const page = await (await browser.newContext()).newPage();
-    page.setDefaultTimeout(60_000);
-    await page.goto(link);
-    await page.getByLabel('Password').fill(PASSWORD);
-    await page.getByRole('button', { name: 'Set password' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Today' }).waitFor();
-    return page;
-  }
+  const menu = (page: Page, name: string) =>
+    page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
 
-  async function invite(owner: Page, email: string, role: string): Promise<string> {
-    await owner.getByRole('link', { name: 'Team', exact: true }).click();
+  async function invite(email: string, role: string): Promise<Page> {
+    await menu(owner, 'Team');
     await owner.getByLabel('Email').fill(email);
     await owner.getByLabel('Role', { exact: true }).selectOption(role);
     await owner.getByRole('button', { name: 'Invite' }).click();
-    return (await owner.locator('#invitation').textContent()) ?? '';
+    return walk.comeIn((await owner.locator('#invitation').textContent()) ?? '');
   }
 
-  test('an owner invites a member and a reader; the reader is refused what the member may; out again', async () => {
-    const owner = await comeIn(setupUrl);
-    const member = await comeIn(await invite(owner, 'member@example.com', 'member'));
-    const reader = await comeIn(await invite(owner, 'reader@example.com', 'reader'));
+  /** The changes that somebody's screens offer. */
+  async function changesOf(page: Page): Promise<Changes> {
+    const found: Changes = new Map();
+    for (const screen of screens) {
+      await page.goto(screen);
+      const forms = await page.evaluate<[string, Record<string, string>][]>(
+        `[...document.querySelectorAll('form[method="post"]')]
+          .map((form) => [form.getAttribute('action'), Object.fromEntries(new FormData(form))])`,
+      );
+      for (const [action, fields] of forms) if (!OWN.test(action)) found.set(action, fields);
+    }
+    return found;
+  }
 
-    await member.getByRole('link', { name: 'Sources', exact: true }).click();
-    await member.getByRole('link', { name: 'Audit', exact: true }).click();
+  test('an invited reader sees everything, is offered no change, and is refused each that an owner has', async () => {
+    owner = await walk.comeIn(walk.setupUrl);
+    reader = await invite('reader@example.com', 'reader');
+    const changes = await changesOf(owner);
+    expect(changes.size).toBeGreaterThan(25);
+    expect(walk.faults).toEqual([]);
+    expect([...(await changesOf(reader)).keys()]).toEqual([]);
+    await reader.goto(`${walk.server.url}/dashboard/settings/account`);
+    const _csrf = await reader.locator('input[name="_csrf"]').first().inputValue();
+    for (const [action, fields] of changes) {
+      const form = { ...fields, _csrf };
+      const refused = await reader.request.post(walk.server.url + action, { form });
+      expect([action, refused.status()]).toEqual([action, 403]);
+      expect(await refused.text()).toContain(`Ask an owner: ${OWNER}.`);
+    }
+    walk.faults.length = 0;
+  }, 240_000);
+
+  test('an owner makes somebody a reader, and removes them: both count at once', async () => {
+    const member = await invite('member@example.com', 'member');
+    await menu(member, 'Sources');
+    await member.getByRole('link', { name: 'Add source' }).first().click();
+    await member.getByLabel('Name', { exact: true }).fill('Mine');
+    await menu(owner, 'Team');
+    const row = owner.getByRole('row').filter({ hasText: 'member@example.com' });
+    await row.getByLabel('Role of member@example.com').selectOption('reader');
+    await row.getByRole('button', { name: 'Save' }).click();
+    await owner.getByText('Saved.').waitFor();
+    await member.getByRole('button', { name: 'Add source' }).click();
+    await member.getByText('You may look at everything here, and change nothing.').waitFor();
+    await menu(member, 'Audit');
     await member.getByRole('cell', { name: 'member.invite' }).first().waitFor();
 
-    // A form as a member has it, sent by a reader: the screen of a reader has none.
-    const profiles = new URL('/dashboard/profiles/new', reader.url()).href;
-    await reader.goto(profiles);
-    const csrf = await reader.locator('input[name="_csrf"]').first().inputValue();
-    const refused = await reader.request.post(profiles, { form: { _csrf: csrf, name: 'Mine' } });
-    expect(refused.status()).toBe(403);
-    expect(await refused.text()).toContain('Ask an owner: owner@example.com.');
-
-    await reader.getByRole('link', { name: 'Your account', exact: true }).click();
-    await reader.getByText('reader@example.com, reader of Acme').waitFor();
-    await owner.getByRole('link', { name: 'Team', exact: true }).click();
-    await owner.getByRole('link', { name: 'Remove reader@example.com' }).click();
-    await owner.getByRole('button', { name: 'Remove' }).click();
-    await owner.getByText('They are logged out.').waitFor();
-    await reader.reload();
-    await reader.getByRole('button', { name: 'Log in' }).waitFor();
-
-    await member.getByRole('button', { name: 'Log out' }).click();
-    await member.getByText('You are logged out.').waitFor();
+    for (const [email, page] of [
+      ['reader@example.com', reader],
+      ['member@example.com', member],
+    ] as const) {
+      await menu(owner, 'Team');
+      await owner.getByRole('link', { name: `Remove ${email}` }).click();
+      await owner.getByRole('button', { name: 'Remove' }).click();
+      await owner.getByText('They are logged out.').waitFor();
+      await page.reload();
+      await page.getByRole('button', { name: 'Log in' }).waitFor();
+    }
+    expect((await walk.call('GET', '/v1/sources')).map(({ name }: { name: string }) => name)).toEqual([
+      'Later',
+    ]);
+    expect(walk.faults.splice(0)).toEqual([expect.stringContaining('status of 403')]);
   }, 240_000);
 });

@@ -1,78 +1,116 @@
-import type { Browser } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PASSWORD, signedIn } from '../dashboard/browser-session.ts';
-import { postSignal } from '../dashboard/hostile.ts';
-import { buildTestApp, type TestApp } from '../support/app.ts';
-import { launchBrowser, mayLackBrowser } from '../support/browser.ts';
+import { rss, wanting } from '../detection/harness.ts';
+import { mayLackBrowser } from '../support/browser.ts';
+import { startWalk, type Walk } from '../support/dashboard-walk.ts';
+import { startReceiver, status } from '../support/receiver.ts';
 
-describe.skipIf(mayLackBrowser())('the screens of work in a real browser', () => {
-  let made: TestApp;
-  let browser: Browser;
-  let url: string;
+const ASKS = 'Can anyone recommend a CRM? We have budget and need it this month.';
+const PATIENCE = { timeout: 60_000, interval: 50 };
+
+describe.skipIf(mayLackBrowser())('the screens of work in a real browser, against a real process', () => {
+  let walk: Walk;
+  let page: Page;
   let leadId: string;
 
-  async function create(path: string, payload: object): Promise<string> {
-    const answer = await made.app.inject({ method: 'POST', url: path, headers: made.auth, payload });
-    expect([answer.statusCode, answer.body]).toEqual([201, expect.any(String)]);
-    return answer.json().data.id;
-  }
-
   beforeAll(async () => {
-    made = await buildTestApp({ env: { BASE_URL: 'http://127.0.0.1' } });
-    await signedIn(made, made.tenant.id);
-    const signal = await postSignal(made, {
-      text: 'Can anyone recommend a CRM? We have budget and need it this month.',
+    walk = await startWalk();
+    const signal = {
+      ...{ platform: { name: 'reddit', post_url: 'https://reddit.com/r/hvac/1' }, text: ASKS },
       prospect: { name: 'Ann Lee', email: 'ann@acme.example' },
       company: { name: 'Acme', domain: 'acme.example' },
-    });
-    leadId = await create('/v1/leads', { signal_ids: [signal] });
-    url = await made.app.listen({ host: '127.0.0.1', port: 0 });
-    browser = await launchBrowser();
-  }, 120_000);
-  afterAll(async () => {
-    await browser?.close();
-    await made?.app.close();
-  });
+    };
+    leadId = (await walk.call('POST', '/v1/leads', { signal })).id;
+    page = await walk.comeIn(walk.setupUrl, { hasTouch: true });
+  }, 180_000);
+  afterAll(() => walk?.close());
 
-  async function openPage(options: { colorScheme: 'light' | 'dark'; width: number }) {
-    const { colorScheme, width } = options;
-    const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } });
-    const page = await context.newPage();
-    await page.goto(`${url}/dashboard/login?next=/dashboard/signals`);
-    await page.getByLabel('Email').fill('owner@example.com');
-    await page.getByLabel('Password').fill(PASSWORD);
-    await page.getByRole('button', { name: 'Log in' }).click();
-    await page.waitForURL('**/dashboard/signals');
-    return page;
+  const inColumn = (stage: string) => page.locator(`[data-stage="${stage}"] #${leadId}`);
+  const stageNow = async () => (await walk.call('GET', `/v1/leads/${leadId}`)).stage;
+  const open = (path: string) => page.goto(`${walk.server.url}/dashboard${path}`);
+
+  /** Where a pointer takes the card, and where it leaves it in that stage. */
+  async function way(stage: string) {
+    const from = await page.locator(`#${leadId} [data-handle]`).boundingBox();
+    const to = await page.locator(`[data-stage="${stage}"]`).boundingBox();
+    if (from === null || to === null) throw new Error('the board is not shown');
+    return { from: { x: from.x + 10, y: from.y + 10 }, to: { x: to.x + to.width / 2, y: to.y + 60 } };
   }
 
-  test('a card moves by keys and by mouse', async () => {
-    const page = await openPage({ colorScheme: 'light', width: 1280 });
-    await page.goto(`${url}/dashboard/pipeline`);
-    const inColumn = (stage: string) => page.locator(`[data-stage="${stage}"] #${leadId}`);
+  async function dragByMouse(stage: string): Promise<void> {
+    const { from, to } = await way(stage);
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.mouse.move(to.x, to.y, { steps: 5 });
+    await page.mouse.up();
+  }
+
+  async function dragByTouch(stage: string): Promise<void> {
+    const { from, to } = await way(stage);
+    const device = await page.context().newCDPSession(page);
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', at?: { x: number; y: number }) =>
+      device.send('Input.dispatchTouchEvent', { type, touchPoints: at === undefined ? [] : [at] });
+    await touch('touchStart', from);
+    for (const part of [0.1, 0.5, 1]) {
+      await touch('touchMove', { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part });
+    }
+    await touch('touchEnd');
+  }
+
+  test('a card moves by keys, mouse and touch, and stands there when the board is loaded again', async () => {
+    await open('/pipeline');
     await page.getByRole('button', { name: 'Move Ann Lee', exact: true }).first().focus();
     for (const key of ['Space', 'ArrowRight', 'Space']) await page.keyboard.press(key);
     await inColumn('contacted').waitFor();
-    const handle = page.locator(`#${leadId} [data-handle]`);
-    const from = await handle.boundingBox();
-    const to = await page.locator('[data-stage="engaged"]').boundingBox();
-    if (from === null || to === null) throw new Error('the board is not shown');
-    await page.mouse.move(from.x + 10, from.y + 10);
-    await page.mouse.down();
-    await page.mouse.move(to.x + to.width / 2, to.y + 60, { steps: 5 });
-    await page.mouse.up();
+    await dragByMouse('engaged');
     await inColumn('engaged').waitFor();
-    expect((await made.store.getLead(made.tenant.id, leadId))?.lead.stage).toBe('engaged');
-    await page.context().close();
+    await dragByTouch('contacted');
+    await inColumn('contacted').waitFor();
+    await open('/pipeline');
+    await inColumn('contacted').waitFor();
+    expect(await stageNow()).toBe('contacted');
+    expect(walk.faults).toEqual([]);
+  }, 240_000);
+
+  test('a card that somebody else has moved is not moved from where it is not; the board shows where it is', async () => {
+    await walk.call('PUT', `/v1/pipeline/${leadId}/stage`, { stage: 'qualified' });
+    await dragByMouse('engaged');
+    await page.getByRole('alert').filter({ hasText: 'qualified' }).waitFor();
+    expect(await stageNow()).toBe('qualified');
+    expect(walk.faults.splice(0)).toEqual([expect.stringContaining('status of 4')]);
+    await open('/pipeline');
+    await inColumn('qualified').waitFor();
   }, 120_000);
 
   test('the profile editor rescores stored posts while one types, and saves nothing', async () => {
-    const page = await openPage({ colorScheme: 'light', width: 1280 });
-    const [profile] = await made.store.listProfiles(made.tenant.id);
-    await page.goto(`${url}/dashboard/profiles/${profile?.id}`);
+    const [profile] = await walk.call('GET', '/v1/icps');
+    await open(`/profiles/${profile.id}`);
     await page.getByLabel('Phrases that count against').fill('recommend a crm');
     await page.getByText(/Of the newest 1 post: hot 1 → 0/).waitFor();
-    expect((await made.store.listProfiles(made.tenant.id))[0]?.excludedPhrases).toEqual([]);
-    await page.context().close();
-  }, 60_000);
+    expect((await walk.call('GET', `/v1/icps/${profile.id}`)).excluded_phrases).toEqual([]);
+    expect(walk.faults).toEqual([]);
+  }, 120_000);
+
+  test('a source is made from an address, and what it finds stands in the feed', async () => {
+    const site = await startReceiver((response, request, socket) => {
+      const isFeed = request.path === '/latest.rss';
+      (isFeed ? status(200, {}, rss([['1', wanting('CRM')]])) : status(404))(response, request, socket);
+    });
+    await open('/sources/new');
+    await page.getByLabel('Address or subject').fill(`http://127.0.0.1:${site.port}/latest.rss`);
+    await page.getByRole('button', { name: 'Fill in' }).click();
+    await page.getByText('Filled in as rss').waitFor();
+    await page.getByRole('button', { name: 'Add source' }).click();
+    await page.getByRole('heading', { level: 1, name: '127.0.0.1' }).waitFor();
+    const [source] = await walk.call('GET', '/v1/sources');
+    await expect
+      .poll(async () => (await walk.call('GET', `/v1/sources/${source.id}`)).signals_made, PATIENCE)
+      .toBe(1);
+    await page.reload();
+    await page.getByText('1 signal, of which').waitFor();
+    await open('/signals?q=looking');
+    await page.getByText('looking for a new CRM').first().waitFor();
+    await site.close();
+    expect(walk.faults).toEqual([]);
+  }, 240_000);
 });

@@ -1,118 +1,186 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { createHmac } from 'node:crypto';
+import type { Page } from 'playwright-core';
+import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { renewSetupLink } from '../../src/accounts/links.ts';
-import { systemRandom } from '../../src/lib/random.ts';
-import type { SendTest } from '../../src/webhooks/test-delivery.ts';
-import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
-import { launchBrowser, mayLackBrowser } from '../support/browser.ts';
-import { freePort } from '../support/server-process.ts';
+import { mayLackBrowser } from '../support/browser.ts';
+import { OWNER, PASSWORD, startWalk, type Walk } from '../support/dashboard-walk.ts';
+import { type Received, type Receiver, startReceiver, status } from '../support/receiver.ts';
+import { anotherPost } from '../support/webhooks.ts';
 
-const WIDE = { width: 1280, height: 900 };
+const MINUTE_MS = 60_000;
 
-/** Sends the test to the receiver, as the dispatcher would, and tells what came back. */
-const sendTest: SendTest = async ({ endpoint, body }) => {
-  const response = await fetch(endpoint.settings.url, { method: 'POST', body });
-  const received = { status: response.status, headers: {}, body: await response.text() };
-  const common = { id: 'att_1', attempt: 1, startedAt: 0, durationMs: 5, sent: null, error: null };
-  return {
-    kind: 'sent',
-    record: { ...common, response: received, timings: { connectedMs: 1, headersMs: 4 } },
-  };
-};
-
-describe.skipIf(mayLackBrowser())('the dashboard in a real browser', () => {
-  let made: TestApp;
-  let browser: Browser;
-  let receiver: Server;
-  let url: string;
-  let target: string;
-  const faults: string[] = [];
+describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a real process', () => {
+  let walk: Walk;
+  let receiver: Receiver;
+  let page: Page;
+  let secret: string;
 
   beforeAll(async () => {
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    receiver = createServer((_request, response) => response.end('taken')).listen(0, '127.0.0.1');
-    const env = { BASE_URL: url, WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' };
-    [made, browser] = await Promise.all([buildTestApp({ env, sendTest }), launchBrowser()]);
-    target = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
-    await made.app.listen({ host: '127.0.0.1', port });
-  }, 60_000);
+    [walk, receiver] = await Promise.all([startWalk(), startReceiver(status(200, {}, 'taken'))]);
+  }, 180_000);
   afterAll(async () => {
-    await browser?.close();
-    await made?.app.close();
-    receiver?.close();
+    await walk?.close();
+    await receiver?.close();
   });
 
-  /** A page that tells of every request to elsewhere and of whatever the policy stopped. */
-  async function openPage(context: BrowserContext): Promise<Page> {
-    const page = await context.newPage();
-    page.setDefaultTimeout(60_000);
-    page.on('request', (request) => {
-      if (!request.url().startsWith(url)) faults.push(`asked ${request.url()}`);
-    });
-    page.on('console', (message) => {
-      if (/Content.Security.Policy/i.test(message.text())) faults.push(message.text());
-    });
-    page.on('pageerror', (error) => faults.push(String(error)));
-    return page;
+  const menu = (name: string) =>
+    page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+  const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true });
+  const says = (text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
+
+  /** Fails where a delivery is not signed with the secret that the page showed, in each of the three ways. */
+  function verify({ body, headers }: Received): void {
+    const { signature } = new Webhook(secret).verify(body, headers as Record<string, string>) as {
+      signature: string;
+    };
+    const hmac = (text: string) => createHmac('sha256', secret).update(text).digest('hex');
+    expect(headers['x-service-signature']).toBe(hmac(body));
+    expect(signature).toBe(hmac(body.replace(`,"signature":"${signature}"`, '')));
   }
 
-  async function signIn(page: Page): Promise<void> {
-    const link = await renewSetupLink({ ...made, random: systemRandom }, made.tenant.id);
-    await page.goto(`${url}/dashboard/setup#token=${link?.token}`);
-    await page.getByLabel('Password').fill('correct horse battery');
-    await page.getByRole('button', { name: 'Set password' }).click();
-    await page.getByRole('heading', { name: 'Today' }).waitFor();
+  async function post(count: number): Promise<void> {
+    const already = posted;
+    posted += count;
+    const signals = Array.from({ length: count }, (_, i) => anotherPost(already + i));
+    await walk.call('POST', '/v1/signals/batch', { signals });
   }
+  let posted = 0;
 
-  test('from the set-up link to a webhook that is tested, paused and resumed, and out again', async () => {
-    const context = await browser.newContext({ viewport: WIDE });
-    const page = await openPage(context);
-    await signIn(page);
+  test('an empty account is scored samples from its set-up link, within a minute', async () => {
+    const started = Date.now();
+    page = await walk.comeIn(walk.setupUrl);
     await page.getByLabel('What you sell, in one line').fill('Scheduling software for heating engineers');
-    await page.getByRole('button', { name: 'Draft my profile' }).click();
-    await page.getByRole('button', { name: /^Use this profile/ }).click();
-    await page
-      .getByRole('button', { name: /^Relevant: / })
-      .first()
-      .click();
+    await button('Draft my profile').click();
+    await button(/^Use this profile/).click();
+    const judge = page.getByRole('button', { name: /^Relevant: / });
+    await judge.first().click();
     await page.getByRole('button', { name: /^Relevant: /, pressed: true }).waitFor();
-    await page.getByRole('button', { name: 'Remove sample data' }).click();
-    await page.getByRole('status').filter({ hasText: 'The sample data is removed.' }).waitFor();
-    await page.getByRole('link', { name: 'Webhooks', exact: true }).click();
-    await page.getByRole('link', { name: 'Create webhook' }).click();
-    await page.getByLabel('Target URL').fill(target);
-    await page.getByLabel('Label').fill('Second');
+    expect(Date.now() - started).toBeLessThan(MINUTE_MS);
+    await button('Remove sample data').click();
+    await says('The sample data is removed.');
+    expect(walk.faults).toEqual([]);
+  }, 240_000);
+
+  test('a webhook is made; its test is verified by the receiver, and the page shows both ways', async () => {
+    await menu('Webhooks');
+    await page.getByRole('link', { name: 'Create webhook' }).first().click();
+    await page.getByLabel('Target URL').fill(receiver.url);
+    await page.getByLabel('Label').fill('CRM');
     await page.getByLabel('Max Retries').fill('4');
     await page.getByLabel('Retry Interval').fill('45');
     await page.getByLabel('Payload Format').selectOption('slack');
     await page.getByRole('heading', { name: /Preview of/ }).waitFor();
-    await page.getByRole('button', { name: 'Create webhook' }).click();
-    expect(await page.locator('#secret').textContent()).toMatch(/^whsec_/);
-    await page.getByRole('button', { name: 'Send test delivery' }).click();
-    await page.getByRole('status').filter({ hasText: 'Delivered' }).filter({ hasText: '200' }).waitFor();
-    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByLabel('Payload Format').selectOption('standard');
+    await button('Create webhook').click();
+    secret = (await page.locator('#secret').textContent()) ?? '';
+    expect(secret).toMatch(/^whsec_/);
+    await button('Send test delivery').click();
+    await says('Delivered: the receiver answered 200');
+    const [sent] = receiver.requests;
+    if (sent === undefined) throw new Error('nothing came');
+    verify(sent);
+    const shown = await page
+      .locator('section', { hasText: 'Test delivery' })
+      .locator('pre')
+      .allTextContents();
+    expect(shown[1]).toBe(sent.body);
+    expect(shown[0]).toContain(`${sent.headers['x-service-signature']}`);
+    expect(shown.at(-1)).toBe('taken');
+    expect(walk.faults).toEqual([]);
+  }, 240_000);
+
+  test('paused, it holds what comes and says why and how much; resumed, all of it goes out', async () => {
+    await button('Pause').click();
     await page.getByText('Paused by hand').waitFor();
-    await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByRole('button', { name: 'Pause' }).waitFor();
-    page.once('dialog', (dialog) => void dialog.accept());
-    await page.getByRole('button', { name: 'Generate New Secret' }).click();
-    await page.getByText('The new secret').waitFor();
-    await page.getByRole('link', { name: 'Webhook Logs', exact: true }).click();
-    await page.getByText('Nothing was sent yet').waitFor();
-    const payload = aPost();
-    await made.app.inject({ method: 'POST', url: '/v1/signals', headers: made.auth, payload });
+    await post(3);
+    await page.reload();
+    await page.getByRole('link', { name: '3 held' }).click();
+    await expect.poll(() => page.locator('tbody .badge.held').count(), PATIENCE).toBe(3);
+    expect(receiver.requests).toHaveLength(1);
+    await page.goBack();
+    await button('Resume').click();
+    await button('Pause').waitFor();
+    await receiver.received(4);
+    receiver.requests.slice(1).forEach(verify);
+    expect(walk.faults).toEqual([]);
+  }, 240_000);
+
+  test('Webhook Logs show it by themselves, and replay one, some, and all since a time', async () => {
+    await menu('Webhook Logs');
+    const rows = page.locator('tbody tr');
+    const delivered = rows.filter({ has: page.locator('.badge.delivered') });
+    await expect.poll(() => delivered.count(), PATIENCE).toBe(3);
     // The list is read again by itself.
-    await page.getByRole('link', { name: 'signal.detected' }).waitFor();
-    await page.getByRole('button', { name: 'Log out' }).click();
-    await page.getByText('You are logged out.').waitFor();
-    await page.getByLabel('Email').fill('owner@example.com');
-    await page.getByLabel('Password').fill('correct horse battery');
+    await post(1);
+    await expect.poll(() => delivered.count(), PATIENCE).toBe(4);
+    await receiver.received(5);
+    const times = (id: string) => receiver.requests.filter(({ headers }) => headers['webhook-id'] === id);
+    const ids = await rows.evaluateAll((all) => all.map((row) => row.getAttribute('data-key') ?? ''));
+
+    await rows.first().getByRole('link', { name: 'signal.detected' }).click();
+    await button('Replay').click();
+    await receiver.received(6);
+    expect(times(ids[0] ?? '').map(({ headers }) => headers['x-service-attempt'])).toEqual(['1', '2']);
+    await menu('Webhook Logs');
+    for (const id of ids.slice(1, 3)) await page.getByLabel(`Select delivery ${id}`).check();
+    await button('Replay selected').click();
+    await says('2 deliveries are being sent again.');
+    await receiver.received(8);
+    expect(ids.map((id) => times(id).length)).toEqual([2, 2, 2, 1]);
+    // What is under way again is not replayed once more.
+    await expect.poll(() => delivered.count(), PATIENCE).toBe(4);
+    await page.getByText('Replay all since a time').click();
+    await page.getByLabel('What ended as').selectOption('delivered');
+    await page.getByLabel('Made since (UTC)').fill('2020-01-01T00:00');
+    page.once('dialog', (dialog) => void dialog.accept());
+    await button('Replay all').click();
+    await says('4 deliveries are being sent again.');
+    await receiver.received(12);
+    expect(ids.map((id) => times(id).length)).toEqual([3, 3, 3, 2]);
+    receiver.requests.forEach(verify);
+    expect(walk.faults).toEqual([]);
+  }, 240_000);
+
+  test('a new secret signs from then on', async () => {
+    await menu('Webhooks');
+    await page.getByRole('link', { name: 'CRM' }).click();
+    page.once('dialog', (dialog) => void dialog.accept());
+    await button('Generate New Secret').click();
+    await page.getByText('The new secret').waitFor();
+    const before = secret;
+    secret = (await page.locator('#secret').textContent()) ?? '';
+    expect(secret).not.toBe(before);
+    await button('Send test delivery').click();
+    await says('Delivered');
+    receiver.requests.slice(-1).forEach(verify);
+    expect(walk.faults).toEqual([]);
+  }, 240_000);
+
+  test('logged out, the session is dead on the server, and Back shows nothing private', async () => {
+    for (const name of ['Signals', 'Team']) await menu(name);
+    await page.getByRole('heading', { level: 1, name: 'Team' }).waitFor();
+    const team = page.url();
+    const cookie = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
+    const asked = async () => {
+      const answer = await fetch(team, { headers: { cookie }, redirect: 'manual' });
+      return [answer.status, answer.headers.get('location')];
+    };
+    expect(await asked()).toEqual([200, null]);
+    await button('Log out').click();
+    await says('You are logged out.');
+    expect(await asked()).toEqual([303, expect.stringContaining('/dashboard/login')]);
+    for (let i = 0; i < 2; i++) {
+      await page.goBack();
+      await button('Log in').waitFor();
+      expect(await page.content()).not.toContain(OWNER);
+    }
+    await page.goto(`${walk.server.url}/dashboard/login`);
+    await page.getByLabel('Email').fill(OWNER);
+    await page.getByLabel('Password').fill(PASSWORD);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Today' }).waitFor();
-    await context.close();
-    expect(faults).toEqual([]);
+    expect(walk.faults).toEqual([]);
   }, 240_000);
 });
+
+const PATIENCE = { timeout: MINUTE_MS, interval: 50 };
