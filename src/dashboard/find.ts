@@ -71,7 +71,7 @@ async function find({ store }: DashboardParts, tenantId: string, q: string): Pro
       ...page,
     }),
     store.listLeads(tenantId, { ...leadFilters({ q }), ...page }),
-    store.listSignals(tenantId, { ...signalFilters({ q }), ...page, explain: false }),
+    store.listSignals(tenantId, { ...signalFilters({ q }), qBegins: true, ...page, explain: false }),
   ]);
   const like = <T>(items: readonly T[], show: (item: T) => Found) =>
     items

@@ -156,6 +156,8 @@ export interface SignalQuery {
   companyDomains: string[];
   /** Words that must all occur in text, people or company, as a person types them; null: not searched. */
   q: string | null;
+  /** Whether the last word of `q` may be a beginning: of the first few words that the index has of those. */
+  qBegins?: boolean;
   sort: '-timestamp' | 'timestamp' | '-icp_score';
   limit: number;
   /** `last` of the page before. */

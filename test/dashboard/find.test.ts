@@ -30,6 +30,8 @@ test('whatever has a name, words or an id is found with the place it is at', asy
   const lead = await post('/v1/leads', { signal_ids: [signal] });
   const hook = await post('/v1/webhooks', { url: 'https://boiler.example/hook' });
   const results = await found('boiler');
+  const begun = await found('boil');
+  for (const result of results) expect(begun).toContain(result);
   expect(results).toContain(`Signal /dashboard/signals/${signal}`);
   expect(results).toContain(`Webhook /dashboard/settings/integrations/webhooks/${hook}`);
   expect(results.some((one) => one.startsWith('Company /dashboard/companies/cmp_'))).toBe(true);

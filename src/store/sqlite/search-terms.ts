@@ -34,8 +34,28 @@ export function filterTerm(tenantId: string, name: FilterName, value: string | n
 
 /** What a person asks for, as phrases of the tenant's terms ({@link phrasesOf}). */
 export function searchPhrases(tenantId: string, asked: string): string[] {
+  return [...new Set(termsOf(tenantId, asked).map((terms) => terms.join(' ')))];
+}
+
+/** The same, but of the last phrase all that it may become, where `termsFrom` tells what terms begin with its last. */
+export function begunPhrases(
+  tenantId: string,
+  asked: string,
+  termsFrom: (beginning: string) => readonly string[],
+): { whole: string[]; begun: string[] } {
+  const phrases = termsOf(tenantId, asked);
+  const last = phrases.pop() ?? [];
+  const beginning = last.pop();
+  if (beginning === undefined) return { whole: [], begun: [] };
+  return {
+    whole: [...new Set(phrases.map((terms) => terms.join(' ')))],
+    begun: termsFrom(beginning).map((term) => [...last, term].join(' ')),
+  };
+}
+
+function termsOf(tenantId: string, asked: string): string[][] {
   const mark = tenantMark(tenantId);
-  return [...new Set(phrasesOf(asked).map((words) => words.map((word) => mark + word).join(' ')))];
+  return phrasesOf(asked).map((words) => words.map((word) => mark + word));
 }
 
 /** Everything a signal is found by, as the index takes it: terms with spaces between them. */

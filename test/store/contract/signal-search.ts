@@ -49,6 +49,20 @@ async function find(store: Store, q: string, query: Partial<SignalQuery> = {}): 
 export function describeSignalSearch(open: OpenStore): void {
   describe('searching signals', () => {
     test.each<[string, string, string[]]>([
+      ['the beginning of a word', 'plum', ['sig_1']],
+      ['of several words at once', 'recommen', ['sig_2', 'sig_1']],
+      ['the whole word', 'crm', ['sig_2', 'sig_1']],
+      ['a whole word before it', 'crm plumb', ['sig_1']],
+      ['a beginning where a whole word is asked for', 'plumb crm', []],
+      ['the end of what is grown together', 'acme-hea', ['sig_2']],
+      ['a beginning of what only another tenant has', 'filter', []],
+      ['no word at all', '…', []],
+    ])('a last word that may go on: %s', async (_, q, expected) => {
+      const { store } = await openWithPosts(open);
+      expect(await find(store, q, { qBegins: true })).toEqual(expected);
+    });
+
+    test.each<[string, string, string[]]>([
       ['a word, in any case', 'cRm', ['sig_2', 'sig_1']],
       ['several words, in any order, all of them', 'plumbers crm', ['sig_1']],
       ['a singular for a plural', 'plumber', ['sig_1']],

@@ -5,6 +5,7 @@ import type { SignalPage } from '../../signal-store.ts';
 import { filterTerm } from '../search-terms.ts';
 import { createListStatements, type ListRows, type RowRange } from './signal-list-sql.ts';
 import { matchOf } from './signal-match.ts';
+import { createTermBeginnings } from './term-beginnings.ts';
 
 /** `seq` is (timestamp << 21) + (place in the millisecond << 7) + score (migration 006). */
 const TIME_SHIFT = 21n;
@@ -20,15 +21,19 @@ const MAX_TIME = Number(MAX_SEQ >> TIME_SHIFT);
  */
 const SORT_MAX = 1_000;
 
+/** Words that a beginning may become, in the order of letters; each is one list more to walk along. */
+const MOST_BEGUN = 32;
+
 type Statements = ReturnType<typeof createListStatements>;
 
 /** Pages of signals: walks that end when the page is full. No OFFSET, no totals. */
 export function createSignalList(db: Database, { sortMax = SORT_MAX } = {}) {
   const statements = createListStatements(db);
+  const termsThatBegin = createTermBeginnings(db);
 
   /** `profileIds` are what the query's `icps` came to; null: it named none. */
   return function list(tenantId: string, profileIds: string[] | null, query: SignalQuery): SignalPage {
-    const match = matchOf(tenantId, profileIds, query);
+    const match = matchOf(tenantId, profileIds, query, (beginning) => termsThatBegin(beginning, MOST_BEGUN));
     if (match === 'nothing') return toPage([], query.limit);
     const after = positionOf(query);
     const range = rangeOf(tenantId, match, query);

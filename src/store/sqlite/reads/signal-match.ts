@@ -1,5 +1,5 @@
 import type { SignalQuery } from '../../../model/signal.ts';
-import { type FilterName, filterTerm, searchPhrases } from '../search-terms.ts';
+import { begunPhrases, type FilterName, filterTerm, searchPhrases } from '../search-terms.ts';
 
 /** What the index of terms is asked: an FTS5 expression, null for all of the tenant's signals, or nothing can fit. */
 export type Match = string | null | 'nothing';
@@ -8,9 +8,15 @@ export type Match = string | null | 'nothing';
  * The expression of a query's filters and words. Nothing of what a caller wrote is syntax in it: every term is quoted,
  * and holds no quotation mark. `profileIds` are what the query's `icps` came to; null: it named none.
  */
-export function matchOf(tenantId: string, profileIds: string[] | null, query: SignalQuery): Match {
-  const phrases = query.q === null ? null : searchPhrases(tenantId, query.q);
-  if (profileIds?.length === 0 || phrases?.length === 0) return 'nothing';
+export function matchOf(
+  tenantId: string,
+  profileIds: string[] | null,
+  query: SignalQuery,
+  termsFrom: (beginning: string) => readonly string[],
+): Match {
+  const words =
+    query.q === null ? [] : wordsAsked(tenantId, query.q, query.qBegins === true ? termsFrom : null);
+  if (profileIds?.length === 0 || words === null) return 'nothing';
   const anyOf = (name: FilterName, values: readonly (string | number)[]) =>
     values.length === 0 ? [] : [anyTerm(values.map((value) => filterTerm(tenantId, name, value)))];
   const parts = [
@@ -20,9 +26,23 @@ export function matchOf(tenantId: string, profileIds: string[] | null, query: Si
     ...anyOf('class', query.classifications),
     ...anyOf('domain', query.companyDomains),
     ...anyOf('decade', decadesFrom(query)),
-    ...(phrases ?? []).map((phrase) => `"${phrase}"`),
+    ...words,
   ];
   return parts.length === 0 ? null : parts.join(' AND ');
+}
+
+/** Null where none of it can be found. */
+function wordsAsked(
+  tenantId: string,
+  q: string,
+  termsFrom: ((beginning: string) => readonly string[]) | null,
+): string[] | null {
+  if (termsFrom === null) {
+    const phrases = searchPhrases(tenantId, q);
+    return phrases.length === 0 ? null : phrases.map((phrase) => `"${phrase}"`);
+  }
+  const { whole, begun } = begunPhrases(tenantId, q, termsFrom);
+  return begun.length === 0 ? null : [...whole.map((phrase) => `"${phrase}"`), anyTerm(begun)];
 }
 
 function anyTerm(terms: readonly string[]): string {
