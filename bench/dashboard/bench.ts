@@ -3,6 +3,7 @@ import { START_FLAGS } from '../../test/support/start-flags.ts';
 import { startChild } from '../child.ts';
 import { type Figure, median, percentile } from '../report.ts';
 import { type BenchData, prepareData, RARE_WORD } from '../signals/data.ts';
+import { wordOf } from '../signals/posts.ts';
 import type { Order } from '../signals/server.ts';
 import { type Browser, openBrowser } from './browser.ts';
 
@@ -41,23 +42,60 @@ async function linkOf({ dataDir, tenantId }: BenchData): Promise<string> {
 }
 
 async function screensOf(browser: Browser, { profileId }: BenchData): Promise<[string, string][]> {
-  const feed = await browser.get('/dashboard/signals');
-  const [signal = ''] = /sig_[0-9a-z]{20,}/.exec(feed.body) ?? [];
-  return [
-    ['Today', '/dashboard'],
-    ['feed', '/dashboard/signals'],
-    ['feed, a rare word', `/dashboard/signals?q=${RARE_WORD}`],
-    ['a signal', `/dashboard/signals/${signal}`],
-    ['companies', '/dashboard/companies'],
-    ['leads', '/dashboard/leads'],
-    ['pipeline', '/dashboard/pipeline'],
-    ['a profile', `/dashboard/profiles/${profileId}`],
-    ['webhook logs', '/dashboard/webhook-logs'],
-    ['events', '/dashboard/webhook-logs/events'],
-    ['palette, a word', '/dashboard/find?q=software'],
-    ['palette, nothing found', '/dashboard/find?q=zzzzzz'],
-    ['plan and usage', '/dashboard/settings/plan'],
+  /** The first thing of a kind on a list. */
+  const first = async (list: string, prefix: string) => {
+    const [id = ''] =
+      new RegExp(`${prefix}_[0-9a-z]{20,}`).exec((await browser.get(`/dashboard${list}`)).body) ?? [];
+    return id;
+  };
+  const signals: [string, string][] = [
+    ['Today', ''],
+    ['feed', '/signals'],
+    ['feed, hot', '/signals?classification=hot'],
+    ['feed, best first', '/signals?sort=-icp_score'],
+    ['feed, a rare word', `/signals?q=${RARE_WORD}`],
+    ['a hot signal', `/signals/${await first('/signals?classification=hot', 'sig')}`],
+    ['a profile', `/profiles/${profileId}`],
   ];
+  const people: [string, string][] = [
+    ['companies', '/companies'],
+    ['companies, last active first', '/companies?sort=-last_signal_at'],
+    ['companies, part of a name', '/companies?q=firm 4999'],
+    ['a company', '/companies/firm1.example'],
+    ['leads', '/leads'],
+    ['leads, best first', '/leads?sort=-icp_score'],
+    ['leads, a stage', '/leads?stage=won'],
+    ['leads, a word', '/leads?q=firm'],
+    ['a lead', `/leads/${await first('/leads', 'led')}`],
+    ['pipeline', '/pipeline'],
+    ['campaigns', '/campaigns'],
+  ];
+  const webhooks: [string, string][] = [
+    ['webhooks', '/settings/integrations/webhooks'],
+    ['a webhook', `/settings/integrations/webhooks/${await first('/settings/integrations/webhooks', 'whk')}`],
+    ['webhook logs', '/webhook-logs'],
+    ['webhook logs, delivered', '/webhook-logs?status=delivered'],
+    ['webhook logs, held', '/webhook-logs?status=held'],
+    ['webhook logs, discarded', '/webhook-logs?status=discarded'],
+    ['a delivery', `/webhook-logs/${await first('/webhook-logs', 'dlv')}`],
+    ['dead letters', '/dead-letters'],
+    ['events', '/webhook-logs/events'],
+    ['plan and usage', '/settings/plan'],
+    ['audit', '/settings/audit'],
+  ];
+  const palette: [string, string][] = [
+    ['palette, a word', '/find?q=software'],
+    ['palette, a common word', `/find?q=${wordOf(0)}`],
+    ['palette, a beginning of many words', `/find?q=${wordOf(0).slice(0, 2)}`],
+    ['palette, one letter', '/find?q=f'],
+    ['palette, a beginning of every company and lead', '/find?q=fir'],
+    ['palette, two beginnings', '/find?q=book sys'],
+    ['palette, nothing found', '/find?q=zzzzzz'],
+  ];
+  return [...signals, ...people, ...webhooks, ...palette].map(([name, path]) => [
+    name,
+    `/dashboard${path.replaceAll(' ', '%20')}`,
+  ]);
 }
 
 async function timeScreen(browser: Browser, name: string, path: string): Promise<Figure> {

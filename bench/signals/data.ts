@@ -3,9 +3,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newKey } from '../../src/accounts/tenants.ts';
+import { openDataFolder } from '../../src/data-folder.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import { createSecretBox } from '../../src/lib/secret-box.ts';
 import { defaultProfile } from '../../src/model/icp.ts';
 import { SCOPES } from '../../src/model/key.ts';
 import { observedPostSchema, type Signal } from '../../src/model/signal.ts';
@@ -17,9 +19,11 @@ import { openDatabase } from '../../src/store/sqlite/database.ts';
 import { migrate } from '../../src/store/sqlite/migrate.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { addRows } from '../dashboard/rows.ts';
 import { createPosts } from './posts.ts';
 
-export const SIGNALS = 1_000_000;
+/** `BENCH_SIGNALS` names a smaller number, to work with: figures that are told are of a million. */
+export const SIGNALS = Number(process.env.BENCH_SIGNALS ?? 1_000_000);
 export const TENANTS = 10;
 const TEMPLATES = 4_000;
 const COMMIT_SIGNALS = 5_000;
@@ -28,6 +32,9 @@ const SPACING_MS = 10_000;
 /** A word that ten signals of a tenant hold, one in ten thousand. */
 export const RARE_WORD = 'quillonby';
 const RARE_EVERY = 100_000;
+/** One in so many of a tenant is told as hot, and as warm. */
+const HOT_EVERY = 50;
+const WARM_EVERY = 10;
 
 /** A folder with a database of a million signals, and what its first tenant is asked with. */
 export interface BenchData {
@@ -41,7 +48,7 @@ export interface BenchData {
   newestAt: number;
 }
 
-/** The folder, made where there is none yet of this schema and this way of making it: two minutes or three. */
+/** The folder, made where there is none yet of this schema and this way of making it: some minutes. */
 export async function prepareData(): Promise<BenchData> {
   const dataDir = join(tmpdir(), `signalpost-bench-signals-${versionOf()}`);
   const about = join(dataDir, 'about.json');
@@ -62,7 +69,7 @@ export async function prepareData(): Promise<BenchData> {
 
 /** Changes with the schema and with everything that decides what the rows look like. */
 function versionOf(): string {
-  const hash = createHash('sha256');
+  const hash = createHash('sha256').update(String(SIGNALS));
   const root = join(import.meta.dirname, '../..');
   const migrations = join(root, 'src/store/sqlite/migrations');
   const files = [
@@ -75,6 +82,7 @@ function versionOf(): string {
       'src/signals/wire.ts',
       'bench/signals/posts.ts',
       'bench/signals/data.ts',
+      'bench/dashboard/rows.ts',
     ].map((file) => join(root, file)),
   ];
   for (const file of files) hash.update(readFileSync(file));
@@ -82,8 +90,8 @@ function versionOf(): string {
 }
 
 async function makeData(dataDir: string): Promise<BenchData> {
-  const file = join(dataDir, 'signalpost.db');
-  const store = await openSqliteStore({ file, clock: systemClock });
+  const { file, keyProof, masterKey } = openDataFolder({ dataDir, secretsKey: null }, systemRandom);
+  const store = await openSqliteStore({ file, clock: systemClock, keyProof });
   const tenants = await makeTenants(store);
   const templates = await makeTemplates(store, tenants[0]?.tenantId ?? '');
   await store.close();
@@ -113,10 +121,11 @@ async function makeData(dataDir: string): Promise<BenchData> {
     });
     commit(batch);
   }
-  db.pragma('journal_mode = WAL');
-  db.close();
   const tenant = tenants[5];
   if (tenant === undefined) throw new Error('too few tenants');
+  addRows(db, tenant.tenantId, createSecretBox(masterKey, systemRandom));
+  db.pragma('journal_mode = WAL');
+  db.close();
   const domain = templates.find(({ companyDomain }) => companyDomain !== '')?.companyDomain ?? '';
   return { dataDir, newestAt, domain, ...tenant };
 }
@@ -186,8 +195,10 @@ function copyOf(
   const postUrl = `https://posts.example/copy/${n}`;
   const wire = JSON.parse(template.wire) as Signal;
   const text = n % RARE_EVERY < TENANTS ? `${template.text} ${RARE_WORD}` : template.text;
+  const { score, classification } = scoreOf(Math.floor(n / TENANTS), template);
   return {
     ...template,
+    ...{ score, classification },
     id,
     tenantId,
     profileId,
@@ -199,6 +210,7 @@ function copyOf(
     wire: JSON.stringify({
       ...wire,
       signal_id: id,
+      ...{ icp_score: score, classification },
       timestamp: new Date(timestamp).toISOString(),
       platform: { ...wire.platform, post_url: postUrl },
       excerpt: text,
@@ -207,4 +219,11 @@ function copyOf(
       external_id: externalId,
     }),
   };
+}
+
+/** The made posts are cold: some copies are told as hot or warm, of whatever text. */
+function scoreOf(place: number, { score, classification }: NewSignal) {
+  if (place % HOT_EVERY === 0) return { score: 70 + (place % 31), classification: 'hot' as const };
+  if (place % WARM_EVERY === 0) return { score: 40 + (place % 30), classification: 'warm' as const };
+  return { score, classification };
 }
