@@ -10,6 +10,7 @@ import type { Show } from './screens.ts';
 import { formOfSettings, WEBHOOK_CHOICES } from './webhook-form.ts';
 
 const RECENT = 5;
+const MOST_COUNTED = 1_000;
 
 /** The screen of one endpoint; `shown` is what came of a form that was sent to it. */
 export async function showWebhook(
@@ -28,7 +29,7 @@ export async function showWebhook(
   const [profiles, recent, held] = await Promise.all([
     parts.store.listProfiles(tenant.id),
     parts.store.listDeliveries(tenant.id, { ...ofEndpoint, status: null, limit: RECENT }),
-    parts.store.listDeliveries(tenant.id, { ...ofEndpoint, status: 'held', limit: 100 }),
+    endpoint.status === 'paused' ? parts.store.countWaiting(endpoint.id, MOST_COUNTED + 1) : 0,
   ]);
   const resource = endpointResource(endpoint);
   return show(request, reply, {
@@ -36,7 +37,7 @@ export async function showWebhook(
     title: resource.label || hostOf(resource.url),
     endpoint: resource,
     pauseWords: endpoint.pausedReason === null ? '' : PAUSE_WORDS[endpoint.pausedReason],
-    held: { count: held.rows.length, isMore: held.last !== null },
+    held: { count: Math.min(held, MOST_COUNTED), isMore: held > MOST_COUNTED },
     recent: recent.rows.map(deliveryResource),
     expected: expectedTest(parts, endpoint),
     choices: WEBHOOK_CHOICES,

@@ -85,6 +85,8 @@ export interface DeliveryLogStore {
   /** Wire JSON of the tenant's newest signals, to show what a format makes of them. */
   recentSignals(tenantId: string, limit: number): Promise<string[]>;
   listDeliveries(tenantId: string, query: DeliveryQuery): Promise<DeliveryPage>;
+  /** How many deliveries wait at an endpoint, counted up to `most`: held, where it is paused. */
+  countWaiting(endpointId: string, most: number): Promise<number>;
   /** Makes a delivery that has ended due again, under its own id; its attempts go on counting. */
   replayDelivery(tenantId: string, id: string, now: number): Promise<ReplayResult>;
   /** How many of a part were made due, and where the next part begins (null: nothing is left). */

@@ -33,6 +33,16 @@ export function describePausing(open: OpenStore): void {
       expect((await store.getEndpoint('ten_b', 'whk_b'))?.status).toBe('active');
     });
 
+    test('what waits at it is counted, up to as many as one wants to know of', async () => {
+      const { store } = await openWithTenants(open);
+      await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
+      await store.recordOutcome(anOutcome({ next: { status: 'delivered' }, streak: 'reset' }));
+      await store.pauseEndpoint('ten_a', 'whk_a', T0 + 1);
+      expect(await store.countWaiting('whk_a', 10)).toBe(2);
+      expect(await store.countWaiting('whk_a', 1)).toBe(1);
+      expect(await store.countWaiting('whk_b', 10)).toBe(0);
+    });
+
     test('a second pause changes nothing', async () => {
       const { store } = await openWithTenants(open);
       await store.pauseEndpoint('ten_a', 'whk_a', T0 + 1);

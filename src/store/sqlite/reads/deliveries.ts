@@ -1,10 +1,11 @@
 import type { Database } from 'better-sqlite3';
+import type { DeliveryLogStore } from '../../delivery-log-store.ts';
 import type { DeliveryStore } from '../../delivery-store.ts';
 import type { Part } from '../../store.ts';
 import { createAttemptList } from './attempts.ts';
 import { BODY_JOINS, WHOLE_BODY } from './bodies.ts';
 import { type ShownRow, toSummary } from './delivery-rows.ts';
-import { SHOWN_COLUMNS, SHOWN_JOINS } from './shown-state.ts';
+import { SHOWN_COLUMNS, SHOWN_JOINS, WAITING } from './shown-state.ts';
 
 /** A delivery with all that is known of it; pages of deliveries are in `delivery-log.ts`. */
 export function deliveryReads(db: Database) {
@@ -13,11 +14,17 @@ export function deliveryReads(db: Database) {
      WHERE d.id = ? AND d.tenant_id = ?`,
   );
   const attemptsOf = createAttemptList(db);
+  const countWaiting = db
+    .prepare<[string, number], number>(
+      `SELECT count(*) FROM (SELECT 1 FROM deliveries INDEXED BY deliveries_due WHERE endpoint_id = ? AND ${WAITING} LIMIT ?)`,
+    )
+    .pluck();
 
   return {
     getDelivery(tenantId, id) {
       const row = selectOne.get(id, tenantId);
       return row === undefined ? null : { ...toSummary(row), body: row.body, attempts: attemptsOf(id) };
     },
-  } satisfies Part<DeliveryStore>;
+    countWaiting: (endpointId, most) => countWaiting.get(endpointId, most) ?? 0,
+  } satisfies Part<DeliveryStore> & Part<DeliveryLogStore>;
 }
