@@ -166,9 +166,14 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
       return [answer.status, answer.headers.get('location')];
     };
     expect(await asked()).toEqual([200, null]);
+    const other = await page.context().newPage();
+    await other.goto(team);
     await button('Log out').click();
     await says('You are logged out.');
     expect(await asked()).toEqual([303, expect.stringContaining('/dashboard/login')]);
+    // Another tab, and what a browser shows that had kept the page whole.
+    await other.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`);
+    await other.getByRole('button', { name: 'Log in' }).waitFor();
     for (let i = 0; i < 2; i++) {
       await page.goBack();
       await button('Log in').waitFor();

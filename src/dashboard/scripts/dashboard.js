@@ -24,6 +24,16 @@ takeToken();
 /* A link that is pasted where the page is open already loads nothing anew. */
 window.addEventListener('hashchange', takeToken);
 
+/* Back may show a page as it was left, though nothing may be kept: not after the session has ended. */
+window.addEventListener('pageshow', async ({ persisted }) => {
+  if (!persisted) return;
+  const { body } = document;
+  body.hidden = true;
+  const answer = await fetch(location.href, { method: 'HEAD', redirect: 'manual' }).catch(() => null);
+  if (answer?.type === 'opaqueredirect') location.reload();
+  else body.hidden = false;
+});
+
 for (const button of document.querySelectorAll('[data-confirm]')) {
   button.addEventListener('click', (event) => {
     if (!window.confirm(button.dataset.confirm)) event.preventDefault();
