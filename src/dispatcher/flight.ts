@@ -73,10 +73,7 @@ export class Flight extends Exchange {
     if (tracer !== null) this.#span = this.#begin(tracer);
     let sealed: Sealed | LaneTarget['fault'] = 'internal';
     try {
-      sealed = seal(target, delivery, {
-        startedAt: this.#startedAt,
-        traceparent: this.#span?.traceparent,
-      });
+      sealed = seal(target, delivery, { startedAt: this.#startedAt, span: this.#span });
     } catch (error) {
       log.error({ err: error, deliveryId: delivery.id }, 'a delivery cannot be prepared');
     }

@@ -1,5 +1,6 @@
 import type { AddressSet } from '../lib/network.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import type { Span } from '../lib/tracing.ts';
 import type { BodyBytes } from '../model/body-bytes.ts';
 import type { ClaimedDelivery, SentRequest } from '../model/delivery.ts';
 import { deliveryHeaderList, timestampSeconds } from '../model/delivery-headers.ts';
@@ -51,19 +52,19 @@ export function createPrepareTarget(parts: {
 }
 
 /**
- * Signs one attempt, which is traced where it has a `traceparent`; the fault where the endpoint or this delivery cannot be sent.
+ * Signs one attempt, which is traced where it has a span; the fault where the endpoint or this delivery cannot be sent.
  * @throws Error where the stored body is lost or unreadable
  */
 export function seal(
   { endpoint, ready, fault }: LaneTarget,
   delivery: ClaimedDelivery,
-  { startedAt, traceparent }: { startedAt: number; traceparent?: string | undefined },
+  { startedAt, span }: { startedAt: number; span: Pick<Span, 'traceparent' | 'tracestate'> | null },
 ): Sealed | LaneTarget['fault'] {
   if (ready === null) return fault;
   if (!isWhole(delivery)) throw new Error('The stored body is lost or unreadable.');
   const signed = ready.signer.seal(delivery, timestampSeconds(startedAt));
   const { body, ...rest } = signed;
-  const signatures = traceparent === undefined ? rest : { ...rest, traceparent };
+  const signatures = span === null ? rest : { ...rest, ...headersOf(span) };
   const { id: deliveryId, attempt } = delivery;
   const headers = deliveryHeaderList({ deliveryId, attempt, startedAt }, signatures);
   const timeoutMs = endpoint.settings.timeout_seconds * 1_000;
@@ -82,4 +83,8 @@ function isWhole({ bytes, start, end }: BodyBytes): boolean {
   const length = end - start;
   if (length < 2 || bytes[start] !== OPENING_BRACE || bytes[end - 1] !== CLOSING_BRACE) return false;
   return length === 2 || bytes[start + 1] === QUOTATION_MARK;
+}
+
+function headersOf({ traceparent, tracestate }: Pick<Span, 'traceparent' | 'tracestate'>) {
+  return tracestate === null ? { traceparent } : { traceparent, tracestate };
 }

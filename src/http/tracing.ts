@@ -1,5 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Span, Tracer } from '../lib/tracing.ts';
+import { joinTrace, type Span, type Tracer } from '../lib/tracing.ts';
 import { UNMATCHED } from './request-tally.ts';
 
 declare module 'fastify' {
@@ -17,11 +18,10 @@ export function addTracing(app: FastifyInstance, tracer: Tracer | null): void {
   app.decorateRequest('span', null);
   if (tracer === null) return;
   app.addHook('onRequest', (request, _reply, done) => {
-    const { traceparent } = request.headers;
     const route = request.routeOptions.config.url ?? UNMATCHED;
     request.span = tracer.begin(`${request.method} ${route}`, {
       kind: 'server',
-      parent: typeof traceparent === 'string' ? traceparent : null,
+      parent: parentOf(request.headers),
       attributes: { 'http.request.method': request.method, 'http.route': route },
     });
     done();
@@ -34,5 +34,12 @@ export function addTracing(app: FastifyInstance, tracer: Tracer | null): void {
 
 /** What a request makes its changes with: their events, and what is delivered of them, belong to its trace. */
 export function tracedParts<P extends { trace?: string | null }>(request: FastifyRequest, parts: P): P {
-  return request.span === null ? parts : { ...parts, trace: request.span.traceparent };
+  if (request.span === null) return parts;
+  return { ...parts, trace: joinTrace(request.span.traceparent, request.span.tracestate) };
+}
+
+/** The caller's span, null where none is named. A `tracestate` that comes in parts is joined by Node, as it is to be. */
+function parentOf({ traceparent, tracestate }: IncomingHttpHeaders): string | null {
+  if (typeof traceparent !== 'string') return null;
+  return joinTrace(traceparent.trim(), typeof tracestate === 'string' ? tracestate : null);
 }

@@ -2,6 +2,8 @@
 export interface Span {
   /** What those are told who work for it: a `traceparent` (W3C Trace Context, section 3.2). */
   readonly traceparent: string;
+  /** What the systems before it keep in the trace, passed on with it: a `tracestate` (section 3.3), null where there is none. */
+  readonly tracestate: string | null;
   /** Ends it, once. */
   end(attributes: SpanAttributes, failed: boolean): void;
 }
@@ -11,7 +13,7 @@ export type SpanAttributes = Record<string, string | number>;
 
 /** Where spans are begun. */
 export interface Tracer {
-  /** `parent` is a `traceparent`, or null where a trace begins. */
+  /** `parent` is as {@link joinTrace} writes it, or null where a trace begins. */
   begin(
     name: string,
     about: { kind: 'server' | 'client'; parent: string | null; attributes: SpanAttributes },
@@ -33,4 +35,16 @@ export function parseTraceparent(text: unknown): { traceId: string; spanId: stri
 
 export function formatTraceparent(traceId: string, spanId: string, flags: number): string {
   return `00-${traceId}-${spanId}-${flags & 1 ? '01' : '00'}`;
+}
+
+/** A `traceparent` with its `tracestate` as one text, as it is stored: the second after a space, where there is one. */
+export function joinTrace(traceparent: string, tracestate: string | null): string {
+  return tracestate === null ? traceparent : `${traceparent} ${tracestate}`;
+}
+
+/** The two of {@link joinTrace}. */
+export function splitTrace(trace: string): { traceparent: string; tracestate: string | null } {
+  const end = trace.indexOf(' ');
+  if (end === -1) return { traceparent: trace, tracestate: null };
+  return { traceparent: trace.slice(0, end), tracestate: trace.slice(end + 1) };
 }

@@ -10,12 +10,12 @@ export interface AttemptKey {
   startedAt: number;
 }
 
-type Signatures = Pick<SentRequest, 'serviceSignature' | 'standardSignature' | 'traceparent'>;
+type Signatures = Pick<SentRequest, 'serviceSignature' | 'standardSignature' | 'traceparent' | 'tracestate'>;
 
 /** The headers we set on a delivery's request, name and value in turn; the connection adds `Host` and `Content-Length`. */
 export function deliveryHeaderList(
   { deliveryId, attempt, startedAt }: AttemptKey,
-  { serviceSignature, standardSignature, traceparent }: Signatures,
+  { serviceSignature, standardSignature, traceparent, tracestate }: Signatures,
 ): string[] {
   const headers = [
     'content-type',
@@ -34,6 +34,7 @@ export function deliveryHeaderList(
     standardSignature,
   ];
   if (traceparent !== undefined) headers.push('traceparent', traceparent);
+  if (tracestate !== undefined) headers.push('tracestate', tracestate);
   return headers;
 }
 

@@ -29,7 +29,7 @@ export interface ClaimedDelivery extends BodyBytes {
   attempt: number;
   /** Attempts made before this one since the delivery (last) became pending; decides whether a retry is left. */
   attemptsInCycle: number;
-  /** The `traceparent` of what caused its event; left out where nothing is traced. */
+  /** The trace of what caused its event, as `joinTrace` writes it; left out where nothing is traced. */
   trace?: string | null;
 }
 
@@ -76,6 +76,8 @@ export interface SentRequest {
   repeated?: true;
   /** The attempt's own, where it was traced (W3C Trace Context). */
   traceparent?: string;
+  /** What its callers keep in the trace, passed on. */
+  tracestate?: string;
 }
 
 /** An attempt as it is shown, its request's headers restored. */

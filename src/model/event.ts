@@ -22,7 +22,7 @@ export interface EventRow {
   subjectId: string;
   data: string;
   createdAt: number;
-  /** The `traceparent` of what caused it; null or left out: nothing was traced. */
+  /** The trace of what caused it, as `joinTrace` writes it; null or left out: nothing was traced. */
   trace?: string | null;
 }
 

@@ -1,5 +1,6 @@
 import {
   type Context,
+  createTraceState,
   DiagLogLevel,
   diag,
   ROOT_CONTEXT,
@@ -26,7 +27,7 @@ import {
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { TracingConfig } from '../config-tracing.ts';
-import { formatTraceparent, parseTraceparent, type Span, type Tracer } from '../lib/tracing.ts';
+import { formatTraceparent, parseTraceparent, type Span, splitTrace, type Tracer } from '../lib/tracing.ts';
 
 /** Spans on their way to a collector. */
 export interface Tracing {
@@ -70,17 +71,22 @@ export function startTracing(config: TracingConfig, log: Pick<Logger, 'warn'>): 
   };
 }
 
-function contextOf(traceparent: string | null): Context {
+function contextOf(text: string | null): Context {
+  if (text === null) return ROOT_CONTEXT;
+  const { traceparent, tracestate } = splitTrace(text);
   const parent = parseTraceparent(traceparent);
   if (parent === null) return ROOT_CONTEXT;
   const { flags: traceFlags, ...ids } = parent;
-  return trace.setSpanContext(ROOT_CONTEXT, { ...ids, traceFlags, isRemote: true });
+  // Of more than 512 characters nothing is kept, of the rest the members that are valid.
+  const state = tracestate !== null && { traceState: createTraceState(tracestate) };
+  return trace.setSpanContext(ROOT_CONTEXT, { ...ids, traceFlags, ...state, isRemote: true });
 }
 
 function toSpan(span: ReturnType<ReturnType<TracerProvider['getTracer']>['startSpan']>): Span {
-  const { traceId, spanId, traceFlags } = span.spanContext();
+  const { traceId, spanId, traceFlags, traceState } = span.spanContext();
   return {
     traceparent: formatTraceparent(traceId, spanId, traceFlags),
+    tracestate: traceState?.serialize() || null,
     end(attributes, failed) {
       span.setAttributes(attributes);
       if (failed) span.setStatus({ code: SpanStatusCode.ERROR });

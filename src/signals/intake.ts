@@ -35,7 +35,7 @@ export interface IntakeParts {
   reserve?: Reserve;
   /** Null or left out: words decide alone. */
   encoder?: Encoder | null;
-  /** A `traceparent`: what is being traced as it is made; null or left out: nothing. */
+  /** What is being traced as it is made, as `joinTrace` writes it; null or left out: nothing. */
   trace?: string | null;
 }
 

@@ -79,8 +79,8 @@ export interface DeliveryStore {
   releaseLeases(leaseToken: string): Promise<void>;
   /** False where that attempt was counted already or nothing waits any more: then only the attempt is kept. */
   recordOutcome(outcome: Outcome): Promise<boolean>;
-  /** The `traceparent` of what caused each of these deliveries, of those where something was traced. */
-  tracesOf(deliveryIds: readonly string[]): Promise<[deliveryId: string, traceparent: string][]>;
+  /** The trace of what caused each of these deliveries, as `joinTrace` writes it, of those where something was traced. */
+  tracesOf(deliveryIds: readonly string[]): Promise<[deliveryId: string, trace: string][]>;
   /** Paused endpoints whose next probe is due and for which something waits, the longest due first. */
   listDueProbes(now: number, limit: number): Promise<{ endpointId: string; tenantId: string }[]>;
   /** Takes what a probe sends, under the same lease as a claim; null where nothing is to be probed any more. */

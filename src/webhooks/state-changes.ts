@@ -18,7 +18,7 @@ export interface RouteParts {
   store: EndpointStore & Pick<AccountStore, 'getTenant'>;
   clock: Clock;
   newId: NewId;
-  /** A `traceparent`: what is being traced as the change is made; null or left out: nothing. */
+  /** What is being traced as the change is made, as `joinTrace` writes it; null or left out: nothing. */
   trace?: string | null;
 }
 

@@ -16,7 +16,7 @@ test('each attempt is a span in the trace of what caused its event, told to the 
   const harness = await createHarness({ tracer });
   const { id } = await harness.endpoint({ url: receiver.url });
   const event = aRoutedEvent(TENANT, [id]);
-  Object.assign(event.event, { trace: CAUSE, createdAt: harness.clock.now() });
+  Object.assign(event.event, { trace: `${CAUSE} vendor=1`, createdAt: harness.clock.now() });
   await harness.store.commitSignals([aSignal(TENANT, { events: [event] })]);
   await harness.dispatcher.start();
   await harness.committed(1);
@@ -24,13 +24,25 @@ test('each attempt is a span in the trace of what caused its event, told to the 
   await harness.committed(2);
 
   expect(spans).toMatchObject([
-    { kind: 'client', parent: CAUSE, failed: true, attributes: { 'error.type': 'http_status' } },
-    { kind: 'client', parent: CAUSE, failed: false, attributes: { 'http.response.status_code': 204 } },
+    {
+      kind: 'client',
+      parent: `${CAUSE} vendor=1`,
+      failed: true,
+      attributes: { 'error.type': 'http_status' },
+    },
+    {
+      kind: 'client',
+      parent: `${CAUSE} vendor=1`,
+      failed: false,
+      attributes: { 'http.response.status_code': 204 },
+    },
   ]);
   const sent = receiver.requests.map(({ headers }) => headers.traceparent);
   expect(sent).toEqual(spans.map(({ traceparent }) => traceparent));
   const { attempts } = await harness.delivery(event.deliveries[0]?.id ?? '');
   expect(attempts.map(({ requestHeaders }) => requestHeaders.traceparent)).toEqual(sent);
+  expect(receiver.requests.map(({ headers }) => headers.tracestate)).toEqual(['vendor=1', 'vendor=1']);
+  expect(attempts.map(({ requestHeaders }) => requestHeaders.tracestate)).toEqual(['vendor=1', 'vendor=1']);
   await harness.dispatcher.stop(1_000);
 });
 

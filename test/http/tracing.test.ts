@@ -16,12 +16,12 @@ test("a request is a span of its caller's trace, and what it causes goes on in i
   const post = (url: string, payload: object, headers: object = {}) =>
     t.app.inject({ method: 'POST', url, payload, headers: { ...t.auth, ...headers } });
   await post('/v1/webhooks', { url: 'http://127.0.0.1:9/' });
-  await post('/v1/signals', aPostAt('1'), { traceparent: CALLER });
+  await post('/v1/signals', aPostAt('1'), { traceparent: CALLER, tracestate: 'vendor=1' });
   await post('/v1/signals', aPostAt('2'), { 'idempotency-key': 'two' });
   await t.app.inject('/v1/leads/led_a?secret=1');
 
   expect(spans.slice(1)).toMatchObject([
-    { name: 'POST /v1/signals', kind: 'server', parent: CALLER, failed: false },
+    { name: 'POST /v1/signals', kind: 'server', parent: `${CALLER} vendor=1`, failed: false },
     { name: 'POST /v1/signals', parent: null, attributes: { 'http.response.status_code': 201 } },
     { name: 'GET /v1/leads/:id', attributes: { 'http.response.status_code': 401 } },
   ]);
@@ -29,6 +29,6 @@ test("a request is a span of its caller's trace, and what it causes goes on in i
   const { data } = (await t.app.inject({ url: '/v1/deliveries', headers: t.auth })).json();
   const traces = await t.store.tracesOf(data.map(({ id }: { id: string }) => id));
   expect(new Set(traces.map(([, trace]) => trace))).toEqual(
-    new Set(spans.slice(1, 3).map(({ traceparent }) => traceparent)),
+    new Set([`${spans[1]?.traceparent} vendor=1`, spans[2]?.traceparent]),
   );
 });

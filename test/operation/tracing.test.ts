@@ -62,6 +62,26 @@ test('a trace that its caller does not keep is not kept here, and its flag is pa
   expect(posts).toEqual([]);
 });
 
+test.each([
+  ['as it came', 'vendor=1,tenant@other=a b', 'vendor=1,tenant@other=a b'],
+  ['without what is no member of it', 'vendor=1,Nonsense,UPPER=2, rest=3 ', 'vendor=1,rest=3'],
+  [
+    'not at all where it is longer than 512 characters',
+    `a=${'1'.repeat(200)},b=${'2'.repeat(200)},c=${'3'.repeat(200)}`,
+    null,
+  ],
+  ['not at all where nothing of it is valid', '=,\u0001', null],
+])('a tracestate is passed on %s', async (_, tracestate, passed) => {
+  const { tracing } = loadConfig(ENDPOINT);
+  const { tracer, close } = startTracing(tracing ?? expect.fail('nothing'), { warn: () => undefined });
+  // A trace that its caller does not keep is not exported, so that no collector is asked for.
+  const parent = `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00 ${tracestate}`;
+  const span = tracer.begin('GET /', { kind: 'server', parent, attributes: {} });
+  expect(span.tracestate).toBe(passed);
+  span.end({}, false);
+  await close();
+});
+
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
 
 test.each([

@@ -2,6 +2,7 @@ import {
   formatTraceparent,
   parseTraceparent,
   type SpanAttributes,
+  splitTrace,
   type Tracer,
 } from '../../src/lib/tracing.ts';
 
@@ -23,12 +24,14 @@ export function createRecordingTracer(): { tracer: Tracer; spans: RecordedSpan[]
     begin(name, { kind, parent, attributes }) {
       const number = spans.length + 1;
       const hex = (digits: number) => number.toString(16).padStart(digits, '0');
-      const traceId = parseTraceparent(parent)?.traceId ?? hex(32);
+      const { traceparent: from, tracestate } = splitTrace(parent ?? '');
+      const traceId = parseTraceparent(from)?.traceId ?? hex(32);
       const traceparent = formatTraceparent(traceId, hex(16), 1);
       const span: RecordedSpan = { name, kind, parent, traceparent, attributes, failed: null };
       spans.push(span);
       return {
         traceparent,
+        tracestate,
         end(more, failed) {
           Object.assign(span.attributes, more);
           span.failed = failed;
