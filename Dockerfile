@@ -27,4 +27,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=30s --timeout=12s --start-period=10s CMD ["node", "src/main.ts", "health", "--ready"]
 
 # Node itself is the first process: it gets SIGTERM and drains. Give it the time: docker stop --time 40
-ENTRYPOINT ["node", "--max-semi-space-size=8", "src/main.ts"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "src/main.ts"]
