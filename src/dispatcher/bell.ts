@@ -2,6 +2,8 @@
 export interface Bell {
   /** Soon, once for all that rings in a turn of the event loop. */
   ring(): void;
+  /** At once, where nothing rang in this turn yet: for work that came from elsewhere than a connection. */
+  ringNow(): void;
   listen(answer: () => void): void;
 }
 
@@ -10,16 +12,35 @@ export interface Bell {
  * sending at once would open a new connection for every reply.
  */
 export function createBell(): Bell {
+  /** Rung in this turn; whether it is still to be answered. */
   let rung = false;
+  let unanswered = false;
   let answer = () => {};
+
+  function endTurn(): void {
+    rung = false;
+    if (!unanswered) return;
+    unanswered = false;
+    answer();
+  }
+
+  function ring(): void {
+    unanswered = true;
+    if (rung) return;
+    rung = true;
+    setImmediate(endTurn);
+  }
+
   return {
-    ring() {
-      if (rung) return;
+    ring,
+    ringNow() {
+      if (rung) {
+        ring();
+        return;
+      }
       rung = true;
-      setImmediate(() => {
-        rung = false;
-        answer();
-      });
+      setImmediate(endTurn);
+      answer();
     },
     listen(listener) {
       answer = listener;

@@ -36,7 +36,7 @@ export function createReserve({ clock, agenda, bell, leaseToken }: ReserveParts)
           lane.settle(deliveries, taken, since + WAIT_MS);
           agenda.consider(lane);
         }
-        bell.ring();
+        bell.ringNow(); // before the request is answered, which the receivers need not wait for
       },
     };
   };
