@@ -19,6 +19,7 @@ function tell(text: string, facts: Partial<ScoredPost> = {}, profile: Partial<Ic
 
 const ROUND = 'Halden Cargo raises $12M Series A led by Northern Ventures.';
 const HEAD = 'Halden Cargo appoints Ida Brandt as its new VP of Operations.';
+const NEW_JOB = 'Delighted to share that I am starting as Head of Operations at Halden Cargo next month.';
 const REVIEW = 'Shelfbot review: terrible support, the worst we ever had. 1 of 5 stars, avoid.';
 const ADVERT =
   'We are hiring an operations engineer (full-time). You will lead our migration from Shelfbot to a new platform. Apply now.';
@@ -27,6 +28,7 @@ test.each<[string, string, Partial<ScoredPost>, string]>([
   ['a round at a company that fits', ROUND, { industry: 'Logistics', headcount: '120' }, 'raises $12M'],
   ['a new head of the department', HEAD, { industry: 'Logistics' }, 'appoints'],
   ['a new head whose title is a fact', HEAD, { title: 'VP Operations' }, 'appoints'],
+  ['a new head who tells of it', NEW_JOB, {}, 'Delighted to share that I am starting'],
   ['a bad review of a competitor', REVIEW, {}, 'terrible'],
   ['a job advert that tells of a migration', ADVERT, { type: 'intent_post' }, 'migration'],
 ])('%s is hot without asking, and says why', (_what, text, facts, quoted) => {
@@ -42,10 +44,15 @@ test.each<[string, string, Partial<ScoredPost>]>([
   ['of a company that does not fit', ROUND, { industry: 'Banking' }],
   ['of another size', ROUND.replace('$12M', '$40k'), { industry: 'Logistics' }],
   ['of a head of another department', HEAD.replace('Operations', 'Marketing'), {}],
+  ['of one who starts in another department', NEW_JOB.replace('Operations', 'Marketing'), {}],
   ['of somebody else’s product', REVIEW.replace('Shelfbot', 'Tally'), {}],
   ['of a job without a migration', ADVERT.replace('migration from', 'work with'), { type: 'intent_post' }],
 ])('news %s is not', (_what, text, facts) => {
   expect(tell(text, facts).told).not.toBe('hot');
+});
+
+test('a new head is at least warm where a profile asks for nobody', () => {
+  expect(tell(NEW_JOB, {}, {}).told).not.toBe('cold');
 });
 
 test('an excluded phrase still counts against an event', () => {

@@ -158,7 +158,7 @@ export const CIRCUMSTANCES = [
   cue(
     'appointment',
     '\\b(?:appoints?|appointed|appointment of|names|named|hires|taps|promotes|promoted|welcomes|joins|joined|steps down|stepping down|succeeds|elected)\\b(?:\\W+\\w+){0,9}\\W+(?:ceo|cto|cfo|coo|cmo|cro|cio|ciso|chro|chief|vp|svp|evp|vice president|head of|director|president|manager|partner|lead|chair\\w*|leadership)\\b',
-    '\\b(?:new (?:ceo|cto|cfo|coo|cmo|cro|cio|ciso|vp|head of|director|manager|role|position|job) (?:as|at|of|with)|started? (?:a )?new (?:role|position|job)|happy to share that i|excited to (?:announce|share|join)|joining .{0,40} as|as (?:its|their|the|our) new|first (?:head|vp|director) of|recently (?:joined|hired|promoted)|just (?:joined|started|got promoted) (?:at|as|a|to)|took over as|been (?:tasked|asked) (?:with|to))\\b',
+    '\\b(?:new (?:ceo|cto|cfo|coo|cmo|cro|cio|ciso|vp|head of|director|manager|role|position|job) (?:as|at|of|with)|started? (?:a )?new (?:role|position|job)|happy to share that i|(?:glad|delighted|thrilled|pleased|proud) to (?:share|announce) that i(?:.m| am|.ve| have)? (?:been |now )?(?:start|join|accept|promot)\\w*|excited to (?:announce|share|join)|(?:starting|start|started) (?:\\w+ ){0,3}as (?:an? |the |their |our |its )?(?:new )?(?:\\w+ )?(?:ceo|cto|cfo|coo|cmo|cro|cio|ciso|chief|vp|svp|evp|vice president|head of|director|manager)|joining .{0,40} as|as (?:its|their|the|our) new|first (?:head|vp|director) of|recently (?:joined|hired|promoted)|just (?:joined|started|got promoted) (?:at|as|a|to)|took over as|been (?:tasked|asked) (?:with|to))\\b',
   ),
   cue(
     'date',
