@@ -68,12 +68,22 @@ export function faultsOf(error: unknown): FormFaults {
   const faults: FormFaults = {};
   for (const { pointer = '', detail } of error.extra.errors ?? []) {
     const [, field = ''] = pointer.split('/');
-    faults[field] ??= detail;
+    faults[field] ??= plainly(detail);
   }
   if (Object.keys(faults).length === 0) {
     faults[''] = error.message + (error.extra.hint === undefined ? '' : ` ${error.extra.hint}`);
   }
   return faults;
+}
+
+/** `"rate_limit" must be at least 1.` as a person says it; the names are those of the API's members. */
+function plainly(detail: string): string {
+  return detail
+    .replace(/^"([a-z_]+)"/, (_, name: string) => {
+      const words = name.replaceAll('_', ' ');
+      return words.charAt(0).toUpperCase() + words.slice(1);
+    })
+    .replace(/must have at least 1 character\.$/, 'must not be empty.');
 }
 
 function clean(value: string): string {

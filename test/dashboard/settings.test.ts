@@ -37,6 +37,9 @@ test('a key that is refused keeps what was typed', async () => {
   expect(refused.statusCode).toBe(400);
   expect(refused.body).toMatch(/value="write" selected/);
   expect(refused.body.match(/role="alert"/g)?.length).toBe(2);
+  expect(refused.body).toContain('>Name must not be empty.<');
+  expect(refused.body).toContain('>Rate limit must be at least 1.<');
+  expect(refused.body.match(/aria-invalid="true"/g)?.length).toBe(2);
   const past = await browser.post(KEYS, { name: 'Old', preset: 'read', expires_at: '2020-01-01' });
   expect(past.body).toContain('must lie in the future');
   expect(await made.store.listKeys(made.tenant.id)).toHaveLength(1);

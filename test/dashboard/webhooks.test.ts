@@ -122,6 +122,7 @@ test('a test delivery says Delivered with the status, or what went wrong, and ne
   status = 500;
   const bad = await browser.post(`${LIST}/${id}/test`, {}, `${LIST}/${id}`);
   expect(bad.body).toMatch(/role="status">Failed[^<]*500/);
+  expect(bad.body).toMatch(/<pre tabindex="0">500\n/);
 });
 
 test('pause, resume, a new secret and deletion', async () => {
