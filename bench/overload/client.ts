@@ -27,7 +27,8 @@ export interface Came {
   elapsedMs: number;
 }
 
-const CONNECTIONS = 1_024;
+/** More than the server lets in, so that nobody waits for a connection. */
+const CONNECTIONS = 8_192;
 
 async function run({ url, apiKeys, seconds, perSecond, lanes, from }: Run): Promise<Came> {
   const pool = new Pool(url, { connections: CONNECTIONS, headersTimeout: 60_000 });

@@ -3,6 +3,8 @@ import { createDistribution, type Distribution } from '../lib/distribution.ts';
 
 /** Measures commits. */
 export interface CommitMeter {
+  /** It measures by this. */
+  readonly clock: Clock;
   readonly seconds: Distribution;
   readonly operations: Distribution;
   /** The same function, measured: how many changes a batch has, and how long it takes to be committed. */
@@ -18,6 +20,7 @@ export function createCommitMeter(clock: Clock): CommitMeter {
   const seconds = createDistribution(SECONDS);
   const operations = createDistribution(OPERATIONS);
   return {
+    clock,
     seconds,
     operations,
     measure: (commit) => (batch) => {

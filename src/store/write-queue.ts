@@ -1,3 +1,4 @@
+import type { Clock } from '../lib/clock.ts';
 import { createFifo, type Fifo } from '../lib/fifo.ts';
 import { DomainError } from '../model/errors.ts';
 
@@ -15,12 +16,20 @@ export interface WriteQueueOptions<Change> {
   ownerOf?(change: Change): string;
   /** About how many microseconds of the writer it takes. Left out: nothing. */
   costOf?(change: Change): number;
+  /** Measures what a batch takes against what it was to cost. Left out: it takes what it costs. */
+  clock?: Clock;
   maxBatch?: number;
   maxQueued?: number;
 }
 
 /** A batch is full when it costs this much: whoever comes next waits for all of it, and then for their own. */
 const MOST_COST_US = 30_000;
+
+/** Of a smaller batch most is the flush of the disk, so that it only tells where the writer is faster than was thought. */
+const TELLING_COST_US = 10_000;
+/** A batch's share in the mean, and how far from the mean it may be: a disk that stood still once says little. */
+const PACE_SHARE = 0.2;
+const SLOWEST_PACE = 20;
 
 /** Group commit: changes that come while a batch is under way share the next one, and so one flush of the disk. */
 export interface WriteQueue<Change> {
@@ -32,7 +41,7 @@ export interface WriteQueue<Change> {
   /** Changes that wait for their commit, those under way included. */
   readonly length: number;
   readonly limit: number;
-  /** About how many milliseconds a change of this owner would wait that came now, by what those before it cost. */
+  /** About how many milliseconds a change of this owner would wait that came now: what those before it cost, at the present pace. */
   waitMs(owner: string): number;
   /** False once later changes are refused for good. */
   readonly accepting: boolean;
@@ -60,17 +69,22 @@ interface OwnQueue<Change> {
  * change at a time, so that who brings a thousand holds up nobody who brings one.
  */
 export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): WriteQueue<Change> {
-  const { commit, ownerOf = () => '', costOf = () => 0, maxBatch = 200, maxQueued = 20_000 } = options;
+  const { commit, ownerOf = () => '', costOf = () => 0, clock } = options;
+  const { maxBatch = 200, maxQueued = 20_000 } = options;
   const queues = new Map<string, OwnQueue<Change>>();
   const turns = createFifo<string>();
   let waiting = 0;
   let waitingCost = 0;
   let underWay: Entry<Change>[] = [];
+  let sentAt = 0;
+  /** What a batch takes, as a multiple of what it costs. */
+  let pace = 1;
   let refusal: DomainError | null = null;
   let onIdle: (() => void) | null = null;
 
   function send(): void {
     underWay = takeBatch();
+    sentAt = clock?.monotonic() ?? 0;
     if (underWay.length === 0) onIdle?.();
     else commit(underWay.map(({ change }) => change)).then(settle, end);
   }
@@ -109,7 +123,15 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     return batch;
   }
 
+  function learn(): void {
+    const costUs = underWay.reduce((sum, { cost }) => sum + cost, 0);
+    if (clock === undefined) return;
+    const took = ((clock.monotonic() - sentAt) * 1_000) / costUs;
+    if (costUs >= TELLING_COST_US || took < pace) pace += (Math.min(SLOWEST_PACE, took) - pace) * PACE_SHARE;
+  }
+
   function settle({ values, failed }: Committed): void {
+    learn();
     for (const { index, error } of failed) underWay[index]?.reject(error);
     // Those that failed are settled: resolving them as well does nothing.
     for (const [index, entry] of underWay.entries()) entry.resolve(values[index]);
@@ -133,7 +155,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     waitMs(owner) {
       // In each round all owners have one turn: nobody waits longer than for all, nor for more rounds than they have changes.
       const own = (queues.get(owner)?.cost ?? 0) * Math.max(1, queues.size);
-      return Math.min(waitingCost, own) / 1_000;
+      return (Math.min(waitingCost, own) / 1_000) * pace;
     },
     get accepting() {
       return refusal === null;

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { commitBatch, type StorageFault, type Transactions } from '../../src/store/commit-batch.ts';
 import { createWriteQueue, type WriteQueueOptions } from '../../src/store/write-queue.ts';
+import { createManualClock } from '../support/manual-clock.ts';
 
 class TestFault extends Error {
   readonly fault: StorageFault;
@@ -275,5 +276,46 @@ describe('who shares the writer', () => {
     go();
     await Promise.all(all);
     expect(['a', 'b'].map(queue.waitMs)).toEqual([0, 0]);
+  });
+
+  test('the wait is reckoned by what batches take of late, be it more than they were to cost or less', async () => {
+    const clock = createManualClock();
+    const takes = { ms: 80 };
+    const waits: number[] = [];
+    const queue = createWriteQueue<string>({
+      async commit(batch) {
+        waits.push(queue.waitMs('a'));
+        clock.advance(takes.ms);
+        return { values: batch, failed: [] };
+      },
+      ownerOf: (name) => name.charAt(0),
+      costOf: () => 20_000,
+      clock,
+    });
+    const store = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => queue.run(`a${n}`)));
+    await store(80); // two to a batch, 40 ms by what they cost
+    expect(waits[0]).toBe(1_560);
+    expect(waits.at(-2)).toBeGreaterThan(79); // two left: 40 ms at half the pace
+    takes.ms = 10;
+    await store(80);
+    expect(waits.at(-2)).toBeLessThan(11);
+  });
+
+  test('a small batch, of which most is the flush, makes no wait longer', async () => {
+    const clock = createManualClock();
+    const waits: number[] = [];
+    const queue = createWriteQueue<string>({
+      async commit(batch) {
+        waits.push(queue.waitMs('a'));
+        clock.advance(500);
+        return { values: batch, failed: [] };
+      },
+      ownerOf: () => 'a',
+      costOf: () => 100,
+      maxBatch: 2,
+      clock,
+    });
+    await Promise.all(['1', '2', '3', '4', '5', '6'].map((name) => queue.run(name)));
+    expect(waits).toEqual([0.4, 0.2, 0]);
   });
 });

@@ -33,7 +33,8 @@ export function createWriter(
   end: () => Promise<void>,
   meter: CommitMeter,
 ): Writer {
-  const queue = createWriteQueue<Call>({ commit: meter.measure(commit), ownerOf, costOf });
+  const { clock } = meter;
+  const queue = createWriteQueue<Call>({ commit: meter.measure(commit), ownerOf, costOf, clock });
   return {
     run: <K extends keyof Changes>(name: K, args: Parameters<Changes[K]>) =>
       queue.run([name, args]) as Promise<ReturnType<Changes[K]>>,
