@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 import { deliverToNobody } from '../support/fake-receiver.ts';
-import { csrfOf, memberSignedIn, signedIn, type TestBrowser } from './browser-session.ts';
-import { HOSTILE, postSignal } from './hostile.ts';
+import { csrfOf, memberSignedIn, signedIn, TestBrowser } from './browser-session.ts';
+import { HOSTILE, isHarmless, postSignal } from './hostile.ts';
 
 /** Ids of things that are there, by the collection that a screen's address names. */
 type Ids = Record<string, string>;
@@ -74,6 +74,9 @@ async function fillByStranger(): Promise<Ids> {
     facts: message,
     createdAt: made.clock.now(),
   });
+  const profile = await create('/v1/icps', {
+    ...{ name: HOSTILE.slice(0, 80), description: HOSTILE, phrases: ['new crm'] },
+  });
   return {
     ...{
       signals: signal,
@@ -84,11 +87,7 @@ async function fillByStranger(): Promise<Ids> {
     },
     'webhook-logs': delivery.id,
     campaigns: await create('/v1/campaigns', campaign),
-    profiles: await create('/v1/icps', {
-      name: HOSTILE.slice(0, 80),
-      description: HOSTILE,
-      phrases: ['new crm'],
-    }),
+    profiles: profile,
     sources: await create('/v1/sources', { kind: 'hackernews', name: HOSTILE.slice(0, 80), query: 'crm' }),
     'api-keys': await create('/v1/keys', { name: HOSTILE.slice(0, 80), preset: 'read' }),
     ...{ team: member?.id ?? '', sessions: session?.id ?? '', suggestions: 'sug_none', outbox: 'mal_1' },
@@ -124,6 +123,71 @@ test('whatever strangers write is text on every screen, and every screen has the
     expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
   }
   expect(shown).toBeGreaterThan(12);
+});
+
+test('what strangers wrote is text in what forms answer with, too', async () => {
+  const hooks = '/dashboard/settings/integrations/webhooks';
+  const forms: [path: string, fields: Record<string, string>, page: string][] = [
+    [
+      `/dashboard/profiles/${ids.profiles}`,
+      { act: 'preview', name: 'x' },
+      `/dashboard/profiles/${ids.profiles}`,
+    ],
+    [`${hooks}/new`, { act: 'preview', format: 'standard', url: 'https://127.0.0.1:8443/' }, `${hooks}/new`],
+    [`${hooks}/new`, { act: 'preview', format: 'slack', url: 'https://127.0.0.1:8443/' }, `${hooks}/new`],
+    [`${hooks}/new`, { url: HOSTILE, label: HOSTILE }, `${hooks}/new`],
+    ['/dashboard/sources/new', { act: 'guess', place: HOSTILE }, '/dashboard/sources/new'],
+    ['/dashboard/sources/new', { kind: 'rss', name: HOSTILE, url: HOSTILE }, '/dashboard/sources/new'],
+    ['/dashboard/start', { offer: HOSTILE, domain: HOSTILE }, '/dashboard/profiles/new'],
+    ['/dashboard/settings/team', { email: HOSTILE, role: 'reader' }, '/dashboard/settings/team'],
+  ];
+  for (const [path, fields, page] of forms) isHarmless((await browser.post(path, fields, page)).body);
+  const stranger = new TestBrowser(made.app);
+  const refused = await stranger.post('/dashboard/login', { email: HOSTILE, password: 'x', next: HOSTILE });
+  isHarmless(refused.body);
+});
+
+test("what a form or an address names of another tenant's is nothing, and nothing happens to it", async () => {
+  const { tenant, auth } = await made.addTenant();
+  const stranger = await signedIn(made, tenant.id);
+  const _csrf = csrfOf((await stranger.get('/dashboard')).body);
+  const send = async (path: string, fields: Record<string, string>) => {
+    const { statusCode, headers } = await stranger.send(`/dashboard${path}`, { ...fields, _csrf });
+    return [statusCode, headers.location ?? null];
+  };
+  const deliveries = async () => (await made.app.inject({ url: '/v1/deliveries', headers: made.auth })).body;
+  const before = await deliveries();
+  const { webhooks = '', profiles = '', 'webhook-logs': delivery = '' } = ids;
+  expect(await send('/webhook-logs/replay', { id: delivery })).toEqual([
+    303,
+    expect.stringContaining('replayed-none'),
+  ]);
+  const all = { webhook_id: webhooks, status: 'dead', from: '2020-01-01T00:00' };
+  expect(await send('/webhook-logs/replay-all', all)).toEqual([404, null]);
+  for (const made of [
+    await send('/settings/integrations/webhooks/new', {
+      ...{ url: 'https://127.0.0.1:8443/', icp_profile_ids: profiles },
+    }),
+    await send('/sources/new', { kind: 'hackernews', name: 'x', query: 'crm', icp_profile_ids: profiles }),
+  ]) {
+    expect(made).toEqual([400, null]);
+  }
+  for (const path of [
+    `/webhook-logs?webhook_id=${webhooks}`,
+    `/dead-letters?webhook_id=${webhooks}`,
+    `/signals?icp=${profiles}`,
+    '/leads?email=dana@evil.example',
+    '/companies?q=evil',
+    '/find?q=evil',
+  ]) {
+    const { statusCode, body } = await stranger.get(`/dashboard${path}`);
+    expect([path, statusCode === 200 || statusCode === 404]).toEqual([path, true]);
+    expect([path, /dlv_|sig_|led_|cmp_|&lt;img/.exec(body)]).toEqual([path, null]);
+  }
+  expect(await deliveries()).toBe(before);
+  for (const list of ['webhooks', 'sources']) {
+    expect((await made.app.inject({ url: `/v1/${list}`, headers: auth })).json().data).toEqual([]);
+  }
 });
 
 test("another tenant's id is 404 on every screen and in every change, and nothing of it is shown", async () => {
