@@ -4,7 +4,7 @@ import { CLASSIFICATIONS } from '../model/constants.ts';
 import { leadInputSchema } from '../model/lead-input.ts';
 import { SIGNAL_TYPES, type Signal, type SignalQuery } from '../model/signal.ts';
 import { giveFeedback } from '../signals/feedback.ts';
-import { momentOf, oneOf } from './filters.ts';
+import { isFiltered, momentOf, oneOf } from './filters.ts';
 import { type Form, faultsOf, formOf, number, queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
@@ -35,7 +35,7 @@ export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Sh
       title: 'Signals',
       ...pages,
       query,
-      isFiltered: Object.keys(query).some((name) => !['cursor', 'done'].includes(name)),
+      isFiltered: isFiltered(query),
       signals,
       profiles,
       classifications: CLASSIFICATIONS,

@@ -7,7 +7,7 @@ import { endpointResource, noEndpoint } from '../webhooks/endpoints.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
 import { replayAll, replayDelivery } from '../webhooks/replays.ts';
 import { ERROR_WORDS, REASON_WORDS, STATUS_WORDS } from './delivery-words.ts';
-import { momentOf, oneOf } from './filters.ts';
+import { isFiltered, momentOf, oneOf } from './filters.ts';
 import { type Form, formOf, queryOf, text, texts } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
@@ -66,7 +66,7 @@ function addList(
       title,
       ...pages,
       query,
-      isFiltered: Object.keys(query).some((name) => !['cursor', 'done'].includes(name)),
+      isFiltered: isFiltered(query),
       deliveries: page.rows.map(deliveryResource),
       endpoints: endpoints.map(endpointResource),
       nameOf: namesOf(endpoints.map(endpointResource)),
