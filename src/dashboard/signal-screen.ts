@@ -28,10 +28,12 @@ export async function showSignal(
   if (found === null) throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
   const signal: Signal = JSON.parse(found.wire);
   const explanation: Explanation = JSON.parse(found.explanation);
-  const [feedback, events, endpoints] = await Promise.all([
+  const { domain } = signal.company;
+  const [feedback, events, endpoints, company] = await Promise.all([
     parts.store.getFeedback(tenant.id, id),
     parts.store.listEventsAbout(tenant.id, id, MOST_EVENTS),
     parts.store.listEndpoints(tenant.id),
+    domain === '' ? null : parts.store.findCompany(tenant.id, { domain: domain.toLowerCase() }),
   ]);
   const names = new Map(
     endpoints
@@ -50,6 +52,7 @@ export async function showSignal(
     factors: reasons.filter(({ points, max }) => points !== 0 || max !== 0),
     pieces: highlight(found.text, evidence),
     feedback,
+    company,
     events: events.map((event) => eventResource(event, endpoints, parts.clock.now())),
     nameOf: (endpointId: string) => names.get(endpointId) ?? endpointId,
     reasonWords: REASON_WORDS,

@@ -3,6 +3,7 @@ import { keyResource } from '../model/key.ts';
 import { SAMPLE_PLATFORM } from '../model/samples.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
 import { sourceResource } from '../model/source.ts';
+import type { Store } from '../store/store.ts';
 import { endpointResource } from '../webhooks/endpoints.ts';
 import { PAUSE_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
@@ -12,6 +13,8 @@ import { filtersOf } from './signals.ts';
 import { changesSince, lastVisit } from './visits.ts';
 
 const HOT_SHOWN = 6;
+/** Of the newest hot signals: those that somebody has called not relevant are passed by. */
+const HOT_LOOKED_AT = 24;
 const SOURCES_LOOKED_AT = 100;
 const PAUSED_SHOWN = 5;
 const DEAD_LOOKED_AT = 26;
@@ -21,7 +24,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
   app.get('/', async (request, reply) => {
     const { tenant, user } = memberOf(request);
     const since = lastVisit(request, reply, { userId: user.id, now: clock.now(), baseUrl });
-    const hot = { ...filtersOf({ classification: 'hot' }), limit: HOT_SHOWN, after: null, explain: true };
+    const hot = { ...filtersOf({ classification: 'hot' }), limit: HOT_LOOKED_AT, after: null, explain: true };
     const any = { ...filtersOf({}), limit: 1, after: null, explain: false };
     const dead = {
       ...{ endpointId: null, status: 'dead' as const, eventType: null, eventId: null, from: null, to: null },
@@ -40,12 +43,13 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
         store.hasSignalsOf(tenant.id, SAMPLE_PLATFORM),
         since === null ? [] : changesSince(store, tenant.id, since),
       ]);
+    const hotSignals = await stillWanted(store, tenant.id, parse(hotPage.json));
     const hasSignals = anyPage.json.length > 0;
     const failing = sources.rows.map(sourceResource).filter(({ last_error }) => last_error !== null);
     return show(request, reply, {
       template: 'today',
       title: 'Today',
-      signals: parse(hotPage.json),
+      signals: hotSignals.slice(0, HOT_SHOWN),
       since,
       changes,
       hasSignals,
@@ -85,6 +89,11 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       ],
     });
   });
+}
+
+async function stillWanted<T extends Signal>(store: Store, tenantId: string, signals: T[]): Promise<T[]> {
+  const said = await Promise.all(signals.map(({ signal_id: id }) => store.getFeedback(tenantId, id)));
+  return signals.filter((_signal, at) => said[at]?.relevant !== false);
 }
 
 function parse(json: Buffer): (Signal & { explanation: Explanation })[] {

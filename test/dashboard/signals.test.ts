@@ -39,13 +39,15 @@ test('the feed holds what was posted, by filter and by search, and pages through
 });
 
 test('profile_url leads to the signal: text with evidence, points that add up, who was told', async () => {
-  const signal = await post({ prospect: { name: 'Jane', email: 'jane@acme.example' } });
+  const company = { name: 'Acme', domain: 'acme.example' };
+  const signal = await post({ prospect: { name: 'Jane', email: 'jane@acme.example' }, company });
   const path = signal.profile_url.slice(BASE_URL.length);
   const page = await browser.get(path);
   expect(page.statusCode).toBe(200);
   expect(page.body).toMatch(/<mark>[^<]+<\/mark>/);
   expect(page.body).toContain(`Why ${signal.icp_score} points`);
   expect(page.body).toContain('signal.detected');
+  expect(page.body).toMatch(/href="\/dashboard\/companies\/cmp_\w+">acme\.example</);
   const shown = [...page.body.matchAll(/<strong>\+?(-?\d+)</g)].map(([, n]) => Number(n));
   expect(shown.reduce((sum, n) => sum + n, 0)).toBe(signal.icp_score);
   expect((await made.app.inject(path)).headers.location).toBe(

@@ -39,3 +39,15 @@ test('a hot signal says why, and one click adds its author to the pipeline', asy
   expect(added.headers.location).toContain('done=added');
   expect(await today()).toContain('In the pipeline');
 });
+
+test('what somebody has called not relevant stands on Today no more', async () => {
+  for (const text of [aPost().text, `${aPost().text} We must decide by Friday this week.`]) await post(text);
+  const shown = async () => [...(await today()).matchAll(/data-key="(sig_\w+)"/g)].map(([, id]) => id ?? '');
+  const [newest = '', older] = await shown();
+  expect(older).toMatch(/^sig_/);
+  const signal = `/dashboard/signals/${newest}`;
+  await browser.post(`${signal}/feedback`, { relevant: 'no', reason: 'A student.' }, signal);
+  expect(await shown()).toEqual([older]);
+  await browser.post(`${signal}/feedback`, { relevant: 'yes' }, signal);
+  expect(await shown()).toEqual([newest, older]);
+});
