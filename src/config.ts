@@ -62,9 +62,9 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const port = read.integer('PORT', 3000, 0, 65_535);
 
   const config: Config = {
-    host: read.text('HOST') ?? '127.0.0.1',
+    host: read.host('HOST') ?? '127.0.0.1',
     port,
-    baseUrl: read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? `http://localhost:${port}`,
+    baseUrl: read.base('BASE_URL')?.replace(/\/+$/, '') ?? `http://localhost:${port}`,
     dataDir: resolve(read.text('DATA_DIR') ?? './data'),
     secretsKey: read.keys('SECRETS_KEY'),
     contentDir: resolve(read.text('CONTENT_DIR') ?? './content'),
@@ -72,7 +72,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     publicRateLimit: read.integer('PUBLIC_RATE_LIMIT', 60, 1, 1_000_000),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
     smtpUrl: read.url('SMTP_URL', ['smtp:', 'smtps:']),
-    mailFrom: read.text('MAIL_FROM'),
+    mailFrom: read.sender('MAIL_FROM'),
     webhookAllowTargets: read.cidrs('WEBHOOK_ALLOW_TARGETS'),
     webhookSourceIps: read.cidrs('WEBHOOK_SOURCE_IPS'),
     webhookLocalAddress: read.address('WEBHOOK_LOCAL_ADDRESS'),
@@ -98,6 +98,12 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
 
 const NO_KEYS: KeyRing = { newest: Buffer.alloc(0), older: [] };
 const bare = (base64: string) => base64.replace(/=+$/, '');
+
+/** Labels with dots between them; a last one of digits alone would be an IPv4 address, and a wrong one. */
+const HOST_NAME =
+  /^(?!.*(?:^|\.)\d+$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i;
+/** `post@example.com`, or with a name before it: `Volt & Sons <post@example.com>`. */
+const SENDER = /^(?:[^\s<>@]+@[^\s<>@]+|[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>)$/;
 
 /** Values never appear in a fault where they may be secret (URLs with passwords, keys, tokens). */
 function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
@@ -128,6 +134,26 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
         `${name}: must be an absolute URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}.`,
       );
       return null;
+    },
+    /** The address that links begin with: what would stand behind a path, or before the host, would break them all. */
+    base(name: string): string | null {
+      const value = this.url(name, ['http:', 'https:']);
+      const { search, hash, username, password } = new URL(value ?? 'http://localhost');
+      if (search + hash + username + password !== '' || value?.match(/[?#]/))
+        faults.push(`${name}: must have no user, password, query or fragment, as links begin with it.`);
+      return value;
+    },
+    host(name: string): string | null {
+      const value = text(name);
+      if (value !== null && isIP(value) === 0 && !HOST_NAME.test(value))
+        faults.push(`${name}: must be an IP address or a host name, not "${value}".`);
+      return value;
+    },
+    sender(name: string): string | null {
+      const value = text(name);
+      if (value !== null && !SENDER.test(value))
+        faults.push(`${name}: must be an e-mail address such as signalpost@example.com.`);
+      return value;
     },
     cidrs(name: string): Cidr[] {
       return (text(name) ?? '')

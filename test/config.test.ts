@@ -73,3 +73,26 @@ test('a store that this version does not have is refused, and its password stays
 test('mail needs a sender', () => {
   expect(faultsOf({ SMTP_URL: 'smtp://localhost' })).toEqual([expect.stringContaining('MAIL_FROM')]);
 });
+
+test('a host that nobody can listen at, and a base or a sender that makes broken links and mail, are faults', () => {
+  for (const host of ['two words', '999.1.1.1', '[::1]', 'host:80', '-a', 'a..b']) {
+    expect(faultsOf({ HOST: host }), host).toEqual([expect.stringContaining('HOST:')]);
+  }
+  for (const host of ['::', '0.0.0.0', 'localhost', 'web-1.internal'])
+    expect(loadConfig({ HOST: host }).host).toBe(host);
+  for (const url of [
+    'http://a.example/?x=1',
+    'http://a.example/#',
+    'http://a.example?',
+    'http://u:hunter2@a.example',
+  ]) {
+    const faults = faultsOf({ BASE_URL: url });
+    expect(faults, url).toEqual([expect.stringContaining('BASE_URL:')]);
+    expect(faults.join()).not.toContain('hunter2');
+  }
+  for (const sender of ['nobody', 'a@', '<a@b.example> x']) {
+    expect(faultsOf({ MAIL_FROM: sender }), sender).toEqual([expect.stringContaining('MAIL_FROM:')]);
+  }
+  for (const sender of ['post@a.example', 'Volt & Sons <post@a.example>'])
+    expect(faultsOf({ MAIL_FROM: sender })).toEqual([]);
+});
