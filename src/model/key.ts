@@ -115,6 +115,8 @@ export const keyInputSchema = z
   .refine(({ scopes, preset }) => (scopes === undefined) !== (preset === undefined), {
     path: ['scopes'],
     error: 'is required, or "preset" in its place, not both',
+    // Beside other faults too: all are told at once.
+    when: ({ value }) => typeof value === 'object' && value !== null,
   });
 export type KeyInput = z.output<typeof keyInputSchema>;
 

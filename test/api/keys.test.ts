@@ -64,7 +64,9 @@ test.each([
 });
 
 test.each<[object, string[]]>([
-  [{}, ['/name']],
+  [{}, ['/name', '/scopes']],
+  [{ name: '', scopes: ['nope'] }, ['/name', '/scopes/0']],
+  [{ name: '', preset: 'nope' }, ['/name', '/preset']],
   [{ name: 'x' }, ['/scopes']],
   [{ name: 'x', preset: 'read', scopes: ['leads:read'] }, ['/scopes']],
   [{ name: 'x', scopes: [] }, ['/scopes']],
