@@ -4,6 +4,7 @@ import type { NewId } from '../lib/ids.ts';
 import type { ApiKey } from '../model/key.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Problems } from './problems.ts';
+import { setApiHeaders } from './versions.ts';
 
 /** Who asks: a key that opened the door, and its tenant. */
 export interface Caller {
@@ -42,8 +43,9 @@ export function addRequestContext(app: FastifyInstance, { problems }: { problems
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
     const fault = hostFault(request.raw);
-    if (fault === null) done();
-    else problems.send(request, reply, { code: 'INVALID_REQUEST', detail: fault });
+    if (fault === null) return done();
+    setApiHeaders(reply); // as answers to broken HTTP have them, whichever face it was meant for
+    problems.send(request, reply, { code: 'INVALID_REQUEST', detail: fault });
   });
 }
 

@@ -63,7 +63,9 @@ export function createPageErrors(parts: PageErrorParts): PageErrors {
       setHeaders(reply);
       return sendError(parts, request, reply, {
         code: 'INVALID_REQUEST',
-        detail: 'The address cannot be decoded: it holds a "%" that begins no escape.',
+        detail: /^(?:\/|https?:)/i.test(request.originalUrl)
+          ? 'The address cannot be decoded: it holds a "%" that begins no escape.'
+          : 'The address does not begin with "/".',
         extra: { hint: `Start at ${baseUrl}/` },
       });
     },

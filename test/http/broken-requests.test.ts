@@ -56,6 +56,7 @@ test('CONNECT is a problem', async () => {
 test('a request without Host is a problem', async () => {
   const answer = await sendRaw(t.app, 'GET /api/health HTTP/1.1\r\nConnection: close\r\n\r\n');
   expectProblem(answer, 400, 'INVALID_REQUEST');
+  expect(answer.headers['x-api-version']).toBe('v1');
 });
 
 test.each(['/api/health', '/v1/me', '/', '/llms.txt'])(
@@ -70,6 +71,11 @@ test.each(['/api/health', '/v1/me', '/', '/llms.txt'])(
 test('an expectation that nobody knows does not keep a request from its answer', async () => {
   const request = 'GET /api/health HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n';
   expect((await sendRaw(t.app, request)).status).toBe(200);
+});
+
+test('an address that is no path is called that', async () => {
+  const answer = await sendRaw(t.app, 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  expect(expectProblem(answer, 400, 'INVALID_REQUEST').detail).toBe('The address does not begin with "/".');
 });
 
 test('an absolute address is read like its path', async () => {
