@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../test/support/server-process.ts';
 import { readCommand, readDockerfile, readPairs } from './dockerfile.ts';
 
 /*
@@ -79,14 +79,6 @@ async function statusOf(command: readonly string[]): Promise<number | null> {
   const child = start(command);
   const [code] = await once(child, 'exit');
   return code;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 async function useImage(): Promise<void> {
