@@ -6,7 +6,7 @@ import { type Figure, median } from '../report.ts';
 import { fullProfiles, makePosts, makeProfiles, worstTexts } from './setting.ts';
 
 const POSTS = 5_000;
-const ROUNDS = 3;
+const ROUNDS = 5;
 /** Some kernels count a thread's time in steps of 4 ms. */
 const REPEATS = 20;
 const SIZES = [10, 100, 1_000, 10_000];

@@ -4,7 +4,7 @@ import { type Figure, median } from '../report.ts';
 import type { FloorOrder } from './ingest-floor.ts';
 import type { Ingested, IngestRound } from './ingest-ours.ts';
 
-const ROUNDS = 3;
+const ROUNDS = 5;
 const BATCHES = 30;
 const BATCH_POSTS = 500;
 
