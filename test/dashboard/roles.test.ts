@@ -52,11 +52,6 @@ test('a reader changes nothing but what is their own, and hears who can', async 
   expect(passed.filter((url) => url.includes('/account/')).length).toBeGreaterThan(3);
   const refused = await browser.send('/dashboard/profiles/new', { _csrf: token });
   expect(refused.body).toContain('Ask an owner: owner@example.com.');
-  for (const path of ['profiles/new', 'sources/new', 'settings/integrations/webhooks/new']) {
-    const { body } = await browser.get(`/dashboard/${path}`);
-    expect(body).toContain('change nothing. Ask an owner.');
-    expect(body).not.toContain(`action="/dashboard/${path}"`);
-  }
   for (const { method, url } of made.routes) {
     if (method !== 'GET' || !url.startsWith('/dashboard') || /:|assets|log/.test(url)) continue;
     // Only the form of a change is not shown to who may not make it.
