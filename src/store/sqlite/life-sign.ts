@@ -38,7 +38,12 @@ export function createLifeSign(file: string): LifeSign {
     return found.map((one) => one.slice(prefix.length)).filter((other) => other !== name);
   }
 
-  for (const other of others()) if (!isAlive(other)) rmSync(pathOf(other), { force: true });
+  for (const other of others()) {
+    if (isAlive(other)) continue;
+    rmSync(pathOf(other), { force: true });
+    // SQLite's journal of the lock, which keeps the name that the file had when it was locked.
+    rmSync(`${draftOf(pathOf(other))}-journal`, { force: true });
+  }
   return {
     name,
     isAlive,
@@ -50,9 +55,13 @@ export function createLifeSign(file: string): LifeSign {
   };
 }
 
+function draftOf(path: string): string {
+  return path.replace('-alive-', '-begin-');
+}
+
 /** A file under that path that was locked before it was there, so that nobody takes it for a dead process's. */
 function lockOf(path: string): Database {
-  const draft = path.replace('-alive-', '-begin-');
+  const draft = draftOf(path);
   closeSync(openSync(draft, 'wx', 0o600));
   const lock = new Sqlite(draft);
   try {

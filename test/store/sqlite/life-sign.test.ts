@@ -41,7 +41,7 @@ test('a killed process gives no sign any more, and the next one takes its sign a
   await other.ended;
   expect(first.isAlive(name)).toBe(false);
   const second = createLifeSign(join(folder, 'signalpost.db'));
-  expect(readdirSync(folder).some((found) => found.endsWith(name))).toBe(false);
+  expect(readdirSync(folder).some((found) => found.includes(name))).toBe(false);
   first.end();
   second.end();
 });
