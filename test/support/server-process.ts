@@ -7,7 +7,7 @@ import { COMPILE_CACHE } from './compile-cache.ts';
 import { START_FLAGS } from './start-flags.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const START_MS = 60_000;
+const START_MS = 120_000;
 
 /** A real server process on a data folder of the caller's. */
 export interface ServerProcess {
