@@ -70,11 +70,12 @@ export async function usePasswordLink(
 }
 
 /** The token in a link, or what was typed where it is none: people paste either. */
-function tokenOfLink(link: string): string {
+export function tokenOfLink(link: string): string {
   return /token=([\w-]+)/.exec(link)?.[1] ?? link.trim();
 }
 
-function spentLink(): DomainError {
+/** The refusal of a link that counts no more. */
+export function spentLink(): DomainError {
   const detail =
     'This link is not valid any more: it works once and for a time, and a newer one takes its place.';
   return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/token', detail }] });

@@ -26,12 +26,32 @@ export interface CreatedTenant {
   setupToken: string;
 }
 
+/** Who a new tenant is. */
+export interface TenantInput {
+  name: string;
+  email: string;
+  plan: Plan;
+}
+
 /** Makes a tenant with its owner, its `Default` profile and a first full-access key, in one commit. */
-export async function createTenant(
+export async function createTenant(parts: AccountParts, input: TenantInput): Promise<CreatedTenant> {
+  const { tenant, owner, profile, setupToken } = newTenant(parts, input);
+  const { key, apiKey } = newKey(parts, { tenantId: tenant.id, name: 'First key', scopes: [...SCOPES] });
+  await parts.store.createTenant({ tenant, owner, profile, key });
+  return { tenant, apiKey, setupToken };
+}
+
+/** The same without a key: its owner makes one when there is a use for it. */
+export async function createTenantWithoutKey(
   parts: AccountParts,
-  input: { name: string; email: string; plan: Plan },
-): Promise<CreatedTenant> {
-  const { store, clock, random, newId } = parts;
+  input: TenantInput,
+): Promise<Omit<CreatedTenant, 'apiKey'>> {
+  const { tenant, owner, profile, setupToken } = newTenant(parts, input);
+  await parts.store.createTenant({ tenant, owner, profile, key: null });
+  return { tenant, setupToken };
+}
+
+function newTenant({ clock, random, newId }: AccountParts, input: TenantInput) {
   const now = clock.now();
   const tenant: Tenant = {
     id: newId('ten'),
@@ -49,9 +69,7 @@ export async function createTenant(
     setupExpiresAt: now + SETUP_LINK_MS,
     createdAt: now,
   };
-  const { key, apiKey } = newKey(parts, { tenantId: tenant.id, name: 'First key', scopes: [...SCOPES] });
-  await store.createTenant({ tenant, owner, profile: defaultProfile(newId('icp'), tenant.id, now), key });
-  return { tenant, apiKey, setupToken };
+  return { tenant, owner, profile: defaultProfile(newId('icp'), tenant.id, now), setupToken };
 }
 
 /** When a trial of `plan` begun at `now` ends; null where the plan is no trial. */

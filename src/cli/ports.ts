@@ -1,5 +1,6 @@
 import type { AccountParts } from '../accounts/tenants.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import { OTHER_ACTORS } from '../model/audit.ts';
 import type { Encoder } from '../signals/encoder/encoder.ts';
@@ -63,6 +64,7 @@ export interface Opened extends AccountParts {
   /** Null: words decide alone. */
   encoder: Encoder | null;
   seededRandom: SeededRandom;
+  cursors: Cursors;
   start(): Promise<{ url: string; stop(): Promise<void> }>;
   close(): Promise<void>;
 }

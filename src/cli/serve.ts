@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { foundingToken } from '../accounts/founding.ts';
 import type { Opened, Ports } from './ports.ts';
 
 /** `serve`: runs the server until SIGTERM or Ctrl-C; also what the process does when it is told nothing. */
@@ -23,11 +24,13 @@ async function serve(ports: Ports): Promise<void> {
   if (first) welcome(ports, opened);
 }
 
-/** Where everything is, and the one command that leads into it. */
-function welcome(ports: Ports, { baseUrl }: Opened): void {
+/** Where everything is, and the link and the command that lead into it. */
+function welcome(ports: Ports, { baseUrl, cursors }: Opened): void {
   ports.out(`Site address: ${baseUrl}`);
   ports.out(`Dashboard: ${baseUrl}/dashboard`);
-  ports.out('There is no tenant yet. This makes one, and prints its set-up link and a full-access API key:');
+  ports.out('There is no tenant yet. This link makes the first one in a browser, until there is one:');
+  ports.out(`  ${baseUrl}/dashboard/setup#token=${foundingToken(cursors)}`);
+  ports.out('This command makes one too, and prints its set-up link and a full-access API key:');
   ports.out(`  ${tenantCommand(ports.env)}`);
 }
 

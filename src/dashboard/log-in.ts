@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { foundAccount, isUnfounded } from '../accounts/founding.ts';
 import { MIN_PASSWORD_CHARACTERS } from '../accounts/passwords.ts';
 import { finishSignIn, type SignInParts, signIn, signOut, usePasswordLink } from '../accounts/sign-in.ts';
 import { clientOf } from '../http/limits.ts';
@@ -38,10 +39,9 @@ function addLogInScreen(app: FastifyInstance, parts: DashboardParts & SignInPart
   /** What to do where nobody can log in yet. */
   async function firstSteps(): Promise<{ lead: string; command: string } | null> {
     if (await parts.store.anyPassword()) return null;
-    const isEmpty = (await parts.store.listTenants()).length === 0;
-    return isEmpty
+    return (await isUnfounded(parts.store))
       ? {
-          lead: 'There is no account here yet. This command makes one and prints its set-up link:',
+          lead: 'There is no account here yet. Open the link that the server printed when it started, or make one with this command, which prints a set-up link and an API key:',
           command: COMMANDS.tenant,
         }
       : {
@@ -141,21 +141,31 @@ function addLinkScreen(
     least: MIN_PASSWORD_CHARACTERS,
     command: path === '/reset' ? COMMANDS.reset : COMMANDS.link,
   };
-  app.get(path, { config: { open: true } }, (request, reply) =>
-    show(request, reply, { ...screen, link: '', faults: {} }),
+  /** What the first account is asked besides; null where there is one. */
+  async function founding(name = '', email = ''): Promise<{ name: string; email: string } | null> {
+    return path === '/setup' && (await isUnfounded(parts.store)) ? { name, email } : null;
+  }
+  app.get(path, { config: { open: true } }, async (request, reply) =>
+    show(request, reply, { ...screen, link: '', faults: {}, founding: await founding() }),
   );
   app.post(path, { config: { open: true } }, async (request, reply) => {
     const form = formOf(request);
     const link = text(form, 'token');
     if (otherwise !== undefined && !Object.hasOwn(form, 'token')) return otherwise(request, reply);
+    const first = await founding(text(form, 'name'), text(form, 'email'));
     try {
-      const password = text(form, 'password');
-      const made = await usePasswordLink(parts, { link, password, browser: fromOf(request).browser });
+      const input = { link, password: text(form, 'password'), browser: fromOf(request).browser };
+      const made = await (first === null
+        ? usePasswordLink(parts, input)
+        : foundAccount(parts, { ...input, ...first }));
       if (made === null) return reply.redirect('/dashboard/login?done=password', 303);
       cookie.set(reply, made.token);
       return reply.redirect(after, 303);
     } catch (error) {
-      return show(request, reply, { ...screen, status: 400, link, faults: faultsOf(error) });
+      return show(request, reply, {
+        ...screen,
+        ...{ status: 400, link, faults: faultsOf(error), founding: first },
+      });
     }
   });
 }

@@ -11,7 +11,13 @@ export interface StoredRows {
 
 /** Tenants, owners and API keys. */
 export interface AccountStore {
-  createTenant(change: { tenant: Tenant; owner: Owner; profile: IcpProfile; key: ApiKey }): Promise<void>;
+  createTenant(change: {
+    tenant: Tenant;
+    owner: Owner;
+    profile: IcpProfile;
+    /** Its first key; null: none yet. */
+    key: ApiKey | null;
+  }): Promise<void>;
   listTenants(): Promise<(Tenant & { ownerEmail: string })[]>;
   getTenant(id: string): Promise<Tenant | null>;
   /** Exact, and at the cost of reading one row. */

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Opened } from '../../src/cli/ports.ts';
+import { createCursors } from '../../src/lib/cursor.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSeededRandom } from '../../src/lib/seeded-random.ts';
@@ -23,6 +24,7 @@ async function run(...args: string[]): Promise<string> {
   const opened: Opened = {
     ...{ store, clock, random: systemRandom, newId: createIds(clock, systemRandom) },
     ...{ matchers: createMatchers(store), encoder: null, seededRandom: createSeededRandom(Buffer.alloc(32)) },
+    cursors: createCursors(Buffer.alloc(32)),
     baseUrl: 'https://a.example',
     start: () => Promise.reject(new Error('nothing is served here')),
     close: async () => undefined,

@@ -5,6 +5,7 @@ import { createTenant } from '../../src/accounts/tenants.ts';
 import { progressText } from '../../src/cli/import.ts';
 import { CommandError, type Opened, type Ports } from '../../src/cli/ports.ts';
 import { runCommand } from '../../src/cli/program.ts';
+import { createCursors } from '../../src/lib/cursor.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSeededRandom } from '../../src/lib/seeded-random.ts';
@@ -28,6 +29,7 @@ beforeEach(async () => {
     matchers: createMatchers(store),
     encoder: null,
     seededRandom: createSeededRandom(Buffer.alloc(32, 7)),
+    cursors: createCursors(Buffer.alloc(32, 7)),
     baseUrl: 'http://localhost:3000',
     start: () => Promise.reject(new Error('nothing is served here')),
     close: () => Promise.resolve(),

@@ -102,7 +102,9 @@ test('tells on the first start how to make a tenant, and is silent about it late
     expect(command).toContain(`DATA_DIR=${folder.path} `);
     expect(command).toContain('npm run --silent signalpost -- tenant create --name');
     first.kill('SIGTERM');
-    expect((await first.ended).stdout).toMatch(/^Dashboard: http:\/\/.+\/dashboard$/m);
+    const { stdout } = await first.ended;
+    expect(stdout).toMatch(/^Dashboard: http:\/\/.+\/dashboard$/m);
+    expect(stdout).toMatch(/^ {2}http:\/\/.+\/dashboard\/setup#token=[\w-]{20,}$/m);
   }
   await run(['tenant', 'create', '--name', 'Acme', '--email', 'a@example.com'], env);
   await using second = start([], env);

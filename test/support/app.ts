@@ -101,7 +101,7 @@ export async function buildTestApp({
 }: TestAppOptions = {}): Promise<TestApp> {
   const { store, clock } = await openTestStore({ clock: createManualClock(T0), file });
   const newId = givenIds ?? createIds(clock, random);
-  const masterKey = Buffer.alloc(32, 7);
+  const masterKey = MASTER_KEY;
   const config = loadConfig({ BASE_URL, ...env });
   const account = { store, clock, random, newId };
   const logLines: string[] = [];
@@ -185,6 +185,9 @@ export async function buildTestApp({
 export function bearer(apiKey: string): { authorization: string } {
   return { authorization: `Bearer ${apiKey}` };
 }
+
+/** The key of test apps: what signs their cursors and links. */
+export const MASTER_KEY = Buffer.alloc(32, 7);
 
 /** A post that scores as buying intent. */
 export function aPost(overrides: Record<string, unknown> = {}) {

@@ -48,7 +48,7 @@ export function tenantChanges(db: Database) {
       const { id, tenantId, email, setupTokenHash, setupExpiresAt, createdAt } = owner;
       insertOwner.run(id, tenantId, email, setupTokenHash, setupExpiresAt, createdAt);
       insertProfile(profile);
-      insertKey(key);
+      if (key !== null) insertKey(key);
     },
     setPlan(tenantId, { plan, trialEndsAt, terms }) {
       if (updatePlan.run(plan, trialEndsAt, tenantId).changes === 0) return null;

@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { foundingToken } from '../../src/accounts/founding.ts';
+import { createCursors } from '../../src/lib/cursor.ts';
+import type { Tenant } from '../../src/model/tenant.ts';
+import { BASE_URL, buildTestApp, MASTER_KEY, type TestApp } from '../support/app.ts';
+import { PASSWORD, TestBrowser } from './browser-session.ts';
+
+const SETUP = '/dashboard/setup';
+const LINK = `${BASE_URL}${SETUP}#token=${foundingToken(createCursors(MASTER_KEY))}`;
+const FORM = { token: LINK, name: 'Vans & Co', email: 'First@Vans.example', password: PASSWORD };
+
+let made: TestApp;
+let browser: TestBrowser;
+beforeEach(async () => {
+  made = await buildTestApp({
+    // As a server without an account, though the test's own is there.
+    wrapStore: (store) => ({
+      ...store,
+      listTenants: async () => (await store.listTenants()).filter(({ id }) => id !== made.tenant.id),
+    }),
+  });
+  browser = new TestBrowser(made.app);
+});
+afterEach(() => made.app.close());
+
+async function founded(): Promise<Tenant[]> {
+  return (await made.store.listTenants()).filter(({ id }) => id !== made.tenant.id);
+}
+
+test('the link of an empty server makes the first account, whose owner is in, and no other', async () => {
+  const page = (await browser.get(SETUP)).body;
+  for (const label of ['Name of your firm', 'Email', 'Password']) expect(page).toContain(`>${label}</label>`);
+  const answer = await browser.post(SETUP, FORM);
+  expect([answer.statusCode, answer.headers.location]).toEqual([303, '/dashboard']);
+  expect((await browser.get('/dashboard')).body).toContain('What you sell, in one line');
+  const [tenant, ...others] = await founded();
+  expect([tenant?.name, tenant?.plan, others]).toEqual(['Vans & Co', 'trial', []]);
+  expect(await made.store.listKeys(tenant?.id ?? '')).toEqual([]);
+
+  const late = new TestBrowser(made.app);
+  expect((await late.get(SETUP)).body).not.toContain('Name of your firm');
+  const again = await late.post(SETUP, { ...FORM, email: 'second@vans.example' });
+  expect(again.statusCode).toBe(400);
+  expect(again.body).toContain('not valid any more');
+  const back = await new TestBrowser(made.app).post('/dashboard/login', {
+    email: 'first@vans.example',
+    password: PASSWORD,
+  });
+  expect(back.headers.location).toBe('/dashboard');
+  expect(await founded()).toHaveLength(1);
+});
+
+test('what is wrong in its form is said beside the field, keeps what was typed, and makes nothing', async () => {
+  const forged = foundingToken(createCursors(Buffer.alloc(32, 8)));
+  const wrong: [Partial<typeof FORM>, string][] = [
+    [{ token: forged }, 'not valid any more'],
+    [{ name: ' ' }, 'A name of 1 to 200 characters is needed.'],
+    [{ email: 'vans' }, 'That is no mail address.'],
+    [{ password: 'short' }, 'aria-invalid="true"'],
+    [{ password: 'first@vans.example' }, 'aria-invalid="true"'],
+  ];
+  for (const [change, said] of wrong) {
+    const answer = await browser.post(SETUP, { ...FORM, ...change });
+    expect([change, answer.statusCode]).toEqual([change, 400]);
+    expect(answer.body).toContain(said);
+    expect(answer.body).toContain(`value="${change.email ?? FORM.email}"`);
+  }
+  expect(await founded()).toEqual([]);
+});
