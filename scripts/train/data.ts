@@ -52,12 +52,12 @@ export function loadExamples(folder: string): Example[] {
   );
 }
 
-/** Further posts of the folder: those read by us (labels by id), and some that are taken for cold. */
+/** Further posts of the folder: those read by us (labels by id, `?` behind those that are unsure), and some taken for cold. */
 export function loadFurther(folder: string, labels: Readonly<Record<string, string>>): Example[] {
   return readRows(join(folder, 'posts/stream.jsonl')).flatMap((row) => {
-    const label = labels[row.id];
+    const [label, sure] = [labels[row.id]?.replace('?', ''), !labels[row.id]?.endsWith('?')];
     if (label === 'consumer') return [exampleOf('read', { ...row, label: 'cold', kind: 'consumer' })];
-    if (label !== undefined) return [exampleOf('read', { ...row, label: label as Example['label'] })];
+    if (label !== undefined) return [exampleOf('read', { ...row, sure, label: label as Example['label'] })];
     const assumed = (row.trial_found ?? 1) < ASSUMED_COLD_BELOW && hash(row.id) % 100 < ASSUMED_SHARE;
     return assumed ? [exampleOf('assumed', { ...row, label: 'cold' })] : [];
   });

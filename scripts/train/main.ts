@@ -12,7 +12,7 @@ import { ENCODER_SCALE, SEEDS, SETTINGS } from './settings.ts';
 import { fitTypes } from './types.ts';
 import { crossValidate, fitQuestion, tableOf } from './validate.ts';
 
-const VERSION = '2026-11-5';
+const VERSION = '2026-11-6';
 const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/model/weights.json');
 /** Margins beyond this do not make up for others that are missed. */
 const MARGIN_CAP = 0.03;

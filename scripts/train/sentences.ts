@@ -108,6 +108,9 @@ const WARM: readonly (readonly [sentence: string, type: string])[] = [
   ['COMPANY hires Ana Costa as Head of Marketing', 'job_change'],
   ['Joe Park joins COMPANY as Chief Revenue Officer', 'job_change'],
   ['I am happy to share that I started a new position as Director of IT at COMPANY.', 'job_change'],
+  ['I am starting as Head of Finance at COMPANY next week.', 'job_change'],
+  ['Excited to share that I have joined COMPANY as VP of Sales!', 'job_change'],
+  ['Thrilled to announce that I am joining COMPANY as Chief Marketing Officer.', 'job_change'],
   [
     'Terrible experience with COMPANY: support never answers and they raised our price twice this year.',
     'review',

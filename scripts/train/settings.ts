@@ -2,6 +2,8 @@
 export interface Settings {
   /** By set: of those the question is answered yes for, and no. Posts of consumers count half. */
   counts: Readonly<Record<string, readonly [yes: number, no: number]>>;
+  /** By how much further posts count whose own label is unsure. */
+  unsure: number;
   penalty: { features: number; encoder: number };
 }
 
@@ -14,10 +16,11 @@ export const SETTINGS: Readonly<Record<'hot' | 'warm', Settings>> = {
       asks: [0.9, 1.7],
       real: [1, 1.7],
       tune: [1, 2.6],
-      read: [2, 1.1],
+      read: [1.5, 1.1],
       assumed: [0, 1],
       written: [0.9, 1.1],
     },
+    unsure: 0,
     penalty: { features: 8, encoder: 20 },
   },
   warm: {
@@ -27,10 +30,11 @@ export const SETTINGS: Readonly<Record<'hot' | 'warm', Settings>> = {
       asks: [0.85, 1.3],
       real: [0.95, 1.26],
       tune: [1, 1.5],
-      read: [1, 1.3],
+      read: [0.9, 1.1],
       assumed: [0, 0.7],
       written: [0.9, 1.1],
     },
+    unsure: 1,
     penalty: { features: 8, encoder: 31 },
   },
 };

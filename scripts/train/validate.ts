@@ -79,7 +79,9 @@ export function fitQuestion(
   const counts = places.map((place, index) => {
     const { example } = rows[place] as Row;
     const [yes, no] = settings.counts[example.set] ?? [1, 1];
-    return example.kind === 'consumer' ? 0.5 : answers[index] === 1 ? yes : no;
+    if (example.kind === 'consumer') return 0.5;
+    const share = example.set === 'read' && !example.sure ? settings.unsure : 1;
+    return share * (answers[index] === 1 ? yes : no);
   });
   const left = new Set<number>();
   let start = near;

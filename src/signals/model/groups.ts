@@ -49,7 +49,7 @@ const BY_NAME: readonly (readonly [RegExp, GroupKey])[] = [
   [/^(?:thing_and\.)?(?:private_money|home|student)(?:\.|$)|\.home$/, 'private'],
   [/^(?:thing_and\.)?already_bought(?:\.|$)/, 'decided'],
   [
-    /^(?:thing_and\.)?(?:survey|how_to|story|opinion|hearsay|legal|learning|audience|politeness)(?:\.|$)|\.(?:learning|audience)$/,
+    /^(?:thing_and\.)?(?:survey|how_to|programming|story|opinion|hearsay|legal|learning|audience|politeness)(?:\.|$)|\.(?:learning|audience)$/,
     'talk',
   ],
   [/^(?:thing_and\.)?(?:business|current_tool|team_size|requirements)(?:\.|$)/, 'circumstances'],

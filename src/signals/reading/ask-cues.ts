@@ -4,7 +4,7 @@ import { cue } from './cue.ts';
 export const WISHES = [
   cue(
     'seek',
-    '\\b(?:looking|searching|shopping|hunting|lookin) (?:around )?(?:for|to (?:buy|hire|replace|switch|find|get|move|migrate|outsource|purchase|upgrade|implement|set ?up|add|invest|change|bring|work with|connect with)|into (?!it\\b))',
+    '\\b(?:looking|searching|shopping|hunting|lookin) (?:around )?(?:for(?! (?:(?:some|any|a|an|your|honest|early|new|more|brutal|real) ){0,3}(?:feedback|(?:beta[- ])?testers?|(?:beta |early |first )?users|early adopters|clients|customers|investors?|co-?founders?|mentors?|collaborators?)\\b)|to (?:buy|hire|replace|switch|find|get|move|migrate|outsource|purchase|upgrade|implement|set ?up|add|invest|change|bring|work with|connect with)|into (?!it\\b))',
     '\\bin (?:search|need|the market) (?:of|for)\\b',
     '\\bon the (?:lookout|hunt) for\\b',
     '\\b(?:seeking|iso|wtb)\\b',
@@ -52,6 +52,7 @@ export const QUESTIONS = [
     "\\b(?:what|which|who|what's|whats|who's|where) (?:is|are|'s|would be|do you think is|has been|was)? ?(?:the|your|a|some|an?)? ?(?:\\w+ )?(?:best|good|cheapest|better|ideal|right|go-to|go to|favou?rite|most (?:reliable|affordable|cost|popular)|easiest|recommended|decent|affordable|fastest|simplest|top)\\b",
     '\\b(?:what|which) (?:\\w+ ){1,4}(?:is|are|would be|works) (?:the )?(?:best|better|good|right|ideal|suitable|cheapest)\\b',
     '\\b(?:which|what) (?:\\w+ ){1,4}(?:should|shall|could) (?:i|we|(?:my|our|a) \\w+)\\b',
+    '\\b(?:what|which) (?:else )?(?:do|should|would|can|could) (?:i|we) (?:\\w+ ){0,2}(?:sign up for|get|buy|use|pick|choose|order|go (?:with|for)|switch to|move to)\\b',
     '\\bwhich (?:one|of these|would|should|is better|way|option|do|\\w+ (?:should|would|do|is|are|to))\\b',
     '\\bwhat (?:are|is) (?:the|my|our|some|your)? ?(?:\\w+ )?(?:options|alternatives|choices|solutions)\\b',
     '\\b(?:other|better|any) (?:\\w+ )?options\\b',
@@ -101,7 +102,8 @@ export const QUESTIONS = [
     'where_buy',
     '\\bwhere (?:can|do|could|should|would|to|did|might) (?:\\w+ )?(?:i |we |you )?(?:\\w+ )?(?:find|get|buy|purchase|source|hire|order|look|go|start looking|deploy|host|outsource)\\b',
     '\\b(?:how|where) (?:can|do|did|would|should|to) (?:i|we|you)? ?(?:\\w+ )?(?:find|choose|hire|pick|select|source|vet|evaluate) (?:a|an|good|the|your|reliable|someone|new|developers?|suppliers?|freelancers?)',
-    '\\bwho (?:can|could|should|would|do|to) (?:\\w+ ){0,3}(?:help|call|talk|contact|hire|do this|trust|reach|use|go to)\\b',
+    '\\bwho (?:can|could|should|would|do|to) (?:\\w+ ){0,3}(?:help|call|talk|contact|hire|do this|trust|reach|use|go (?:to|with)|move to|switch to|pick|choose)\\b',
+    '\\bwho (?:builds?|makes|sells|offers|does|handles|provides) (?:these|this|that|those|them|it|an?|good)\\b|\\b(?:drop|give me|send me) (?:the|a|some|your) names?\\b|\\bopen to (?:other )?(?:offers|quotes)\\b',
   ),
   cue(
     'how_much',
@@ -135,6 +137,15 @@ export const OFFERS_TO_BUY = [
   cue(
     'willing_to_pay',
     "\\b(?:willing|happy|ready|prepared|able|looking|want|going) to (?:pay|spend|sign|buy|invest|purchase)\\b|\\b(?:will|i'll|we'll|can) pay\\b|\\bpaid (?:options|opportunity|gig)\\b|\\bopen to paid\\b",
+  ),
+  cue(
+    'decides',
+    '\\b(?:have|has|had|got|going|want|wants|need|needs) to (?:\\w+ )?(?:pick|choose|decide|select|buy|order|purchase|sign)\\b(?=.*\\b(?:by|before|until|this|next|tomorrow|today)\\b)',
+    '\\b(?:pick|choose|decide|select|buy|buying|order|ordering|switching|replacing|purchase|sign|signing|moving|migrating) (?:\\w+ ){0,4}(?:by|before|this|next) (?:the |our |my )?(?:end|week|month|quarter|year|spring|summer|autumn|fall|winter|season|christmas|monday|tuesday|wednesday|thursday|friday|january|february|march|april|june|july|august|september|october|november|december|q[1-4]|renewal|launch|holiday\\w*|black friday)\\b',
+    '\\b(?:purchase|decision|rollout|roll-out|budget|money|spend|approval|funds?) (?:is|has been|was|have been|are) (?:planned|due|approved|agreed|set aside|signed off|there|allocated|ready)\\b',
+    '\\b(?:approved|approval|sign[- ]off|go[- ]ahead|green light|agreed|permission) (?:\\w+ ){0,4}(?:to (?:put|pay|spend|buy|hire|invest)|budget|spend|money)\\b|\\b(?:have|got|with) (?:a |the |our )?(?:budget|money|funds|[$€£]? ?\\d[\\d.,]*k?(?: a month| per month| [a-z]{3,7})?) (?:to spend|for (?:it|this|that)|ready)\\b',
+    '\\b(?:boss|ceo|cfo|cto|coo|owner|founder|partner|leadership|management|board|director|they) (?:\\w+ ){0,2}(?:asked|told|wants|tasked|gave) (?:me|us) (?:\\w+ ){0,3}(?:to|with|until|till|by) (?:\\w+ )?(?:pick|choose|find|research|evaluate|select|look|decide|get|replace|buy|compare|set|year|the end|friday)',
+    '\\b(?:want|need|must have) (?:it|this|that|one|something) (?:\\w+ )?(?:live|sorted|done|running|in place|up and running|set up|working|ready|online) (?:by|before|in|within|this|next)\\b',
   ),
   cue(
     'budget',

@@ -161,6 +161,10 @@ export const CIRCUMSTANCES = [
     '\\b(?:new (?:ceo|cto|cfo|coo|cmo|cro|cio|ciso|vp|head of|director|manager|role|position|job) (?:as|at|of|with)|started? (?:a )?new (?:role|position|job)|happy to share that i|(?:glad|delighted|thrilled|pleased|proud) to (?:share|announce) that i(?:.m| am|.ve| have)? (?:been |now )?(?:start|join|accept|promot)\\w*|excited to (?:announce|share|join)|(?:starting|start|started) (?:\\w+ ){0,3}as (?:an? |the |their |our |its )?(?:new )?(?:\\w+ )?(?:ceo|cto|cfo|coo|cmo|cro|cio|ciso|chief|vp|svp|evp|vice president|head of|director|manager)|joining .{0,40} as|as (?:its|their|the|our) new|first (?:head|vp|director) of|recently (?:joined|hired|promoted)|just (?:joined|started|got promoted) (?:at|as|a|to)|took over as|been (?:tasked|asked) (?:with|to))\\b',
   ),
   cue(
+    'programming',
+    '\\b(?:lambdas?|api gateway|dynamodb|s3 bucket|ec2|cognito|cloudformation|terraform|dockerfile|kubernetes|helm|rails|django|flask|laravel|react|next\\.js|node\\.?js|python|javascript|typescript|golang|npm|pip|gems?|jwt|oauth|sql|regex|json|xml|csv file|back-?end|front-?end|end-?points?|rest api|code ?base|codebase|source code|my code|unit tests?|framework|github repo|stack trace|error message|boilerplate|templates?|scripts?|functions?|variables?|package manager|librar(?:y|ies))\\b',
+  ),
+  cue(
     'date',
     '\\b(?:asap|urgent(?:ly)?|immediately|right away|deadline|this (?:week|month|quarter)|next (?:week|month|quarter|year)|end of (?:the )?(?:week|month|quarter|year)|tomorrow|by (?:friday|monday|tuesday|wednesday|thursday|saturday|sunday|end|the end|january|february|march|april|june|july|august|september|october|november|december|q[1-4])|within (?:a|the|\\d+|two|three) |before (?:the|we|i|our|q[1-4]|launch)|soon|quickly|in \\d+ (?:days|weeks|months)|time[- ]sensitive)\\b',
   ),
