@@ -19,9 +19,9 @@ export interface FoundingInput {
   browser: string;
 }
 
-/** Whether there is no account yet. */
-export async function isUnfounded(store: Pick<Store, 'listTenants'>): Promise<boolean> {
-  return (await store.listTenants()).length === 0;
+/** Whether there is no account yet. Anybody may ask, so that tenants are listed only while nobody can log in. */
+export async function isUnfounded(store: Pick<Store, 'anyPassword' | 'listTenants'>): Promise<boolean> {
+  return !(await store.anyPassword()) && (await store.listTenants()).length === 0;
 }
 
 /**
