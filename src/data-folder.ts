@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { createKeyProof, type KeyProof } from './lib/key-proof.ts';
+import { makeFolder } from './lib/make-folder.ts';
 import type { Random } from './lib/random.ts';
 import { makeSecretsKey, readSecretsKey, secretsKeyFile } from './secrets-key.ts';
 import { refuseOtherKey } from './store/sqlite/master-key.ts';
@@ -64,7 +65,7 @@ export function openDataFolder(
  * @throws the system's error where the folder cannot be made or read
  */
 export function closeDataFolder(folder: string, chmod = chmodSync): string[] {
-  mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+  makeFolder(folder, FOLDER_MODE);
   return [folder, ...filesOfOurs(folder)].flatMap((path) => closeToOthers(path, chmod) ?? []);
 }
 

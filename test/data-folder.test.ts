@@ -50,6 +50,15 @@ test('what belongs to somebody else is told with the way out, and the rest is cl
   expect(modeOf(join(path, 'secrets.key'))).toBe('600');
 });
 
+test.runIf(process.platform === 'linux')(
+  'where no folder can be made a command ends and says so',
+  async () => {
+    const { code, stderr } = await run(['migrate'], { DATA_DIR: '/proc/no/such/data' });
+    expect(stderr).toContain('The data folder /proc/no/such/data cannot be used (ENOENT). Make it writable');
+    expect(code).toBe(1);
+  },
+);
+
 /** Runs `work` under a umask that takes nothing away, which child processes inherit. */
 async function withoutUmask<T>(work: () => Promise<T>): Promise<T> {
   const before = process.umask(0);

@@ -1,7 +1,8 @@
 import { fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '../../lib/make-folder.ts';
 import type { ContentFault } from './content-error.ts';
 import type { Token, TokenizerAnswer, TokenizerRequest, TokenLines } from './tokenizer.ts';
 
@@ -110,7 +111,7 @@ async function readCache(file: string | null): Promise<Map<string, string>> {
 async function writeCache(file: string | null, results: ReadonlyMap<string, string>): Promise<void> {
   if (file === null) return;
   try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file), 0o700);
     const draft = `${file}.${process.pid}`;
     await writeFile(draft, JSON.stringify(Object.fromEntries(results)), { mode: 0o600 });
     await rename(draft, file);

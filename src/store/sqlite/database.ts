@@ -1,6 +1,7 @@
-import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
+import { makeFolder } from '../../lib/make-folder.ts';
 import { leaveToOwner } from '../../lib/owner.ts';
 import { StoreOpenError } from '../errors.ts';
 import { sqliteCode } from './faults.ts';
@@ -52,7 +53,7 @@ function configure(db: Database): void {
 function prepareFolder(file: string): void {
   const folder = dirname(file);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK);
     // What SQLite lays beside the file gets the file's mode and owner.
