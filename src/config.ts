@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { readTracing, type TracingConfig } from './config-tracing.ts';
-import { type Cidr, parseCidr } from './lib/network.ts';
+import { type AddressSet, type Cidr, parseCidr } from './lib/network.ts';
 import { formatKeys, type KeyRing, parseKeys } from './secrets-key.ts';
 import { readSites } from './source-sites.ts';
 
@@ -55,8 +55,12 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the environment (docs/configuration.md). @throws ConfigError */
-export function loadConfig(env: NodeJS.ProcessEnv): Config {
+/**
+ * Reads the environment (docs/configuration.md). `own` are this machine's addresses, where they matter: of a command the
+ * server's own environment may be used elsewhere.
+ * @throws ConfigError
+ */
+export function loadConfig(env: NodeJS.ProcessEnv, own: AddressSet | null = null): Config {
   const faults: string[] = [];
   const read = createReader(env, faults);
   const port = read.integer('PORT', 3000, 0, 65_535);
@@ -75,7 +79,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     mailFrom: read.sender('MAIL_FROM'),
     webhookAllowTargets: read.cidrs('WEBHOOK_ALLOW_TARGETS'),
     webhookSourceIps: read.cidrs('WEBHOOK_SOURCE_IPS'),
-    webhookLocalAddress: read.address('WEBHOOK_LOCAL_ADDRESS'),
+    webhookLocalAddress: read.address('WEBHOOK_LOCAL_ADDRESS', own),
     enrichmentUrl: read.url('ENRICHMENT_URL', ['http:', 'https:']),
     enrichmentDailyLimit: read.integer('ENRICHMENT_DAILY_LIMIT', 1_000, 1, 10_000_000),
     sourceSites: read.sites('SOURCE_SITES'),
@@ -167,9 +171,13 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
           return cidr ?? [];
         });
     },
-    address(name: string): string | null {
+    address(name: string, own: AddressSet | null): string | null {
       const value = text(name);
-      if (value !== null && isIP(value) === 0) faults.push(`${name}: must be an IP address of this machine.`);
+      const [address = ''] = (value ?? '').split('%'); // what follows names the interface
+      if (value !== null && (isIP(value) === 0 || own?.has(address) === false))
+        faults.push(
+          `${name}: must be an IP address of this machine, not "${value}"; \`ip addr\` lists them.`,
+        );
       return value;
     },
     sites: (name: string) => readSites(name, text(name), faults),

@@ -7,6 +7,7 @@ import { runCommand } from './cli/program.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { prepareEngine } from './engine.ts';
 import { systemClock } from './lib/clock.ts';
+import { ownAddresses } from './lib/network.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 
 const EXIT_UNEXPECTED = 70; // sysexits.h EX_SOFTWARE
@@ -30,9 +31,9 @@ async function open({
   existing = false,
   takesPosts = false,
 }: OpenOptions): Promise<Opened> {
-  const config = loadConfig(env);
-  if (existing) requireDatabase(config);
   const serving = log === 'requests'; // only the server asks for its own log
+  const config = loadConfig(env, serving ? ownAddresses() : null);
+  if (existing) requireDatabase(config);
   const [content, { openRuntime, startServer }, { pino }] = await Promise.all([
     // Before the data folder is touched: a fault of a page stops the start with nothing opened.
     serving ? loadContent(config) : null,

@@ -1,5 +1,7 @@
+import { networkInterfaces } from 'node:os';
 import { expect, test } from 'vitest';
 import { ConfigError, loadConfig } from '../src/config.ts';
+import { ownAddresses } from '../src/lib/network.ts';
 
 function faultsOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {
@@ -95,4 +97,16 @@ test('a host that nobody can listen at, and a base or a sender that makes broken
   }
   for (const sender of ['post@a.example', 'Volt & Sons <post@a.example>'])
     expect(faultsOf({ MAIL_FROM: sender })).toEqual([]);
+});
+
+test('deliveries leave from an address of this machine, or the server does not start', () => {
+  const at = (address: string) => loadConfig({ WEBHOOK_LOCAL_ADDRESS: address }, ownAddresses());
+  const found = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  for (const { address } of found) expect(at(address).webhookLocalAddress).toBe(address);
+  expect(at('127.0.0.1').webhookLocalAddress).toBe('127.0.0.1');
+  // Addresses of documentation (RFC 5737, RFC 3849) are nobody's.
+  for (const address of ['192.0.2.77', '2001:db8::77', '0.0.0.0', 'eth0'])
+    expect(() => at(address), address).toThrow(
+      'WEBHOOK_LOCAL_ADDRESS: must be an IP address of this machine',
+    );
 });

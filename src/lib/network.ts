@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 
 /** An address range in CIDR notation (RFC 4632, RFC 4291), as it was written and taken apart. */
 export interface Cidr {
@@ -34,4 +35,11 @@ export function createAddressSet(ranges: readonly Cidr[]): AddressSet {
       return version !== 0 && ranges.length > 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6');
     },
   };
+}
+
+/** What can be bound here: this machine's addresses at this moment, and of its loopback the whole range. */
+export function ownAddresses(): AddressSet {
+  const found = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const ranges = found.map(({ address, cidr, internal }) => parseCidr(internal && cidr ? cidr : address));
+  return createAddressSet(ranges.filter((range) => range !== null));
 }
