@@ -32,18 +32,19 @@ const MAX_KNOWN = 10_000;
 
 export function createHostGate(clock: Clock): HostGate {
   const last = new Map<string, Promise<unknown>>();
+  /** Until when, of the time that is never set. */
   const holds = new Map<string, number>();
   const paces = new Map<string, { delayMs: number; nextAt: number }>();
 
   function refuseHeld(host: string, scopes: readonly string[]): void {
     for (const key of ['', ...scopes].map((scope) => keyOf(host, scope))) {
-      const until = holds.get(key) ?? 0;
-      if (until <= clock.now()) {
+      const restMs = (holds.get(key) ?? 0) - clock.monotonic();
+      if (restMs <= 0) {
         holds.delete(key);
         continue;
       }
       const message = `${host} asked for fewer requests; it is read again when the pause it asked for is over.`;
-      throw new SourceFault('rate_limited', message, until);
+      throw new SourceFault('rate_limited', message, clock.now() + Math.ceil(restMs));
     }
   }
 
@@ -82,7 +83,8 @@ export function createHostGate(clock: Clock): HostGate {
     hold({ host, scope, until }) {
       if (holds.size >= MAX_KNOWN) holds.clear();
       const key = keyOf(host, scope);
-      holds.set(key, Math.max(until, holds.get(key) ?? 0));
+      const end = clock.monotonic() + until - clock.now();
+      holds.set(key, Math.max(end, holds.get(key) ?? end));
     },
     pace(host, delayMs) {
       if (delayMs <= 0) {

@@ -1,4 +1,5 @@
 import type { Timer } from '../lib/clock.ts';
+import { watchSteps } from '../lib/step-watch.ts';
 import { storageFaultOf } from '../model/errors.ts';
 import type { ClaimedSource, DueSource } from '../store/source-store.ts';
 import { chooseRuns } from './choose-runs.ts';
@@ -26,7 +27,12 @@ export interface Poller {
 
 /** One timer for all sources: it rings when the next is due. */
 export function createPoller(parts: RunParts): Poller {
-  const { store, clock, log } = parts;
+  const { store, log } = parts;
+  const clock = watchSteps(parts.clock, (deltaMs) => {
+    replanned &&= deltaMs > 0;
+  });
+  /** False at a start, before which the clock may have been set as well. */
+  let replanned = false;
   const running = new Map<Promise<void>, DueSource>();
   const lastTurn = new Map<string, number>();
   let turn = 0;
@@ -62,6 +68,7 @@ export function createPoller(parts: RunParts): Poller {
     const places = MAX_RUNS - running.size;
     if (places <= 0) return; // whichever ends first looks again
     const now = clock.now();
+    await replan(now);
     const due = await store.dueSources(now);
     const chosen = new Map(chooseRuns(due, turnsNow(places)).map((source) => [source.id, source]));
     if (chosen.size === 0) return; // most looks find nothing, and a claim is a write
@@ -71,6 +78,15 @@ export function createPoller(parts: RunParts): Poller {
       const source = chosen.get(claimed.source.id);
       if (source !== undefined) begin(claimed, source);
     }
+  }
+
+  /** What was planned by a clock that ran ahead would else be read when this one has come so far. */
+  async function replan(now: number): Promise<void> {
+    if (replanned) return;
+    const sources = await store.replanSources(now);
+    replanned = true;
+    if (sources > 0)
+      log.warn({ sources }, 'the clock was set back; sources that were read by the later one are read now');
   }
 
   function turnsNow(places: number) {

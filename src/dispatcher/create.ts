@@ -1,4 +1,5 @@
 import type { Timer } from '../lib/clock.ts';
+import { watchSteps } from '../lib/step-watch.ts';
 import type { DueLane } from '../store/delivery-store.ts';
 import { createConnect } from '../webhooks/connect.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';
@@ -17,7 +18,6 @@ import { createReserve } from './reserve.ts';
 import { createScheduler } from './scheduler.ts';
 import type { Exchange } from './send.ts';
 import { createStandstill } from './standstill.ts';
-import { watchSteps } from './step-watch.ts';
 import { createDispatcherTally } from './tally.ts';
 import { createPrepareTarget } from './target.ts';
 import { createSendTest } from './test-sends.ts';

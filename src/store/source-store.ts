@@ -115,6 +115,11 @@ export interface SourceStore {
   hostHolds(now: number): Promise<HostHold[]>;
   /** Ends every lease: for the start of a process, whose predecessor may have died reading. */
   recoverSources(): Promise<void>;
+  /**
+   * Makes those due now that a clock ahead of this one has read or made, with the pauses they asked for as long as they were:
+   * for a start, and when the clock was set back. Those that are being read stay. Answers how many.
+   */
+  replanSources(now: number): Promise<number>;
   /** When the next source is due after `after`, Unix milliseconds; null: none is. */
   nextSourceDue(after: number): Promise<number | null>;
 }

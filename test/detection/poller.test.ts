@@ -90,6 +90,34 @@ test('a source that fails waits twice as long each time, at most six hours, and 
   expect(await h.source(id)).toMatchObject({ failures: 0, lastError: null, signalsMade: 1 });
 });
 
+test('after the clock was set back a source is read soon, not when the clock has come so far again', async () => {
+  const h = await createHarness();
+  h.pages['/feed'] = status(200, {}, rss([]));
+  const id = await h.add();
+  h.clock.stepWall(2 * 3_600_000);
+  await h.poller.start();
+  await h.ended(1);
+  expect((await h.source(id)).nextPollAt).toBe(T0 + 2 * 3_600_000 + 900_000);
+  h.clock.stepWall(-2 * 3_600_000);
+  await h.pass(30_000);
+  expect(await h.source(id)).toMatchObject({ lastRunAt: T0 + 30_000, nextPollAt: T0 + 30_000 + 900_000 });
+});
+
+test('a pause that a host asked for does not grow when the clock is set back', async () => {
+  const h = await createHarness();
+  h.pages['/feed'] = status(429, { 'retry-after': '60' });
+  const id = await h.add();
+  h.clock.stepWall(2 * 3_600_000);
+  await h.poller.start();
+  await h.ended(1);
+  h.pages['/feed'] = status(200, {}, rss([]));
+  h.clock.stepWall(-2 * 3_600_000);
+  h.poller.wake();
+  await expect.poll(async () => (await h.source(id)).nextPollAt).toBe(T0 + 60_000);
+  await h.pass(60_000);
+  expect((await h.source(id)).lastError).toBeNull();
+});
+
 test('a process that dies before it could store a run makes it again, and a signal comes of it once', async () => {
   let dying = true;
   const h = await createHarness({

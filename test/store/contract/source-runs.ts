@@ -214,6 +214,39 @@ export function describeSourceRuns(open: OpenStore): void {
       expect(await store.runSource('ten_b', 'src_1', T0)).toBe(false);
     });
 
+    test('what a later clock planned is due now, and its pause is as long as it was; all else stays', async () => {
+      const { store } = await openWithTenants(open);
+      const HOUR = 3_600_000;
+      const readAt = async (id: string, now: number, run: Parameters<typeof aRun>[1]) => {
+        await store.createSource(aSource({ id, nextPollAt: now, createdAt: T0 }), 10);
+        const [claimed] = await store.claimSources({
+          now,
+          leaseUntil: now + 1,
+          ids: [id],
+          token: `run_${id}`,
+        });
+        if (claimed !== undefined) await store.finishSourceRun(aRun(claimed, { now, ...run }));
+      };
+      const hurried = T0 + 2 * HOUR;
+      await readAt('src_ahead', hurried, { nextPollAt: hurried + HOUR });
+      await readAt('src_paused_by_host', hurried, {
+        nextPollAt: hurried + 60_000,
+        notBefore: hurried + 60_000,
+      });
+      await readAt('src_right', T0, { nextPollAt: T0 + HOUR });
+      await store.createSource(aSource({ id: 'src_new', nextPollAt: hurried, createdAt: hurried }), 10);
+      const now = T0 + 1_000;
+      expect(await store.replanSources(now)).toBe(3);
+      expect(await store.replanSources(now)).toBe(0);
+      const { rows } = await store.pageSources('ten_a', { limit: 10, after: null });
+      expect(Object.fromEntries(rows.map(({ id, nextPollAt }) => [id, nextPollAt - now]))).toEqual({
+        src_ahead: 0,
+        src_paused_by_host: 60_000,
+        src_right: HOUR - 1_000,
+        src_new: 0,
+      });
+    });
+
     test('a start ends the leases of the process before it', async () => {
       const { store } = await openWithSource(open);
       const lost = await claimOne(store, T0);

@@ -48,6 +48,16 @@ export function sourceRunChanges(db: Database) {
   const endLeases = db.prepare<[]>(
     'UPDATE sources SET lease_token = NULL, lease_until = 0 WHERE lease_until > 0',
   );
+  // How far the clock ran ahead at the least: what it planned may be later by as much.
+  const replan = db.prepare<Record<string, unknown>[]>(
+    `UPDATE sources SET
+       next_poll_at = max(:now, not_before - (ifnull(last_run_at, created_at) - :now)),
+       not_before = max(0, not_before - (ifnull(last_run_at, created_at) - :now)),
+       last_run_at = CASE WHEN last_run_at IS NOT NULL THEN :now END,
+       last_success_at = min(last_success_at, :now),
+       failing_since = min(failing_since, :now)
+     WHERE ifnull(last_run_at, created_at) > :now AND next_poll_at > :now AND lease_until = 0`,
+  );
   const insertRun = db.prepare<Record<string, unknown>[]>(
     `INSERT INTO source_runs
        (id, source_id, started_at, ended_at, error, items_seen, items_matched, signals_made)
@@ -107,5 +117,6 @@ export function sourceRunChanges(db: Database) {
       return committed;
     },
     recoverSources: () => void endLeases.run(),
+    replanSources: (now) => replan.run({ now }).changes,
   } satisfies Part<SourceStore>;
 }

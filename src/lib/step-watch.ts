@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import type { Clock } from './clock.ts';
 
 /** A smaller difference is the machine's clock being slewed, and is taken as it comes. */
 const STEP_MS = 2_000;
