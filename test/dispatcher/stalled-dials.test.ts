@@ -1,9 +1,13 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { lookup as systemLookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { createHarness, settle } from './harness.ts';
+import { createHarness, type HarnessOptions, settle } from './harness.ts';
 
 const HOLES = 100;
 const IN_FLIGHT_PER_ENDPOINT = 20;
+const MAX_IN_FLIGHT = 4_096;
 const HEALTHY = 100;
 /** Half of what a healthy endpoint's slowest deliveries may take. */
 const SOON_MS = 1_000;
@@ -14,20 +18,16 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-test('a hundred endpoints whose names never resolve do not delay the deliveries of another tenant', async () => {
-  let asked = 0;
-  const lookup = () => {
-    asked++;
-    return new Promise<string[]>(() => {});
-  };
-  const harness = await createHarness({ network: { lookup } });
+/** Has two thousand requests get stuck, `stuck` of them so far, and then a healthy endpoint be told its events. */
+async function deliverBeside(holes: (n: number) => string, stuck: () => number, options?: HarnessOptions) {
+  const harness = await createHarness(options);
   const timersBefore = harness.clock.pending();
   for (let n = 0; n < HOLES; n++) {
-    const { id } = await harness.endpoint({ url: `https://hole${n}.example.com/` });
+    const { id } = await harness.endpoint({ url: holes(n), timeout_seconds: 30 });
     await harness.enqueue(id, 60);
   }
   await harness.dispatcher.start();
-  while (asked < HOLES * IN_FLIGHT_PER_ENDPOINT) {
+  while (stuck() < HOLES * IN_FLIGHT_PER_ENDPOINT) {
     harness.clock.advance(50);
     await settle(5);
   }
@@ -42,5 +42,41 @@ test('a hundred endpoints whose names never resolve do not delay the deliveries 
     harness.clock.advance(50);
   }
   expect(receiver.requests).toHaveLength(HEALTHY);
+  expect(stuck()).toBeLessThanOrEqual(MAX_IN_FLIGHT);
   await harness.dispatcher.stop(0);
+}
+
+test('a hundred endpoints whose names never resolve do not delay the deliveries of another tenant', async () => {
+  let asked = 0;
+  const lookup = () => {
+    asked++;
+    return new Promise<string[]>(() => {});
+  };
+  const name = (n: number) => `https://hole${n}.example.com/`;
+  await deliverBeside(name, () => asked, { network: { lookup } });
+});
+
+/** Takes connections and says nothing, so that none of them gets as far as TLS. */
+async function startHole(): Promise<{ url: string; open: Set<Socket> }> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.on('error', () => {}).on('close', () => open.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/`, open };
+}
+
+test('nor do two thousand connections that never come to stand, and names are resolved', async () => {
+  const { url, open } = await startHole();
+  await deliverBeside(
+    () => url,
+    () => open.size,
+  );
+  expect((await systemLookup('localhost')).address).toBeDefined();
 });
