@@ -101,7 +101,7 @@ await recover(world, poster);
 const { delivered, forged } = await world.receiver.tell();
 const queue = check(world, poster, delivered);
 const exitCode = await world.victim.stop();
-const { deaths } = world.victim;
+const { deaths, unwarned } = world.victim;
 await world.end();
 
 const result = {
@@ -111,16 +111,18 @@ const result = {
   unexpected: queue.unexpected.length + forged.length,
   answers: Object.fromEntries(poster.answers),
   deaths,
+  unwarned_second_servers: unwarned,
   exit_code: exitCode,
   slopes,
 };
 if (values.json) console.log(JSON.stringify(result));
 else
   for (const [name, value] of Object.entries(result))
-    console.log(`${name.padEnd(12)} ${typeof value === 'object' ? JSON.stringify(value) : value}`);
+    console.log(`${name.padEnd(23)} ${typeof value === 'object' ? JSON.stringify(value) : value}`);
 for (const name of queue.lost.slice(0, 10)) console.error(`lost: ${name}`);
 for (const name of [...queue.unexpected, ...forged].slice(0, 10)) console.error(`unexpected: ${name}`);
-const sound = result.lost === 0 && result.unexpected === 0 && deaths.length === 0 && exitCode === 0;
+const kept = result.lost === 0 && result.unexpected === 0;
+const sound = kept && deaths.length === 0 && unwarned === 0 && exitCode === 0;
 if (sound) rmSync(world.notes, { recursive: true, force: true });
 else console.error(`The server's log: ${world.notes}/server.log`);
 process.exit(sound ? 0 : 1);

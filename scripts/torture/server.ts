@@ -10,6 +10,8 @@ import { START_FLAGS } from '../../test/support/start-flags.ts';
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const CLOCK = new URL('./skewed-clock.ts', import.meta.url).href;
 const START_MS = 60_000;
+/** What a server says of another on its folder. */
+const WARNING = 'another server runs on this data folder';
 
 /** The server under torture: one process after the other on one folder and one port. */
 export interface Victim {
@@ -26,8 +28,10 @@ export interface Victim {
   stop(): Promise<number | null>;
   /** Sets its wall clock off by this much. */
   setClock(offsetMs: number): void;
-  /** A second server on the same folder: how it ended, or that it ran. */
+  /** A second server on the same folder: that it ended by itself, or served for so long, and whether it warned of it. */
   second(ms: number): Promise<string>;
+  /** Second servers that served and had not warned of it. */
+  readonly unwarned: number;
 }
 
 export interface VictimParts {
@@ -54,6 +58,7 @@ export async function createVictim(parts: VictimParts): Promise<Victim> {
   const url = `http://127.0.0.1:${port}`;
   const log = createWriteStream(join(parts.notes, 'server.log'), { flags: 'a' });
   const deaths: string[] = [];
+  let unwarned = 0;
   let child: ChildProcess | null = null;
   let expected = false;
 
@@ -103,14 +108,27 @@ export async function createVictim(parts: VictimParts): Promise<Victim> {
     signal: (name) => void child?.kill(name),
     stop: () => end('SIGTERM'),
     setClock: (offsetMs) => writeFileSync(join(parts.notes, 'clock'), String(offsetMs)),
+    get unwarned() {
+      return unwarned;
+    },
     async second(ms) {
-      const other = launch(await freePort());
-      const late = sleep(ms).then(() => 'ran beside the first');
-      const ended = once(other, 'exit').then(([code, signal]) => `ended with ${signal ?? code}`);
-      const how = await Promise.race([late, ended]);
+      const otherPort = await freePort();
+      const other = launch(otherPort);
+      let said = '';
+      other.stdout?.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+      });
+      const ended = once(other, 'exit');
+      await untilHealthy(other, `http://127.0.0.1:${otherPort}`);
+      // It warns before it listens, so that whoever is answered by it could have known.
+      const warned = said.includes(WARNING);
+      await Promise.race([sleep(ms), ended]);
+      const refused = other.exitCode ?? other.signalCode;
+      if (refused !== null) return `ended by itself with ${refused}`;
       other.kill('SIGTERM');
       await ended;
-      return how;
+      if (!warned) unwarned++;
+      return `served beside the first, ${warned ? 'and warned of it' : 'UNWARNED'}`;
     },
   };
 }
