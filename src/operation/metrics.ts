@@ -39,7 +39,7 @@ interface Reading {
 }
 
 /**
- * Names are the product's contract (docs/operation/metrics.md). No label is a tenant's, an endpoint's or a caller's: how many
+ * Names are the product's contract: alerts and dashboards are built on them. No label is a tenant's, an endpoint's or a caller's: how many
  * series there are follows from the routes alone.
  */
 export function createMetrics(parts: MetricsParts): Metrics {
@@ -174,7 +174,7 @@ function addDeliveries(to: Exposition, now: () => Reading, expired: () => number
   one('signalpost_dead_letters', 'Deliveries in the dead-letter queues.', () => now().counts.deadLetters);
 }
 
-function addStore({ gauge, histogram }: Exposition, now: () => Reading): void {
+function addStore({ gauge, counter, histogram }: Exposition, now: () => Reading): void {
   const pulse = () => now().pulse;
   histogram(
     {
@@ -186,6 +186,13 @@ function addStore({ gauge, histogram }: Exposition, now: () => Reading): void {
   histogram({ name: 'signalpost_store_commit_operations', help: 'Changes that shared a commit.' }, () => [
     [{}, pulse().commitOperations],
   ]);
+  counter(
+    {
+      name: 'signalpost_store_refused_total',
+      help: 'Changes that the storage refused: full, locked or failing.',
+    },
+    () => [[{}, pulse().refused]],
+  );
   const one = (name: string, help: string, value: () => number | null) =>
     gauge({ name, help }, () => {
       const found = value();

@@ -1,5 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { createDistribution, type Distribution } from '../lib/distribution.ts';
+import { storageFaultOf } from '../model/errors.ts';
+import type { Committed } from './write-queue.ts';
 
 /** Measures commits. */
 export interface CommitMeter {
@@ -7,10 +9,10 @@ export interface CommitMeter {
   readonly clock: Clock;
   readonly seconds: Distribution;
   readonly operations: Distribution;
+  /** Changes that the storage refused, full, locked or failing as it was. */
+  readonly refused: number;
   /** The same function, measured: how many changes a batch has, and how long it takes to be committed. */
-  measure<Change, Committed>(
-    commit: (batch: Change[]) => Promise<Committed>,
-  ): (batch: Change[]) => Promise<Committed>;
+  measure<Change>(commit: (batch: Change[]) => Promise<Committed>): (batch: Change[]) => Promise<Committed>;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
@@ -19,17 +21,24 @@ const OPERATIONS = [1, 2, 5, 10, 20, 50, 100, 200];
 export function createCommitMeter(clock: Clock): CommitMeter {
   const seconds = createDistribution(SECONDS);
   const operations = createDistribution(OPERATIONS);
+  let refused = 0;
   return {
     clock,
     seconds,
     operations,
+    get refused() {
+      return refused;
+    },
     measure: (commit) => (batch) => {
       const startedAt = clock.monotonic();
       operations.add(batch.length);
       const committed = commit(batch);
       // No link in the caller's chain: what is measured comes no later for it.
       const end = () => seconds.add((clock.monotonic() - startedAt) / 1_000);
-      committed.then(end, end);
+      committed.then(({ failed }) => {
+        end();
+        for (const { error } of failed) if (storageFaultOf(error) !== null) refused++;
+      }, end);
       return committed;
     },
   };

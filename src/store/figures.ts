@@ -29,6 +29,8 @@ export interface StorePulse {
   /** Seconds that batches took to be committed, and of how many changes they were. */
   commitSeconds: Distribution;
   commitOperations: Distribution;
+  /** Changes that the storage refused since the process began. */
+  refused: number;
   databaseBytes: number;
   /** Of what was written and not yet brought into the database. */
   walBytes: number;

@@ -24,6 +24,7 @@ test.each([false, true])(
     other.exec('ROLLBACK');
     other.close();
     await makeTenant('ten_c');
+    expect(runtime.store.pulse().refused).toBe(2);
     await runtime.close();
     expect(lines).toMatchObject([
       { level: 50, fault: 'outage', msg: expect.stringContaining('cannot be written') },

@@ -37,6 +37,7 @@ const PROMISED = [
   'signalpost_store_commit_duration_seconds',
   'signalpost_store_commit_operations',
   'signalpost_store_queue_length',
+  'signalpost_store_refused_total',
   'signalpost_store_wal_bytes',
   'signalpost_store_database_bytes',
   'signalpost_store_free_bytes',

@@ -44,6 +44,7 @@ export function createWriter(
       accepting: queue.accepting,
       commitSeconds: meter.seconds,
       commitOperations: meter.operations,
+      refused: meter.refused,
     }),
     waitMs: queue.waitMs,
     async close() {
