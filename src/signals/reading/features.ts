@@ -1,5 +1,6 @@
 import { OFFERS_TO_BUY, QUESTIONS, WISHES } from './ask-cues.ts';
 import { type Cue, negatedAt, subjectAt } from './cue.ts';
+import { createGate } from './gate.ts';
 import { CIRCUMSTANCES, HEARSAY, OBJECTS, SPEAKERS } from './other-cues.ts';
 import { cutSentences, type Outline, type Sentence } from './sentences.ts';
 
@@ -127,18 +128,22 @@ const HOOK = /^\W*(?:looking|searching|seeking|need|want|struggling|tired|thinki
 const PITCH =
   /\b(?:dm|contact|message|visit|check|book|call us|choose ours|we (?:can|help|offer|do|build|are)|our (?:team|agency|app|tool|service|product)|ours|i (?:can|offer)|sign up|look no further|try)\b/;
 
+/** The cues that may stand in a sentence. */
+const gate = createGate([WISHES, QUESTIONS, OFFERS_TO_BUY, SPEAKERS, HEARSAY, CIRCUMSTANCES, OBJECTS].flat());
+
 function readSentence(features: Features, sentence: Sentence, rhetorical: boolean): boolean {
+  const open = gate(sentence.text);
   const asked: Asking = {
-    wishes: readWishes(features, sentence, rhetorical),
-    questions: readQuestions(features, sentence),
+    wishes: readWishes(features, sentence, open, rhetorical),
+    questions: readQuestions(features, sentence, open),
   };
-  readPlain(features, sentence, OFFERS_TO_BUY, negatedAt);
-  readPlain(features, sentence, SPEAKERS);
-  readPlain(features, sentence, HEARSAY);
-  readPlain(features, sentence, CIRCUMSTANCES);
+  readPlain(features, sentence, open, OFFERS_TO_BUY, negatedAt);
+  readPlain(features, sentence, open, SPEAKERS);
+  readPlain(features, sentence, open, HEARSAY);
+  readPlain(features, sentence, open, CIRCUMSTANCES);
   const asks = asked.wishes || asked.questions;
   for (const object of OBJECTS) {
-    const found = object.pattern.exec(sentence.text);
+    const found = open.has(object) ? object.pattern.exec(sentence.text) : null;
     if (found === null) continue;
     const place = placeOf(sentence, found);
     if (sentence.isTitle) add(features, `${object.name}.title`, place);
@@ -149,10 +154,15 @@ function readSentence(features: Features, sentence: Sentence, rhetorical: boolea
   return asks;
 }
 
-function readWishes(features: Features, sentence: Sentence, rhetorical: boolean): boolean {
+function readWishes(
+  features: Features,
+  sentence: Sentence,
+  open: ReadonlySet<Cue>,
+  rhetorical: boolean,
+): boolean {
   let wishes = false;
   for (const cue of WISHES) {
-    const found = cue.pattern.exec(sentence.text);
+    const found = open.has(cue) ? cue.pattern.exec(sentence.text) : null;
     if (found === null) continue;
     const place = placeOf(sentence, found);
     const said = subjectAt(sentence.text, found.index);
@@ -166,10 +176,10 @@ function readWishes(features: Features, sentence: Sentence, rhetorical: boolean)
   return wishes;
 }
 
-function readQuestions(features: Features, sentence: Sentence): boolean {
+function readQuestions(features: Features, sentence: Sentence, open: ReadonlySet<Cue>): boolean {
   let asks = false;
   for (const cue of QUESTIONS) {
-    const found = cue.pattern.exec(sentence.text);
+    const found = open.has(cue) ? cue.pattern.exec(sentence.text) : null;
     if (found === null) continue;
     if (cue.name === 'best' && !sentence.isTitle) continue;
     const place = placeOf(sentence, found);
@@ -188,11 +198,12 @@ function readQuestions(features: Features, sentence: Sentence): boolean {
 function readPlain(
   features: Features,
   sentence: Sentence,
+  open: ReadonlySet<Cue>,
   cues: readonly Cue[],
   isDenied: (sentence: string, at: number) => boolean = () => false,
 ): void {
   for (const cue of cues) {
-    const found = cue.pattern.exec(sentence.text);
+    const found = open.has(cue) ? cue.pattern.exec(sentence.text) : null;
     if (found === null) continue;
     const place = placeOf(sentence, found);
     if (isDenied(sentence.text, found.index)) {
