@@ -3,18 +3,18 @@ import { DomainError } from '../model/errors.ts';
 import { emailInput, requiredLine } from '../model/text.ts';
 import type { Store } from '../store/store.ts';
 import { refuseWeakPassword } from './passwords.ts';
-import { type SignedIn, type SignInParts, spentLink, tokenOfLink, usePasswordLink } from './sign-in.ts';
-import { type AccountParts, createTenantWithoutKey } from './tenants.ts';
+import { newSession, type SignedIn, type SignInParts, signIn, tokenOfLink } from './sign-in.ts';
+import { type AccountParts, newTenant } from './tenants.ts';
 
 const SCOPE = 'the first account';
 const MAX_NAME_CHARS = 200;
 
 /** What the first account is made of, as a form has it. */
 export interface FoundingInput {
-  link: string;
   name: string;
   email: string;
   password: string;
+  client: string;
   /** The browser in words. */
   browser: string;
 }
@@ -32,16 +32,38 @@ export function foundingToken(cursors: Cursors): string {
   return cursors.encode(SCOPE, ['found']);
 }
 
+/** Whether a link, or the token in it, is the one of {@link foundingToken}. */
+export function isFoundingLink(cursors: Cursors, link: string): boolean {
+  return cursors.decode(SCOPE, tokenOfLink(link)) !== null;
+}
+
 /**
- * Makes the first account, on trial, and signs its owner in.
- * @throws DomainError `INVALID_REQUEST` at `/token` (spent, mistyped), `/name`, `/email` or `/password`
+ * Makes the first account, on trial, and signs its owner in, for whoever has the link of {@link foundingToken}. Where there
+ * is an account already, as after a form that was sent twice, it is a log-in; null where that needs the log-in screen: other
+ * words than the account's, or a second factor.
+ * @throws DomainError `INVALID_REQUEST` at `/name`, `/email` or `/password`
  */
 export async function foundAccount(
   parts: SignInParts & AccountParts,
-  { link, name, email, password, browser }: FoundingInput,
-): Promise<SignedIn | null> {
-  const isOurs = parts.cursors.decode(SCOPE, tokenOfLink(link)) !== null;
-  if (!isOurs || !(await isUnfounded(parts.store))) throw spentLink();
+  input: FoundingInput,
+): Promise<Pick<SignedIn, 'token'> | null> {
+  const made = (await isUnfounded(parts.store)) ? await makeFirst(parts, input) : null;
+  if (made !== null) return made;
+  try {
+    const entered = await signIn(parts, input);
+    return 'token' in entered ? entered : null;
+  } catch (error) {
+    if (error instanceof DomainError) return null;
+    throw error;
+  }
+}
+
+/** Null where there was an account by the time its password was hashed. */
+async function makeFirst(
+  parts: SignInParts & AccountParts,
+  { name, email, password, browser }: FoundingInput,
+): Promise<Pick<SignedIn, 'token'> | null> {
+  const { store, clock, random, passwords } = parts;
   const named = requiredLine(MAX_NAME_CHARS).safeParse(name);
   const address = emailInput.safeParse(email);
   const errors = [
@@ -52,7 +74,11 @@ export async function foundAccount(
     throw new DomainError('INVALID_REQUEST', 'Say who the account is for.', { errors });
   }
   refuseWeakPassword(password, address.data);
+  const passwordHash = await passwords.hash(password);
   const input = { name: named.data, email: address.data, plan: 'trial' } as const;
-  const { setupToken } = await createTenantWithoutKey(parts, input);
-  return await usePasswordLink(parts, { link: setupToken, password, browser });
+  const { tenant, owner, profile } = newTenant(parts, input);
+  const { token, session } = newSession(clock, random, browser);
+  const change = { tenant, owner, profile, passwordHash, session };
+  const isMade = await store.as({ tenantId: tenant.id, actor: owner.id }, () => store.foundTenant(change));
+  return isMade ? { token } : null;
 }

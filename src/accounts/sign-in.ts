@@ -75,7 +75,7 @@ export function tokenOfLink(link: string): string {
 }
 
 /** The refusal of a link that counts no more. */
-export function spentLink(): DomainError {
+function spentLink(): DomainError {
   const detail =
     'This link is not valid any more: it works once and for a time, and a newer one takes its place.';
   return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/token', detail }] });
@@ -181,7 +181,8 @@ export async function signOut({ store }: Pick<SignInParts, 'store'>, token: stri
   await store.endSession(hashToken(token));
 }
 
-function newSession(
+/** A session that begins now, not yet stored, and the token that its browser is to hold. */
+export function newSession(
   clock: Clock,
   random: Random,
   browser: string,

@@ -41,17 +41,8 @@ export async function createTenant(parts: AccountParts, input: TenantInput): Pro
   return { tenant, apiKey, setupToken };
 }
 
-/** The same without a key: its owner makes one when there is a use for it. */
-export async function createTenantWithoutKey(
-  parts: AccountParts,
-  input: TenantInput,
-): Promise<Omit<CreatedTenant, 'apiKey'>> {
-  const { tenant, owner, profile, setupToken } = newTenant(parts, input);
-  await parts.store.createTenant({ tenant, owner, profile, key: null });
-  return { tenant, setupToken };
-}
-
-function newTenant({ clock, random, newId }: AccountParts, input: TenantInput) {
+/** A tenant with its owner and its `Default` profile, not yet stored, and the token of the owner's set-up link. */
+export function newTenant({ clock, random, newId }: Omit<AccountParts, 'store'>, input: TenantInput) {
   const now = clock.now();
   const tenant: Tenant = {
     id: newId('ten'),

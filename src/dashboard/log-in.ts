@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { foundAccount, isUnfounded } from '../accounts/founding.ts';
+import { foundAccount, isFoundingLink, isUnfounded } from '../accounts/founding.ts';
 import { MIN_PASSWORD_CHARACTERS } from '../accounts/passwords.ts';
 import { finishSignIn, type SignInParts, signIn, signOut, usePasswordLink } from '../accounts/sign-in.ts';
 import { clientOf } from '../http/limits.ts';
@@ -154,11 +154,14 @@ function addLinkScreen(
     if (otherwise !== undefined && !Object.hasOwn(form, 'token')) return otherwise(request, reply);
     const first = await founding(text(form, 'name'), text(form, 'email'));
     try {
-      const input = { link, password: text(form, 'password'), browser: fromOf(request).browser };
-      const made = await (first === null
-        ? usePasswordLink(parts, input)
-        : foundAccount(parts, { ...input, ...first }));
-      if (made === null) return reply.redirect('/dashboard/login?done=password', 303);
+      const input = { password: text(form, 'password'), ...fromOf(request) };
+      const founds = path === '/setup' && isFoundingLink(parts.cursors, link);
+      const made = await (founds
+        ? foundAccount(parts, { ...input, name: text(form, 'name'), email: text(form, 'email') })
+        : usePasswordLink(parts, { ...input, link }));
+      if (made === null) {
+        return reply.redirect(`/dashboard/login?done=${founds ? 'founded' : 'password'}`, 303);
+      }
       cookie.set(reply, made.token);
       return reply.redirect(after, 303);
     } catch (error) {

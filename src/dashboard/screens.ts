@@ -33,6 +33,7 @@ const DONE: Readonly<Record<string, string>> = {
   added: 'Added to the pipeline.',
   moved: 'Moved.',
   'signed-out': 'You are logged out.',
+  founded: 'The account of this server is there already: log in with its email and password.',
   started: 'It runs now.',
   accepted: 'Accepted. The profile is changed; you can undo that below.',
   dismissed: 'Dismissed. You can undo that below.',

@@ -1,6 +1,7 @@
 import type { IcpProfile } from '../model/icp.ts';
 import type { ApiKey } from '../model/key.ts';
 import type { Owner, Tenant } from '../model/tenant.ts';
+import type { Session } from '../model/user.ts';
 
 /** Rows of a tenant that a plan has a ceiling on, and how many there are. */
 export interface StoredRows {
@@ -15,9 +16,17 @@ export interface AccountStore {
     tenant: Tenant;
     owner: Owner;
     profile: IcpProfile;
-    /** Its first key; null: none yet. */
-    key: ApiKey | null;
+    /** Its first. */
+    key: ApiKey;
   }): Promise<void>;
+  /** Makes the first tenant, whose owner has a password and is signed in; false where there is a tenant already. */
+  foundTenant(change: {
+    tenant: Tenant;
+    owner: Owner;
+    profile: IcpProfile;
+    passwordHash: string;
+    session: Omit<Session, 'userId'>;
+  }): Promise<boolean>;
   listTenants(): Promise<(Tenant & { ownerEmail: string })[]>;
   getTenant(id: string): Promise<Tenant | null>;
   /** Exact, and at the cost of reading one row. */

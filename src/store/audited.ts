@@ -29,6 +29,7 @@ const ACTS: Acts = {
   setPlan: ([tenantId], fit) => (fit === null ? null : { action: 'plan.change', subject: tenantId }),
   saveSettings: ([{ tenantId }], saved) => (saved ? { action: 'settings.update', subject: tenantId } : null),
 
+  foundTenant: ([{ owner }], made) => (made ? { action: 'password.change', subject: owner.id } : null),
   addMember: ([{ user }], outcome) =>
     outcome === 'added' ? { action: 'member.invite', subject: user.id } : null,
   changeRole: ([, id], outcome) => (outcome === 'changed' ? { action: 'member.role', subject: id } : null),

@@ -60,6 +60,8 @@ export interface TestKey {
 export interface TestAppOptions {
   env?: Record<string, string>;
   plan?: Plan;
+  /** Without an account in the store: what is told of tenant and key is then of none. */
+  isEmpty?: boolean;
   /** The site; a small one of known text where it is left out. */
   content?: SiteContent;
   deprecations?: readonly Deprecation[];
@@ -87,6 +89,7 @@ export const BASE_URL = 'https://signals.example.com';
 export async function buildTestApp({
   env = {},
   plan = 'pro',
+  isEmpty = false,
   content = aSite(),
   deprecations = [],
   wrapStore,
@@ -153,7 +156,9 @@ export async function buildTestApp({
   });
   await app.ready();
 
-  const { tenant, apiKey } = await createTenant(account, { name: 'Acme', email: 'owner@example.com', plan });
+  const home = isEmpty ? { ...store, createTenant: async () => {} } : store;
+  const owner = { name: 'Acme', email: 'owner@example.com', plan };
+  const { tenant, apiKey } = await createTenant({ ...account, store: home }, owner);
   return {
     app,
     routes,

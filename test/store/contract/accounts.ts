@@ -25,6 +25,27 @@ export function describeAccounts(open: OpenStore): void {
       expect(await store.listProfiles('ten_b')).toEqual([]);
     });
 
+    test('the first tenant is founded whole, with a password and a session, and no second', async () => {
+      const { store } = await open();
+      const { key: _, ...change } = aTenant('ten_a');
+      const session = {
+        tokenHash: 's1',
+        id: 'id-s1',
+        client: '',
+        createdAt: T0,
+        seenAt: T0,
+        expiresAt: T0 + 1,
+      };
+      const founding = { ...change, passwordHash: 'hashed', session };
+      expect(await store.foundTenant(founding)).toBe(true);
+      const owner = { id: 'own_ten_a', role: 'owner', passwordHash: 'hashed' };
+      expect(await store.findSession('s1', T0)).toMatchObject({ user: owner, tenant: change.tenant });
+      expect(await store.listProfiles('ten_a')).toEqual([change.profile]);
+      expect(await store.userOfLink(change.owner.setupTokenHash, T0)).toBeNull();
+      expect(await store.foundTenant({ ...founding, ...aTenant('ten_b') })).toBe(false);
+      expect(await store.listTenants()).toHaveLength(1);
+    });
+
     test('the plan of a tenant can be changed, that of nobody cannot', async () => {
       const { store } = await openWithTenants(open);
       const change = { plan: 'starter', trialEndsAt: null, terms } as const;

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { Plan } from '../../../model/tenant.ts';
+import type { IcpProfile } from '../../../model/icp.ts';
+import type { Owner, Plan, Tenant } from '../../../model/tenant.ts';
 import { overPlanMail } from '../../../rules/plan-fit.ts';
 import type { AccountStore } from '../../account-store.ts';
 import type { PlanFit, PlanStore, PlanTerms } from '../../plan-store.ts';
@@ -8,6 +9,7 @@ import { createEndpointPlan } from './endpoint-plan.ts';
 import { createKeyWriter } from './keys.ts';
 import { createMailWriter } from './mail.ts';
 import { createProfileWriter } from './profiles.ts';
+import { sessionChanges } from './sessions.ts';
 
 /** Tenants with their owners, and their plans. */
 export function tenantChanges(db: Database) {
@@ -21,6 +23,7 @@ export function tenantChanges(db: Database) {
     `INSERT INTO owners (id, tenant_id, email, setup_token_hash, setup_expires_at, created_at)
      VALUES (?, ?, ?, ?, ?, ?)`,
   );
+  const selectAny = db.prepare<[], number>('SELECT 1 FROM tenants LIMIT 1').pluck();
   const updatePlan = db.prepare<[string, number | null, string]>(
     'UPDATE tenants SET plan = ?, trial_ends_at = ? WHERE id = ?',
   );
@@ -31,6 +34,7 @@ export function tenantChanges(db: Database) {
   const insertProfile = createProfileWriter(db);
   const fitEndpoints = createEndpointPlan(db);
   const addMail = createMailWriter(db);
+  const { setPasswordByLink } = sessionChanges(db);
 
   /** Endpoints that are paused without anyone having asked for it are told to the owner. */
   function holdToPlan(tenantId: string, plan: Plan, terms: PlanTerms): PlanFit {
@@ -41,14 +45,25 @@ export function tenantChanges(db: Database) {
     return result;
   }
 
+  function insertWhole(tenant: Tenant, owner: Owner, profile: IcpProfile): void {
+    insertTenant.run(tenant.id, tenant.name, tenant.plan, tenant.trialEndsAt, tenant.createdAt);
+    insertSettings.run(tenant.id, tenant.createdAt);
+    const { id, tenantId, email, setupTokenHash, setupExpiresAt, createdAt } = owner;
+    insertOwner.run(id, tenantId, email, setupTokenHash, setupExpiresAt, createdAt);
+    insertProfile(profile);
+  }
+
   return {
     createTenant({ tenant, owner, profile, key }) {
-      insertTenant.run(tenant.id, tenant.name, tenant.plan, tenant.trialEndsAt, tenant.createdAt);
-      insertSettings.run(tenant.id, tenant.createdAt);
-      const { id, tenantId, email, setupTokenHash, setupExpiresAt, createdAt } = owner;
-      insertOwner.run(id, tenantId, email, setupTokenHash, setupExpiresAt, createdAt);
-      insertProfile(profile);
-      if (key !== null) insertKey(key);
+      insertWhole(tenant, owner, profile);
+      insertKey(key);
+    },
+    foundTenant({ tenant, owner, profile, passwordHash, session }) {
+      if (selectAny.get() !== undefined) return false;
+      insertWhole(tenant, owner, profile);
+      const { setupTokenHash: linkHash, createdAt: now } = owner;
+      setPasswordByLink({ linkHash, passwordHash, session, now });
+      return true;
     },
     setPlan(tenantId, { plan, trialEndsAt, terms }) {
       if (updatePlan.run(plan, trialEndsAt, tenantId).changes === 0) return null;
