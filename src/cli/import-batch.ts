@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createIds } from '../lib/ids.ts';
 import type { ObservedPost } from '../model/signal.ts';
 import type { HeldKey } from '../store/idempotency-store.ts';
+import { faultText } from './import-posts.ts';
 import type { Opened } from './ports.ts';
 import { CommandError } from './ports.ts';
 
@@ -63,10 +64,4 @@ async function observe(
       result.status === 'rejected' ? [{ index, fault: faultText(result.errors) }] : [],
     ),
   };
-}
-
-function faultText(errors: readonly { pointer?: string; detail: string }[]): string {
-  return errors
-    .map(({ pointer = '', detail }) => `${pointer.slice(1).replaceAll('/', '.')}: ${detail}`)
-    .join('; ');
 }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { check } from '../http/faults.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
+import type { Fault } from '../model/errors.ts';
 import { type ObservedPost, observedPostSchema } from '../model/signal.ts';
 
 /** What else a signal has than the post it was made of: it is made anew when it comes in. */
@@ -9,27 +11,33 @@ const MADE_OF_IT = new Set([
 ]);
 
 /** A row as a post, or what is wrong with it. */
-export type ReadPost = { ok: true; post: ObservedPost } | { ok: false; faults: string[] };
+export type ReadPost = { ok: true; post: ObservedPost } | { ok: false; fault: string };
 
 /**
  * A post, or a signal as the API shows it, which becomes the post that it was made of. One that says nothing of where it is
  * from gets an external id made of its content, so that it comes in once however often the file does.
  */
 export function readPost(item: unknown): ReadPost {
-  const checked = observedPostSchema.safeParse(isSignal(item) ? postOf(item) : item);
-  if (!checked.success) {
-    return {
-      ok: false,
-      faults: checked.error.issues.map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`),
-    };
+  if (!isObject(item)) {
+    return { ok: false, fault: 'is no object: each row is a post, or a signal as the API shows it.' };
   }
-  const post = checked.data;
+  const checked = check(observedPostSchema, 'signal_id' in item ? postOf(item) : item, 'body');
+  if (!checked.ok) return { ok: false, fault: faultText(checked.faults, checked.total) };
+  const post = checked.value;
   const isKnownAgain = post.external_id !== undefined || (post.platform.post_url ?? '') !== '';
   return { ok: true, post: isKnownAgain ? post : { ...post, external_id: contentId(post) } };
 }
 
-function isSignal(item: unknown): item is Record<string, unknown> {
-  return typeof item === 'object' && item !== null && 'signal_id' in item;
+/** The faults of a row in a line, in the words of the API, each after its place: `prospect.email`. */
+export function faultText(faults: readonly Fault[], total = faults.length): string {
+  const told = faults.map(
+    ({ pointer = '', detail }) => `${pointer.slice(1).replaceAll('/', '.')}: ${detail}`,
+  );
+  return [...told, ...(total > faults.length ? [`and ${total - faults.length} more faults`] : [])].join(' ');
+}
+
+function isObject(item: unknown): item is Record<string, unknown> {
+  return typeof item === 'object' && item !== null && !Array.isArray(item);
 }
 
 function postOf(signal: Record<string, unknown>): Record<string, unknown> {

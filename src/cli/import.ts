@@ -94,9 +94,9 @@ async function runImport(ports: Ports, { opened, file, tenantId, options }: Impo
   for await (const row of rowsOf(file)) {
     tally.rows++;
     last = row.bytes;
-    const read = row.value.ok ? readPost(row.value.item) : { ok: false as const, faults: [row.value.fault] };
+    const read = row.value.ok ? readPost(row.value.item) : row.value;
     if (read.ok) waiting.push({ line: row.line, post: read.post });
-    else reject(row.line, read.faults.join('; '));
+    else reject(row.line, read.fault);
     if (waiting.length === BATCH_ROWS) await flush(row.bytes);
   }
   if (waiting.length > 0) await flush(last);

@@ -119,13 +119,20 @@ describe('import', () => {
   });
 
   test('tells each fault with file and line, takes the rest in, and ends with 1', async () => {
-    const path = file('posts.jsonl', [post(1), '{"text":', '', { text: 'no platform' }, post(2)]);
+    const odd = { ...post(3), txt: 'typo', prospect: { email: 'nobody' } };
+    const path = file('posts.jsonl', [post(1), '{"text":', '', { text: 'no platform' }, post(2), '[]', odd]);
     const said = await run(path);
     expect(said.code).toBe(1);
     expect(said.err[0]).toMatch(/posts\.jsonl:2: is no JSON/);
-    expect(said.err[1]).toMatch(/posts\.jsonl:4: platform: /);
-    expect(said.err).toHaveLength(2);
-    expect(said.out).toEqual(['4 rows: 2 created, 0 duplicates, 2 rejected.']);
+    expect(said.err[1]).toMatch(/posts\.jsonl:4: platform: "platform" is required\.$/);
+    expect(said.err[2]).toMatch(
+      /posts\.jsonl:6: is no object: each row is a post, or a signal as the API shows it\.$/,
+    );
+    expect(said.err[3]).toMatch(
+      /posts\.jsonl:7: prospect\.email: "email" must be an e-mail address\. txt: "txt" is not a known member\. Did you mean "text"\?/,
+    );
+    expect(said.err).toHaveLength(4);
+    expect(said.out).toEqual(['6 rows: 2 created, 0 duplicates, 4 rejected.']);
   });
 
   test('tells a fault that only intake sees at its line', async () => {
