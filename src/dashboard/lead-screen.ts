@@ -26,6 +26,7 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
     const { id } = request.params;
     const form = formOf(request);
     const fromBoard = text(form, 'from') === 'board';
+    let done = 'moved';
     try {
       const move = checked(moveInputSchema, {
         stage: text(form, 'stage'),
@@ -33,12 +34,13 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
         expected_stage: text(form, 'expected_stage') || null,
         reopen: ticked(form, 'reopen'),
       });
-      const { lanes } = await moveLead(parts, leadCallerOf(request), { id, move });
+      const { isChanged, lanes } = await moveLead(parts, leadCallerOf(request), { id, move });
+      if (!isChanged) done = 'in-stage';
       parts.nudge(lanes);
     } catch (error) {
       return showLead(request, reply, id, { status: 400, moveFaults: faultsOf(error), form });
     }
-    const place = fromBoard ? `/dashboard/pipeline?done=moved#${id}` : `${addressOf(id)}?done=moved`;
+    const place = fromBoard ? `/dashboard/pipeline?done=${done}#${id}` : `${addressOf(id)}?done=${done}`;
     return reply.redirect(place, 303);
   });
 

@@ -32,6 +32,7 @@ const DONE: Readonly<Record<string, string>> = {
   thanks: 'Thank you. That helps the next ones.',
   added: 'Added to the pipeline.',
   moved: 'Moved.',
+  'in-stage': 'It is in that stage already; nothing was changed.',
   'signed-out': 'You are logged out.',
   founded: 'The account of this server is there already: log in with its email and password.',
   started: 'It runs now.',

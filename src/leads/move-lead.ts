@@ -6,9 +6,11 @@ import { lanesOf, routeChanges, type StateChange } from '../webhooks/state-chang
 import { changeUntilItHolds, type LeadCaller, requireLead, updateOf } from './changes.ts';
 import { decideMove } from './stages.ts';
 
-/** A lead after a change; `lanes` names the endpoints that now have work. */
+/** A lead as it was asked to be; `lanes` names the endpoints that now have work. */
 export interface ChangedLead {
   lead: Lead;
+  /** False where it was so before. */
+  isChanged: boolean;
   lanes: ReturnType<typeof lanesOf>;
 }
 
@@ -25,7 +27,7 @@ export async function moveLead(
   return changeUntilItHolds(async () => {
     const stored = await requireLead(parts.store, caller.tenantId, id);
     const { stage: previous } = stored.lead;
-    if (!decideMove(previous, move)) return { lead: stored.lead, lanes: [] };
+    if (!decideMove(previous, move)) return { lead: stored.lead, isChanged: false, lanes: [] };
     const { stage: current, reason } = move;
     const change = updateOf(parts, caller, { stored, lead: { ...stored.lead, stage: current }, reason });
     const data = { previous, current, reason, actor: caller.actor };
@@ -45,7 +47,7 @@ export async function setDeal(
   return changeUntilItHolds(async () => {
     const stored = await requireLead(parts.store, caller.tenantId, id);
     const previous = stored.lead.deal;
-    if (isSame(previous, deal)) return { lead: stored.lead, lanes: [] };
+    if (isSame(previous, deal)) return { lead: stored.lead, isChanged: false, lanes: [] };
     const change = updateOf(parts, caller, { stored, lead: { ...stored.lead, deal } });
     const data = { previous, current: deal, actor: caller.actor };
     return commitWith(parts, change, { type: 'deal.changed', subjectId: id, data });
@@ -61,7 +63,8 @@ async function commitWith(
   const { lead, tenantId } = change;
   const told = { type, subjectId, data: { lead_id: subjectId, ...data, lead } };
   const events = await routeChanges(parts, tenantId, [told]);
-  return (await parts.store.commitLead({ ...change, events })) ? { lead, lanes: lanesOf(events) } : null;
+  const isChanged = await parts.store.commitLead({ ...change, events });
+  return isChanged ? { lead, isChanged, lanes: lanesOf(events) } : null;
 }
 
 function isSame(one: StoredLead['lead']['deal'], other: Deal): boolean {

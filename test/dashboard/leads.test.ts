@@ -43,6 +43,9 @@ test('a lead moves by a form, which asks for what is missing and keeps what was 
     page,
   );
   expect([moved.statusCode, moved.headers.location]).toEqual([303, `/dashboard/pipeline?done=moved#${id}`]);
+  const again = await browser.post(`${page}/stage`, { stage: 'engaged' }, page);
+  expect(again.headers.location).toBe(`${page}?done=in-stage`);
+  expect((await browser.get(again.headers.location ?? '')).body).toContain('It is in that stage already');
   const lost = await browser.post(`${page}/stage`, { stage: 'lost' }, page);
   expect(lost.statusCode).toBe(400);
   expect(lost.body).toContain('<option value="lost" selected>');
