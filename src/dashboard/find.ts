@@ -15,6 +15,8 @@ import { WEBHOOKS } from './webhooks.ts';
 
 /** Of each kind. */
 const MOST = 5;
+/** A tenant may have any number of campaigns; so many of the newest are looked through. */
+const CAMPAIGNS_READ = 300;
 const MAX_CHARS = 200;
 
 /** Something that can be gone to. */
@@ -62,10 +64,11 @@ export function addFind(app: FastifyInstance, parts: DashboardParts, show: Show)
 async function find({ store }: DashboardParts, tenantId: string, q: string): Promise<Found[]> {
   const page = { limit: MOST, after: null };
   const words = fold(q);
-  const [endpoints, profiles, sources, companies, leads, signals] = await Promise.all([
+  const [endpoints, profiles, sources, campaigns, companies, leads, signals] = await Promise.all([
     store.listEndpoints(tenantId),
     store.listProfiles(tenantId),
     store.pageSources(tenantId, { limit: 100, after: null }),
+    store.listCampaigns(tenantId, { statuses: [], limit: CAMPAIGNS_READ, after: null }),
     store.listCompanies(tenantId, {
       ...{ domains: [], industries: [], search: words || null, sort: '-last_signal_at' },
       ...page,
@@ -98,6 +101,9 @@ async function find({ store }: DashboardParts, tenantId: string, q: string): Pro
       ...{ kind: 'Signal', path: `/dashboard/signals/${signal.signal_id}` },
       ...{ label: `${signal.prospect.name || signal.company.name || 'Someone'} on ${signal.platform.name}` },
       detail: Array.from(signal.excerpt).slice(0, 90).join(''),
+    })),
+    ...like(campaigns.rows, ({ id, name, status }) => ({
+      ...{ kind: 'Campaign', path: `/dashboard/campaigns/${id}`, label: name, detail: status },
     })),
     ...like(profiles, ({ id, name, description }) => ({
       ...{ kind: 'Profile', path: `/dashboard/profiles/${id}`, label: name },

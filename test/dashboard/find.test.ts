@@ -29,12 +29,15 @@ test('whatever has a name, words or an id is found with the place it is at', asy
     (await made.app.inject({ method: 'POST', url, headers: made.auth, payload })).json().data.id;
   const lead = await post('/v1/leads', { signal_ids: [signal] });
   const hook = await post('/v1/webhooks', { url: 'https://boiler.example/hook' });
+  const campaign = await post('/v1/campaigns', { name: 'Büro-Boilers in May' });
   const results = await found('boiler');
   const begun = await found('boil');
   for (const result of results) expect(begun).toContain(result);
   expect(results).toContain(`Signal /dashboard/signals/${signal}`);
   expect(results).toContain(`Webhook /dashboard/settings/integrations/webhooks/${hook}`);
   expect(results.some((one) => one.startsWith('Company /dashboard/companies/cmp_'))).toBe(true);
+  expect(results).toContain(`Campaign /dashboard/campaigns/${campaign}`);
+  expect(await found('buro-boil')).toEqual([`Campaign /dashboard/campaigns/${campaign}`]);
   expect(await found('boilerman')).toContain(`Lead /dashboard/leads/${lead}`);
   expect(await found('webhook lo')).toEqual(['Page /dashboard/webhook-logs']);
   expect(await found(lead)).toContain(`Lead /dashboard/leads/${lead}`);
