@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PASSWORD, signedIn } from '../dashboard/browser-session.ts';
 import { fillAccount } from '../dashboard/full-account.ts';
-import { buildTestApp, type TestApp } from '../support/app.ts';
+import { buildTestApp, foundingLink, type TestApp } from '../support/app.ts';
 import { launchBrowser, mayLackBrowser } from '../support/browser.ts';
 
 const WIDTHS = [1280, 320];
@@ -76,6 +76,20 @@ describe.skipIf(mayLackBrowser())('every screen of the dashboard in a real brows
     await look('the palette');
     expect(faults).toEqual([]);
   }, 300_000);
+
+  test('nor on the form of the first account, as it comes and as it is refused', async () => {
+    const empty = await buildTestApp({ env: { BASE_URL: 'http://127.0.0.1' }, isEmpty: true });
+    await page.goto(`${await empty.app.listen({ host: '127.0.0.1', port: 0 })}/dashboard/setup`);
+    await look('the first account');
+    await page.getByLabel('Link').fill(foundingLink());
+    await page.getByLabel('Name of your firm').fill('Vans');
+    await page.getByLabel('Email').fill('first@vans.example');
+    await page.getByLabel('Password').fill('first@vans.example');
+    await page.getByRole('button').click();
+    await page.locator('[aria-invalid=true]').waitFor();
+    await look('the first account, refused');
+    await empty.app.close();
+  }, 60_000);
 
   test('Ctrl-K finds things by keyboard alone, and Enter goes there', async () => {
     await page.setViewportSize({ width: 1280, height: 900 });

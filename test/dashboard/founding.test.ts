@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { foundingToken } from '../../src/accounts/founding.ts';
-import { createCursors } from '../../src/lib/cursor.ts';
-import { BASE_URL, buildTestApp, MASTER_KEY, type TestApp } from '../support/app.ts';
+import { buildTestApp, foundingLink, type TestApp } from '../support/app.ts';
 import { csrfOf, PASSWORD, TestBrowser } from './browser-session.ts';
 
 const SETUP = '/dashboard/setup';
-const LINK = `${BASE_URL}${SETUP}#token=${foundingToken(createCursors(MASTER_KEY))}`;
-const FORM = { token: LINK, name: 'Vans & Co', email: 'First@Vans.example', password: PASSWORD };
+const FORM = { token: foundingLink(), name: 'Vans & Co', email: 'First@Vans.example', password: PASSWORD };
 
 let made: TestApp;
 let browser: TestBrowser;
@@ -51,7 +48,7 @@ test('a form sent twice, at once or one after the other, makes one account, and 
 });
 
 test('what is wrong in its form is said beside the field, keeps what was typed, and makes nothing', async () => {
-  const forged = foundingToken(createCursors(Buffer.alloc(32, 8)));
+  const forged = foundingLink(Buffer.alloc(32, 8));
   const wrong: [Partial<typeof FORM>, string][] = [
     [{ token: forged }, 'not valid any more'],
     [{ name: ' ' }, 'A name of 1 to 200 characters is needed.'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { buildTestApp } from '../support/app.ts';
+import { buildTestApp, foundingLink } from '../support/app.ts';
 import { htmlFaults } from '../support/html-judge.ts';
-import { csrfOf, signedIn } from './browser-session.ts';
+import { csrfOf, signedIn, TestBrowser } from './browser-session.ts';
 import { fillAccount } from './full-account.ts';
 
 test('html-validate finds no fault on any screen, full or empty', async () => {
@@ -54,4 +54,16 @@ test('html-validate finds no fault on any screen, full or empty', async () => {
     expect.soft(await htmlFaults(body), path).toEqual([]);
   }
   await made.app.close();
+});
+
+test('nor on the form of the first account, as it comes and as it is refused', async () => {
+  const { app } = await buildTestApp({ isEmpty: true });
+  const browser = new TestBrowser(app);
+  const form = await browser.get('/dashboard/setup');
+  const refused = await browser.post('/dashboard/setup', { token: foundingLink() });
+  for (const { body } of [form, refused]) {
+    expect(body).toContain('Name of your firm');
+    expect.soft(await htmlFaults(body)).toEqual([]);
+  }
+  await app.close();
 });

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
+import { foundingToken } from '../../src/accounts/founding.ts';
 import { createTenant, newKey } from '../../src/accounts/tenants.ts';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -189,6 +190,11 @@ export async function buildTestApp({
 
 export function bearer(apiKey: string): { authorization: string } {
   return { authorization: `Bearer ${apiKey}` };
+}
+
+/** The link by which somebody makes the first account of a test app without one. */
+export function foundingLink(masterKey = MASTER_KEY): string {
+  return `${BASE_URL}/dashboard/setup#token=${foundingToken(createCursors(masterKey))}`;
 }
 
 /** The key of test apps: what signs their cursors and links. */
