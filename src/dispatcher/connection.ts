@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { Client, type Dispatcher as Undici } from 'undici';
 import type { Connect, Dial } from '../webhooks/connect.ts';
 import { ConnectError } from '../webhooks/connect-error.ts';
+import { StatusLines } from './status-lines.ts';
 
 /** Idle time after which an unused connection is closed, unless the receiver names a shorter one. */
 const KEEP_ALIVE_MS = 15_000;
@@ -66,6 +67,7 @@ export class Connection implements Undici.DispatchHandler {
   #handler: RequestHandler | null = null;
   #dial: Dial | null = null;
   #socket: Socket | null = null;
+  readonly #lines = new StatusLines();
   #readBefore = 0;
   #gone = false;
 
@@ -81,6 +83,7 @@ export class Connection implements Undici.DispatchHandler {
             return;
           }
           this.#handler?.onConnected();
+          lookFirst(socket, this.#lines);
           callback(null, socket);
           this.#watch(socket);
         });
@@ -98,6 +101,7 @@ export class Connection implements Undici.DispatchHandler {
   dispatch(request: Undici.DispatchOptions, handler: RequestHandler): void {
     this.#handler = handler;
     this.#readBefore = this.#socket?.bytesRead ?? 0;
+    this.#lines.begin();
     this.#client.dispatch(request, this);
   }
 
@@ -164,4 +168,13 @@ export class Connection implements Undici.DispatchHandler {
     this.#leave();
     handler?.onResponseError(controller, error);
   }
+}
+
+/** Has what comes in looked at before the parser reads it: a stream's bytes are pushed into it as they come. */
+function lookFirst(socket: Socket, lines: StatusLines): void {
+  const push = socket.push.bind(socket);
+  socket.push = (bytes) => {
+    if (bytes !== null) lines.look(bytes);
+    return push(bytes);
+  };
 }

@@ -56,6 +56,7 @@ describe('a reply that never ends', () => {
     ['in its number of headers', OK, 'x: y\r\n'.repeat(10_000), 'invalid_response'],
     ['in its status line', 'HTTP/1.1 200 ', 'x'.repeat(65_536), 'invalid_response'],
     ['in interim replies', '', 'HTTP/1.1 103 Hints\r\nlink: </a>\r\n\r\n'.repeat(1_000), 'invalid_response'],
+    ['in interim replies of 100', '', 'HTTP/1.1 100 Go on\r\n\r\n'.repeat(1_000), 'invalid_response'],
     ['in empty lines before its head', '', '\r\n'.repeat(30_000), 'invalid_response'],
   ])('%s is cut off long before the time limit, without being read', async (_, start, more, fault) => {
     const { url, written } = await startEndless(start, more);

@@ -127,9 +127,36 @@ describe('a 2xx whose head is complete', () => {
     expect(record.response?.body).toBe('é'.repeat(8_192));
   });
 
-  it('counts after informational replies', async () => {
-    const { log } = await attempt(raw('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n'));
-    expect(log.status).toBe('delivered');
+  it.each([
+    ['Early Hints', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'],
+    ['a Continue that nobody asked for', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    [
+      'several of both',
+      'HTTP/1.1 100 Continue\r\nx: y\r\n\r\nHTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 100 C\r\n\r\n',
+    ],
+  ])('counts after informational replies: %s', async (_, interim) => {
+    const final = 'HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\nHTTP/1.1 100 C\r\n';
+    const { log, record } = await attempt(raw(interim + final));
+    expect([log.status, log.attemptCount, record.response?.status]).toEqual(['delivered', 1, 200]);
+    expect(record.response?.body).toBe('HTTP/1.1 100 C\r\n');
+  });
+
+  it('counts after informational replies on a connection that was used before', async () => {
+    const harness = await createHarness();
+    const { id } = await harness.endpoint({ url: receiver.url });
+    await harness.dispatcher.start();
+    receiver.answer = (_, { connection }, socket) => {
+      expect(connection).toBe(1);
+      socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK');
+    };
+    for (const count of [1, 2]) {
+      const [deliveryId = ''] = await harness.enqueue(id);
+      harness.dispatcher.nudge([{ endpointId: id, tenantId: 'ten_a' }]);
+      await harness.committed(count);
+      await settle();
+      expect((await harness.delivery(deliveryId)).status).toBe('delivered');
+    }
+    await harness.dispatcher.stop(0);
   });
 });
 
