@@ -1,15 +1,14 @@
 import type { Database } from 'better-sqlite3';
-import type { ApiKey } from '../../../model/key.ts';
 import type { AccountStore } from '../../account-store.ts';
 import type { KeyStore } from '../../key-store.ts';
 import type { Part } from '../../store.ts';
-import { keyReads } from '../reads/keys.ts';
+import { KEYS, keyReads } from '../reads/keys.ts';
 
 /** Requests that come together have all seen the same last use; one of them writes it. */
 const TOUCH_EVERY_MS = 60_000;
 
 export function keyChanges(db: Database) {
-  const insert = createKeyWriter(db);
+  const insert = KEYS.insert(db);
   const count = db
     .prepare<[string], number>('SELECT count(*) FROM api_keys WHERE tenant_id = ? AND revoked_at IS NULL')
     .pluck();
@@ -43,18 +42,8 @@ export function keyChanges(db: Database) {
       if (key === null || key.revokedAt !== null) return null;
       const changed = { ...key, ...change };
       const { name, scopes, rateLimit, expiresAt } = changed;
-      update.run({ id, name, scopes: JSON.stringify(scopes), rateLimit, expiresAt });
+      update.run(KEYS.encode({ id, name, scopes, rateLimit, expiresAt }));
       return changed;
     },
   } satisfies Part<AccountStore & KeyStore>;
-}
-
-/** Stores a new key: part of a change. */
-export function createKeyWriter(db: Database): (key: ApiKey) => void {
-  const insert = db.prepare<Record<string, unknown>[]>(
-    `INSERT INTO api_keys (id, tenant_id, name, hash, last4, scopes, rate_limit, expires_at, last_used_at, revoked_at, created_at)
-     VALUES (:id, :tenantId, :name, :hash, :last4, :scopes, :rateLimit, :expiresAt, :lastUsedAt, :revokedAt, :createdAt)`,
-  );
-
-  return (key) => void insert.run({ ...key, scopes: JSON.stringify(key.scopes) });
 }

@@ -1,16 +1,12 @@
 import type { Database } from 'better-sqlite3';
-import type { Session } from '../../../model/user.ts';
 import type { SessionStore } from '../../session-store.ts';
 import type { Part } from '../../store.ts';
-import { createLinkRead } from '../reads/sessions.ts';
+import { createLinkRead, SESSIONS } from '../reads/sessions.ts';
 import { createMailWriter } from './mail.ts';
 
 /** Passwords, one-time links and sessions. */
 export function sessionChanges(db: Database) {
-  const insert = db.prepare<Session[]>(
-    `INSERT INTO sessions (token_hash, id, client, user_id, created_at, seen_at, expires_at)
-     VALUES (:tokenHash, :id, :client, :userId, :createdAt, :seenAt, :expiresAt)`,
-  );
+  const insert = SESSIONS.insert(db);
   const updateLink = db.prepare<[string, number, string]>(
     'UPDATE owners SET setup_token_hash = ?, setup_expires_at = ? WHERE id = ?',
   );
@@ -43,10 +39,10 @@ export function sessionChanges(db: Database) {
       if (user === null) return null;
       updatePassword.run(passwordHash, user.id);
       deleteOfUser.run(user.id);
-      if (session !== null) insert.run({ ...session, userId: user.id });
+      if (session !== null) insert({ ...session, userId: user.id });
       return { ...user, passwordHash };
     },
-    createSession: (session) => void insert.run(session),
+    createSession: (session) => void insert(session),
     touchSession: (tokenHash, { seenAt, expiresAt }) => void update.run(seenAt, expiresAt, tokenHash),
     endSession: (tokenHash) => deleteOne.run(tokenHash).changes === 1,
     endSessionOf: (userId, id, keep) =>

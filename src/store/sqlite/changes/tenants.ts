@@ -5,24 +5,27 @@ import { overPlanMail } from '../../../rules/plan-fit.ts';
 import type { AccountStore } from '../../account-store.ts';
 import type { PlanFit, PlanStore, PlanTerms } from '../../plan-store.ts';
 import type { Part } from '../../store.ts';
+import { KEYS } from '../reads/keys.ts';
+import { TENANTS } from '../reads/tenants.ts';
+import { Table } from '../table.ts';
 import { createEndpointPlan } from './endpoint-plan.ts';
-import { createKeyWriter } from './keys.ts';
 import { createMailWriter } from './mail.ts';
 import { createProfileWriter } from './profiles.ts';
 import { sessionChanges } from './sessions.ts';
 
+/** A person as they are made with their tenant; as `reads/sessions.ts` has them from then on. */
+const OWNERS = new Table<Owner>('owners', {
+  ...{ id: 'plain', tenantId: 'plain', email: 'plain' },
+  ...{ setupTokenHash: 'plain', setupExpiresAt: 'plain', createdAt: 'plain' },
+});
+
 /** Tenants with their owners, and their plans. */
 export function tenantChanges(db: Database) {
-  const insertTenant = db.prepare<[string, string, string, number | null, number]>(
-    'INSERT INTO tenants (id, name, plan, trial_ends_at, created_at) VALUES (?, ?, ?, ?, ?)',
-  );
+  const insertTenant = TENANTS.insert(db);
   const insertSettings = db.prepare<[string, number]>(
     'INSERT INTO tenant_settings (tenant_id, digest_since) VALUES (?, ?)',
   );
-  const insertOwner = db.prepare<[string, string, string, string, number, number]>(
-    `INSERT INTO owners (id, tenant_id, email, setup_token_hash, setup_expires_at, created_at)
-     VALUES (?, ?, ?, ?, ?, ?)`,
-  );
+  const insertOwner = OWNERS.insert(db);
   const selectAny = db.prepare<[], number>('SELECT 1 FROM tenants LIMIT 1').pluck();
   const updatePlan = db.prepare<[string, number | null, string]>(
     'UPDATE tenants SET plan = ?, trial_ends_at = ? WHERE id = ?',
@@ -30,7 +33,7 @@ export function tenantChanges(db: Database) {
   const endTrial = db.prepare<[string, string, number]>(
     "UPDATE tenants SET plan = ? WHERE id = ? AND plan = 'trial' AND trial_ends_at <= ?",
   );
-  const insertKey = createKeyWriter(db);
+  const insertKey = KEYS.insert(db);
   const insertProfile = createProfileWriter(db);
   const fitEndpoints = createEndpointPlan(db);
   const addMail = createMailWriter(db);
@@ -46,10 +49,9 @@ export function tenantChanges(db: Database) {
   }
 
   function insertWhole(tenant: Tenant, owner: Owner, profile: IcpProfile): void {
-    insertTenant.run(tenant.id, tenant.name, tenant.plan, tenant.trialEndsAt, tenant.createdAt);
+    insertTenant(tenant);
     insertSettings.run(tenant.id, tenant.createdAt);
-    const { id, tenantId, email, setupTokenHash, setupExpiresAt, createdAt } = owner;
-    insertOwner.run(id, tenantId, email, setupTokenHash, setupExpiresAt, createdAt);
+    insertOwner(owner);
     insertProfile(profile);
   }
 

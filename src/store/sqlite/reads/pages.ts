@@ -14,10 +14,17 @@ export function pageOf<T, R = T>(
   return { rows: page.map(toRow), last: last === undefined ? null : position(last) };
 }
 
+/** The place after which a page by creation begins, and how many rows are asked for. */
+export interface CreationPage {
+  createdAt: number;
+  id: string;
+  limit: number;
+}
+
 /** A page of rows in the order they were made in. */
 export function pageByCreation<T extends { createdAt: number; id: string }>(
   { limit, after }: { limit: number; after: Position | null },
-  find: (position: { createdAt: number; id: string; limit: number }) => T[],
+  find: (position: CreationPage) => T[],
 ): { rows: T[]; last: Position | null } {
   const [createdAt, id] = creationOf(after) ?? [-1, ''];
   return pageOf(find({ createdAt, id, limit: limit + 1 }), limit, {

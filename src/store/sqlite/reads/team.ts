@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { FactorStore } from '../../factor-store.ts';
 import type { Part } from '../../store.ts';
 import type { TeamStore } from '../../team-store.ts';
-import { toUser, USER_COLUMNS, type UserRow } from './sessions.ts';
+import { USERS } from './sessions.ts';
 
 interface FactorRow {
   totp_box: Buffer | null;
@@ -13,12 +13,8 @@ interface FactorRow {
 
 /** Who belongs to a tenant, and their second factors. */
 export function teamReads(db: Database) {
-  const selectAll = db.prepare<[string], UserRow>(
-    `SELECT ${USER_COLUMNS} FROM owners WHERE tenant_id = ? ORDER BY created_at, id`,
-  );
-  const selectOne = db.prepare<[string, string], UserRow>(
-    `SELECT ${USER_COLUMNS} FROM owners WHERE id = ? AND tenant_id = ?`,
-  );
+  const selectAll = USERS.select<[string]>(db, 'WHERE tenant_id = ? ORDER BY created_at, id');
+  const selectOne = USERS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
   const selectFactor = db.prepare<[string], FactorRow>(
     `SELECT totp_box, totp_since, totp_step,
             (SELECT count(*) FROM recovery_codes c WHERE c.user_id = o.id) AS codes_left
@@ -26,11 +22,8 @@ export function teamReads(db: Database) {
   );
 
   return {
-    listMembers: (tenantId) => selectAll.all(tenantId).map(toUser),
-    getMember(tenantId, id) {
-      const row = selectOne.get(id, tenantId);
-      return row === undefined ? null : toUser(row);
-    },
+    listMembers: (tenantId) => selectAll.all(tenantId),
+    getMember: (tenantId, id) => selectOne.get(id, tenantId),
     getFactor(userId) {
       const row = selectFactor.get(userId);
       if (row === undefined || row.totp_box === null) return null;

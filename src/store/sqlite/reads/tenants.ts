@@ -1,35 +1,23 @@
 import type { Database } from 'better-sqlite3';
-import type { Plan, Tenant } from '../../../model/tenant.ts';
+import type { Tenant } from '../../../model/tenant.ts';
 import type { AccountStore, StoredRows } from '../../account-store.ts';
 import type { PlanStore } from '../../plan-store.ts';
 import type { Part } from '../../store.ts';
+import { Table } from '../table.ts';
 
-/** A `tenants` row. */
-export interface TenantRow {
-  id: string;
-  name: string;
-  plan: string;
-  trial_ends_at: number | null;
-  created_at: number;
-}
-
-export function toTenant(row: TenantRow): Tenant {
-  return {
-    id: row.id,
-    name: row.name,
-    plan: row.plan as Plan,
-    trialEndsAt: row.trial_ends_at,
-    createdAt: row.created_at,
-  };
-}
+export const TENANTS = new Table<Tenant>('tenants', {
+  ...{ id: 'plain', name: 'plain', plan: 'plain', trialEndsAt: 'plain', createdAt: 'plain' },
+});
 
 export function tenantReads(db: Database) {
-  const selectAll = db.prepare<[], TenantRow & { owner_email: string | null }>(
-    `SELECT t.*, (SELECT o.email FROM owners o WHERE o.tenant_id = t.id AND o.role = 'owner'
-            ORDER BY o.created_at, o.id LIMIT 1) AS owner_email
+  const selectAll = TENANTS.rows<[], { ownerEmail: string }>(
+    db,
+    `SELECT ${TENANTS.list},
+       ifnull((SELECT o.email FROM owners o WHERE o.tenant_id = t.id AND o.role = 'owner'
+               ORDER BY o.created_at, o.id LIMIT 1), '') AS ownerEmail
      FROM tenants t ORDER BY t.created_at, t.id`,
   );
-  const selectOne = db.prepare<[string], TenantRow>('SELECT * FROM tenants WHERE id = ?');
+  const selectOne = TENANTS.select<[string]>(db, 'WHERE id = ?');
   const selectStored = db.prepare<[string], StoredRows>(
     'SELECT signals, leads, campaign_events AS campaignEvents FROM stored_rows WHERE tenant_id = ?',
   );
@@ -40,12 +28,8 @@ export function tenantReads(db: Database) {
     .pluck();
 
   return {
-    listTenants: () =>
-      selectAll.all().map((row) => ({ ...toTenant(row), ownerEmail: row.owner_email ?? '' })),
-    getTenant(id) {
-      const row = selectOne.get(id);
-      return row === undefined ? null : toTenant(row);
-    },
+    listTenants: () => selectAll.all(),
+    getTenant: (id) => selectOne.get(id),
     countStored: (tenantId) => selectStored.get(tenantId) ?? { signals: 0, leads: 0, campaignEvents: 0 },
     listEndedTrials: (now, limit) => selectEndedTrials.all(now, limit),
   } satisfies Part<AccountStore & PlanStore>;
