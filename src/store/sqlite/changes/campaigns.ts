@@ -1,19 +1,13 @@
 import type { Database } from 'better-sqlite3';
-import type { Campaign } from '../../../model/campaign.ts';
 import type { CampaignEventResult, CampaignStore } from '../../campaign-store.ts';
 import type { Part } from '../../store.ts';
+import { CAMPAIGNS } from '../reads/campaigns.ts';
 import { createLeadAliases } from '../reads/lead-aliases.ts';
 import { createRecipients } from './campaign-recipients.ts';
 import { createEventWriter } from './events.ts';
 
 export function campaignChanges(db: Database) {
-  const insert = db.prepare<Record<string, unknown>[]>(
-    `INSERT INTO campaigns
-       (id, tenant_id, name, status, settings, started_at, completed_at, status_changed_at, created_at, updated_at, version)
-     VALUES
-       (:id, :tenantId, :name, :status, :settings, :startedAt, :completedAt, :statusChangedAt, :createdAt, :updatedAt,
-        :version)`,
-  );
+  const insert = CAMPAIGNS.insert(db);
   const update = db.prepare<Record<string, unknown>[]>(
     `UPDATE campaigns SET
        name = :name, status = :status, settings = :settings, started_at = :startedAt, completed_at = :completedAt,
@@ -37,11 +31,11 @@ export function campaignChanges(db: Database) {
 
   return {
     createCampaign(campaign, events) {
-      insert.run(toColumns(campaign));
+      insert(campaign);
       events.forEach(insertRouted);
     },
     updateCampaign(campaign, expectedVersion, events) {
-      if (update.run({ ...toColumns(campaign), expectedVersion }).changes === 0) return false;
+      if (update.run({ ...CAMPAIGNS.encode(campaign), expectedVersion }).changes === 0) return false;
       events.forEach(insertRouted);
       return true;
     },
@@ -62,8 +56,4 @@ export function campaignChanges(db: Database) {
       return results;
     },
   } satisfies Part<CampaignStore>;
-}
-
-function toColumns(campaign: Campaign): Record<string, unknown> {
-  return { ...campaign, settings: JSON.stringify(campaign.settings) };
 }

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { Endpoint } from '../../../model/webhook.ts';
 import type { ClaimRequest, DueLane, LaneClaim, LaneDemand } from '../../delivery-store.ts';
 import { BODY_JOINS, WHOLE_BODY } from '../reads/bodies.ts';
-import { type EndpointRow, toEndpoint } from '../reads/endpoints.ts';
+import { ENDPOINTS } from '../reads/endpoints.ts';
 import { laneReads } from '../reads/lanes.ts';
 import { WAITING } from '../reads/shown-state.ts';
 import { createProbeSchedule } from './probes.ts';
@@ -106,7 +106,7 @@ export function claimChanges(db: Database) {
       "SELECT version FROM webhook_endpoints WHERE id = ? AND status = 'active' AND deleted_at IS NULL",
     )
     .pluck();
-  const selectById = db.prepare<[string], EndpointRow>('SELECT * FROM webhook_endpoints WHERE id = ?');
+  const selectById = ENDPOINTS.select<[string]>(db, 'WHERE id = ?');
   const { listDueLanes } = laneReads(db);
   const probes = createProbeSchedule(db);
 
@@ -115,9 +115,8 @@ export function claimChanges(db: Database) {
     const version = selectActiveVersion.get(id);
     if (version === undefined) return 'gone';
     if (version === knownVersion) return null;
-    const row = selectById.get(id);
     try {
-      return row === undefined ? 'gone' : toEndpoint(row);
+      return selectById.get(id) ?? 'gone';
     } catch {
       return 'gone'; // its settings are unreadable: that must not end the claim of every other endpoint
     }
@@ -161,9 +160,9 @@ export function claimChanges(db: Database) {
       const endpoint = selectById.get(endpointId);
       const row = selectOldest.get(endpointId, held, 1);
       const delivery = toStored(row);
-      if (endpoint === undefined || delivery === null) return null;
+      if (endpoint === null || delivery === null) return null;
       writeLease.run(endpointId, leaseToken, leaseUntil, heldWith(held, row?.held ?? null));
-      return { endpoint: toEndpoint(endpoint), delivery };
+      return { endpoint, delivery };
     },
     shiftDue(now: number, deltaMs: number): void {
       shiftRetries.run(deltaMs);

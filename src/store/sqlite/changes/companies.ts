@@ -6,7 +6,7 @@ import { activityOf, observeCompany } from '../../../rules/observed-company.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import type { NewSignal } from '../../signal-store.ts';
 import type { Part } from '../../store.ts';
-import { COMPANY_COLUMNS, type CompanyRow, toCompany } from '../reads/companies.ts';
+import { ACTIVE_COMPANIES } from '../reads/companies.ts';
 
 export function companyChanges(db: Database) {
   const save = createCompanyWriter(db);
@@ -19,13 +19,7 @@ export function companyChanges(db: Database) {
 function createCompanyWriter(
   db: Database,
 ): (company: Company, expectedVersion: number, activeAt: number) => boolean {
-  const insert = db.prepare<Record<string, unknown>[]>(
-    `INSERT INTO companies
-       (id, tenant_id, domain, search, industry, facts, active_at, created_at, updated_at, version)
-     VALUES
-       (:id, :tenantId, :domain, :search, :industry, :facts, :activeAt, :createdAt, :updatedAt, :version)
-     ON CONFLICT DO NOTHING`,
-  );
+  const insert = STORED.insert(db, 'ON CONFLICT DO NOTHING');
   const update = db.prepare<Record<string, unknown>[]>(
     `UPDATE companies SET search = :search, industry = :industry, facts = :facts, updated_at = :updatedAt,
             version = :version
@@ -33,9 +27,9 @@ function createCompanyWriter(
   );
 
   return (company, expectedVersion, activeAt) => {
-    const columns = toColumns(company);
-    if (expectedVersion === 0) return insert.run({ ...columns, activeAt }).changes === 1;
-    return update.run({ ...columns, expectedVersion }).changes === 1;
+    const row = { ...company, ...searchedFor(company), activeAt };
+    if (expectedVersion === 0) return insert(row);
+    return update.run({ ...STORED.encode(row), expectedVersion }).changes === 1;
   };
 }
 
@@ -43,25 +37,27 @@ function createCompanyWriter(
 export function createCompanyObserver(db: Database): (signal: NewSignal, observed: ObservedCompany) => void {
   const save = createCompanyWriter(db);
   const setActive = db.prepare<[number, string]>('UPDATE companies SET active_at = ? WHERE id = ?');
-  const selectByDomain = db.prepare<[string, string], CompanyRow>(
-    `SELECT ${COMPANY_COLUMNS} FROM companies WHERE domain = ? AND tenant_id = ?`,
-  );
+  const selectByDomain = ACTIVE_COMPANIES.select<[string, string]>(db, 'WHERE domain = ? AND tenant_id = ?');
 
   return (signal, observed) => {
     const row = selectByDomain.get(observed.company.domain, signal.tenantId);
     const activeAt = activityOf(signal.timestamp);
-    if (row !== undefined && activeAt > row.active_at) setActive.run(activeAt, row.id);
-    const company = observeCompany(row === undefined ? null : toCompany(row), observed, signal);
+    if (row !== null && activeAt > row.activeAt) setActive.run(activeAt, row.id);
+    const company = observeCompany(row, observed, signal);
     if (company !== null) save(company, row?.version ?? 0, activeAt);
   };
 }
 
+interface Searched {
+  search: string;
+  industry: string;
+}
+const STORED = ACTIVE_COMPANIES.with<Searched>({ search: 'plain', industry: 'plain' });
+
 /** Name and industry are those in force: what is shown is what is found. */
-function toColumns(company: Company): Record<string, unknown> {
+function searchedFor({ facts, domain }: Company): Searched {
   return {
-    ...company,
-    search: `${fold(factInForce(company.facts, 'name')?.value ?? '')} ${company.domain}`,
-    industry: fold(factInForce(company.facts, 'industry')?.value ?? ''),
-    facts: JSON.stringify(company.facts),
+    search: `${fold(factInForce(facts, 'name')?.value ?? '')} ${domain}`,
+    industry: fold(factInForce(facts, 'industry')?.value ?? ''),
   };
 }

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { nextProbeAt } from '../../../rules/endpoint-pause.ts';
 import type { EndpointStore } from '../../endpoint-store.ts';
 import type { Part } from '../../store.ts';
-import { endpointReads } from '../reads/endpoints.ts';
+import { ENDPOINTS, endpointReads } from '../reads/endpoints.ts';
 import { createDiscard } from './discard.ts';
 import { createEndpointState } from './endpoint-state.ts';
 
@@ -15,12 +15,7 @@ export function endpointChanges(db: Database) {
       'SELECT count(*) FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL',
     )
     .pluck();
-  const insert = db.prepare<Record<string, unknown>[]>(
-    `INSERT INTO webhook_endpoints
-       (id, tenant_id, settings, secret_box, secret_last4, status, paused_reason, paused_at, consecutive_failures, version, created_at)
-     VALUES
-       (:id, :tenantId, :settings, :secretBox, :secretLast4, :status, :pausedReason, :pausedAt, :consecutiveFailures, :version, :createdAt)`,
-  );
+  const insert = ENDPOINTS.insert(db);
   const update = db.prepare<Record<string, unknown>[]>(
     `UPDATE webhook_endpoints
      SET settings = :settings, secret_box = :secretBox, secret_last4 = :secretLast4, version = version + 1
@@ -42,12 +37,12 @@ export function endpointChanges(db: Database) {
   return {
     createEndpoint(endpoint, limit) {
       if (limit !== null && (count.get(endpoint.tenantId) ?? 0) >= limit) return false;
-      insert.run({ ...endpoint, settings: JSON.stringify(endpoint.settings) });
+      insert(endpoint);
       return true;
     },
     updateEndpoint({ id, tenantId, version, settings, secretBox, secretLast4 }, now) {
-      const row = { id, tenantId, version, secretBox, secretLast4, settings: JSON.stringify(settings) };
-      if (update.run(row).changes === 0) return false;
+      const row = { id, tenantId, version, secretBox, secretLast4, settings };
+      if (update.run(ENDPOINTS.encode(row)).changes === 0) return false;
       state.planProbe(id, settings.auto_resume ? nextProbeAt(now, 0) : null);
       return true;
     },

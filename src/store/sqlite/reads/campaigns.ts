@@ -1,58 +1,29 @@
 import type { Database } from 'better-sqlite3';
-import type { Campaign, CampaignQuery, CampaignSettings, CampaignStatus } from '../../../model/campaign.ts';
+import type { Campaign, CampaignQuery } from '../../../model/campaign.ts';
 import type { CampaignStore } from '../../campaign-store.ts';
 import type { Part } from '../../store.ts';
+import { Table } from '../table.ts';
 import { createLeadAliases } from './lead-aliases.ts';
 import { pageOf } from './pages.ts';
 
-interface CampaignRow {
-  id: string;
-  tenant_id: string;
-  name: string;
-  status: string;
-  settings: string;
-  started_at: number | null;
-  completed_at: number | null;
-  status_changed_at: number;
-  created_at: number;
-  updated_at: number;
-  version: number;
-}
-
-function toCampaign(row: CampaignRow): Campaign {
-  return {
-    id: row.id,
-    tenantId: row.tenant_id,
-    name: row.name,
-    status: row.status as CampaignStatus,
-    settings: JSON.parse(row.settings) as CampaignSettings,
-    startedAt: row.started_at,
-    completedAt: row.completed_at,
-    statusChangedAt: row.status_changed_at,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    version: row.version,
-  };
-}
+export const CAMPAIGNS = new Table<Campaign>('campaigns', {
+  ...{ id: 'plain', tenantId: 'plain', name: 'plain', status: 'plain', settings: 'json' },
+  ...{ startedAt: 'plain', completedAt: 'plain', statusChangedAt: 'plain' },
+  ...{ createdAt: 'plain', updatedAt: 'plain', version: 'plain' },
+});
 
 /** Campaigns themselves; what happened in them is in `campaign-events.ts`. */
 export function campaignReads(db: Database) {
-  const selectOne = db.prepare<[string, string], CampaignRow>(
-    'SELECT * FROM campaigns WHERE id = ? AND tenant_id = ?',
-  );
+  const selectOne = CAMPAIGNS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
   const leads = createLeadAliases(db);
 
   return {
-    getCampaign(tenantId, id) {
-      const row = selectOne.get(id, tenantId);
-      return row === undefined ? null : toCampaign(row);
-    },
+    getCampaign: (tenantId, id) => selectOne.get(id, tenantId),
     listCampaigns(tenantId, query) {
       const { sql, values } = buildCampaignListSql(tenantId, query);
-      const found = db.prepare<unknown[], CampaignRow>(sql).all(...values);
-      return pageOf(found, query.limit, {
-        toRow: toCampaign,
-        position: (row) => [row.created_at, row.id],
+      return pageOf(CAMPAIGNS.rows(db, sql).all(...values), query.limit, {
+        toRow: (campaign) => campaign,
+        position: ({ createdAt, id }) => [createdAt, id],
       });
     },
     completePeople: (tenantId, people) => people.map((person) => leads.complete(tenantId, person)),
@@ -72,6 +43,6 @@ export function buildCampaignListSql(tenantId: string, { statuses, after, limit 
     conditions.push('(created_at, id) < (?, ?)');
     values.push(...after);
   }
-  const sql = `SELECT * FROM campaigns WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT ?`;
+  const sql = `SELECT ${CAMPAIGNS.list} FROM campaigns WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT ?`;
   return { sql, values: [...values, limit + 1] };
 }
