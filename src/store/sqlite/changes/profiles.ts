@@ -4,34 +4,21 @@ import { profileNameKey } from '../../../rules/name-keys.ts';
 import { phraseCount } from '../../../rules/profile-phrases.ts';
 import type { ProfileStore } from '../../profile-store.ts';
 import type { Part } from '../../store.ts';
-import { type ProfileSettings, profileReads } from '../reads/profiles.ts';
+import { type KeptProfile, PROFILES, profileReads } from '../reads/profiles.ts';
 
-function toColumns(profile: IcpProfile) {
+/** With the name as no two of a tenant have it. */
+const STORED = PROFILES.with<{ nameKey: string }>({ nameKey: 'plain' });
+
+function toRow(profile: IcpProfile): KeptProfile & { nameKey: string } {
   const { id, tenantId, name, active, createdAt, updatedAt, version, ...settings } = profile;
-  const nameKey = profileNameKey(name);
-  const text = JSON.stringify(settings satisfies ProfileSettings);
-  return {
-    id,
-    tenantId,
-    name,
-    nameKey,
-    settings: text,
-    active: active ? 1 : 0,
-    createdAt,
-    updatedAt,
-    version,
-  };
+  const own = { id, tenantId, name, active, createdAt, updatedAt, version };
+  return { ...own, nameKey: profileNameKey(name), settings };
 }
 
 /** Stores a new profile: part of a change. */
 export function createProfileWriter(db: Database): (profile: IcpProfile) => void {
-  const insert = db.prepare<Record<string, unknown>[]>(
-    `INSERT INTO icp_profiles
-       (id, tenant_id, name, name_key, settings, active, created_at, updated_at, version)
-     VALUES (:id, :tenantId, :name, :nameKey, :settings, :active, :createdAt, :updatedAt, :version)`,
-  );
-
-  return (profile) => void insert.run(toColumns(profile));
+  const insert = STORED.insert(db);
+  return (profile) => void insert(toRow(profile));
 }
 
 export function profileChanges(db: Database) {
@@ -89,7 +76,7 @@ export function profileChanges(db: Database) {
       const before = getProfile(profile.tenantId, profile.id);
       const grows = before === null || phraseCount(profile) > phraseCount(before);
       if (grows && exceeds(profile, phraseLimit)) return 'too_many_phrases';
-      return update.run(toColumns(profile)).changes === 1 ? 'changed' : 'stale';
+      return update.run(STORED.encode(toRow(profile))).changes === 1 ? 'changed' : 'stale';
     },
     saveSuggestionDecision(decided) {
       return saveDecision.run({ ...decided }).changes === 1;

@@ -1,9 +1,8 @@
 import type { Database } from 'better-sqlite3';
-import type { SourcePosition } from '../../../model/source.ts';
 import type { CommittedSignal, NewSignal } from '../../signal-store.ts';
 import type { SourceStore } from '../../source-store.ts';
 import type { Part } from '../../store.ts';
-import { type SourceRow, toSource } from '../reads/sources.ts';
+import { READ_SOURCES, wholeSource } from '../reads/sources.ts';
 import { createMailWriter } from './mail.ts';
 import { signalChanges } from './signals.ts';
 
@@ -24,7 +23,7 @@ export function sourceRunChanges(db: Database) {
   const countSignals = db.prepare<[number, string]>(
     'UPDATE sources SET signals_made = signals_made + ? WHERE id = ?',
   );
-  const selectById = db.prepare<[string], SourceRow>('SELECT * FROM sources WHERE id = ?');
+  const selectById = READ_SOURCES.select<[string]>(db, 'WHERE id = ?');
   const selectHeld = db
     .prepare<[string, string], number>('SELECT 1 FROM sources WHERE id = ? AND lease_token = ?')
     .pluck();
@@ -88,8 +87,9 @@ export function sourceRunChanges(db: Database) {
       ids.flatMap((id) => {
         if (lease.run({ id, token, leaseUntil, now }).changes === 0) return [];
         const row = selectById.get(id);
-        if (row === undefined) return [];
-        return [{ source: toSource(row), position: JSON.parse(row.position) as SourcePosition, token }];
+        if (row === null) return [];
+        const { position, ...source } = wholeSource(row);
+        return [{ source, position, token }];
       }),
     finishSourceRun({ signals, error, position, quota, mail, signalsAdded, ...run }) {
       if (selectHeld.get(run.sourceId, run.token) === undefined) return null;

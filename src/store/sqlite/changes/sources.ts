@@ -4,39 +4,18 @@ import type { Source } from '../../../model/source.ts';
 import { sourceNameKey } from '../../../rules/name-keys.ts';
 import type { SourceStore } from '../../source-store.ts';
 import type { Part } from '../../store.ts';
+import { READ_SOURCES } from '../reads/sources.ts';
 
-function toColumns(source: Source) {
-  return {
-    id: source.id,
-    tenantId: source.tenantId,
-    kind: source.kind,
-    name: source.name,
-    nameKey: sourceNameKey(source.name),
-    settings: JSON.stringify(source.settings),
-    secrets: JSON.stringify(source.secrets),
-    profileIds: JSON.stringify(source.profileIds),
-    intervalSeconds: source.intervalSeconds,
-    maxAgeDays: source.maxAgeDays,
-    status: source.status,
-    nextPollAt: source.nextPollAt,
-    failures: source.failures,
-    createdAt: source.createdAt,
-    updatedAt: source.updatedAt,
-    version: source.version,
-    start: JSON.stringify(START_POSITION),
-  };
+/** With the name as no two of a tenant have it. */
+const STORED = READ_SOURCES.with<{ nameKey: string }>({ nameKey: 'plain' });
+
+function newRow(source: Source) {
+  return { ...source, nameKey: sourceNameKey(source.name), position: START_POSITION };
 }
 
 /** Sources as callers change them; who reads them when is in `source-runs.ts`. */
 export function sourceChanges(db: Database) {
-  const insert = db.prepare<Record<string, unknown>[]>(
-    `INSERT INTO sources
-       (id, tenant_id, kind, name, name_key, settings, secrets, profile_ids, interval_seconds, max_age_days, status, next_poll_at, failures,
-        position, created_at, updated_at, version)
-     VALUES
-       (:id, :tenantId, :kind, :name, :nameKey, :settings, :secrets, :profileIds, :intervalSeconds, :maxAgeDays, :status, :nextPollAt, :failures,
-        :start, :createdAt, :updatedAt, :version)`,
-  );
+  const insert = STORED.insert(db);
   const update = db.prepare<Record<string, unknown>[]>(
     `UPDATE sources SET
        name = :name, name_key = :nameKey, settings = :settings, secrets = :secrets, profile_ids = :profileIds,
@@ -46,7 +25,7 @@ export function sourceChanges(db: Database) {
   );
   const restart = db.prepare<Record<string, unknown>[]>(
     `UPDATE sources SET
-       position = :start, failures = 0, last_error = NULL, failing_since = NULL, quota = NULL, not_before = 0, next_poll_at = :nextPollAt,
+       position = :position, failures = 0, last_error = NULL, failing_since = NULL, quota = NULL, not_before = 0, next_poll_at = :nextPollAt,
        lease_token = NULL, lease_until = 0
      WHERE id = :id`,
   );
@@ -66,16 +45,15 @@ export function sourceChanges(db: Database) {
     createSource(source, limit) {
       if (holderOf(source) !== undefined) return 'name_taken';
       if ((count.get(source.tenantId) ?? 0) >= limit) return 'full';
-      insert.run(toColumns(source));
+      insert(newRow(source));
       return 'created';
     },
     changeSource(source, restarts) {
       const holder = holderOf(source);
       if (holder !== undefined && holder !== source.id) return 'name_taken';
-      const columns = toColumns(source);
+      const columns = STORED.encode(newRow(source));
       if (update.run(columns).changes === 0) return 'stale';
-      const { id, start, nextPollAt } = columns;
-      if (restarts) restart.run({ id, start, nextPollAt });
+      if (restarts) restart.run(columns);
       return 'changed';
     },
     deleteSource: (tenantId, id) => remove.run(id, tenantId).changes === 1,

@@ -3,15 +3,20 @@ import { SAMPLE_PLATFORM } from '../../../model/samples.ts';
 import type { TenantSettings } from '../../../model/settings.ts';
 import type { DigestStore } from '../../digest-store.ts';
 import type { Part } from '../../store.ts';
+import { Table } from '../table.ts';
 
-interface SettingsRow {
-  tenant_id: string;
-  timezone: string;
-  digest_enabled: number;
-  digest_hour: number;
-  digest_due_at: number;
-  digest_since: number | null;
-  digest_made_at: number | null;
+interface Digest {
+  digestEnabled: boolean;
+  digestHour: number;
+}
+
+const SETTINGS = new Table<Omit<TenantSettings, 'digest'> & Digest>('tenant_settings', {
+  ...{ tenantId: 'plain', timezone: 'plain', digestEnabled: 'flag', digestHour: 'plain' },
+  ...{ digestDueAt: 'plain', digestSince: 'plain', digestMadeAt: 'plain' },
+});
+
+function toSettings<S extends Digest>({ digestEnabled: enabled, digestHour: hour, ...rest }: S) {
+  return { ...rest, digest: { enabled, hour } };
 }
 
 /** Signals looked at for one digest; about 50 ms of a reader. */
@@ -19,9 +24,10 @@ const MAX_LOOKED_AT = 20_000;
 
 /** Settings of tenants, and what their digests tell of. */
 export function digestReads(db: Database) {
-  const selectOne = db.prepare<[string], SettingsRow>('SELECT * FROM tenant_settings WHERE tenant_id = ?');
-  const selectDue = db.prepare<[number, number], SettingsRow>(
-    `SELECT * FROM tenant_settings INDEXED BY tenant_settings_due
+  const selectOne = SETTINGS.select<[string]>(db, 'WHERE tenant_id = ?');
+  const selectDue = SETTINGS.select<[number, number]>(
+    db,
+    `INDEXED BY tenant_settings_due
      WHERE digest_enabled = 1 AND digest_due_at <= ? ORDER BY digest_due_at LIMIT ?`,
   );
   // The row's number holds the time (migration 006), so that a range of time is a range of rows.
@@ -42,7 +48,7 @@ export function digestReads(db: Database) {
   return {
     getSettings(tenantId) {
       const row = selectOne.get(tenantId);
-      return row === undefined ? null : toSettings(row);
+      return row === null ? null : toSettings(row);
     },
     dueDigests: (now, limit) => selectDue.all(now, limit).map(toSettings),
     findBest(tenantId, { from, to, limit }) {
@@ -56,15 +62,4 @@ export function digestReads(db: Database) {
       };
     },
   } satisfies Part<DigestStore>;
-}
-
-function toSettings(row: SettingsRow): TenantSettings {
-  return {
-    tenantId: row.tenant_id,
-    timezone: row.timezone,
-    digest: { enabled: row.digest_enabled === 1, hour: row.digest_hour },
-    digestDueAt: row.digest_due_at,
-    digestSince: row.digest_since,
-    digestMadeAt: row.digest_made_at,
-  };
 }

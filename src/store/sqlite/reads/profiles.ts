@@ -4,51 +4,35 @@ import type { IcpProfile } from '../../../model/icp.ts';
 import { profileNameKey } from '../../../rules/name-keys.ts';
 import type { ProfileStore } from '../../profile-store.ts';
 import type { Part } from '../../store.ts';
-import { pageByCreation } from './pages.ts';
-
-interface ProfileRow {
-  id: string;
-  tenant_id: string;
-  name: string;
-  settings: string;
-  active: number;
-  created_at: number;
-  updated_at: number;
-  version: number;
-}
+import { Table } from '../table.ts';
+import { type CreationPage, pageByCreation } from './pages.ts';
 
 type Column = 'id' | 'tenantId' | 'name' | 'active' | 'createdAt' | 'updatedAt' | 'version';
-/** What of a profile is kept as JSON. */
-export type ProfileSettings = Omit<IcpProfile, Column>;
-
+/** What of a profile is kept as JSON. Those stored before there were weights have none, and so on. */
+type Kept = Omit<IcpProfile, Column | Later> & Partial<Pick<IcpProfile, Later>>;
 type Later = 'weights' | 'mutedAuthors' | 'mutedSources';
 
-function toProfile(row: ProfileRow): IcpProfile {
-  const settings = JSON.parse(row.settings) as Partial<Pick<IcpProfile, Later>> &
-    Omit<ProfileSettings, Later>;
-  return {
-    mutedAuthors: [], // as with weights: what older ones were stored without
-    mutedSources: [],
-    ...settings,
-    weights: settings.weights ?? { ...DEFAULT_WEIGHTS }, // those stored before there were weights have none
-    id: row.id,
-    tenantId: row.tenant_id,
-    name: row.name,
-    active: row.active === 1,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    version: row.version,
-  };
+/** A profile as it is kept. */
+export type KeptProfile = Pick<IcpProfile, Column> & { settings: Kept };
+
+export const PROFILES = new Table<KeptProfile>('icp_profiles', {
+  ...{ id: 'plain', tenantId: 'plain', name: 'plain', settings: 'json', active: 'flag' },
+  ...{ createdAt: 'plain', updatedAt: 'plain', version: 'plain' },
+});
+
+function toProfile({ settings, ...own }: KeptProfile): IcpProfile {
+  return { mutedAuthors: [], mutedSources: [], weights: { ...DEFAULT_WEIGHTS }, ...settings, ...own };
 }
 
 export function profileReads(db: Database) {
-  const selectPage = db.prepare<Record<string, unknown>[], ProfileRow>(
-    `SELECT * FROM icp_profiles
-     WHERE tenant_id = +:tenantId AND deleted_at IS NULL AND (created_at, id) > (:createdAt, :id)
+  const selectPage = PROFILES.select<[{ tenantId: string } & CreationPage]>(
+    db,
+    `WHERE tenant_id = +:tenantId AND deleted_at IS NULL AND (created_at, id) > (:createdAt, :id)
      ORDER BY created_at, id LIMIT +:limit`,
   );
-  const selectOne = db.prepare<[string, string], ProfileRow>(
-    'SELECT * FROM icp_profiles WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
+  const selectOne = PROFILES.select<[string, string]>(
+    db,
+    'WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
   );
   // Each change makes one of the three greater, and none makes one smaller.
   const selectStamp = db
@@ -71,7 +55,7 @@ export function profileReads(db: Database) {
       pageByCreation(page, (position) => selectPage.all({ tenantId, ...position }).map(toProfile)),
     getProfile(tenantId, id) {
       const row = selectOne.get(id, tenantId);
-      return row === undefined ? null : toProfile(row);
+      return row === null ? null : toProfile(row);
     },
   } satisfies Part<ProfileStore>;
 }
