@@ -63,7 +63,7 @@ const walks: [string, Partial<WalkTerms>, string][] = [
 
 test.each(walks)('a page of deliveries by %s is a walk along an index, never a sort', (_, terms, index) => {
   for (const direction of ['ASC', 'DESC'] as const) {
-    for (const after of [null, { created_at: 5, id: 'dlv_1' }]) {
+    for (const after of [null, { createdAt: 5, id: 'dlv_1' }]) {
       const plans = plansOf((db) => {
         createDeliveryWalk(db)({ ...ANY, ...terms, direction }, after, { scan: 10, limit: 5 });
       });

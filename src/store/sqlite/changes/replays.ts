@@ -48,11 +48,11 @@ export function replayChanges(db: Database) {
           ...{ tenantId, endpointId, from, to, direction: 'ASC' },
           ...{ statuses: [status], ofEndpoints: null, eventType: null },
         },
-        after === null ? null : { created_at: Number(after[0]), id: String(after[1]) },
+        after === null ? null : { createdAt: Number(after[0]), id: String(after[1]) },
         { scan: limit, limit },
       );
       const replayed = found.filter(({ id }) => again.run(now, id, status).changes === 1).length;
-      return { replayed, next: next === null ? null : [next.created_at, next.id] };
+      return { replayed, next: next === null ? null : [next.createdAt, next.id] };
     },
   } satisfies Part<DeliveryLogStore>;
 }

@@ -99,11 +99,11 @@ export function retentionChanges(db: Database) {
           ...{ tenantId, endpointId: null, from: null, to: before, direction: 'ASC' },
           ...{ statuses: null, ofEndpoints: null, eventType: null },
         },
-        after === null ? null : { created_at: Number(after[0]), id: String(after[1]) },
+        after === null ? null : { createdAt: Number(after[0]), id: String(after[1]) },
         { scan: limit, limit },
       );
       const removed = found.filter(({ id }) => remove(id)).length;
-      return { removed, next: next === null ? null : [next.created_at, next.id] };
+      return { removed, next: next === null ? null : [next.createdAt, next.id] };
     },
     pruneEndpoints: (before, limit) => deleteEndpoints.run(before, limit).changes,
     pruneBodyTails: (limit) => bodies.removeUnusedTails(limit),

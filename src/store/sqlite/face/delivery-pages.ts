@@ -29,8 +29,8 @@ export function deliveryPageFace(
     const rows = log.waitingFor(endpointIds, MOST_SORTED);
     if (rows === null) return null;
     return rows
-      .filter((row) => waiting.stored.includes(row.status as DeliveryStatus))
-      .filter((row) => (eventType === null || row.event_type === eventType) && isInRange(row, query))
+      .filter((row) => waiting.stored.includes(row.status))
+      .filter((row) => (eventType === null || row.eventType === eventType) && isInRange(row, query))
       .sort(newestFirst);
   }
 
@@ -68,7 +68,7 @@ export function deliveryPageFace(
       const keys = sorted ?? (await walkedKeys(tenantId, query));
       const { rows, last } = pageOf(keys, limit, {
         toRow: ({ id }) => id,
-        position: (key) => [key.created_at, key.id],
+        position: (key) => [key.createdAt, key.id],
       });
       return { rows: await read(() => rows.flatMap(log.listed)), last };
     },
@@ -85,7 +85,7 @@ function waitingTerms(
 }
 
 function toKey(position: (string | number)[] | null): DeliveryKey | null {
-  return position === null ? null : { created_at: Number(position[0] ?? 0), id: String(position[1] ?? '') };
+  return position === null ? null : { createdAt: Number(position[0] ?? 0), id: String(position[1] ?? '') };
 }
 
 function turnOfTheLoop(): Promise<void> {

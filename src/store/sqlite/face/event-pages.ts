@@ -20,7 +20,7 @@ export function eventPageFace(
       const found = await read(() => pages.find(tenantId, query, query.limit + 1));
       const { rows, last } = pageOf(found, query.limit, {
         toRow: (event) => event,
-        position: (event) => [event.created_at, event.id],
+        position: (event) => [event.createdAt, event.id],
       });
       const nextTurn = createTurns(clock);
       const events: RecordedEvent[] = [];

@@ -1,19 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { CLASSIFICATIONS } from '../../../model/constants.ts';
-import type { EventType } from '../../../model/event.ts';
 import type { Classification } from '../../../model/signal.ts';
 import type { BatchedSignals, BatchStore, WaitingBatch } from '../../batch-store.ts';
 import type { Part } from '../../store.ts';
-
-interface LastRow {
-  n: number;
-  id: string;
-  tenant_id: string;
-  type: string;
-  subject_id: string;
-  data: string;
-  created_at: number;
-}
 
 /** The oldest events that wait for an endpoint. */
 const OLDEST = `SELECT event_id FROM batched_events INDEXED BY batched_events_waiting
@@ -34,8 +23,9 @@ export function batchReads(db: Database) {
        (SELECT min(b.event_id) FROM batched_events b INDEXED BY batched_events_waiting
         WHERE b.endpoint_id = w.id AND b.delivery_id IS NULL)`,
   );
-  const selectLast = db.prepare<Record<string, unknown>[], LastRow>(
-    `SELECT o.n, e.* FROM (SELECT count(*) AS n, max(event_id) AS id FROM (${OLDEST})) o JOIN events e ON e.id = o.id`,
+  const selectLast = db.prepare<Record<string, unknown>[], BatchedSignals['last'] & { events: number }>(
+    `SELECT o.n AS events, e.id, e.tenant_id AS tenantId, e.type, e.subject_id AS subjectId, e.data,
+            e.created_at AS createdAt FROM (SELECT count(*) AS n, max(event_id) AS id FROM (${OLDEST})) o JOIN events e ON e.id = o.id`,
   );
   const readBest = createBestOfBatch(db);
   const countClasses = db.prepare<Record<string, unknown>[], { classification: Classification; n: number }>(
@@ -52,12 +42,10 @@ export function batchReads(db: Database) {
         countClasses.all({ endpointId, limit }).map(({ classification, n }) => [classification, n]),
       );
       const counts = CLASSIFICATIONS.map((name) => [name, counted.get(name) ?? 0]);
+      const { events, ...last } = row;
       return {
-        events: row.n,
-        last: {
-          ...{ id: row.id, tenantId: row.tenant_id, type: row.type as EventType },
-          ...{ subjectId: row.subject_id, data: row.data, createdAt: row.created_at },
-        },
+        events,
+        last,
         counts: Object.fromEntries(counts) as BatchedSignals['counts'],
         wires: readBest(endpointId, limit, best),
       };

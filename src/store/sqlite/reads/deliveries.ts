@@ -1,15 +1,14 @@
 import type { Database } from 'better-sqlite3';
-import type { DeliveryLogStore } from '../../delivery-log-store.ts';
+import type { DeliveryLogStore, DeliverySummary } from '../../delivery-log-store.ts';
 import type { DeliveryStore } from '../../delivery-store.ts';
 import type { Part } from '../../store.ts';
 import { createAttemptList } from './attempts.ts';
 import { BODY_JOINS, WHOLE_BODY } from './bodies.ts';
-import { type ShownRow, toSummary } from './delivery-rows.ts';
 import { SHOWN_COLUMNS, SHOWN_JOINS, WAITING } from './shown-state.ts';
 
 /** A delivery with all that is known of it; pages of deliveries are in `delivery-log.ts`. */
 export function deliveryReads(db: Database) {
-  const selectOne = db.prepare<[string, string], ShownRow & { body: string | null }>(
+  const selectOne = db.prepare<[string, string], DeliverySummary & { body: string | null }>(
     `SELECT ${SHOWN_COLUMNS}, ${WHOLE_BODY} AS body FROM deliveries d ${SHOWN_JOINS} ${BODY_JOINS}
      WHERE d.id = ? AND d.tenant_id = ?`,
   );
@@ -23,7 +22,7 @@ export function deliveryReads(db: Database) {
   return {
     getDelivery(tenantId, id) {
       const row = selectOne.get(id, tenantId);
-      return row === undefined ? null : { ...toSummary(row), body: row.body, attempts: attemptsOf(id) };
+      return row === undefined ? null : { ...row, attempts: attemptsOf(id) };
     },
     countWaiting: (endpointId, most) => countWaiting.get(endpointId, most) ?? 0,
   } satisfies Part<DeliveryStore> & Part<DeliveryLogStore>;

@@ -1,29 +1,18 @@
 import type { Database } from 'better-sqlite3';
-import type { AttemptErrorCode } from '../../../model/delivery.ts';
-import type { DeliveryQuery, LastAttempt, ListedDelivery } from '../../delivery-log-store.ts';
-import { type ShownRow, toSummary } from './delivery-rows.ts';
+import type { DeliveryStatus } from '../../../model/delivery.ts';
+import type { EventType } from '../../../model/event.ts';
+import type {
+  DeliveryQuery,
+  DeliverySummary,
+  LastAttempt,
+  ListedDelivery,
+} from '../../delivery-log-store.ts';
 import type { DeliveryKey } from './delivery-walk.ts';
 import { SHOWN_COLUMNS, SHOWN_JOINS, WAITING } from './shown-state.ts';
 
 interface WaitingRow extends DeliveryKey {
-  status: string;
-  event_type: string;
-}
-
-interface LastAttemptRow {
-  started_at: number;
-  duration_ms: number;
-  response_status: number | null;
-  error_code: string | null;
-}
-
-function toLastAttempt(row: LastAttemptRow): LastAttempt {
-  return {
-    startedAt: row.started_at,
-    durationMs: row.duration_ms,
-    responseStatus: row.response_status,
-    errorCode: row.error_code as AttemptErrorCode | null,
-  };
+  status: DeliveryStatus;
+  eventType: EventType;
 }
 
 /** What pages of deliveries are made of; the walks are in `delivery-walk.ts`. */
@@ -35,18 +24,19 @@ export function createDeliveryPages(db: Database) {
     .prepare<[string], string>('SELECT tenant_id FROM webhook_endpoints WHERE id = ?')
     .pluck();
   const selectWaiting = db.prepare<[string, number], WaitingRow>(
-    `SELECT id, created_at, status, event_type FROM deliveries INDEXED BY deliveries_due
+    `SELECT id, created_at AS createdAt, status, event_type AS eventType FROM deliveries INDEXED BY deliveries_due
      WHERE endpoint_id = ? AND ${WAITING} LIMIT ?`,
   );
   const selectOfEvent = db
     .prepare<[string, string], string>('SELECT id FROM deliveries WHERE event_id = ? AND +tenant_id = ?')
     .pluck();
-  const selectShown = db.prepare<[string], ShownRow>(
+  const selectShown = db.prepare<[string], DeliverySummary>(
     `SELECT ${SHOWN_COLUMNS} FROM deliveries d ${SHOWN_JOINS} WHERE d.id = ?`,
   );
-  const selectLastAttempt = db.prepare<[string], LastAttemptRow>(
-    `SELECT started_at, duration_ms, json_extract(detail, '$.response.status') AS response_status,
-            json_extract(detail, '$.error.code') AS error_code
+  const selectLastAttempt = db.prepare<[string], LastAttempt>(
+    `SELECT started_at AS startedAt, duration_ms AS durationMs,
+            json_extract(detail, '$.response.status') AS responseStatus,
+            json_extract(detail, '$.error.code') AS errorCode
      FROM attempts WHERE delivery_id = +? ORDER BY attempt DESC, started_at DESC, id DESC LIMIT 1`,
   );
 
@@ -78,32 +68,32 @@ export function createDeliveryPages(db: Database) {
     listed(id: string): ListedDelivery[] {
       const row = selectShown.get(id);
       if (row === undefined) return [];
-      const last = row.attempt_count === 0 ? undefined : selectLastAttempt.get(id);
-      return [{ ...toSummary(row), lastAttempt: last === undefined ? null : toLastAttempt(last) }];
+      const last = row.attemptCount === 0 ? undefined : selectLastAttempt.get(id);
+      return [{ ...row, lastAttempt: last ?? null }];
     },
   };
 }
 
 /** The order of every page. */
 export function newestFirst(a: DeliveryKey, b: DeliveryKey): number {
-  return b.created_at - a.created_at || (a.id < b.id ? 1 : -1);
+  return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1);
 }
 
 /** True where a row is of the query's time, and after its position. */
 export function isInRange(row: DeliveryKey, { from, to, after }: DeliveryQuery): boolean {
-  if (from !== null && row.created_at < from) return false;
-  if (to !== null && row.created_at >= to) return false;
+  if (from !== null && row.createdAt < from) return false;
+  if (to !== null && row.createdAt >= to) return false;
   return (
-    after === null || newestFirst(row, { created_at: Number(after[0] ?? 0), id: String(after[1] ?? '') }) > 0
+    after === null || newestFirst(row, { createdAt: Number(after[0] ?? 0), id: String(after[1] ?? '') }) > 0
   );
 }
 
-function fits(row: ShownRow, query: DeliveryQuery): boolean {
+function fits(row: DeliverySummary, query: DeliveryQuery): boolean {
   const { endpointId, status, eventType } = query;
   return (
-    (endpointId === null || row.endpoint_id === endpointId) &&
+    (endpointId === null || row.endpointId === endpointId) &&
     (status === null || row.status === status) &&
-    (eventType === null || row.event_type === eventType) &&
+    (eventType === null || row.eventType === eventType) &&
     isInRange(row, query)
   );
 }

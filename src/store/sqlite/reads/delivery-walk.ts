@@ -4,7 +4,7 @@ import type { EventType } from '../../../model/event.ts';
 
 /** A place in the order of deliveries: when it was made, and its id. */
 export interface DeliveryKey {
-  created_at: number;
+  createdAt: number;
   id: string;
 }
 
@@ -35,7 +35,7 @@ interface Where {
   values: Value[];
 }
 
-const ALL = 'SELECT created_at, id FROM deliveries INDEXED BY';
+const ALL = 'SELECT created_at AS createdAt, id FROM deliveries INDEXED BY';
 /** As the index `deliveries_ended` says. */
 const ENDED = "status IN ('dead', 'discarded', 'rejected', 'expired')";
 const ENDED_STATUSES: ReadonlySet<string> = new Set(['dead', 'discarded', 'rejected', 'expired']);
@@ -81,16 +81,16 @@ function rangeOf(terms: WalkTerms, after: DeliveryKey | null, edge: DeliveryKey 
   const { sql, values } = scopeOf(terms);
   const { from, to } = { from: terms.from ?? 0, to: terms.to ?? Number.MAX_SAFE_INTEGER };
   const down = terms.direction === 'DESC';
-  const start = after ?? { created_at: down ? to : from, id: '' };
+  const start = after ?? { createdAt: down ? to : from, id: '' };
   // A scalar is what the index is searched by at the far end: SQLite takes no row value for the second bound of a range.
-  const end = down ? (edge?.created_at ?? from) : edge === null ? to : edge.created_at + 1;
+  const end = down ? (edge?.createdAt ?? from) : edge === null ? to : edge.createdAt + 1;
   const where: Where = {
     sql: `${sql} AND (created_at, id) ${down ? '<' : '>'} (?, ?) AND created_at ${down ? '>=' : '<'} ?`,
-    values: [...values, start.created_at, start.id, end],
+    values: [...values, start.createdAt, start.id, end],
   };
   if (edge !== null) {
     where.sql += ` AND (+created_at, id) ${down ? '>=' : '<='} (?, ?)`;
-    where.values.push(edge.created_at, edge.id);
+    where.values.push(edge.createdAt, edge.id);
   }
   return where;
 }

@@ -1,33 +1,19 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
-import type { EventType, SkipReason } from '../../../model/event.ts';
+import type { SkipReason } from '../../../model/event.ts';
 import type { EventQuery, EventStore, RecordedEvent } from '../../event-store.ts';
 import type { Part } from '../../store.ts';
 import { creationOf } from './pages.ts';
 import { SHOWN_STATUS } from './shown-state.ts';
 
-/** An event as it is stored. */
-export interface EventListRow {
-  id: string;
-  tenant_id: string;
-  type: string;
-  subject_id: string;
-  created_at: number;
-  data: string;
-}
+type KeptEvent = Omit<RecordedEvent, 'deliveries' | 'batched' | 'skips'>;
 
 interface DeliveredRow {
-  event_id: string;
+  eventId: string;
   id: string;
-  endpoint_id: string;
-  status: string;
-  deleted: number;
-}
-
-interface SkipRow {
-  event_id: string;
-  endpoint_id: string;
-  reason: string;
+  endpointId: string;
+  status: DeliveryStatus;
+  endpointDeleted: number;
 }
 
 /** Events of any type, or of one, which has an index of its own. */
@@ -38,31 +24,36 @@ const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
 /** Sorts after every id. */
 const LAST_ID = '~';
 
+const KEPT = 'id, tenant_id AS tenantId, type, subject_id AS subjectId, created_at AS createdAt, data';
+const DELIVERED = `d.id, d.endpoint_id AS endpointId, ${SHOWN_STATUS} AS status,
+  e.deleted_at IS NOT NULL AS endpointDeleted`;
+
 /** What pages of events are made of: events, and who was told of them. */
 export function createEventPages(db: Database) {
-  const prepare = (shape: TypeShape): Statement<Values[], EventListRow> => db.prepare(eventPageSql(shape));
+  const prepare = (shape: TypeShape): Statement<Values[], KeptEvent> => db.prepare(eventPageSql(shape));
   const pages = { any: prepare('any'), one: prepare('one') };
   const selectDeliveries = db.prepare<[string], DeliveredRow>(
-    `SELECT d.event_id, d.id, d.endpoint_id, ${SHOWN_STATUS} AS status, e.deleted_at IS NOT NULL AS deleted
+    `SELECT d.event_id AS eventId, ${DELIVERED}
      FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
      WHERE d.event_id IN (SELECT value FROM json_each(?)) ORDER BY d.endpoint_id, d.id`,
   );
   // A message of several is the delivery of the last of them, which is found above.
   const selectSentTogether = db.prepare<[string], DeliveredRow>(
-    `SELECT b.event_id, d.id, d.endpoint_id, ${SHOWN_STATUS} AS status, e.deleted_at IS NOT NULL AS deleted
+    `SELECT b.event_id AS eventId, ${DELIVERED}
      FROM batched_events b JOIN deliveries d ON d.id = b.delivery_id AND d.event_id <> b.event_id
        JOIN webhook_endpoints e ON e.id = d.endpoint_id
      WHERE b.event_id IN (SELECT value FROM json_each(?)) ORDER BY d.endpoint_id, d.id`,
   );
-  const selectBatched = db.prepare<[string], { event_id: string; endpoint_id: string }>(
-    `SELECT event_id, endpoint_id FROM batched_events
+  const selectBatched = db.prepare<[string], { eventId: string; endpointId: string }>(
+    `SELECT event_id AS eventId, endpoint_id AS endpointId FROM batched_events
      WHERE event_id IN (SELECT value FROM json_each(?)) AND delivery_id IS NULL`,
   );
-  const selectSkips = db.prepare<[string], SkipRow>(
-    'SELECT event_id, endpoint_id, reason FROM event_skips WHERE event_id IN (SELECT value FROM json_each(?))',
+  const selectSkips = db.prepare<[string], { eventId: string; endpointId: string; reason: SkipReason }>(
+    `SELECT event_id AS eventId, endpoint_id AS endpointId, reason FROM event_skips
+     WHERE event_id IN (SELECT value FROM json_each(?))`,
   );
 
-  function find(tenantId: string, { types, from, to, after }: EventQuery, limit: number): EventListRow[] {
+  function find(tenantId: string, { types, from, to, after }: EventQuery, limit: number): KeptEvent[] {
     const [createdAt, id] = creationOf(after) ?? [FAR_FUTURE, LAST_ID];
     const range = { tenantId, from: from ?? 0, to: to ?? FAR_FUTURE, createdAt, id, limit };
     if (types.length === 0) return pages.any.all(range);
@@ -71,27 +62,22 @@ export function createEventPages(db: Database) {
     return rows.sort(newestFirst).slice(0, limit);
   }
 
-  function withOutcomes(rows: readonly EventListRow[]): RecordedEvent[] {
+  function withOutcomes(rows: readonly KeptEvent[]): RecordedEvent[] {
     const ids = JSON.stringify(rows.map((row) => row.id));
     const deliveries = Map.groupBy(
       [...selectDeliveries.all(ids), ...selectSentTogether.all(ids)],
-      (row) => row.event_id,
+      (row) => row.eventId,
     );
-    const batched = Map.groupBy(selectBatched.all(ids), (row) => row.event_id);
-    const skips = Map.groupBy(selectSkips.all(ids), (row) => row.event_id);
+    const batched = Map.groupBy(selectBatched.all(ids), (row) => row.eventId);
+    const skips = Map.groupBy(selectSkips.all(ids), (row) => row.eventId);
     return rows.map((row) => ({
-      id: row.id,
-      tenantId: row.tenant_id,
-      type: row.type as EventType,
-      subjectId: row.subject_id,
-      createdAt: row.created_at,
-      data: row.data,
-      deliveries: (deliveries.get(row.id) ?? []).map(toDelivered),
-      batched: (batched.get(row.id) ?? []).map(({ endpoint_id }) => endpoint_id),
-      skips: (skips.get(row.id) ?? []).map((skip) => ({
-        endpointId: skip.endpoint_id,
-        reason: skip.reason as SkipReason,
+      ...row,
+      deliveries: (deliveries.get(row.id) ?? []).map(({ eventId: _, endpointDeleted, ...delivery }) => ({
+        ...delivery,
+        endpointDeleted: endpointDeleted === 1,
       })),
+      batched: (batched.get(row.id) ?? []).map(({ endpointId }) => endpointId),
+      skips: (skips.get(row.id) ?? []).map(({ endpointId, reason }) => ({ endpointId, reason })),
     }));
   }
 
@@ -100,8 +86,8 @@ export function createEventPages(db: Database) {
 
 /** What happened to one thing, and who was told. */
 export function eventReads(db: Database) {
-  const selectAbout = db.prepare<[string, string, number], EventListRow>(
-    `SELECT id, tenant_id, type, subject_id, created_at, data FROM events INDEXED BY events_by_subject
+  const selectAbout = db.prepare<[string, string, number], KeptEvent>(
+    `SELECT ${KEPT} FROM events INDEXED BY events_by_subject
      WHERE subject_id = ? AND tenant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?`,
   );
 
@@ -113,20 +99,15 @@ export function eventReads(db: Database) {
   } satisfies Part<EventStore>;
 }
 
-function toDelivered(row: DeliveredRow): RecordedEvent['deliveries'][number] {
-  const { id, endpoint_id: endpointId, status, deleted } = row;
-  return { id, endpointId, status: status as DeliveryStatus, endpointDeleted: deleted === 1 };
-}
-
-function newestFirst(a: EventListRow, b: EventListRow): number {
-  return b.created_at - a.created_at || (a.id < b.id ? 1 : -1);
+function newestFirst(a: KeptEvent, b: KeptEvent): number {
+  return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1);
 }
 
 /** The statement of a page of events: a walk along an index. */
 export function eventPageSql(shape: TypeShape): string {
   // Named: the planner thinks as much of the index by time, in which a rare type is a long walk.
   const [index, type] = shape === 'one' ? ['events_by_type', 'AND type = :type'] : ['events_by_time', ''];
-  return `SELECT id, tenant_id, type, subject_id, created_at, data FROM events INDEXED BY ${index}
+  return `SELECT ${KEPT} FROM events INDEXED BY ${index}
     WHERE tenant_id = :tenantId ${type}
       AND created_at >= :from AND created_at < :to AND (created_at, id) < (:createdAt, :id)
     ORDER BY created_at DESC, id DESC LIMIT :limit`;

@@ -15,9 +15,10 @@ export const SHOWN_STATUS = `CASE
 export const SHOWN_NEXT_ATTEMPT =
   "CASE WHEN e.status = 'active' AND e.deleted_at IS NULL THEN d.next_attempt_at END";
 
-/** What a delivery is shown with, of `deliveries d`. */
-export const SHOWN_COLUMNS = `d.id, d.endpoint_id, d.event_id, d.event_type, v.subject_id, ${SHOWN_STATUS} AS status,
-  d.attempt_count, ${SHOWN_NEXT_ATTEMPT} AS next_attempt_at, d.created_at, d.expires_at`;
+/** A `DeliverySummary`, of `deliveries d`. */
+export const SHOWN_COLUMNS = `d.id, d.endpoint_id AS endpointId, d.event_id AS eventId, d.event_type AS eventType,
+  v.subject_id AS subjectId, ${SHOWN_STATUS} AS status, d.attempt_count AS attemptCount,
+  ${SHOWN_NEXT_ATTEMPT} AS nextAttemptAt, d.created_at AS createdAt, d.expires_at AS expiresAt`;
 
 /** The joins that {@link SHOWN_COLUMNS} need. */
 export const SHOWN_JOINS =
