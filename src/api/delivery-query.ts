@@ -3,8 +3,8 @@ import { queryTime } from '../http/query.ts';
 import type { DeliveryStatus } from '../model/delivery.ts';
 import { deliveryStatusSchema } from '../model/delivery-resource.ts';
 import { EVENT_TYPES, type EventType } from '../model/event.ts';
+import type { Place } from '../model/page.ts';
 import type { DeliveryQuery } from '../store/delivery-log-store.ts';
-import type { Place } from './list.ts';
 
 const EVENT_ID = /^evt_[0-9a-z]{1,60}$/;
 

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import {
   cursorScope,
   type Pagination,
-  type Position,
   paginate,
   paginationSchema,
   pagingQuery,
@@ -11,6 +10,7 @@ import {
 } from '../http/paging.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { letGo } from '../lib/own-bytes.ts';
+import type { Place, Position } from '../model/page.ts';
 import {
   addRoute,
   type Call,
@@ -20,12 +20,6 @@ import {
   type Routes,
   type Taken,
 } from './routes.ts';
-
-/** Where a page begins, and the most that it holds. */
-export interface Place {
-  limit: number;
-  after: Position | null;
-}
 
 type ListCall<Name extends string, Q extends QueryShape> = Call<Name, Q, z.ZodUndefined>;
 
@@ -82,13 +76,6 @@ function listAnswer<S extends z.ZodType>(item: S) {
     data: z.array(item).describe('The page, in the order that was asked for'),
     pagination: paginationSchema,
   });
-}
-
-/** A page of rows that were read with one more than it holds, which tells whether another follows. */
-export function cutPage<R>(rows: readonly R[], limit: number, positionOf: (row: R) => Position) {
-  const kept = rows.slice(0, limit);
-  const last = rows.length > limit ? kept.at(-1) : undefined;
-  return { rows: kept, last: last === undefined ? null : positionOf(last) };
 }
 
 const PAGE_HEAD = '{"data":[';

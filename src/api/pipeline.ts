@@ -16,7 +16,7 @@ import {
 } from '../model/pipeline.ts';
 import type { StageMoveRow } from '../store/lead-store.ts';
 import { leadCallerOf } from './lead-answers.ts';
-import { addList, cutPage } from './list.ts';
+import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
 import { type Routes, routesOf } from './routes.ts';
 
@@ -103,11 +103,7 @@ function addHistory(pipeline: Routes): void {
       await requireLead(store, tenantId, id);
       return { id };
     },
-    async read(_call, { id, limit, after }) {
-      const before = Number(after?.[0] ?? Number.MAX_SAFE_INTEGER);
-      const found = await store.listStageMoves(id, { before, limit: limit + 1 });
-      return cutPage(found, limit, ({ position }) => [position]);
-    },
+    read: (_call, { id, ...place }) => store.pageStageMoves(id, place),
     show: ({ rows }, call) => rows.map((move) => moveResource(call.params.id, move)),
   });
 }

@@ -7,7 +7,7 @@ import {
 } from '../model/webhook.ts';
 import { changeEndpoint } from '../webhooks/endpoint-changes.ts';
 import { createEndpoint, endpointResource, findEndpoint, noEndpoint } from '../webhooks/endpoints.ts';
-import { addList, cutPage } from './list.ts';
+import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
 import { routesOf } from './routes.ts';
 import { addWebhookActions } from './webhook-actions.ts';
@@ -35,10 +35,7 @@ export function addWebhooks(app: FastifyInstance, parts: ApiParts): void {
     summary: 'Endpoints, oldest first',
     scope: 'webhooks:read',
     item: webhookResourceSchema,
-    async read({ tenantId }, { limit, after }) {
-      const found = await store.pageEndpoints(tenantId, after, limit + 1);
-      return cutPage(found, limit, ({ createdAt, id }) => [createdAt, id]);
-    },
+    read: ({ tenantId }, place) => store.pageEndpoints(tenantId, place),
     show: ({ rows }) => rows.map(endpointResource),
   });
   webhooks.get('/webhooks/:id', {

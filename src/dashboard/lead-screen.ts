@@ -95,7 +95,7 @@ function leadScreen({ store }: DashboardParts, show: Show) {
     const { lead } = await requireLead(store, memberOf(request).tenant.id, id);
     const [signals, moves] = await Promise.all([
       store.listSignalsOfLead(id, SHOWN_SIGNALS),
-      store.listStageMoves(id, { before: null, limit: MOST_MOVES }),
+      store.pageStageMoves(id, { after: null, limit: MOST_MOVES }),
     ]);
     const { status = 200, moveFaults = {}, dealFaults = {}, form = {} } = shown;
     const { deal } = lead;
@@ -106,7 +106,7 @@ function leadScreen({ store }: DashboardParts, show: Show) {
       lead,
       facts: factsOf(lead),
       signals: signals.map((wire) => JSON.parse(wire) as Signal & { explanation: Explanation }),
-      moves,
+      moves: moves.rows,
       stages: STAGES,
       isClosed: CLOSED.includes(lead.stage),
       moveFaults,

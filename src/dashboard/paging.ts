@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import { cursorScope, type Position, readCursor } from '../http/paging.ts';
+import { cursorScope, readCursor } from '../http/paging.ts';
 import type { Cursors } from '../lib/cursor.ts';
+import type { Place, Position } from '../model/page.ts';
 import { memberOf } from './gate.ts';
 
 /** Rows on a screen. */
@@ -10,7 +11,7 @@ export const PAGE_ROWS = 25;
 export interface ScreenList<P> {
   name: string;
   filters: unknown;
-  read(place: { limit: number; after: Position | null }): Promise<P>;
+  read(place: Place): Promise<P>;
 }
 
 /** A page of a list, and the addresses of the next one and of the first; null where there is none. */

@@ -2,9 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Cursors } from '../lib/cursor.ts';
 import { DomainError } from '../model/errors.ts';
+import type { Position } from '../model/page.ts';
 import { addLink } from './links.ts';
-
-export type Position = (string | number)[];
 
 /** A whole number in a query, as text. */
 export function wholeNumber(min: number, max: number) {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { toIso } from '../lib/clock.ts';
+import type { Place } from './page.ts';
 import { requiredLine, timeInput } from './text.ts';
 
 export const CAMPAIGN_STATUSES = ['draft', 'scheduled', 'active', 'paused', 'completed'] as const;
@@ -114,9 +115,6 @@ export interface Campaign {
 }
 
 /** Filters and position of a page of campaigns, newest first. */
-export interface CampaignQuery {
+export interface CampaignQuery extends Place {
   statuses: CampaignStatus[];
-  limit: number;
-  /** Key of the last row of the page before: [created at, campaign id]. */
-  after: (string | number)[] | null;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { COMPANY_FACTS, type CompanyFact, type CompanyFacts } from './company-facts.ts';
+import type { Place } from './page.ts';
 import { type Signal, signalSchema } from './signal.ts';
 import { lineText, webUrl } from './text.ts';
 
@@ -115,13 +116,10 @@ export interface ObservedCompany {
 }
 
 /** Filters and position of a page of companies. */
-export interface CompanyQuery {
+export interface CompanyQuery extends Place {
   domains: string[];
   industries: string[];
   /** A part of name or domain, folded. */
   search: string | null;
   sort: '-created_at' | '-last_signal_at';
-  limit: number;
-  /** Key of the last row of the page before: [sort value, company id]. */
-  after: (string | number)[] | null;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Place } from './page.ts';
 import { dealSchema, stageSchema } from './pipeline.ts';
 import { classificationSchema, explanationSchema, signalSchema } from './signal.ts';
 
@@ -121,7 +122,7 @@ export const leadDetailSchema = leadSchema
   .meta({ id: 'LeadDetail' });
 
 /** Filters and position of a page of leads. Lists let through what fits any of their values. */
-export interface LeadQuery {
+export interface LeadQuery extends Place {
   stages: Lead['stage'][];
   classifications: NonNullable<Lead['classification']>[];
   minScore: number | null;
@@ -133,6 +134,4 @@ export interface LeadQuery {
   /** Words that all begin a word of name, address, title or company. */
   q: string | null;
   sort: '-created_at' | 'created_at' | '-icp_score';
-  limit: number;
-  after: (string | number)[] | null;
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { codePointLength } from '../lib/text.ts';
 import { CLASSIFICATIONS } from './constants.ts';
 import { domainSchema } from './domain.ts';
+import type { Place } from './page.ts';
 import { idInput, lineText, timeText, webUrl } from './text.ts';
 
 export const SIGNAL_TYPES = ['intent_post', 'job_change', 'funding_event', 'review', 'qa_forum'] as const;
@@ -144,7 +145,7 @@ export const explanationSchema = z
 export type Explanation = z.infer<typeof explanationSchema>;
 
 /** Filters and position of a signals page. Times are Unix milliseconds, half open: from <= timestamp < to. */
-export interface SignalQuery {
+export interface SignalQuery extends Place {
   platforms: string[];
   /** Profile ids or names; a signal fits if either does. */
   icps: string[];
@@ -159,9 +160,6 @@ export interface SignalQuery {
   /** Whether the last word of `q` may be a beginning: of the first few words that the index has of those. */
   qBegins?: boolean;
   sort: '-timestamp' | 'timestamp' | '-icp_score';
-  limit: number;
-  /** `last` of the page before. */
-  after: (string | number)[] | null;
   /** Whether each row carries its explanation. */
   explain: boolean;
 }

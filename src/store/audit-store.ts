@@ -1,14 +1,12 @@
 import type { AuditAction, AuditActor, AuditEntry } from '../model/audit.ts';
+import type { Page, Place } from '../model/page.ts';
 
 /** Filters and position of a page of the audit list, newest first. `from` <= at < `to`. */
-export interface AuditQuery {
+export interface AuditQuery extends Place {
   actor: string | null;
   action: AuditAction | null;
   from: number | null;
   to: number | null;
-  limit: number;
-  /** `last` of the page before. */
-  after: (string | number)[] | null;
 }
 
 /** Who changed what. */
@@ -18,10 +16,7 @@ export interface AuditStore {
    * commit of the change. Null: nobody's.
    */
   as<T>(actor: AuditActor | null, work: () => T): T;
-  pageAudit(
-    tenantId: string,
-    query: AuditQuery,
-  ): Promise<{ rows: AuditEntry[]; last: (string | number)[] | null }>;
+  pageAudit(tenantId: string, query: AuditQuery): Promise<Page<AuditEntry>>;
   /** Removes what was done before, oldest first; how many. */
   pruneAudit(before: number, limit: number): Promise<number>;
 }

@@ -1,12 +1,7 @@
 import type { Campaign, CampaignQuery } from '../model/campaign.ts';
 import type { CampaignEventType, ReplyClass } from '../model/campaign-event.ts';
 import type { RoutedEvent } from '../model/event.ts';
-
-/** A page of campaigns; `last` is the keyset position of its last row, null when nothing follows. */
-export interface CampaignPage {
-  rows: Campaign[];
-  last: (string | number)[] | null;
-}
+import type { Page } from '../model/page.ts';
 
 /** Whom an event is about: a lead, an address in lower case, or both. */
 export interface NamedPerson {
@@ -53,7 +48,7 @@ export interface CampaignEventWindow {
 export interface CampaignStore {
   createCampaign(campaign: Campaign, events: RoutedEvent[]): Promise<void>;
   getCampaign(tenantId: string, id: string): Promise<Campaign | null>;
-  listCampaigns(tenantId: string, query: CampaignQuery): Promise<CampaignPage>;
+  listCampaigns(tenantId: string, query: CampaignQuery): Promise<Page<Campaign>>;
   /** Replaces the campaign if it is still at `expectedVersion`, with the events of the change; false where it is not. */
   updateCampaign(campaign: Campaign, expectedVersion: number, events: RoutedEvent[]): Promise<boolean>;
   /**

@@ -1,10 +1,5 @@
 import type { Company, CompanyContact, CompanyQuery } from '../model/company.ts';
-
-/** A page of companies; `last` is the keyset position of its last row, null when nothing follows. */
-export interface CompanyPage {
-  rows: Company[];
-  last: (string | number)[] | null;
-}
+import type { Page } from '../model/page.ts';
 
 /** How many signals named a company since each of the asked times, and when the last one did. */
 export interface CompanyActivity {
@@ -14,7 +9,7 @@ export interface CompanyActivity {
 
 /** Companies, and what signals and leads say of them. */
 export interface CompanyStore {
-  listCompanies(tenantId: string, query: CompanyQuery): Promise<CompanyPage>;
+  listCompanies(tenantId: string, query: CompanyQuery): Promise<Page<Company>>;
   /** By id or by domain. */
   findCompany(tenantId: string, key: { id: string } | { domain: string }): Promise<Company | null>;
   /** Stores a company that was decided on at `expectedVersion`, 0 for a new one; false where that no longer holds. */

@@ -1,5 +1,6 @@
 import type { AttemptErrorCode, DeliveryStatus } from '../model/delivery.ts';
 import type { EventType } from '../model/event.ts';
+import type { Page, Place, Position } from '../model/page.ts';
 
 /** A delivery as it is listed. Times are Unix milliseconds. */
 export interface DeliverySummary {
@@ -33,22 +34,13 @@ export interface ListedDelivery extends DeliverySummary {
 }
 
 /** Filters and position of a page of deliveries, newest first. `from` <= createdAt < `to`. */
-export interface DeliveryQuery {
+export interface DeliveryQuery extends Place {
   endpointId: string | null;
   status: DeliveryStatus | null;
   eventType: EventType | null;
   eventId: string | null;
   from: number | null;
   to: number | null;
-  limit: number;
-  /** Key of the last row of the page before: [createdAt, id]. */
-  after: (string | number)[] | null;
-}
-
-/** A page; `last` is the keyset position of its last row, null when nothing follows. */
-export interface DeliveryPage {
-  rows: ListedDelivery[];
-  last: (string | number)[] | null;
 }
 
 /** What became of a wish to send a delivery again. */
@@ -66,7 +58,7 @@ export interface ReplayRange {
   from: number | null;
   to: number;
   /** Where the part before ended. */
-  after: (string | number)[] | null;
+  after: Position | null;
   /** Deliveries to look at in this part. */
   limit: number;
   now: number;
@@ -84,13 +76,13 @@ export interface Chunk {
 export interface DeliveryLogStore {
   /** Wire JSON of the tenant's newest signals, to show what a format makes of them. */
   recentSignals(tenantId: string, limit: number): Promise<string[]>;
-  listDeliveries(tenantId: string, query: DeliveryQuery): Promise<DeliveryPage>;
+  listDeliveries(tenantId: string, query: DeliveryQuery): Promise<Page<ListedDelivery>>;
   /** How many deliveries wait at an endpoint, counted up to `most`: held, where it is paused. */
   countWaiting(endpointId: string, most: number): Promise<number>;
   /** Makes a delivery that has ended due again, under its own id; its attempts go on counting. */
   replayDelivery(tenantId: string, id: string, now: number): Promise<ReplayResult>;
   /** How many of a part were made due, and where the next part begins (null: nothing is left). */
-  replayRange(range: ReplayRange): Promise<{ replayed: number; next: (string | number)[] | null }>;
+  replayRange(range: ReplayRange): Promise<{ replayed: number; next: Position | null }>;
   /** Moves what was held since `heldBefore` to the dead letters, until `deadUntil`, or discards it; how many. */
   endHeld(chunk: { heldBefore: number; deadUntil: number; limit: number }): Promise<number>;
   /** Takes dead letters whose time is over out of the queue, and their bodies away; how many. */
@@ -103,9 +95,9 @@ export interface DeliveryLogStore {
   pruneDeliveries(chunk: {
     tenantId: string;
     before: number;
-    after: (string | number)[] | null;
+    after: Position | null;
     limit: number;
-  }): Promise<{ removed: number; next: (string | number)[] | null }>;
+  }): Promise<{ removed: number; next: Position | null }>;
   /** Removes endpoints deleted before, of which no delivery is kept; how many. */
   pruneEndpoints(before: number, limit: number): Promise<number>;
   /** A test delivery is about to be sent: it counts for the throttle, over a restart too. */

@@ -1,3 +1,4 @@
+import type { Page, Place } from '../model/page.ts';
 import type { PayloadShape } from '../model/payload-shape.ts';
 import type { Endpoint } from '../model/webhook.ts';
 
@@ -25,8 +26,8 @@ export interface EndpointStore {
   listEndpoints(tenantId: string): Promise<Endpoint[]>;
   /** All of them as events are routed to them, in the order of their ids; kept prepared from one call to the next. */
   listReceivers(tenantId: string): Promise<Receiver[]>;
-  /** Up to `limit` of them after the position [createdAt, id], oldest first. */
-  pageEndpoints(tenantId: string, after: (string | number)[] | null, limit: number): Promise<Endpoint[]>;
+  /** Oldest first. */
+  pageEndpoints(tenantId: string, page: Place): Promise<Page<Endpoint>>;
   getEndpoint(tenantId: string, id: string): Promise<Endpoint | null>;
   /**
    * Stores settings and secret; false where the stored version is not `endpoint.version` any more, or it is gone. Probes of

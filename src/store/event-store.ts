@@ -1,14 +1,12 @@
 import type { DeliveryStatus } from '../model/delivery.ts';
 import type { EventRow, EventType, SkipReason } from '../model/event.ts';
+import type { Page, Place } from '../model/page.ts';
 
 /** Filters and position of a page of events, newest first. `from` <= createdAt < `to`, Unix milliseconds. */
-export interface EventQuery {
+export interface EventQuery extends Place {
   types: EventType[];
   from: number | null;
   to: number | null;
-  limit: number;
-  /** `last` of the page before. */
-  after: (string | number)[] | null;
 }
 
 /** An event with what its tenant's endpoints got of it. */
@@ -22,10 +20,7 @@ export interface RecordedEvent extends EventRow {
 
 /** What happened, and who was told. */
 export interface EventStore {
-  listEvents(
-    tenantId: string,
-    query: EventQuery,
-  ): Promise<{ rows: RecordedEvent[]; last: (string | number)[] | null }>;
+  listEvents(tenantId: string, query: EventQuery): Promise<Page<RecordedEvent>>;
   /** The newest `limit` events about one signal, lead or campaign. */
   listEventsAbout(tenantId: string, subjectId: string, limit: number): Promise<RecordedEvent[]>;
 }

@@ -1,5 +1,6 @@
 import type { RoutedEvent } from '../model/event.ts';
 import type { Lead, LeadQuery } from '../model/lead.ts';
+import type { Page, Place } from '../model/page.ts';
 import type { Actor, BoardStage, Stage } from '../model/pipeline.ts';
 import type { NewSignal } from './signal-store.ts';
 
@@ -64,12 +65,6 @@ export interface LeadChange {
   events: RoutedEvent[];
 }
 
-/** A page of leads as wire JSON texts; `last` is the keyset position of its last row, null when nothing follows. */
-export interface LeadPage {
-  rows: string[];
-  last: (string | number)[] | null;
-}
-
 /** A column of the board with its newest leads as wire JSON texts. */
 export interface BoardColumn extends BoardStage {
   leads: string[];
@@ -78,7 +73,8 @@ export interface BoardColumn extends BoardStage {
 /** Leads: who they are, where they stand, and which signals are theirs. */
 export interface LeadStore {
   getLead(tenantId: string, id: string): Promise<StoredLead | null>;
-  listLeads(tenantId: string, query: LeadQuery): Promise<LeadPage>;
+  /** As wire JSON texts. */
+  listLeads(tenantId: string, query: LeadQuery): Promise<Page<string>>;
   /** Who has each of `keys`, in their order. */
   findIdentities(tenantId: string, keys: readonly string[]): Promise<IdentityHolder[]>;
   /** The tenant's signals of these ids, in any order; unknown ones are left out. */
@@ -97,6 +93,6 @@ export interface LeadStore {
   readBoard(tenantId: string, limit: number): Promise<BoardColumn[]>;
   /** Counts one question to the enrichment provider on `day` (`2026-01-31`); false, and not counted, where there were `limit`. */
   countEnrichment(day: string, limit: number): Promise<boolean>;
-  /** Moves of a lead, newest first, before position `before` where it is given. */
-  listStageMoves(leadId: string, page: { before: number | null; limit: number }): Promise<StageMoveRow[]>;
+  /** Moves of a lead, newest first. */
+  pageStageMoves(leadId: string, page: Place): Promise<Page<StageMoveRow>>;
 }

@@ -1,6 +1,5 @@
 import type { IcpProfile } from '../model/icp.ts';
-
-type Position = (string | number)[];
+import type { Page, Place } from '../model/page.ts';
 
 /** What was decided of a suggestion; `decision` is JSON. */
 export interface SuggestionDecision {
@@ -14,11 +13,8 @@ export interface SuggestionDecision {
 /** Ideal customer profiles. Deleted ones are kept for the signals that were matched with them, and found by no method. */
 export interface ProfileStore {
   listProfiles(tenantId: string): Promise<IcpProfile[]>;
-  /** Oldest first; `after` is `last` of the page before. */
-  pageProfiles(
-    tenantId: string,
-    page: { limit: number; after: Position | null },
-  ): Promise<{ rows: IcpProfile[]; last: Position | null }>;
+  /** Oldest first. */
+  pageProfiles(tenantId: string, page: Place): Promise<Page<IcpProfile>>;
   getProfile(tenantId: string, id: string): Promise<IcpProfile | null>;
   /** Another text after any change of the tenant's profiles, by whichever process. */
   profileStamp(tenantId: string): Promise<string>;

@@ -1,5 +1,6 @@
 import type { ObservedCompany } from '../model/company.ts';
 import type { RoutedEvent } from '../model/event.ts';
+import type { Position } from '../model/page.ts';
 import type { SignalQuery } from '../model/signal.ts';
 import { searchedFacts } from '../rules/searched-facts.ts';
 import type { Taking } from './delivery-store.ts';
@@ -47,8 +48,7 @@ export interface CommittedSignal {
 export interface SignalPage {
   /** The rows in UTF-8, with commas between them: as text they would be decoded only to be encoded again. The caller's own. */
   json: Buffer;
-  /** The keyset position of the last row, null when nothing follows. */
-  last: (string | number)[] | null;
+  last: Position | null;
 }
 
 /** A signal with what only its own route shows. JSON texts as stored. */

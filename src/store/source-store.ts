@@ -1,8 +1,7 @@
 import type { NewMail } from '../model/mail.ts';
+import type { Page, Place } from '../model/page.ts';
 import type { EndedRun, Source, SourceError, SourcePosition, SourceQuota } from '../model/source.ts';
 import type { CommittedSignal, NewSignal } from './signal-store.ts';
-
-type Position = (string | number)[];
 
 /** A source that is being read, by one reader at a time. */
 export interface ClaimedSource {
@@ -71,11 +70,8 @@ export interface SourceStore {
   /** `limit` sources at most; names are unique in a tenant, in whatever case. */
   createSource(source: Source, limit: number): Promise<'created' | 'name_taken' | 'full'>;
   getSource(tenantId: string, id: string): Promise<Source | null>;
-  /** Oldest first; `after` is `last` of the page before. */
-  pageSources(
-    tenantId: string,
-    page: { limit: number; after: Position | null },
-  ): Promise<{ rows: Source[]; last: Position | null }>;
+  /** Oldest first. */
+  pageSources(tenantId: string, page: Place): Promise<Page<Source>>;
   /**
    * Stores a caller's change where the source before it has the version it grew from; `stale`: it has not, or it is gone.
    * `restart` forgets position, errors and the run under way: the source is another from now on.
@@ -105,10 +101,7 @@ export interface SourceStore {
    */
   finishSourceRun(run: SourceRun): Promise<CommittedSignal[] | null>;
   /** What came of the source's last runs, newest first; 100 are kept. */
-  pageSourceRuns(
-    sourceId: string,
-    page: { limit: number; after: Position | null },
-  ): Promise<{ rows: EndedRun[]; last: Position | null }>;
+  pageSourceRuns(sourceId: string, page: Place): Promise<Page<EndedRun>>;
   /** Remembers a pause that a host asked for; of two the longer stands. */
   holdHost(hold: HostHold): Promise<void>;
   /** The pauses that are not over at `now`. */

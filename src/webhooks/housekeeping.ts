@@ -3,6 +3,7 @@ import { endTrials } from '../accounts/plan-changes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { PeriodicJob } from '../lib/periodic.ts';
 import { NEAR_WINDOW_MS } from '../model/near-keys.ts';
+import type { Position } from '../model/page.ts';
 import { DEAD_LETTER_MS } from '../rules/dead-letters.ts';
 import type { Store } from '../store/store.ts';
 import { sendBatches } from './batches.ts';
@@ -97,7 +98,7 @@ async function forgetDeliveries(
   before: number,
   isStopping: IsStopping,
 ): Promise<void> {
-  let after: (string | number)[] | null = null;
+  let after: Position | null = null;
   do {
     if (isStopping()) return;
     const { next } = await store.pruneDeliveries({ tenantId, before, after, limit: AT_ONCE });

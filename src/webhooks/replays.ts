@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
+import type { Position } from '../model/page.ts';
 import type { DeliveryLogStore, ReplayableStatus, ReplayResult } from '../store/delivery-log-store.ts';
 
 /** Deliveries looked at in one commit: about 10 ms of the store's writer. */
@@ -30,7 +31,7 @@ export async function replayDelivery(parts: ReplayParts, tenantId: string, id: s
 export async function replayAll(parts: ReplayParts, tenantId: string, order: ReplayOrder): Promise<number> {
   const now = parts.clock.now();
   let count = 0;
-  let after: (string | number)[] | null = null;
+  let after: Position | null = null;
   do {
     const part = await parts.store.replayRange({
       ...{ tenantId, endpointId: order.endpointId, status: order.status, from: order.from },

@@ -111,7 +111,7 @@ export function describeEndpointChanges(open: OpenStore): void {
     const { store } = await openWithThree(open);
     await store.createEndpoint(anEndpoint('ten_a', { id: 'whk_a0', createdAt: T0 }), null);
     const page = async (after: (string | number)[] | null) =>
-      (await store.pageEndpoints('ten_a', after, 2)).map(({ id }) => id);
+      (await store.pageEndpoints('ten_a', { after, limit: 2 })).rows.map(({ id }) => id);
     expect(await page(null)).toEqual(['whk_a', 'whk_a0']);
     expect(await page([T0, 'whk_a0'])).toEqual(['whk_a2', 'whk_a3']);
     expect(await page([T0 + 2, 'whk_a3'])).toEqual([]);

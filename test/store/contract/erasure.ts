@@ -40,7 +40,7 @@ export function describeErasure(open: OpenStore): void {
       expect(await store.eraseLead(anErasure())).toEqual([]);
       expect(await store.getLead('ten_a', 'led_1')).toBeNull();
       expect(await store.findIdentities('ten_a', ['email:led_1@acme.com'])).toMatchObject([{ leadId: null }]);
-      expect(await store.listStageMoves('led_1', { before: null, limit: 10 })).toEqual([]);
+      expect((await store.pageStageMoves('led_1', { after: null, limit: 10 })).rows).toEqual([]);
       expect(await store.eraseLead(anErasure())).toBeNull();
     });
 

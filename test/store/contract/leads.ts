@@ -20,9 +20,10 @@ export function describeLeads(open: OpenStore): void {
       expect(await store.findIdentities('ten_b', ['email:led_1@acme.com'])).toEqual([
         { key: 'email:led_1@acme.com', leadId: null },
       ]);
-      expect(await store.listStageMoves('led_1', { before: null, limit: 10 })).toEqual([
-        { ...aMove(null, 'new'), position: 1 },
-      ]);
+      expect(await store.pageStageMoves('led_1', { after: null, limit: 10 })).toEqual({
+        rows: [{ ...aMove(null, 'new'), position: 1 }],
+        last: null,
+      });
       expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ status: 'pending' });
     });
 
@@ -164,13 +165,13 @@ export function describeLeads(open: OpenStore): void {
       await store.commitLead(
         aLeadUpdate('ten_a', aLead('led_1'), { expectedVersion: 2, move: aMove('contacted', 'won') }),
       );
-      const first = await store.listStageMoves('led_1', { before: null, limit: 2 });
-      expect(first.map(({ position, current }) => [position, current])).toEqual([
+      const first = await store.pageStageMoves('led_1', { after: null, limit: 2 });
+      expect(first.rows.map(({ position, current }) => [position, current])).toEqual([
         [3, 'won'],
         [2, 'contacted'],
       ]);
-      const rest = await store.listStageMoves('led_1', { before: 2, limit: 2 });
-      expect(rest.map(({ position }) => position)).toEqual([1]);
+      const rest = await store.pageStageMoves('led_1', { after: first.last, limit: 2 });
+      expect([rest.rows.map(({ position }) => position), rest.last]).toEqual([[1], null]);
     });
 
     test('the board counts every stage and sums deals by currency, however large', async () => {

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
+import type { Position } from '../../../model/page.ts';
 import type { DeliveryLogStore, DeliveryQuery } from '../../delivery-log-store.ts';
 import { createDeliveryPages, isInRange, newestFirst } from '../reads/delivery-log.ts';
 import { createDeliveryWalk, type DeliveryKey, type WalkTerms } from '../reads/delivery-walk.ts';
@@ -84,7 +85,7 @@ function waitingTerms(
   return null;
 }
 
-function toKey(position: (string | number)[] | null): DeliveryKey | null {
+function toKey(position: Position | null): DeliveryKey | null {
   return position === null ? null : { createdAt: Number(position[0] ?? 0), id: String(position[1] ?? '') };
 }
 

@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { AuditEntry } from '../../../model/audit.ts';
 import { DomainError } from '../../../model/errors.ts';
+import type { Position } from '../../../model/page.ts';
 import type { AuditStore } from '../../audit-store.ts';
 import type { Part } from '../../store.ts';
 import { pageOf } from './pages.ts';
@@ -57,7 +58,7 @@ export function auditReads(db: Database) {
   } satisfies Part<AuditStore>;
 }
 
-function placeOf(after: (string | number)[] | null): [number, number] {
+function placeOf(after: Position | null): [number, number] {
   if (after === null) return [FAR_FUTURE, FAR_FUTURE];
   const [at, position] = after;
   if (typeof at === 'number' && typeof position === 'number') return [at, position];

@@ -3,6 +3,7 @@ import type { Endpoint } from '../../../model/webhook.ts';
 import type { EndpointStore } from '../../endpoint-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
+import { type CreationPage, pageByCreation } from './pages.ts';
 
 export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {
   ...{ id: 'plain', tenantId: 'plain', settings: 'json', secretBox: 'bytes', secretLast4: 'plain' },
@@ -15,9 +16,10 @@ export function endpointReads(db: Database) {
     db,
     'WHERE tenant_id = +? AND deleted_at IS NULL ORDER BY created_at, id',
   );
-  const selectPage = ENDPOINTS.select<[string, number, string, number]>(
+  const selectPage = ENDPOINTS.select<[{ tenantId: string } & CreationPage]>(
     db,
-    `WHERE tenant_id = ? AND deleted_at IS NULL AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`,
+    `WHERE tenant_id = :tenantId AND deleted_at IS NULL AND (created_at, id) > (:createdAt, :id)
+     ORDER BY created_at, id LIMIT :limit`,
   );
   const selectOne = ENDPOINTS.select<[string, string]>(
     db,
@@ -26,8 +28,8 @@ export function endpointReads(db: Database) {
 
   return {
     listEndpoints: (tenantId) => selectOfTenant.all(tenantId),
-    pageEndpoints: (tenantId, after, limit) =>
-      selectPage.all(tenantId, Number(after?.[0] ?? -1), String(after?.[1] ?? ''), limit),
+    pageEndpoints: (tenantId, page) =>
+      pageByCreation(page, (position) => selectPage.all({ tenantId, ...position })),
     getEndpoint: (tenantId, id) => selectOne.get(id, tenantId),
   } satisfies Part<EndpointStore>;
 }

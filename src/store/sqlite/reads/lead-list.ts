@@ -1,8 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { DomainError } from '../../../model/errors.ts';
 import type { LeadQuery } from '../../../model/lead.ts';
+import type { Page } from '../../../model/page.ts';
 import { wordsOf } from '../../../rules/words.ts';
-import type { LeadPage } from '../../lead-store.ts';
 import { pageOf } from './pages.ts';
 
 interface ListRow {
@@ -39,7 +39,7 @@ interface Where {
 }
 
 /** Pages of leads: a walk along an index that ends in the page's order, no OFFSET, no count. */
-export function createLeadList(db: Database): (tenantId: string, query: LeadQuery) => LeadPage {
+export function createLeadList(db: Database): (tenantId: string, query: LeadQuery) => Page<string> {
   const statements = new Map<string, Statement<Value[], ListRow>>();
 
   function prepared(sql: string): Statement<Value[], ListRow> {

@@ -4,6 +4,7 @@ import type { LeadStore, StageMoveRow } from '../../lead-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
 import { createLeadList } from './lead-list.ts';
+import { pageOf } from './pages.ts';
 
 const LEADS = new Table<{ wire: Lead; version: number }>('leads', { wire: 'json', version: 'plain' });
 
@@ -31,9 +32,10 @@ export function leadReads(db: Database) {
     listLeads: createLeadList(db),
     findIdentities: (tenantId, keys) =>
       keys.map((key) => ({ key, leadId: selectHolder.get(tenantId, key) ?? null })),
-    listStageMoves: (leadId, { before, limit }) =>
-      selectMoves
-        .all(leadId, before ?? Number.MAX_SAFE_INTEGER, limit)
-        .map(({ actorId, actorName, ...move }) => ({ ...move, actor: { id: actorId, name: actorName } })),
+    pageStageMoves: (leadId, { limit, after }) =>
+      pageOf(selectMoves.all(leadId, Number(after?.[0] ?? Number.MAX_SAFE_INTEGER), limit + 1), limit, {
+        toRow: ({ actorId, actorName, ...move }) => ({ ...move, actor: { id: actorId, name: actorName } }),
+        position: ({ position }) => [position],
+      }),
   } satisfies Part<LeadStore>;
 }

@@ -1,14 +1,12 @@
 import { DomainError } from '../../../model/errors.ts';
-
-/** Where a page ended: what its rows are in the order of. */
-export type Position = (string | number)[];
+import type { Page, Place, Position } from '../../../model/page.ts';
 
 /** One row more than a page holds is asked for: it tells that more follow, and is cut off again. */
 export function pageOf<T, R = T>(
   found: readonly T[],
   limit: number,
   { toRow, position }: { toRow: (row: T) => R; position: (row: T) => Position },
-): { rows: R[]; last: Position | null } {
+): Page<R> {
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
   return { rows: page.map(toRow), last: last === undefined ? null : position(last) };
@@ -23,9 +21,9 @@ export interface CreationPage {
 
 /** A page of rows in the order they were made in. */
 export function pageByCreation<T extends { createdAt: number; id: string }>(
-  { limit, after }: { limit: number; after: Position | null },
+  { limit, after }: Place,
   find: (position: CreationPage) => T[],
-): { rows: T[]; last: Position | null } {
+): Page<T> {
   const [createdAt, id] = creationOf(after) ?? [-1, ''];
   return pageOf(find({ createdAt, id, limit: limit + 1 }), limit, {
     toRow: (row) => row,
