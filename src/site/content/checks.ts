@@ -28,7 +28,7 @@ export interface ParsedPage extends PageFile {
 export interface SiteMap {
   pages: readonly ParsedPage[];
   assets: ReadonlyMap<string, NamedAsset>;
-  /** Addresses of this server that are no pages, such as `/openapi.json`. */
+  /** Addresses of this server that are no pages, such as `/openapi.json`, and of pages that could not be read. */
   otherPaths: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export function checkSite(site: SiteMap, identity: LocatedIdentity, contentDir: 
       return detail === null ? [] : [{ file: page.file, line: link.line, detail }];
     }),
   ]);
-  if (!pages.some(({ path }) => path === '/')) {
+  if (!pages.some(({ path }) => path === '/') && !site.otherPaths.includes('/')) {
     faults.push({ file: join(contentDir, 'index.md'), line: 1, detail: 'There is no home page; write one.' });
   }
   return [...faults, ...identityFaults(identity, { ...site, anchors })];

@@ -42,12 +42,21 @@ export interface PageFile {
   lastModified: number;
 }
 
-/** Every page file under `contentDir`; faults are gathered in `faults`, so that all are told at once. */
-export async function readPageFiles(contentDir: string, faults: ContentFault[]): Promise<PageFile[]> {
+/**
+ * Every page file under `contentDir`, and the addresses of those whose head cannot be read. Faults are gathered in `faults`,
+ * so that all are told at once.
+ */
+export async function readPageFiles(
+  contentDir: string,
+  faults: ContentFault[],
+): Promise<{ files: PageFile[]; unread: string[] }> {
   const names: string[] = [];
   for await (const name of glob('**/*.md', { cwd: contentDir })) names.push(name);
   const pages = await Promise.all(names.sort().map((name) => readPageFile(contentDir, name, faults)));
-  return pages.filter((page) => page !== null);
+  return {
+    files: pages.filter((page) => page !== null),
+    unread: names.filter((_, i) => pages[i] === null).map(pathOf),
+  };
 }
 
 async function readPageFile(

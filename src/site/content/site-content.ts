@@ -25,13 +25,17 @@ export async function loadSiteContent(options: SiteContentOptions): Promise<Site
   const faults: ContentFault[] = [];
   const located = await loadIdentity(contentDir);
   const parser = createMarkdown();
-  const [pages, assets] = await Promise.all([
+  const assetFaults: ContentFault[] = [];
+  const [{ pages, unread }, assets] = await Promise.all([
     parsePages(parser, located, { contentDir, baseUrl, faults }),
-    readAssets(contentDir, faults),
+    readAssets(contentDir, assetFaults),
   ]);
-  if (faults.length === 0) {
-    faults.push(...checkSite({ pages, assets, otherPaths: OTHER_PATHS }, located, contentDir));
+  // A picture with a fault is not among the assets: whatever shows it would be called wrong as well.
+  if (assetFaults.length === 0) {
+    const otherPaths = [...OTHER_PATHS, ...unread, ...unread.map((path) => `${path}.md`)];
+    faults.push(...checkSite({ pages, assets, otherPaths }, located, contentDir));
   }
+  faults.push(...assetFaults);
   const { escapeHtml } = parser.utils;
   const blocks = pages.flatMap(({ file, parsed }) => parsed.code.map((code) => ({ ...code, file })));
   const highlight = await highlightAll({ blocks, cacheFile, escapeHtml, faults });
@@ -43,15 +47,14 @@ async function parsePages(
   parser: ReturnType<typeof createMarkdown>,
   { identity }: LocatedIdentity,
   { contentDir, baseUrl, faults }: { contentDir: string; baseUrl: string; faults: ContentFault[] },
-): Promise<ParsedPage[]> {
+): Promise<{ pages: ParsedPage[]; unread: string[] }> {
   const values = placeholderValues(identity, baseUrl);
-  const files = await readPageFiles(contentDir, faults);
+  const { files, unread } = await readPageFiles(contentDir, faults);
   const pages = files.map((file): ParsedPage => {
     const body = fillPlaceholders(file, values, faults);
     return { ...file, body, parsed: parseMarkdown(parser, body, file.bodyLine) };
   });
   const rank = ({ front }: ParsedPage) => identity.sections.indexOf(front.section);
-  return pages.sort(
-    (a, b) => rank(a) - rank(b) || a.front.order - b.front.order || (a.path < b.path ? -1 : 1),
-  );
+  pages.sort((a, b) => rank(a) - rank(b) || a.front.order - b.front.order || (a.path < b.path ? -1 : 1));
+  return { pages, unread };
 }

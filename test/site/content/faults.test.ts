@@ -137,9 +137,11 @@ test.each<[string, string, number, number, RegExp]>([
 test('all faults are told at once', async () => {
   const faults = await faultsOf({
     'a.md': pageFile('# A\n\n[x](/nope)\n[y](/neither)\n'),
-    'b.md': pageFile('# B\n\n## C\n\n#### D\n'),
+    'b.md': pageFile('# B\n\n## C\n\n#### D\n\n[to a page whose head cannot be read](/c)\n'),
+    'c.md': pageFile('# C\n', { oder: '7' }),
   });
-  expect(faults.map(({ file, line }) => `${file}:${line}`)).toEqual(['a.md:8', 'a.md:9', 'b.md:10']);
+  const places = faults.map(({ file, line }) => `${file}:${line}`);
+  expect(places.sort()).toEqual(['a.md:8', 'a.md:9', 'b.md:10', 'c.md:5']);
 });
 
 test('a folder without site.json is told with the way out', async () => {
