@@ -61,13 +61,16 @@ export class Table<T extends object> {
   /** The rows of a whole statement, which selects {@link list} and may select more, which stays as it is. */
   rows<P extends unknown[], More = unknown>(db: Database, sql: string): Rows<P, T & More> {
     const statement = db.prepare<P, T & More>(sql);
-    const decode = (row: T & More) => this.#decode(row);
     return {
-      get(...values) {
+      get: (...values) => {
         const row = statement.get(...values);
-        return row === undefined ? null : decode(row);
+        return row === undefined ? null : this.#decode(row);
       },
-      all: (...values) => statement.all(...values).map(decode),
+      all: (...values) => {
+        const rows = statement.all(...values);
+        if (this.#kept.length > 0) for (const row of rows) this.#decode(row);
+        return rows;
+      },
     };
   }
 
