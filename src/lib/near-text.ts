@@ -27,8 +27,11 @@ function pairsOf(words: readonly string[]): Set<string> {
 /** Keys under which texts meet that are alike: they share one at least (MinHash, Broder 1997). */
 export function nearKeys(text: string): number[] {
   const least = new Uint32Array(BANDS * ROWS).fill(0xffffffff);
-  for (const pair of pairsOf(wordsOf(text))) {
-    const hash = hashOf(pair);
+  const words = wordsOf(text);
+  // The pairs of `pairsOf`, without a string for each: one that comes twice changes nothing.
+  for (let at = words.length > 1 ? 1 : 0; at < words.length; at++) {
+    const word = words[at] ?? '';
+    const hash = at === 0 ? hashOf(word) : hashOf(word, hashOf(' ', hashOf(words[at - 1] ?? '')));
     for (let i = 0; i < least.length; i++) {
       const mixed = mix(hash ^ Math.imul(i + 1, 0x9e3779b1));
       if (mixed < (least[i] ?? 0)) least[i] = mixed;
@@ -86,9 +89,9 @@ function numbersOf(words: readonly string[]): string {
   return [...new Set(words.filter((word) => /\p{N}/u.test(word)))].sort().join(' ');
 }
 
-/** FNV-1a over UTF-16 units. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
+/** FNV-1a over UTF-16 units; `before`: of the text that comes before it. */
+function hashOf(text: string, before = 0x811c9dc5): number {
+  let hash = before;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return hash;
 }
