@@ -1,4 +1,4 @@
-import type { NewDelivery, RoutedEvent } from '../../model/event.ts';
+import type { NewDelivery, RoutedEvent, SkipReason } from '../../model/event.ts';
 
 /** A delivery that the process which stores it may mean to send without a claim. */
 export interface HeldDelivery extends NewDelivery {
@@ -11,17 +11,30 @@ interface DeliveryBundle extends Pick<HeldDelivery, 'body' | 'tail' | 'status' |
   deliveries: string;
 }
 
+/** Endpoints that were not sent an event, for the same reason. */
+export interface SkipBundle {
+  reason: SkipReason;
+  /** JSON: an array of their ids. */
+  endpointIds: string;
+}
+
 /** A routed event as it crosses to the writer. */
 interface BundledEvent extends RoutedEvent {
   deliveries: [];
   bundles: DeliveryBundle[];
+  skipped: [];
+  skips: SkipBundle[];
 }
 
 /**
- * An event with its deliveries in bundles: to pass an object for each, with its body, costs more than to insert its row.
+ * An event with its deliveries in bundles: to pass an object for each, with its body, costs more than to insert its row. So
+ * it is with those who are not sent it.
  * `inHand` are the ids of those that are to be sent without a claim.
  */
-export function bundled({ deliveries, ...routed }: RoutedEvent, inHand: ReadonlySet<string>): BundledEvent {
+export function bundled(
+  { deliveries, skipped, ...routed }: RoutedEvent,
+  inHand: ReadonlySet<string>,
+): BundledEvent {
   const bundles: DeliveryBundle[] = [];
   for (const { id, endpointId, ...rest } of deliveries) {
     const like = { ...rest, inHand: inHand.has(id) };
@@ -32,7 +45,7 @@ export function bundled({ deliveries, ...routed }: RoutedEvent, inHand: Readonly
     else known.deliveries += `,${pair}`;
   }
   for (const bundle of bundles) bundle.deliveries = `[${bundle.deliveries}]`;
-  return { ...routed, deliveries: [], bundles };
+  return { ...routed, deliveries: [], bundles, skipped: [], skips: byReason(skipped) };
 }
 
 /** The deliveries of an event, in bundles or not. */
@@ -46,6 +59,19 @@ export function unbundled(routed: RoutedEvent | BundledEvent): HeldDelivery[] {
       ...rest,
     }));
   });
+}
+
+/** Whom an event was not sent to, by the reason. */
+export function skipsOf(routed: RoutedEvent | BundledEvent): SkipBundle[] {
+  return 'skips' in routed ? routed.skips : byReason(routed.skipped);
+}
+
+function byReason(skipped: RoutedEvent['skipped']): SkipBundle[] {
+  const groups = Map.groupBy(skipped, ({ reason }) => reason);
+  return Array.from(groups, ([reason, skips]) => ({
+    reason,
+    endpointIds: JSON.stringify(skips.map(({ endpointId }) => endpointId)),
+  }));
 }
 
 function isAlike(a: Omit<DeliveryBundle, 'deliveries'>, b: Omit<DeliveryBundle, 'deliveries'>): boolean {

@@ -41,14 +41,7 @@ test('a newer schema is refused and left as it is', async () => {
 });
 
 test('bodies that were stored with each delivery keep to their deliveries', async () => {
-  const file = join(tempFolder(), 'signalpost.db');
-  const before = new Sqlite(file);
-  before.pragma('foreign_keys = OFF');
-  for (const name of MIGRATIONS.filter((migration) => migration < '014')) {
-    before.exec(readFileSync(join(FOLDER, name), 'utf8'));
-  }
-  before.pragma('user_version = 13');
-  before.pragma('application_id = 0x5367506f');
+  const { file, before } = atVersion(13);
   before.exec(`
     INSERT INTO tenants VALUES ('ten_a', 'A', 'pro', NULL, 1);
     INSERT INTO webhook_endpoints (id, tenant_id, settings, secret_box, secret_last4, status, consecutive_failures, version, created_at)
@@ -69,6 +62,28 @@ test('bodies that were stored with each delivery keep to their deliveries', asyn
   await store.close();
 });
 
+test('whom an event was not sent to is told as before', async () => {
+  const { file, before } = atVersion(29);
+  before.exec(`
+    INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'pro', 1);
+    INSERT INTO events (id, tenant_id, type, subject_id, created_at, data)
+      VALUES ('evt_a', 'ten_a', 'signal.detected', 'sig_a', 1, '{}');
+    INSERT INTO event_skips
+      VALUES ('evt_a', 'whk_a', 'min_score'), ('evt_a', 'whk_b', 'event_type'), ('evt_a', 'whk_c', 'min_score');
+  `);
+  before.close();
+  await migrateSqlite(file, PROOF);
+
+  const store = await openSqliteStore({ file, clock: createManualClock(), keyProof: PROOF });
+  const [event] = await store.listEventsAbout('ten_a', 'sig_a', 10);
+  expect(event?.skips).toEqual([
+    { endpointId: 'whk_a', reason: 'min_score' },
+    { endpointId: 'whk_b', reason: 'event_type' },
+    { endpointId: 'whk_c', reason: 'min_score' },
+  ]);
+  await store.close();
+});
+
 test('a migration calls no function of ours, which may change after it: any connection understands it', () => {
   const db = new Sqlite(':memory:');
   for (const file of MIGRATIONS) {
@@ -76,3 +91,16 @@ test('a migration calls no function of ours, which may change after it: any conn
   }
   db.close();
 });
+
+/** A file as the release with that schema left it, still open. */
+function atVersion(version: number) {
+  const file = join(tempFolder(), 'signalpost.db');
+  const before = new Sqlite(file);
+  before.pragma('foreign_keys = OFF');
+  // Each statement is a commit of its own, and some disks take a second for one.
+  before.pragma('synchronous = OFF');
+  for (const name of MIGRATIONS.slice(0, version)) before.exec(readFileSync(join(FOLDER, name), 'utf8'));
+  before.pragma(`user_version = ${version}`);
+  before.pragma('application_id = 0x5367506f');
+  return { file, before };
+}

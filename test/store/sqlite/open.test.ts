@@ -135,7 +135,7 @@ describe('refusing to open', () => {
     const file = await aStoreFile();
     const db = openDatabase(file);
     db.pragma('foreign_keys = OFF');
-    db.exec("INSERT INTO event_skips VALUES ('evt_none', 'whk_none', 'min_score')");
+    db.exec("INSERT INTO event_skips VALUES ('evt_none', 'min_score', '[\"whk_none\"]')");
     expect(findDamage(db)).toHaveLength(1);
     expect(findDamageAtStart(db, 0)).toEqual([]);
     db.exec("DELETE FROM tenants WHERE id = 'ten_a'");

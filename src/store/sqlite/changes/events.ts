@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { EventRow, NewDelivery, RoutedEvent } from '../../../model/event.ts';
-import { type HeldDelivery, unbundled } from '../bundles.ts';
+import { type HeldDelivery, skipsOf, unbundled } from '../bundles.ts';
 import { createBodies } from './bodies.ts';
 
 /** Stores an event with every delivery it causes and the reason for each it does not: part of the change that caused it. */
@@ -9,7 +9,7 @@ export function createEventWriter(db: Database): (routed: RoutedEvent) => void {
     'INSERT INTO events (id, tenant_id, type, subject_id, created_at, data, trace) VALUES (?, ?, ?, ?, ?, ?, ?)',
   );
   const insertSkip = db.prepare<[string, string, string]>(
-    'INSERT INTO event_skips (event_id, endpoint_id, reason) VALUES (?, ?, ?)',
+    'INSERT INTO event_skips (event_id, reason, endpoint_ids) VALUES (?, ?, ?)',
   );
   const insertBatched = db.prepare<[string, string]>(
     'INSERT INTO batched_events (event_id, endpoint_id) VALUES (?, ?)',
@@ -18,13 +18,13 @@ export function createEventWriter(db: Database): (routed: RoutedEvent) => void {
   const bodies = createBodies(db);
 
   return (routed) => {
-    const { event, batched, skipped } = routed;
+    const { event, batched } = routed;
     const { id, tenantId, type, subjectId, createdAt, data, trace = null } = event;
     insertEvent.run(id, tenantId, type, subjectId, createdAt, data, trace);
     const placeOf = bodies.createPlaces(tenantId);
     for (const delivery of unbundled(routed)) insertDelivery(event, delivery, placeOf);
     for (const endpointId of batched) insertBatched.run(id, endpointId);
-    for (const { endpointId, reason } of skipped) insertSkip.run(id, endpointId, reason);
+    for (const { reason, endpointIds } of skipsOf(routed)) insertSkip.run(id, reason, endpointIds);
   };
 }
 

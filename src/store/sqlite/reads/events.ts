@@ -49,8 +49,9 @@ export function createEventPages(db: Database) {
      WHERE event_id IN (SELECT value FROM json_each(?)) AND delivery_id IS NULL`,
   );
   const selectSkips = db.prepare<[string], { eventId: string; endpointId: string; reason: SkipReason }>(
-    `SELECT event_id AS eventId, endpoint_id AS endpointId, reason FROM event_skips
-     WHERE event_id IN (SELECT value FROM json_each(?))`,
+    `SELECT s.event_id AS eventId, e.value AS endpointId, s.reason
+     FROM event_skips s, json_each(s.endpoint_ids) e
+     WHERE s.event_id IN (SELECT value FROM json_each(?)) ORDER BY e.value`,
   );
 
   function find(tenantId: string, { types, from, to, after }: EventQuery, limit: number): KeptEvent[] {

@@ -19,6 +19,7 @@ const COLUMNS: Record<string, Record<string, z.ZodType>> = {
   campaigns: { settings: anObject },
   webhook_endpoints: { settings: webhookInputSchema },
   events: { data: anObject },
+  event_skips: { endpoint_ids: strings },
   lane_leases: { held: z.record(z.string(), z.number()) },
   attempts: { detail: anObject },
   mail_outbox: { facts: anObject },
