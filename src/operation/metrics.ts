@@ -198,6 +198,11 @@ function addStore({ gauge, counter, histogram }: Exposition, now: () => Reading)
       const found = value();
       return found === null ? [] : [[{}, found]];
     });
+  one(
+    'signalpost_store_commit_under_way_seconds',
+    'How long the commit under way has taken so far; 0: none is.',
+    () => pulse().underWaySeconds,
+  );
   one('signalpost_store_queue_length', 'Changes that wait to be stored.', () => pulse().queueLength);
   one('signalpost_store_wal_bytes', 'Size of the write-ahead log.', () => pulse().walBytes);
   one('signalpost_store_database_bytes', 'Size of the database.', () => pulse().databaseBytes);

@@ -11,6 +11,8 @@ export interface CommitMeter {
   readonly operations: Distribution;
   /** Changes that the storage refused, full, locked or failing as it was. */
   readonly refused: number;
+  /** Seconds that the commit under way has taken so far; 0: none is. What hangs is never measured as having ended. */
+  readonly underWaySeconds: number;
   /** The same function, measured: how many changes a batch has, and how long it takes to be committed. */
   measure<Change>(commit: (batch: Change[]) => Promise<Committed>): (batch: Change[]) => Promise<Committed>;
 }
@@ -22,6 +24,7 @@ export function createCommitMeter(clock: Clock): CommitMeter {
   const seconds = createDistribution(SECONDS);
   const operations = createDistribution(OPERATIONS);
   let refused = 0;
+  let since: number | null = null;
   return {
     clock,
     seconds,
@@ -29,12 +32,19 @@ export function createCommitMeter(clock: Clock): CommitMeter {
     get refused() {
       return refused;
     },
+    get underWaySeconds() {
+      return since === null ? 0 : (clock.monotonic() - since) / 1_000;
+    },
     measure: (commit) => (batch) => {
       const startedAt = clock.monotonic();
+      since = startedAt;
       operations.add(batch.length);
       const committed = commit(batch);
       // No link in the caller's chain: what is measured comes no later for it.
-      const end = () => seconds.add((clock.monotonic() - startedAt) / 1_000);
+      const end = () => {
+        seconds.add((clock.monotonic() - startedAt) / 1_000);
+        if (since === startedAt) since = null;
+      };
       committed.then(({ failed }) => {
         end();
         for (const { error } of failed) if (storageFaultOf(error) !== null) refused++;

@@ -31,6 +31,8 @@ export interface StorePulse {
   commitOperations: Distribution;
   /** Changes that the storage refused since the process began. */
   refused: number;
+  /** Seconds that the commit under way has taken so far; 0: none is. */
+  underWaySeconds: number;
   databaseBytes: number;
   /** Of what was written and not yet brought into the database. */
   walBytes: number;

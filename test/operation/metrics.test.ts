@@ -36,6 +36,7 @@ const PROMISED = [
   'signalpost_dead_letters',
   'signalpost_store_commit_duration_seconds',
   'signalpost_store_commit_operations',
+  'signalpost_store_commit_under_way_seconds',
   'signalpost_store_queue_length',
   'signalpost_store_refused_total',
   'signalpost_store_wal_bytes',

@@ -45,6 +45,7 @@ export function createWriter(
       commitSeconds: meter.seconds,
       commitOperations: meter.operations,
       refused: meter.refused,
+      underWaySeconds: meter.underWaySeconds,
     }),
     waitMs: queue.waitMs,
     async close() {
