@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A labelled post. */
@@ -35,6 +35,10 @@ interface Row {
 
 /** Sets by the start of their files' names; those of `general` hold labels alone, the posts stand apart. */
 const SETS = ['general', 'stream', 'asks', 'real', 'tune'] as const;
+/** Further posts by platform, where they are a mixture of their own: bare titles, and adverts that nearly all are hot. */
+const SETS_OF_FURTHER: Readonly<Record<string, string>> = { hackernews: 'titles', jobboard: 'jobs' };
+/** Posts without labels in the folder; the second file is one's own, see README. */
+const FURTHER_FILES = ['posts/stream.jsonl', 'posts/further.jsonl'];
 /** Posts that the trial of the data's authors found least likely are taken for cold without having been read. */
 const ASSUMED_COLD_BELOW = 0.03;
 /** Of those so many a hundred are used. */
@@ -54,10 +58,12 @@ export function loadExamples(folder: string): Example[] {
 
 /** Further posts of the folder: those read by us (labels by id, `?` behind those that are unsure), and some taken for cold. */
 export function loadFurther(folder: string, labels: Readonly<Record<string, string>>): Example[] {
-  return readRows(join(folder, 'posts/stream.jsonl')).flatMap((row) => {
+  const further = FURTHER_FILES.map((file) => join(folder, file)).filter((file) => existsSync(file));
+  return further.flatMap(readRows).flatMap((row) => {
     const [label, sure] = [labels[row.id]?.replace('?', ''), !labels[row.id]?.endsWith('?')];
-    if (label === 'consumer') return [exampleOf('read', { ...row, label: 'cold', kind: 'consumer' })];
-    if (label !== undefined) return [exampleOf('read', { ...row, sure, label: label as Example['label'] })];
+    const set = SETS_OF_FURTHER[row.platform ?? ''] ?? 'read';
+    if (label === 'consumer') return [exampleOf(set, { ...row, label: 'cold', kind: 'consumer' })];
+    if (label !== undefined) return [exampleOf(set, { ...row, sure, label: label as Example['label'] })];
     const assumed = (row.trial_found ?? 1) < ASSUMED_COLD_BELOW && hash(row.id) % 100 < ASSUMED_SHARE;
     return assumed ? [exampleOf('assumed', { ...row, label: 'cold' })] : [];
   });

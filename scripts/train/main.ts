@@ -1,22 +1,21 @@
 import { writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Judge, LearntModel, Linear } from '../../src/signals/model/learnt.ts';
-import { loadExamples, loadFurther, loadProfiles } from './data.ts';
+import { loadProfiles } from './data.ts';
+import { loadAll } from './examples.ts';
 import { figuresOf, type Judged, linesOf, marginOf, placesBySet, type SetFigures } from './figures.ts';
-import { logOdds } from './logistic.ts';
-import readLabels from './read-labels.json' with { type: 'json' };
 import { type Row, readRows } from './rows.ts';
-import { writtenSentences } from './sentences.ts';
-import { ENCODER_SCALE, SEEDS, SETTINGS } from './settings.ts';
+import { type Question, SEEDS, SETTINGS } from './settings.ts';
+import { readStart, readTuned, type Start, type Tuned } from './tuned.ts';
 import { fitTypes } from './types.ts';
 import { crossValidate, fitQuestion, tableOf } from './validate.ts';
 
-const VERSION = '2026-11-6';
+const VERSION = '2026-11-7';
 const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/model/weights.json');
 /** Margins beyond this do not make up for others that are missed. */
 const MARGIN_CAP = 0.03;
 const DIGITS = 4;
+const WITHIN_REACH = 0.98;
 
 interface Trained {
   judge: Judge;
@@ -25,31 +24,64 @@ interface Trained {
   sure: SetFigures[];
 }
 
-/** Fits both questions, and finds the pair of thresholds that serves all sets by cross-validation. */
-function train(rows: readonly Row[], withEncoder: boolean): Trained {
-  const tables = {
-    hot: tableOf(rows, withEncoder, SETTINGS.hot),
-    warm: tableOf(rows, withEncoder, SETTINGS.warm),
-  };
-  console.error(`fitting ${withEncoder ? 'with the encoder' : 'words alone'}`);
-  const judged = SEEDS.map((seed) => ({
-    hot: crossValidate(rows, tables.hot, { question: 'hot', settings: SETTINGS.hot, seed }),
-    warm: crossValidate(rows, tables.warm, { question: 'warm', settings: SETTINGS.warm, seed }),
-  }));
-  const cut = chooseCut(rows, judged);
+/** What thresholds are chosen for: what each row's odds are without it, and the weights with it. */
+interface Fitted {
+  /** By seed. */
+  judged: Judged[];
+  linear: Record<Question, Linear>;
+}
+
+/** By words alone. */
+function fitWords(rows: readonly Row[]): Fitted {
   const places = [...rows.keys()];
-  const linear = (question: 'hot' | 'warm'): Linear => {
-    const { names } = tables[question];
+  const fitBoth = (question: Question) => {
     const settings = SETTINGS[question];
-    const weights = fitQuestion(rows, tables[question], { places, question, settings });
-    const bias = round((weights.at(-1) ?? 0) - cut[question]);
-    const named = Object.fromEntries(names.map((name, i) => [name, round(weights[i] ?? 0)]));
-    const encoder = [...weights.slice(names.length, -1)].map((weight) => round(weight * ENCODER_SCALE));
-    return { bias, weights: named, encoder };
+    const table = tableOf(rows, false, settings);
+    const odds = SEEDS.map((seed) => crossValidate(rows, table, { question, settings, seed }));
+    const weights = fitQuestion(rows, table, { places, question, settings });
+    const named = table.names.map((name, i) => [name, round(weights[i] ?? 0)] as const);
+    return {
+      odds,
+      linear: { bias: weights.at(-1) ?? 0, weights: Object.fromEntries(named), encoder: [] },
+    };
   };
+  const [hot, warm] = [fitBoth('hot'), fitBoth('warm')];
+  return {
+    judged: SEEDS.map((_, i) => ({ hot: hot.odds[i] ?? [], warm: warm.odds[i] ?? [] })),
+    linear: { hot: hot.linear, warm: warm.linear },
+  };
+}
+
+/** With the encoder, as it was tuned together with what weighs its numbers. */
+function fitEncoder(start: Start, tuned: Tuned): Fitted {
+  const whole = start.parts.find(({ seed }) => seed === null);
+  const linear = (question: Question): Linear => {
+    const named = Object.entries(whole?.[question].weights ?? {}).map(([name, weight]) => [
+      name,
+      round(weight),
+    ]);
+    return {
+      bias: (whole?.[question].bias ?? 0) + tuned[question].bias,
+      weights: Object.fromEntries(named),
+      encoder: tuned[question].head.map(round),
+    };
+  };
+  return {
+    judged: Object.values(tuned.validated).map(({ odds }) => odds),
+    linear: { hot: linear('hot'), warm: linear('warm') },
+  };
+}
+
+/** Finds the pair of thresholds that serves all sets, and puts the classes' beginnings there. */
+function accept(rows: readonly Row[], { judged, linear }: Fitted): Trained {
+  const cut = chooseCut(rows, judged);
   const { mean: figures } = allFigures(rows, judged, cut);
   const { mean: sure } = allFigures(rows, judged, cut, { counts: ({ example }) => example.sure });
-  return { judge: { hot: linear('hot'), warm: linear('warm') }, figures, sure };
+  const shifted = (question: Question): Linear => ({
+    ...linear[question],
+    bias: round(linear[question].bias - cut[question]),
+  });
+  return { judge: { hot: shifted('hot'), warm: shifted('warm') }, figures, sure };
 }
 
 /** Figures at a pair of thresholds: those of each seed, and their mean. */
@@ -89,15 +121,19 @@ function chooseCut(rows: readonly Row[], judged: readonly Judged[]): { hot: numb
   return best;
 }
 
-/** What the encoder gives an average post, and how far from it all but one in twenty stay. */
-function spreadOf(rows: readonly Row[], { encoder }: Linear): { centre: number; reach: number } {
-  const weights = Float64Array.from([...encoder, 0]);
-  const sizes = rows.map(({ numbers }) =>
-    logOdds(weights, { places: Int32Array.from(numbers.keys()), values: Float64Array.from(numbers) }),
-  );
-  const centre = sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
-  const distances = sizes.map((size) => Math.abs(size - centre)).sort((a, b) => a - b);
-  return { centre: round(centre), reach: round(distances[Math.floor(distances.length * 0.95)] ?? 0) };
+/** What the encoder gives an average post, and how far from that all but one in fifty stay that it was not tuned on. */
+function spreadOf(tuned: Tuned, question: Question): { centre: number; reach: number } {
+  const mean = (values: readonly number[]) =>
+    values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+  const distances = Object.values(tuned.validated).flatMap(({ shares }) => {
+    const centre = mean(shares[question]);
+    return shares[question].map((share) => Math.abs(share - centre));
+  });
+  distances.sort((a, b) => a - b);
+  return {
+    centre: round(mean(tuned[question].shares)),
+    reach: round(distances[Math.floor(distances.length * WITHIN_REACH)] ?? 0),
+  };
 }
 
 /** The encoder's share as a distance from the average: what it gives everybody stands in the bias. */
@@ -109,20 +145,17 @@ function round(value: number): number {
   return Math.round(value * 10 ** DIGITS) / 10 ** DIGITS;
 }
 
-const folder = process.argv[2];
-if (folder === undefined) {
-  console.error('Usage: npm run train -- FOLDER   (a folder with labels/ and posts/)');
+const [folder, work] = process.argv.slice(2);
+if (folder === undefined || work === undefined) {
+  console.error('Usage: npm run train -- FOLDER WORK   (see scripts/train/README.md)');
   process.exit(64);
 }
-const labels = Object.fromEntries(
-  Object.entries(readLabels).flatMap(([label, ids]) => ids.map((id) => [id, label] as const)),
-);
-const examples = [...loadExamples(folder), ...loadFurther(folder, labels), ...writtenSentences()];
-const rows = await readRows(examples, loadProfiles(folder), join(tmpdir(), 'signalpost-encoded.json'));
-const words = train(rows, false);
-const encoder = train(rows, true);
+const rows = readRows(loadAll(folder), loadProfiles(folder));
+const tuned = readTuned(work, rows.length);
+const words = accept(rows, fitWords(rows));
+const encoder = accept(rows, fitEncoder(readStart(work), tuned));
 const types = fitTypes(rows);
-const [hot, warm] = [spreadOf(rows, encoder.judge.hot), spreadOf(rows, encoder.judge.warm)];
+const [hot, warm] = [spreadOf(tuned, 'hot'), spreadOf(tuned, 'warm')];
 const model: LearntModel & { accepted: object } = {
   version: VERSION,
   accepted: {

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { defaultProfile, type IcpProfile, icpInputSchema, patchProfile } from '../../src/model/icp.ts';
 import { loadEncoder } from '../../src/signals/encoder/load-encoder.ts';
 import { fitAnswers, readFacts } from '../../src/signals/fit.ts';
@@ -16,21 +14,18 @@ import type { Example } from './data.ts';
 export interface Row {
   example: Example;
   features: Map<string, Feature>;
+  /** What the encoder is given. */
+  digest: string;
+  /** The encoder's numbers; empty where none was asked for. */
   numbers: Float32Array;
   /** Whether its company is known to be whom the profile asks for. */
   isKnownToFit: boolean;
 }
 
-/** Reads features and encodes digests; what was encoded before is taken from `cacheFile`. */
-export async function readRows(
-  examples: readonly Example[],
-  profiles: readonly Record<string, unknown>[],
-  cacheFile: string,
-): Promise<Row[]> {
+/** Reads features and digests. */
+export function readRows(examples: readonly Example[], profiles: readonly Record<string, unknown>[]): Row[] {
   const compiled = new Map(profiles.map((raw) => [String(raw.id), compileTenant([profileOf(raw)])]));
-  const encode = await createCachedEncoder(cacheFile);
-  const rows: Row[] = [];
-  for (const example of examples) {
+  return examples.map((example) => {
     const post = readFeatures(example.text);
     const features = new Map(post.features);
     const tenant = example.profileId === null ? undefined : compiled.get(example.profileId);
@@ -44,10 +39,14 @@ export async function readRows(
       suits = isKnownToFit(answers);
     }
     const digest = digestText(example.text, digestOf(post.outline.sentences, post.asks));
-    rows.push({ example, features, numbers: await encode.of(digest), isKnownToFit: suits });
-  }
-  encode.save();
-  return rows;
+    return { example, features, digest, numbers: new Float32Array(), isKnownToFit: suits };
+  });
+}
+
+/** Adds the numbers that the encoder of `folder` has for the digests: 10 ms each. */
+export async function encodeRows(rows: readonly Row[], folder: string): Promise<void> {
+  const encoder = await loadEncoder(folder);
+  for (const row of rows) row.numbers = await encoder.encode(row.digest);
 }
 
 /** A labelled set's profile as a stored one. */
@@ -55,18 +54,4 @@ export function profileOf(raw: Record<string, unknown>): IcpProfile {
   const { id, keywords, ...settings } = raw;
   const input = icpInputSchema.parse({ ...settings, phrases: keywords });
   return patchProfile(defaultProfile(String(id), 'ten_train', 0), input);
-}
-
-/** Encoding thousands of posts takes minutes: numbers are kept in a file beside the run. */
-async function createCachedEncoder(file: string) {
-  const known: Record<string, string> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
-  const encoder = await loadEncoder();
-  return {
-    async of(text: string): Promise<Float32Array> {
-      const key = createHash('sha256').update(text).digest('base64');
-      known[key] ??= Buffer.from((await encoder.encode(text)).buffer).toString('base64');
-      return new Float32Array(new Uint8Array(Buffer.from(known[key], 'base64')).buffer);
-    },
-    save: () => writeFileSync(file, JSON.stringify(known)),
-  };
 }

@@ -1,3 +1,7 @@
+/** What is asked of a post. */
+export const QUESTIONS = ['hot', 'warm'] as const;
+export type Question = (typeof QUESTIONS)[number];
+
 /** How much examples count, and how strongly weights are held near zero. Chosen by cross-validation, see README. */
 export interface Settings {
   /** By set: of those the question is answered yes for, and no. Posts of consumers count half. */
@@ -8,7 +12,7 @@ export interface Settings {
 }
 
 /** Two questions are asked of a post. One pair of thresholds serves all sets, so each set's mixture is evened out here. */
-export const SETTINGS: Readonly<Record<'hot' | 'warm', Settings>> = {
+export const SETTINGS: Readonly<Record<Question, Settings>> = {
   hot: {
     counts: {
       general: [3.6, 1],
@@ -17,6 +21,8 @@ export const SETTINGS: Readonly<Record<'hot' | 'warm', Settings>> = {
       real: [1, 1.7],
       tune: [1, 2.6],
       read: [1.5, 1.1],
+      titles: [3, 1],
+      jobs: [0.3, 0.2],
       assumed: [0, 1],
       written: [0.9, 1.1],
     },
@@ -31,6 +37,8 @@ export const SETTINGS: Readonly<Record<'hot' | 'warm', Settings>> = {
       real: [0.95, 1.26],
       tune: [1, 1.5],
       read: [0.9, 1.1],
+      titles: [2, 1],
+      jobs: [0.2, 0.2],
       assumed: [0, 0.7],
       written: [0.9, 1.1],
     },
@@ -43,8 +51,19 @@ export const SETTINGS: Readonly<Record<'hot' | 'warm', Settings>> = {
 export const ENCODER_SCALE = 6;
 /** A feature that fewer examples have is left out. */
 export const MIN_EXAMPLES = 8;
+/** Sets that were read by us: labels that are unsure count as the settings say. */
+export const FURTHER: ReadonlySet<string> = new Set(['read', 'titles', 'jobs']);
 export const FOLDS = 5;
 export const SEEDS = [7, 11] as const;
+/** Tuning the encoder takes a hundred times as long. */
+export const TUNED_SEEDS = [7] as const;
+/** Of cold posts, which are many, a pass of the encoder's training reads this share. */
+export const COLD_SHARES: Readonly<Record<string, number>> = {
+  assumed: 1 / 3,
+  general: 1 / 2,
+  titles: 1 / 2,
+  read: 2 / 3,
+};
 
 /** What each set must come to: hot right and found, hot and warm right and found, of hot at least warm, AUC. */
 export const TARGETS: Readonly<Record<string, readonly number[]>> = {

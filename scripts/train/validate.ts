@@ -1,10 +1,8 @@
 import { hash } from './data.ts';
 import { fitLogistic, logOdds, type SparseRow } from './logistic.ts';
 import type { Row } from './rows.ts';
-import { ENCODER_SCALE, FOLDS, MIN_EXAMPLES, type Settings } from './settings.ts';
+import { ENCODER_SCALE, FOLDS, FURTHER, MIN_EXAMPLES, type Question, type Settings } from './settings.ts';
 import { isAbsurd } from './signs.ts';
-
-export type Question = 'hot' | 'warm';
 
 /** So often weights that contradict common sense are left out and the rest is fitted again. */
 const SIGN_ROUNDS = 1;
@@ -61,6 +59,15 @@ export function answerOf({ example }: Row, question: Question): number {
   return example.label === 'hot' || (question === 'warm' && example.label === 'warm') ? 1 : 0;
 }
 
+/** How much an example counts for a question. */
+export function countOf(row: Row, question: Question, settings: Settings): number {
+  const { example } = row;
+  const [yes, no] = settings.counts[example.set] ?? [1, 1];
+  if (example.kind === 'consumer') return 0.5;
+  const share = FURTHER.has(example.set) && !example.sure ? settings.unsure : 1;
+  return share * (answerOf(row, question) === 1 ? yes : no);
+}
+
 interface Asked {
   places: readonly number[];
   question: Question;
@@ -76,13 +83,7 @@ export function fitQuestion(
   { places, question, settings, near }: Asked,
 ): Float64Array {
   const answers = places.map((place) => answerOf(rows[place] as Row, question));
-  const counts = places.map((place, index) => {
-    const { example } = rows[place] as Row;
-    const [yes, no] = settings.counts[example.set] ?? [1, 1];
-    if (example.kind === 'consumer') return 0.5;
-    const share = example.set === 'read' && !example.sure ? settings.unsure : 1;
-    return share * (answers[index] === 1 ? yes : no);
-  });
+  const counts = places.map((place) => countOf(rows[place] as Row, question, settings));
   const left = new Set<number>();
   let start = near;
   for (let round = 0; ; round++) {
@@ -107,13 +108,18 @@ function without({ places, values }: SparseRow, left: ReadonlySet<number>): Spar
   );
 }
 
-/** Log-odds of every row by weights that were fitted without it; posts of one text are never apart. */
+/** Which fold each row is in; posts of one text are never apart. */
+export function foldsOf(rows: readonly Row[], seed: number): number[] {
+  return rows.map(({ example }) => hash(textKey(example.text), seed) % FOLDS);
+}
+
+/** Log-odds of every row by weights that were fitted without it. */
 export function crossValidate(
   rows: readonly Row[],
   table: Table,
   { question, settings, seed }: { question: Question; settings: Settings; seed: number },
 ): number[] {
-  const folds = rows.map(({ example }) => hash(textKey(example.text), seed) % FOLDS);
+  const folds = foldsOf(rows, seed);
   const odds = new Array<number>(rows.length).fill(0);
   let near: Float64Array | undefined;
   for (let fold = 0; fold < FOLDS; fold++) {

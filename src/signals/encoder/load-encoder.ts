@@ -22,18 +22,27 @@ export function forbidTelemetry(): void {
   process.env.ORT_DISABLE_TELEMETRY = '1';
 }
 
+/** Cuts a text to the tokens that the encoder of a folder takes. @throws where its optional package or files are missing */
+export async function loadTokenizer(folder: string = ENCODER_FOLDER): Promise<(text: string) => number[]> {
+  const { Tokenizer } = await import('@huggingface/tokenizers');
+  const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8'));
+  const tokenizer = new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'));
+  return (text) => {
+    const all = tokenizer.encode(text).ids;
+    return all.length > MAX_TOKENS ? [...all.slice(0, MAX_TOKENS - 1), END_TOKEN] : all;
+  };
+}
+
 /**
  * Loads the encoder of a folder on one thread, 72 ms and 62 MiB. Texts are encoded one at a time: with int8 weights a
  * batch would change the numbers of its texts. @throws where its optional packages or its files are missing
  */
 export async function loadEncoder(folder: string = ENCODER_FOLDER): Promise<TextEncoder384> {
   forbidTelemetry();
-  const [{ InferenceSession, Tensor }, { Tokenizer }] = await Promise.all([
+  const [{ InferenceSession, Tensor }, tokens] = await Promise.all([
     import('onnxruntime-node'),
-    import('@huggingface/tokenizers'),
+    loadTokenizer(folder),
   ]);
-  const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8'));
-  const tokenizer = new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'));
   const session = await InferenceSession.create(join(folder, 'model.onnx'), {
     intraOpNumThreads: 1,
     interOpNumThreads: 1,
@@ -41,8 +50,7 @@ export async function loadEncoder(folder: string = ENCODER_FOLDER): Promise<Text
   });
   return {
     async encode(text) {
-      const all = tokenizer.encode(text).ids;
-      const ids = all.length > MAX_TOKENS ? [...all.slice(0, MAX_TOKENS - 1), END_TOKEN] : all;
+      const ids = tokens(text);
       const shape = [1, ids.length];
       const answer = await session.run({
         input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), shape),

@@ -1,0 +1,88 @@
+"""Writes a tuned encoder as int8 again.
+
+Rounding each weight to the nearest step undoes most of what tuning moved, as that is less than a step: so each input's
+errors are made up for by the weights of the inputs that are still to be rounded (GPTQ, Frantar et al., 2022). Of the
+encoder's share of hot, rounding kept a correlation of 0.969 with the unrounded one, this 0.999.
+"""
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+
+from model import LAYERS, Layer
+
+STEPS = 127
+DAMPING = 0.01
+SHARED_INPUTS = (("query", "key", "value"), ("joined",), ("wide",), ("narrow",))
+
+
+def rounded(kernel, inputs):
+    """Whole steps by input and output, and the step by output, for `inputs` (tokens by inputs)."""
+    weights = kernel.T.astype(np.float64)
+    scale = np.abs(weights).max(1) / STEPS
+    likeness = inputs.T.astype(np.float64) @ inputs
+    likeness[np.diag_indices_from(likeness)] += DAMPING * np.diag(likeness).mean()
+    order = np.argsort(-np.diag(likeness))
+    weights, likeness = weights[:, order], likeness[order][:, order]
+    upper = np.linalg.cholesky(np.linalg.inv(likeness)).T
+    steps = np.zeros(weights.shape, np.int8)
+    for i in range(len(order)):
+        steps[:, order[i]] = np.round(weights[:, i] / scale).clip(-STEPS, STEPS)
+        error = (weights[:, i] - steps[:, order[i]] * scale) / upper[i, i]
+        weights[:, i + 1 :] -= np.outer(error, upper[i, i + 1 :])
+    return steps.T, scale.astype(np.float32)
+
+
+def inputs_of(encoder, module, texts):
+    """What a module is given while the texts are read."""
+    seen = []
+    hook = module.register_forward_pre_hook(lambda _, args: seen.append(args[0][0].numpy()))
+    with torch.no_grad():
+        for tokens in texts:
+            mask = torch.ones(1, 1, 1, len(tokens), dtype=torch.bool)
+            encoder.run(encoder.embed(torch.tensor([tokens])), mask, 0, LAYERS)
+    hook.remove()
+    return np.concatenate(seen)
+
+
+def write_model(base, encoder, first, texts, file):
+    """The base model with the layers from `first` on replaced, int8 by output channel as it was."""
+    encoder.eval()
+    model = onnx.load(base)
+    places = {item.name: item for item in model.graph.initializer}
+
+    def put(name, values):
+        if list(places[name].dims) != list(values.shape):
+            raise ValueError(f"{name}: shape {values.shape}")
+        places[name].CopyFrom(numpy_helper.from_array(values, name))
+
+    for number in range(first, LAYERS):
+        prefix, layer = f"encoder.layer.{number}.", encoder.layers[number]
+        for group in SHARED_INPUTS:
+            inputs = inputs_of(encoder, getattr(layer, group[0]), texts)
+            for own in group:
+                name, linear = prefix + Layer.LINEARS[own], getattr(layer, own)
+                steps, scale = rounded(linear.weight.data.T.numpy(), inputs)
+                linear.weight.data = torch.tensor(np.ascontiguousarray((steps * scale).T))
+                put(name + ".w_quantized", np.ascontiguousarray(steps))
+                put(name + ".w_scale", scale)
+                put(name + ".b", linear.bias.data.numpy())
+        for own, name in Layer.NORMS.items():
+            norm = getattr(layer, own)
+            put(prefix + name + ".g", norm.weight.data.numpy())
+            put(prefix + name + ".be", norm.bias.data.numpy())
+    onnx.save(model, file)
+
+
+def encode_int8(file, texts):
+    """The numbers of each text as the product has them."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(file), options)
+    return np.array([
+        session.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
+        for ids in (np.array([tokens], np.int64) for tokens in texts)
+    ])

@@ -1,0 +1,199 @@
+"""Trains the encoder's upper layers on, together with what weighs its numbers. See ../README.md.
+
+    tune.py BASE WORK             every part, then tuned.json and model.onnx
+    tune.py BASE WORK --only 1,2  these parts alone, for several processes side by side
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from torch import nn
+from torch.nn import functional
+
+from model import LAYERS, WIDTH, Encoder, float_weights
+from quantize import encode_int8, write_model
+
+FIRST = 2
+"""The first layer that is trained; those below keep their weights."""
+PASSES, BATCH = 2, 32
+RATE, HEAD_RATE, KIND_RATE = 3e-5, 2e-3, 2e-2
+DECAY, DROPOUT, WARM_UP = 0.01, 0.1, 0.1
+KIND_SHARE = 0.3
+"""What telling the kind of a post (buyer, seller, news ...) counts beside the two questions."""
+SPAN = 8.0
+"""Batches hold texts of about one length: so many tokens of noise are put into their order."""
+CALIBRATION = 500
+"""So many texts tell which errors of rounding matter."""
+QUESTIONS = ("hot", "warm")
+
+
+def load_hidden(weights, rows):
+    """What the layers that are not trained make of each row."""
+    encoder, hidden = Encoder(weights).eval(), [None] * len(rows)
+    order = sorted(range(len(rows)), key=lambda i: len(rows[i]["tokens"]))
+    with torch.no_grad():
+        for start in range(0, len(order), 64):
+            places = order[start : start + 64]
+            width = max(len(rows[i]["tokens"]) for i in places)
+            ids = torch.zeros(len(places), width, dtype=torch.long)
+            mask = torch.zeros(len(places), 1, 1, width, dtype=torch.bool)
+            for j, i in enumerate(places):
+                tokens = rows[i]["tokens"]
+                ids[j, : len(tokens)] = torch.tensor(tokens)
+                mask[j, 0, 0, : len(tokens)] = True
+            x = encoder.run(encoder.embed(ids), mask, 0, FIRST)
+            for j, i in enumerate(places):
+                hidden[i] = x[j, : len(rows[i]["tokens"])].clone()
+    return hidden
+
+
+class Rows:
+    def __init__(self, start, hidden):
+        rows = start["rows"]
+        self.hidden, self.count = hidden, len(rows)
+        self.answers = torch.tensor([row["answers"] for row in rows]).float()
+        self.counts = torch.tensor([row["counts"] for row in rows]).float()
+        kinds = sorted({row["kind"] for row in rows if row["kind"]})
+        self.kinds = len(kinds)
+        self.kind = torch.tensor([kinds.index(row["kind"]) if row["kind"] else -1 for row in rows])
+        self.share = torch.tensor([row["share"] for row in rows])
+
+    def batch(self, places):
+        width = max(len(self.hidden[i]) for i in places)
+        x = torch.zeros(len(places), width, WIDTH)
+        mask = torch.zeros(len(places), 1, 1, width, dtype=torch.bool)
+        for j, i in enumerate(places):
+            x[j, : len(self.hidden[i])] = self.hidden[i]
+            mask[j, 0, 0, : len(self.hidden[i])] = True
+        return x, mask
+
+
+def encode(encoder, rows):
+    """The numbers of all rows."""
+    encoder.eval()
+    numbers = np.zeros((rows.count, WIDTH), np.float32)
+    order = sorted(range(rows.count), key=lambda i: len(rows.hidden[i]))
+    with torch.no_grad():
+        for start in range(0, rows.count, 64):
+            places = order[start : start + 64]
+            x, mask = rows.batch(places)
+            numbers[places] = encoder.pool(encoder.run(x, mask, FIRST, LAYERS), mask).numpy()
+    return numbers
+
+
+def tune(weights, rows, part, inside, tag):
+    """The encoder trained on the rows `inside`, and what weighs its numbers."""
+    torch.manual_seed(1)
+    random = np.random.default_rng(1)
+    encoder = Encoder(weights, DROPOUT).train()
+    named = torch.tensor(np.stack([part[q]["odds"] for q in QUESTIONS], 1)).float()
+    head = nn.Parameter(torch.tensor(np.stack([part[q]["head"] for q in QUESTIONS], 1)).float())
+    bias = nn.Parameter(torch.zeros(2))
+    kind = nn.Linear(WIDTH, rows.kinds)
+    nn.init.zeros_(kind.weight)
+    layers = [p for layer in encoder.layers[FIRST:] for p in layer.parameters()]
+    groups = [
+        {"params": layers, "lr": RATE, "weight_decay": DECAY},
+        {"params": [head, bias], "lr": HEAD_RATE, "weight_decay": 0.0},
+        {"params": list(kind.parameters()), "lr": KIND_RATE, "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups)
+    rates = [group["lr"] for group in groups]
+    lengths = np.array([len(x) for x in rows.hidden])
+    began, losses = time.time(), []
+    for turn in range(PASSES):
+        places = inside[random.random(len(inside)) < rows.share.numpy()[inside]]
+        places = places[np.argsort(lengths[places] + random.normal(0, SPAN, len(places)))]
+        batches = [places[i : i + BATCH] for i in range(0, len(places), BATCH)]
+        steps = len(batches) * PASSES
+        for number, which in enumerate(random.permutation(len(batches))):
+            step, chosen = turn * len(batches) + number, batches[which]
+            pace = min(1, (step + 1) / (WARM_UP * steps)) * (steps - step) / steps
+            for group, rate in zip(optimizer.param_groups, rates):
+                group["lr"] = rate * pace
+            x, mask = rows.batch(chosen)
+            numbers = encoder.pool(encoder.run(x, mask, FIRST, LAYERS), mask)
+            odds = named[chosen] + numbers @ head + bias
+            count = rows.counts[chosen] / rows.share[chosen][:, None]
+            asked = functional.binary_cross_entropy_with_logits(odds, rows.answers[chosen], reduction="none")
+            loss = (count * asked).sum() / len(chosen)
+            losses.append(loss.item())
+            told = rows.kind[chosen]
+            if (told >= 0).any():
+                loss = loss + KIND_SHARE * functional.cross_entropy(kind(numbers * 6), told, ignore_index=-1)
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(layers, 1.0)
+            optimizer.step()
+        print(f"{tag}: pass {turn + 1}, loss {np.mean(losses[-100:]):.3f}, {time.time() - began:.0f} s", flush=True)
+    return encoder, head.detach().numpy(), bias.detach().numpy()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("base", type=Path)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--only", type=lambda text: [int(part) for part in text.split(",")])
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    base = options.base / "model.onnx"
+    start = json.loads((options.work / "start.json").read_text())
+    weights = float_weights(onnx.load(base))
+    rows = Rows(start, load_hidden(weights, start["rows"]))
+    for number, part in enumerate(start["parts"]):
+        if options.only is not None and number not in options.only:
+            continue
+        whole = part["seed"] is None
+        outside = np.zeros(rows.count, bool)
+        if not whole:
+            outside = np.array(start["folds"][str(part["seed"])]) == part["fold"]
+        encoder, head, bias = tune(weights, rows, part, np.where(~outside)[0], f"part {number}")
+        shares = encode(encoder, rows) @ head + bias
+        if whole:
+            bias = bias + write_whole(base, encoder, start["rows"], head, shares - bias, options.work / "model.onnx")
+        np.savez(options.work / f"part-{number}.npz", shares=shares, outside=outside, head=head, bias=bias)
+    files = [options.work / f"part-{number}.npz" for number in range(len(start["parts"]))]
+    if all(file.exists() for file in files):
+        (options.work / "tuned.json").write_text(json.dumps(join(start, [np.load(file) for file in files])))
+
+
+def write_whole(base, encoder, rows, head, shares, file):
+    """Writes the model that ships. Returns by how much less its numbers come to than those before rounding, on average."""
+    texts = [row["tokens"] for row in rows]
+    chosen = np.random.default_rng(0).permutation(len(texts))[:CALIBRATION]
+    write_model(base, encoder, FIRST, [texts[i] for i in chosen], file)
+    got = encode_int8(file, texts) @ head
+    for k, question in enumerate(QUESTIONS):
+        likeness = np.corrcoef(got[:, k], shares[:, k])[0, 1]
+        print(f"{question}: int8 and float correlate by {likeness:.4f}", flush=True)
+    return (shares - got).mean(0)
+
+
+def join(start, parts):
+    """What scripts/train/tuned.ts describes."""
+    tuned, validated = {}, {}
+    for part, got in zip(start["parts"], parts):
+        for k, question in enumerate(QUESTIONS):
+            shares = got["shares"][:, k]
+            if part["seed"] is None:
+                bias, head = float(got["bias"][k]), got["head"][:, k].tolist()
+                own = (shares - bias).tolist()
+                tuned[question] = {"head": head, "bias": bias, "shares": own}
+                continue
+            at = validated.setdefault(str(part["seed"]), {"odds": {}, "shares": {}})
+            odds = at["odds"].setdefault(question, [0.0] * len(shares))
+            kept = at["shares"].setdefault(question, [0.0] * len(shares))
+            for i in np.where(got["outside"])[0]:
+                odds[i] = float(part[question]["odds"][i] + shares[i])
+                kept[i] = float(shares[i])
+    return {**tuned, "validated": validated}
+
+
+if __name__ == "__main__":
+    main()
