@@ -5,10 +5,10 @@ import { loadProfiles } from './data.ts';
 import { loadAll } from './examples.ts';
 import { figuresOf, type Judged, linesOf, marginOf, placesBySet, type SetFigures } from './figures.ts';
 import { type Row, readRows } from './rows.ts';
-import { type Question, SEEDS, SETTINGS } from './settings.ts';
-import { readStart, readTuned, type Start, type Tuned } from './tuned.ts';
+import { type Question, SEEDS, SETTINGS, type Settings, TUNED_SEEDS, WRITTEN_COUNTS } from './settings.ts';
+import { readTuned, type Tuned } from './tuned.ts';
 import { fitTypes } from './types.ts';
-import { crossValidate, fitQuestion, tableOf } from './validate.ts';
+import { crossValidate, fitQuestion, tableOf, withShare } from './validate.ts';
 
 const VERSION = '2026-11-7';
 const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/model/weights.json');
@@ -29,13 +29,20 @@ interface Fitted {
   /** By seed. */
   judged: Judged[];
   linear: Record<Question, Linear>;
+  /** What the encoder's share is multiplied by. */
+  trust: Record<Question, number>;
+}
+
+function settingsOf(question: Question, judge: keyof typeof WRITTEN_COUNTS): Settings {
+  const { counts, ...settings } = SETTINGS[question];
+  return { ...settings, counts: { ...counts, written: WRITTEN_COUNTS[judge] } };
 }
 
 /** By words alone. */
 function fitWords(rows: readonly Row[]): Fitted {
   const places = [...rows.keys()];
   const fitBoth = (question: Question) => {
-    const settings = SETTINGS[question];
+    const settings = settingsOf(question, 'words');
     const table = tableOf(rows, false, settings);
     const odds = SEEDS.map((seed) => crossValidate(rows, table, { question, settings, seed }));
     const weights = fitQuestion(rows, table, { places, question, settings });
@@ -49,26 +56,41 @@ function fitWords(rows: readonly Row[]): Fitted {
   return {
     judged: SEEDS.map((_, i) => ({ hot: hot.odds[i] ?? [], warm: warm.odds[i] ?? [] })),
     linear: { hot: hot.linear, warm: warm.linear },
+    trust: { hot: 0, warm: 0 },
   };
 }
 
-/** With the encoder, as it was tuned together with what weighs its numbers. */
-function fitEncoder(start: Start, tuned: Tuned): Fitted {
-  const whole = start.parts.find(({ seed }) => seed === null);
-  const linear = (question: Question): Linear => {
-    const named = Object.entries(whole?.[question].weights ?? {}).map(([name, weight]) => [
-      name,
-      round(weight),
-    ]);
+/**
+ * With the encoder: how far its share is to be believed, and what features are worth beside it, by shares of an encoder
+ * that had not seen the row.
+ */
+function fitEncoder(rows: readonly Row[], tuned: Tuned): Fitted {
+  const places = [...rows.keys()];
+  const [seed] = TUNED_SEEDS;
+  const fitBoth = (question: Question) => {
+    const settings = settingsOf(question, 'encoder');
+    const shares = tuned.validated[seed]?.shares[question] ?? [];
+    const table = withShare(tableOf(rows, false, settings), shares);
+    const odds = crossValidate(rows, table, { question, settings, seed });
+    const weights = fitQuestion(rows, table, { places, question, settings });
+    const trust = weights[table.names.length] ?? 0;
+    const named = table.names.map((name, i) => [name, round(weights[i] ?? 0)] as const);
+    console.error(`${question}: the encoder's share counts ${trust.toFixed(2)}`);
     return {
-      bias: (whole?.[question].bias ?? 0) + tuned[question].bias,
-      weights: Object.fromEntries(named),
-      encoder: tuned[question].head.map(round),
+      odds,
+      trust,
+      linear: {
+        bias: (weights.at(-1) ?? 0) + trust * tuned[question].bias,
+        weights: Object.fromEntries(named),
+        encoder: tuned[question].head.map((weight) => round(trust * weight)),
+      },
     };
   };
+  const [hot, warm] = [fitBoth('hot'), fitBoth('warm')];
   return {
-    judged: Object.values(tuned.validated).map(({ odds }) => odds),
-    linear: { hot: linear('hot'), warm: linear('warm') },
+    judged: [{ hot: hot.odds, warm: warm.odds }],
+    linear: { hot: hot.linear, warm: warm.linear },
+    trust: { hot: hot.trust, warm: warm.trust },
   };
 }
 
@@ -122,7 +144,7 @@ function chooseCut(rows: readonly Row[], judged: readonly Judged[]): { hot: numb
 }
 
 /** What the encoder gives an average post, and how far from that all but one in fifty stay that it was not tuned on. */
-function spreadOf(tuned: Tuned, question: Question): { centre: number; reach: number } {
+function spreadOf(tuned: Tuned, question: Question, trust: number): { centre: number; reach: number } {
   const mean = (values: readonly number[]) =>
     values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
   const distances = Object.values(tuned.validated).flatMap(({ shares }) => {
@@ -131,8 +153,8 @@ function spreadOf(tuned: Tuned, question: Question): { centre: number; reach: nu
   });
   distances.sort((a, b) => a - b);
   return {
-    centre: round(mean(tuned[question].shares)),
-    reach: round(distances[Math.floor(distances.length * WITHIN_REACH)] ?? 0),
+    centre: round(trust * mean(tuned[question].shares)),
+    reach: round(trust * (distances[Math.floor(distances.length * WITHIN_REACH)] ?? 0)),
   };
 }
 
@@ -153,13 +175,14 @@ if (folder === undefined || work === undefined) {
 const rows = readRows(loadAll(folder), loadProfiles(folder));
 const tuned = readTuned(work, rows.length);
 const words = accept(rows, fitWords(rows));
-const encoder = accept(rows, fitEncoder(readStart(work), tuned));
+const fitted = fitEncoder(rows, tuned);
+const encoder = accept(rows, fitted);
 const types = fitTypes(rows);
-const [hot, warm] = [spreadOf(tuned, 'hot'), spreadOf(tuned, 'warm')];
+const [hot, warm] = [spreadOf(tuned, 'hot', fitted.trust.hot), spreadOf(tuned, 'warm', fitted.trust.warm)];
 const model: LearntModel & { accepted: object } = {
   version: VERSION,
   accepted: {
-    how: `${SEEDS.length} cross-validations; thresholds and settings were chosen by them`,
+    how: 'cross-validated (words twice, the encoder once); thresholds and settings were chosen by it',
     words: linesOf(words.figures),
     encoder: linesOf(encoder.figures),
     encoderSure: linesOf(encoder.sure),

@@ -41,10 +41,6 @@ export interface Tuned {
   validated: Record<string, { odds: Judged; shares: Judged }>;
 }
 
-export function readStart(work: string): Start {
-  return JSON.parse(readFileSync(join(work, START_FILE), 'utf8'));
-}
-
 /** @throws where the rows were others */
 export function readTuned(work: string, rows: number): Tuned {
   const tuned: Tuned = JSON.parse(readFileSync(join(work, TUNED_FILE), 'utf8'));
