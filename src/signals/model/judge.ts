@@ -78,10 +78,10 @@ function dot(weights: readonly number[], numbers: Float32Array): number {
 /**
  * The score that log-odds come to: hot from 70, warm from 40, rising with both. Within a class it tells how far the post
  * is from its two ends: an event that is surely warm and surely not hot stands in the middle, so that a day of age does not
- * end it.
+ * end it. Nothing is so sure that it comes to 100.
  */
 export function scoreOf({ hot, warm }: Odds): number {
-  if (hot >= 0) return Math.round(70 + 30 * (1 - Math.exp(-hot / 1.5)));
+  if (hot >= 0) return Math.floor(70 + 30 * (1 - Math.exp(-hot / 1.5)));
   if (warm >= 0)
     return Math.floor(40 + 29.99 * (0.5 * Math.exp(hot / 3) + 0.5 * (1 - Math.exp(-warm / 1.5))));
   return Math.floor(39.99 * Math.exp((0.6 * warm + 0.4 * hot) / 2.5));
