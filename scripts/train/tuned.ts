@@ -12,8 +12,6 @@ export interface StartOfPart {
   odds: number[];
   /** What the encoder's numbers weigh. */
   head: number[];
-  weights: Record<string, number>;
-  bias: number;
 }
 
 export interface Start {
