@@ -15,8 +15,12 @@ import { sessionChanges } from './sessions.ts';
 
 /** A person as they are made with their tenant; as `reads/sessions.ts` has them from then on. */
 const OWNERS = new Table<Owner>('owners', {
-  ...{ id: 'plain', tenantId: 'plain', email: 'plain' },
-  ...{ setupTokenHash: 'plain', setupExpiresAt: 'plain', createdAt: 'plain' },
+  id: 'plain',
+  tenantId: 'plain',
+  email: 'plain',
+  setupTokenHash: 'plain',
+  setupExpiresAt: 'plain',
+  createdAt: 'plain',
 });
 
 /** Tenants with their owners, and their plans. */

@@ -7,9 +7,17 @@ import { createLeadAliases } from './lead-aliases.ts';
 import { pageOf } from './pages.ts';
 
 export const CAMPAIGNS = new Table<Campaign>('campaigns', {
-  ...{ id: 'plain', tenantId: 'plain', name: 'plain', status: 'plain', settings: 'json' },
-  ...{ startedAt: 'plain', completedAt: 'plain', statusChangedAt: 'plain' },
-  ...{ createdAt: 'plain', updatedAt: 'plain', version: 'plain' },
+  id: 'plain',
+  tenantId: 'plain',
+  name: 'plain',
+  status: 'plain',
+  settings: 'json',
+  startedAt: 'plain',
+  completedAt: 'plain',
+  statusChangedAt: 'plain',
+  createdAt: 'plain',
+  updatedAt: 'plain',
+  version: 'plain',
 });
 
 /** Campaigns themselves; what happened in them is in `campaign-events.ts`. */

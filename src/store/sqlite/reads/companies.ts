@@ -6,8 +6,13 @@ import { Table } from '../table.ts';
 import { pageOf } from './pages.ts';
 
 export const COMPANIES = new Table<Company>('companies', {
-  ...{ id: 'plain', tenantId: 'plain', domain: 'plain', facts: 'json' },
-  ...{ createdAt: 'plain', updatedAt: 'plain', version: 'plain' },
+  id: 'plain',
+  tenantId: 'plain',
+  domain: 'plain',
+  facts: 'json',
+  createdAt: 'plain',
+  updatedAt: 'plain',
+  version: 'plain',
 });
 
 /** With when the last signal named each, which lists are in the order of. */

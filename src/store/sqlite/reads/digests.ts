@@ -11,8 +11,13 @@ interface Digest {
 }
 
 const SETTINGS = new Table<Omit<TenantSettings, 'digest'> & Digest>('tenant_settings', {
-  ...{ tenantId: 'plain', timezone: 'plain', digestEnabled: 'flag', digestHour: 'plain' },
-  ...{ digestDueAt: 'plain', digestSince: 'plain', digestMadeAt: 'plain' },
+  tenantId: 'plain',
+  timezone: 'plain',
+  digestEnabled: 'flag',
+  digestHour: 'plain',
+  digestDueAt: 'plain',
+  digestSince: 'plain',
+  digestMadeAt: 'plain',
 });
 
 function toSettings<S extends Digest>({ digestEnabled: enabled, digestHour: hour, ...rest }: S) {

@@ -6,9 +6,17 @@ import { Table } from '../table.ts';
 import { type CreationPage, pageByCreation } from './pages.ts';
 
 export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {
-  ...{ id: 'plain', tenantId: 'plain', settings: 'json', secretBox: 'bytes', secretLast4: 'plain' },
-  ...{ status: 'plain', pausedReason: 'plain', pausedAt: 'plain', consecutiveFailures: 'plain' },
-  ...{ version: 'plain', createdAt: 'plain' },
+  id: 'plain',
+  tenantId: 'plain',
+  settings: 'json',
+  secretBox: 'bytes',
+  secretLast4: 'plain',
+  status: 'plain',
+  pausedReason: 'plain',
+  pausedAt: 'plain',
+  consecutiveFailures: 'plain',
+  version: 'plain',
+  createdAt: 'plain',
 });
 
 export function endpointReads(db: Database) {

@@ -8,8 +8,17 @@ import { type CreationPage, pageByCreation } from './pages.ts';
 import { TENANTS } from './tenants.ts';
 
 export const KEYS = new Table<ApiKey>('api_keys', {
-  ...{ id: 'plain', tenantId: 'plain', name: 'plain', hash: 'plain', last4: 'plain', scopes: 'json' },
-  ...{ rateLimit: 'plain', expiresAt: 'plain', lastUsedAt: 'plain', revokedAt: 'plain', createdAt: 'plain' },
+  id: 'plain',
+  tenantId: 'plain',
+  name: 'plain',
+  hash: 'plain',
+  last4: 'plain',
+  scopes: 'json',
+  rateLimit: 'plain',
+  expiresAt: 'plain',
+  lastUsedAt: 'plain',
+  revokedAt: 'plain',
+  createdAt: 'plain',
 });
 
 export function keyReads(db: Database) {

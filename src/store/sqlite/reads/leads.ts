@@ -9,8 +9,14 @@ import { pageOf } from './pages.ts';
 const LEADS = new Table<{ wire: Lead; version: number }>('leads', { wire: 'json', version: 'plain' });
 
 const MOVES = new Table<Omit<StageMoveRow, 'actor'> & { actorId: string; actorName: string }>('stage_moves', {
-  ...{ position: 'plain', previous: 'plain', current: 'plain', reason: 'plain' },
-  ...{ actorId: 'plain', actorName: 'plain', movedAt: 'plain', stayedMs: 'plain' },
+  position: 'plain',
+  previous: 'plain',
+  current: 'plain',
+  reason: 'plain',
+  actorId: 'plain',
+  actorName: 'plain',
+  movedAt: 'plain',
+  stayedMs: 'plain',
 });
 
 /** Leads and their history; which signals are theirs is in `lead-signals.ts`. */

@@ -7,8 +7,15 @@ import { Table } from '../table.ts';
 type KeptMail = Omit<Mail, 'facts'> & { kind: MailFacts['kind']; facts: object };
 
 const OUTBOX = new Table<KeptMail>('mail_outbox', {
-  ...{ id: 'plain', tenantId: 'plain', kind: 'plain', facts: 'json', createdAt: 'plain' },
-  ...{ tries: 'plain', nextTryAt: 'plain', sentAt: 'plain', announced: 'flag' },
+  id: 'plain',
+  tenantId: 'plain',
+  kind: 'plain',
+  facts: 'json',
+  createdAt: 'plain',
+  tries: 'plain',
+  nextTryAt: 'plain',
+  sentAt: 'plain',
+  announced: 'flag',
 });
 
 function toMail<K extends KeptMail>({ kind, facts, ...mail }: K) {

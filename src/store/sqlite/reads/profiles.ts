@@ -16,8 +16,14 @@ type Later = 'weights' | 'mutedAuthors' | 'mutedSources';
 export type KeptProfile = Pick<IcpProfile, Column> & { settings: Kept };
 
 export const PROFILES = new Table<KeptProfile>('icp_profiles', {
-  ...{ id: 'plain', tenantId: 'plain', name: 'plain', settings: 'json', active: 'flag' },
-  ...{ createdAt: 'plain', updatedAt: 'plain', version: 'plain' },
+  id: 'plain',
+  tenantId: 'plain',
+  name: 'plain',
+  settings: 'json',
+  active: 'flag',
+  createdAt: 'plain',
+  updatedAt: 'plain',
+  version: 'plain',
 });
 
 function toProfile({ settings, ...own }: KeptProfile): IcpProfile {

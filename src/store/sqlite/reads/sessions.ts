@@ -9,15 +9,25 @@ import { TENANTS } from './tenants.ts';
 export const USERS = new Table<User>(
   'owners',
   {
-    ...{ id: 'plain', tenantId: 'plain', email: 'plain', role: 'plain', passwordHash: 'plain' },
-    ...{ hasSecondFactor: 'flag', createdAt: 'plain' },
+    id: 'plain',
+    tenantId: 'plain',
+    email: 'plain',
+    role: 'plain',
+    passwordHash: 'plain',
+    hasSecondFactor: 'flag',
+    createdAt: 'plain',
   },
   { hasSecondFactor: 'totp_since IS NOT NULL' },
 );
 
 export const SESSIONS = new Table<Session>('sessions', {
-  ...{ tokenHash: 'plain', id: 'plain', client: 'plain', userId: 'plain' },
-  ...{ createdAt: 'plain', seenAt: 'plain', expiresAt: 'plain' },
+  tokenHash: 'plain',
+  id: 'plain',
+  client: 'plain',
+  userId: 'plain',
+  createdAt: 'plain',
+  seenAt: 'plain',
+  expiresAt: 'plain',
 });
 
 /** Finds whoever a one-time link belongs to while it is good: part of its use too. */

@@ -7,12 +7,30 @@ import { Table } from '../table.ts';
 import { type CreationPage, pageByCreation, pageOf } from './pages.ts';
 
 export const SOURCES = new Table<Source>('sources', {
-  ...{ id: 'plain', tenantId: 'plain', kind: 'plain', name: 'plain', settings: 'json', secrets: 'json' },
-  ...{ profileIds: 'json', intervalSeconds: 'plain', maxAgeDays: 'plain', status: 'plain' },
-  ...{ nextPollAt: 'plain', lastRunAt: 'plain', lastSuccessAt: 'plain', lastError: 'json' },
-  ...{ failures: 'plain', failingSince: 'plain', quota: 'json' },
-  ...{ itemsSeen: 'plain', itemsMatched: 'plain', itemsRelevant: 'plain', signalsMade: 'plain' },
-  ...{ createdAt: 'plain', updatedAt: 'plain', version: 'plain' },
+  id: 'plain',
+  tenantId: 'plain',
+  kind: 'plain',
+  name: 'plain',
+  settings: 'json',
+  secrets: 'json',
+  profileIds: 'json',
+  intervalSeconds: 'plain',
+  maxAgeDays: 'plain',
+  status: 'plain',
+  nextPollAt: 'plain',
+  lastRunAt: 'plain',
+  lastSuccessAt: 'plain',
+  lastError: 'json',
+  failures: 'plain',
+  failingSince: 'plain',
+  quota: 'json',
+  itemsSeen: 'plain',
+  itemsMatched: 'plain',
+  itemsRelevant: 'plain',
+  signalsMade: 'plain',
+  createdAt: 'plain',
+  updatedAt: 'plain',
+  version: 'plain',
 });
 
 /** With where its reading goes on. */
@@ -24,8 +42,14 @@ export function wholeSource<S extends Source>(source: S): S {
 }
 
 const RUNS = new Table<EndedRun & { seq: number }>('source_runs', {
-  ...{ seq: 'plain', id: 'plain', startedAt: 'plain', endedAt: 'plain', error: 'json' },
-  ...{ itemsSeen: 'plain', itemsMatched: 'plain', signalsMade: 'plain' },
+  seq: 'plain',
+  id: 'plain',
+  startedAt: 'plain',
+  endedAt: 'plain',
+  error: 'json',
+  itemsSeen: 'plain',
+  itemsMatched: 'plain',
+  signalsMade: 'plain',
 });
 
 /** Sources as callers know them, and when the next is due. */

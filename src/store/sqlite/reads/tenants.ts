@@ -6,7 +6,11 @@ import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
 
 export const TENANTS = new Table<Tenant>('tenants', {
-  ...{ id: 'plain', name: 'plain', plan: 'plain', trialEndsAt: 'plain', createdAt: 'plain' },
+  id: 'plain',
+  name: 'plain',
+  plan: 'plain',
+  trialEndsAt: 'plain',
+  createdAt: 'plain',
 });
 
 export function tenantReads(db: Database) {
