@@ -4,7 +4,7 @@ import type { DescribedApi, Document } from '../http/openapi/document-types.ts';
 import { paginationSchema } from '../http/paging.ts';
 import { JSON_TYPE } from '../http/problems.ts';
 import { CACHE_BRIEFLY, type Representation, represent, sendRepresentation } from '../http/representation.ts';
-import { TAG_NAMES, type TagName } from './openapi/info.ts';
+import { TAG_NAMES, type TagName } from '../model/api-tags.ts';
 import { listOperations, partOfDocument } from './openapi/parts.ts';
 import type { ApiParts } from './parts.ts';
 import { addRoute, type Routes, routesOf } from './routes.ts';

@@ -6,7 +6,7 @@ import { pathId } from '../http/path.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import type { Caller } from '../http/request-context.ts';
 import { tracedParts } from '../http/tracing.ts';
-import type { TagName } from './openapi/info.ts';
+import type { TagName } from '../model/api-tags.ts';
 import type { ApiParts } from './parts.ts';
 
 /** The parameters of a path: `id` of `/leads/:id`. */

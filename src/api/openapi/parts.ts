@@ -1,6 +1,6 @@
 import type { Document, Operation } from '../../http/openapi/document-types.ts';
 import { pruneComponents } from '../../http/openapi/schemas.ts';
-import type { TagName } from './info.ts';
+import type { TagName } from '../../model/api-tags.ts';
 
 /** One operation in a line of the index. */
 export interface OperationLine {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { TAG_NAMES } from '../../model/api-tags.ts';
 import { OPENAPI_PATH, PUBLIC_OPERATIONS } from '../../model/public-api.ts';
 import {
   API_CATALOG_PATH,
@@ -18,6 +19,7 @@ import type { ContentFault } from './content-error.ts';
 import type { LocatedIdentity } from './identity.ts';
 import type { PageLink, ParsedMarkdown } from './markdown.ts';
 import type { PageFile } from './page-file.ts';
+import { operationsMarks } from './placeholders.ts';
 
 /** A page file with its markdown taken apart. */
 export interface ParsedPage extends PageFile {
@@ -62,6 +64,7 @@ export function checkSite(site: SiteMap, identity: LocatedIdentity, contentDir: 
     ...addressFaults(page, pages),
     ...sectionFaults(page, identity),
     ...headingFaults(page),
+    ...operationsFaults(page),
     ...page.parsed.links.flatMap((link) => {
       const detail = linkFault(link, page.path, { ...site, anchors });
       return detail === null ? [] : [{ file: page.file, line: link.line, detail }];
@@ -118,6 +121,21 @@ function headingFaults({ file, bodyLine, parsed: { headings, tokens } }: ParsedP
         detail: `A heading of level ${heading.level} cannot follow level ${before}.`,
       },
     ];
+  });
+}
+
+function operationsFaults({ file, body, bodyLine }: ParsedPage): ContentFault[] {
+  const known: readonly string[] = TAG_NAMES;
+  return operationsMarks(body).flatMap(({ text, tags, linesAbove }, at) => {
+    const line = bodyLine + linesAbove;
+    if (at > 0)
+      return [{ file, line, detail: `A page has one mark "{{operations: …}}"; name all its tags in it.` }];
+    return tags
+      .filter((tag) => !known.includes(tag))
+      .map((tag) => ({
+        ...{ file, line },
+        detail: `${text}: the signal API has no tag "${tag}"; known are ${known.join(', ')}.`,
+      }));
   });
 }
 

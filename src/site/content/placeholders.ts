@@ -1,8 +1,30 @@
 import type { ContentFault } from './content-error.ts';
 import type { SiteIdentity } from './identity.ts';
 
-/** `{{operations: Leads, Pipeline}}` stands where these tags of the signal API are put in, once they are known. */
-export const OPERATIONS_MARK = /\{\{operations: ([A-Za-z, ]+)\}\}/;
+const OPERATIONS_MARK = /\{\{ ?operations:([^}]*)\}\}/g;
+
+/** `{{operations: Leads, Pipeline}}`: where the operations of these tags of the signal API are put in. */
+export interface OperationsMark {
+  /** As it is written. */
+  text: string;
+  /** The names between the commas, whether or not there are such tags. */
+  tags: readonly string[];
+  /** Lines of the body above it. */
+  linesAbove: number;
+}
+
+/** The marks of a page's body, in their order. */
+export function operationsMarks(body: string): OperationsMark[] {
+  return [...body.matchAll(OPERATIONS_MARK)].map(({ 0: text, 1: tags = '', index }) => ({
+    text,
+    tags: tags.split(',').map((tag) => tag.trim()),
+    linesAbove: linesAbove(body, index),
+  }));
+}
+
+function linesAbove(body: string, offset: number): number {
+  return body.slice(0, offset).split('\n').length - 1;
+}
 
 const PLACEHOLDER = /\{\{ ?([a-z_]+) ?\}\}/g;
 
@@ -35,7 +57,7 @@ export function fillPlaceholders(
   return body.replace(PLACEHOLDER, (whole, name: string, offset: number) => {
     const value = values.get(name);
     if (value !== undefined) return value;
-    const line = bodyLine + body.slice(0, offset).split('\n').length - 1;
+    const line = bodyLine + linesAbove(body, offset);
     const known = [...values.keys()].join(', ');
     faults.push({ file, line, detail: `There is no placeholder "${whole}"; known are ${known}.` });
     return whole;

@@ -9,7 +9,7 @@ import { faviconOf } from './favicon.ts';
 import type { Highlight } from './highlight.ts';
 import type { SiteIdentity } from './identity.ts';
 import { parseMarkdown } from './markdown.ts';
-import { OPERATIONS_MARK } from './placeholders.ts';
+import { operationsMarks } from './placeholders.ts';
 import { createBodyRenderer } from './render-body.ts';
 import type { Page, SiteContent } from './site.ts';
 import { structure } from './structure.ts';
@@ -46,17 +46,17 @@ export async function renderSite(site: CheckedSite): Promise<SiteContent> {
     return { path, title, description, section, markdown, html, tokens, lastModified, headings };
   };
   const pages = site.pages.map((page): Page => {
-    const [mark, tags = ''] = OPERATIONS_MARK.exec(page.body) ?? [];
+    const [mark] = operationsMarks(page.body);
     if (mark === undefined) return render(page);
     const fill = (text: string) =>
       withBody(
         page,
-        page.body.replace(mark, () => text),
+        page.body.replace(mark.text, () => text),
         site,
       );
     return {
       ...render(fill('')),
-      complete: (api) => render(fill(referenceMarkdown(api, tags.split(/, ?/)))),
+      complete: (api) => render(fill(referenceMarkdown(api, mark.tags))),
     };
   });
   const notFound = views.message('Page not found');

@@ -103,6 +103,27 @@ test.each<[string, Record<string, string | Buffer>, string, number, RegExp]>([
     8,
     /no placeholder "{{phonne}}"/,
   ],
+  [
+    'an unknown tag of the reference',
+    { 'a.md': pageFile('# A\n\n{{operations: Leads, Signal}}\n') },
+    'a.md',
+    8,
+    /no tag "Signal".*known are Account, Signals, /,
+  ],
+  [
+    'a mark of the reference that names no tag',
+    { 'a.md': pageFile('# A\n\n{{operations:}}\n') },
+    'a.md',
+    8,
+    /no tag "".*known are Account, Signals, /,
+  ],
+  [
+    'a second mark of the reference',
+    { 'a.md': pageFile('# A\n\n{{operations: Leads}}\n\n{{operations: Keys}}\n') },
+    'a.md',
+    10,
+    /one mark .* all its tags/,
+  ],
 ])('%s is told with its file and line', async (_what, files, file, line, detail) => {
   const [fault, ...more] = await faultsOf(files);
   expect(fault).toEqual({ file, line, detail: expect.stringMatching(detail) });
