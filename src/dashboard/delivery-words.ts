@@ -1,4 +1,5 @@
 import type { AttemptErrorCode, DeliveryStatus } from '../model/delivery.ts';
+import type { AttemptResource } from '../model/delivery-resource.ts';
 import type { OutcomeReason } from '../model/event-resource.ts';
 import type { PausedReason } from '../model/webhook.ts';
 
@@ -56,3 +57,19 @@ export const PAUSE_WORDS: Record<PausedReason, string> = {
   manual: 'Paused by hand. What is due is held for up to 7 days.',
   plan: 'Paused because your plan has fewer webhooks. Pause another one or change the plan, then resume.',
 };
+
+/** How long the parts of an attempt took. A connection that was kept alive is not dialled: it has no time of its own. */
+export function timingWords(
+  {
+    timings: { connected_ms: connected, headers_ms: head },
+    duration_ms: all,
+  }: Pick<AttemptResource, 'timings' | 'duration_ms'>,
+  duration: (ms: number) => string,
+): string {
+  const kept = head === null ? 'No new connection' : 'On a connection that stood already';
+  return [
+    connected === null ? kept : `Connected after ${duration(connected)}`,
+    head === null ? 'no reply' : `reply after ${duration(head)}`,
+    `${duration(all)} in all`,
+  ].join(' · ');
+}

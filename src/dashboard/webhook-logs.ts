@@ -6,7 +6,7 @@ import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.
 import { endpointResource, noEndpoint } from '../webhooks/endpoints.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
 import { replayAll, replayDelivery } from '../webhooks/replays.ts';
-import { ERROR_WORDS, REASON_WORDS, STATUS_WORDS } from './delivery-words.ts';
+import { ERROR_WORDS, REASON_WORDS, STATUS_WORDS, timingWords } from './delivery-words.ts';
 import { isFiltered, momentOf, oneOf } from './filters.ts';
 import { type Form, formOf, queryOf, text, texts } from './forms.ts';
 import { memberOf } from './gate.ts';
@@ -124,6 +124,7 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       delivery,
       endpoint: endpoint === null ? null : endpointResource(endpoint),
       longestMs: Math.max(1, ...delivery.attempts.map(({ duration_ms }) => duration_ms)),
+      timingWords,
       errorWords: ERROR_WORDS,
       statusWords: STATUS_WORDS,
     });

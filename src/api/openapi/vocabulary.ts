@@ -267,8 +267,8 @@ export const VOCABULARY: Record<string, string> = {
   response: 'What came back; null: no complete status and headers came',
   'response.status': 'The HTTP status',
   headers: 'By name, in lower case',
-  connected_ms: 'Until the connection stood',
-  headers_ms: 'Until the headers had come',
+  connected_ms: 'Until the connection stood; null on one that stood already, and where none came about',
+  headers_ms: 'Until the headers of the reply had come; null where there was none',
   tenant_id: 'Id of the tenant',
 
   // Account
