@@ -55,6 +55,14 @@ test('of texts of fifty words with one that was changed nearly all are known aga
   expect(found.length).toBeGreaterThanOrEqual(295);
 });
 
+test('a text of plain letters has the words that it has beside others', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
+      expect([...readNearText(`${text} `).words, 'e']).toEqual(readNearText(`${text} \u00e9`).words);
+    }),
+  );
+});
+
 test('keys are whole numbers of 48 bits at most', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {

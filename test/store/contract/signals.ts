@@ -48,6 +48,22 @@ export function describeSignals(open: OpenStore): void {
       expect(await store.pruneNearKeys(T0 + 2, 10)).toBe(0);
     });
 
+    test('of letters that differ in a number each is one wish, and each is known again', async () => {
+      const { store } = await openWithTenants(open);
+      const wire = JSON.stringify({
+        prospect: { name: 'Ann', email: '', linkedin_url: '' },
+        platform: { name: 'x', posted_at: '' },
+      });
+      const letter = (vans: number) =>
+        `We look for a new CRM for our ${vans} vans, budget approved. Which one do you use?`;
+      const statusOf = async (vans: number) => {
+        const posted = aSignal('ten_a', { text: letter(vans), nearKeys: [1, 2, 3, 4, 5], wire });
+        return (await store.commitSignals([posted])).map(({ status }) => status);
+      };
+      for (const vans of [3, 4, 5, 6]) expect(await statusOf(vans)).toEqual(['created']);
+      for (const vans of [4, 6, 3]) expect(await statusOf(vans)).toEqual(['duplicate']);
+    });
+
     test('a signal of another tenant is not found', async () => {
       const opened = await openWithTenants(open);
       await opened.store.commitSignals([aSignal('ten_a', { id: 'sig_1' })]);

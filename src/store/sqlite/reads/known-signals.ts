@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { isNearText, type NearText, readNearText } from '../../../lib/near-text.ts';
+import { isNearText, type NearText, numbersHash, readNearText } from '../../../lib/near-text.ts';
 import { isLongEnough, NEAR_WINDOW_MS } from '../../../model/near-keys.ts';
 import { compareAuthors } from '../../../model/same-author.ts';
 import type { Signal } from '../../../model/signal.ts';
@@ -27,6 +27,8 @@ interface NearRow {
 const MAX_COMPARED = 8;
 /** Texts that were read last are kept as they are compared: those of a form letter meet again and again. */
 const MAX_READ = 32;
+/** Of so many only which numbers stand in them, a hundred bytes each. */
+const MAX_NUMBERED = 4_096;
 
 /**
  * The stored signal that is the same post and profile, or null. With both external ids known the id decides, else the
@@ -72,15 +74,18 @@ function withoutUrl<T extends { canonicalUrl: string | null }>({ canonicalUrl: _
 
 function createNearSearch(db: Database): (signal: NewSignal) => NearRow | null {
   // The casts: numbers are bound as floating point.
-  const select = db.prepare<Record<string, unknown>[], NearRow>(
-    `SELECT s.id, s.wire, s.text, s.timestamp
-     FROM (SELECT seq, count(*) AS keys FROM (${[0, 1, 2, 3, 4].map(newestOf).join(' UNION ALL ')})
-           GROUP BY seq ORDER BY keys DESC, seq DESC LIMIT ${MAX_COMPARED}) n
-     CROSS JOIN signals s ON s.seq = n.seq
-     WHERE s.tenant_id = +:tenantId AND s.profile_id = +:profileId
-     ORDER BY n.keys DESC, n.seq DESC`,
-  );
-  const read = createReader();
+  const selectIds = db
+    .prepare<Record<string, unknown>[], string>(
+      `SELECT s.id
+       FROM (SELECT seq, count(*) AS keys FROM (${[0, 1, 2, 3, 4].map(newestOf).join(' UNION ALL ')})
+             GROUP BY seq ORDER BY keys DESC, seq DESC LIMIT ${MAX_COMPARED}) n
+       CROSS JOIN signals s ON s.seq = n.seq
+       WHERE s.tenant_id = +:tenantId AND s.profile_id = +:profileId
+       ORDER BY n.keys DESC, n.seq DESC`,
+    )
+    .pluck();
+  const select = db.prepare<[string], NearRow>('SELECT id, wire, text, timestamp FROM signals WHERE id = ?');
+  const reader = createReader();
 
   return (signal) => {
     if (signal.nearKeys.length === 0) return null;
@@ -88,8 +93,22 @@ function createNearSearch(db: Database): (signal: NewSignal) => NearRow | null {
     const mine = JSON.parse(signal.wire) as Signal;
     const since = Math.max(0, timeOf(mine, signal.timestamp) - NEAR_WINDOW_MS);
     const [key0, key1, key2, key3, key4] = signal.nearKeys;
-    const rows = select.all({ key0, key1, key2, key3, key4, since, tenantId, profileId });
-    return rows.find((row) => isSamePost(signal, mine, row, read)) ?? null;
+    const ids = selectIds.all({ key0, key1, key2, key3, key4, since, tenantId, profileId });
+    if (ids.length === 0) return null;
+    const text = reader.read(signal.id, signal.text);
+    const numbers = numbersHash(text);
+    for (const id of ids) {
+      // A form letter's next copy meets its last eight: their rows, with all that is known of them, need not be read.
+      if (reader.hasOtherNumbers(id, numbers)) continue;
+      const row = select.get(id);
+      if (
+        row !== undefined &&
+        isSamePost(signal, mine, row, () => isNearText(text, reader.read(id, row.text)))
+      ) {
+        return row;
+      }
+    }
+    return null;
   };
 }
 
@@ -99,32 +118,47 @@ function newestOf(key: number): string {
     ORDER BY seq DESC LIMIT ${MAX_COMPARED})`;
 }
 
-type Reader = (id: string, text: string) => NearText;
+interface Reader {
+  /** A signal's text as it is compared. */
+  read(id: string, text: string): NearText;
+  /** Whether a signal's text is known to have other numbers than these ({@link numbersHash}). Erased since, it is like no other. */
+  hasOtherNumbers(id: string, numbers: number): boolean;
+}
 
 function createReader(): Reader {
   const known = new Map<string, { text: string; near: NearText }>();
-  return (id, text) => {
-    const found = known.get(id);
-    known.delete(id);
-    // An erased person's signal has another text by now.
-    const kept = found?.text === text ? found : { text, near: readNearText(text) };
-    known.set(id, kept);
-    for (const [oldest] of known) {
-      if (known.size <= MAX_READ) break;
-      known.delete(oldest);
-    }
-    return kept.near;
+  const numbered = new Map<string, number>();
+  return {
+    read(id, text) {
+      const found = known.get(id);
+      known.delete(id);
+      // An erased person's signal has another text by now.
+      const kept = found?.text === text ? found : { text, near: readNearText(text) };
+      known.set(id, kept);
+      forgetOldest(known, MAX_READ);
+      numbered.delete(id);
+      numbered.set(id, numbersHash(kept.near));
+      forgetOldest(numbered, MAX_NUMBERED);
+      return kept.near;
+    },
+    hasOtherNumbers: (id, numbers) => (numbered.get(id) ?? numbers) !== numbers,
   };
 }
 
-function isSamePost(signal: NewSignal, mine: Signal, row: NearRow, read: Reader): boolean {
+function forgetOldest(known: Map<string, unknown>, most: number): void {
+  for (const [oldest] of known) {
+    if (known.size <= most) break;
+    known.delete(oldest);
+  }
+}
+
+function isSamePost(signal: NewSignal, mine: Signal, row: NearRow, isNear: () => boolean): boolean {
+  if (!isNear()) return false;
   const theirs = JSON.parse(row.wire) as Signal;
   const apart = timeOf(mine, signal.timestamp) - timeOf(theirs, row.timestamp);
   if (Math.abs(apart) > NEAR_WINDOW_MS) return false;
   const authors = compareAuthors(mine.prospect, theirs.prospect);
-  if (authors === 'different') return false;
-  if (authors === 'unknown' && !(isLongEnough(signal.text) && isLongEnough(row.text))) return false;
-  return isNearText(read(signal.id, signal.text), read(row.id, row.text));
+  return authors === 'same' || (authors === 'unknown' && isLongEnough(signal.text) && isLongEnough(row.text));
 }
 
 /** When it was posted; where that is not known, when it was detected. */
