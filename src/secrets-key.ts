@@ -6,7 +6,7 @@ import type { Random } from './lib/random.ts';
 const KEY_BYTES = 32;
 
 /** The master key is there but no key. */
-export class SecretsKeyError extends Error {
+class SecretsKeyError extends Error {
   override readonly name = 'SecretsKeyError';
 }
 

@@ -9,7 +9,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-export const PLATFORMS = ['reddit', 'hackernews', 'linkedin', 'stackexchange', 'rss'];
+const PLATFORMS = ['reddit', 'hackernews', 'linkedin', 'stackexchange', 'rss'];
 const TYPES = [
   'intent_post',
   'intent_post',

@@ -83,7 +83,7 @@ export async function findCampaign(store: CampaignStore, tenantId: string, id: s
 }
 
 /** The campaign after a patch; the same object where nothing changes. @throws DomainError */
-export function applyPatch(current: Campaign, patch: CampaignPatch, now: number): Campaign {
+function applyPatch(current: Campaign, patch: CampaignPatch, now: number): Campaign {
   const { name = current.name, status = current.status } = patch;
   const settings = patchedSettings(current.settings, patch);
   refuseBackwards(settings);

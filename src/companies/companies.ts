@@ -21,18 +21,18 @@ export interface CompanyParts {
 
 const DAY_MS = 24 * 3_600_000;
 /** The windows of `signal_counts`; the longest is also that of the top signals. */
-export const ACTIVITY_DAYS = [7, 30, 90] as const;
+const ACTIVITY_DAYS = [7, 30, 90] as const;
 
 /** Each failed try means that another change was stored meanwhile: of n at once the last needs n. */
 const MAX_TRIES = 200;
 
 /** When each window of activity began. */
-export function activitySince(now: number): number[] {
+function activitySince(now: number): number[] {
   return ACTIVITY_DAYS.map((days) => now - days * DAY_MS);
 }
 
 /** What a path names a company by: an id, or a domain in whatever spelling. Null where it is neither. */
-export function companyKey(text: string): { id: string } | { domain: string } | null {
+function companyKey(text: string): { id: string } | { domain: string } | null {
   // No domain has an underscore.
   if (text.includes('_')) return { id: text };
   const domain = normaliseDomain(text);

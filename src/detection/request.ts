@@ -9,7 +9,7 @@ import { SourceFault } from './source-fault.ts';
 /** From the look-up of the name to the last byte. */
 const TIME_LIMIT_MS = 30_000;
 /** What an answer may be, unpacked. */
-export const MAX_BODY_BYTES = 5 * 1024 * 1024;
+const MAX_BODY_BYTES = 5 * 1024 * 1024;
 const MAX_HEAD_BYTES = 32_768;
 /** The code of what was cut off by {@link Requests.abort}. */
 export const STOPPED = 'stopped';

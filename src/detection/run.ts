@@ -236,10 +236,7 @@ function mailOf(source: Source, { code, message, at }: SourceError): NewMail | n
 }
 
 /** Twice as long after each failure, and never shorter than the interval. */
-export function backoffMs({
-  intervalSeconds,
-  failures,
-}: Pick<Source, 'intervalSeconds' | 'failures'>): number {
+function backoffMs({ intervalSeconds, failures }: Pick<Source, 'intervalSeconds' | 'failures'>): number {
   const interval = intervalSeconds * 1_000;
   return Math.max(interval, Math.min(interval * 2 ** Math.min(failures, 20), MAX_BACKOFF_MS));
 }

@@ -7,7 +7,7 @@ import type { Problems } from './problems.ts';
 import { callerOf } from './request-context.ts';
 
 /** Requests without a valid key that one client may make in a window: enough to fix a typo, too few to guess. */
-export const ANONYMOUS_RATE_LIMIT = 600;
+const ANONYMOUS_RATE_LIMIT = 600;
 /** Items of a batch that count as one request. */
 const ITEMS_A_REQUEST = 10;
 

@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { Clock } from '../lib/clock.ts';
 
 /** What is scarce when a request is turned away. */
-export const STRAINS = ['requests', 'bodies', 'turns', 'storage', 'memory'] as const;
+const STRAINS = ['requests', 'bodies', 'turns', 'storage', 'memory'] as const;
 export type Strain = (typeof STRAINS)[number];
 
 /** Who asks, and with how large a body, as far as it is known. */
@@ -17,16 +17,6 @@ export interface Asked {
 export interface Refusal {
   strain: Strain;
   retryAfterSeconds: number;
-}
-
-/** What is looked at before a request is let in. */
-export interface LoadSigns {
-  /** Milliseconds that a request would wait for its turn of the event loop. */
-  turnWaitMs(): number;
-  /** Milliseconds that a change of this owner would wait for its commit. */
-  storeWaitMs(owner: string): number;
-  /** In [0, 1]: how much of the memory that this process may have is taken. */
-  memoryShare(): number;
 }
 
 /** How much is taken on at once. */

@@ -45,7 +45,7 @@ export async function changeLead(
 }
 
 /** The lead as a patch makes it (RFC 7396: null clears, what is absent stays). */
-export function applyPatch(lead: Lead, patch: LeadPatch, at: number): Lead {
+function applyPatch(lead: Lead, patch: LeadPatch, at: number): Lead {
   const stated = statedFacts(patch);
   const changed = new Set<FactField>();
   let patched = lead;

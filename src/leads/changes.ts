@@ -37,7 +37,7 @@ export async function requireLead(store: Store, tenantId: string, id: string): P
 }
 
 /** The refusal of an id that no lead of the tenant has. */
-export function noLead(id: string): DomainError {
+function noLead(id: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no lead "${id}".`);
 }
 

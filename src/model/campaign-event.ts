@@ -12,7 +12,7 @@ export const CAMPAIGN_EVENT_TYPES = [
   'unsubscribed',
   'meeting',
 ] as const;
-export const campaignEventTypeSchema = z.enum(CAMPAIGN_EVENT_TYPES);
+const campaignEventTypeSchema = z.enum(CAMPAIGN_EVENT_TYPES);
 export type CampaignEventType = z.infer<typeof campaignEventTypeSchema>;
 
 export const REPLY_CLASSES = [

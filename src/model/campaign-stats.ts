@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CAMPAIGN_EVENT_TYPES, REPLY_CLASSES } from './campaign-event.ts';
 
-export const STATS_INTERVALS = ['day', 'week'] as const;
+const STATS_INTERVALS = ['day', 'week'] as const;
 export const statsIntervalSchema = z.enum(STATS_INTERVALS);
 export type StatsInterval = z.infer<typeof statsIntervalSchema>;
 

@@ -8,7 +8,7 @@ export const CAMPAIGN_STATUSES = ['draft', 'scheduled', 'active', 'paused', 'com
 export const campaignStatusSchema = z.enum(CAMPAIGN_STATUSES);
 export type CampaignStatus = z.infer<typeof campaignStatusSchema>;
 
-export const CAMPAIGN_CHANNELS = ['email', 'linkedin', 'phone', 'sms', 'multichannel'] as const;
+const CAMPAIGN_CHANNELS = ['email', 'linkedin', 'phone', 'sms', 'multichannel'] as const;
 const channelSchema = z.enum(CAMPAIGN_CHANNELS).describe('How the campaign reaches people');
 
 /** The last moment that campaigns know: later ones are slips of the keyboard, and would not fit the time format. */
@@ -32,7 +32,6 @@ const stepSchema = z.strictObject({
   step: stepNumberSchema.describe('The number that events carry'),
   name: requiredLine(200).describe('What statistics call the step'),
 });
-export type CampaignStep = z.infer<typeof stepSchema>;
 
 const stepsSchema = z
   .array(stepSchema)

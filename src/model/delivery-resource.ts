@@ -67,7 +67,7 @@ export const attemptTimingsSchema = z
   );
 
 /** One HTTP request of a delivery. */
-export const attemptSchema = z
+const attemptSchema = z
   .strictObject({
     id: z.string(),
     attempt: z.int().describe('`X-Service-Attempt`'),

@@ -3,7 +3,7 @@ import { DELIVERY_STATUSES } from './delivery.ts';
 import { eventTypeSchema } from './event.ts';
 
 /** Why an endpoint has, has not or will not get an event. */
-export const OUTCOME_REASONS = [
+const OUTCOME_REASONS = [
   'first_attempt_due',
   'batch_due',
   'attempt_failed',

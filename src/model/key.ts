@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { toIso } from '../lib/clock.ts';
 import { requiredLine, timeInput } from './text.ts';
 
-export const SCOPE_RESOURCES = [
+const SCOPE_RESOURCES = [
   'signals',
   'leads',
   'pipeline',

@@ -54,7 +54,6 @@ export const FACT_FIELDS = [
   'company.location',
 ] as const;
 export type FactField = (typeof FACT_FIELDS)[number];
-export type CompanyField = Extract<FactField, `company.${string}`> extends `company.${infer F}` ? F : never;
 
 /** Where a fact came from; what was given by hand or seen in a post stands above what was concluded. */
 export const FACT_SOURCES = ['request', 'signal', 'email', 'name', 'title', 'company', 'provider'] as const;

@@ -19,8 +19,8 @@ export const PAYLOAD_FIELDS = [
 ] as const;
 export type PayloadField = (typeof PAYLOAD_FIELDS)[number];
 
-export const MAX_CUSTOM_KEYS = 50;
-export const MAX_CUSTOM_VALUE_CHARACTERS = 8_192;
+const MAX_CUSTOM_KEYS = 50;
+const MAX_CUSTOM_VALUE_CHARACTERS = 8_192;
 const MAX_CUSTOM_KEY_CHARACTERS = 200;
 
 const fieldList = z

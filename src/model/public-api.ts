@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** What `GET /api/health` answers. Answers may gain members within v1, so these objects are loose. */
-export const healthResponseSchema = z
+const healthResponseSchema = z
   .looseObject({
     success: z.literal(true).describe('True on success'),
     data: z
@@ -15,7 +15,7 @@ export const healthResponseSchema = z
   .meta({ id: 'HealthResponse', description: 'The service is up.' });
 
 /** One line of the list of endpoints. */
-export const endpointInfoSchema = z
+const endpointInfoSchema = z
   .looseObject({
     method: z.literal('GET').describe('The only value there is'),
     path: z.string().describe('Path under the base address'),
@@ -24,7 +24,7 @@ export const endpointInfoSchema = z
   .meta({ id: 'EndpointInfo', description: 'One endpoint of the public API.' });
 
 /** Who the service is, and where everything about it stands. */
-export const statusDataSchema = z
+const statusDataSchema = z
   .looseObject({
     service: z.string().describe('Name of the service'),
     website: z.url().describe('Address of the site'),

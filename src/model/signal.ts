@@ -66,7 +66,7 @@ export const observedPostSchema = z
 export type ObservedPost = z.infer<typeof observedPostSchema>;
 
 /** Another place of a signal's post. */
-export const alsoSeenSchema = z.strictObject({
+const alsoSeenSchema = z.strictObject({
   platform: z.string(),
   post_url: z.string(),
   posted_at: z.string(),
@@ -110,7 +110,7 @@ export const signalSchema = z
 export type Signal = z.infer<typeof signalSchema>;
 
 /** Why one factor gave its points; offsets are Unicode code points into the signal's `text`. */
-export const evidenceSchema = z.strictObject({
+const evidenceSchema = z.strictObject({
   field: z.string(),
   start: z.int().min(0),
   end: z.int().min(0),

@@ -51,7 +51,7 @@ const credential = z
   .regex(/^[!-~]+$/, 'must be printable ASCII without spaces');
 
 /** What kinds ask for, each for its own; see {@link SETTINGS_OF}. */
-export const settingsSchemas = {
+const settingsSchemas = {
   url: webUrl.describe(
     '`rss`: address of the feed. `discourse`, `lemmy`, `mastodon`: of the forum or instance',
   ),
@@ -94,7 +94,7 @@ export const settingsSchemas = {
 };
 
 /** Settings that are kept encrypted and never shown again. */
-export const secretSchemas = {
+const secretSchemas = {
   client_secret: credential.describe("`reddit`: your app's secret. Kept encrypted, never shown"),
   token: credential.describe('`github`: a token, for a larger quota. Kept encrypted, never shown'),
   key: credential.describe('`stackexchange`: a key, for a larger quota. Kept encrypted, never shown'),

@@ -4,7 +4,7 @@ import { payloadFormatSchema, savedFormatSchema } from './payload-format.ts';
 import { classificationSchema, signalTypeSchema } from './signal.ts';
 import { idInput, lineText } from './text.ts';
 
-export const ENDPOINT_STATUSES = ['active', 'paused'] as const;
+const ENDPOINT_STATUSES = ['active', 'paused'] as const;
 /** How signals come: each by itself, or one message for what was found in an hour or a day. */
 export const BATCHINGS = ['instant', 'hourly', 'daily'] as const;
 export const PAUSED_REASONS = ['failures', 'gone', 'manual', 'plan'] as const;

@@ -6,7 +6,7 @@ import { compareTitles, readTitle } from './fit/titles.ts';
 import { bestOf, type Verdict } from './fit/verdict.ts';
 import { tokenize } from './tokens.ts';
 
-export const FIT_KEYS = ['title', 'industry', 'headcount', 'location'] as const;
+const FIT_KEYS = ['title', 'industry', 'headcount', 'location'] as const;
 export type FitKey = (typeof FIT_KEYS)[number];
 
 /** Facts about the author and their company; an empty string means unknown. */

@@ -20,7 +20,7 @@ import { type Judge, MODEL } from './model/learnt.ts';
 import { topicFeatures } from './model/topic-features.ts';
 import type { Origin } from './origin.ts';
 import { isKnownToFit, ownWayOf } from './own-ways.ts';
-import { compilePhrases, type Hit, type ProfilePhrases, readPhrases } from './phrases.ts';
+import { type Hit, type ProfilePhrases, readPhrases } from './phrases.ts';
 import { share } from './points.ts';
 import { createQuote, type Quote } from './quote.ts';
 import { type PostFeatures, readFeatures } from './reading/features.ts';
@@ -113,13 +113,6 @@ export function readPost(post: ScoredPost, encoder = false): PostReading {
     parts: partsOf(judge, content.features),
     meaning: null,
   };
-}
-
-/** Scores a post with one profile alone, by words. */
-export function scoreAlone(post: ScoredPost, compiled: CompiledProfile): Explanation {
-  const reading = readPost(post);
-  const hits = compilePhrases([compiled.phrases]).match(reading.tokens).get(0);
-  return scorePost(reading, compiled, hits ?? []);
 }
 
 /**

@@ -1,7 +1,7 @@
 import Negotiator from 'negotiator';
 
 /** The two representations of a page, in the order that decides where a client has no preference. */
-export const PAGE_TYPES = ['text/html', 'text/markdown'] as const;
+const PAGE_TYPES = ['text/html', 'text/markdown'] as const;
 export type PageType = (typeof PAGE_TYPES)[number];
 
 /** What an `Accept` header asks of a page. */

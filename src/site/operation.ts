@@ -2,7 +2,7 @@ import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { PUBLIC_TAG, type PublicOperation } from '../model/public-api.ts';
 
 /** Where the public API's plugin is registered; the paths of its operations begin with it. */
-export const API_PREFIX = '/api';
+const API_PREFIX = '/api';
 
 /** Adds the route of an operation to the face that is registered under /api. */
 export function addOperation(

@@ -39,7 +39,7 @@ export function deliveryDetail(log: DeliveryLog): DeliveryDetail {
 }
 
 /** An attempt with the exact bytes that were sent, put together of the delivery's body and the attempt's signature. */
-export function attemptResource(attempt: AttemptLog, body: string | null): AttemptResource {
+function attemptResource(attempt: AttemptLog, body: string | null): AttemptResource {
   return {
     id: attempt.id,
     attempt: attempt.attempt,

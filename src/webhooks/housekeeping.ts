@@ -15,15 +15,15 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /** How long what waits for a paused endpoint is held (specification, section 8). */
-export const HELD_MS = 7 * DAY_MS;
+const HELD_MS = 7 * DAY_MS;
 /** How long attempts are kept, and with the last of them their delivery. */
-export const LOG_MS = 30 * DAY_MS;
+const LOG_MS = 30 * DAY_MS;
 /** How long mail stays in the outbox, sent or not. */
 const MAIL_MS = 90 * DAY_MS;
 /** How long a revoked key stays in the list: as long as somebody may ask what became of it. */
-export const REVOKED_KEY_MS = 90 * DAY_MS;
+const REVOKED_KEY_MS = 90 * DAY_MS;
 /** How long the audit list goes back: a year, and a leap day. */
-export const AUDIT_MS = 366 * DAY_MS;
+const AUDIT_MS = 366 * DAY_MS;
 /** Well beyond the throttle's window. */
 const TEST_SEND_MS = 10 * MINUTE_MS;
 

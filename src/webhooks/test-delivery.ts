@@ -44,7 +44,7 @@ export const refuseTests: SendTest = () =>
  * of the endpoint's service. Nothing in it changes from one test to the next, so that the same secret always makes the
  * same bytes.
  */
-export function testBody({ tenantId, settings }: Pick<Endpoint, 'tenantId' | 'settings'>): string {
+function testBody({ tenantId, settings }: Pick<Endpoint, 'tenantId' | 'settings'>): string {
   const { payload_format: format } = settings;
   if (format !== null && isPreset(format)) return presetBody(format, testNotice());
   const head = JSON.stringify({ event: 'webhook.test', tenant_id: tenantId }).slice(0, -1);

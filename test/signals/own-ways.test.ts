@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
-import { classify, compileProfile, type ScoredPost, scoreAlone } from '../../src/signals/score.ts';
+import { classify, compileProfile, type ScoredPost } from '../../src/signals/score.ts';
+import { scoreAlone } from '../support/score-alone.ts';
 
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
 const PROFILE = {

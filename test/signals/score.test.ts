@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import { type Explanation, explanationSchema } from '../../src/model/signal.ts';
-import { classify, compileProfile, type ScoredPost, scoreAlone } from '../../src/signals/score.ts';
+import { classify, compileProfile, type ScoredPost } from '../../src/signals/score.ts';
+import { scoreAlone } from '../support/score-alone.ts';
 
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
 const base = defaultProfile('icp_1', 'ten_1', 0);

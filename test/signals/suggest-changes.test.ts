@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { defaultProfile, type IcpProfile, patchProfile } from '../../src/model/icp.ts';
 import { readJudged } from '../../src/signals/judged-reading.ts';
-import { classify, compileProfile, scoreAlone } from '../../src/signals/score.ts';
+import { classify, compileProfile } from '../../src/signals/score.ts';
 import { patchOf, suggestChanges } from '../../src/signals/suggest-changes.ts';
+import { scoreAlone } from '../support/score-alone.ts';
 
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
 const base = defaultProfile('icp_1', 'ten_1', 0);

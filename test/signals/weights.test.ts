@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { DEFAULT_WEIGHTS } from '../../src/model/constants.ts';
 import { defaultProfile, type IcpProfile, WEIGHT_KEYS } from '../../src/model/icp.ts';
 import { share } from '../../src/signals/points.ts';
-import { compileProfile, type ScoredPost, scoreAlone } from '../../src/signals/score.ts';
+import { compileProfile, type ScoredPost } from '../../src/signals/score.ts';
+import { scoreAlone } from '../support/score-alone.ts';
 
 const POST: ScoredPost = {
   text: 'We are looking for a new CRM this month, which would you recommend? Budget is $5k, the old one keeps crashing.',

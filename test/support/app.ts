@@ -198,7 +198,7 @@ export function foundingLink(masterKey = MASTER_KEY): string {
 }
 
 /** The key of test apps: what signs their cursors and links. */
-export const MASTER_KEY = Buffer.alloc(32, 7);
+const MASTER_KEY = Buffer.alloc(32, 7);
 
 /** A post that scores as buying intent. */
 export function aPost(overrides: Record<string, unknown> = {}) {

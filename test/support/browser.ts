@@ -4,7 +4,7 @@ import { type Browser, chromium } from 'playwright-core';
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /** Where Chromium is, or null. `CHROMIUM` names another place. */
-export function findChromium(): string | null {
+function findChromium(): string | null {
   const place = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path));
   return place ?? null;
 }

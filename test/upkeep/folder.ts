@@ -52,7 +52,7 @@ export async function aFullFolder(env: Record<string, string> = {}) {
 }
 
 /** What a signal holds, as this release writes it. */
-export const WELL_FORMED = {
+const WELL_FORMED = {
   id: 'sig_1',
   wire: JSON.stringify({
     signal_id: 'sig_1',

@@ -59,7 +59,7 @@ export function createEnrichment(parts: EnrichmentParts): Enrichment {
  * What can be asked of a lead; null where nothing is missing, or nothing tells whom or what it is about. What the provider said
  * itself is left out: with it, each answer would make another question.
  */
-export function questionOf(lead: Lead): Question | null {
+function questionOf(lead: Lead): Question | null {
   if (FACT_FIELDS.every((field) => readFact(lead, field) !== '')) return null;
   const known = (field: FactField) =>
     lead.provenance[field]?.source === 'provider' ? '' : readFact(lead, field);

@@ -30,7 +30,7 @@ interface Connection {
 }
 
 /** From the look-up of the name to the last byte. */
-export const TIME_LIMIT_MS = 10_000;
+const TIME_LIMIT_MS = 10_000;
 const MAX_BODY_BYTES = 256 * 1024;
 
 /** Asks once. Who is not known (404, 204) is an answer without facts. @throws ProviderFault */

@@ -20,7 +20,7 @@ const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as "07:30"');
 
 /** What `site.json` says: who the business is. Every page, document and answer that names it reads it from here. */
-export const siteIdentitySchema = z.strictObject({
+const siteIdentitySchema = z.strictObject({
   name: text(60).describe('Name of the business'),
   description: text(300).describe('What it does and where, in one or two sentences'),
   lang: z

@@ -77,7 +77,7 @@ export function plainText(token: Token | undefined): string {
 }
 
 /** `Not found (404)` becomes `not-found-404`, and `NOT_FOUND` `not-found`, as in the `type` of a problem. */
-export function slugify(text: string): string {
+function slugify(text: string): string {
   return text
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')

@@ -6,7 +6,7 @@ import type { PlaceOf } from './located.ts';
 import { readYaml } from './located-yaml.ts';
 
 /** What stands between the two `---` lines at the head of a page file. */
-export const frontMatterSchema = z.strictObject({
+const frontMatterSchema = z.strictObject({
   title: z.string().trim().min(1).max(60, 'must have at most 60 characters, as search results cut it'),
   /** Its name in menus and lists, where the title is too long for them. */
   label: z.string().trim().min(1).max(30).optional(),

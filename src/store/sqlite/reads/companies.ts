@@ -5,7 +5,7 @@ import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
 import { pageOf } from './pages.ts';
 
-export const COMPANIES = new Table<Company>('companies', {
+const COMPANIES = new Table<Company>('companies', {
   id: 'plain',
   tenantId: 'plain',
   domain: 'plain',

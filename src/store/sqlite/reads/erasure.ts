@@ -68,7 +68,7 @@ export function erasureReads(db: Database) {
 }
 
 /** Whether a string of a JSON text mentions the person. */
-export function createMentionTest({ texts, names }: Mentions): (json: string) => boolean {
+function createMentionTest({ texts, names }: Mentions): (json: string) => boolean {
   const hint = mentionHint(texts, names);
   const pattern = mentionPattern(texts, names);
   return (json) => hint !== null && pattern !== null && hint.test(json) && mentionsInJson(json, pattern);

@@ -12,7 +12,7 @@ export const SHOWN_STATUS = `CASE
     ELSE d.status END`;
 
 /** When the next attempt is planned; null where none is. */
-export const SHOWN_NEXT_ATTEMPT =
+const SHOWN_NEXT_ATTEMPT =
   "CASE WHEN e.status = 'active' AND e.deleted_at IS NULL THEN d.next_attempt_at END";
 
 /** A `DeliverySummary`, of `deliveries d`. */

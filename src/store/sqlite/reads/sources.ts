@@ -6,7 +6,7 @@ import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
 import { type CreationPage, pageByCreation, pageOf } from './pages.ts';
 
-export const SOURCES = new Table<Source>('sources', {
+const SOURCES = new Table<Source>('sources', {
   id: 'plain',
   tenantId: 'plain',
   kind: 'plain',
