@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
+import { exportFaults } from './export-faults.ts';
 
 const MAX_LINES = 300;
 
@@ -51,7 +52,12 @@ function lockfileFaults(): string[] {
 }
 
 const sources = globSync('src/**/*.ts').sort();
-const faults = [...directionFaults(sources), ...lengthFaults(sources), ...lockfileFaults()];
+const faults = [
+  ...directionFaults(sources),
+  ...lengthFaults(sources),
+  ...exportFaults(['src', 'test', 'bench', 'scripts']),
+  ...lockfileFaults(),
+];
 for (const fault of faults) console.error(fault);
 console.log(`${sources.length} source files checked, ${faults.length} faults.`);
 process.exitCode = faults.length > 0 ? 1 : 0;
