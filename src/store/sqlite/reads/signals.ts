@@ -9,41 +9,55 @@ import type {
   StoredPost,
 } from '../../signal-store.ts';
 import type { Part } from '../../store.ts';
+import { Table } from '../table.ts';
 import { createKnownSignal } from './known-signals.ts';
 import { createProfileResolver } from './profiles.ts';
 import { createSignalList } from './signal-list.ts';
 
-interface FeedbackRow extends Omit<SignalFeedback, 'relevant'> {
-  relevant: number;
-}
+const FEEDBACK = new Table<SignalFeedback>('signal_feedback f JOIN signals s ON s.id = f.signal_id', {
+  tenantId: 'plain',
+  signalId: 'plain',
+  relevant: 'flag',
+  reason: 'plain',
+  actorId: 'plain',
+  createdAt: 'plain',
+});
 
-interface PostRow extends Omit<StoredPost, 'relevant'> {
-  relevant: number | null;
-}
+const JUDGED = new Table<JudgedPost>('signal_feedback f CROSS JOIN signals s ON s.id = f.signal_id', {
+  score: 'plain',
+  classification: 'plain',
+  text: 'plain',
+  wire: 'plain',
+  relevant: 'flag',
+});
+
+const POSTS = new Table<StoredPost>(
+  'signals s LEFT JOIN signal_feedback f ON f.signal_id = s.id',
+  {
+    id: 'plain',
+    profileId: 'plain',
+    platform: 'plain',
+    externalId: 'plain',
+    canonicalUrl: 'plain',
+    score: 'plain',
+    classification: 'plain',
+    wire: 'plain',
+    text: 'plain',
+    relevant: 'flag',
+  },
+  { profileId: 's.profile_id' },
+);
 
 /** Signals as they are shown, and what was said of them. */
 export function signalReads(db: Database) {
   const selectOne = db.prepare<[string, string], SignalDetail>(
     'SELECT wire, explanation, text FROM signals WHERE id = ? AND tenant_id = ?',
   );
-  const selectFeedback = db.prepare<[string, string], FeedbackRow>(
-    `SELECT s.tenant_id AS tenantId, f.signal_id AS signalId, f.relevant, f.reason, f.actor_id AS actorId,
-            f.created_at AS createdAt
-     FROM signal_feedback f JOIN signals s ON s.id = f.signal_id WHERE f.signal_id = ? AND s.tenant_id = ?`,
-  );
-  const selectPosts = db.prepare<[string, number], PostRow>(
-    `SELECT s.id, s.profile_id AS profileId, s.platform, s.external_id AS externalId, s.canonical_url AS canonicalUrl,
-            s.score, s.classification, s.wire, s.text, f.relevant
-     FROM signals s LEFT JOIN signal_feedback f ON f.signal_id = s.id
-     WHERE s.tenant_id = ? ORDER BY s.seq DESC LIMIT ?`,
-  );
-  const selectJudged = db.prepare<
-    [string, string, number],
-    Omit<JudgedPost, 'relevant'> & { relevant: number }
-  >(
-    `SELECT s.score, s.classification, s.text, s.wire, f.relevant
-     FROM signal_feedback f CROSS JOIN signals s ON s.id = f.signal_id
-     WHERE f.profile_id = ? AND s.tenant_id = ? ORDER BY f.seq DESC LIMIT ?`,
+  const selectFeedback = FEEDBACK.select<[string, string]>(db, 'WHERE f.signal_id = ? AND s.tenant_id = ?');
+  const selectPosts = POSTS.select<[string, number]>(db, 'WHERE s.tenant_id = ? ORDER BY s.seq DESC LIMIT ?');
+  const selectJudged = JUDGED.select<[string, string, number]>(
+    db,
+    'WHERE f.profile_id = ? AND s.tenant_id = ? ORDER BY f.seq DESC LIMIT ?',
   );
   const selectSignals = db
     .prepare<[string, number], string>(
@@ -67,16 +81,9 @@ export function signalReads(db: Database) {
         selectOne.get(signal.id, signal.tenantId) === undefined ? (findKnown(signal)?.id ?? null) : signal.id,
       ),
     hasSignalsOf: (tenantId, platform) => selectOfPlatform.get(tenantId, platform) !== undefined,
-    getFeedback(tenantId, signalId) {
-      const row = selectFeedback.get(signalId, tenantId);
-      return row === undefined ? null : { ...row, relevant: row.relevant === 1 };
-    },
-    listJudgedPosts: (tenantId, profileId, limit) =>
-      selectJudged.all(profileId, tenantId, limit).map((row) => ({ ...row, relevant: row.relevant === 1 })),
-    listPosts: (tenantId, limit) =>
-      selectPosts
-        .all(tenantId, limit)
-        .map((row) => ({ ...row, relevant: row.relevant === null ? null : row.relevant === 1 })),
+    getFeedback: (tenantId, signalId) => selectFeedback.get(signalId, tenantId),
+    listJudgedPosts: (tenantId, profileId, limit) => selectJudged.all(profileId, tenantId, limit),
+    listPosts: (tenantId, limit) => selectPosts.all(tenantId, limit),
   } satisfies Part<SignalStore & LeadStore & DeliveryLogStore>;
 }
 
