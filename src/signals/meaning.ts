@@ -30,7 +30,7 @@ export async function addMeaning(
   const encode = (text: string) => encoder.encode(text, { patient });
   const digest = digestOf(reading.content.outline.sentences, reading.content.asks);
   const odds = oddsFrom(reading, await encode(digestText(reading.text, digest)));
-  const read = { ...reading, meaning: { odds, place: placeOf(digest[0]) } };
+  const read = { ...reading, meaning: { odds, place: placeOf(reading, digest[0]) } };
   const isTold = candidates.some(({ compiled, hits }) => {
     const { score } = scorePost(read, compiled, hits);
     return classify(score, compiled.profile.thresholds) !== 'cold';
@@ -53,13 +53,17 @@ async function findCarrier(
     const loss = sign * (odds.hot + odds.warm - without.hot - without.warm);
     if (best === null || loss > best.loss) best = { sentence, loss };
   }
-  return placeOf(best?.sentence);
+  return placeOf(reading, best?.sentence);
 }
 
 function oddsFrom({ judge }: PostReading, numbers: Float32Array): Meaning['odds'] {
   return encoderOdds(judge, numbers, { centre: MODEL.encoderCentre, reach: MODEL.encoderReach });
 }
 
-function placeOf(sentence: Sentence | undefined): Meaning['place'] {
-  return sentence === undefined ? null : { start: sentence.start, end: sentence.end };
+/** Without the blanks around it: sentences are cut where the one before them ends. */
+function placeOf({ text }: PostReading, sentence: Sentence | undefined): Meaning['place'] {
+  if (sentence === undefined) return null;
+  const part = text.slice(sentence.start, sentence.end);
+  const start = sentence.start + part.length - part.trimStart().length;
+  return { start, end: start + part.trim().length };
 }

@@ -49,6 +49,7 @@ test('its share is one part of the score, with a sentence of the post as evidenc
   expect(part).toHaveLength(1);
   const [evidence] = part[0]?.evidence ?? [];
   expect(POST.text.slice(evidence?.start, evidence?.end)).toBe(evidence?.text);
+  expect(evidence?.text).toBe('Which help desk would you recommend for us?');
   expect(await explain(POST.text, encoder)).toEqual(explanation);
 });
 
