@@ -10,6 +10,9 @@ export interface MailText {
   html?: string;
 }
 
+/** Where the dashboard has the endpoints. */
+const WEBHOOKS = '/dashboard/settings/integrations/webhooks';
+
 const REASONS = {
   failures: 'its last 20 attempts failed, one after the other',
   gone: 'it answered 410 Gone, which says that it is not coming back',
@@ -49,7 +52,7 @@ function endpointPaused(facts: FactsOf<'endpoint_paused'>, baseUrl: string): Mai
       '',
       'Nothing is lost. What is due for it is held for up to 7 days, and sent once it is resumed.',
       '',
-      `What was sent and what came back: ${baseUrl}/dashboard (Settings, Integrations, Webhooks)`,
+      `What was sent and what came back: ${baseUrl}${WEBHOOKS}/${facts.endpointId}`,
       `To resume it by API: POST ${baseUrl}/v1/webhooks/${facts.endpointId}/resume`,
       '',
     ].join('\n'),
@@ -68,7 +71,7 @@ function endpointsOverPlan(facts: FactsOf<'endpoints_over_plan'>, baseUrl: strin
       'Nothing is deleted. What is due is held for up to 7 days. A larger plan resumes them by itself; or pause',
       'another endpoint, and resume the one that you want to keep.',
       '',
-      `Your endpoints: ${baseUrl}/dashboard (Settings, Integrations, Webhooks)`,
+      `Your endpoints: ${baseUrl}${WEBHOOKS}`,
       '',
     ].join('\n'),
   };

@@ -68,6 +68,9 @@ describe('mail on a paused endpoint', () => {
     ]);
     expect(sent[0]?.text).toContain('Nothing is lost');
     expect(sent[0]?.text).toContain('POST https://signals.example.com/v1/webhooks/whk_1/resume');
+    expect(sent[0]?.text).toContain(
+      'https://signals.example.com/dashboard/settings/integrations/webhooks/whk_1\n',
+    );
   });
 
   test('names the host of an endpoint without a label, and the reason that it is gone', async () => {
