@@ -40,6 +40,7 @@ const DONE: Readonly<Record<string, string>> = {
   dismissed: 'Dismissed. You can undo that below.',
   undone: 'Undone.',
   'samples-removed': 'The sample data is removed.',
+  'samples-kept': 'What is left of the sample data belongs to a lead and stays with it.',
   removed: 'Removed. They are logged out.',
   password: 'The password is changed. Every other session has ended.',
   session: 'Ended. Whoever used it is logged out.',

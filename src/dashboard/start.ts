@@ -85,8 +85,8 @@ export function addStart(app: FastifyInstance, parts: DashboardParts, show: Show
   });
 
   app.post('/start/samples', async (request, reply) => {
-    await removeSamples(store, memberOf(request).tenant.id);
-    return reply.redirect('/dashboard?done=samples-removed', 303);
+    const count = await removeSamples(store, memberOf(request).tenant.id);
+    return reply.redirect(`/dashboard?done=${count === 0 ? 'samples-kept' : 'samples-removed'}`, 303);
   });
 }
 

@@ -67,6 +67,17 @@ test('what is wrong with the line or the domain is said where it stands, and wha
   expect(refused.body).toMatch(/id="offer"[^>]*aria-invalid="true"/);
 });
 
+test('where a sample is left because a lead was made of it, the button says so', async () => {
+  await useDraft();
+  const signals = (await made.app.inject({ url: '/v1/signals', headers: made.auth })).json().data;
+  const payload = { name: 'Robin Sample', signal_ids: [signals[0].signal_id] };
+  await made.app.inject({ method: 'POST', url: '/v1/leads', headers: made.auth, payload });
+  const remove = () => browser.post(`${START}/samples`, {}, START);
+  expect((await remove()).headers.location).toBe('/dashboard?done=samples-removed');
+  const again = (await remove()).headers.location;
+  expect((await browser.get(String(again))).body).toContain('belongs to a lead and stays with it');
+});
+
 test("samples are their tenant's alone", async () => {
   await useDraft();
   const { tenant, auth } = await made.addTenant();
