@@ -21,8 +21,12 @@ test('exports without a reader are told, and those that anybody takes in any way
   file('c.ts', "export const everything = 1;\nimport * as c from './b.ts';\n");
   file('inner/d.ts', "import {\n  type Other as O,\n  taken as mine,\n} from '../a.ts';\n");
   file('inner/e.ts', "const { Late } = await import('../a.ts');\nconst whole = import('../c.ts');\n");
+  mkdirSync(join(folder.path, 'src'));
+  file('src/f.ts', 'export function forTests() {}\nexport function used() {}\nconst own = used();\n');
+  file('g.ts', "import { forTests, used } from './src/f.ts';\n");
   expect(exportFaults([folder.path])).toEqual([
     expect.stringMatching(/a\.ts: nobody else imports "own"/),
     expect.stringMatching(/a\.ts: the type "Dead" stands nowhere else/),
+    expect.stringMatching(/src\/f\.ts: the program never uses "forTests"/),
   ]);
 });

@@ -13,20 +13,31 @@ const WHOLE = /(?:\*(?: as \w+)? from |(?<!\}\s*=\s*await )import\()'(\.[^']+)'/
  * Exports of these folders that have no reader: functions, constants and classes that no other file imports, and types that
  * stand nowhere else, in their own file neither (one in the signature of an exported function is part of what is offered).
  * They make a file look as if others leant on it, and hide what is dead: the compiler tells of a name that is not used only
- * where it is not exported. Text alone is read, which takes a tenth of a second and needs the form that the formatter gives.
+ * where it is not exported. What the program itself never uses is no part of it: it belongs to the tests that do.
+ * Text alone is read, which takes a tenth of a second and needs the form that the formatter gives.
  */
 export function exportFaults(folders: readonly string[]): string[] {
   const files = folders.flatMap((folder) => globSync(`${folder}/**/*.ts`)).sort();
   const texts = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]));
+  const isProgram = (file: string) => /(^|\/)src\//.test(file);
   const taken = new Set([...texts].flatMap(([file, text]) => takenBy(file, text)));
+  const program = [...texts].filter(([file]) => isProgram(file));
+  const takenByProgram = new Set(program.flatMap(([file, text]) => takenBy(file, text)));
   return [...texts].flatMap(([file, text]) => {
-    const isTaken = (name: string) => taken.has(`${file} ${name}`) || taken.has(`${file} *`);
-    const values = namesOf(text, VALUE).filter((name) => !isTaken(name));
-    const types = namesOf(text, TYPE).filter((name) => !isTaken(name) && !standsTwice(text, name));
+    const isIn = (set: ReadonlySet<string>, name: string) =>
+      set.has(`${file} ${name}`) || set.has(`${file} *`);
+    const values = namesOf(text, VALUE);
+    const unread = values.filter((name) => !isIn(taken, name));
+    const forTests = values.filter(
+      (name) =>
+        isProgram(file) && isIn(taken, name) && !isIn(takenByProgram, name) && !standsTwice(text, name),
+    );
+    const types = namesOf(text, TYPE).filter((name) => !isIn(taken, name) && !standsTwice(text, name));
     return [
-      ...values.map(
+      ...unread.map(
         (name) => `${file}: nobody else imports "${name}"; take its "export" away, or it itself.`,
       ),
+      ...forTests.map((name) => `${file}: the program never uses "${name}"; move it to those who do.`),
       ...types.map((name) => `${file}: the type "${name}" stands nowhere else; take it away.`),
     ];
   });

@@ -15,16 +15,6 @@ export interface Fact {
   confidence: number;
 }
 
-/** What a lead knows, flat. */
-export function factsOf(lead: Lead): Facts {
-  const facts: Facts = {};
-  for (const field of FACT_FIELDS) {
-    const value = readFact(lead, field);
-    if (value !== '') facts[field] = value;
-  }
-  return facts;
-}
-
 /** What a request says outright; `undefined` members say nothing, empty ones clear where the request is a change. */
 export function statedFacts({ company, ...person }: LeadInput | LeadPatch): Facts {
   const facts: Facts = {};

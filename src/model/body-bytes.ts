@@ -13,8 +13,3 @@ export function toBodyBytes(body: string): BodyBytes {
   const bytes = Buffer.from(body, 'utf8');
   return { bytes, start: 0, end: bytes.length };
 }
-
-/** The body as text. */
-export function bodyText({ bytes, start, end }: BodyBytes): string {
-  return bytes.toString('utf8', start, end);
-}

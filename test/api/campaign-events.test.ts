@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { bodyText } from '../../src/model/body-bytes.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
 import { claim } from '../store/contract/claiming.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
+import { bodyText } from '../support/body-text.ts';
 import { aLead, aNewLead } from '../support/leads.ts';
 import { anEndpoint } from '../support/store.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { bodyText } from '../../src/model/body-bytes.ts';
 import { leadSchema } from '../../src/model/lead.ts';
 import { stageMoveSchema } from '../../src/model/pipeline.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
+import { bodyText } from '../support/body-text.ts';
 
 let t: TestApp;
 let id: string;

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { conclude, concludeAgain } from '../../src/leads/enrich.ts';
-import { type Facts, factsOf, fillFacts, setFact, vouchFor } from '../../src/leads/facts.ts';
+import { type Facts, fillFacts, setFact, vouchFor } from '../../src/leads/facts.ts';
 import { blankLead, identityKeys } from '../../src/leads/person.ts';
 import type { FactField, Lead } from '../../src/model/lead.ts';
+import { factsOf } from '../support/facts-of.ts';
 
 function given(facts: Facts): Lead {
   return fillFacts(blankLead('led_1', 0), vouchFor(facts, 'request', 1), 0);

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Fact, factsOf, readFact } from '../../src/leads/facts.ts';
+import { type Fact, readFact } from '../../src/leads/facts.ts';
 import { type Incoming, mergeInto } from '../../src/leads/merge.ts';
 import { blankLead } from '../../src/leads/person.ts';
 import { CLASSIFICATIONS } from '../../src/model/constants.ts';
 import { FACT_FIELDS, FACT_SOURCES, type Lead } from '../../src/model/lead.ts';
 import { attachSignals } from '../../src/model/lead-score.ts';
 import type { Signal } from '../../src/model/signal.ts';
+import { factsOf } from '../support/facts-of.ts';
 
 const word = fc.constantFrom('', 'a', 'b', 'B', 'c');
 const fact: fc.Arbitrary<Fact> = fc.record({

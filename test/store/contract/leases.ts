@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { letGo } from '../../../src/lib/own-bytes.ts';
-import { bodyText } from '../../../src/model/body-bytes.ts';
 import type { ClaimedDelivery } from '../../../src/model/delivery.ts';
+import { bodyText } from '../../support/body-text.ts';
 import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { addDeliveries, anOutcome, claim, LEASE_MS } from './claiming.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';

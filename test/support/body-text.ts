@@ -1,0 +1,6 @@
+import type { BodyBytes } from '../../src/model/body-bytes.ts';
+
+/** The body as text. */
+export function bodyText({ bytes, start, end }: BodyBytes): string {
+  return bytes.toString('utf8', start, end);
+}

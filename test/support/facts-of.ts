@@ -1,0 +1,12 @@
+import { type Facts, readFact } from '../../src/leads/facts.ts';
+import { FACT_FIELDS, type Lead } from '../../src/model/lead.ts';
+
+/** What a lead knows, flat. */
+export function factsOf(lead: Lead): Facts {
+  const facts: Facts = {};
+  for (const field of FACT_FIELDS) {
+    const value = readFact(lead, field);
+    if (value !== '') facts[field] = value;
+  }
+  return facts;
+}
