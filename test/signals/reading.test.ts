@@ -24,6 +24,20 @@ test.each([
   expect(namesIn(text)).toContain(name);
 });
 
+test.each([
+  ['Support never answers and we are looking to switch.', 'seek.own', 'seek.denied'],
+  ["We're in the market for a new ticketing tool.", 'seek.own', 'news'],
+  ['We found a replacement for our fax service.', 'question.done', 'alternative'],
+  ['Thanks, we have picked a new CRM over HubSpot, I need no more help.', 'already_bought', 'thing'],
+  ['Which security firm would you trust with this?', 'used_by_you', 'used_by_you.told'],
+  ['Glad we did not look elsewhere, we stay.', 'first_plural.told', 'first_plural'],
+  ["We're an agency that does rebrands.", 'seller', 'thing'],
+  ['Time to shop around, our contract ends in June.', 'seek.implied', 'seek.denied'],
+])('"%s" is read as %s, not as %s', (text, name, other) => {
+  expect(namesIn(text)).toContain(name);
+  expect(namesIn(text)).not.toContain(other);
+});
+
 test('what is said beside the topic counts beside the topic alone', () => {
   const post = readFeatures('We need a booking system for our team, budget $500.');
   const hit = { kind: 'phrase' as const, phrase: 0, start: 10, end: 24 };

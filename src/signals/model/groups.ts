@@ -34,7 +34,8 @@ export const GROUP_LABELS: Readonly<Record<GroupKey, { adds: string; takes: stri
 };
 
 const BY_NAME: readonly (readonly [RegExp, GroupKey])[] = [
-  [/^topical$/, 'form'],
+  [/\.done$/, 'decided'],
+  [/^(?:topical|topic_and\.only_title)$/, 'form'],
   [/^topic/, 'topic'],
   [/^(?:fit|misfit)$/, 'fit'],
   [/^(?:thing_and\.)?(?:date)(?:\.title)?$/, 'urgency'],
@@ -54,7 +55,7 @@ const BY_NAME: readonly (readonly [RegExp, GroupKey])[] = [
   ],
   [/^(?:thing_and\.)?(?:business|current_tool|team_size|requirements)(?:\.|$)/, 'circumstances'],
   [
-    /^(?:long|short|only_title|first_person|first_plural|second_person|german|ask_hn|ends_with_question|title_question|question_marks|topical|thing_and\.only_title)$/,
+    /^(?:long|short|only_title|first_person(?:\.told)?|first_plural(?:\.told)?|second_person(?:\.told)?|german|ask_hn|ends_with_question|title_question|question_marks|topical|thing_and\.only_title)$/,
     'form',
   ],
 ];

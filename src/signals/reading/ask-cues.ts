@@ -5,7 +5,8 @@ export const WISHES = [
   cue(
     'seek',
     '\\b(?:looking|searching|shopping|hunting|lookin) (?:around )?(?:for(?! (?:(?:some|any|a|an|your|honest|early|new|more|brutal|real) ){0,3}(?:feedback|(?:beta[- ])?testers?|(?:beta |early |first )?users|early adopters|clients|customers|investors?|co-?founders?|mentors?|collaborators?)\\b)|to (?:buy|hire|replace|switch|find|get|move|migrate|outsource|purchase|upgrade|implement|set ?up|add|invest|change|bring|work with|connect with)|into (?!it\\b))',
-    '\\bin (?:search|need|the market) (?:of|for)\\b',
+    '\\bin (?:search|need|the market) (?:of|for)\\b|\\btasked with (?:finding|choosing|picking|selecting|buying|sourcing)\\b',
+    '\\b(?:shop|shopping) around\\b|\\blook(?:ing)? elsewhere\\b|\\blooking at (?:\\w+ ){0,2}(?:vendors?|providers?|suppliers?|options|alternatives|quotes|tools|platforms)\\b|\\bopen to (?:other |new ){1,2}(?:options|providers?|vendors?|suppliers?|tools?|ideas)\\b',
     '\\bon the (?:lookout|hunt) for\\b',
     '\\b(?:seeking|iso|wtb)\\b',
     '\\btrying to (?:find|choose|decide|pick|select|source|figure out (?:which|what|who))\\b',
@@ -56,6 +57,7 @@ export const QUESTIONS = [
     '\\bwhich (?:one|of these|would|should|is better|way|option|do|\\w+ (?:should|would|do|is|are|to))\\b',
     '\\bwhat (?:are|is) (?:the|my|our|some|your)? ?(?:\\w+ )?(?:options|alternatives|choices|solutions)\\b',
     '\\b(?:other|better|any) (?:\\w+ )?options\\b',
+    '\\bhelp (?:me |us )?(?:to )?(?:choose|choosing|pick|picking|decide|deciding|select|selecting|compare|comparing|find|finding)\\b',
   ),
   cue(
     'best',
@@ -76,6 +78,7 @@ export const QUESTIONS = [
     '\\bdoes (?:such|something like this|anything like this|this) (?:\\w+ )?exist\\b|\\bdoes (?:a|an|anything) \\w+ exist\\b',
     '\\bany (?:\\w+ ){0,2}(?:tools?|apps?|software|services?|compan(?:y|ies)|platforms?|solutions?|providers?|plugins?|vendors?|suppliers?|firms?|agenc(?:y|ies)|products?|programs?|sites?|websites?|systems?)\\b',
     '\\bany (?:good|decent|reliable|cheap|affordable|free|solid)\\b',
+    '\\b(?:anyone|anybody|someone|somebody) (?:here |out there )?(?:able|willing|available) to\\b',
   ),
   cue(
     'anyone_used',
@@ -86,7 +89,7 @@ export const QUESTIONS = [
   ),
   cue(
     'used_by_you',
-    '\\b(?:what|which|who|where) (?:\\w+ ){0,5}(?:do|are|did|does|is|have) (?:you|people|others|everyone|folks|companies|teams|other \\w+|y.?all|most \\w+|anyone|everybody|your \\w+) (?:\\w+ ){0,3}(?:use|using|buy|choose|pick|chosen|hire|get|go with|prefer|used|order|source|sourcing|running|rely|host|hosting|paying)\\b',
+    '\\b(?:what|which|who|where) (?:\\w+ ){0,5}(?:do|are|did|does|is|have|would) (?:you|people|others|everyone|folks|companies|teams|other \\w+|y.?all|most \\w+|anyone|everybody|your \\w+) (?:\\w+ ){0,3}(?:use|using|buy|choose|pick|chosen|hire|get|go with|prefer|used|order|source|sourcing|running|rely|host|hosting|paying|trust|swear by|like|moving to|move to|switching to|switch to|going with|end up with)\\b',
     "\\bwhat's (?:your|everyone's|everybody's) (?:\\w+ ){0,3}(?:stack|setup|tool|tools|go-to|software|system|workflow|provider|solution)\\b",
     '\\bwhat (?:tools?|apps?|software|systems?|platforms?|services?|plugins?) ',
   ),
@@ -117,7 +120,7 @@ export const QUESTIONS = [
 export const OFFERS_TO_BUY = [
   cue(
     'tender',
-    '\\b(?:rfps?|rfqs?|request for (?:proposals?|quotes?|quotations?|information|tender|bids?)|invitation to (?:tender|bid)|call for (?:proposals|tenders|bids)|ausschreibung|tenders?|procurement|solicitation|bidders?|auftraggeber|statement of work|quotes? for|beschaffung|vergabe|auftragsbekanntmachung|konzessionsbekanntmachung|contracting authority|contract notice|marché public|appel d.offres|licitación|get(?:ting)? (?:a |some )?quotes?)\\b',
+    '\\b(?:rfps?|rfqs?|request for (?:proposals?|quotes?|quotations?|information|tender|bids?)|invitation to (?:tender|bid)|call for (?:proposals|tenders|bids)|ausschreibung|tenders?|procurement|solicitation|bidders?|auftraggeber|statement of work|quotes? for|beschaffung|vergabe|auftragsbekanntmachung|konzessionsbekanntmachung|contracting authority|contract notice|marché public|appel d.offres|licitación|get(?:ting)? (?:a |some )?quotes?|quotes? (?:needed|wanted|requested)|(?:need|needs|want|seeking|requesting|inviting) (?:a |some |your )?(?:quotes?|proposals|bids|offers))\\b',
   ),
   cue(
     'hire_supplier',

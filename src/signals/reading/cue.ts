@@ -27,6 +27,9 @@ const OTHER =
   /\b(?:they|they're|he|she|he's|she's|people|anyone|anybody|someone|somebody|those|everyone|customers?|clients?|companies|businesses|users?|founders|owners|who|brands|sellers|buyers|employers|students|his|her|their|friends?|cousin|colleagues?|analysts|experts|article)\b/g;
 const NEGATION =
   /\b(?:not|no longer|never|don't|dont|doesn't|didn't|isn't|aren't|wasn't|weren't|won't|wouldn't|without|nobody|no one|no|instead of|against|stopped|rather than|cannot|neither|nor|hardly)\b[^,;:.!?()]*$/;
+/** Where the author begins anew, a denial before it ends: "support never answers and we are looking". */
+const ANEW =
+  /\b(?:and|but|so|because|hence|which is why) (?:now )?(?:i|we|i'm|we're|i've|we've|my|our|it's|it is)\b/;
 /** "Can't find", "not sure which" and the like deny something else than the wish. */
 const HARMLESS =
   /\b(?:not sure|not only|no idea|why not|if not|whether or not|not happy|no luck|no one here|don't know)\b/;
@@ -45,7 +48,7 @@ export function subjectAt(sentence: string, at: number): Subject {
 export function negatedAt(sentence: string, at: number): boolean {
   const before = sentence.slice(Math.max(0, at - REACH_UNITS), at);
   const found = NEGATION.exec(before);
-  return found !== null && !HARMLESS.test(found[0]);
+  return found !== null && !HARMLESS.test(found[0]) && !ANEW.test(found[0]);
 }
 
 function lastOf(pattern: RegExp, text: string): number {

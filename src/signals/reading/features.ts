@@ -133,9 +133,10 @@ const gate = createGate([WISHES, QUESTIONS, OFFERS_TO_BUY, SPEAKERS, HEARSAY, CI
 
 function readSentence(features: Features, sentence: Sentence, rhetorical: boolean): boolean {
   const open = gate(sentence.text);
+  const settled = settledAt(sentence.text, open);
   const asked: Asking = {
-    wishes: readWishes(features, sentence, open, rhetorical),
-    questions: readQuestions(features, sentence, open),
+    wishes: readWishes(features, sentence, { open, rhetorical, settled }),
+    questions: readQuestions(features, sentence, { open, settled }),
   };
   readPlain(features, sentence, open, OFFERS_TO_BUY, negatedAt);
   readPlain(features, sentence, open, SPEAKERS);
@@ -154,11 +155,19 @@ function readSentence(features: Features, sentence: Sentence, rhetorical: boolea
   return asks;
 }
 
+const ALREADY_BOUGHT = SPEAKERS.find(({ name }) => name === 'already_bought');
+
+/** From where on a sentence speaks of what is bought or found already; null: it does not. */
+function settledAt(sentence: string, open: ReadonlySet<Cue>): number | null {
+  if (ALREADY_BOUGHT === undefined || !open.has(ALREADY_BOUGHT)) return null;
+  const found = ALREADY_BOUGHT.pattern.exec(sentence);
+  return found === null || negatedAt(sentence, found.index) ? null : found.index;
+}
+
 function readWishes(
   features: Features,
   sentence: Sentence,
-  open: ReadonlySet<Cue>,
-  rhetorical: boolean,
+  { open, rhetorical, settled }: { open: ReadonlySet<Cue>; rhetorical: boolean; settled: number | null },
 ): boolean {
   let wishes = false;
   for (const cue of WISHES) {
@@ -168,15 +177,20 @@ function readWishes(
     const said = subjectAt(sentence.text, found.index);
     const subject = rhetorical && said === 'implied' ? 'reader' : said;
     const denied = negatedAt(sentence.text, found.index);
-    add(features, `${cue.name}.${denied ? 'denied' : subject}`, place);
-    if (denied || subject === 'other' || subject === 'reader') continue;
+    const done = settled !== null && settled <= found.index;
+    add(features, `${cue.name}.${denied ? 'denied' : done ? 'done' : subject}`, place);
+    if (denied || done || subject === 'other' || subject === 'reader') continue;
     wishes = true;
     if (sentence.isTitle) add(features, `${cue.name}.title`, place);
   }
   return wishes;
 }
 
-function readQuestions(features: Features, sentence: Sentence, open: ReadonlySet<Cue>): boolean {
+function readQuestions(
+  features: Features,
+  sentence: Sentence,
+  { open, settled }: { open: ReadonlySet<Cue>; settled: number | null },
+): boolean {
   let asks = false;
   for (const cue of QUESTIONS) {
     const found = open.has(cue) ? cue.pattern.exec(sentence.text) : null;
@@ -185,6 +199,10 @@ function readQuestions(features: Features, sentence: Sentence, open: ReadonlySet
     const place = placeOf(sentence, found);
     if (negatedAt(sentence.text, found.index)) {
       add(features, 'question.denied', place);
+      continue;
+    }
+    if (settled !== null && settled <= found.index && !sentence.isQuestion) {
+      add(features, 'question.done', place);
       continue;
     }
     asks = true;
@@ -242,9 +260,10 @@ function shapeOf(features: Features, { sentences, links, words, onlyTitle }: Out
   set('ends_with_question', sentences.length > 1 && sentences.at(-1)?.isQuestion ? 1 : 0);
   set('long', Math.max(0, Math.min(1.5, (Math.log(words + 1) - 4) / 2)));
   set('short', Math.max(0, Math.min(1.5, (4 - Math.log(words + 1)) / 2)));
-  set('first_person', share(/\b(?:i|i'm|i've|my|me)\b/g));
-  set('first_plural', share(/\b(?:we|we're|we've|our|us)\b/g));
-  set('second_person', share(/\b(?:you|your|you're)\b/g));
+  const told = asking > 0 ? '' : '.told';
+  set(`first_person${told}`, share(/\b(?:i|i'm|i've|my|me)\b/g));
+  set(`first_plural${told}`, share(/\b(?:we|we're|we've|our|us)\b/g));
+  set(`second_person${told}`, share(/\b(?:you|your|you're)\b/g));
 }
 
 function placeOf(sentence: Sentence, found: RegExpExecArray): { start: number; end: number } {

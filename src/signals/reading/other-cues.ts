@@ -16,7 +16,7 @@ export const OBJECTS = [
   ),
   cue(
     'job',
-    '\\b(?:jobs?|roles?|positions?|internships?|employment|work from home|salary|offer|recruiters?|employers?|career|opportunit(?:y|ies)|full[- ]time|entry[- ]level|interviews?|resume|cv)\\b',
+    '\\b(?:jobs?|roles?|positions?|internships?|employment|work from home|salary|earns?|earning|offer|recruiters?|employers?|career|opportunit(?:y|ies)|full[- ]time|entry[- ]level|interviews?|resume|cv)\\b',
   ),
   cue(
     'audience',
@@ -24,7 +24,7 @@ export const OBJECTS = [
   ),
   cue(
     'home',
-    '\\b(?:apartment|flat|bhk|1rk|pg|flatmate|roommate|restaurants?|doctors?|dentist|dermatologist|therapist|gym|wedding|vacation|trip|hotel|flight|car|bike|scooter|gaming|game|movie|puppy|dog|cat|vet|school|kids?|toddler|baby|my (?:wife|husband|girlfriend|boyfriend|mom|dad|mother|father|parents|son|daughter|kid|kids|house|home|room|dog|cat)|personal (?:use|project|finance)|hobby|homelab|home lab|home owner|mortgage|credit card|savings|salon|food|plumber|electrician|rent|landlord|tenant|hair|skin|gift|phone|tablet|pc build|gpu|headphones|travel)\\b',
+    '\\b(?:apartment|flat|bhk|1rk|pg|flatmate|roommate|restaurants?|doctors?|dentist|dermatologist|therapist|gym|wedding|vacation|trip|hotel|flight|car|bike|scooter|gaming|games?|movies?|puppy|dog|cat|vet|school|kids?|toddler|baby|my (?:wife|husband|girlfriend|boyfriend|mom|dad|mother|father|parents|son|daughter|kid|kids|house|home|room|dog|cat)|personal (?:use|project|finance)|hobby|homelab|home lab|home owner|mortgage|credit card|savings|salon|food|plumber|electrician|rent|landlord|tenant|hair|skin|gift|phone|tablet|pc build|gpu|headphones|travel)\\b',
   ),
 ] as const;
 
@@ -32,7 +32,7 @@ export const OBJECTS = [
 export const SPEAKERS = [
   cue(
     'job_seeker',
-    '\\[for hire\\]|\\b(?:for hire|open to work|my (?:resume|cv|portfolio)|(?:resume|cv) review|hire me|available for (?:work|hire|freelance|projects)|seeking (?:employment|work)|laid off|job (?:search|hunt|market|offer|offers)|seeking work|willing to relocate|years? of experience|yoe|ctc|lpa|notice period|new grad|fresher)\\b',
+    '\\[for hire\\]|\\b(?:for hire|open to work|my (?:resume|cv|portfolio)|(?:resume|cv) review|hire me|available for (?:work|hire|freelance|projects)|seeking (?:employment|work)|laid off|job (?:search|hunt|market|offer|offers)|seeking work|willing to relocate|years? of experience|yoe|ctc|lpa|notice period|new grad|fresher|earns?|salary|salaries)\\b',
     '\\b(?:looking|searching|applying|applied) for (?:an? |my |some |new )?(?:\\w+ ){0,2}(?:job|jobs|work|internship|position|role|roles|opportunities|clients|projects)\\b',
     '\\bi(?: am|.?m) an? (?:\\w+[ -]){0,4}(?:developer|engineer|designer|freelancer|writer|student|marketer|editor)\\b|\\bi can (?:help|build|design|do|write)\\b',
   ),
@@ -50,7 +50,8 @@ export const SPEAKERS = [
   ),
   cue(
     'seller',
-    '\\b(?:show hn|launch hn|book a (?:demo|call)|dm me|dm for|link in (?:bio|comments|profile)|affiliate link|promo code|use code|free trial|early access|wait ?list|sign up (?:for|at|here)|limited time|discount code|reach out to us|contact us|get in touch|message me|visit our|inbox me|feel free to (?:dm|reach|message)|choose ours|(?:first|free) (?:month|quote|consultation|demo|audit)|for a (?:free )?quote|look no further|message me|call us)\\b',
+    "\\b(?:show hn|launch hn|book a (?:demo|call)|dm me|dm for|link in (?:bio|comments|profile)|affiliate link|promo code|use code|free trial|early access|wait ?list|sign up (?:for|at|here)|limited time|discount code|reach out to us|contact us|get in touch|message me|visit our|inbox me|feel free to (?:dm|reach|message)|choose ours|(?:first|free) (?:month|quote|consultation|demo|audit)|for a (?:free )?quote|look no further|call us|click here|try (?:it|ours) free|ask (?:us|me) anything|(?:that's|that is|it's|it is) (?:us|ours)|(?:i|we) charge|room for (?:more|new) clients|my rates?|our rates)\\b",
+    "\\b(?:i|we)(?:'m|'re| am| are) (?:an? )?(?:\\w+ ){0,3}(?:agency|firm|company|consultancy|vendor|provider|supplier|studio|freelancer|contractor|consultant)s? (?:that|which|doing|specialising|specializing|offering|helping|providing)\\b|\\b(?:i|we) (?:run|own) (?:an? |our own )(?:\\w+ ){0,3}(?:agency|service|company|consultancy|studio) (?:for|that)\\b",
     "\\b(?:check out (?:my|our|the)|my (?:startup|new app|side project|saas|app|product|tool|extension|agency)|we (?:offer|provide|help|specialize|specialise|deliver)|i (?:offer|provide|help|specialize)|our (?:\\w+ ){0,3}(?:clients|app|platform|product|software|tool|service|solution|services|agency) (?:\\w+ )?(?:love|get|see|is|helps|help|lets|makes|allows|are|can|will)|we(?:'ve| have)? helped|built for|designed for|perfect for|our (?:product|software|app|platform|tool|solution) (?:was|has|is|helps)|if you(?:'re| are) (?:looking|interested|struggling|tired|a \\w+))\\b",
   ),
   cue(
@@ -72,6 +73,7 @@ export const SPEAKERS = [
     "\\b(?:decided (?:to (?:move forward|go) with|on)|decision made|will be (?:using|going with)|moving forward with|settled on|was awarded|award(?:ed)? (?:to|of)|resulting in the award|have chosen|we chose|i chose|been using .{0,40} (?:ever )?since|my actual stack|here's (?:my|our) (?:actual )?(?:stack|setup))\\b",
     "\\b(?:ended up (?:going|choosing|buying|with|using|picking)|so happy (?:with|we)|problem solved|went with|glad (?:we|i) (?:switched|moved)|(?:we|i) (?:have been|'ve been) (?:using|with) \\w+ for .{0,30}(?:love|great|happy))\\b",
     '\\b(?:update|edit)\\s*:.{0,80}(?:thank|went with|ended up|found|solved|decided|resolved)',
+    "\\b(?:i|we)(?:'ve| have|'d| had)? (?:just |now |already |finally |since )?(?:found|picked|chosen|hired|signed|renewed|purchased) (?:a|an|one|our|the|it|another|someone)\\b|\\b(?:was|were|been|is) renewed\\b|\\bno (?:more )?(?:help|demos?|pitches|calls|suggestions|quotes|vendors) (?:please|needed|any ?more)\\b|\\bno more (?:help|demos?|pitches|calls|suggestions|quotes)\\b|\\b(?:decided|went) against\\b",
     '\\bi purchased\\b|\\bwe purchased\\b|\\bmy (?:order|purchase|invoice|licen[cs]e)\\b',
   ),
   cue(
@@ -90,7 +92,7 @@ export const SPEAKERS = [
   ),
   cue(
     'news',
-    '\\b(?:announces?|announced|launches|unveils?|reports?|says|said|acquires?|acquired|acquisition|according to|ceo|released?|shares|market|lawsuit|sues|ipo|billion|government|study|researchers|researcher|president|court|police|today announced|press release|newswire|prnewswire|globe newswire)\\b',
+    '\\b(?:announces?|announced|launches|unveils?|reports?|says|said|acquires?|acquired|acquisition|according to|ceo|released?|shares|market(?! for)|lawsuit|sues|ipo|billion|government|study|researchers|researcher|president|court|police|today announced|press release|newswire|prnewswire|globe newswire)\\b',
   ),
   cue(
     'opinion',
@@ -103,7 +105,7 @@ export const HEARSAY = [
   cue(
     'hearsay',
     '\\b(?:told|tells|asked|asks|texted|emailed|called) (?:me|us) (?:that|whether|if|how|why|his|her|their|he|she|they|to)\\b',
-    '\\b(?:he|she|they|somebody|someone|people|analysts|experts|studies|(?:the|an|this) (?:article|study|report|survey|author)|a (?:friend|colleague|client|customer|buddy) of mine|my (?:(?:old|former|ex) )?(?:boss|cousin|friend|neighbou?r|uncle|aunt|brother|sister|buddy|colleague|manager)) (?:\\w+ )?(?:said|says?|told|claims?|thinks?|was looking|were looking|had been|used to|needed|wanted)\\b',
+    '\\b(?:he|she|they|somebody|someone|people|analysts|experts|studies|(?:the|an|this) (?:article|study|report|survey|author)|a (?:friend|colleague|client|customer|buddy) of mine|my (?:(?:old|former|ex) )?(?:boss|cousin|friend|neighbou?r|uncle|aunt|brother|sister|buddy|colleague|manager)) (?:\\w+ )?(?:said|says?|told|claims?|thinks?|was looking|were looking|had been|used to|needed|wanted|was thinking|were thinking|wants|needs)\\b',
     '\\b(?:years? ago|back then|back in (?:19|20)\\d\\d|once (?:said|asked|told|needed|wanted))\\b',
   ),
 ] as const;
