@@ -48,7 +48,12 @@ export function addStart(app: FastifyInstance, parts: DashboardParts, show: Show
     });
   });
 
-  function showOffer(request: FastifyRequest, reply: FastifyReply, shown: Record<string, unknown> = {}) {
+  async function showOffer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    shown: Record<string, unknown> = {},
+  ) {
+    const [first] = await store.listProfiles(memberOf(request).tenant.id);
     return show(request, reply, {
       template: 'start',
       title: 'What do you sell?',
@@ -56,6 +61,8 @@ export function addStart(app: FastifyInstance, parts: DashboardParts, show: Show
       domain: '',
       form: null,
       faults: {},
+      // Nobody minds losing the profile that an account begins with.
+      replaced: first !== undefined && first.version > 1 ? icpResource(first) : null,
       ...shown,
     });
   }

@@ -60,6 +60,17 @@ test('a judged example counts for the profile, and one click removes all samples
   expect((await browser.get('/dashboard')).body).not.toContain('Remove sample data');
 });
 
+test('who goes through it again is told which profile the draft takes the place of', async () => {
+  const offer = () => browser.post(START, { offer: 'Payroll for bakeries' }, '/dashboard');
+  expect((await offer()).body).not.toContain('takes the place of');
+  await useDraft();
+  await browser.post(`${START}/samples`, {}, START);
+  const [profile] = await made.store.listProfiles(made.tenant.id);
+  const again = (await offer()).body;
+  expect(again).toContain('takes the place of your profile');
+  expect(again).toContain(`/dashboard/profiles/${profile?.id}`);
+});
+
 test('what is wrong with the line or the domain is said where it stands, and what was typed is kept', async () => {
   const refused = await browser.post(START, { offer: '  ', domain: 'no domain' }, '/dashboard');
   expect(refused.statusCode).toBe(400);
