@@ -53,6 +53,12 @@ test('a lead is filled with what the provider knows beyond it, and each fact say
   });
 });
 
+test('a fact that is too long is cut between two characters', async () => {
+  const title = '🚚'.repeat(301);
+  const { add } = await open(answering({ person: { title } }));
+  expect((await add({ email: 'dana.whitlock@acme.com' })).title).toBe(`${'🚚'.repeat(299)}…`);
+});
+
 test('it is asked once for one question a day, and a fact is as old as the answer', async () => {
   const { provider, add, clock, call } = await open();
   const { id } = await add({ email: 'dana@acme.com' });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { excerpt } from '../../lib/text.ts';
 import { domainSchema } from '../../model/domain.ts';
 import { DEPARTMENTS, SENIORITIES } from '../../model/lead.ts';
 import { linkedinProfile } from '../../model/person-keys.ts';
@@ -16,12 +17,7 @@ const lenient = (schema: z.ZodType<string>) =>
     .catch('')
     .transform((text = '') => text);
 const fact = lenient(
-  z.string().transform((text) =>
-    text
-      .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
-      .trim()
-      .slice(0, MAX_CHARS),
-  ),
+  z.string().transform((text) => excerpt(text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim(), MAX_CHARS)),
 );
 const confidence = z.number().min(0).max(1).catch(USUAL_CONFIDENCE).default(USUAL_CONFIDENCE);
 
