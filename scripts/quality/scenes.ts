@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createEncoder, whyNoEncoder } from '../../src/signals/encoder/encoder.ts';
+import { MODEL_VERSION } from '../../src/signals/score.ts';
+import type { Example } from '../train/data.ts';
+import { type Judged, scoreExamples } from './scored.ts';
+
+/** One telling of a scene, as the file has it. */
+interface Telling {
+  scene: string;
+  label: Example['label'];
+  /** Who tells it and how: `ask` of hot ones, `pain`, `trigger`, `gathering` of warm ones, of cold ones what only sounds like them. */
+  form: string;
+  text: string;
+}
+
+const FILE = join(import.meta.dirname, 'scenes.jsonl');
+const NO_FACTS = { title: '', companyName: '', industry: '', headcount: '', location: '' };
+
+function exampleOf({ scene, label, form, text }: Telling): Example {
+  const unknown = { platform: '', type: '', sure: true, profileId: null, facts: NO_FACTS };
+  return { ...unknown, set: 'scenes', id: scene, text, label, kind: form };
+}
+
+/** Each buyer beside each of the two who do not buy, of one scene. */
+function pairsOf(judged: readonly Judged[]): { buyer: Judged; other: Judged }[] {
+  const scenes = Map.groupBy(judged, ({ example }) => example.id);
+  return [...scenes.values()].flatMap((told) => {
+    const buyers = told.filter(({ example }) => example.label === 'hot');
+    const others = told.filter(({ example }) => example.label === 'cold');
+    return buyers.flatMap((buyer) => others.map((other) => ({ buyer, other })));
+  });
+}
+
+function share(all: readonly Judged[], test: (one: Judged) => boolean): string {
+  return `${all.filter(test).length} of ${all.length} (${((100 * all.filter(test).length) / all.length).toFixed(0)} %)`;
+}
+
+function linesOf(judged: readonly Judged[]): string[] {
+  const pairs = pairsOf(judged);
+  const above = pairs.filter(({ buyer, other }) => buyer.score > other.score).length;
+  const apart = pairs.filter(({ buyer, other }) => buyer.told !== 'cold' && other.told === 'cold').length;
+  const of = (label: Example['label']) => judged.filter(({ example }) => example.label === label);
+  const forms = Map.groupBy(of('cold'), ({ example }) => example.kind);
+  return [
+    `buyers scored above who does not buy: ${above} of ${pairs.length} pairs (${((100 * above) / pairs.length).toFixed(0)} %)`,
+    `told apart by class, buyer hot or warm and the other cold: ${apart} of ${pairs.length}`,
+    `buyers told hot: ${share(of('hot'), ({ told }) => told === 'hot')}, hot or warm: ${share(of('hot'), ({ told }) => told !== 'cold')}`,
+    `pains and triggers told warm or hot: ${share(of('warm'), ({ told }) => told !== 'cold')}`,
+    ...[...forms].map(([form, all]) => `${form} told cold: ${share(all, ({ told }) => told === 'cold')}`),
+  ];
+}
+
+/** Scores scenes that no weight was learnt from, and prints how well those who buy are told from those who only sound so. */
+const tellings = readFileSync(FILE, 'utf8').split('\n').filter(Boolean);
+const examples = tellings.map((line) => exampleOf(JSON.parse(line)));
+const missing = whyNoEncoder();
+const encoder = missing === null ? createEncoder() : null;
+console.log(
+  `Model ${MODEL_VERSION}, ${examples.length} tellings of ${new Set(examples.map(({ id }) => id)).size} scenes.`,
+);
+if (encoder !== null)
+  console.log(`\nWith the encoder\n  ${linesOf(await scoreExamples(examples, [], encoder)).join('\n  ')}`);
+else console.log(`The encoder is off: ${missing}.`);
+console.log(`\nWords alone\n  ${linesOf(await scoreExamples(examples, [], null)).join('\n  ')}`);
+await encoder?.close();
