@@ -5,12 +5,12 @@ import { loadProfiles } from './data.ts';
 import { loadAll } from './examples.ts';
 import { figuresOf, type Judged, linesOf, marginOf, placesBySet, type SetFigures } from './figures.ts';
 import { type Row, readRows } from './rows.ts';
-import { type Question, SEEDS, SETTINGS, type Settings, TUNED_SEEDS, WRITTEN_COUNTS } from './settings.ts';
+import { FINAL_COUNTS, type Question, SEEDS, SETTINGS, type Settings, TUNED_SEEDS } from './settings.ts';
 import { readTuned, type Tuned } from './tuned.ts';
 import { fitTypes } from './types.ts';
 import { crossValidate, fitQuestion, tableOf, withShare } from './validate.ts';
 
-const VERSION = '2026-11-8';
+const VERSION = '2026-11-9';
 const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/model/weights.json');
 /** Margins beyond this do not make up for others that are missed. */
 const MARGIN_CAP = 0.03;
@@ -33,9 +33,9 @@ interface Fitted {
   trust: Record<Question, number>;
 }
 
-function settingsOf(question: Question, judge: keyof typeof WRITTEN_COUNTS): Settings {
+function settingsOf(question: Question, judge: keyof typeof FINAL_COUNTS): Settings {
   const { counts, ...settings } = SETTINGS[question];
-  return { ...settings, counts: { ...counts, written: WRITTEN_COUNTS[judge] } };
+  return { ...settings, counts: { ...counts, ...FINAL_COUNTS[judge][question] } };
 }
 
 /** By words alone. */

@@ -79,8 +79,8 @@ class Encoder(nn.Module):
     def embed(self, ids):
         return self.norm(self.words[ids] + self.places[: ids.shape[1]] + self.kind)
 
-    def run(self, x, mask, first, last):
-        for layer in self.layers[first:last]:
+    def run(self, x, mask):
+        for layer in self.layers:
             x = layer(x, mask)
         return x
 
