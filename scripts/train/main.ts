@@ -5,12 +5,20 @@ import { loadProfiles } from './data.ts';
 import { loadAll } from './examples.ts';
 import { figuresOf, type Judged, linesOf, marginOf, placesBySet, type SetFigures } from './figures.ts';
 import { type Row, readRows } from './rows.ts';
-import { FINAL_COUNTS, type Question, SEEDS, SETTINGS, type Settings, TUNED_SEEDS } from './settings.ts';
+import {
+  FINAL_COUNTS,
+  GIVEN,
+  type Question,
+  SEEDS,
+  SETTINGS,
+  type Settings,
+  TUNED_SEEDS,
+} from './settings.ts';
 import { readTuned, type Tuned } from './tuned.ts';
 import { fitTypes } from './types.ts';
 import { crossValidate, fitQuestion, tableOf, withShare } from './validate.ts';
 
-const VERSION = '2026-11-9';
+const VERSION = '2026-11-10';
 const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/model/weights.json');
 /** Margins beyond this do not make up for others that are missed. */
 const MARGIN_CAP = 0.03;
@@ -49,7 +57,7 @@ function fitWords(rows: readonly Row[]): Fitted {
     const named = table.names.map((name, i) => [name, round(weights[i] ?? 0)] as const);
     return {
       odds,
-      linear: { bias: weights.at(-1) ?? 0, weights: Object.fromEntries(named), encoder: [] },
+      linear: { bias: weights.at(-1) ?? 0, weights: { ...Object.fromEntries(named), ...GIVEN }, encoder: [] },
     };
   };
   const [hot, warm] = [fitBoth('hot'), fitBoth('warm')];
@@ -81,7 +89,7 @@ function fitEncoder(rows: readonly Row[], tuned: Tuned): Fitted {
       trust,
       linear: {
         bias: (weights.at(-1) ?? 0) + trust * tuned[question].bias,
-        weights: Object.fromEntries(named),
+        weights: { ...Object.fromEntries(named), ...GIVEN },
         encoder: tuned[question].head.map((weight) => round(trust * weight)),
       },
     };

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Example } from './data.ts';
 
 /**
@@ -195,17 +197,31 @@ export function writtenSentences(): Example[] {
   const fill = (sentences: readonly string[], label: Example['label'], words: readonly string[]) =>
     sentences.flatMap((sentence, nth) =>
       Array.from({ length: THINGS_A_SENTENCE }, (_, i) => words[(nth * 5 + i * 3) % words.length] ?? '').map(
-        (word) => sentenceExample(sentence.replace('THING', word), label),
+        (word) => ownExample('written', sentence.replace('THING', word), label),
       ),
     );
   const events = WARM.flatMap(([sentence, type]) =>
-    COMPANIES.map((name) => ({ ...sentenceExample(sentence.replace('COMPANY', name), 'warm'), type })),
+    COMPANIES.map((name) => ({ ...ownExample('written', sentence.replace('COMPANY', name), 'warm'), type })),
   );
   return [...fill(ASKS, 'hot', THINGS), ...fill(DOES_NOT, 'cold', THINGS), ...events];
 }
 
-function sentenceExample(text: string, label: Example['label']): Example {
+/**
+ * One situation told by who buys, by who has the pain alone, and by two who only sound so, a hundred trades long: the set `scenes`.
+ * `npm run quality:scenes` reads others.
+ */
+export function writtenScenes(): Example[] {
+  const lines = readFileSync(join(import.meta.dirname, 'scenes.jsonl'), 'utf8')
+    .split('\n')
+    .filter(Boolean);
+  return lines.map((line) => {
+    const { text, label } = JSON.parse(line) as Pick<Example, 'text' | 'label'>;
+    return ownExample('scenes', text, label);
+  });
+}
+
+function ownExample(set: string, text: string, label: Example['label']): Example {
   const facts = { title: '', companyName: '', industry: '', headcount: '', location: '' };
   const empty = { platform: '', kind: '', type: '', sure: true, profileId: null, facts };
-  return { ...empty, set: 'written', id: text, text, label };
+  return { ...empty, set, id: text, text, label };
 }

@@ -1,7 +1,15 @@
 import { hash } from './data.ts';
 import { fitLogistic, logOdds, type SparseRow } from './logistic.ts';
 import type { Row } from './rows.ts';
-import { ENCODER_SCALE, FOLDS, FURTHER, MIN_EXAMPLES, type Question, type Settings } from './settings.ts';
+import {
+  ENCODER_SCALE,
+  FOLDS,
+  FURTHER,
+  GIVEN,
+  MIN_EXAMPLES,
+  type Question,
+  type Settings,
+} from './settings.ts';
 import { isAbsurd } from './signs.ts';
 
 /** So often weights that contradict common sense are left out and the rest is fitted again. */
@@ -20,7 +28,9 @@ export function tableOf(rows: readonly Row[], withEncoder: boolean, { penalty }:
   const counts = new Map<string, number>();
   for (const { features } of rows)
     for (const name of features.keys()) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const names = [...counts].filter(([, count]) => count >= MIN_EXAMPLES).map(([name]) => name);
+  const names = [...counts]
+    .filter(([name, count]) => count >= MIN_EXAMPLES && GIVEN[name] === undefined)
+    .map(([name]) => name);
   names.sort();
   const places = new Map(names.map((name, place) => [name, place]));
   const size = names.length + (withEncoder ? (rows[0]?.numbers.length ?? 0) : 0);
@@ -140,7 +150,14 @@ export function crossValidate(
       if (folds[place] === fold) odds[place] = logOdds(weights, table.rows[place] as SparseRow);
     });
   }
-  return odds;
+  return odds.map((odd, place) => odd + givenOf(rows[place] as Row));
+}
+
+function givenOf({ features }: Row): number {
+  return Object.entries(GIVEN).reduce(
+    (sum, [name, weight]) => sum + weight * (features.get(name)?.value ?? 0),
+    0,
+  );
 }
 
 function textKey(text: string): string {

@@ -56,7 +56,7 @@ test('its share is one part of the score, with a sentence of the post as evidenc
 test('a post whose class it cannot change is not encoded', async () => {
   const none: Encoder = { encode: () => Promise.reject(new Error('asked')), close: async () => {} };
   const { score } = await explain(
-    'Show HN: I built a free game about trains. Feedback welcome, sign up for the wait list.',
+    'Show HN: I built a free game about trains for my thesis. I am a student. Feedback welcome, sign up.',
     none,
   );
   expect(score).toBeLessThan(40);

@@ -38,6 +38,41 @@ test.each([
   expect(namesIn(text)).not.toContain(other);
 });
 
+test.each([
+  'Which host is good for a shop?\n\nEdit: went with the one from Lyon.',
+  'Which host is good for a shop?\n\nThanks all. I ended up switching to another one.',
+  'Need a bookkeeper.\n\nUpdated 3 May\nThanks.\nWe asked around.\nDecided to move forward with a neighbour.\nCheers.\nBye.\nBye.',
+])('what was asked and is chosen after it is settled: %j', (text) => {
+  const { features } = readFeatures(text);
+  const { start = 0, end = 0 } = features.get('settled_after')?.place ?? {};
+  expect(text.slice(start, end).toLowerCase()).toMatch(/^(?:went|ended|decided)\b/);
+});
+
+test.each([
+  'We went with a cheap host and regret it. Which host is good for a shop?',
+  'Which host is good for a shop?\n\nWe went with a cheap one. It failed. So did the next. And the next. And that was that.',
+  'We settled on a host. It is good.',
+])('what was chosen before, or where nothing is asked, settles nothing: %j', (text) => {
+  expect(readFeatures(text).features.has('settled_after')).toBe(false);
+});
+
+test.each([
+  'Are you looking for a CRM? Our agency helps small firms.',
+  'Looking for a reliable freight forwarder? DM us for a quote.',
+  'Tired of your payroll provider?\n\nWe offer a free trial.',
+])("a wish put into the reader's mouth and answered is a pitch: %j", (text) => {
+  const { start = 0, end = 0 } = readFeatures(text).features.get('pitch')?.place ?? {};
+  expect(text.slice(start, end).toLowerCase()).toMatch(/^(?:our agency helps|dm us|we offer)$/);
+});
+
+test.each([
+  'Looking for a CRM. Our agency needs one by May.',
+  'Need a bookkeeper? Who does not. Our team is drowning in receipts.',
+  'Anyone looking for a CRM too? We are ten people.',
+])('no pitch: %j', (text) => {
+  expect(readFeatures(text).features.has('pitch')).toBe(false);
+});
+
 test('what is said beside the topic counts beside the topic alone', () => {
   const post = readFeatures('We need a booking system for our team, budget $500.');
   const hit = { kind: 'phrase' as const, phrase: 0, start: 10, end: 24 };

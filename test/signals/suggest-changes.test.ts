@@ -66,9 +66,9 @@ test('a threshold is moved down to relevant posts just below it, and up past oth
 
 test('a weight is moved where that parts relevant posts from others, and does what it said', async () => {
   const complaints = [
-    'It is a mess and a headache, our team is drowning and we are fed up.',
-    'What a mess and a headache, our staff is drowning and fed up with it.',
-    'A mess, a headache: our company is drowning and we are fed up.',
+    'It is a mess, our team is drowning.',
+    'It is a mess and our team is fed up.',
+    'What a mess, our staff is fed up with it.',
   ];
   const posts = [
     ...complaints.map((text) => ({ text, relevant: false, score: 41 })),

@@ -42,13 +42,16 @@ const BY_NAME: readonly (readonly [RegExp, GroupKey])[] = [
   [/^(?:thing_and\.)?(?:money|budget|willing_to_pay|how_much)(?:\.|$)/, 'budget'],
   [/^(?:thing_and\.)?(?:pain|price_pain|bad_review|outrage|vendor|vendor_and_complaint)(?:\.|$)/, 'pain'],
   [/^(?:round|funding|appointment|growth|board_only|news|thing_and\.news)(?:\.|$)/, 'trigger'],
-  [/^(?:thing_and\.)?(?:maker|seller|links|feedback_wanted|good_review|review_form)(?:\.|$)/, 'seller'],
+  [
+    /^(?:thing_and\.)?(?:maker|seller|links|feedback_wanted|good_review|review_form)(?:\.|$)|^pitch$/,
+    'seller',
+  ],
   [
     /^(?:thing_and\.)?(?:job_seeker|job_ad|full_time_job|thread|job)(?:\.|$)|\.job$|^(?:contract_work|gig_title)/,
     'job',
   ],
   [/^(?:thing_and\.)?(?:private_money|home|student)(?:\.|$)|\.home$/, 'private'],
-  [/^(?:thing_and\.)?already_bought(?:\.|$)/, 'decided'],
+  [/^(?:thing_and\.)?already_bought(?:\.|$)|^settled_after$/, 'decided'],
   [
     /^(?:thing_and\.)?(?:survey|how_to|programming|story|opinion|hearsay|legal|learning|audience|politeness)(?:\.|$)|\.(?:learning|audience)$/,
     'talk',

@@ -2,7 +2,9 @@ import { OFFERS_TO_BUY, QUESTIONS, WISHES } from './ask-cues.ts';
 import { type Cue, negatedAt, subjectAt } from './cue.ts';
 import { createGate } from './gate.ts';
 import { CIRCUMSTANCES, HEARSAY, OBJECTS, SPEAKERS } from './other-cues.ts';
+import { isRhetorical, pitchIn } from './pitch.ts';
 import { cutSentences, type Outline, type Sentence } from './sentences.ts';
+import { settledAfter } from './settled.ts';
 
 /** One thing that a post says: how much of it, and where it is said first (UTF-16 units; null: nowhere in particular). */
 export interface Feature {
@@ -37,6 +39,12 @@ export function readFeatures(text: string): PostFeatures {
   );
   shapeOf(features, outline, asks.filter(Boolean).length);
   combine(features);
+  const settling = {
+    settled_after: settledAfter(outline.sentences, asks),
+    pitch: pitchIn(outline.sentences),
+  };
+  for (const [name, place] of Object.entries(settling))
+    if (place !== null) features.set(name, { value: 1, place });
   return { outline, asks, features };
 }
 
@@ -118,15 +126,6 @@ function combine(features: Features): void {
     features.get('home.told') ?? features.get('wish_for.home') ?? features.get('question_for.home');
   if (home !== undefined) features.set('thing_and.home', { value: 1, place: home.place });
 }
-
-/** "Looking for a CRM? We can help": a wish put into the reader's mouth. */
-function isRhetorical(sentence: Sentence, next: Sentence | undefined): boolean {
-  return sentence.isQuestion && next !== undefined && HOOK.test(sentence.text) && PITCH.test(next.text);
-}
-
-const HOOK = /^\W*(?:looking|searching|seeking|need|want|struggling|tired|thinking)\b/;
-const PITCH =
-  /\b(?:dm|contact|message|visit|check|book|call us|choose ours|we (?:can|help|offer|do|build|are)|our (?:team|agency|app|tool|service|product)|ours|i (?:can|offer)|sign up|look no further|try)\b/;
 
 /** The cues that may stand in a sentence. */
 const gate = createGate([WISHES, QUESTIONS, OFFERS_TO_BUY, SPEAKERS, HEARSAY, CIRCUMSTANCES, OBJECTS].flat());

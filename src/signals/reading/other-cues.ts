@@ -71,7 +71,7 @@ export const SPEAKERS = [
     'already_bought',
     "\\b(?:we|i) (?:already|finally|recently|just|eventually|have since|'ve since) (?:switched|moved|migrated|bought|chose|signed|went with|got|purchased|hired|subscribed)\\b",
     "\\b(?:decided (?:to (?:move forward|go) with|on)|decision made|will be (?:using|going with)|moving forward with|settled on|was awarded|award(?:ed)? (?:to|of)|resulting in the award|have chosen|we chose|i chose|been using .{0,40} (?:ever )?since|my actual stack|here's (?:my|our) (?:actual )?(?:stack|setup))\\b",
-    "\\b(?:ended up (?:going|choosing|buying|with|using|picking)|so happy (?:with|we)|problem solved|went with|glad (?:we|i) (?:switched|moved)|(?:we|i) (?:have been|'ve been) (?:using|with) \\w+ for .{0,30}(?:love|great|happy))\\b",
+    "\\b(?:ended up (?:going|choosing|buying|with|using|picking|switching)|so happy (?:with|we)|problem solved|went with|glad (?:we|i) (?:switched|moved)|(?:we|i) (?:have been|'ve been) (?:using|with) \\w+ for .{0,30}(?:love|great|happy))\\b",
     '\\b(?:update|edit)\\s*:.{0,80}(?:thank|went with|ended up|found|solved|decided|resolved)',
     "\\b(?:i|we)(?:'ve| have|'d| had)? (?:just |now |already |finally |since )?(?:found|picked|chosen|hired|signed|renewed|purchased) (?:a|an|one|our|the|it|another|someone)\\b|\\b(?:was|were|been|is) renewed\\b|\\bno (?:more )?(?:help|demos?|pitches|calls|suggestions|quotes|vendors) (?:please|needed|any ?more)\\b|\\bno more (?:help|demos?|pitches|calls|suggestions|quotes)\\b|\\b(?:decided|went) against\\b",
     '\\bi purchased\\b|\\bwe purchased\\b|\\bmy (?:order|purchase|invoice|licen[cs]e)\\b',
