@@ -22,10 +22,15 @@ const AMOUNT = /[$€£₹] ?(\d[\d.,]{0,12})\s?(k|m|b)?/i;
 const MIGRATION =
   /\b(?:migrat\w+|(?:mov|switch|transition)(?:e|ing)? (?:us |our \w+ )?(?:from|off|away|over to)|replac(?:e|ing|ement of)|consolidat\w+|re-?platform\w*|sunsett?ing|decommission\w*|phas(?:e|ing) out)\b/;
 
+/** Whose own words say that they will go. */
+const LEAVING =
+  /\b(?:we|i)(?:'re| are|'m| am| want| plan| have| need| will|'ll) [^.!?]{0,30}?\b(?:leave|leaving|switch(?:ing)?|mov(?:e|ing) (?:away|off|on|to)|cancel(?:l?ing)?|replac(?:e|ing)|elsewhere|alternatives?|ditch(?:ing)?|drop(?:ping)?)\b/;
+const STAYS = /\b(?:not|never|no)\b|n't\b/;
+
 /**
  * Where a post says what makes its company buy without asking for anything: a round of the right size at a company that
- * fits, a new head of the department, a competitor in a bad review, a job advert that tells of a migration from or to what
- * the profile names. `place` null: a fact says it; null: it does not say so.
+ * fits, a new head of the department, a competitor in a bad review or left by who complains of it, a job advert that tells of a
+ * migration from or to what the profile names. `place` null: a fact says it; null: it does not say so.
  */
 export function ownWayOf(
   post: EventfulPost,
@@ -37,8 +42,8 @@ export function ownWayOf(
 ): { place: Feature['place'] } | null {
   if (post.type === 'funding_event') return roundOf(post, answers);
   if (post.type === 'job_change') return appointmentOf(post, { titles, answers });
-  if (post.type === 'review') return badReviewOf(post, hits);
-  return migrationOf(post, hits);
+  if (post.type === 'review') return badReviewOf(post, hits) ?? leavingOf(post, hits);
+  return leavingOf(post, hits) ?? migrationOf(post, hits);
 }
 
 /** Whether a post may matter to a profile by whom it is about alone. */
@@ -85,6 +90,35 @@ function badReviewOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature
       hits.some((hit) => hit.kind === 'competitor' && hit.start >= start && hit.start < end),
   );
   return isAbout ? { place } : null;
+}
+
+/** "Shelfbot raised our price again. We are thinking of leaving." */
+function leavingOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature['place'] } | null {
+  const competitors = hits.filter((hit) => hit.kind === 'competitor');
+  const { features, outline } = post.content;
+  if (competitors.length === 0 || ['seller', 'maker', 'job_ad'].some((name) => features.has(name)))
+    return null;
+  const complaint = said(post, ['bad_review', 'price_pain', 'outrage', 'pain']);
+  if (complaint === null) return null;
+  for (const { text, start, end } of outline.sentences) {
+    const found = LEAVING.exec(text);
+    if (found === null || STAYS.test(found[0])) continue;
+    const isAbout = competitors.some(
+      (hit) => (hit.start >= start && hit.start < end) || isBeside(post, hit, complaint),
+    );
+    if (!isAbout) continue;
+    const at = start + found.index;
+    return { place: { start: at, end: at + found[0].length } };
+  }
+  return null;
+}
+
+/** Whether a phrase stands in the sentence of a place. */
+function isBeside({ content }: EventfulPost, { start: at }: Hit, place: { start: number }): boolean {
+  const sentence = content.outline.sentences.find(
+    ({ start, end }) => place.start >= start && place.start < end,
+  );
+  return sentence !== undefined && at >= sentence.start && at < sentence.end;
 }
 
 function migrationOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature['place'] } | null {

@@ -22,6 +22,7 @@ const ROUND = 'Halden Cargo raises $12M Series A led by Northern Ventures.';
 const HEAD = 'Halden Cargo appoints Ida Brandt as its new VP of Operations.';
 const NEW_JOB = 'Delighted to share that I am starting as Head of Operations at Halden Cargo next month.';
 const REVIEW = 'Shelfbot review: terrible support, the worst we ever had. 1 of 5 stars, avoid.';
+const LEAVING = 'Shelfbot raised our price by 40 percent. We are thinking of leaving.';
 const ADVERT =
   'We are hiring an operations engineer (full-time). You will lead our migration from Shelfbot to a new platform. Apply now.';
 
@@ -31,6 +32,7 @@ test.each<[string, string, Partial<ScoredPost>, string]>([
   ['a new head whose title is a fact', HEAD, { title: 'VP Operations' }, 'appoints'],
   ['a new head who tells of it', NEW_JOB, {}, 'Delighted to share that I am starting'],
   ['a bad review of a competitor', REVIEW, {}, 'terrible'],
+  ['who complains of a competitor and leaves it', LEAVING, {}, 'We are thinking of leaving'],
   ['a job advert that tells of a migration', ADVERT, { type: 'intent_post' }, 'migration'],
 ])('%s is hot without asking, and says why', (_what, text, facts, quoted) => {
   const { told, factors, score, negatives } = tell(text, facts);
@@ -47,6 +49,8 @@ test.each<[string, string, Partial<ScoredPost>]>([
   ['of a head of another department', HEAD.replace('Operations', 'Marketing'), {}],
   ['of one who starts in another department', NEW_JOB.replace('Operations', 'Marketing'), {}],
   ['of somebody else’s product', REVIEW.replace('Shelfbot', 'Tally'), {}],
+  ['of who leaves somebody else', LEAVING.replace('Shelfbot', 'Tally'), {}],
+  ['of who complains and stays', LEAVING.replace('thinking of', 'not'), {}],
   ['of a job without a migration', ADVERT.replace('migration from', 'work with'), { type: 'intent_post' }],
 ])('news %s is not', (_what, text, facts) => {
   expect(tell(text, facts).told).not.toBe('hot');

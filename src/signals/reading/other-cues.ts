@@ -118,7 +118,7 @@ export const CIRCUMSTANCES = [
   ),
   cue(
     'price_pain',
-    '\\b(?:too expensive|overpriced|price (?:hike|increase|jump)|pricing (?:is|has|change|structure|model)|ridiculous|insane|costly|expensive|fees?|raised (?:their|the|its) price|charging|cost(?:s|ing) (?:us|me|a|too|\\$)|hidden|upcharge|renewal|bill)\\b',
+    '\\b(?:too expensive|overpriced|price (?:hike|increase|jump)|pricing (?:is|has|change|structure|model)|ridiculous|insane|costly|expensive|fees?|raised (?:their|the|its|our|my) (?:price|rate|fee|bill)|(?:prices?|rates?) (?:went up|doubled|rose|jumped)|doubled (?:our|my|the|their|its) (?:price|bill|rate|fee)|charging|cost(?:s|ing) (?:us|me|a|too|\\$)|hidden|upcharge|renewal|bill)\\b',
   ),
   cue(
     'bad_review',
