@@ -1,3 +1,5 @@
+import { normalised } from '../lib/text.ts';
+
 /** Stands for each character of what was taken out: lengths, and so the offsets of evidence, stay what they were. */
 const MASK = '█';
 
@@ -41,8 +43,9 @@ function alternativesOfName(name: string): string[] {
 
 /** With accents, composed and not, and as it is typed where there are none. */
 function spellingsOf(name: string): string[] {
-  const plain = name.normalize('NFKD').replace(/[\u0300-\u036f]/gu, '');
-  return [...new Set([name.normalize('NFC'), name.normalize('NFD'), plain])];
+  const plain = normalised(name, 'NFKD').replace(/[\u0300-\u036f]/gu, '');
+  // As it was written, too: of an endless run of marks the other spellings have the beginning only.
+  return [...new Set([name, normalised(name, 'NFC'), normalised(name, 'NFD'), plain])];
 }
 
 function wordsOfName(name: string): string[] {

@@ -1,5 +1,6 @@
 import { getDomain } from 'tldts';
 import { normaliseDomain } from '../lib/domain.ts';
+import { normalised } from '../lib/text.ts';
 
 /** What a person is known again by; an empty string is not known. */
 export interface PersonFacts {
@@ -55,10 +56,8 @@ export function nameKey(name: string, companyDomain: string): string | null {
 
 /** Accents of European scripts go; marks of others, where they are vowels, stay. */
 function foldName(name: string): string {
-  return name
-    .normalize('NFKD')
-    .replace(/[\u0300-\u036f]/gu, '')
-    .normalize('NFC')
+  const plain = normalised(name, 'NFKD').replace(/[\u0300-\u036f]/gu, '');
+  return normalised(plain, 'NFC')
     .toLowerCase()
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
     .trim();
@@ -66,7 +65,7 @@ function foldName(name: string): string {
 
 function decoded(segment: string): string {
   try {
-    return decodeURIComponent(segment).normalize('NFC').toLowerCase();
+    return normalised(decodeURIComponent(segment), 'NFC').toLowerCase();
   } catch {
     return segment.toLowerCase(); // a stray percent sign
   }

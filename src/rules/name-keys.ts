@@ -1,8 +1,8 @@
-import { fold } from '../lib/text.ts';
+import { fold, normalised } from '../lib/text.ts';
 
 /** The form in which names are compared: no two profiles of a tenant are called the same, in whatever case. */
 export function profileNameKey(name: string): string {
-  return name.normalize('NFKC').toLowerCase();
+  return normalised(name, 'NFKC').toLowerCase();
 }
 
 /** What names of sources are compared by. */

@@ -1,3 +1,4 @@
+import { normalised } from '../lib/text.ts';
 import type { Lead } from '../model/lead.ts';
 
 const MAX_WORD_CHARS = 40;
@@ -48,8 +49,7 @@ export function leadWords({ name, email, title, company }: Lead): Set<string> {
 }
 
 function foldLetters(lower: string): string {
-  return lower
-    .normalize('NFKD')
+  return normalised(lower, 'NFKD')
     .replace(/\p{M}/gu, '')
     .replace(/[ßæœøłđðþı]/g, (letter) => UNDECOMPOSED[letter] ?? letter);
 }

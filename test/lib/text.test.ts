@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { codePointLength, excerpt } from '../../src/lib/text.ts';
+import { codePointLength, excerpt, fold, normalised } from '../../src/lib/text.ts';
+import { cpuMsOf } from '../support/cpu-time.ts';
 
 test('a short text is its own excerpt', () => {
   expect(excerpt('Hello there', 500)).toBe('Hello there');
@@ -49,4 +50,37 @@ test('an excerpt never has more code points than asked for', () => {
       if (codePointLength(text) <= max) expect(cut).toBe(text);
     }),
   );
+});
+
+test.each(['NFC', 'NFD', 'NFKC', 'NFKD'] as const)(
+  '%s of a text as people write it is that of the language',
+  (form) => {
+    const word = fc.stringMatching(/^[\p{L}\p{N}]{1,5}[\p{M}\uff9e\uff9f]{0,30}$/u);
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 20 }), (words) => {
+        const text = words.join(' ');
+        expect(normalised(text, form)).toBe(text.normalize(form));
+      }),
+    );
+  },
+);
+
+test('the longest run of marks that is kept whole has 30', () => {
+  const run = (marks: number) => `x${'\u0301'.repeat(marks)}y`;
+  expect(normalised(run(30), 'NFD')).toBe(run(30));
+  expect(normalised(run(31), 'NFD')).toBe(run(30));
+});
+
+test.each([
+  ['marks in the wrong order', `a${'\u0300'.repeat(50_000)}${'\u0334'.repeat(50_000)}`],
+  ['marks of every class', `a${'\u0300\u0334\u0323\u302a\u0315'.repeat(20_000)}`],
+  ['letters that turn into marks', `a${'\u0300'.repeat(50_000)}${'\uff9e'.repeat(50_000)}`],
+  ['marks between letters that turn into marks', `a${`${'\u0300'.repeat(29)}\uff9e`.repeat(3_333)}`],
+  ['marks beyond the Basic Multilingual Plane', `a${'\u0300'.repeat(50_000)}${'\u{1e8d0}'.repeat(25_000)}`],
+  ['runs of 30', `a${'\u0300'.repeat(15)}${'\u0334'.repeat(15)}`.repeat(3_200)],
+])('a text of 100,000 %s is normalised in milliseconds', (_what, text) => {
+  for (const form of ['NFC', 'NFD', 'NFKC', 'NFKD'] as const)
+    expect(cpuMsOf(() => normalised(text, form))).toBeLessThan(250);
+  expect(cpuMsOf(() => fold(text))).toBeLessThan(250);
+  expect(fold(text).replaceAll('a', '')).toBe('');
 });
