@@ -3,7 +3,7 @@ import { check, MAX_FAULTS } from '../http/faults.ts';
 import { findBadText } from '../http/json-body.ts';
 import { createTurns } from '../lib/turns.ts';
 import type { Fault } from '../model/errors.ts';
-import { addRoute, type Call, type NamesIn, type NoQuery, type Routes, type Told } from './routes.ts';
+import type { Call, NamesIn, NoQuery, Routes, Told } from './routes.ts';
 
 /** The largest body that a batch may have. */
 const BATCH_BODY_BYTES = 5 * 1024 * 1024;
@@ -82,14 +82,14 @@ export function addBatch<
   T extends { status: string },
 >(routes: Routes, path: Path, batch: Batch<NamesIn<Path>, C, S, T>): void {
   const { name, item, maxItems, counts, own, none, run, ...told } = batch;
-  addRoute(routes, `POST ${path}`, {
+  routes.add(`POST ${path}`, {
     ...told,
     bodyLimit: BATCH_BODY_BYTES,
     config: { itemwise: true, batchOf: name },
     body: batchBody(name, item, maxItems),
     response: { 200: batchAnswer(counts, own) },
     async answer(call) {
-      const nextTurn = createTurns(routes.parts.clock);
+      const nextTurn = createTurns(call.parts.clock);
       const checked: ReturnType<typeof checkItem<S>>[] = [];
       for (const one of call.body[name] ?? []) {
         checked.push(checkItem(item, one));

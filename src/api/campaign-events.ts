@@ -9,7 +9,6 @@ type Outcome = { status: 'created' | 'duplicate' | 'rejected' };
 
 /** `POST /v1/campaigns/{id}/events`: what happened in a campaign, as its sending system tells it. */
 export function addCampaignEvents(campaigns: Routes): void {
-  const { store, nudge } = campaigns.parts;
   addBatch(campaigns, '/campaigns/:id/events', {
     operationId: 'recordCampaignEvents',
     summary: `Record up to ${MAX_BATCH_EVENTS} events of a campaign`,
@@ -27,9 +26,9 @@ export function addCampaignEvents(campaigns: Routes): void {
     own: {},
     none: { status: 'rejected' } as Outcome,
     async run({ parts, tenantId, params }, inputs) {
-      const campaign = await findCampaign(store, tenantId, params.id);
+      const campaign = await findCampaign(parts.store, tenantId, params.id);
       const { results, lanes } = await recordEvents(parts, campaign, inputs);
-      nudge(lanes);
+      parts.nudge(lanes);
       return results.map((result, i) => toOutcome(result, inputs[i]));
     },
   });

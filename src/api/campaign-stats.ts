@@ -38,7 +38,6 @@ const statsQuery = {
 
 /** `GET /v1/campaigns/{id}/stats`: how a campaign performs. */
 export function addCampaignStats(campaigns: Routes): void {
-  const { store } = campaigns.parts;
   campaigns.get('/campaigns/:id/stats', {
     operationId: 'getCampaignStats',
     summary: 'How a campaign performs',
@@ -49,7 +48,7 @@ export function addCampaignStats(campaigns: Routes): void {
     scope: 'campaigns:read',
     query: statsQuery,
     answer: campaignStatsSchema,
-    async handle({ tenantId, params, query }) {
+    async handle({ parts: { store }, tenantId, params, query }) {
       const asked = toStatsQuery(query);
       return campaignStats(store, await findCampaign(store, tenantId, params.id), asked);
     },

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import { campaignResource, changeCampaign, createCampaign, findCampaign } from '../campaigns/campaigns.ts';
 import { listOf } from '../http/query.ts';
 import {
@@ -10,13 +9,11 @@ import {
 import { addCampaignEvents } from './campaign-events.ts';
 import { addCampaignStats } from './campaign-stats.ts';
 import { addList } from './list.ts';
-import type { ApiParts } from './parts.ts';
-import { routesOf } from './routes.ts';
+import type { RoutesOf } from './routes.ts';
 
 /** `/v1/campaigns`: campaigns and where they stand. */
-export function addCampaigns(app: FastifyInstance, parts: ApiParts): void {
-  const { store, nudge } = parts;
-  const campaigns = routesOf(app, parts, 'Campaigns');
+export function addCampaigns(routesOf: RoutesOf): void {
+  const campaigns = routesOf('Campaigns');
   campaigns.create('/campaigns', {
     operationId: 'createCampaign',
     summary: 'Create a campaign',
@@ -26,9 +23,9 @@ export function addCampaigns(app: FastifyInstance, parts: ApiParts): void {
     problems: ['INVALID_TRANSITION'],
     body: campaignInputSchema,
     answer: campaignSchema,
-    async handle({ parts: own, tenantId, body }) {
-      const { campaign, lanes } = await createCampaign(own, tenantId, body);
-      nudge(lanes);
+    async handle({ parts, tenantId, body }) {
+      const { campaign, lanes } = await createCampaign(parts, tenantId, body);
+      parts.nudge(lanes);
       return campaignResource(campaign);
     },
   });
@@ -39,7 +36,7 @@ export function addCampaigns(app: FastifyInstance, parts: ApiParts): void {
     query: { status: listOf(campaignStatusSchema).describe('Only campaigns that are in one of these') },
     item: campaignSchema,
     filters: ({ query: { status } }) => ({ status }),
-    read: ({ tenantId }, { status, ...place }) =>
+    read: ({ parts: { store }, tenantId }, { status, ...place }) =>
       store.listCampaigns(tenantId, { statuses: status, ...place }),
     show: ({ rows }) => rows.map(campaignResource),
   });
@@ -48,7 +45,8 @@ export function addCampaigns(app: FastifyInstance, parts: ApiParts): void {
     summary: 'One campaign',
     scope: 'campaigns:read',
     answer: campaignSchema,
-    handle: async ({ tenantId, params }) => campaignResource(await findCampaign(store, tenantId, params.id)),
+    handle: async ({ parts, tenantId, params }) =>
+      campaignResource(await findCampaign(parts.store, tenantId, params.id)),
   });
   campaigns.patch('/campaigns/:id', {
     operationId: 'updateCampaign',
@@ -62,9 +60,9 @@ export function addCampaigns(app: FastifyInstance, parts: ApiParts): void {
     problems: ['INVALID_TRANSITION'],
     body: campaignPatchSchema,
     answer: campaignSchema,
-    async handle({ tenantId, params, body }) {
+    async handle({ parts, tenantId, params, body }) {
       const { campaign, lanes } = await changeCampaign(parts, tenantId, { id: params.id, patch: body });
-      nudge(lanes);
+      parts.nudge(lanes);
       return campaignResource(campaign);
     },
   });

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { companyResources, getCompany, putCompany, readCompanyDetail } from '../companies/companies.ts';
 import { listOf } from '../http/query.ts';
@@ -8,7 +7,7 @@ import { domainFilter } from '../model/domain.ts';
 import { MAX_URL_CHARS } from '../model/text.ts';
 import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
-import { routesOf } from './routes.ts';
+import type { RoutesOf } from './routes.ts';
 
 const params = {
   company: z
@@ -35,9 +34,8 @@ const listQuery = {
 };
 
 /** `/v1/companies`: who the signals come from. */
-export function addCompanies(app: FastifyInstance, parts: ApiParts): void {
-  const { store } = parts;
-  const companies = routesOf(app, parts, 'Companies');
+export function addCompanies(routesOf: RoutesOf): void {
+  const companies = routesOf('Companies');
   addList(companies, '/companies', {
     operationId: 'listCompanies',
     summary: 'Companies that signals named or that you added',
@@ -50,8 +48,8 @@ export function addCompanies(app: FastifyInstance, parts: ApiParts): void {
       search: query.q ? fold(query.q) : null,
       sort: query.sort,
     }),
-    read: ({ tenantId }, asked) => store.listCompanies(tenantId, asked),
-    show: ({ rows }, { tenantId }) => companyResources(parts, tenantId, rows),
+    read: ({ parts: { store }, tenantId }, asked) => store.listCompanies(tenantId, asked),
+    show: ({ rows }, { parts, tenantId }) => companyResources(parts, tenantId, rows),
   });
   companies.get('/companies/:company', {
     operationId: 'getCompany',
@@ -59,8 +57,8 @@ export function addCompanies(app: FastifyInstance, parts: ApiParts): void {
     scope: 'companies:read',
     params,
     answer: companyDetailSchema,
-    handle: async ({ tenantId, params: { company } }) =>
-      detailText(parts, tenantId, await getCompany(store, tenantId, company)),
+    handle: async ({ parts, tenantId, params: { company } }) =>
+      detailText(parts, tenantId, await getCompany(parts.store, tenantId, company)),
   });
   companies.put('/companies/:company', {
     operationId: 'putCompany',
@@ -75,7 +73,7 @@ export function addCompanies(app: FastifyInstance, parts: ApiParts): void {
     body: companyInputSchema,
     answer: companyDetailSchema,
     statuses: { 200: null, 201: null },
-    async handle({ tenantId, params: { company: named }, body: input, created }) {
+    async handle({ parts, tenantId, params: { company: named }, body: input, created }) {
       const put = await putCompany(parts, tenantId, { named, input });
       if (put.created) created(`/companies/${put.company.id}`);
       return detailText(parts, tenantId, put.company);

@@ -7,7 +7,6 @@ import type { Routes } from './routes.ts';
 
 /** `/v1/dead-letters`: deliveries that have used up their retries, kept for 7 days to be sent again. */
 export function addDeadLetters(deliveries: Routes): void {
-  const { store } = deliveries.parts;
   addList(deliveries, '/dead-letters', {
     operationId: 'listDeadLetters',
     summary: 'The dead-letter queue, newest first',
@@ -15,7 +14,7 @@ export function addDeadLetters(deliveries: Routes): void {
     query: deliveryFilters,
     item: deliverySchema,
     filters: ({ query }) => toDeliveryFilters({ status: 'dead', ...query }, null),
-    read: ({ tenantId }, asked) => store.listDeliveries(tenantId, asked),
+    read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
     show: ({ rows }) => rows.map(deliveryResource),
   });
   deliveries.get('/dead-letters/:id', {
@@ -23,7 +22,7 @@ export function addDeadLetters(deliveries: Routes): void {
     summary: 'One dead letter with its body and attempts',
     scope: 'webhooks:read',
     answer: deliveryDetailSchema,
-    async handle({ tenantId, params: { id } }) {
+    async handle({ parts: { store }, tenantId, params: { id } }) {
       const log = await store.getDelivery(tenantId, id);
       if (log?.status !== 'dead') {
         throw new DomainError('NOT_FOUND', `There is no dead letter "${id}".`, {

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { deliveryDetailSchema, deliverySchema } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
@@ -11,7 +10,7 @@ import { addDeadLetters } from './dead-letters.ts';
 import { deliveryQuery, toDeliveryFilters } from './delivery-query.ts';
 import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
-import { type Routes, routesOf } from './routes.ts';
+import type { Routes, RoutesOf } from './routes.ts';
 
 /** Body of a bulk replay; without one, every dead letter of the endpoint. */
 const replayOrderSchema = z
@@ -26,9 +25,8 @@ const replayOrderSchema = z
   .nullish();
 
 /** `/v1/deliveries` and the deliveries of an endpoint: what was sent, and sending it again. */
-export function addDeliveries(app: FastifyInstance, parts: ApiParts): void {
-  const { store } = parts;
-  const deliveries = routesOf(app, parts, 'Deliveries');
+export function addDeliveries(routesOf: RoutesOf): void {
+  const deliveries = routesOf('Deliveries');
   addList(deliveries, '/deliveries', {
     operationId: 'listDeliveries',
     summary: 'Deliveries to all endpoints, newest first',
@@ -36,7 +34,7 @@ export function addDeliveries(app: FastifyInstance, parts: ApiParts): void {
     query: deliveryQuery,
     item: deliverySchema,
     filters: ({ query }) => toDeliveryFilters(query, null),
-    read: ({ tenantId }, asked) => store.listDeliveries(tenantId, asked),
+    read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
     show: ({ rows }) => rows.map(deliveryResource),
   });
   addList(deliveries, '/webhooks/:id/deliveries', {
@@ -46,9 +44,9 @@ export function addDeliveries(app: FastifyInstance, parts: ApiParts): void {
     query: deliveryQuery,
     item: deliverySchema,
     name: 'webhook-deliveries',
-    filters: async ({ tenantId, params, query }) =>
-      toDeliveryFilters(query, (await findEndpoint(store, tenantId, params.id)).id),
-    read: ({ tenantId }, asked) => store.listDeliveries(tenantId, asked),
+    filters: async ({ parts, tenantId, params, query }) =>
+      toDeliveryFilters(query, (await findEndpoint(parts.store, tenantId, params.id)).id),
+    read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
     show: ({ rows }) => rows.map(deliveryResource),
   });
   deliveries.get('/deliveries/:id', {
@@ -56,14 +54,14 @@ export function addDeliveries(app: FastifyInstance, parts: ApiParts): void {
     summary: 'One delivery with its attempts',
     scope: 'webhooks:read',
     answer: deliveryDetailSchema,
-    handle: async ({ tenantId, params }) => deliveryDetail(await requireDelivery(parts, tenantId, params.id)),
+    handle: async ({ parts, tenantId, params }) =>
+      deliveryDetail(await requireDelivery(parts, tenantId, params.id)),
   });
   addReplays(deliveries);
   addDeadLetters(deliveries);
 }
 
 function addReplays(deliveries: Routes): void {
-  const { parts } = deliveries;
   deliveries.post('/deliveries/:id/replay', {
     operationId: 'replayDelivery',
     summary: 'Send a delivery again that has ended',
@@ -72,8 +70,8 @@ function addReplays(deliveries: Routes): void {
     scope: 'webhooks:write',
     problems: ['CONFLICT'],
     answer: deliverySchema,
-    async handle({ parts: own, tenantId, params: { id } }) {
-      await replayDelivery(own, tenantId, id);
+    async handle({ parts, tenantId, params: { id } }) {
+      await replayDelivery(parts, tenantId, id);
       const log = await requireDelivery(parts, tenantId, id);
       const { attempts: _attempts, body: _body, ...resource } = deliveryDetail(log);
       return resource;
@@ -85,11 +83,11 @@ function addReplays(deliveries: Routes): void {
     scope: 'webhooks:write',
     body: replayOrderSchema,
     answer: z.strictObject({ replayed: z.int().describe('Deliveries that are due again') }),
-    async handle({ parts: own, tenantId, params, body }) {
+    async handle({ parts, tenantId, params, body }) {
       const endpoint = await findEndpoint(parts.store, tenantId, params.id);
       const { status = 'dead', from = null, to = null } = body ?? {};
       const order = { endpointId: endpoint.id, status, from, to };
-      return { replayed: await replayAll(own, tenantId, order) };
+      return { replayed: await replayAll(parts, tenantId, order) };
     },
   });
 }

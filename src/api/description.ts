@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { DescribedApi, Document } from '../http/openapi/document-types.ts';
 import { paginationSchema } from '../http/paging.ts';
@@ -6,8 +5,7 @@ import { JSON_TYPE } from '../http/problems.ts';
 import { CACHE_BRIEFLY, type Representation, represent, sendRepresentation } from '../http/representation.ts';
 import { TAG_NAMES, type TagName } from '../model/api-tags.ts';
 import { listOperations, partOfDocument } from './openapi/parts.ts';
-import type { ApiParts } from './parts.ts';
-import { addRoute, type Routes, routesOf } from './routes.ts';
+import type { Routes, RoutesOf } from './routes.ts';
 
 const tagQuery = { tag: z.enum(TAG_NAMES).optional().describe('Only the operations of this tag') };
 
@@ -29,13 +27,8 @@ const operationSchema = z.strictObject({
 });
 
 /** `/v1` itself: what there is, for everyone. `document` is the whole description, made when it is first asked for. */
-export function addDescription(
-  app: FastifyInstance,
-  parts: ApiParts,
-  document: () => Document,
-): DescribedApi {
-  const { baseUrl } = parts;
-  const account = routesOf(app, parts, 'Account');
+export function addDescription(routesOf: RoutesOf, baseUrl: string, document: () => Document): DescribedApi {
+  const account = routesOf('Account');
   const data = {
     description: 'Signals that someone is about to buy: detected, scored, explained, and delivered to you.',
     documentation: `${baseUrl}/developers/signal-api`,
@@ -59,7 +52,7 @@ export function addDescription(
 }
 
 function addOperations(account: Routes, document: () => Document): void {
-  addRoute(account, 'GET /operations', {
+  account.add('GET /operations', {
     operationId: 'listOperations',
     summary: 'Every operation in a line',
     description: 'All of them in one answer. What takes and answers what is in `/v1/openapi.json?tag=…`.',
@@ -75,7 +68,7 @@ function addOperations(account: Routes, document: () => Document): void {
 
 function addOpenApi(account: Routes, document: () => Document): void {
   const served = new Map<TagName | undefined, Representation>();
-  addRoute(account, 'GET /openapi.json', {
+  account.add('GET /openapi.json', {
     operationId: 'getOpenApi',
     summary: 'This description, or the part of one tag',
     description: 'A part stands by itself: it holds the components that its operations need.',

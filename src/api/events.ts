@@ -1,20 +1,17 @@
-import type { FastifyInstance } from 'fastify';
 import { listOf, queryTime } from '../http/query.ts';
 import { createTurns } from '../lib/turns.ts';
 import { eventTypeSchema } from '../model/event.ts';
 import { eventResourceSchema } from '../model/event-resource.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
 import { addList } from './list.ts';
-import type { ApiParts } from './parts.ts';
-import { routesOf } from './routes.ts';
+import type { RoutesOf } from './routes.ts';
 
 /**
  * `GET /v1/events`: everything that happened, and who was told. A page of a hundred events has an outcome for each of as many
  * endpoints as there are, so that it is made in pieces, as text.
  */
-export function addEvents(app: FastifyInstance, parts: ApiParts): void {
-  const { store, clock } = parts;
-  addList(routesOf(app, parts, 'Events'), '/events', {
+export function addEvents(routesOf: RoutesOf): void {
+  addList(routesOf('Events'), '/events', {
     operationId: 'listEvents',
     summary: 'Everything that happened, newest first, and who was told of it',
     description:
@@ -27,14 +24,14 @@ export function addEvents(app: FastifyInstance, parts: ApiParts): void {
     },
     item: eventResourceSchema,
     filters: ({ query: { type: types, from, to } }) => ({ types, from, to }),
-    async read({ tenantId }, asked) {
+    async read({ parts: { store }, tenantId }, asked) {
       const [page, endpoints] = await Promise.all([
         store.listEvents(tenantId, asked),
         store.listEndpoints(tenantId),
       ]);
       return { ...page, endpoints };
     },
-    async show({ rows, endpoints }) {
+    async show({ rows, endpoints }, { parts: { clock } }) {
       const now = clock.now();
       const nextTurn = createTurns(clock);
       const texts: string[] = [];

@@ -7,15 +7,13 @@ import type { Routes } from './routes.ts';
 
 /** What feedback says of a profile, and what it suggests. */
 export function addIcpQuality(icps: Routes): void {
-  const { parts } = icps;
-  const { store } = parts;
   icps.get('/icps/:id/quality', {
     operationId: 'getIcpQuality',
     summary: 'How much of what a profile showed was right',
     description: `By the feedback on its signals, the ${MAX_JUDGED} newest that have any: in all and by class, with the interval that so few leave open.`,
     scope: 'icps:read',
     answer: icpQualitySchema,
-    async handle({ tenantId, params }) {
+    async handle({ parts: { store }, tenantId, params }) {
       const { id } = await findProfile(store, tenantId, params.id);
       return qualityOf(id, await store.listJudgedPosts(tenantId, id, MAX_JUDGED));
     },
@@ -27,7 +25,7 @@ export function addIcpQuality(icps: Routes): void {
       'Each with what it would have done to the signals judged so far, counted from the scores and texts that they have. Those that were accepted or dismissed stay in the list, so that they can be undone.',
     scope: 'icps:read',
     answer: z.array(icpSuggestionSchema),
-    handle: ({ tenantId, params }) => listSuggestions(parts, tenantId, params.id),
+    handle: ({ parts, tenantId, params }) => listSuggestions(parts, tenantId, params.id),
   });
   icps.post('/icps/:id/suggestions/:suggestion', {
     operationId: 'decideIcpSuggestion',
@@ -38,7 +36,7 @@ export function addIcpQuality(icps: Routes): void {
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
     body: suggestionActionSchema,
     answer: icpSuggestionSchema,
-    handle: ({ parts: own, caller, params: { id: profileId, suggestion: id }, body: { action } }) =>
-      decideSuggestion(own, caller.tenant, { profileId, id, action }),
+    handle: ({ parts, caller, params: { id: profileId, suggestion: id }, body: { action } }) =>
+      decideSuggestion(parts, caller.tenant, { profileId, id, action }),
   });
 }

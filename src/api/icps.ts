@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import { icpInputSchema, icpPatchSchema, icpResource, icpSchema } from '../model/icp.ts';
 import { draftInputSchema, icpDraftSchema } from '../model/icp-draft.ts';
 import { MAX_PREVIEW_POSTS, previewInputSchema, previewSchema } from '../model/icp-preview.ts';
@@ -7,13 +6,11 @@ import { changeProfile, createProfile, deleteProfile, findProfile } from '../sig
 import { draftForSeller } from '../signals/seller.ts';
 import { addIcpQuality } from './icp-quality.ts';
 import { addList } from './list.ts';
-import type { ApiParts } from './parts.ts';
-import { type Routes, routesOf } from './routes.ts';
+import type { Routes, RoutesOf } from './routes.ts';
 
 /** `/v1/icps`: ideal customer profiles. */
-export function addIcps(app: FastifyInstance, parts: ApiParts): void {
-  const { store } = parts;
-  const icps = routesOf(app, parts, 'Profiles');
+export function addIcps(routesOf: RoutesOf): void {
+  const icps = routesOf('Profiles');
   icps.create('/icps', {
     operationId: 'createIcp',
     summary: 'Create a profile',
@@ -23,15 +20,14 @@ export function addIcps(app: FastifyInstance, parts: ApiParts): void {
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
     body: icpInputSchema,
     answer: icpSchema,
-    handle: async ({ parts: own, caller, body }) =>
-      icpResource(await createProfile(own, caller.tenant, body)),
+    handle: async ({ parts, caller, body }) => icpResource(await createProfile(parts, caller.tenant, body)),
   });
   addList(icps, '/icps', {
     operationId: 'listIcps',
     summary: 'Profiles, oldest first',
     scope: 'icps:read',
     item: icpSchema,
-    read: ({ tenantId }, place) => store.pageProfiles(tenantId, place),
+    read: ({ parts: { store }, tenantId }, place) => store.pageProfiles(tenantId, place),
     show: ({ rows }) => rows.map(icpResource),
   });
   addTrials(icps);
@@ -41,7 +37,8 @@ export function addIcps(app: FastifyInstance, parts: ApiParts): void {
     summary: 'One profile',
     scope: 'icps:read',
     answer: icpSchema,
-    handle: async ({ tenantId, params }) => icpResource(await findProfile(store, tenantId, params.id)),
+    handle: async ({ parts, tenantId, params }) =>
+      icpResource(await findProfile(parts.store, tenantId, params.id)),
   });
   icps.patch('/icps/:id', {
     operationId: 'updateIcp',
@@ -52,7 +49,7 @@ export function addIcps(app: FastifyInstance, parts: ApiParts): void {
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
     body: icpPatchSchema,
     answer: icpSchema,
-    handle: async ({ caller, params, body }) =>
+    handle: async ({ parts, caller, params, body }) =>
       icpResource(await changeProfile(parts, caller.tenant, { id: params.id, patch: body })),
   });
   icps.remove('/icps/:id', {
@@ -63,13 +60,12 @@ export function addIcps(app: FastifyInstance, parts: ApiParts): void {
     scope: 'icps:write',
     problems: ['CONFLICT'],
     gone: 'Deleted',
-    handle: ({ tenantId, params }) => deleteProfile(parts, tenantId, params.id),
+    handle: ({ parts, tenantId, params }) => deleteProfile(parts, tenantId, params.id),
   });
 }
 
 /** What is tried before it is stored. Nothing is changed by it, so that reading is enough. */
 function addTrials(icps: Routes): void {
-  const { parts } = icps;
   icps.post('/icps/preview', {
     operationId: 'previewIcp',
     summary: 'Score stored posts with a draft',
@@ -78,7 +74,7 @@ function addTrials(icps: Routes): void {
     problems: ['NOT_FOUND'],
     body: previewInputSchema,
     answer: previewSchema,
-    handle: ({ tenantId, body }) => previewProfile(parts, tenantId, body),
+    handle: ({ parts, tenantId, body }) => previewProfile(parts, tenantId, body),
   });
   icps.post('/icps/draft', {
     operationId: 'draftIcp',
@@ -88,6 +84,6 @@ function addTrials(icps: Routes): void {
     scope: 'icps:read',
     body: draftInputSchema,
     answer: icpDraftSchema,
-    handle: ({ tenantId, body }) => draftForSeller(parts.store, tenantId, body),
+    handle: ({ parts, tenantId, body }) => draftForSeller(parts.store, tenantId, body),
   });
 }

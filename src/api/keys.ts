@@ -1,10 +1,8 @@
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { changeKey, createKey, findKey, revokeKey } from '../accounts/key-management.ts';
 import { keyInputSchema, keyPatchSchema, keyResource, keyResourceSchema } from '../model/key.ts';
 import { addList } from './list.ts';
-import type { ApiParts } from './parts.ts';
-import { routesOf } from './routes.ts';
+import type { RoutesOf } from './routes.ts';
 
 const createdSchema = keyResourceSchema.extend({
   // Null in a repeated answer: an Idempotency-Key does not make the secret be shown twice.
@@ -12,9 +10,8 @@ const createdSchema = keyResourceSchema.extend({
 });
 
 /** `/v1/keys`: the tenant's API keys. */
-export function addKeys(app: FastifyInstance, parts: ApiParts): void {
-  const { store } = parts;
-  const keys = routesOf(app, parts, 'Keys');
+export function addKeys(routesOf: RoutesOf): void {
+  const keys = routesOf('Keys');
   keys.create('/keys', {
     operationId: 'createKey',
     summary: 'Create an API key; answers its secret',
@@ -24,8 +21,8 @@ export function addKeys(app: FastifyInstance, parts: ApiParts): void {
     showsSecret: true,
     body: keyInputSchema,
     answer: createdSchema,
-    async handle({ parts: own, caller, body }) {
-      const { key, apiKey } = await createKey(own, caller, body);
+    async handle({ parts, caller, body }) {
+      const { key, apiKey } = await createKey(parts, caller, body);
       return { ...keyResource(key), api_key: apiKey };
     },
   });
@@ -34,7 +31,7 @@ export function addKeys(app: FastifyInstance, parts: ApiParts): void {
     summary: 'API keys, oldest first, revoked ones too',
     scope: 'keys:read',
     item: keyResourceSchema,
-    read: ({ tenantId }, place) => store.pageKeys(tenantId, place),
+    read: ({ parts: { store }, tenantId }, place) => store.pageKeys(tenantId, place),
     show: ({ rows }) => rows.map(keyResource),
   });
   keys.get('/keys/:id', {
@@ -42,7 +39,8 @@ export function addKeys(app: FastifyInstance, parts: ApiParts): void {
     summary: 'One API key',
     scope: 'keys:read',
     answer: keyResourceSchema,
-    handle: async ({ tenantId, params }) => keyResource(await findKey(store, tenantId, params.id)),
+    handle: async ({ parts, tenantId, params }) =>
+      keyResource(await findKey(parts.store, tenantId, params.id)),
   });
   keys.patch('/keys/:id', {
     operationId: 'updateKey',
@@ -53,7 +51,7 @@ export function addKeys(app: FastifyInstance, parts: ApiParts): void {
     problems: ['CONFLICT'],
     body: keyPatchSchema,
     answer: keyResourceSchema,
-    handle: async ({ caller, params, body }) =>
+    handle: async ({ parts, caller, params, body }) =>
       keyResource(await changeKey(parts, caller.key, { id: params.id, patch: body })),
   });
   keys.remove('/keys/:id', {
@@ -63,6 +61,6 @@ export function addKeys(app: FastifyInstance, parts: ApiParts): void {
       'The key stays in the list with its `revoked_at` for 90 days; revoking it again changes nothing. A key may revoke itself, and no key that may do more than itself. When a tenant has no working key left, `key create` of the command line makes another.',
     scope: 'keys:write',
     gone: 'Revoked',
-    handle: ({ caller, params }) => revokeKey(parts, caller.key, params.id),
+    handle: ({ parts, caller, params }) => revokeKey(parts, caller.key, params.id),
   });
 }

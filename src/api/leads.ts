@@ -1,6 +1,4 @@
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { runParts } from '../http/idempotency.ts';
 import { wholeNumber } from '../http/paging.ts';
 import { listOf, searchText } from '../http/query.ts';
 import { type AddedLead, addLead } from '../leads/add-lead.ts';
@@ -19,7 +17,7 @@ import { addBatch, type ItemOutcome } from './batch.ts';
 import { leadCallerOf, leadText } from './lead-answers.ts';
 import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
-import { type Routes, routesOf } from './routes.ts';
+import type { Routes, RoutesOf } from './routes.ts';
 
 const MAX_SEARCH_CHARS = 200;
 
@@ -38,9 +36,8 @@ const leadQuery = {
 };
 
 /** `/v1/leads`: who they are and what is known of them. */
-export function addLeads(app: FastifyInstance, parts: ApiParts): void {
-  const { store, endpointChanged } = parts;
-  const leads = routesOf(app, parts, 'Leads');
+export function addLeads(routesOf: RoutesOf): void {
+  const leads = routesOf('Leads');
   addList(leads, '/leads', {
     operationId: 'listLeads',
     summary: 'Leads, newest first',
@@ -49,7 +46,7 @@ export function addLeads(app: FastifyInstance, parts: ApiParts): void {
     query: leadQuery,
     item: leadSchema,
     filters: ({ query }) => toFilters(query),
-    read: ({ tenantId }, asked) => store.listLeads(tenantId, asked),
+    read: ({ parts: { store }, tenantId }, asked) => store.listLeads(tenantId, asked),
     show: ({ rows }) => Buffer.from(rows.join(',')),
   });
   leads.get('/leads/:id', {
@@ -57,7 +54,7 @@ export function addLeads(app: FastifyInstance, parts: ApiParts): void {
     summary: 'One lead with its signals',
     scope: 'leads:read',
     answer: leadDetailSchema,
-    async handle({ tenantId, params }) {
+    async handle({ parts: { store }, tenantId, params }) {
       const { lead } = await requireLead(store, tenantId, params.id);
       return leadText(store, lead);
     },
@@ -71,9 +68,9 @@ export function addLeads(app: FastifyInstance, parts: ApiParts): void {
     problems: ['CONFLICT'],
     body: leadPatchSchema,
     answer: leadDetailSchema,
-    async handle({ caller, params, body }) {
+    async handle({ parts, caller, params, body }) {
       const lead = await changeLead(parts, leadCallerOf(caller), { id: params.id, patch: body });
-      return leadText(store, lead);
+      return leadText(parts.store, lead);
     },
   });
   leads.remove('/leads/:id', {
@@ -85,8 +82,8 @@ export function addLeads(app: FastifyInstance, parts: ApiParts): void {
       'to be delivered is discarded. This cannot be undone.',
     scope: 'leads:write',
     gone: 'Erased',
-    async handle({ tenantId, params }) {
-      for (const id of await eraseLead(parts, tenantId, params.id)) endpointChanged(id);
+    async handle({ parts, tenantId, params }) {
+      for (const id of await eraseLead(parts, tenantId, params.id)) parts.endpointChanged(id);
     },
   });
   addLeadWrites(leads);
@@ -108,7 +105,6 @@ function toFilters(query: z.output<z.ZodObject<typeof leadQuery>>): Omit<LeadQue
 
 /** People in; enriched, merged and in the pipeline before the answer. */
 function addLeadWrites(leads: Routes): void {
-  const { parts } = leads;
   leads.post('/leads', {
     operationId: 'createLead',
     summary: 'Enrich a person and add them to the pipeline',
@@ -121,8 +117,8 @@ function addLeadWrites(leads: Routes): void {
     body: leadInputSchema,
     answer: leadDetailSchema,
     statuses: { 200: 'Merged into a lead', 201: 'A new lead' },
-    async handle({ parts: own, caller, body, created }) {
-      const { status, lead, lanes } = await addLead(own, leadCallerOf(caller), body);
+    async handle({ parts, caller, body, created }) {
+      const { status, lead, lanes } = await addLead(parts, leadCallerOf(caller), body);
       parts.nudge(lanes);
       if (status === 'created') created(`/leads/${lead.id}`);
       return leadText(parts.store, lead);
@@ -140,9 +136,8 @@ function addLeadWrites(leads: Routes): void {
     counts: { created: 'created', merged: 'merged', rejected: 'rejected' },
     own: { lead_id: z.string().nullable().describe('null where it was rejected') },
     none: { status: 'rejected', lead_id: null } as Outcome,
-    async run({ request, caller }, inputs) {
-      const ownOf = (item: string) => runParts(request, parts, item);
-      const added = await addLeadsOf(ownOf, leadCallerOf(caller), inputs);
+    async run({ parts, partsOf, caller }, inputs) {
+      const added = await addLeadsOf(partsOf, leadCallerOf(caller), inputs);
       return added.map((result) => toOutcome(parts, result));
     },
   });

@@ -11,15 +11,7 @@ import {
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { letGo } from '../lib/own-bytes.ts';
 import type { Place, Position } from '../model/page.ts';
-import {
-  addRoute,
-  type Call,
-  type NamesIn,
-  type NoQuery,
-  type QueryShape,
-  type Routes,
-  type Taken,
-} from './routes.ts';
+import type { Call, NamesIn, NoQuery, QueryShape, Routes, Taken } from './routes.ts';
 
 type ListCall<Name extends string, Q extends QueryShape> = Call<Name, Q, z.ZodUndefined>;
 
@@ -50,13 +42,17 @@ export function addList<
   F = unknown,
 >(routes: Routes, path: Path, list: List<NamesIn<Path>, Q, F, P, I>): void {
   const { item, name = path.slice(1), filters, read, show, ...taken } = list;
-  const { baseUrl, cursors } = routes.parts;
-  addRoute(routes, `GET ${path}`, {
+  routes.add(`GET ${path}`, {
     ...taken,
     query: { ...taken.query, ...pagingQuery },
     response: { 200: listAnswer(item) },
     async answer(call) {
-      const { request, reply, tenantId } = call;
+      const {
+        request,
+        reply,
+        tenantId,
+        parts: { baseUrl, cursors },
+      } = call;
       const { limit, cursor } = call.query as z.output<z.ZodObject<typeof pagingQuery>>;
       const asked = call as unknown as ListCall<NamesIn<Path>, Q>;
       const bound = (await filters?.(asked)) ?? null;

@@ -1,12 +1,10 @@
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import { toIso } from '../lib/clock.ts';
 import { scopeSchema } from '../model/key.ts';
 import { planSchema } from '../model/tenant.ts';
 import { MODEL_VERSION } from '../signals/score.ts';
-import type { ApiParts } from './parts.ts';
-import { routesOf } from './routes.ts';
+import type { RoutesOf } from './routes.ts';
 
 /** The largest number that a plan includes. */
 const MOST_SOURCES = planLimits('enterprise').sources;
@@ -53,14 +51,13 @@ const meSchema = z.strictObject({
 });
 
 /** `GET /v1/me`: who the key is, and what it may do. */
-export function addMe(app: FastifyInstance, parts: ApiParts): void {
-  const { store, clock, encoder } = parts;
-  routesOf(app, parts, 'Account').get('/me', {
+export function addMe(routesOf: RoutesOf): void {
+  routesOf('Account').get('/me', {
     operationId: 'getMe',
     summary: 'Tenant, plan, scopes, limits and usage of the key',
     scope: 'any',
     answer: meSchema,
-    async handle({ caller: { tenant, key } }) {
+    async handle({ parts: { store, clock, encoder }, caller: { tenant, key } }) {
       const plan = effectivePlan(tenant, clock.now());
       const included = planLimits(plan);
       const [keys, endpoints, profiles, sources, stored] = await Promise.all([

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { wholeNumber } from '../http/paging.ts';
 import { pathId } from '../http/path.ts';
@@ -17,8 +16,7 @@ import {
 import type { StageMoveRow } from '../store/lead-store.ts';
 import { leadCallerOf } from './lead-answers.ts';
 import { addList } from './list.ts';
-import type { ApiParts } from './parts.ts';
-import { type Routes, routesOf } from './routes.ts';
+import type { Routes, RoutesOf } from './routes.ts';
 
 const params = { id: pathId.describe("The lead's id") };
 const BOARD_LEADS = 10;
@@ -34,9 +32,8 @@ const boardSchema = z.strictObject({
 });
 
 /** `/v1/pipeline`: where each lead stands, how it got there, and what it may be worth. */
-export function addPipeline(app: FastifyInstance, parts: ApiParts): void {
-  const { store, nudge } = parts;
-  const pipeline = routesOf(app, parts, 'Pipeline');
+export function addPipeline(routesOf: RoutesOf): void {
+  const pipeline = routesOf('Pipeline');
   pipeline.get('/pipeline', {
     operationId: 'getPipeline',
     summary: 'The board: every stage with its count, its value and its newest leads',
@@ -47,7 +44,7 @@ export function addPipeline(app: FastifyInstance, parts: ApiParts): void {
         .describe(`The most leads that a stage shows; ${BOARD_LEADS} where absent`),
     },
     answer: boardSchema,
-    async handle({ tenantId, query }) {
+    async handle({ parts: { store }, tenantId, query }) {
       const board = await store.readBoard(tenantId, query.limit);
       const stages = board.map(
         ({ leads, ...counts }) => `${JSON.stringify(counts).slice(0, -1)},"leads":[${leads.join(',')}]}`,
@@ -66,9 +63,9 @@ export function addPipeline(app: FastifyInstance, parts: ApiParts): void {
     params,
     body: moveInputSchema,
     answer: leadSchema,
-    async handle({ caller, params: { id }, body: move }) {
+    async handle({ parts, caller, params: { id }, body: move }) {
       const { lead, lanes } = await moveLead(parts, leadCallerOf(caller), { id, move });
-      nudge(lanes);
+      parts.nudge(lanes);
       return lead;
     },
   });
@@ -81,16 +78,15 @@ export function addPipeline(app: FastifyInstance, parts: ApiParts): void {
     params,
     body: dealInputSchema,
     answer: dealSchema.extend({ lead_id: z.string() }),
-    async handle({ caller, params: { id }, body: deal }) {
+    async handle({ parts, caller, params: { id }, body: deal }) {
       const { lanes } = await setDeal(parts, leadCallerOf(caller), { id, deal });
-      nudge(lanes);
+      parts.nudge(lanes);
       return { lead_id: id, ...deal };
     },
   });
 }
 
 function addHistory(pipeline: Routes): void {
-  const { store } = pipeline.parts;
   addList(pipeline, '/pipeline/:id/history', {
     operationId: 'listStageMoves',
     summary: "A lead's moves through the pipeline, newest first",
@@ -99,11 +95,11 @@ function addHistory(pipeline: Routes): void {
     params,
     item: stageMoveSchema,
     name: 'pipeline history',
-    async filters({ tenantId, params: { id } }) {
-      await requireLead(store, tenantId, id);
+    async filters({ parts, tenantId, params: { id } }) {
+      await requireLead(parts.store, tenantId, id);
       return { id };
     },
-    read: (_call, { id, ...place }) => store.pageStageMoves(id, place),
+    read: ({ parts: { store } }, { id, ...place }) => store.pageStageMoves(id, place),
     show: ({ rows }, call) => rows.map((move) => moveResource(call.params.id, move)),
   });
 }

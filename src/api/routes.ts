@@ -5,7 +5,6 @@ import { runParts } from '../http/idempotency.ts';
 import { pathId } from '../http/path.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import type { Caller } from '../http/request-context.ts';
-import { tracedParts } from '../http/tracing.ts';
 import type { TagName } from '../model/api-tags.ts';
 import type { ApiParts } from './parts.ts';
 
@@ -46,8 +45,13 @@ export interface Call<Name extends string, Q extends QueryShape, B extends z.Zod
   params: Record<Name, string>;
   query: z.output<z.ZodObject<Q>>;
   body: z.output<B>;
-  /** What a POST makes its changes with, so that it is safe to send again ({@link runParts}). */
+  /**
+   * What the request reads and makes its changes with: they belong to its trace, and a POST is safe to send again
+   * ({@link runParts}). A handler is given no others.
+   */
   readonly parts: ApiParts;
+  /** As `parts`, for one of several things that a POST makes side by side; `item` numbers it. */
+  partsOf(item: string): ApiParts;
   /** Says that something was made, which is at this path of /v1. */
   created(path: string): void;
 }
@@ -79,9 +83,6 @@ type Add = <
 
 /** The routes of one resource: how each common kind of operation is checked, described and answered. */
 export interface Routes {
-  app: FastifyInstance;
-  parts: ApiParts;
-  tag: TagName;
   get: Add;
   post: Add;
   put: Add;
@@ -101,7 +102,15 @@ export interface Routes {
       handle(call: Call<NamesIn<Path>, NoQuery, z.ZodUndefined>): Promise<void>;
     },
   ): void;
+  /** Any other: `METHOD /path` under /v1. */
+  add<Path extends string, Q extends QueryShape, B extends z.ZodType>(
+    route: `${Method} ${Path}`,
+    operation: Served<Path, Q, B>,
+  ): void;
 }
+
+/** The routes of a tag: all that the resources of /v1 are given, so that no handler has parts but those of its call. */
+export type RoutesOf = (tag: TagName) => Routes;
 
 /** Adds routes to `app` that belong to `tag`. */
 export function routesOf(app: FastifyInstance, parts: ApiParts, tag: TagName): Routes {
@@ -125,7 +134,6 @@ export function routesOf(app: FastifyInstance, parts: ApiParts, tag: TagName): R
     };
   const post = add('POST');
   return {
-    ...to,
     get: add('GET'),
     post,
     put: add('PUT'),
@@ -149,13 +157,14 @@ export function routesOf(app: FastifyInstance, parts: ApiParts, tag: TagName): R
           return call.reply.code(204).send();
         },
       }),
+    add: (route, operation) => addRoute(to, route, operation),
   };
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A route as Fastify is given it: the answers by status, and what is sent. */
-export interface Served<Path extends string, Q extends QueryShape, B extends z.ZodType>
+interface Served<Path extends string, Q extends QueryShape, B extends z.ZodType>
   extends Taken<NamesIn<Path>, Q, B> {
   response: Record<number, z.ZodType>;
   /** The largest body, in bytes, where it is not that of all. */
@@ -165,8 +174,8 @@ export interface Served<Path extends string, Q extends QueryShape, B extends z.Z
 }
 
 /** Adds one route, `METHOD /path` under /v1. */
-export function addRoute<Path extends string, Q extends QueryShape, B extends z.ZodType>(
-  { app, parts, tag }: Pick<Routes, 'app' | 'parts' | 'tag'>,
+function addRoute<Path extends string, Q extends QueryShape, B extends z.ZodType>(
+  { app, parts, tag }: { app: FastifyInstance; parts: ApiParts; tag: TagName },
   route: `${Method} ${Path}`,
   operation: Served<Path, Q, B>,
 ): void {
@@ -213,9 +222,10 @@ function callOf<Name extends string, Q extends QueryShape, B extends z.ZodType>(
       return callerOf(request).tenant.id;
     },
     get parts() {
-      own ??= request.method === 'POST' ? runParts(request, parts) : tracedParts(request, parts);
+      own ??= runParts(request, parts);
       return own;
     },
+    partsOf: (item) => runParts(request, parts, item),
     created(path) {
       reply.code(201).header('location', `${parts.baseUrl}/v1${path}`);
     },

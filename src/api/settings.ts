@@ -1,18 +1,16 @@
-import type { FastifyInstance } from 'fastify';
 import { changeSettings, readSettings, settingsResource } from '../accounts/settings.ts';
 import { settingsPatchSchema, settingsSchema } from '../model/settings.ts';
-import type { ApiParts } from './parts.ts';
-import { routesOf } from './routes.ts';
+import type { RoutesOf } from './routes.ts';
 
 /** `/v1/settings`: what a tenant settles for itself. */
-export function addSettings(app: FastifyInstance, parts: ApiParts): void {
-  const account = routesOf(app, parts, 'Account');
+export function addSettings(routesOf: RoutesOf): void {
+  const account = routesOf('Account');
   account.get('/settings', {
     operationId: 'getSettings',
     summary: 'Time zone and daily digest',
     scope: 'keys:read',
     answer: settingsSchema,
-    handle: async ({ tenantId }) => settingsResource(await readSettings(parts, tenantId)),
+    handle: async ({ parts, tenantId }) => settingsResource(await readSettings(parts, tenantId)),
   });
   account.patch('/settings', {
     operationId: 'updateSettings',
@@ -22,6 +20,7 @@ export function addSettings(app: FastifyInstance, parts: ApiParts): void {
     scope: 'keys:write',
     body: settingsPatchSchema,
     answer: settingsSchema,
-    handle: async ({ tenantId, body }) => settingsResource(await changeSettings(parts, tenantId, body)),
+    handle: async ({ parts, tenantId, body }) =>
+      settingsResource(await changeSettings(parts, tenantId, body)),
   });
 }

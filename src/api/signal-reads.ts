@@ -13,7 +13,6 @@ const signalDetailSchema = signalSchema.extend({ text: z.string(), explanation: 
  * is put together of bytes; the response schemas document it, and the tests hold the bytes to them.
  */
 export function addSignalReads(signals: Routes): void {
-  const { store } = signals.parts;
   addList(signals, '/signals', {
     operationId: 'listSignals',
     summary: 'Signals, newest first',
@@ -21,7 +20,7 @@ export function addSignalReads(signals: Routes): void {
     query: signalQuerySchema.shape,
     item: listedSignalSchema,
     filters: ({ query }) => toSignalQuery(query).filters,
-    read: ({ tenantId, query }, asked) =>
+    read: ({ parts: { store }, tenantId, query }, asked) =>
       store.listSignals(tenantId, { ...asked, explain: query.include === 'explanation' }),
     show: ({ json }) => json,
   });
@@ -30,8 +29,8 @@ export function addSignalReads(signals: Routes): void {
     summary: 'One signal with its text and explanation',
     scope: 'signals:read',
     answer: signalDetailSchema,
-    async handle({ tenantId, params: { id } }) {
-      const found = await store.getSignal(tenantId, id);
+    async handle({ parts, tenantId, params: { id } }) {
+      const found = await parts.store.getSignal(tenantId, id);
       if (found === null) throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
       const { wire, text, explanation } = found;
       return `{"data":${wire.slice(0, -1)},"text":${JSON.stringify(text)},"explanation":${explanation}}}`;

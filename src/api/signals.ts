@@ -1,11 +1,9 @@
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { DomainError, type Fault } from '../model/errors.ts';
 import { MAX_BATCH_SIGNALS, observedPostSchema, signalSchema } from '../model/signal.ts';
 import { type ObservedResult, observePosts } from '../signals/intake.ts';
 import { addBatch, type ItemOutcome } from './batch.ts';
-import type { ApiParts } from './parts.ts';
-import { type Routes, routesOf } from './routes.ts';
+import type { Routes, RoutesOf } from './routes.ts';
 import { addSignalFeedback } from './signal-feedback.ts';
 import { addSignalReads } from './signal-reads.ts';
 
@@ -15,8 +13,8 @@ const observedSchema = z.strictObject({
 });
 
 /** `/v1/signals`: observed posts in, scored and explained signals out. */
-export function addSignals(app: FastifyInstance, parts: ApiParts): void {
-  const signals = routesOf(app, parts, 'Signals');
+export function addSignals(routesOf: RoutesOf): void {
+  const signals = routesOf('Signals');
   addSignalReads(signals);
   addSignalWrites(signals);
   addSignalFeedback(signals);
@@ -24,7 +22,6 @@ export function addSignals(app: FastifyInstance, parts: ApiParts): void {
 
 /** `POST /v1/signals` and its batch: observed posts in; scored, stored and routed before the answer. */
 function addSignalWrites(signals: Routes): void {
-  const { nudge } = signals.parts;
   signals.post('/signals', {
     operationId: 'createSignal',
     summary: 'Score, store and route an observed post',
@@ -36,7 +33,7 @@ function addSignalWrites(signals: Routes): void {
       const [result] = await observePosts(parts, tenantId, [body]);
       if (result === undefined) throw new Error('intake gave no result');
       if (result.status === 'rejected') throw rejected(result.errors);
-      nudge(result.lanes);
+      parts.nudge(result.lanes);
       if (result.status === 'created') created(`/signals/${result.signalIds[0]}`);
       return `{"data":{"status":"${result.status}","signals":[${result.signals.join(',')}]}}`;
     },
@@ -53,7 +50,7 @@ function addSignalWrites(signals: Routes): void {
     none: { status: 'rejected', signal_ids: [] } as Outcome,
     async run({ parts, tenantId }, posts) {
       const observed = await observePosts(parts, tenantId, posts);
-      nudge(observed.flatMap((result) => (result.status === 'rejected' ? [] : result.lanes)));
+      parts.nudge(observed.flatMap((result) => (result.status === 'rejected' ? [] : result.lanes)));
       return observed.map(toOutcome);
     },
   });

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import {
   sourceInputSchema,
   sourcePatchSchema,
@@ -9,13 +8,11 @@ import {
 } from '../model/source.ts';
 import { changeSource, createSource, deleteSource, findSource, runSourceNow } from '../signals/sources.ts';
 import { addList } from './list.ts';
-import type { ApiParts } from './parts.ts';
-import { type Routes, routesOf } from './routes.ts';
+import type { Routes, RoutesOf } from './routes.ts';
 
 /** `/v1/sources`: where posts are detected. */
-export function addSources(app: FastifyInstance, parts: ApiParts): void {
-  const { store, sourcesChanged } = parts;
-  const sources = routesOf(app, parts, 'Sources');
+export function addSources(routesOf: RoutesOf): void {
+  const sources = routesOf('Sources');
   sources.create('/sources', {
     operationId: 'createSource',
     summary: 'Create a source',
@@ -32,9 +29,9 @@ export function addSources(app: FastifyInstance, parts: ApiParts): void {
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
     body: sourceInputSchema,
     answer: sourceSchema,
-    async handle({ parts: own, caller, body }) {
-      const source = await createSource(own, caller.tenant, body);
-      sourcesChanged?.();
+    async handle({ parts, caller, body }) {
+      const source = await createSource(parts, caller.tenant, body);
+      parts.sourcesChanged?.();
       return sourceResource(source);
     },
   });
@@ -43,7 +40,7 @@ export function addSources(app: FastifyInstance, parts: ApiParts): void {
     summary: 'Sources, oldest first',
     scope: 'sources:read',
     item: sourceSchema,
-    read: ({ tenantId }, place) => store.pageSources(tenantId, place),
+    read: ({ parts: { store }, tenantId }, place) => store.pageSources(tenantId, place),
     show: ({ rows }) => rows.map(sourceResource),
   });
   sources.get('/sources/:id', {
@@ -51,7 +48,8 @@ export function addSources(app: FastifyInstance, parts: ApiParts): void {
     summary: 'One source, and how it is doing',
     scope: 'sources:read',
     answer: sourceSchema,
-    handle: async ({ tenantId, params }) => sourceResource(await findSource(store, tenantId, params.id)),
+    handle: async ({ parts, tenantId, params }) =>
+      sourceResource(await findSource(parts.store, tenantId, params.id)),
   });
   sources.patch('/sources/:id', {
     operationId: 'updateSource',
@@ -62,9 +60,9 @@ export function addSources(app: FastifyInstance, parts: ApiParts): void {
     problems: ['CONFLICT'],
     body: sourcePatchSchema,
     answer: sourceSchema,
-    async handle({ tenantId, params, body }) {
+    async handle({ parts, tenantId, params, body }) {
       const source = await changeSource(parts, tenantId, { id: params.id, patch: body });
-      sourcesChanged?.();
+      parts.sourcesChanged?.();
       return sourceResource(source);
     },
   });
@@ -74,7 +72,7 @@ export function addSources(app: FastifyInstance, parts: ApiParts): void {
     description: 'The signals it made stay.',
     scope: 'sources:write',
     gone: 'Deleted',
-    handle: ({ tenantId, params }) => deleteSource(store, tenantId, params.id),
+    handle: ({ parts, tenantId, params }) => deleteSource(parts.store, tenantId, params.id),
   });
   addRest(sources, 'pause');
   addRest(sources, 'resume');
@@ -89,9 +87,9 @@ export function addSources(app: FastifyInstance, parts: ApiParts): void {
     problems: ['CONFLICT'],
     answer: sourceSchema,
     statuses: { 202: null },
-    async handle({ parts: own, tenantId, params, reply }) {
-      const source = await runSourceNow(own, tenantId, params.id);
-      sourcesChanged?.();
+    async handle({ parts, tenantId, params, reply }) {
+      const source = await runSourceNow(parts, tenantId, params.id);
+      parts.sourcesChanged?.();
       reply.code(202);
       return sourceResource(source);
     },
@@ -104,8 +102,10 @@ export function addSources(app: FastifyInstance, parts: ApiParts): void {
     scope: 'sources:read',
     item: sourceRunSchema,
     name: 'source-runs',
-    filters: async ({ tenantId, params }) => ({ id: (await findSource(store, tenantId, params.id)).id }),
-    read: (_call, { id, ...place }) => store.pageSourceRuns(id, place),
+    filters: async ({ parts, tenantId, params }) => ({
+      id: (await findSource(parts.store, tenantId, params.id)).id,
+    }),
+    read: ({ parts: { store } }, { id, ...place }) => store.pageSourceRuns(id, place),
     show: ({ rows }) => rows.map(sourceRunResource),
   });
 }

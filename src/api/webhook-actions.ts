@@ -5,7 +5,6 @@ import type { Routes } from './routes.ts';
 
 /** What is done to an endpoint besides changing its settings: a new secret, pause, resume. */
 export function addWebhookActions(webhooks: Routes): void {
-  const { endpointChanged, nudge } = webhooks.parts;
   webhooks.post('/webhooks/:id/secret', {
     operationId: 'regenerateWebhookSecret',
     summary: 'Give an endpoint a new secret; answers it',
@@ -17,7 +16,7 @@ export function addWebhookActions(webhooks: Routes): void {
     answer: webhookWithSecretSchema,
     async handle({ parts, caller, params }) {
       const { endpoint, secret } = await regenerateSecret(parts, caller.tenant, params.id);
-      endpointChanged(endpoint.id);
+      parts.endpointChanged(endpoint.id);
       return { ...endpointResource(endpoint), secret };
     },
   });
@@ -32,7 +31,7 @@ export function addWebhookActions(webhooks: Routes): void {
     answer: webhookResourceSchema,
     async handle({ parts, caller, params }) {
       const endpoint = await pauseEndpoint(parts, caller.tenant, params.id);
-      endpointChanged(endpoint.id);
+      parts.endpointChanged(endpoint.id);
       return endpointResource(endpoint);
     },
   });
@@ -46,8 +45,8 @@ export function addWebhookActions(webhooks: Routes): void {
     answer: webhookResourceSchema,
     async handle({ parts, caller, params }) {
       const endpoint = await resumeEndpoint(parts, caller.tenant, params.id);
-      endpointChanged(endpoint.id);
-      nudge([{ endpointId: endpoint.id, tenantId: endpoint.tenantId }]);
+      parts.endpointChanged(endpoint.id);
+      parts.nudge([{ endpointId: endpoint.id, tenantId: endpoint.tenantId }]);
       return endpointResource(endpoint);
     },
   });

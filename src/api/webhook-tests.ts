@@ -35,14 +35,13 @@ const bodiesSchema = z.strictObject({
 
 /** What helps to connect a receiver: test delivery, preview of a format, source addresses. */
 export function addWebhookTests(webhooks: Routes): void {
-  const { parts } = webhooks;
   webhooks.get('/webhooks/:id/test', {
     operationId: 'getWebhookTest',
     summary: 'What a test delivery will send',
     description: 'The same bytes and the same signature as long as the secret stays the same.',
     scope: 'webhooks:read',
     answer: expectedSchema,
-    handle: async ({ tenantId, params }) =>
+    handle: async ({ parts, tenantId, params }) =>
       expectedTest(parts, await findEndpoint(parts.store, tenantId, params.id)),
   });
   webhooks.post('/webhooks/:id/test', {
@@ -54,7 +53,7 @@ export function addWebhookTests(webhooks: Routes): void {
     ].join(' '),
     scope: 'webhooks:write',
     answer: testResultSchema,
-    async handle({ tenantId, params }) {
+    async handle({ parts, tenantId, params }) {
       const endpoint = await findEndpoint(parts.store, tenantId, params.id);
       return testResource(await testEndpoint(parts, endpoint));
     },
@@ -70,7 +69,7 @@ export function addWebhookTests(webhooks: Routes): void {
       signal_id: z.string().min(1).max(64).optional(),
     }),
     answer: bodiesSchema,
-    handle: ({ caller, body: { payload_format: format, signal_id: signalId = null } }) =>
+    handle: ({ parts, caller, body: { payload_format: format, signal_id: signalId = null } }) =>
       previewFormat(parts, caller.tenant, { format, signalId }),
   });
   webhooks.get('/webhooks/source-ips', {
@@ -81,7 +80,7 @@ export function addWebhookTests(webhooks: Routes): void {
     answer: z.strictObject({
       source_ips: z.array(z.string()).describe('CIDR ranges; empty: none is published'),
     }),
-    async handle({ caller }) {
+    async handle({ parts, caller }) {
       const plan = effectivePlan(caller.tenant, parts.clock.now());
       if (!planLimits(plan).sourceIps) {
         throw planRequired('pro', `The ${plan} plan does not include the list of source addresses.`);

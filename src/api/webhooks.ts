@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import {
   webhookInputSchema,
   webhookPatchSchema,
@@ -8,15 +7,13 @@ import {
 import { changeEndpoint } from '../webhooks/endpoint-changes.ts';
 import { createEndpoint, endpointResource, findEndpoint, noEndpoint } from '../webhooks/endpoints.ts';
 import { addList } from './list.ts';
-import type { ApiParts } from './parts.ts';
-import { routesOf } from './routes.ts';
+import type { RoutesOf } from './routes.ts';
 import { addWebhookActions } from './webhook-actions.ts';
 import { addWebhookTests } from './webhook-tests.ts';
 
 /** `/v1/webhooks`: endpoints that events are delivered to. */
-export function addWebhooks(app: FastifyInstance, parts: ApiParts): void {
-  const { store, clock, endpointChanged } = parts;
-  const webhooks = routesOf(app, parts, 'Webhooks');
+export function addWebhooks(routesOf: RoutesOf): void {
+  const webhooks = routesOf('Webhooks');
   webhooks.create('/webhooks', {
     operationId: 'createWebhook',
     summary: 'Create an endpoint; answers its secret',
@@ -25,8 +22,8 @@ export function addWebhooks(app: FastifyInstance, parts: ApiParts): void {
     showsSecret: true,
     body: webhookInputSchema,
     answer: webhookWithSecretSchema,
-    async handle({ parts: own, caller, body }) {
-      const { endpoint, secret } = await createEndpoint(own, caller.tenant, body);
+    async handle({ parts, caller, body }) {
+      const { endpoint, secret } = await createEndpoint(parts, caller.tenant, body);
       return { ...endpointResource(endpoint), secret };
     },
   });
@@ -35,7 +32,7 @@ export function addWebhooks(app: FastifyInstance, parts: ApiParts): void {
     summary: 'Endpoints, oldest first',
     scope: 'webhooks:read',
     item: webhookResourceSchema,
-    read: ({ tenantId }, place) => store.pageEndpoints(tenantId, place),
+    read: ({ parts: { store }, tenantId }, place) => store.pageEndpoints(tenantId, place),
     show: ({ rows }) => rows.map(endpointResource),
   });
   webhooks.get('/webhooks/:id', {
@@ -43,7 +40,8 @@ export function addWebhooks(app: FastifyInstance, parts: ApiParts): void {
     summary: 'One endpoint',
     scope: 'webhooks:read',
     answer: webhookResourceSchema,
-    handle: async ({ tenantId, params }) => endpointResource(await findEndpoint(store, tenantId, params.id)),
+    handle: async ({ parts, tenantId, params }) =>
+      endpointResource(await findEndpoint(parts.store, tenantId, params.id)),
   });
   webhooks.patch('/webhooks/:id', {
     operationId: 'updateWebhook',
@@ -54,9 +52,9 @@ export function addWebhooks(app: FastifyInstance, parts: ApiParts): void {
     problems: ['PLAN_REQUIRED', 'CONFLICT'],
     body: webhookPatchSchema,
     answer: webhookResourceSchema,
-    async handle({ caller, params, body }) {
+    async handle({ parts, caller, params, body }) {
       const endpoint = await changeEndpoint(parts, caller.tenant, { id: params.id, patch: body });
-      endpointChanged(endpoint.id);
+      parts.endpointChanged(endpoint.id);
       return endpointResource(endpoint);
     },
   });
@@ -65,9 +63,9 @@ export function addWebhooks(app: FastifyInstance, parts: ApiParts): void {
     summary: 'Delete an endpoint and discard what waits for it',
     scope: 'webhooks:write',
     gone: 'Deleted',
-    async handle({ tenantId, params: { id } }) {
-      if (!(await store.deleteEndpoint(tenantId, id, clock.now()))) throw noEndpoint(id);
-      endpointChanged(id);
+    async handle({ parts, tenantId, params: { id } }) {
+      if (!(await parts.store.deleteEndpoint(tenantId, id, parts.clock.now()))) throw noEndpoint(id);
+      parts.endpointChanged(id);
     },
   });
   addWebhookActions(webhooks);
