@@ -1,0 +1,77 @@
+import * as crypto from 'node:crypto';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { createPasswords } from '../../src/accounts/passwords.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+
+vi.mock('node:crypto', async (original) => {
+  const real = await original<typeof crypto>();
+  return { ...real, argon2: vi.fn(real.argon2) };
+});
+
+beforeEach(() => {
+  vi.mocked(crypto.argon2).mockClear();
+});
+
+/** Marks in the wrong order: putting 60,000 of them in order took 6 s. */
+const MARKS = `a${'\u0300'.repeat(50_000)}${'\u0334'.repeat(50_000)}`;
+
+test('a password of 100,000 combining marks is wrong at the cost of one hash', async () => {
+  const passwords = createPasswords(systemRandom);
+  const hash = await passwords.hash('correct horse battery');
+  for (const hashes of [[], [hash]]) {
+    vi.mocked(crypto.argon2).mockClear();
+    const began = performance.now();
+    expect(await passwords.find(hashes, MARKS)).toBeNull();
+    expect(vi.mocked(crypto.argon2)).toHaveBeenCalledTimes(1);
+    expect(performance.now() - began).toBeLessThan(2_000);
+  }
+});
+
+test('a password of 100,000 combining marks cannot be set', async () => {
+  const began = performance.now();
+  await expect(createPasswords(systemRandom).hash(MARKS)).rejects.toThrow('at most 200 characters');
+  expect(performance.now() - began).toBeLessThan(500);
+});
+
+test('200 characters are the longest password, however they are written, and one more never fits', async () => {
+  const passwords = createPasswords(systemRandom);
+  const longest = '\u{1f600}'.repeat(200);
+  const hash = await passwords.hash(longest);
+  expect(await passwords.find([hash], longest)).toBe(0);
+  expect(await passwords.find([hash], `${longest}a`)).toBeNull();
+  await expect(passwords.hash(`${longest}a`)).rejects.toThrow('at most 200 characters');
+  const empty = await passwords.hash('');
+  expect(await passwords.find([empty], 'a'.repeat(201))).toBeNull();
+});
+
+test('the same characters, composed in another way, are the same password', async () => {
+  const passwords = createPasswords(systemRandom);
+  expect(await passwords.find([await passwords.hash('caf\u00e9 au lait')], 'cafe\u0301 au lait')).toBe(0);
+});
+
+test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+  'two hashes are computed at a time, also where a caller comes %i steps after another one ended',
+  async (steps) => {
+    const running: (() => void)[] = [];
+    let most = 0;
+    vi.mocked(crypto.argon2).mockImplementation(((_kind: string, _cost: object, done: Done) => {
+      running.push(() => done(null, Buffer.alloc(32)));
+      most = Math.max(most, running.length);
+    }) as never);
+    const passwords = createPasswords(systemRandom);
+    const asked = ['first', 'second', 'waits'].map((password) => passwords.hash(password));
+    await turn();
+    running.shift()?.();
+    for (let i = 0; i < steps; i++) await null;
+    asked.push(passwords.hash('late'));
+    for (let i = 0; i < 10; i++) {
+      await turn();
+      running.shift()?.();
+    }
+    await Promise.all(asked);
+    expect(most).toBe(2);
+  },
+);
+
+type Done = (error: null, tag: Buffer) => void;
+const turn = () => new Promise((resolve) => setImmediate(resolve));
