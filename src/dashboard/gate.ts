@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import { openSession } from '../accounts/sign-in.ts';
 import { collectMethods, sendAllow } from '../http/methods.ts';
-import { pathOf } from '../http/request-path.ts';
+import { pathOf, withoutTrailingSlashes } from '../http/request-path.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Role } from '../model/user.ts';
 import type { OpenSession } from '../store/session-store.ts';
@@ -59,9 +59,10 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
     request.signedIn = token === null ? null : await openSession(parts, token);
     if (request.is404) {
       const path = pathOf(request.originalUrl);
-      const allow = methods.allow(path.replace(/\/+$/, ''));
+      const bare = withoutTrailingSlashes(path);
+      const allow = methods.allow(bare);
       if (allow === null) return undefined;
-      if (path.endsWith('/')) return reply.redirect(path.replace(/\/+$/, ''), 308);
+      if (path !== bare) return reply.redirect(bare, 308);
       if (request.method === 'OPTIONS') {
         sendAllow(reply, allow);
         return reply;
