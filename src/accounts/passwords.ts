@@ -1,6 +1,6 @@
 import { type Argon2Parameters, argon2, timingSafeEqual } from 'node:crypto';
 import type { Random } from '../lib/random.ts';
-import { codePointLength } from '../lib/text.ts';
+import { codePointLength, normalised } from '../lib/text.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 
 /** OWASP's least for argon2id: 19 MiB, two passes, one lane; 130 ms on a slow core. */
@@ -119,12 +119,9 @@ function tooLong(): DomainError {
   return invalidAt('/password', `Choose a password of at most ${MAX_PASSWORD_CHARACTERS} characters.`);
 }
 
-/**
- * Two keyboards may write the same character in two ways (NIST SP 800-63B, 3.1.1.2). To be called with what is not too long:
- * the time to order a run of combining marks grows with its square, to 6 s for 60,000 of them, and to 0.02 ms for 200.
- */
+/** Two keyboards may write the same character in two ways (NIST SP 800-63B, 3.1.1.2). */
 function derive(password: string, cost: Omit<Argon2Parameters, 'message'>): Promise<Buffer> {
-  const message = password.normalize('NFKC');
+  const message = normalised(password, 'NFKC');
   return new Promise((resolve, reject) => {
     argon2('argon2id', { ...cost, message }, (error, tag) => (error === null ? resolve(tag) : reject(error)));
   });

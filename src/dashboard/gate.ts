@@ -1,7 +1,8 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import { openSession } from '../accounts/sign-in.ts';
 import { collectMethods, sendAllow } from '../http/methods.ts';
-import { pathOf, withoutTrailingSlashes } from '../http/request-path.ts';
+import { pathOf } from '../http/request-path.ts';
+import { withoutTrailingSlashes } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Role } from '../model/user.ts';
 import type { OpenSession } from '../store/session-store.ts';

@@ -47,3 +47,13 @@ export function normalised(text: string, form: 'NFC' | 'NFD' | 'NFKC' | 'NFKD'):
 export function fold(text: string): string {
   return normalised(text, 'NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }
+
+/**
+ * A path or address without the slashes it ends in. Not by a pattern: `/\/+$/` begins anew at every slash of a run, 255 ms for
+ * 15,500 of them that end in something else, 4 ms for the 2,000 of an address in a post.
+ */
+export function withoutTrailingSlashes(path: string): string {
+  let end = path.length;
+  while (end > 0 && path[end - 1] === '/') end--;
+  return path.slice(0, end);
+}

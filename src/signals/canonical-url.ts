@@ -1,3 +1,5 @@
+import { withoutTrailingSlashes } from '../lib/text.ts';
+
 const TRACKING =
   /^(utm_|fbclid$|gclid$|msclkid$|mc_[ce]id$|igshid$|ref$|ref_src$|ref_source$|share_id$|si$|trk$|rcm$|context$)/;
 
@@ -12,7 +14,7 @@ export function canonicalUrl(text: string): string | null {
   const kept = [...url.searchParams].filter(([name]) => !TRACKING.test(name.toLowerCase()));
   kept.sort(([a, x], [b, y]) => (a === b ? compare(x, y) : compare(a, b)));
   const query = new URLSearchParams(kept).toString();
-  const page = `https://${host}${url.pathname.replace(/\/+$/, '')}${query === '' ? '' : `?${query}`}`;
+  const page = `https://${host}${withoutTrailingSlashes(url.pathname)}${query === '' ? '' : `?${query}`}`;
   // A text fragment (`#:~:text=`) only says what to highlight.
   const fragment = url.hash.replace(/:~:.*$/, '');
   return fragment.length > 1 ? page + fragment : page;

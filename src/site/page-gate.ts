@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { collectMethods } from '../http/methods.ts';
 import { CACHE_BRIEFLY } from '../http/representation.ts';
-import { isMalformed, pathOf, withoutTrailingSlashes } from '../http/request-path.ts';
+import { isMalformed, pathOf } from '../http/request-path.ts';
+import { withoutTrailingSlashes } from '../lib/text.ts';
 import { SITE_METHODS, sendPreflight } from './cors.ts';
 import type { PageErrors } from './page-errors.ts';
 
@@ -27,7 +28,7 @@ export function addPageGate(app: FastifyInstance, errors: PageErrors): void {
       return;
     }
     const path = pathOf(request.originalUrl);
-    const bare = withoutTrailingSlashes(path);
+    const bare = withoutTrailingSlashes(path) || '/';
     if (!exists(bare)) {
       errors.notFound(request, reply);
     } else if (request.method === 'OPTIONS') {

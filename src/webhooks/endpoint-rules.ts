@@ -1,6 +1,7 @@
 import { beyondPlan, effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
+import { withoutTrailingSlashes } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 import { isPreset, type PayloadFormat, PRESETS } from '../model/payload-format.ts';
 import { formatBytes } from '../model/payload-shape.ts';
@@ -57,7 +58,7 @@ export function refuseMismatch({ url, payload_format: format, batching }: Webhoo
   }
   if (format === null || !isPreset(format) || format.preset !== 'ntfy') return;
   const { pathname, origin } = new URL(url);
-  if (pathname.replace(/\/+$/, '') !== `/${format.topic}`) return;
+  if (withoutTrailingSlashes(pathname) !== `/${format.topic}`) return;
   // At a topic's own address ntfy would show the JSON as it is.
   const detail = `ntfy takes messages at the address of the server: use "${origin}/"; the topic is in payload_format.`;
   throw new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/url', detail }] });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withoutTrailingSlashes } from '../../src/http/request-path.ts';
 import { signedIn } from '../dashboard/browser-session.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 import { sendRaw } from './raw-http.ts';
@@ -106,17 +105,4 @@ test.each(HEADERS)('15 KB of anything as %s of %s stall nobody', async (header, 
     })),
   );
   expect(await slowest(requests)).toEqual([]);
-});
-
-test('a path loses the slashes that it ends in, and no other', () => {
-  const paths = ['/', '//', '/a', '/a/', '/a///', '/a//b/', `/${'/'.repeat(9)}x`];
-  expect(paths.map(withoutTrailingSlashes)).toEqual([
-    '/',
-    '/',
-    '/a',
-    '/a',
-    '/a',
-    '/a//b',
-    `/${'/'.repeat(9)}x`,
-  ]);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { codePointLength, excerpt, fold, normalised } from '../../src/lib/text.ts';
+import { codePointLength, excerpt, fold, normalised, withoutTrailingSlashes } from '../../src/lib/text.ts';
 import { cpuMsOf } from '../support/cpu-time.ts';
 
 test('a short text is its own excerpt', () => {
@@ -83,4 +83,9 @@ test.each([
     expect(cpuMsOf(() => normalised(text, form))).toBeLessThan(250);
   expect(cpuMsOf(() => fold(text))).toBeLessThan(250);
   expect(fold(text).replaceAll('a', '')).toBe('');
+});
+
+test('a path loses the slashes that it ends in, and no other', () => {
+  const paths = ['', '/', '//', '/a', '/a/', '/a///', '/a//b/', '//x'];
+  expect(paths.map(withoutTrailingSlashes)).toEqual(['', '', '', '/a', '/a', '/a', '/a//b', '//x']);
 });

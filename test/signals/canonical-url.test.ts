@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { canonicalUrl } from '../../src/signals/canonical-url.ts';
+import { cpuMsOf } from '../support/cpu-time.ts';
 
 test.each([
   [
@@ -26,4 +27,12 @@ test('two posts on one page are told apart by the fragment', () => {
 
 test('no URL has no canonical one', () => {
   expect(canonicalUrl('')).toBeNull();
+});
+
+test('an address of 2,000 slashes takes no time, five hundred times over', () => {
+  const address = `https://example.com/${'/'.repeat(2_000)}x`;
+  const ms = cpuMsOf(() => {
+    for (let i = 0; i < 2_000; i++) canonicalUrl(address);
+  });
+  expect(ms).toBeLessThan(1_000);
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { toIso } from '../../lib/clock.ts';
+import { withoutTrailingSlashes } from '../../lib/text.ts';
 import { htmlToText } from '../html-text.ts';
 import { type Reader, type ReadingTask, readJson } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
@@ -57,7 +58,7 @@ interface Post {
 /** The newest posts of a Discourse forum, or those that hold the words of a query (https://docs.discourse.org). */
 export const readDiscourse: Reader = async (task) => {
   const { query, url } = task.source.settings;
-  const base = (url ?? '').replace(/\/+$/, '');
+  const base = withoutTrailingSlashes(url ?? '');
   const items: SourceItem[] = [];
   let before: number | null = null;
   for (let page = 1; page <= MAX_PAGES; page++) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutTrailingSlashes } from '../../lib/text.ts';
 import { type Reader, readJson } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
 import { readTime } from '../source-time.ts';
@@ -25,7 +26,7 @@ const answerSchema = z.object({
 /** The newest posts of a Lemmy instance, or those that hold the words of a query. */
 export const readLemmy: Reader = async ({ source, web, oldest, isNew }) => {
   const { url, query } = source.settings;
-  const base = (url ?? '').replace(/\/+$/, '');
+  const base = withoutTrailingSlashes(url ?? '');
   const items: SourceItem[] = [];
   for (let page = 1; page <= MAX_PAGES; page++) {
     const address = new URL(`${base}/api/v3/${query === null ? 'post/list' : 'search'}`);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutTrailingSlashes } from '../../lib/text.ts';
 import { htmlToText } from '../html-text.ts';
 import { type Reader, readJson } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
@@ -22,7 +23,7 @@ const statusesSchema = z.array(statusSchema);
 /** Public posts with a tag, as an instance sees them (https://docs.joinmastodon.org/methods/timelines/#tag). */
 export const readMastodon: Reader = async ({ source, position, web, oldest }) => {
   const { url, tag } = source.settings;
-  const base = (url ?? '').replace(/\/+$/, '');
+  const base = withoutTrailingSlashes(url ?? '');
   const items: SourceItem[] = [];
   let newest = position.cursor ?? null;
   let below: string | null = null;
