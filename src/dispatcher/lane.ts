@@ -174,6 +174,11 @@ export class Lane implements Waiter {
     this.workIsDue(dueAt);
   }
 
+  /** True from the moment that a delivery is claimed or reserved until its outcome is stored. */
+  holds(deliveryId: string): boolean {
+    return this.#held.has(deliveryId);
+  }
+
   /** How many of so many deliveries that are about to be stored can be sent at once: none where others wait before them. */
   roomFor(count: number, now: number, wallNow: number): number {
     if (this.#target === null || this.#claiming || this.#isDoubtful || this.#dueAt <= wallNow) return 0;

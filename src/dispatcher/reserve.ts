@@ -23,7 +23,10 @@ export function createReserve({ clock, agenda, bell, leaseToken }: ReserveParts)
     const reserved: { lane: Lane; deliveries: ClaimedDelivery[] }[] = [];
     const lanes = [];
     for (const [lane, all] of byLane(agenda, events)) {
-      const deliveries = all.slice(0, lane.roomFor(all.length, since, now));
+      // A request that is run again after a crash brings the deliveries that its first run stored: one of them may be on the
+      // wire by now, from a claim, and giving up its reservation would make it claimable a second time.
+      const fresh = all.filter(({ id }) => !lane.holds(id));
+      const deliveries = fresh.slice(0, lane.roomFor(fresh.length, since, now));
       if (deliveries.length === 0) continue;
       reserved.push({ lane, deliveries });
       lanes.push(lane.reserve(deliveries.map(({ id }) => id)));

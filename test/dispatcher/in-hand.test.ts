@@ -211,6 +211,33 @@ describe('a delivery that cannot go at once', () => {
     expect([claims, receiver.requests.length]).toEqual([1, 2]);
   });
 
+  it('since its request is run again while it is on the wire, is not sent a second time', async () => {
+    const id = await known();
+    receiver.answer = hang;
+    const request = { tenantId: TENANT, route: 'POST /v1/signals', key: 'k', fingerprint: '' };
+    const reservation = { token: 't', now: harness.clock.now(), expiresAt: harness.clock.now() + 60_000 };
+    const first = await harness.store.reserveKey({ ...request }, reservation);
+    if (first.state !== 'held') throw new Error('the key is free');
+    const events = [aRoutedEvent(TENANT, [id])];
+    for (const { event } of events) event.createdAt = harness.clock.now();
+    const signal = aSignal(TENANT, { events });
+    await harness.store.keeping(first.held).commitSignals([signal]); // and its process is killed before it answers
+    await harness.store.releaseKey(request, 't');
+    harness.dispatcher.nudge(lanesOf(events)); // as recovery finds it
+    await receiver.received(2);
+    claims = 0;
+
+    const second = await harness.store.reserveKey({ ...request }, { ...reservation, token: 'u' });
+    if (second.state !== 'held') throw new Error('the key is free again');
+    const store = harness.store.keeping(second.held);
+    const { reserve, nudge } = harness.dispatcher;
+    const { committed, taken } = await storeSignals({ store, reserve }, [signal]);
+    nudge(lanesOf(events, taken));
+    await settle(100);
+    expect(committed).toMatchObject([{ status: 'created', id: signal.id }]);
+    expect([taken.size, receiver.requests.length]).toEqual([0, 2]);
+  });
+
   it('since the store failed, is not there, and its place is free again', async () => {
     const id = await known({ rate_limit_per_minute: 2 });
     beforeCommit = async () => {
