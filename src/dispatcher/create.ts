@@ -24,7 +24,7 @@ import { createSendTest } from './test-sends.ts';
 import { WINDOW_MS } from './throttle.ts';
 import { withTraces } from './traced-claims.ts';
 
-/** How often to look for work that another process stored; also the housekeeping's beat. */
+/** How often to look for work that another process stored, or held when it died; also the housekeeping's beat. */
 const SAFETY_NET_MS = 15_000;
 
 const NOT_RUNNING = { new: 'deliveries have not begun yet', stopped: 'the server is stopping' };
@@ -95,7 +95,7 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
     standstill.lookBegins();
     void prober.run();
     try {
-      takeUp(await store.listDueLanes());
+      takeUp(await store.recoverDeliveries({ own: false }));
       pools.sweep();
       standstill.lookEnds();
     } catch (error) {
@@ -140,14 +140,14 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
     try {
       await store.releaseLeases(leaseToken);
     } catch (error) {
-      log.warn({ err: error }, 'leases could not be released; the next start ends them');
+      log.warn({ err: error }, 'leases could not be released; they end with this process');
     }
   }
 
   return {
     async start() {
       await seedThrottles();
-      const lanes = await store.recoverDeliveries();
+      const lanes = await store.recoverDeliveries({ own: true });
       state = 'running';
       takeUp(lanes);
       armSafetyNet();

@@ -70,9 +70,12 @@ export interface DeliveryLog extends DeliverySummary {
 
 /** Deliveries, from the claim to the outcome. */
 export interface DeliveryStore {
-  /** Ends every lease of a dead process, and returns every endpoint with waiting work. */
-  recoverDeliveries(): Promise<DueLane[]>;
-  /** Every active endpoint with waiting work: the safety net for work that another process stored. */
+  /**
+   * Ends the leases of processes that are gone, and returns every endpoint with waiting work. `own`: those in the name of
+   * this process too, as it has just begun. The leases of a process that lives stay.
+   */
+  recoverDeliveries(options: { own: boolean }): Promise<DueLane[]>;
+  /** Every active endpoint with waiting work, stored by this process or another. */
   listDueLanes(): Promise<DueLane[]>;
   claimDeliveries(request: ClaimRequest): Promise<LaneClaim[]>;
   /** Ends the leases of a process that stops. */

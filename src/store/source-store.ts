@@ -106,8 +106,11 @@ export interface SourceStore {
   holdHost(hold: HostHold): Promise<void>;
   /** The pauses that are not over at `now`. */
   hostHolds(now: number): Promise<HostHold[]>;
-  /** Ends every lease: for the start of a process, whose predecessor may have died reading. */
-  recoverSources(): Promise<void>;
+  /**
+   * Ends the leases of processes that are gone, and returns the sources that they were reading. `own`: those in the name of
+   * this process too, as it has just begun.
+   */
+  recoverSources(options: { own: boolean }): Promise<string[]>;
   /**
    * Makes those due now that a clock ahead of this one has read or made, with the pauses they asked for as long as they were:
    * for a start, and when the clock was set back. Those that are being read stay. Answers how many.

@@ -14,6 +14,7 @@ import { keyChanges } from './changes/keys.ts';
 import { leadChanges } from './changes/leads.ts';
 import { mailChanges } from './changes/mail.ts';
 import { outcomeChanges } from './changes/outcomes.ts';
+import { processChanges } from './changes/processes.ts';
 import { profileChanges } from './changes/profiles.ts';
 import { replayChanges } from './changes/replays.ts';
 import { retentionChanges } from './changes/retention.ts';
@@ -56,6 +57,7 @@ export function createChanges(db: Database, log: WriteAheadLog = createWriteAhea
     ...idempotencyChanges(db),
     ...sourceChanges(db),
     ...sourceRunChanges(db),
+    ...processChanges(db),
     ...storageChanges(db),
   };
   const audit = auditChanges(db, changes);

@@ -15,6 +15,7 @@ import { inHandFace } from './face/in-hand.ts';
 import { keepingFace, keyedRequestFace } from './face/keyed-requests.ts';
 import { outcomeFace } from './face/outcomes.ts';
 import { call, promised, type Run } from './face/promised.ts';
+import { recoveryFace } from './face/recovery.ts';
 import { faultOfSqlite } from './faults.ts';
 import { fileSizes } from './file-sizes.ts';
 import { createLifeSign, type LifeSign } from './life-sign.ts';
@@ -63,11 +64,13 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
 
   const counts = once(() => createCounts(db));
   const signs = once(() => (db.memory ? ALONE : createLifeSign(db.name)));
+  const asked = promised(reads, (name, args) => read(() => call(reads, name, args)));
   const store: Store = {
-    ...promised(reads, (name, args) => read(() => call(reads, name, args))),
+    ...asked,
     ...changes,
-    ...claimFace(changes),
-    ...inHandFace(changes),
+    ...claimFace(changes, signs.get),
+    ...inHandFace(changes, signs.get),
+    ...recoveryFace({ changes, reads: asked, signs: signs.get }),
     ...outcomeFace(changes),
     ...deliveryPageFace(db, read),
     ...eventPageFace(db, clock, read),

@@ -257,7 +257,7 @@ export const replayAll = (n: number, status: ReplayableStatus): Command =>
 
 export const crash = (): Command =>
   command('every process dies, and one starts', async (expected, { store }) => {
-    const lanes = await store.recoverDeliveries();
+    const lanes = await store.recoverDeliveries({ own: true });
     for (const endpoint of expected.endpoints.values()) endpoint.lease = null;
     expected.tokens = [`lease_${++expected.tokensEver}`];
     const due = [...expected.endpoints.values()].flatMap((endpoint) => {

@@ -1,9 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { Endpoint } from '../../../model/webhook.ts';
-import type { ClaimRequest, DueLane, LaneClaim, LaneDemand } from '../../delivery-store.ts';
+import type { ClaimRequest, LaneClaim, LaneDemand } from '../../delivery-store.ts';
 import { BODY_JOINS, WHOLE_BODY } from '../reads/bodies.ts';
 import { ENDPOINTS } from '../reads/endpoints.ts';
-import { laneReads } from '../reads/lanes.ts';
 import { WAITING } from '../reads/shown-state.ts';
 import { createProbeSchedule } from './probes.ts';
 
@@ -41,13 +40,18 @@ export interface StoredProbe {
   delivery: StoredDeliveries;
 }
 
+/** Whose lease it is: the process as others find out whether it lives. */
+export interface LeaseTerms extends Omit<ClaimRequest, 'lanes'> {
+  process: string;
+}
+
 /** A claim whose lanes say what they hold as a JSON object, `{delivery id: attempt}`: one text crosses to the writer. */
-export interface StoredClaim extends Omit<ClaimRequest, 'lanes'> {
+export interface StoredClaim extends LeaseTerms {
   lanes: (Omit<LaneDemand, 'held'> & { held: string })[];
 }
 
 /** As {@link StoredClaim}, of one delivery of one endpoint. */
-export interface StoredProbeClaim extends Omit<ClaimRequest, 'lanes'> {
+export interface StoredProbeClaim extends LeaseTerms {
   endpointId: string;
   held: string;
 }
@@ -67,11 +71,11 @@ type LaneTerms = StoredProbeClaim & { limit: number };
  */
 export function claimChanges(db: Database) {
   const selectLease = db.prepare<[string], LeaseRow>('SELECT * FROM lane_leases WHERE endpoint_id = ?');
-  const writeLease = db.prepare<[string, string, number, string]>(
-    `INSERT INTO lane_leases (endpoint_id, token, until, held) VALUES (?, ?, ?, ?)
-     ON CONFLICT (endpoint_id) DO UPDATE SET token = excluded.token, until = excluded.until, held = excluded.held`,
+  const writeLease = db.prepare<[string, string, number, string, string]>(
+    `INSERT INTO lane_leases (endpoint_id, token, until, held, process) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (endpoint_id) DO UPDATE SET
+       token = excluded.token, until = excluded.until, held = excluded.held, process = excluded.process`,
   );
-  const deleteLeases = db.prepare<[]>('DELETE FROM lane_leases');
   const deleteLeasesOf = db.prepare<[string]>('DELETE FROM lane_leases WHERE token = ?');
   const selectDue = db.prepare<[string, number, string, number], DueRow>(
     gathered('AND d.next_attempt_at <= ? AND d.id NOT IN (SELECT key FROM json_each(?))'),
@@ -107,7 +111,6 @@ export function claimChanges(db: Database) {
     )
     .pluck();
   const selectById = ENDPOINTS.select<[string]>(db, 'WHERE id = ?');
-  const { listDueLanes } = laneReads(db);
   const probes = createProbeSchedule(db);
 
   /** What a claim tells its caller about the endpoint. */
@@ -122,7 +125,7 @@ export function claimChanges(db: Database) {
     }
   }
 
-  function claimDue({ endpointId, limit, held, now, leaseUntil, leaseToken }: LaneTerms) {
+  function claimDue({ endpointId, limit, held, now, leaseUntil, leaseToken, process }: LaneTerms) {
     const lease = selectLease.get(endpointId);
     if (lease !== undefined && lease.token !== leaseToken && lease.until > now) {
       return { deliveries: null, nextDueAt: lease.until };
@@ -131,15 +134,13 @@ export function claimChanges(db: Database) {
     const given = heldWith(held, row?.held ?? null);
     const left = row?.count === limit ? selectLeftDue.get(endpointId, now, given) : undefined;
     const nextDueAt = left ?? selectNextDue.get(endpointId, now) ?? null;
-    if (given !== held || lease !== undefined) writeLease.run(endpointId, leaseToken, leaseUntil, given);
+    if (given !== held || lease !== undefined) {
+      writeLease.run(endpointId, leaseToken, leaseUntil, given, process);
+    }
     return { deliveries: toStored(row), nextDueAt };
   }
 
   return {
-    recoverDeliveries(): DueLane[] {
-      deleteLeases.run();
-      return listDueLanes();
-    },
     releaseLeases: (leaseToken: string): void => void deleteLeasesOf.run(leaseToken),
     claimLanes({ lanes, ...terms }: StoredClaim): StoredLaneClaim[] {
       let bytes = 0;
@@ -153,7 +154,14 @@ export function claimChanges(db: Database) {
       });
     },
     /** The delivery that has waited longest, due or not, under a lease like a claim's; null where none is to be probed. */
-    claimOldest({ endpointId, held, now, leaseUntil, leaseToken }: StoredProbeClaim): StoredProbe | null {
+    claimOldest({
+      endpointId,
+      held,
+      now,
+      leaseUntil,
+      leaseToken,
+      process,
+    }: StoredProbeClaim): StoredProbe | null {
       if (!probes.isDue(endpointId, now)) return null;
       const lease = selectLease.get(endpointId);
       if (lease !== undefined && lease.token !== leaseToken && lease.until > now) return null;
@@ -161,7 +169,7 @@ export function claimChanges(db: Database) {
       const row = selectOldest.get(endpointId, held, 1);
       const delivery = toStored(row);
       if (endpoint === null || delivery === null) return null;
-      writeLease.run(endpointId, leaseToken, leaseUntil, heldWith(held, row?.held ?? null));
+      writeLease.run(endpointId, leaseToken, leaseUntil, heldWith(held, row?.held ?? null), process);
       return { endpoint, delivery };
     },
     shiftDue(now: number, deltaMs: number): void {

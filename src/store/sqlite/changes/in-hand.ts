@@ -7,6 +7,7 @@ import { signalChanges } from './signals.ts';
 export interface StoredTaking extends Omit<Taking, 'lanes'> {
   /** JSON: `{id of an endpoint: the version that the caller knows}`. */
   lanes: string;
+  process: string;
 }
 
 /** Deliveries that a process takes in the commit which stores them. */
@@ -24,21 +25,22 @@ export function inHandChanges(db: Database) {
      WHERE refused OR unleased`,
   );
   // What claims gave to the same process is held as before.
-  const writeLease = db.prepare<[string, string, number]>(
-    `INSERT INTO lane_leases (endpoint_id, token, until, held) VALUES (?, ?, ?, '{}')
+  const writeLease = db.prepare<[string, string, number, string]>(
+    `INSERT INTO lane_leases (endpoint_id, token, until, held, process) VALUES (?, ?, ?, '{}', ?)
      ON CONFLICT (endpoint_id) DO UPDATE SET
-       held = iif(token = excluded.token, held, excluded.held), token = excluded.token, until = excluded.until`,
+       held = iif(token = excluded.token, held, excluded.held),
+       token = excluded.token, until = excluded.until, process = excluded.process`,
   );
 
   return {
     /** `refused` are the endpoints whose deliveries wait for a claim. */
     commitSignalsHeld(
       signals: NewSignal[],
-      { lanes, now, leaseUntil, renewBefore, leaseToken }: StoredTaking,
+      { lanes, now, leaseUntil, renewBefore, leaseToken, process }: StoredTaking,
     ): { committed: CommittedSignal[]; refused: string[] } {
       const unready = selectUnready.all({ lanes, now, renewBefore, leaseToken });
       for (const { endpointId, refused } of unready) {
-        if (refused === 0) writeLease.run(endpointId, leaseToken, leaseUntil);
+        if (refused === 0) writeLease.run(endpointId, leaseToken, leaseUntil, process);
       }
       const refused = unready.flatMap((lane) => (lane.refused === 1 ? [lane.endpointId] : []));
       return { committed: commitSignals(signals), refused };

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { CommittedSignal, NewSignal } from '../../signal-store.ts';
-import type { SourceStore } from '../../source-store.ts';
+import type { ClaimedSource, SourceClaim, SourceStore } from '../../source-store.ts';
 import type { Part } from '../../store.ts';
 import { READ_SOURCES, wholeSource } from '../reads/sources.ts';
 import { createMailWriter } from './mail.ts';
@@ -12,7 +12,7 @@ const KEPT_RUNS = 100;
 /** Who reads which source when. */
 export function sourceRunChanges(db: Database) {
   const lease = db.prepare<Record<string, unknown>[]>(
-    `UPDATE sources SET lease_token = :token, lease_until = :leaseUntil WHERE id = :id AND due_at <= :now`,
+    `UPDATE sources SET lease_token = :token, lease_until = :leaseUntil, lease_process = :process WHERE id = :id AND due_at <= :now`,
   );
   const putOff = db.prepare<Record<string, unknown>[]>(
     `UPDATE sources SET
@@ -43,9 +43,6 @@ export function sourceRunChanges(db: Database) {
        items_matched = items_matched + :itemsMatched,
        signals_made = signals_made + :signalsMade
      WHERE id = :sourceId AND lease_token = :token`,
-  );
-  const endLeases = db.prepare<[]>(
-    'UPDATE sources SET lease_token = NULL, lease_until = 0 WHERE lease_until > 0',
   );
   // How far the clock ran ahead at the least: what it planned may be later by as much.
   const replan = db.prepare<Record<string, unknown>[]>(
@@ -83,9 +80,15 @@ export function sourceRunChanges(db: Database) {
   }
 
   return {
-    claimSources: ({ now, leaseUntil, ids, token }) =>
+    leaseSources: ({
+      now,
+      leaseUntil,
+      ids,
+      token,
+      process,
+    }: SourceClaim & { process: string }): ClaimedSource[] =>
       ids.flatMap((id) => {
-        if (lease.run({ id, token, leaseUntil, now }).changes === 0) return [];
+        if (lease.run({ id, token, leaseUntil, now, process }).changes === 0) return [];
         const row = selectById.get(id);
         if (row === null) return [];
         const { position, ...source } = wholeSource(row);
@@ -116,7 +119,6 @@ export function sourceRunChanges(db: Database) {
       countSignals.run(committed.filter(({ status }) => status === 'created').length, sourceId);
       return committed;
     },
-    recoverSources: () => void endLeases.run(),
     replanSources: (now) => replan.run({ now }).changes,
-  } satisfies Part<SourceStore>;
+  } satisfies Part<SourceStore> & Record<'leaseSources', unknown>;
 }

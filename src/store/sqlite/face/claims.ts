@@ -2,6 +2,7 @@ import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { DeliveryStore, HeldAttempt } from '../../delivery-store.ts';
 import type { StoredDeliveries } from '../changes/claims.ts';
 import type { Changes } from '../changes.ts';
+import type { Signs } from './keyed-requests.ts';
 import type { Promised } from './promised.ts';
 
 type Face = Pick<DeliveryStore, 'claimDeliveries' | 'claimProbe'>;
@@ -9,14 +10,14 @@ type Face = Pick<DeliveryStore, 'claimDeliveries' | 'claimProbe'>;
 const NO_BYTES = new Uint8Array();
 
 /** Claims as they cross to the writer and back: what is held as one text, deliveries as one text and one piece of bytes. */
-export function claimFace({
-  claimLanes,
-  claimOldest,
-}: Pick<Promised<Changes>, 'claimLanes' | 'claimOldest'>): Face {
+export function claimFace(
+  { claimLanes, claimOldest }: Pick<Promised<Changes>, 'claimLanes' | 'claimOldest'>,
+  signs: () => Signs,
+): Face {
   return {
     async claimDeliveries({ lanes, ...terms }) {
       const stored = lanes.map((lane) => ({ ...lane, held: heldText(lane.held) }));
-      const claims = await claimLanes({ lanes: stored, ...terms });
+      const claims = await claimLanes({ lanes: stored, ...terms, process: signs().name });
       return claims.map(({ deliveries, ...claim }) => ({
         ...claim,
         deliveries: toClaimed(deliveries),
@@ -24,7 +25,7 @@ export function claimFace({
       }));
     },
     async claimProbe({ held, ...terms }) {
-      const probe = await claimOldest({ held: heldText(held), ...terms });
+      const probe = await claimOldest({ held: heldText(held), ...terms, process: signs().name });
       const [delivery] = toClaimed(probe?.delivery ?? null);
       return probe === null || delivery === undefined ? null : { endpoint: probe.endpoint, delivery };
     },

@@ -1,12 +1,14 @@
 import type { SignalStore } from '../../signal-store.ts';
 import { bundled } from '../bundles.ts';
 import type { Changes } from '../changes.ts';
+import type { Signs } from './keyed-requests.ts';
 import type { Promised } from './promised.ts';
 
 /** Signals whose deliveries are taken as they are stored: what crosses to the writer names each delivery once. */
-export function inHandFace({
-  commitSignalsHeld,
-}: Pick<Promised<Changes>, 'commitSignalsHeld'>): Pick<SignalStore, 'commitSignalsInHand'> {
+export function inHandFace(
+  { commitSignalsHeld }: Pick<Promised<Changes>, 'commitSignalsHeld'>,
+  signs: () => Signs,
+): Pick<SignalStore, 'commitSignalsInHand'> {
   return {
     async commitSignalsInHand(signals, { lanes, ...terms }) {
       const wanted = new Set(lanes.flatMap(({ deliveryIds }) => deliveryIds));
@@ -18,6 +20,7 @@ export function inHandFace({
       const { committed, refused } = await commitSignalsHeld(stored, {
         ...terms,
         lanes: `{${known.join(',')}}`,
+        process: signs().name,
       });
       const created = signals.filter((_, i) => committed[i]?.status === 'created');
       const taken = created

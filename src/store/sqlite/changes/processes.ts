@@ -1,0 +1,47 @@
+import type { Database } from 'better-sqlite3';
+
+/** Processes whose leases end, each by its name. */
+export interface Departed {
+  /** The process that asks. */
+  process: string;
+  /** Whether leases in its own name end too: they are those of a dispatcher or poller before this one. */
+  own: boolean;
+  dead: string[];
+}
+
+/** Leases of deliveries and sources that nobody holds any more. */
+export function processChanges(db: Database) {
+  const register = db.prepare<[string]>('INSERT INTO processes (name) VALUES (?) ON CONFLICT DO NOTHING');
+  const endLanes = db.prepare<[string]>(
+    'DELETE FROM lane_leases WHERE process IN (SELECT value FROM json_each(?))',
+  );
+  const endSources = db
+    .prepare<[string], string>(
+      `UPDATE sources SET lease_token = NULL, lease_until = 0
+       WHERE lease_until > 0 AND lease_process IN (SELECT value FROM json_each(?)) RETURNING id`,
+    )
+    .pluck();
+  // The dispatcher and the poller each end theirs: a process is forgotten when it has leases of neither.
+  const forget = db.prepare<[string]>(
+    `DELETE FROM processes WHERE name IN (SELECT value FROM json_each(?))
+       AND NOT EXISTS (SELECT 1 FROM lane_leases WHERE process = processes.name)
+       AND NOT EXISTS (SELECT 1 FROM sources WHERE lease_process = processes.name AND lease_until > 0)`,
+  );
+
+  const namesOf = ({ process, own, dead }: Departed) => JSON.stringify(own ? [...dead, process] : dead);
+
+  return {
+    endLaneLeases(departed: Departed): void {
+      register.run(departed.process);
+      endLanes.run(namesOf(departed));
+      forget.run(JSON.stringify(departed.dead));
+    },
+    /** The ids of the sources that were being read. */
+    endSourceLeases(departed: Departed): string[] {
+      register.run(departed.process);
+      const ended = endSources.all(namesOf(departed));
+      forget.run(JSON.stringify(departed.dead));
+      return ended;
+    },
+  };
+}
