@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { getCompany, putCompany } from '../companies/companies.ts';
 import { type Company, companyInputSchema } from '../model/company.ts';
 import { COMPANY_FACTS } from '../model/company-facts.ts';
-import { type Form, type FormFaults, faultsOf, formOf, text } from './forms.ts';
+import { type Form, type FormFaults, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { checked } from './members.ts';
 import type { DashboardParts } from './parts.ts';
@@ -32,7 +32,7 @@ export function addCompanyEdit(app: FastifyInstance, parts: DashboardParts, show
   app.get<Params>(path, { config: { onlyToChange: true } }, async (request, reply) =>
     screen(request, reply, await find(request)),
   );
-  app.post<Params>(path, async (request, reply) => {
+  app.post<Params>(path, LARGE_FORM, async (request, reply) => {
     const company = await find(request);
     const form = formOf(request);
     try {

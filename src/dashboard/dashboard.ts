@@ -17,6 +17,7 @@ import { addCompanyEdit } from './company-edit.ts';
 import { addCsrf } from './csrf.ts';
 import { addFaultPages } from './faults.ts';
 import { addFind } from './find.ts';
+import { FORM_BYTES } from './forms.ts';
 import { addGate } from './gate.ts';
 import { addLeadEdit } from './lead-edit.ts';
 import { addLeadScreen } from './lead-screen.ts';
@@ -36,8 +37,6 @@ import { addWebhookActs } from './webhook-acts.ts';
 import { addWebhookLogs } from './webhook-logs.ts';
 import { addWebhooks } from './webhooks.ts';
 
-const FORM_BYTES = 1024 * 1024;
-
 /** Everything an account does, in a browser; registered under `/dashboard`. */
 export async function dashboard(app: FastifyInstance, parts: DashboardParts): Promise<void> {
   let show: Show | null = null;
@@ -47,7 +46,12 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   };
   app.decorateRequest('signedIn', null);
   await app.register(cookie);
+  // JSON is for `/v1`: what is no form is 415 before it is read.
+  app.removeAllContentTypeParsers();
   await app.register(formbody, { bodyLimit: FORM_BYTES });
+  app.addHook('onRoute', (route) => {
+    route.bodyLimit ??= FORM_BYTES;
+  });
   addFaultPages(app, parts.logger, shown);
   addGate(app, parts, shown);
   addShedding(app, { load: parts.load, ownerOf: (request) => request.signedIn?.tenant.id ?? '' });

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { frameworkFault } from '../http/errors.ts';
 import { problemStatus } from '../http/problems.ts';
 import { routeOf } from '../http/request-log.ts';
 import { DomainError } from '../model/errors.ts';
@@ -8,7 +9,7 @@ import type { Show } from './screens.ts';
 /** What was refused or failed, as a page that says so. */
 export function addFaultPages(app: FastifyInstance, logger: Logger, show: () => Show): void {
   app.setErrorHandler((error, request, reply) => {
-    const { status, title, detail } = describe(error);
+    const { status, title, detail } = describe(error, request.routeOptions.bodyLimit);
     if (status === 500) {
       logger.error({ err: error, request_id: request.id, route: routeOf(request) }, 'request failed');
     }
@@ -19,7 +20,7 @@ export function addFaultPages(app: FastifyInstance, logger: Logger, show: () => 
   });
 }
 
-function describe(error: unknown): { status: number; title: string; detail: string } {
+function describe(error: unknown, bodyLimit: number): { status: number; title: string; detail: string } {
   if (error instanceof DomainError) {
     const hint = error.extra.hint === undefined ? '' : ` ${error.extra.hint}`;
     return {
@@ -28,8 +29,8 @@ function describe(error: unknown): { status: number; title: string; detail: stri
       detail: error.message + hint,
     };
   }
-  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
-  if (typeof code === 'string' && code.startsWith('FST_CSRF_')) {
+  const { code, statusCode } = frameworkFault(error);
+  if (code.startsWith('FST_CSRF_')) {
     return {
       status: 403,
       title: 'The form is too old',
@@ -37,13 +38,9 @@ function describe(error: unknown): { status: number; title: string; detail: stri
         'You logged in or out since it was opened, or cookies are blocked. Go back, reload the page and send it again.',
     };
   }
-  if (
-    typeof code === 'string' &&
-    code.startsWith('FST_') &&
-    typeof statusCode === 'number' &&
-    statusCode < 500
-  ) {
-    return { status: statusCode, title: 'That did not work', detail: 'The form could not be read.' };
+  if (statusCode < 500) {
+    const detail = UNREAD[code]?.(bodyLimit) ?? 'The form could not be read.';
+    return { status: statusCode, title: 'That did not work', detail };
   }
   return {
     status: 500,
@@ -51,6 +48,14 @@ function describe(error: unknown): { status: number; title: string; detail: stri
     detail: 'It was logged on our side. Try again in a moment.',
   };
 }
+
+/** Why a form was not read, by the code of the framework. */
+const UNREAD: Readonly<Record<string, (bodyLimit: number) => string>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: (bodyLimit) =>
+    `The form is larger than ${bodyLimit / 1024} KiB; nothing was changed. Go back and shorten it.`,
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    'The dashboard takes forms as browsers send them, application/x-www-form-urlencoded. Programs use the API under /v1.',
+};
 
 const TITLES: Readonly<Record<string, string>> = {
   NOT_FOUND: 'Not found',

@@ -3,7 +3,7 @@ import { changeLead } from '../leads/change-lead.ts';
 import { requireLead } from '../leads/changes.ts';
 import { DEPARTMENTS, type Lead, SENIORITIES } from '../model/lead.ts';
 import { leadPatchSchema } from '../model/lead-input.ts';
-import { type Form, type FormFaults, faultsOf, formOf, lines, text } from './forms.ts';
+import { type Form, type FormFaults, faultsOf, formOf, LARGE_FORM, lines, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { nameOf } from './lead-screen.ts';
 import { linesOfMembers, memberOfLine } from './member-lines.ts';
@@ -39,7 +39,7 @@ export function addLeadEdit(app: FastifyInstance, parts: DashboardParts, show: S
   app.get<Params>(path, { config: { onlyToChange: true } }, (request, reply) =>
     screen(request, reply, request.params.id),
   );
-  app.post<Params>(path, async (request, reply) => {
+  app.post<Params>(path, LARGE_FORM, async (request, reply) => {
     const { id } = request.params;
     const form = formOf(request);
     const { lead } = await requireLead(parts.store, memberOf(request).tenant.id, id);

@@ -8,7 +8,7 @@ import { changeProfile, createProfile, deleteProfile, findProfile } from '../sig
 import { qualityOf } from '../signals/quality.ts';
 import { draftForSeller } from '../signals/seller.ts';
 import { listSuggestions, MAX_JUDGED } from '../signals/suggestions.ts';
-import { type Form, faultsOf, formOf, text } from './forms.ts';
+import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import { emptyProfileForm, formOfProfile, wishOf } from './profile-form.ts';
@@ -49,7 +49,7 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       ...shown,
     });
   app.get('/profiles/new', { config: { onlyToChange: true } }, (request, reply) => screen(request, reply));
-  app.post('/profiles/new', async (request, reply) => {
+  app.post('/profiles/new', LARGE_FORM, async (request, reply) => {
     const { tenant } = memberOf(request);
     const form = formOf(request);
     const act = text(form, 'act');
@@ -100,7 +100,7 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   app.get<{ Params: { id: string } }>('/profiles/:id', (request, reply) =>
     screen(request, reply, request.params.id),
   );
-  app.post<{ Params: { id: string } }>('/profiles/:id', async (request, reply) => {
+  app.post<{ Params: { id: string } }>('/profiles/:id', LARGE_FORM, async (request, reply) => {
     const { tenant } = memberOf(request);
     const { id } = request.params;
     const form = formOf(request);

@@ -3,7 +3,7 @@ import { sourceInputSchema, sourcePatchSchema, sourceResource, sourceRunResource
 import { SOURCE_KINDS } from '../model/source-settings.ts';
 import { changeSource, createSource, deleteSource, findSource, runSourceNow } from '../signals/sources.ts';
 import { oneOf } from './filters.ts';
-import { type Form, type FormFaults, faultsOf, formOf, text } from './forms.ts';
+import { type Form, type FormFaults, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { checked } from './members.ts';
 import { readScreenPage } from './paging.ts';
@@ -55,7 +55,7 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     return show(request, reply, { ...common, form: EMPTY_FORM, faults: {}, ...shown });
   }
   app.get('/sources/new', { config: { onlyToChange: true } }, (request, reply) => showForm(request, reply));
-  app.post('/sources/new', async (request, reply) => {
+  app.post('/sources/new', LARGE_FORM, async (request, reply) => {
     const form = formOf(request);
     if (text(form, 'act') === 'guess') {
       const place = text(form, 'place').trim().slice(0, 2_048);
@@ -141,7 +141,7 @@ function addEdit(app: FastifyInstance, parts: DashboardParts, show: Show): void 
   app.get<{ Params: { id: string } }>(path, { config: { onlyToChange: true } }, (request, reply) =>
     screen(request, reply, request.params.id),
   );
-  app.post<{ Params: { id: string } }>(path, async (request, reply) => {
+  app.post<{ Params: { id: string } }>(path, LARGE_FORM, async (request, reply) => {
     const { id } = request.params;
     const { tenant } = memberOf(request);
     const { kind } = await findSource(parts.store, tenant.id, id);

@@ -5,7 +5,7 @@ import type { Explanation, Signal } from '../model/signal.ts';
 import { changeProfile } from '../signals/profiles.ts';
 import { addSamples, removeSamples } from '../signals/samples.ts';
 import { draftForSeller } from '../signals/seller.ts';
-import { type Form, faultsOf, formOf, text } from './forms.ts';
+import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { checked } from './members.ts';
 import type { DashboardParts } from './parts.ts';
@@ -67,7 +67,7 @@ export function addStart(app: FastifyInstance, parts: DashboardParts, show: Show
     });
   }
 
-  app.post('/start', async (request, reply) => {
+  app.post('/start', LARGE_FORM, async (request, reply) => {
     const { tenant } = memberOf(request);
     const form = formOf(request);
     const asked = { offer: text(form, 'offer'), domain: text(form, 'domain').trim() };

@@ -4,7 +4,7 @@ import { DomainError } from '../model/errors.ts';
 import { changeEndpoint } from '../webhooks/endpoint-changes.ts';
 import { createEndpoint, endpointResource, noEndpoint } from '../webhooks/endpoints.ts';
 import { previewFormat } from '../webhooks/preview.ts';
-import { type Form, faultsOf, formOf, text } from './forms.ts';
+import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
@@ -54,7 +54,7 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   app.get(path, { config: { onlyToChange: true } }, (request, reply) =>
     showForm(request, reply, { form: { ...emptyWebhookForm(), url: '' } }),
   );
-  app.post(path, { config: { showsSecret: true } }, async (request, reply) => {
+  app.post(path, { ...LARGE_FORM, config: { showsSecret: true } }, async (request, reply) => {
     const { tenant } = memberOf(request);
     const form = formOf(request);
     if (text(form, 'act') === 'preview') {
@@ -77,7 +77,7 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     if (endpoint === null) throw noEndpoint(request.params.id);
     return showWebhook(parts, show, { request, reply, endpoint });
   });
-  app.post<{ Params: { id: string } }>(path, async (request, reply) => {
+  app.post<{ Params: { id: string } }>(path, LARGE_FORM, async (request, reply) => {
     const { tenant } = memberOf(request);
     const endpoint = await parts.store.getEndpoint(tenant.id, request.params.id);
     if (endpoint === null) throw noEndpoint(request.params.id);

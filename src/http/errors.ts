@@ -50,8 +50,11 @@ function toProblem(error: unknown, bodyLimit: number): Problem {
   }
 }
 
-/** The code and status of an error of Fastify itself; anything else has none, so that a bug is never shown as 4xx. */
-function frameworkFault(error: unknown): { code: string; statusCode: number } {
+/**
+ * The code and status of an error of Fastify itself, or of a body that broke off; anything else has none, so that a bug is
+ * never shown as 4xx.
+ */
+export function frameworkFault(error: unknown): { code: string; statusCode: number } {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) {
     return { code: '', statusCode: 500 };
   }

@@ -1,0 +1,169 @@
+import { connect } from 'node:net';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { formOf, lines, text } from '../../src/dashboard/forms.ts';
+import { buildTestApp, type TestApp } from '../support/app.ts';
+import { cpuMsOf } from '../support/cpu-time.ts';
+import { csrfOf, PASSWORD, signedIn, TestBrowser } from './browser-session.ts';
+
+let made: TestApp;
+beforeEach(async () => {
+  made = await buildTestApp();
+});
+afterEach(() => made.app.close());
+
+const KIB = 1024;
+const FORM = 'application/x-www-form-urlencoded';
+
+function send(url: string, payload: string, type = FORM, headers: Record<string, string> = {}) {
+  return made.app.inject({ method: 'POST', url, payload, headers: { ...headers, 'content-type': type } });
+}
+
+test.each(['/login', '/login/code', '/setup', '/reset', '/logout'])(
+  'a form of more than 16 KiB to %s is refused before it is parsed',
+  async (path) => {
+    const answer = await send(`/dashboard${path}`, `email=${'+'.repeat(16 * KIB)}`);
+    expect(answer.statusCode).toBe(413);
+    expect(answer.body).toContain('larger than 16 KiB');
+    const longer = await made.app.inject({
+      ...{ method: 'POST', url: `/dashboard${path}`, payload: 'a=' },
+      headers: { 'content-type': FORM, 'content-length': String(900 * KIB) },
+    });
+    expect(longer.statusCode).toBe(413);
+  },
+);
+
+test('the forms of profiles, webhooks, leads, companies and sources may be larger, up to 512 KiB', async () => {
+  const browser = await signedIn(made, made.tenant.id);
+  const _csrf = csrfOf((await browser.get('/dashboard')).body);
+  for (const path of ['/profiles/new', '/settings/integrations/webhooks/new', '/sources/new', '/start']) {
+    const kept = await browser.send(`/dashboard${path}`, { _csrf, description: 'a'.repeat(400 * KIB) });
+    expect([path, kept.statusCode]).toEqual([path, 400]);
+    const refused = await browser.send(`/dashboard${path}`, { _csrf, description: 'a'.repeat(512 * KIB) });
+    expect([path, refused.statusCode]).toEqual([path, 413]);
+  }
+  const key = await browser.send('/dashboard/settings/api-keys', { _csrf, name: 'a'.repeat(16 * KIB) });
+  expect(key.statusCode).toBe(413);
+});
+
+test.each(['/login', '/login/code', '/setup', '/reset', '/logout', '/profiles/new'])(
+  'JSON for %s is 415, whatever it holds, and nothing that is logged as ours',
+  async (path) => {
+    const browser = await signedIn(made, made.tenant.id);
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    for (const body of [
+      '{"_csrf":"a","email":[{"toString":1}]}',
+      '{"email":{"__proto__":1}}',
+      'null',
+      '[[[',
+      '"',
+    ]) {
+      for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=a', 'nonsense']) {
+        const answer = await send(`/dashboard${path}`, body, type, { cookie });
+        expect([type, answer.statusCode]).toEqual([type, 415]);
+      }
+    }
+    expect(made.logLines.filter((line) => line.includes('"level":50'))).toEqual([]);
+  },
+);
+
+test('a field that is given twice, or in another shape, counts once and fails nothing', async () => {
+  const browser = new TestBrowser(made.app);
+  const cookies = (page: { body: string }) => csrfOf(page.body);
+  const _csrf = cookies(await browser.get('/dashboard/login'));
+  const fields = {
+    _csrf,
+    email: ['a@example.com', 'b'],
+    password: ['x', 'y'],
+    next: ['/dashboard', '//evil'],
+  };
+  expect((await browser.send('/dashboard/login', fields)).statusCode).toBe(401);
+  for (const name of [
+    '__proto__',
+    'constructor',
+    'email[]',
+    'email[toString]',
+    'toString',
+    'length',
+    'hasOwnProperty',
+  ]) {
+    const answer = await browser.send('/dashboard/login', {
+      _csrf,
+      [name]: ['sort', 'filter'],
+      password: 'x',
+    });
+    expect([name, answer.statusCode]).toEqual([name, 401]);
+    made.clock.advance(900_000);
+  }
+  const twice = await browser.send('/dashboard/login', { _csrf: [_csrf, _csrf], email: 'a@example.com' });
+  expect(twice.statusCode).toBe(403);
+  expect(made.logLines.filter((line) => line.includes('"level":50'))).toEqual([]);
+});
+
+test('queries of odd shapes are filters that find nothing, and fail nothing', async () => {
+  const browser = await signedIn(made, made.tenant.id);
+  for (const path of [
+    '/signals',
+    '/leads',
+    '/companies',
+    '/campaigns',
+    '/webhook-logs',
+    '/find',
+    '/sources',
+    '/pipeline',
+  ]) {
+    for (const query of [
+      '__proto__=a&__proto__=b',
+      'q=a&q=b',
+      'q[]=a',
+      'sort[a]=b',
+      'from=x&from=y',
+      'cursor=a&cursor=b',
+    ]) {
+      const { statusCode } = await browser.get(`/dashboard${path}?${query}`);
+      expect([path, query, statusCode < 500]).toEqual([path, query, true]);
+    }
+  }
+});
+
+test('a list lends its members to no form', () => {
+  const body = JSON.parse('{"__proto__":["a","b"],"list":["a",{"toString":1},null,["b"]],"one":{"a":"b"}}');
+  const form = formOf({ body } as never);
+  expect([text(form, 'sort'), text(form, 'length'), form.list, text(form, 'one')]).toEqual([
+    '',
+    '',
+    ['a'],
+    '',
+  ]);
+});
+
+test('250,000 lines of a text area are no work for the schemas', () => {
+  const form = { phrases: '-\n'.repeat(250_000) };
+  expect(cpuMsOf(() => expect(lines(form, 'phrases')).toHaveLength(1_000))).toBeLessThan(1_000);
+});
+
+test('an upload that breaks off is not logged as our fault', async () => {
+  await made.app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = made.app.server.address() as { port: number };
+  await new Promise<void>((resolve) => {
+    const head = `POST /dashboard/login HTTP/1.1\r\nHost: a\r\nContent-Type: ${FORM}\r\nContent-Length: 9000\r\n\r\nemail=`;
+    const socket = connect(port, '127.0.0.1', () =>
+      socket.write(head, () => setImmediate(() => socket.destroy())),
+    );
+    socket.once('close', () => resolve());
+  });
+  await vi.waitFor(async () => expect(await connections(made)).toBe(0));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(made.logLines.filter((line) => line.includes('"level":50'))).toEqual([]);
+});
+
+test('a form that is sent as a browser does goes on as before', async () => {
+  await signedIn(made, made.tenant.id);
+  const fields = { email: 'owner@example.com', password: PASSWORD };
+  expect((await new TestBrowser(made.app).post('/dashboard/login', fields)).statusCode).toBe(303);
+});
+
+function connections({ app }: TestApp): Promise<number> {
+  return new Promise((resolve, reject) =>
+    app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
+  );
+}
