@@ -33,20 +33,17 @@ export interface IntakeParts {
   matchers: Matchers;
   /** Takes on deliveries as they are stored; left out where this process sends nothing. */
   reserve?: Reserve;
+  /** Tells the dispatcher which endpoints have more work, after each commit; left out where this process sends nothing. */
+  nudge?(lanes: readonly NewWork[]): void;
   /** Null or left out: words decide alone. */
   encoder?: Encoder | null;
   /** What is being traced as it is made, as `joinTrace` writes it; null or left out: nothing. */
   trace?: string | null;
 }
 
-/** What became of one post. `signals` are wire JSON texts; `lanes` names the endpoints that now have work. */
+/** What became of one post. `signals` are wire JSON texts. */
 export type ObservedResult =
-  | {
-      status: 'created' | 'duplicate';
-      signals: string[];
-      signalIds: string[];
-      lanes: NewWork[];
-    }
+  | { status: 'created' | 'duplicate'; signals: string[]; signalIds: string[] }
   | { status: 'rejected'; errors: Fault[] };
 
 /** A post of a source, whose external id may be another post's elsewhere on its platform. */
@@ -111,18 +108,19 @@ async function storePlanned(parts: IntakeParts, planned: readonly PlannedPost[])
   const signals = planned.flatMap((plan) => plan.signals);
   const { store, reserve = reserveNothing } = parts;
   const { committed, taken } = await storeSignals({ store, reserve }, signals);
+  // Not once for the whole batch: the last of a large one is stored seconds later.
+  const made = signals.filter((_, i) => committed[i]?.status === 'created');
+  parts.nudge?.(made.flatMap((signal) => lanesOf(signal.events, taken)));
 
   let next = 0;
   return planned.map(({ signals, errors }): ObservedResult => {
     const results = committed.slice(next, next + signals.length);
     next += signals.length;
     if (errors.length > 0) return { status: 'rejected', errors };
-    const created = signals.filter((_, i) => results[i]?.status === 'created');
     return {
-      status: created.length > 0 ? 'created' : 'duplicate',
+      status: results.some(({ status }) => status === 'created') ? 'created' : 'duplicate',
       signals: results.map((result) => result.wire),
       signalIds: results.map((result) => result.id),
-      lanes: created.flatMap((signal) => lanesOf(signal.events, taken)),
     };
   });
 }
