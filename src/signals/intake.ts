@@ -4,7 +4,7 @@ import type { NewId } from '../lib/ids.ts';
 import { createTurns } from '../lib/turns.ts';
 import type { Fault } from '../model/errors.ts';
 import type { NewWork } from '../model/event.ts';
-import { signalNearKeys } from '../model/near-keys.ts';
+import { postNearKeys, scopedNearKeys } from '../model/near-keys.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { Explanation, ObservedPost, SignalType } from '../model/signal.ts';
 import { searchedFacts } from '../rules/searched-facts.ts';
@@ -74,17 +74,20 @@ export async function observePosts(
   posts: readonly ObservedPost[],
 ): Promise<ObservedResult[]> {
   await requireRoom(parts, tenantId, 'signals');
-  const results: ObservedResult[] = [];
+  const results: ObservedResult[][] = [];
   // One commit after the other: a keyed request that is run again meets them in the order in which it made them.
-  const [first = [], ...others] = piecesOf(posts);
-  let planning = planPosts(parts, tenantId, first);
-  for (const piece of [...others, []]) {
+  const pieces = piecesOf(posts);
+  let planning = planPosts(parts, tenantId, pieces[0] ?? []);
+  for (const place of pieces.keys()) {
     const planned = await planning;
-    planning = planPosts(parts, tenantId, piece); // while the one before it is stored
-    planning.catch(() => {}); // told when it is its turn, unless the one before it failed
-    results.push(...(await storePlanned(parts, planned)));
+    const next = pieces[place + 1];
+    if (next !== undefined) {
+      planning = planPosts(parts, tenantId, next); // while the one before it is stored
+      planning.catch(() => {}); // told when it is its turn, unless the one before it failed
+    }
+    results.push(await storePlanned(parts, planned));
   }
-  return results;
+  return results.flat();
 }
 
 /** By what was sent alone, so that a request that is run again is cut where it was cut before. */
@@ -156,13 +159,19 @@ export async function planPosts(
   const nextTurn = createTurns(parts.clock);
   const planned: PlannedPost[] = [];
   for (const post of posts) {
-    planned.push(await planPost(parts, tenancy, post));
+    planned.push(await planPost(parts, tenancy, post, nextTurn));
     await nextTurn();
   }
   return planned;
 }
 
-async function planPost(parts: IntakeParts, tenancy: Tenancy, post: ScopedPost): Promise<PlannedPost> {
+/** `nextTurn`: a pause where it is due, as a post may match a thousand profiles. */
+async function planPost(
+  parts: IntakeParts,
+  tenancy: Tenancy,
+  post: ScopedPost,
+  nextTurn: () => Promise<void>,
+): Promise<PlannedPost> {
   const wanted = post.icp_profile_id || undefined;
   const { encoder = null } = parts;
   const words = readPost(factsOf(post, parts.clock.now()), encoder !== null);
@@ -179,27 +188,36 @@ async function planPost(parts: IntakeParts, tenancy: Tenancy, post: ScopedPost):
   }
   // A source waits for the encoder; who asks over the API hears that it is busy.
   const reading = await addMeaning(words, candidates, { encoder, patient: tenancy.rule.onlyMatching });
-  const matches = candidates.map(({ compiled, hits }) => ({
-    compiled,
-    score: scorePost(reading, compiled, hits),
-  }));
+  const matches: { compiled: CompiledProfile; score: Explanation }[] = [];
+  for (const { compiled, hits } of candidates) {
+    matches.push({ compiled, score: scorePost(reading, compiled, hits) });
+    await nextTurn();
+  }
   matches.sort((a, b) => b.score.score - a.score.score);
   const kept = matches.filter(
     ({ compiled, score }, i) =>
       (i === 0 && !tenancy.rule.onlyMatching) || score.score >= compiled.profile.thresholds.warm,
   );
-  return {
-    signals: kept.map(({ compiled, score }) =>
-      newSignal(parts, tenancy, { post, type: reading.type }, compiled, score),
-    ),
-    errors: [],
-  };
+  const seen: SeenPost = { post, type: reading.type, nearKeys: postNearKeys(post) };
+  const signals: NewSignal[] = [];
+  for (const { compiled, score } of kept) {
+    signals.push(newSignal(parts, tenancy, seen, compiled, score));
+    await nextTurn();
+  }
+  return { signals, errors: [] };
+}
+
+/** A post with what all of its signals have in common. */
+interface SeenPost {
+  post: ScopedPost;
+  type: SignalType;
+  nearKeys: readonly number[];
 }
 
 function newSignal(
   { clock, newId, baseUrl, trace = null }: IntakeParts,
   { tenantId, receivers }: Tenancy,
-  { post: { idScope, ...post }, type }: { post: ScopedPost; type: SignalType },
+  { post: { idScope, ...post }, type, nearKeys }: SeenPost,
   { profile }: CompiledProfile,
   score: Explanation,
 ): NewSignal {
@@ -224,7 +242,7 @@ function newSignal(
     company: signal.company.domain === '' ? null : { id: newId('cmp'), company: signal.company },
     facts: searchedFacts(signal),
     personKeys: personKeys(signal.prospect),
-    nearKeys: signalNearKeys({ tenantId, profileId: profile.id, text: post.text }, signal.prospect),
+    nearKeys: scopedNearKeys(nearKeys, { tenantId, profileId: profile.id }),
     wire: JSON.stringify(signal),
     explanation: JSON.stringify(score),
     text: post.text,
