@@ -1,36 +1,65 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import fc from 'fast-check';
+import { BUDGET_MS, describeMeasured, HEAD, hostileCases, measureHostile } from './hostile/run.ts';
 import { describeFinding, fuzz } from './run.ts';
 
 const { values } = parseArgs({
   options: {
-    requests: { type: 'string', default: '20000' },
+    hostile: { type: 'boolean', default: false },
+    encoder: { type: 'boolean', default: false },
+    requests: { type: 'string' },
     seed: { type: 'string', default: String(randomInt(2 ** 31 - 1)) },
     only: { type: 'string', default: '.' },
   },
 });
-const requests = Number(values.requests);
 const seed = Number(values.seed);
+const requests = Number(values.requests ?? 20_000);
 if (!(requests > 0) || !Number.isInteger(seed)) {
-  console.error('usage: npm run fuzz -- [--requests N] [--seed N] [--only PATTERN]');
+  console.error(
+    'usage: npm run fuzz -- [--requests N] [--seed N] [--only PATTERN]\n       npm run fuzz -- --hostile [--encoder] [--requests N] [--seed N] [--only PATTERN]',
+  );
   process.exit(64);
 }
-
-console.log(`seed ${seed}, ${requests} requests`);
 const started = performance.now();
-const { findings, statuses, unreached } = await fuzz({
-  requests,
-  seed,
-  only: new RegExp(values.only),
-  progress: (done) => {
-    if (done % 5_000 === 0) console.log(`${done} sent`);
-  },
-});
-for (const finding of findings) console.log(`\n${describeFinding(finding)}`);
-const counts = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
-console.log(
-  `\n${requests} requests in ${Math.round((performance.now() - started) / 1_000)} s (${counts.join(', ')})`,
-);
-if (unreached.length > 0) console.log(`never succeeded: ${unreached.join(', ')}`);
-console.log(`${findings.length} findings; seed ${seed}`);
-process.exitCode = findings.length === 0 ? 0 : 1;
+const seconds = () => Math.round((performance.now() - started) / 1_000);
+process.exitCode = (await (values.hostile ? beHostile() : sendRequests())) ? 0 : 1;
+
+async function sendRequests(): Promise<boolean> {
+  console.log(`seed ${seed}, ${requests} requests`);
+  const { findings, statuses, unreached } = await fuzz({
+    requests,
+    seed,
+    only: new RegExp(values.only),
+    progress: (done) => {
+      if (done % 5_000 === 0) console.log(`${done} sent`);
+    },
+  });
+  for (const finding of findings) console.log(`\n${describeFinding(finding)}`);
+  const counts = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
+  console.log(`\n${requests} requests in ${seconds()} s (${counts.join(', ')})`);
+  if (unreached.length > 0) console.log(`never succeeded: ${unreached.join(', ')}`);
+  console.log(`${findings.length} findings; seed ${seed}`);
+  return findings.length === 0;
+}
+
+/** Every hostile input whose name matches; with `--requests` so many of them, drawn by the seed. */
+async function beHostile(): Promise<boolean> {
+  const only = new RegExp(values.only, 'i');
+  const all = hostileCases().filter(({ name }) => only.test(name));
+  const cases =
+    values.requests === undefined
+      ? all
+      : (fc.sample(fc.shuffledSubarray(all), { numRuns: 1, seed })[0] ?? []);
+  console.log(`${HEAD}`);
+  const measured = await measureHostile({
+    cases: cases.slice(0, values.requests === undefined ? cases.length : requests),
+    env: values.encoder ? { SIGNAL_ENCODER: 'auto' } : {},
+    told: (one) => console.log(describeMeasured(one)),
+  });
+  const failed = measured.filter(({ fault }) => fault !== '');
+  if (failed.length > 0) console.log(`\nThese fail (another caller may wait ${BUDGET_MS} ms):\n${HEAD}`);
+  for (const one of failed) console.log(describeMeasured(one));
+  console.log(`${measured.length} inputs in ${seconds()} s, ${failed.length} fail; seed ${seed}`);
+  return failed.length === 0;
+}

@@ -47,7 +47,11 @@ export async function readDescription(app: FastifyInstance): Promise<Description
   const answer = await app.inject('/v1/openapi.json');
   if (answer.statusCode !== 200)
     throw new Error(`/v1/openapi.json answered ${answer.statusCode}: ${answer.body}`);
-  const document: { [member: string]: unknown } = answer.json();
+  return descriptionOf(answer.json());
+}
+
+/** A document with its operations. */
+export function descriptionOf(document: Description['document']): Description {
   const paths = document.paths as Record<string, Record<string, JsonSchema>>;
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, raw]) =>

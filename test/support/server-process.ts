@@ -12,6 +12,11 @@ const START_MS = 120_000;
 /** A real server process on a data folder of the caller's. */
 export interface ServerProcess {
   url: string;
+  pid: number;
+  /** All that it printed so far: its log, and what a broken process leaves. */
+  output(): string;
+  /** True once it has ended, by whatever cause. */
+  hasEnded(): boolean;
   /** kill -9, and waits until the process is gone. */
   kill(): Promise<void>;
   /** SIGTERM, and the exit code that the process ended with. */
@@ -64,6 +69,9 @@ export async function startServerProcess(
   await untilHealthy(child, url, output);
   return {
     url,
+    pid: child.pid ?? 0,
+    output: () => output.join(''),
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     kill: async () => {
       child.kill('SIGKILL');
       await ended(child);

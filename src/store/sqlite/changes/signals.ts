@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { CommittedSignal, NewSignal, SignalStore } from '../../signal-store.ts';
 import type { Part } from '../../store.ts';
-import type { FindKnownSignal } from '../reads/known-signals.ts';
+import { createKnownSignal } from '../reads/known-signals.ts';
 import { createAdoption } from './adoption.ts';
 import { createCompanyObserver } from './companies.ts';
 import { createEventWriter } from './events.ts';
@@ -9,7 +9,8 @@ import { createKnownSignals } from './known-signals.ts';
 import { createSignalIndex } from './signal-index.ts';
 import { createSignalRemover } from './signal-removal.ts';
 
-export function signalChanges(db: Database, write: SignalWriter) {
+export function signalChanges(db: Database) {
+  const write = createSignalWriter(db);
   const adopt = createAdoption(db);
   const removeOfPlatform = createSignalRemover(db);
   const saveFeedback = db.prepare<Record<string, unknown>[]>(
@@ -51,12 +52,8 @@ export function signalChanges(db: Database, write: SignalWriter) {
   } satisfies Part<SignalStore>;
 }
 
-export type SignalChanges = ReturnType<typeof signalChanges>;
-
 /** Stores a signal with its terms, its author's keys, its company and its events, unless it is known: part of a change. */
-export type SignalWriter = (signal: NewSignal) => CommittedSignal;
-
-export function createSignalWriter(db: Database, findKnown: FindKnownSignal): SignalWriter {
+export function createSignalWriter(db: Database): (signal: NewSignal) => CommittedSignal {
   // `seq` takes the next free place of its millisecond; a full one breaks the table's CHECK instead of another's order.
   // The cast: numbers are bound as floating point, which would round the sum.
   const insert = db.prepare<Record<string, unknown>[]>(
@@ -74,6 +71,7 @@ export function createSignalWriter(db: Database, findKnown: FindKnownSignal): Si
   const insertPerson = db.prepare<[string, string, string]>(
     'INSERT INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)',
   );
+  const findKnown = createKnownSignal(db);
   const knownSignals = createKnownSignals(db);
   const index = createSignalIndex(db);
   const observeCompany = createCompanyObserver(db);

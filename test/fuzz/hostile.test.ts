@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { describeMeasured, hostileCases, measureHostile } from './hostile/run.ts';
+
+/** One of each kind of input that once stopped the process, or nearly; `npm run fuzz -- --hostile` has all of them. */
+const CHOSEN = [
+  'path: / and slashes',
+  'path: /dashboard/ and slashes',
+  'path: OPTIONS of slashes',
+  'header: accept of many items, /',
+  'header: accept-encoding of many items, /',
+  'header: if-none-match of many items, /',
+  'dashboard: /login, password of combining marks',
+  'dashboard: /login, password of combining marks, a megabyte',
+  'dashboard: /setup, password of combining marks, a megabyte',
+  'v1: createSignal, texts as long as they may be, of combining marks',
+  'v1: a batch of posts of combining marks',
+  'source: feed of rss, title of tags',
+  'source: robots.txt, "User-agent: *\\nAllow: /*" and asterisks',
+  'receiver: a body of angle brackets',
+];
+
+test('no input makes another caller wait, ends the process or is taken for a fault of ours', {
+  timeout: 180_000,
+}, async () => {
+  const all = hostileCases();
+  const cases = CHOSEN.map((name) => {
+    const found = all.find((one) => one.name === name);
+    if (found === undefined) throw new Error(`there is no input "${name}"`);
+    return found;
+  });
+  const measured = await measureHostile({ cases });
+  const failed = measured.filter(({ fault }) => fault !== '');
+  expect(failed.map(describeMeasured).join('\n')).toBe('');
+});

@@ -1,0 +1,226 @@
+import type { HostileCase } from './case.ts';
+import type { HostAnswer } from './host.ts';
+import { SHAPES } from './texts.ts';
+
+/** As much as an answer of a source may be, less its frame. */
+const ANSWER_BYTES = 4_900_000;
+
+const FLAVOURS: Record<string, { fields: readonly string[]; of(item: string): string }> = {
+  rss: {
+    fields: [
+      ...[
+        'title',
+        'description',
+        'content:encoded',
+        'author',
+        'dc:creator',
+        'link',
+        'guid',
+        'pubDate',
+        'category',
+      ],
+      ...[
+        'comments',
+        'itunes:author',
+        'media:description',
+        'source',
+        'managingEditor',
+        'webMaster',
+        'skipDays',
+      ],
+    ],
+    of: (item) =>
+      `<rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd" xmlns:media="http://search.yahoo.com/mrss/"><channel><title>x</title>${channelPart(item)}<item><title>t</title><guid>1</guid>${item}</item></channel></rss>`,
+  },
+  atom: {
+    fields: ['title', 'summary', 'content', 'id', 'updated', 'author', 'category'],
+    of: (item) =>
+      `<feed xmlns="http://www.w3.org/2005/Atom"><title>x</title><id>x</id><entry><title>t</title><id>1</id>${item}</entry></feed>`,
+  },
+  rdf: {
+    fields: ['title', 'description', 'dc:creator', 'dc:date', 'link'],
+    of: (item) =>
+      `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/" xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>x</title></channel><item rdf:about="1"><title>t</title>${item}</item></rdf:RDF>`,
+  },
+};
+
+/** What stands in the channel as well, as parsers read it by other code. */
+function channelPart(item: string): string {
+  return /^<(managingEditor|webMaster|skipDays)>/.test(item) ? item : '';
+}
+
+/** Feeds of every flavour whose texts, frame, encoding or place is hostile. */
+export function feedCases(): HostileCase[] {
+  const texts = Object.entries(FLAVOURS).flatMap(([flavour, { fields, of }]) =>
+    fields.flatMap((field) =>
+      SHAPES.map((shape) => {
+        // An author is short in every feed there is; a parser that compares its brackets shows it early.
+        const text = () => shape.of(field === 'author' ? 400_000 : 1_500_000);
+        const inner = flavour === 'atom' && field === 'author' ? 'name' : null;
+        const whole = () => (inner === null ? text() : `<${inner}>${text()}</${inner}>`);
+        return feedCase(`feed of ${flavour}, ${field} of ${shape.name}`, () =>
+          of(`<${field}>${whole()}</${field}>`),
+        );
+      }),
+    ),
+  );
+  const json = SHAPES.map((shape) =>
+    feedCase(`feed of JSON, all of ${shape.name}`, () =>
+      JSON.stringify({
+        version: 'https://jsonfeed.org/version/1.1',
+        title: 'x',
+        items: [
+          {
+            ...{ id: shape.of(100_000), title: shape.of(500_000), content_html: shape.of(500_000) },
+            ...{ url: shape.of(100_000), authors: [{ name: shape.of(100_000) }] },
+          },
+        ],
+      }).slice(0, ANSWER_BYTES),
+    ),
+  );
+  return [...texts, ...json, ...frameCases(), ...pageCases()];
+}
+
+function frameCases(): HostileCase[] {
+  const rss = (items: string) => FLAVOURS.rss?.of(items) ?? '';
+  const many = (piece: (n: number) => string, bytes = ANSWER_BYTES) => {
+    const pieces: string[] = [];
+    for (let n = 0, length = 0; length < bytes; n++) {
+      const one = piece(n);
+      pieces.push(one);
+      length += one.length;
+    }
+    return pieces.join('');
+  };
+  const frames: Record<string, () => HostAnswer> = {
+    'very many items': () => rss(many((n) => `</item><item><guid>${n}</guid><title>a${n}</title>`)),
+    'very many items of nothing': () => rss(many(() => '</item><item>')),
+    'very many authors of an item': () => rss(many(() => '<author>a (b)</author>')),
+    'very many links of an item': () => rss(many((n) => `<link>http://a/${n}</link>`)),
+    'very many entities': () => rss(`<title>${many(() => '&lt;')}</title>`),
+    'very many unknown elements': () => rss(many((n) => `<x${n}/>`)),
+    'very many attributes': () => rss(`<title ${many((n) => `a${n}="" `)}>a</title>`),
+    'very many namespaces': () => rss(`<title ${many((n) => `xmlns:a${n}="b${n}" `)}>a</title>`),
+    'a very long attribute': () => rss(`<title a="${'<'.repeat(ANSWER_BYTES - 1_000)}">a</title>`),
+    'a very deep tree': () => rss('<a>'.repeat(ANSWER_BYTES / 8) + '</a>'.repeat(ANSWER_BYTES / 8)),
+    'a very deep tree that never closes': () => rss('<a>'.repeat(ANSWER_BYTES / 3)),
+    'very many comments': () => rss(many(() => '<!-- -->')),
+    'very many processing instructions': () => rss(many(() => '<?a b?>')),
+    'a document type of entities': () =>
+      `<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "${'b'.repeat(100_000)}">]>${rss(`<title>${'&a;'.repeat(100_000)}</title>`)}`,
+    'a document type that never ends': () => `<!DOCTYPE r ${'['.repeat(ANSWER_BYTES)}`,
+    'a base that is very long, and many links': () =>
+      `<rss version="2.0"><channel><link>http://a.example/${'a'.repeat(2_000_000)}</link>${many((n) => `<item><title>${n}</title><link>b${n}</link></item>`, 2_500_000)}</channel></rss>`,
+    'a base of many parts, and many links': () =>
+      `<rss version="2.0"><channel><link>http://a.example/${'a/'.repeat(1_000_000)}</link>${many((n) => `<item><title>${n}</title><link>b${n}</link></item>`, 2_500_000)}</channel></rss>`,
+    'links that climb': () => rss(`<link>${'../'.repeat(1_600_000)}</link>`),
+    'wrapped links': () =>
+      rss(
+        many(
+          (n) =>
+            `</item><item><title>${n}</title><link>https://www.google.com/url?${'a=b&amp;'.repeat(100)}url=http://a</link>`,
+        ),
+      ),
+    'a tail of spaces': () => `${rss('')}${' '.repeat(ANSWER_BYTES - 1_000)}`,
+    'a head of spaces': () => ' '.repeat(ANSWER_BYTES - 1_000) + rss(''),
+    'the same inside a page, never closed': () => `<html>${'<feed '.repeat(ANSWER_BYTES / 6)}`,
+    'bytes that are no UTF-8': () => ({
+      headers: { 'content-type': 'application/xml; charset=utf-8' },
+      body: Buffer.alloc(ANSWER_BYTES, 0xff),
+    }),
+    'bytes half of which are no UTF-8': () => ({
+      headers: { 'content-type': 'application/xml; charset=utf-8' },
+      body: Buffer.from('ä\xff'.repeat(ANSWER_BYTES / 3), 'latin1'),
+    }),
+    'an encoding of two bytes': () => ({
+      headers: { 'content-type': 'application/xml; charset=utf-16' },
+      body: Buffer.from(rss('<title>a</title>'), 'utf16le'),
+    }),
+    'an encoding of states': () => ({
+      headers: { 'content-type': 'application/xml; charset=iso-2022-jp' },
+      body: Buffer.from('\x1b$B\x1b(B'.repeat(ANSWER_BYTES / 7)),
+    }),
+    'headers of many values': () => ({
+      headers: { etag: `"${'a'.repeat(15_000)}"`, 'last-modified': 'a'.repeat(10_000) },
+      body: rss('<title>a</title>'),
+    }),
+    'JSON nested very deep': () => '[{"a":'.repeat(ANSWER_BYTES / 6),
+    'JSON of very many items': () =>
+      `{"version":"https://jsonfeed.org/version/1.1","title":"x","items":[${many((n) => `{"id":"${n}","title":"a"},`).slice(0, -1)}]}`,
+    'JSON of very many empty items': () =>
+      `{"version":"https://jsonfeed.org/version/1.1","title":"x","items":[${'{},'.repeat(1_600_000)}{}]}`,
+  };
+  return Object.entries(frames).map(([name, answer]) => feedCase(`feed: ${name}`, answer));
+}
+
+/** Web pages in whose head a feed is looked for, robots.txt, and addresses that lead on and on. */
+function pageCases(): HostileCase[] {
+  const pages = SHAPES.flatMap((shape) => [
+    feedCase(`page, head of ${shape.name}`, () => `<html><head>${shape.of(4_000_000)}`),
+    feedCase(`page, links of ${shape.name}`, () => `<html><head>${`<link ${shape.of(3_000)}>`.repeat(60)}`),
+    feedCase(`page, comment of ${shape.name}`, () => `<!--${shape.of(200_000)}<html>`),
+  ]);
+  const tags = [
+    '<link',
+    '<link ',
+    '<link a="',
+    "<link rel='alternate' ",
+    '<link rel=',
+    '<!--',
+    '<!-- -->',
+    '<link href="a" ',
+  ];
+  const runs = tags.map((tag) =>
+    feedCase(`page, very many of ${tag}`, () => `<html><head>${tag.repeat(400_000)}`),
+  );
+  const robots = SHAPES.flatMap((shape) =>
+    ['User-agent: *\nDisallow: ', 'User-agent: *\nAllow: /*', 'User-agent: ', 'Sitemap: '].map((line) =>
+      sourceCase(`robots.txt, ${JSON.stringify(line)} and ${shape.name}`, {
+        size: 512_000,
+        answer: (path) => (path === '/robots.txt' ? `${line}${shape.of(500_000)}$` : '<rss/>'),
+      }),
+    ),
+  );
+  const redirects = SHAPES.map((shape) =>
+    sourceCase(`redirect to ${shape.name}`, {
+      size: 8_000,
+      answer: (path) => {
+        const location = encodeURI(shape.of(8_000).toWellFormed()).slice(0, 8_000);
+        return path === '/feed' ? { status: 302, headers: { location: `/${location}` }, body: '' } : null;
+      },
+    }),
+  );
+  return [...pages, ...runs, ...robots, ...redirects];
+}
+
+function feedCase(name: string, answer: () => HostAnswer): HostileCase {
+  return sourceCase(name, { size: ANSWER_BYTES, answer: (path) => (path === '/feed' ? answer() : null) });
+}
+
+function sourceCase(
+  name: string,
+  { size, answer }: { size: number; answer(path: string): HostAnswer | null },
+): HostileCase {
+  return {
+    name: `source: ${name}`,
+    size,
+    async run({ host, read }) {
+      // Made before it is asked for, and once: what this process takes for it is not the server's.
+      const made = new Map<string, HostAnswer | null>();
+      host.answer = (path) => {
+        const known = made.get(path);
+        if (known !== undefined) return known;
+        const answered = answer(path);
+        made.set(path, answered);
+        return answered;
+      };
+      host.answer('/feed');
+      return brokenIfOurs(await read('rss', { url: `${host.origin}/feed` }));
+    },
+  };
+}
+
+/** How a run of a source ended; what ended by a fault of ours, or never, is broken. */
+export function brokenIfOurs(ended: string): string {
+  return /^internal|^no run ended|^\d/.test(ended) ? `broken: ${ended}` : ended;
+}
