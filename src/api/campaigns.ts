@@ -20,13 +20,14 @@ export function addCampaigns(routesOf: RoutesOf): void {
     description:
       'A campaign starts as a `draft`. With another `status` it moves there at once, which `campaign.status_changed` tells of.',
     scope: 'campaigns:write',
+    versioned: true,
     problems: ['INVALID_TRANSITION'],
     body: campaignInputSchema,
     answer: campaignSchema,
-    async handle({ parts, tenantId, body }) {
+    async handle({ parts, tenantId, body, tag }) {
       const { campaign, lanes } = await createCampaign(parts, tenantId, body);
       parts.nudge(lanes);
-      return campaignResource(campaign);
+      return tag(campaign, campaignResource(campaign));
     },
   });
   addList(campaigns, '/campaigns', {
@@ -44,9 +45,12 @@ export function addCampaigns(routesOf: RoutesOf): void {
     operationId: 'getCampaign',
     summary: 'One campaign',
     scope: 'campaigns:read',
+    versioned: true,
     answer: campaignSchema,
-    handle: async ({ parts, tenantId, params }) =>
-      campaignResource(await findCampaign(parts.store, tenantId, params.id)),
+    async handle({ parts, tenantId, params, tag }) {
+      const campaign = await findCampaign(parts.store, tenantId, params.id);
+      return tag(campaign, campaignResource(campaign));
+    },
   });
   campaigns.patch('/campaigns/:id', {
     operationId: 'updateCampaign',
@@ -57,13 +61,14 @@ export function addCampaigns(routesOf: RoutesOf): void {
       'and tells nobody; a move is told by `campaign.status_changed`.',
     ].join(' '),
     scope: 'campaigns:write',
+    versioned: true,
     problems: ['INVALID_TRANSITION'],
     body: campaignPatchSchema,
     answer: campaignSchema,
-    async handle({ parts, tenantId, params, body }) {
-      const { campaign, lanes } = await changeCampaign(parts, tenantId, { id: params.id, patch: body });
+    async handle({ parts, tenantId, params, body, when, tag }) {
+      const { campaign, lanes } = await changeCampaign(parts, tenantId, { id: params.id, patch: body, when });
       parts.nudge(lanes);
-      return campaignResource(campaign);
+      return tag(campaign, campaignResource(campaign));
     },
   });
   addCampaignEvents(campaigns);

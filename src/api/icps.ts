@@ -17,10 +17,14 @@ export function addIcps(routesOf: RoutesOf): void {
     description:
       'Settings that are left out ask nothing, and weights and thresholds have their defaults. New posts are matched with it from now on.',
     scope: 'icps:write',
+    versioned: true,
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
     body: icpInputSchema,
     answer: icpSchema,
-    handle: async ({ parts, caller, body }) => icpResource(await createProfile(parts, caller.tenant, body)),
+    async handle({ parts, caller, body, tag }) {
+      const profile = await createProfile(parts, caller.tenant, body);
+      return tag(profile, icpResource(profile));
+    },
   });
   addList(icps, '/icps', {
     operationId: 'listIcps',
@@ -36,9 +40,12 @@ export function addIcps(routesOf: RoutesOf): void {
     operationId: 'getIcp',
     summary: 'One profile',
     scope: 'icps:read',
+    versioned: true,
     answer: icpSchema,
-    handle: async ({ parts, tenantId, params }) =>
-      icpResource(await findProfile(parts.store, tenantId, params.id)),
+    async handle({ parts, tenantId, params, tag }) {
+      const profile = await findProfile(parts.store, tenantId, params.id);
+      return tag(profile, icpResource(profile));
+    },
   });
   icps.patch('/icps/:id', {
     operationId: 'updateIcp',
@@ -46,11 +53,14 @@ export function addIcps(routesOf: RoutesOf): void {
     description:
       'What is left out stays as it is, single weights and thresholds too; lists are replaced whole. Signals that are there keep the score, class and profile name they got.',
     scope: 'icps:write',
+    versioned: true,
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
     body: icpPatchSchema,
     answer: icpSchema,
-    handle: async ({ parts, caller, params, body }) =>
-      icpResource(await changeProfile(parts, caller.tenant, { id: params.id, patch: body })),
+    async handle({ parts, caller, params, body, when, tag }) {
+      const profile = await changeProfile(parts, caller.tenant, { id: params.id, patch: body, when });
+      return tag(profile, icpResource(profile));
+    },
   });
   icps.remove('/icps/:id', {
     operationId: 'deleteIcp',
@@ -58,9 +68,10 @@ export function addIcps(routesOf: RoutesOf): void {
     description:
       'Its signals stay, and can still be listed by its id or name. The last profile cannot be deleted.',
     scope: 'icps:write',
+    versioned: true,
     problems: ['CONFLICT'],
     gone: 'Deleted',
-    handle: ({ parts, tenantId, params }) => deleteProfile(parts, tenantId, params.id),
+    handle: ({ parts, tenantId, params, when }) => deleteProfile(parts, tenantId, params.id, when),
   });
 }
 

@@ -4,7 +4,7 @@ import { listOf, searchText } from '../http/query.ts';
 import { type AddedLead, addLead } from '../leads/add-lead.ts';
 import { addLeads as addLeadsOf } from '../leads/add-leads.ts';
 import { changeLead } from '../leads/change-lead.ts';
-import { requireLead } from '../leads/changes.ts';
+import { requireLead, versionOf } from '../leads/changes.ts';
 import { eraseLead } from '../leads/erase-lead.ts';
 import { domainFilter } from '../model/domain.ts';
 import { DomainError } from '../model/errors.ts';
@@ -53,10 +53,11 @@ export function addLeads(routesOf: RoutesOf): void {
     operationId: 'getLead',
     summary: 'One lead with its signals',
     scope: 'leads:read',
+    versioned: true,
     answer: leadDetailSchema,
-    async handle({ parts: { store }, tenantId, params }) {
-      const { lead } = await requireLead(store, tenantId, params.id);
-      return leadText(store, lead);
+    async handle({ parts: { store }, tenantId, params, tag }) {
+      const stored = await requireLead(store, tenantId, params.id);
+      return tag(versionOf(stored), await leadText(store, stored.lead));
     },
   });
   leads.patch('/leads/:id', {
@@ -65,12 +66,13 @@ export function addLeads(routesOf: RoutesOf): void {
     description:
       'Null or an empty string clears, what is absent stays. Its stage and deal are changed under `/v1/pipeline`.',
     scope: 'leads:write',
+    versioned: true,
     problems: ['CONFLICT'],
     body: leadPatchSchema,
     answer: leadDetailSchema,
-    async handle({ parts, caller, params, body }) {
-      const lead = await changeLead(parts, leadCallerOf(caller), { id: params.id, patch: body });
-      return leadText(parts.store, lead);
+    async handle({ parts, caller, params, body, when, tag }) {
+      const stored = await changeLead(parts, leadCallerOf(caller), { id: params.id, patch: body, when });
+      return tag(versionOf(stored), await leadText(parts.store, stored.lead));
     },
   });
   leads.remove('/leads/:id', {
@@ -81,9 +83,10 @@ export function addLeads(routesOf: RoutesOf): void {
       'address (company and score stay), events about them their data, and deliveries their bodies; what still waited ' +
       'to be delivered is discarded. This cannot be undone.',
     scope: 'leads:write',
+    versioned: true,
     gone: 'Erased',
-    async handle({ parts, tenantId, params }) {
-      for (const id of await eraseLead(parts, tenantId, params.id)) parts.endpointChanged(id);
+    async handle({ parts, tenantId, params, when }) {
+      for (const id of await eraseLead(parts, tenantId, params.id, when)) parts.endpointChanged(id);
     },
   });
   addLeadWrites(leads);
@@ -113,15 +116,16 @@ function addLeadWrites(leads: Routes): void {
       'who is a lead already is merged into it (200): what is filled stays, tags are united, the stage does not move. ' +
       'A request that matches two leads is refused, and names both.',
     scope: 'leads:write',
+    versioned: true,
     problems: ['CONFLICT'],
     body: leadInputSchema,
     answer: leadDetailSchema,
     statuses: { 200: 'Merged into a lead', 201: 'A new lead' },
-    async handle({ parts, caller, body, created }) {
-      const { status, lead, lanes } = await addLead(parts, leadCallerOf(caller), body);
-      parts.nudge(lanes);
-      if (status === 'created') created(`/leads/${lead.id}`);
-      return leadText(parts.store, lead);
+    async handle({ parts, caller, body, created, tag }) {
+      const added = await addLead(parts, leadCallerOf(caller), body);
+      parts.nudge(added.lanes);
+      if (added.status === 'created') created(`/leads/${added.lead.id}`);
+      return tag(versionOf(added), await leadText(parts.store, added.lead));
     },
   });
   addBatch(leads, '/leads/batch', {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { wholeNumber } from '../http/paging.ts';
 import { pathId } from '../http/path.ts';
-import { requireLead } from '../leads/changes.ts';
+import { requireLead, versionOf } from '../leads/changes.ts';
 import { moveLead, setDeal } from '../leads/move-lead.ts';
 import { toIso } from '../lib/clock.ts';
 import { leadSchema } from '../model/lead.ts';
@@ -14,7 +14,7 @@ import {
   stageMoveSchema,
 } from '../model/pipeline.ts';
 import type { StageMoveRow } from '../store/lead-store.ts';
-import { leadCallerOf } from './lead-answers.ts';
+import { leadCallerOf, leadText } from './lead-answers.ts';
 import { addList } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
@@ -59,14 +59,16 @@ export function addPipeline(routesOf: RoutesOf): void {
       'Any open stage to any other, or to `won` or `lost`; `lost` needs a `reason`, and leaving `won` or `lost` needs ' +
       '`"reopen": true`. The stage it is in already changes nothing. Answers the lead.',
     scope: 'pipeline:write',
+    versioned: true,
     problems: ['STAGE_CONFLICT', 'INVALID_TRANSITION'],
     params,
     body: moveInputSchema,
     answer: leadSchema,
-    async handle({ parts, caller, params: { id }, body: move }) {
-      const { lead, lanes } = await moveLead(parts, leadCallerOf(caller), { id, move });
-      parts.nudge(lanes);
-      return lead;
+    async handle({ parts, caller, params: { id }, body: move, when, tag }) {
+      const moved = await moveLead(parts, leadCallerOf(caller), { id, move, when });
+      parts.nudge(moved.lanes);
+      tag(versionOf(moved), await leadText(parts.store, moved.lead));
+      return moved.lead;
     },
   });
   addHistory(pipeline);
@@ -75,12 +77,14 @@ export function addPipeline(routesOf: RoutesOf): void {
     summary: "Set a lead's deal",
     description: 'Replaces the whole deal; the same deal again changes nothing. Does not move the lead.',
     scope: 'pipeline:write',
+    versioned: true,
     params,
     body: dealInputSchema,
     answer: dealSchema.extend({ lead_id: z.string() }),
-    async handle({ parts, caller, params: { id }, body: deal }) {
-      const { lanes } = await setDeal(parts, leadCallerOf(caller), { id, deal });
-      parts.nudge(lanes);
+    async handle({ parts, caller, params: { id }, body: deal, when, tag }) {
+      const changed = await setDeal(parts, leadCallerOf(caller), { id, deal, when });
+      parts.nudge(changed.lanes);
+      tag(versionOf(changed), await leadText(parts.store, changed.lead));
       return { lead_id: id, ...deal };
     },
   });

@@ -1,11 +1,13 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
+import { entityTag, preconditionOf, refuseUnmatchable, sendNotModified } from '../http/entity-tags.ts';
 import { runParts } from '../http/idempotency.ts';
 import { pathId } from '../http/path.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import type { Caller } from '../http/request-context.ts';
 import type { TagName } from '../model/api-tags.ts';
+import type { Precondition } from '../store/change-until-it-holds.ts';
 import type { ApiParts } from './parts.ts';
 
 /** The parameters of a path: `id` of `/leads/:id`. */
@@ -21,7 +23,7 @@ export type QueryShape = z.ZodRawShape;
 export type NoQuery = Record<never, z.ZodType>;
 
 /** What an operation says of itself; `config` besides the scope is read by those who serve it. */
-export interface Told extends Pick<FastifyContextConfig, 'problems' | 'showsSecret'> {
+export interface Told extends Pick<FastifyContextConfig, 'problems' | 'showsSecret' | 'versioned'> {
   operationId: string;
   summary: string;
   description?: string;
@@ -52,6 +54,10 @@ export interface Call<Name extends string, Q extends QueryShape, B extends z.Zod
   readonly parts: ApiParts;
   /** As `parts`, for one of several things that a POST makes side by side; `item` numbers it. */
   partsOf(item: string): ApiParts;
+  /** What `If-Match` requires of the resource that is changed. */
+  readonly when: Precondition;
+  /** Gives the answer the `ETag` of a resource: `shown` is what a GET of it shows in `data`, or its whole body as text. */
+  tag<T>(of: { id: string; version: number }, shown: T): T;
   /** Says that something was made, which is at this path of /v1. */
   created(path: string): void;
 }
@@ -128,6 +134,7 @@ export function routesOf(app: FastifyInstance, parts: ApiParts, tag: TagName): R
         response: Object.fromEntries(response),
         async answer(call) {
           const data = await handle(call);
+          if (sendNotModified(call.request, call.reply, data)) return call.reply;
           return typeof data === 'string' ? sendAsIs(call.reply, JSON_TYPE, data) : { data };
         },
       });
@@ -179,15 +186,33 @@ function addRoute<Path extends string, Q extends QueryShape, B extends z.ZodType
   route: `${Method} ${Path}`,
   operation: Served<Path, Q, B>,
 ): void {
-  const { scope, problems, showsSecret, params, query, body, response, bodyLimit, config, answer, ...told } =
-    operation;
+  const {
+    scope,
+    problems,
+    showsSecret,
+    versioned,
+    params,
+    query,
+    body,
+    response,
+    bodyLimit,
+    config,
+    answer,
+    ...told
+  } = operation;
   const [method = '', url = ''] = route.split(' ');
   const names = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name as NamesIn<Path>);
   app.route({
     method,
     url,
     ...(bodyLimit !== undefined && { bodyLimit }),
-    config: { scope, ...(problems && { problems }), ...(showsSecret && { showsSecret }), ...config },
+    config: {
+      scope,
+      ...(problems && { problems }),
+      ...(showsSecret && { showsSecret }),
+      ...(versioned && { versioned }),
+      ...config,
+    },
     schema: {
       ...told,
       tags: [tag],
@@ -198,7 +223,10 @@ function addRoute<Path extends string, Q extends QueryShape, B extends z.ZodType
       ...(body && { body }),
       response,
     },
-    handler: (request, reply) => answer(callOf<NamesIn<Path>, Q, B>(parts, request, reply)),
+    handler(request, reply) {
+      refuseUnmatchable(request);
+      return answer(callOf<NamesIn<Path>, Q, B>(parts, request, reply));
+    },
   });
 }
 
@@ -224,6 +252,13 @@ function callOf<Name extends string, Q extends QueryShape, B extends z.ZodType>(
     get parts() {
       own ??= runParts(request, parts);
       return own;
+    },
+    get when() {
+      return preconditionOf(request);
+    },
+    tag(of, shown) {
+      reply.header('etag', entityTag(of, typeof shown === 'string' ? shown : JSON.stringify(shown)));
+      return shown;
     },
     partsOf: (item) => runParts(request, parts, item),
     created(path) {

@@ -26,13 +26,14 @@ export function addSources(routesOf: RoutesOf): void {
       'internet. The robots.txt of a feed is obeyed: one that it keeps from programs is refused here, with what there is instead.',
     ].join(' '),
     scope: 'sources:write',
+    versioned: true,
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
     body: sourceInputSchema,
     answer: sourceSchema,
-    async handle({ parts, caller, body }) {
+    async handle({ parts, caller, body, tag }) {
       const source = await createSource(parts, caller.tenant, body);
       parts.sourcesChanged?.();
-      return sourceResource(source);
+      return tag(source, sourceResource(source));
     },
   });
   addList(sources, '/sources', {
@@ -47,9 +48,12 @@ export function addSources(routesOf: RoutesOf): void {
     operationId: 'getSource',
     summary: 'One source, and how it is doing',
     scope: 'sources:read',
+    versioned: true,
     answer: sourceSchema,
-    handle: async ({ parts, tenantId, params }) =>
-      sourceResource(await findSource(parts.store, tenantId, params.id)),
+    async handle({ parts, tenantId, params, tag }) {
+      const source = await findSource(parts.store, tenantId, params.id);
+      return tag(source, sourceResource(source));
+    },
   });
   sources.patch('/sources/:id', {
     operationId: 'updateSource',
@@ -57,13 +61,14 @@ export function addSources(routesOf: RoutesOf): void {
     description:
       'What is left out stays as it is; the kind cannot be changed. With another `url`, `query` or whatever else its kind reads by, it is read from the start, at once.',
     scope: 'sources:write',
+    versioned: true,
     problems: ['CONFLICT'],
     body: sourcePatchSchema,
     answer: sourceSchema,
-    async handle({ parts, tenantId, params, body }) {
-      const source = await changeSource(parts, tenantId, { id: params.id, patch: body });
+    async handle({ parts, tenantId, params, body, when, tag }) {
+      const source = await changeSource(parts, tenantId, { id: params.id, patch: body, when });
       parts.sourcesChanged?.();
-      return sourceResource(source);
+      return tag(source, sourceResource(source));
     },
   });
   sources.remove('/sources/:id', {
@@ -71,8 +76,9 @@ export function addSources(routesOf: RoutesOf): void {
     summary: 'Delete a source',
     description: 'The signals it made stay.',
     scope: 'sources:write',
+    versioned: true,
     gone: 'Deleted',
-    handle: ({ parts, tenantId, params }) => deleteSource(parts.store, tenantId, params.id),
+    handle: ({ parts, tenantId, params, when }) => deleteSource(parts.store, tenantId, params.id, when),
   });
   addRest(sources, 'pause');
   addRest(sources, 'resume');
@@ -84,14 +90,15 @@ export function addSources(routesOf: RoutesOf): void {
       'asked to be left alone for a while (`Retry-After`), it is read as soon as that is over: see `next_poll_at`.',
     ].join(' '),
     scope: 'sources:write',
+    versioned: true,
     problems: ['CONFLICT'],
     answer: sourceSchema,
     statuses: { 202: null },
-    async handle({ parts, tenantId, params, reply }) {
+    async handle({ parts, tenantId, params, reply, tag }) {
       const source = await runSourceNow(parts, tenantId, params.id);
       parts.sourcesChanged?.();
       reply.code(202);
-      return sourceResource(source);
+      return tag(source, sourceResource(source));
     },
   });
   addList(sources, '/sources/:id/runs', {
@@ -127,12 +134,13 @@ function addRest(sources: Routes, action: keyof typeof RESTS): void {
   sources.post(`/sources/:id/${action}`, {
     ...RESTS[action],
     scope: 'sources:write',
+    versioned: true,
     answer: sourceSchema,
-    async handle({ parts, tenantId, params }) {
+    async handle({ parts, tenantId, params, tag }) {
       const change = { id: params.id, patch: { active: action === 'resume' } };
       const source = await changeSource(parts, tenantId, change);
       parts.sourcesChanged?.();
-      return sourceResource(source);
+      return tag(source, sourceResource(source));
     },
   });
 }

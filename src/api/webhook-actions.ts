@@ -11,13 +11,14 @@ export function addWebhookActions(webhooks: Routes): void {
     description:
       'Every later attempt is signed with the new secret only, retries of earlier deliveries included.',
     scope: 'webhooks:write',
+    versioned: true,
     problems: ['CONFLICT'],
     showsSecret: true,
     answer: webhookWithSecretSchema,
-    async handle({ parts, caller, params }) {
+    async handle({ parts, caller, params, tag }) {
       const { endpoint, secret } = await regenerateSecret(parts, caller.tenant, params.id);
       parts.endpointChanged(endpoint.id);
-      return { ...endpointResource(endpoint), secret };
+      return { ...tag(endpoint, endpointResource(endpoint)), secret };
     },
   });
   webhooks.post('/webhooks/:id/pause', {
@@ -28,11 +29,12 @@ export function addWebhookActions(webhooks: Routes): void {
       'comes is held for up to 7 days, then it goes to the dead letters, or is discarded where `dead_letter` is off.',
     ].join(' '),
     scope: 'webhooks:write',
+    versioned: true,
     answer: webhookResourceSchema,
-    async handle({ parts, caller, params }) {
+    async handle({ parts, caller, params, tag }) {
       const endpoint = await pauseEndpoint(parts, caller.tenant, params.id);
       parts.endpointChanged(endpoint.id);
-      return endpointResource(endpoint);
+      return tag(endpoint, endpointResource(endpoint));
     },
   });
   webhooks.post('/webhooks/:id/resume', {
@@ -41,13 +43,14 @@ export function addWebhookActions(webhooks: Routes): void {
     description:
       'Sets its failure count to zero and makes all that was held due at once, at the pace of its throttle.',
     scope: 'webhooks:write',
+    versioned: true,
     problems: ['PLAN_REQUIRED'],
     answer: webhookResourceSchema,
-    async handle({ parts, caller, params }) {
+    async handle({ parts, caller, params, tag }) {
       const endpoint = await resumeEndpoint(parts, caller.tenant, params.id);
       parts.endpointChanged(endpoint.id);
       parts.nudge([{ endpointId: endpoint.id, tenantId: endpoint.tenantId }]);
-      return endpointResource(endpoint);
+      return tag(endpoint, endpointResource(endpoint));
     },
   });
 }

@@ -4,8 +4,8 @@ import {
   webhookResourceSchema,
   webhookWithSecretSchema,
 } from '../model/webhook.ts';
-import { changeEndpoint } from '../webhooks/endpoint-changes.ts';
-import { createEndpoint, endpointResource, findEndpoint, noEndpoint } from '../webhooks/endpoints.ts';
+import { changeEndpoint, deleteEndpoint } from '../webhooks/endpoint-changes.ts';
+import { createEndpoint, endpointResource, findEndpoint } from '../webhooks/endpoints.ts';
 import { addList } from './list.ts';
 import type { RoutesOf } from './routes.ts';
 import { addWebhookActions } from './webhook-actions.ts';
@@ -18,13 +18,14 @@ export function addWebhooks(routesOf: RoutesOf): void {
     operationId: 'createWebhook',
     summary: 'Create an endpoint; answers its secret',
     scope: 'webhooks:write',
+    versioned: true,
     problems: ['PLAN_REQUIRED'],
     showsSecret: true,
     body: webhookInputSchema,
     answer: webhookWithSecretSchema,
-    async handle({ parts, caller, body }) {
+    async handle({ parts, caller, body, tag }) {
       const { endpoint, secret } = await createEndpoint(parts, caller.tenant, body);
-      return { ...endpointResource(endpoint), secret };
+      return { ...tag(endpoint, endpointResource(endpoint)), secret };
     },
   });
   addList(webhooks, '/webhooks', {
@@ -39,9 +40,12 @@ export function addWebhooks(routesOf: RoutesOf): void {
     operationId: 'getWebhook',
     summary: 'One endpoint',
     scope: 'webhooks:read',
+    versioned: true,
     answer: webhookResourceSchema,
-    handle: async ({ parts, tenantId, params }) =>
-      endpointResource(await findEndpoint(parts.store, tenantId, params.id)),
+    async handle({ parts, tenantId, params, tag }) {
+      const endpoint = await findEndpoint(parts.store, tenantId, params.id);
+      return tag(endpoint, endpointResource(endpoint));
+    },
   });
   webhooks.patch('/webhooks/:id', {
     operationId: 'updateWebhook',
@@ -49,22 +53,24 @@ export function addWebhooks(routesOf: RoutesOf): void {
     description:
       'What is left out stays as it is. The next attempt goes by the new settings; bodies that were made before keep their format.',
     scope: 'webhooks:write',
+    versioned: true,
     problems: ['PLAN_REQUIRED', 'CONFLICT'],
     body: webhookPatchSchema,
     answer: webhookResourceSchema,
-    async handle({ parts, caller, params, body }) {
-      const endpoint = await changeEndpoint(parts, caller.tenant, { id: params.id, patch: body });
+    async handle({ parts, caller, params, body, when, tag }) {
+      const endpoint = await changeEndpoint(parts, caller.tenant, { id: params.id, patch: body, when });
       parts.endpointChanged(endpoint.id);
-      return endpointResource(endpoint);
+      return tag(endpoint, endpointResource(endpoint));
     },
   });
   webhooks.remove('/webhooks/:id', {
     operationId: 'deleteWebhook',
     summary: 'Delete an endpoint and discard what waits for it',
     scope: 'webhooks:write',
+    versioned: true,
     gone: 'Deleted',
-    async handle({ parts, tenantId, params: { id } }) {
-      if (!(await parts.store.deleteEndpoint(tenantId, id, parts.clock.now()))) throw noEndpoint(id);
+    async handle({ parts, tenantId, params: { id }, when }) {
+      await deleteEndpoint(parts, tenantId, id, when);
       parts.endpointChanged(id);
     },
   });

@@ -11,6 +11,7 @@ import type {
 import { DomainError, invalidAt } from '../model/errors.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import type { CampaignStore } from '../store/campaign-store.ts';
+import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import { lanesOf, type RouteParts, routeChanges } from '../webhooks/state-changes.ts';
 import { movesTo } from './status.ts';
 
@@ -25,9 +26,6 @@ export interface ChangedCampaign {
   campaign: Campaign;
   lanes: ReturnType<typeof lanesOf>;
 }
-
-/** Each failed try means that another change was stored meanwhile: of n at once the last needs n. */
-const MAX_TRIES = 200;
 
 /** Makes a campaign; one that is to be more than a draft is a draft that moved at once. @throws DomainError */
 export async function createCampaign(
@@ -57,22 +55,20 @@ export async function createCampaign(
 }
 
 /** Applies a patch, with the event of a changed status in the same commit. @throws DomainError */
-export async function changeCampaign(
+export function changeCampaign(
   parts: CampaignParts,
   tenantId: string,
-  change: { id: string; patch: CampaignPatch },
+  { id, patch, when = UNCONDITIONAL }: { id: string; patch: CampaignPatch; when?: Precondition },
 ): Promise<ChangedCampaign> {
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const current = await findCampaign(parts.store, tenantId, change.id);
-    const campaign = applyPatch(current, change.patch, parts.clock.now());
+  return changeUntilItHolds('campaign', async () => {
+    const current = await findCampaign(parts.store, tenantId, id);
+    when(current);
+    const campaign = applyPatch(current, patch, parts.clock.now());
     if (campaign === current) return { campaign, lanes: [] };
     const events = await statusEvents(parts, current, campaign);
-    if (await parts.store.updateCampaign(campaign, current.version, events)) {
-      return { campaign, lanes: lanesOf(events) };
-    }
-  }
-  const detail = 'The campaign is being changed by others all the time. Nothing was changed; try again.';
-  throw new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1 });
+    const isStored = await parts.store.updateCampaign(campaign, current.version, events);
+    return isStored ? { campaign, lanes: lanesOf(events) } : null;
+  });
 }
 
 /** The tenant's campaign. @throws DomainError `NOT_FOUND` */

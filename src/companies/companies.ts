@@ -11,6 +11,7 @@ import {
 } from '../model/company.ts';
 import { COMPANY_FACTS, type CompanyFact, factInForce, NO_FACTS, setFacts } from '../model/company-facts.ts';
 import { DomainError } from '../model/errors.ts';
+import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { CompanyActivity, CompanyStore } from '../store/company-store.ts';
 
 export interface CompanyParts {
@@ -22,9 +23,6 @@ export interface CompanyParts {
 const DAY_MS = 24 * 3_600_000;
 /** The windows of `signal_counts`; the longest is also that of the top signals. */
 const ACTIVITY_DAYS = [7, 30, 90] as const;
-
-/** Each failed try means that another change was stored meanwhile: of n at once the last needs n. */
-const MAX_TRIES = 200;
 
 /** When each window of activity began. */
 function activitySince(now: number): number[] {
@@ -55,7 +53,7 @@ export async function putCompany(
 ): Promise<{ company: Company; created: boolean }> {
   const key = companyKey(named);
   if (key === null) throw notADomain(named);
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  return changeUntilItHolds('company', async () => {
     const now = parts.clock.now();
     const current = await parts.store.findCompany(tenantId, key);
     if (current === null && 'id' in key)
@@ -64,10 +62,9 @@ export async function putCompany(
     const facts = setFacts(before.facts, input, now);
     if (current !== null && facts === current.facts) return { company: current, created: false };
     const company = { ...before, facts, updatedAt: now, version: before.version + 1 };
-    if (await parts.store.saveCompany(company, before.version)) return { company, created: current === null };
-  }
-  const detail = 'The company is being changed by others all the time. Nothing was changed; try again.';
-  throw new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1 });
+    const isStored = await parts.store.saveCompany(company, before.version);
+    return isStored ? { company, created: current === null } : null;
+  });
 }
 
 /** Companies as every API shows them, with what their signals come to now. */

@@ -2,8 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Endpoint } from '../model/webhook.ts';
-import { pauseEndpoint, regenerateSecret, resumeEndpoint } from '../webhooks/endpoint-changes.ts';
-import { findEndpoint, noEndpoint } from '../webhooks/endpoints.ts';
+import {
+  deleteEndpoint,
+  pauseEndpoint,
+  regenerateSecret,
+  resumeEndpoint,
+} from '../webhooks/endpoint-changes.ts';
+import { findEndpoint } from '../webhooks/endpoints.ts';
 import { replayAll } from '../webhooks/replays.ts';
 import { testEndpoint, testResource } from '../webhooks/test-delivery.ts';
 import { ERROR_WORDS } from './delivery-words.ts';
@@ -72,7 +77,7 @@ export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show
     return back(reply, endpoint, doneReplaying(count));
   });
   add('delete', async (_request, reply, { id, tenantId }) => {
-    if (!(await parts.store.deleteEndpoint(tenantId, id, parts.clock.now()))) throw noEndpoint(id);
+    await deleteEndpoint(parts, tenantId, id);
     parts.endpointChanged(id);
     return reply.redirect(`/dashboard${WEBHOOKS}?done=deleted`, 303);
   });

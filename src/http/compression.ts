@@ -7,6 +7,7 @@ import {
   MAX_AT_ONCE_BYTES,
   MIN_CODED_BYTES,
 } from './content-coding.ts';
+import { codedTag } from './entity-tags.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -50,6 +51,8 @@ export function compress(
   }
   const body = typeof payload === 'string' ? Buffer.from(payload) : (payload as Buffer);
   const send = (coded: Buffer) => {
+    const etag = reply.getHeader('etag');
+    if (typeof etag === 'string') reply.header('etag', codedTag(etag, coding));
     reply.header('content-encoding', coding).removeHeader('content-length');
     done(null, coded);
   };

@@ -19,6 +19,7 @@ const KINDS = {
   CONFLICT: { status: 409, title: 'Conflict' },
   STAGE_CONFLICT: { status: 409, title: 'Stage Conflict' },
   IDEMPOTENCY_IN_FLIGHT: { status: 409, title: 'Request In Flight' },
+  PRECONDITION_FAILED: { status: 412, title: 'Precondition Failed' },
   PAYLOAD_TOO_LARGE: { status: 413, title: 'Payload Too Large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported Media Type' },
   INVALID_TRANSITION: { status: 422, title: 'Invalid Transition' },

@@ -6,10 +6,11 @@ import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';
 import { type IntakeParts, planPosts } from '../signals/intake.ts';
+import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import { lanesOf, routeChanges } from '../webhooks/state-changes.ts';
-import { changeUntilItHolds, type LeadCaller, newLead, updateOf } from './changes.ts';
+import { type LeadCaller, newLead, updateOf } from './changes.ts';
 import { companyFacts, conclude } from './enrich.ts';
 import { type Fact, fillFacts } from './facts.ts';
 import {
@@ -27,9 +28,8 @@ import { type LeadParts, type Patience, patienceOf } from './patience.ts';
 import { blankLead, identityKeys } from './person.ts';
 
 /** What became of a request; `lanes` names the endpoints that now have work. */
-export interface AddedLead {
+export interface AddedLead extends StoredLead {
   status: 'created' | 'merged';
-  lead: Lead;
   lanes: ReturnType<typeof lanesOf>;
 }
 
@@ -80,7 +80,7 @@ export async function addLead(
   requireIdentity(input);
   const id = parts.newId('led');
   const posted = await planPost(parts, caller.tenantId, input);
-  const added = await changeUntilItHolds(async () => {
+  const added = await changeUntilItHolds('lead', async () => {
     const draft = await draftLead(parts, caller, { id, input, posted, patience, onHandedOver });
     return storeDraft(parts, caller, { id, draft, enriched: input.enrich, onHandedOver });
   });
@@ -182,7 +182,7 @@ async function storeDraft(
   // The request itself has made it, where it was cut off before its answer and is run again.
   const status = match === null || match.lead.id === id ? 'created' : 'merged';
   if (match !== null && free.length + fresh.length === 0 && isSame(before, draft.lead)) {
-    return { status, lead: match.lead, lanes: [] };
+    return { status, ...match, lanes: [] };
   }
   if (match === null) await requireRoom(parts, caller.tenantId, 'leads');
   const base =
@@ -208,7 +208,13 @@ async function storeDraft(
   const committed = parts.store.commitLead(change);
   onHandedOver();
   if (!(await committed)) return null;
-  return { status, lead, lanes: [...lanesOf(events), ...fresh.flatMap((signal) => lanesOf(signal.events))] };
+  const version = change.expectedVersion + 1;
+  return {
+    status,
+    lead,
+    version,
+    lanes: [...lanesOf(events), ...fresh.flatMap((signal) => lanesOf(signal.events))],
+  };
 }
 
 function isSame(before: Lead, after: Lead): boolean {

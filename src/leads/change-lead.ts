@@ -3,9 +3,10 @@ import type { LeadPatch } from '../model/lead-input.ts';
 import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { IntakeParts } from '../signals/intake.ts';
-import type { LeadChange } from '../store/lead-store.ts';
+import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
+import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
-import { changeUntilItHolds, type LeadCaller, requireLead, updateOf } from './changes.ts';
+import { type LeadCaller, requireLead, updateOf, versionOf } from './changes.ts';
 import { concludeAgain } from './enrich.ts';
 import { type Facts, readFact, setFact, statedFacts } from './facts.ts';
 import { parseSignal } from './incoming.ts';
@@ -21,14 +22,15 @@ import { identityKeys, isStrong } from './person.ts';
 export async function changeLead(
   parts: IntakeParts,
   caller: LeadCaller,
-  { id, patch }: { id: string; patch: LeadPatch },
-): Promise<Lead> {
+  { id, patch, when = UNCONDITIONAL }: { id: string; patch: LeadPatch; when?: Precondition },
+): Promise<StoredLead> {
   const { store, clock } = parts;
   const { tenantId } = caller;
-  return changeUntilItHolds(async () => {
+  return changeUntilItHolds('lead', async () => {
     const stored = await requireLead(store, tenantId, id);
+    when(versionOf(stored));
     const patched = applyPatch(stored.lead, patch, clock.now());
-    if (JSON.stringify(patched) === JSON.stringify(stored.lead)) return stored.lead;
+    if (JSON.stringify(patched) === JSON.stringify(stored.lead)) return stored;
     const keys = identityKeys(patched);
     const seen = await requireFree(store, tenantId, { id, keys });
     const free = (await store.findSignalsOfPerson(tenantId, personKeys(patched)))
@@ -40,7 +42,7 @@ export async function changeLead(
     );
     const attach = free.map((signal) => signal.id);
     const change = { ...updateOf(parts, caller, { stored, lead }), seen, keys, attach };
-    return (await store.commitLead(change)) ? change.lead : null;
+    return (await store.commitLead(change)) ? { lead: change.lead, version: stored.version + 1 } : null;
   });
 }
 

@@ -12,21 +12,9 @@ export interface LeadCaller {
   actor: Actor;
 }
 
-/** Each failed try means that another change of the same lead was stored meanwhile: of n at once the last needs n. */
-const MAX_TRIES = 200;
-
-/**
- * Reads, decides and stores, again and again until what was read still holds when it is stored (`attempt` then answers
- * something other than null).
- * @throws DomainError `UNAVAILABLE` where it never does
- */
-export async function changeUntilItHolds<T>(attempt: () => Promise<T | null>): Promise<T> {
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const result = await attempt();
-    if (result !== null) return result;
-  }
-  const detail = 'The lead is being changed by too many others at once; nothing was stored.';
-  throw new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1 });
+/** What is shown to a precondition of a stored lead. */
+export function versionOf({ lead, version }: StoredLead): { id: string; version: number } {
+  return { id: lead.id, version };
 }
 
 /** The lead of that id. @throws DomainError `NOT_FOUND` */

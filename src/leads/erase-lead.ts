@@ -2,6 +2,7 @@ import type { Lead } from '../model/lead.ts';
 import { isFullName } from '../model/mentions.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';
+import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type {
   EventScan,
   FoundMentions,
@@ -12,7 +13,7 @@ import type {
 } from '../store/erasure-store.ts';
 import type { PersonalSignal, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
-import { changeUntilItHolds, requireLead } from './changes.ts';
+import { requireLead, versionOf } from './changes.ts';
 import { eraseSignal } from './erased-signal.ts';
 import type { LeadParts } from './patience.ts';
 import { areDifferent } from './person.ts';
@@ -31,11 +32,13 @@ export async function eraseLead(
   { store, enrichment }: Pick<LeadParts, 'store' | 'enrichment'>,
   tenantId: string,
   id: string,
+  when: Precondition = UNCONDITIONAL,
 ): Promise<string[]> {
   enrichment?.forget();
   let swept: Swept | null = null;
-  return changeUntilItHolds(async () => {
+  return changeUntilItHolds('lead', async () => {
     const stored = await requireLead(store, tenantId, id);
+    when(versionOf(stored));
     const person = await findPerson(store, tenantId, stored);
     // Once: it is the long part, and what comes to be meanwhile is found by the lead and the signals it is about.
     const mentions = mentionsOf(stored.lead, person);

@@ -1,14 +1,13 @@
-import type { Lead } from '../model/lead.ts';
 import type { Deal, MoveInput } from '../model/pipeline.ts';
 import type { IntakeParts } from '../signals/intake.ts';
+import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import { lanesOf, routeChanges, type StateChange } from '../webhooks/state-changes.ts';
-import { changeUntilItHolds, type LeadCaller, requireLead, updateOf } from './changes.ts';
+import { type LeadCaller, requireLead, updateOf, versionOf } from './changes.ts';
 import { decideMove } from './stages.ts';
 
 /** A lead as it was asked to be; `lanes` names the endpoints that now have work. */
-export interface ChangedLead {
-  lead: Lead;
+export interface ChangedLead extends StoredLead {
   /** False where it was so before. */
   isChanged: boolean;
   lanes: ReturnType<typeof lanesOf>;
@@ -22,12 +21,13 @@ export interface ChangedLead {
 export async function moveLead(
   parts: IntakeParts,
   caller: LeadCaller,
-  { id, move }: { id: string; move: MoveInput },
+  { id, move, when = UNCONDITIONAL }: { id: string; move: MoveInput; when?: Precondition },
 ): Promise<ChangedLead> {
-  return changeUntilItHolds(async () => {
+  return changeUntilItHolds('lead', async () => {
     const stored = await requireLead(parts.store, caller.tenantId, id);
+    when(versionOf(stored));
     const { stage: previous } = stored.lead;
-    if (!decideMove(previous, move)) return { lead: stored.lead, isChanged: false, lanes: [] };
+    if (!decideMove(previous, move)) return { ...stored, isChanged: false, lanes: [] };
     const { stage: current, reason } = move;
     const change = updateOf(parts, caller, { stored, lead: { ...stored.lead, stage: current }, reason });
     const data = { previous, current, reason, actor: caller.actor };
@@ -42,12 +42,13 @@ export async function moveLead(
 export async function setDeal(
   parts: IntakeParts,
   caller: LeadCaller,
-  { id, deal }: { id: string; deal: Deal },
+  { id, deal, when = UNCONDITIONAL }: { id: string; deal: Deal; when?: Precondition },
 ): Promise<ChangedLead> {
-  return changeUntilItHolds(async () => {
+  return changeUntilItHolds('lead', async () => {
     const stored = await requireLead(parts.store, caller.tenantId, id);
+    when(versionOf(stored));
     const previous = stored.lead.deal;
-    if (isSame(previous, deal)) return { lead: stored.lead, isChanged: false, lanes: [] };
+    if (isSame(previous, deal)) return { ...stored, isChanged: false, lanes: [] };
     const change = updateOf(parts, caller, { stored, lead: { ...stored.lead, deal } });
     const data = { previous, current: deal, actor: caller.actor };
     return commitWith(parts, change, { type: 'deal.changed', subjectId: id, data });
@@ -64,7 +65,8 @@ async function commitWith(
   const told = { type, subjectId, data: { lead_id: subjectId, ...data, lead } };
   const events = await routeChanges(parts, tenantId, [told]);
   const isChanged = await parts.store.commitLead({ ...change, events });
-  return isChanged ? { lead, isChanged, lanes: lanesOf(events) } : null;
+  const version = change.expectedVersion + 1;
+  return isChanged ? { lead, version, isChanged, lanes: lanesOf(events) } : null;
 }
 
 function isSame(one: StoredLead['lead']['deal'], other: Deal): boolean {

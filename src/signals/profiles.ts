@@ -4,10 +4,8 @@ import type { NewId } from '../lib/ids.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import { defaultProfile, type IcpInput, type IcpPatch, type IcpProfile, patchProfile } from '../model/icp.ts';
 import type { Plan, Tenant } from '../model/tenant.ts';
+import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
-
-/** Two who change one profile at once are served one after the other; more than a few tries mean something is wrong. */
-const MAX_TRIES = 5;
 
 export interface ProfileParts {
   store: ProfileStore;
@@ -35,22 +33,22 @@ export async function createProfile(
 }
 
 /** @throws DomainError `NOT_FOUND`, `CONFLICT` (name taken), `PLAN_REQUIRED` (too many phrases), `INVALID_REQUEST` */
-export async function changeProfile(
+export function changeProfile(
   { store, clock }: Omit<ProfileParts, 'newId'>,
   tenant: Tenant,
-  { id, patch }: { id: string; patch: IcpPatch },
+  { id, patch, when = UNCONDITIONAL }: { id: string; patch: IcpPatch; when?: Precondition },
 ): Promise<IcpProfile> {
   const plan = effectivePlan(tenant, clock.now());
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  return changeUntilItHolds('profile', async () => {
     const profile = await findProfile(store, tenant.id, id);
+    when(profile);
     const changed = draftProfile(profile, patch);
     const next = { ...changed, updatedAt: clock.now(), version: profile.version + 1 };
     const outcome = await store.changeProfile(next, planLimits(plan).profilePhrases);
     if (outcome === 'name_taken') throw nameTaken(next.name);
-    if (outcome === 'changed') return next;
     if (outcome === 'too_many_phrases') throw tooManyPhrases(plan);
-  }
-  throw new DomainError('UNAVAILABLE', 'The profile is being changed by others; try again.');
+    return outcome === 'changed' ? next : null;
+  });
 }
 
 /** @throws DomainError `NOT_FOUND`, `CONFLICT` where it is the last */
@@ -58,9 +56,14 @@ export async function deleteProfile(
   { store, clock }: Omit<ProfileParts, 'newId'>,
   tenantId: string,
   id: string,
+  when: Precondition = UNCONDITIONAL,
 ): Promise<void> {
-  const outcome = await store.deleteProfile(tenantId, id, clock.now());
-  if (outcome === 'missing') throw unknownProfile(id);
+  const outcome = await changeUntilItHolds('profile', async () => {
+    const profile = await findProfile(store, tenantId, id);
+    when(profile);
+    const deleted = await store.deleteProfile(tenantId, id, clock.now(), profile.version);
+    return deleted === 'missing' ? null : deleted;
+  });
   if (outcome === 'deleted') return;
   throw new DomainError('CONFLICT', 'The last profile stays: without any, no post would become a signal.', {
     hint: 'Create another first, or change this one.',

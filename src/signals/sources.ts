@@ -6,12 +6,10 @@ import { DomainError, invalidAt } from '../model/errors.ts';
 import type { Source, SourceInput, SourcePatch } from '../model/source.ts';
 import type { SourceSettings } from '../model/source-settings.ts';
 import type { Tenant } from '../model/tenant.ts';
+import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
 import type { SourceStore } from '../store/source-store.ts';
 import { type SettingsParts, secretsOf, settingsOf } from './source-settings.ts';
-
-/** Each failed try means that another change was stored meanwhile; more than a few mean something is wrong. */
-const MAX_TRIES = 20;
 
 export interface SourceParts extends SettingsParts {
   store: SourceStore & ProfileStore;
@@ -73,14 +71,15 @@ export async function createSource(parts: SourceParts, tenant: Tenant, input: So
 export async function changeSource(
   parts: SourceParts,
   tenantId: string,
-  { id, patch }: { id: string; patch: SourcePatch },
+  { id, patch, when = UNCONDITIONAL }: { id: string; patch: SourcePatch; when?: Precondition },
 ): Promise<Source> {
   const { store, clock } = parts;
   if (patch.icp_profile_ids !== undefined) {
     await refuseUnknownProfiles(store, tenantId, patch.icp_profile_ids);
   }
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  return changeUntilItHolds('source', async () => {
     const current = await findSource(store, tenantId, id);
+    when(current);
     const settings = settingsOf(parts, current.kind, current.settings, patch);
     const secrets = secretsOf(parts, current, patch);
     const next = patched(current, { ...patch, settings, secrets }, clock.now());
@@ -90,9 +89,8 @@ export async function changeSource(
     const outcome = await store.changeSource(next, restart);
     if (outcome === 'name_taken') throw nameTaken(next.name);
     // What the store knows better, such as a wait that the source asked for, is in its own row.
-    if (outcome === 'changed') return await findSource(store, tenantId, id);
-  }
-  throw new DomainError('UNAVAILABLE', 'The source is being changed by others; try again.');
+    return outcome === 'changed' ? findSource(store, tenantId, id) : null;
+  });
 }
 
 /** Makes a source due at once, or as soon as it may be read. @throws DomainError `NOT_FOUND`, `CONFLICT` where it is paused */
@@ -117,8 +115,17 @@ export async function findSource(store: SourceStore, tenantId: string, id: strin
 }
 
 /** @throws DomainError `NOT_FOUND` */
-export async function deleteSource(store: SourceStore, tenantId: string, id: string): Promise<void> {
-  if (!(await store.deleteSource(tenantId, id))) throw unknownSource(id);
+export async function deleteSource(
+  store: SourceStore,
+  tenantId: string,
+  id: string,
+  when: Precondition = UNCONDITIONAL,
+): Promise<void> {
+  await changeUntilItHolds('source', async () => {
+    const source = await findSource(store, tenantId, id);
+    when(source);
+    return (await store.deleteSource(tenantId, id, source.version)) || null;
+  });
 }
 
 /** The source after a change; the same object where nothing changes. */

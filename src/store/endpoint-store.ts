@@ -41,6 +41,9 @@ export interface EndpointStore {
    * it active. `active`: it was not paused; `over_limit`: the plan has no room for it.
    */
   resumeEndpoint(step: ResumeStep): Promise<'resumed' | 'more' | 'active' | 'over_limit' | 'absent'>;
-  /** Deletes it, and discards what still waits for it: the first of it at once. False where there is none. */
-  deleteEndpoint(tenantId: string, id: string, now: number): Promise<boolean>;
+  /**
+   * Deletes it, and discards what still waits for it: the first of it at once. False where there is none, or, with a
+   * `version`, where it has another.
+   */
+  deleteEndpoint(tenantId: string, id: string, now: number, version?: number): Promise<boolean>;
 }

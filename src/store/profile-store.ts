@@ -38,6 +38,13 @@ export interface ProfileStore {
   saveSuggestionDecision(decided: SuggestionDecision): Promise<boolean>;
   /** The decision as it was saved; null where there was none. */
   removeSuggestionDecision(tenantId: string, profileId: string, suggestion: string): Promise<string | null>;
-  /** The last one stays: without any, no post would make a signal. */
-  deleteProfile(tenantId: string, id: string, now: number): Promise<'deleted' | 'last' | 'missing'>;
+  /**
+   * The last one stays: without any, no post would make a signal. With a `version`, one that has another is `missing` too.
+   */
+  deleteProfile(
+    tenantId: string,
+    id: string,
+    now: number,
+    version?: number,
+  ): Promise<'deleted' | 'last' | 'missing'>;
 }

@@ -77,8 +77,8 @@ export interface SourceStore {
    * `restart` forgets position, errors and the run under way: the source is another from now on.
    */
   changeSource(source: Source, restart: boolean): Promise<'changed' | 'name_taken' | 'stale'>;
-  /** Its signals stay. False where the tenant has no such source. */
-  deleteSource(tenantId: string, id: string): Promise<boolean>;
+  /** Its signals stay. False where the tenant has no such source, or, with a `version`, where it has another. */
+  deleteSource(tenantId: string, id: string, version?: number): Promise<boolean>;
   /** Makes an active source due at `now`, or as soon as it may be read; false where it is not active or not there. */
   runSource(tenantId: string, id: string, now: number): Promise<boolean>;
   /** Of each tenant and host the source that was due longest, the longest waiting first. */

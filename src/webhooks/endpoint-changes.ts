@@ -1,13 +1,11 @@
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
-import { DomainError } from '../model/errors.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint, WebhookPatch } from '../model/webhook.ts';
+import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import { acceptSettings, refuseMismatch, tooManyEndpoints } from './endpoint-rules.ts';
 import { type EndpointParts, findEndpoint, noEndpoint } from './endpoints.ts';
 import { generateSecret } from './signature.ts';
 
-/** Changes of one endpoint that may cross before one of them is told to come back. */
-const TRIES = 5;
 /** Retries made due in one commit: about 20 ms of the store's writer. */
 const RELEASED_AT_ONCE = 2_000;
 
@@ -15,11 +13,12 @@ const RELEASED_AT_ONCE = 2_000;
 export async function changeEndpoint(
   parts: EndpointParts,
   tenant: Tenant,
-  { id, patch }: { id: string; patch: WebhookPatch },
+  { id, patch, when = UNCONDITIONAL }: { id: string; patch: WebhookPatch; when?: Precondition },
 ): Promise<Endpoint> {
   await findEndpoint(parts.store, tenant.id, id); // an unknown id is told before a fault of its settings
   const given = definedOnly(await acceptSettings(parts, tenant, patch));
   return await rewrite(parts, { tenantId: tenant.id, id, what: 'settings' }, (endpoint) => {
+    when(endpoint);
     const settings = { ...endpoint.settings, ...given };
     refuseMismatch(settings);
     return { ...endpoint, settings };
@@ -70,17 +69,30 @@ export async function resumeEndpoint(parts: EndpointParts, tenant: Tenant, id: s
 }
 
 /** Reads, changes and stores; again where another change came between. */
-async function rewrite(
+function rewrite(
   { store, clock }: EndpointParts,
   { tenantId, id, what }: { tenantId: string; id: string; what: 'settings' | 'secret' },
   change: (endpoint: Endpoint) => Endpoint,
 ): Promise<Endpoint> {
-  for (let tries = 0; tries < TRIES; tries++) {
+  return changeUntilItHolds('webhook endpoint', async () => {
     const changed = change(await findEndpoint(store, tenantId, id));
-    if (await store.updateEndpoint(changed, clock.now(), what))
-      return await findEndpoint(store, tenantId, id);
-  }
-  throw new DomainError('CONFLICT', `The webhook endpoint "${id}" is being changed by others; try again.`);
+    const isStored = await store.updateEndpoint(changed, clock.now(), what);
+    return isStored ? findEndpoint(store, tenantId, id) : null;
+  });
+}
+
+/** Deletes the endpoint; what waits for it is discarded. @throws DomainError `NOT_FOUND` */
+export async function deleteEndpoint(
+  { store, clock }: Pick<EndpointParts, 'store' | 'clock'>,
+  tenantId: string,
+  id: string,
+  when: Precondition = UNCONDITIONAL,
+): Promise<void> {
+  await changeUntilItHolds('webhook endpoint', async () => {
+    const endpoint = await findEndpoint(store, tenantId, id);
+    when(endpoint);
+    return (await store.deleteEndpoint(tenantId, id, clock.now(), endpoint.version)) || null;
+  });
 }
 
 type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };

@@ -78,6 +78,11 @@ export async function stumbleEverywhere({ visit, stumble }: Guide): Promise<void
   const fast = { url: 'https://127.0.0.1:8443/fast', rate_limit_per_minute: 600 };
   await stumble('PLAN_REQUIRED', 'POST /v1/webhooks', { body: fast });
   await stumble('CONFLICT', 'POST /v1/icps', { body: { name: 'default' } });
+  const profiles = await visit('listIcps', 'GET /v1/icps');
+  await stumble('PRECONDITION_FAILED', `PATCH /v1/icps/${profiles.data[0].id}`, {
+    body: { description: 'Firms with vans' },
+    headers: { 'if-match': '"qT8bFzZ0x1Yk.Jb2mW9uQv0s7LxPa"' },
+  });
 
   const { data } = await visit('createLead', 'POST /v1/leads', { email: 'sam@ortiz-plumbing.com' });
   const stage = `PUT /v1/pipeline/${data.id}/stage` as const;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
+import { MAX_TAGS_CHARS } from '../../http/entity-tags.ts';
 import { describeRoutes } from '../../http/openapi/describe-routes.ts';
 import type { Document } from '../../http/openapi/document-types.ts';
 import type { Examples } from '../../http/openapi/examples.ts';
@@ -32,6 +33,24 @@ const COMPONENTS: Document['components'] = {
         '`Idempotent-Replayed: true` and without what is shown only once.',
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
       example: '0d9bc5a2-8a7e-4d6f-9a54-1f7f0e6b1f3c',
+    },
+    IfMatch: {
+      name: 'If-Match',
+      in: 'header',
+      required: false,
+      description:
+        'Changes the resource only if it has not been changed since you read it: send its `ETag`. Otherwise the answer is 412 ' +
+        '`PRECONDITION_FAILED`, and nothing is changed. `*` matches whatever there is.',
+      schema: { type: 'string', maxLength: MAX_TAGS_CHARS },
+      example: '"qT8bFzZ0x1Yk.Jb2mW9uQv0s7LxPa"',
+    },
+    IfNoneMatch: {
+      name: 'If-None-Match',
+      in: 'header',
+      required: false,
+      description: 'Answers 304 without a body while the resource is as the `ETag` stands for.',
+      schema: { type: 'string', maxLength: MAX_TAGS_CHARS },
+      example: '"qT8bFzZ0x1Yk.Jb2mW9uQv0s7LxPa"',
     },
   },
 };

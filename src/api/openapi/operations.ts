@@ -1,16 +1,36 @@
 import { type DescribedRoute, isParameter } from '../../http/openapi/describe-routes.ts';
 import type { Operation } from '../../http/openapi/document-types.ts';
+import { headerRef } from '../../http/openapi/headers.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 
-/** Adds what every operation of /v1 has by its route's configuration: the scope, and a post's key for safe retries. */
+/**
+ * Adds what every operation of /v1 has by its route's configuration: the scope, a POST's key for safe retries, and the
+ * conditions that a resource with a version can be read and changed under.
+ */
 export function completeOperation(operation: Operation, route: DescribedRoute): void {
   describeScope(operation, route);
-  if (route.method === 'POST') {
-    operation.parameters = [
-      ...(operation.parameters ?? []),
-      { $ref: '#/components/parameters/IdempotencyKey' },
-    ];
+  if (route.method === 'POST') addParameter(operation, 'IdempotencyKey');
+  if (route.config?.versioned === true) describeVersion(operation, route.method);
+}
+
+function describeVersion(operation: Operation, method: string): void {
+  if (method === 'GET') addParameter(operation, 'IfNoneMatch');
+  else if (method !== 'POST') addParameter(operation, 'IfMatch');
+  for (const [status, answer] of Object.entries(operation.responses)) {
+    if (status !== '204' && !('$ref' in answer)) answer.headers = { ETag: headerRef('ETag') };
   }
+  if (method === 'GET') {
+    const headers = { ETag: headerRef('ETag') };
+    operation.responses['304'] = {
+      description: 'What you have is the present one (`If-None-Match`)',
+      headers,
+    };
+  }
+}
+
+function addParameter(operation: Operation, name: string): void {
+  const parameter = { $ref: `#/components/parameters/${name}` };
+  operation.parameters = [...(operation.parameters ?? []), parameter];
 }
 
 function describeScope(operation: Operation, { config }: DescribedRoute): void {
@@ -49,6 +69,7 @@ export function problemsOf(operation: Operation, { method, config }: DescribedRo
       'NOT_FOUND',
     ),
     ...list(takesBody, 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'),
+    ...list(method === 'PUT' || method === 'PATCH' || method === 'DELETE', 'PRECONDITION_FAILED'),
     ...list(method === 'POST', 'CONFLICT', 'IDEMPOTENCY_IN_FLIGHT', 'IDEMPOTENCY_MISMATCH'),
     ...(config?.problems ?? []),
   ];

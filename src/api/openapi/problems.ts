@@ -16,6 +16,7 @@ export const MEANINGS = {
   NOT_ACCEPTABLE: 'nothing that the client accepts can be sent',
   CONFLICT: 'it does not fit with what is there',
   STAGE_CONFLICT: 'the lead is not in the stage that was expected',
+  PRECONDITION_FAILED: 'the resource was changed since it was read: its `ETag` is not in `If-Match`',
   IDEMPOTENCY_IN_FLIGHT: 'the first request with this `Idempotency-Key` is still running; try again shortly',
   PAYLOAD_TOO_LARGE: 'the body is too large',
   UNSUPPORTED_MEDIA_TYPE: 'the body is not `application/json`',

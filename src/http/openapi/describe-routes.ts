@@ -115,7 +115,7 @@ function completeOperation(operation: Operation, { method, schema }: DescribedRo
 
 function completeSuccess(answer: Answer, { status, isPost }: { status: string; isPost: boolean }): void {
   if (answer.description === UNDESCRIBED) answer.description = STATUS_CODES[status] ?? 'Success';
-  answer.headers = { ...ANSWER_HEADERS };
+  answer.headers = { ...ANSWER_HEADERS, ...answer.headers };
   if (isList(answer)) answer.headers.Link = headerRef('Link');
   if (status === '201') answer.headers.Location = headerRef('Location');
   if (isPost) answer.headers['Idempotent-Replayed'] = headerRef('Idempotent-Replayed');

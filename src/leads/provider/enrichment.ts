@@ -2,8 +2,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { FACT_FIELDS, type FactField, type Lead } from '../../model/lead.ts';
 import { personKeys } from '../../model/person-keys.ts';
 import type { IntakeParts } from '../../signals/intake.ts';
+import { changeUntilItHolds } from '../../store/change-until-it-holds.ts';
 import { lanesOf, routeChanges } from '../../webhooks/state-changes.ts';
-import { changeUntilItHolds, type LeadCaller, updateOf } from '../changes.ts';
+import { type LeadCaller, updateOf } from '../changes.ts';
 import { conclude } from '../enrich.ts';
 import { fillFacts, readFact } from '../facts.ts';
 import type { Enrichment } from '../patience.ts';
@@ -99,7 +100,7 @@ async function addLate(
 ): Promise<ReturnType<typeof lanesOf>> {
   const { store } = parts;
   const { tenantId } = caller;
-  return changeUntilItHolds(async () => {
+  return changeUntilItHolds('lead', async () => {
     const stored = await store.getLead(tenantId, leadId);
     if (stored === null) return [];
     const filled = await withAnswer(parts, tenantId, { lead: stored.lead, answer });

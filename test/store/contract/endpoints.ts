@@ -28,6 +28,8 @@ export function describeEndpoints(open: OpenStore): void {
     test('a deleted endpoint is gone, and makes room for another', async () => {
       const { store } = await openWithTenants(open);
       expect(await store.deleteEndpoint('ten_b', 'whk_a', T0)).toBe(false);
+      const { version = 0 } = (await store.getEndpoint('ten_a', 'whk_a')) ?? {};
+      expect(await store.deleteEndpoint('ten_a', 'whk_a', T0, version + 1)).toBe(false);
       expect(await store.deleteEndpoint('ten_a', 'whk_a', T0)).toBe(true);
       expect(await store.deleteEndpoint('ten_a', 'whk_a', T0)).toBe(false);
       expect(await store.getEndpoint('ten_a', 'whk_a')).toBeNull();

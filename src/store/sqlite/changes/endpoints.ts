@@ -21,9 +21,9 @@ export function endpointChanges(db: Database) {
      SET settings = :settings, secret_box = :secretBox, secret_last4 = :secretLast4, version = version + 1
      WHERE id = :id AND tenant_id = :tenantId AND version = :version AND deleted_at IS NULL`,
   );
-  const markDeleted = db.prepare<[number, string, string]>(
-    `UPDATE webhook_endpoints SET deleted_at = ?, version = version + 1
-     WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL`,
+  const markDeleted = db.prepare<Record<string, unknown>[]>(
+    `UPDATE webhook_endpoints SET deleted_at = :now, version = version + 1
+     WHERE id = :id AND tenant_id = :tenantId AND deleted_at IS NULL AND version = ifnull(:version, version)`,
   );
   const countActive = db
     .prepare<[string], number>(
@@ -60,8 +60,8 @@ export function endpointChanges(db: Database) {
       state.activate(id, { clearFailures: true });
       return 'resumed';
     },
-    deleteEndpoint(tenantId, id, now) {
-      if (markDeleted.run(now, id, tenantId).changes === 0) return false;
+    deleteEndpoint(tenantId, id, now, version) {
+      if (markDeleted.run({ tenantId, id, now, version: version ?? null }).changes === 0) return false;
       discardWaiting(id, DISCARDED_AT_ONCE);
       return true;
     },

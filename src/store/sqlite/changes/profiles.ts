@@ -84,8 +84,9 @@ export function profileChanges(db: Database) {
     removeSuggestionDecision(tenantId, profileId, suggestion) {
       return removeDecision.get(tenantId, profileId, suggestion) ?? null;
     },
-    deleteProfile(tenantId, id, now) {
-      if (getProfile(tenantId, id) === null) return 'missing';
+    deleteProfile(tenantId, id, now, version) {
+      const profile = getProfile(tenantId, id);
+      if (profile === null || (version ?? profile.version) !== profile.version) return 'missing';
       if (count.get(tenantId) === 1) return 'last';
       markDeleted.run(now, id, tenantId);
       return 'deleted';

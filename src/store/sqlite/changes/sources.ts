@@ -29,7 +29,9 @@ export function sourceChanges(db: Database) {
        lease_token = NULL, lease_until = 0
      WHERE id = :id`,
   );
-  const remove = db.prepare<[string, string]>('DELETE FROM sources WHERE id = ? AND tenant_id = ?');
+  const remove = db.prepare<Record<string, unknown>[]>(
+    'DELETE FROM sources WHERE id = :id AND tenant_id = :tenantId AND version = ifnull(:version, version)',
+  );
   const selectNamed = db
     .prepare<[string, string], string>('SELECT id FROM sources WHERE tenant_id = ? AND name_key = ?')
     .pluck();
@@ -56,7 +58,8 @@ export function sourceChanges(db: Database) {
       if (restarts) restart.run(columns);
       return 'changed';
     },
-    deleteSource: (tenantId, id) => remove.run(id, tenantId).changes === 1,
+    deleteSource: (tenantId, id, version) =>
+      remove.run({ tenantId, id, version: version ?? null }).changes === 1,
     runSource: (tenantId, id, now) => askRun.run({ tenantId, id, now }).changes === 1,
   } satisfies Part<SourceStore>;
 }
