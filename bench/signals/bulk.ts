@@ -54,9 +54,13 @@ export function createBulkWriter(db: Database): BulkWriter {
     add: db.transaction((signals: readonly NewSignal[]) => signals.forEach(addOne)),
     end() {
       for (const { sql } of leftOut) db.exec(sql);
-      // What the triggers would have counted.
+      // What the triggers would have written.
       db.exec(
-        'UPDATE stored_rows SET signals = (SELECT count(*) FROM signals WHERE signals.tenant_id = stored_rows.tenant_id)',
+        `INSERT INTO signal_positions (seq, tenant_id, position)
+           SELECT seq, tenant_id, row_number() OVER (PARTITION BY tenant_id ORDER BY seq) FROM signals;
+         UPDATE stored_rows SET
+           signals = (SELECT count(*) FROM signals s WHERE s.tenant_id = stored_rows.tenant_id),
+           position = ifnull((SELECT max(position) FROM signal_positions p WHERE p.tenant_id = stored_rows.tenant_id), 0)`,
       );
     },
   };

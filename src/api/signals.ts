@@ -33,7 +33,6 @@ function addSignalWrites(signals: Routes): void {
       const [result] = await observePosts(parts, tenantId, [body]);
       if (result === undefined) throw new Error('intake gave no result');
       if (result.status === 'rejected') throw rejected(result.errors);
-      parts.nudge(result.lanes);
       if (result.status === 'created') created(`/signals/${result.signalIds[0]}`);
       return `{"data":{"status":"${result.status}","signals":[${result.signals.join(',')}]}}`;
     },
@@ -50,7 +49,6 @@ function addSignalWrites(signals: Routes): void {
     none: { status: 'rejected', signal_ids: [] } as Outcome,
     async run({ parts, tenantId }, posts) {
       const observed = await observePosts(parts, tenantId, posts);
-      parts.nudge(observed.flatMap((result) => (result.status === 'rejected' ? [] : result.lanes)));
       return observed.map(toOutcome);
     },
   });

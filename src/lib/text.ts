@@ -13,7 +13,8 @@ const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
  */
 export function excerpt(text: string, max: number): string {
   if (text.length <= max) return text;
-  const points = Array.from(text);
+  // Of a long text no more is read than may be shown.
+  const points = Array.from(text.slice(0, 2 * max + 2));
   if (points.length <= max) return text;
   const head = points.slice(0, max - 1).join('');
   if (/\s/u.test(points[max - 1] ?? '')) return `${head.trimEnd()}…`;

@@ -1,6 +1,6 @@
 import { nearKeys } from '../lib/near-text.ts';
 import { codePointLength } from '../lib/text.ts';
-import type { Signal } from './signal.ts';
+import type { ObservedPost } from './signal.ts';
 
 /** Texts further apart in time are two, however alike. */
 export const NEAR_WINDOW_MS = 30 * 86_400_000;
@@ -13,18 +13,21 @@ export function isLongEnough(text: string): boolean {
   return text.length >= MIN_UNSIGNED_CODE_POINTS && codePointLength(text) >= MIN_UNSIGNED_CODE_POINTS;
 }
 
-/** {@link scopedNearKeys}, and none for a text that can be nobody's near-duplicate. */
-export function signalNearKeys(
-  signal: { tenantId: string; profileId: string; text: string },
-  { name, email, linkedin_url }: Signal['prospect'],
-): number[] {
+/** {@link nearKeys} of a post's text; none for one that can be nobody's near-duplicate. */
+export function postNearKeys({
+  text,
+  prospect: { name = '', email = '', linkedin_url = '' } = {},
+}: Pick<ObservedPost, 'text' | 'prospect'>): number[] {
   const isSigned = name !== '' || email !== '' || linkedin_url !== '';
-  return isSigned || isLongEnough(signal.text) ? scopedNearKeys(signal) : [];
+  return isSigned || isLongEnough(text) ? nearKeys(text) : [];
 }
 
-/** The keys of a signal's text among those of its profile: what other profiles found is another signal. */
-export function scopedNearKeys(signal: { tenantId: string; profileId: string; text: string }): number[] {
-  return nearKeys(signal.text).map((key) => scoped(key, `${signal.tenantId} ${signal.profileId}`));
+/** A text's {@link nearKeys} among those of a profile: what other profiles found is another signal. */
+export function scopedNearKeys(
+  keys: readonly number[],
+  { tenantId, profileId }: { tenantId: string; profileId: string },
+): number[] {
+  return keys.map((key) => scoped(key, `${tenantId} ${profileId}`));
 }
 
 /** Mixes a name into 48 bits. */

@@ -4,7 +4,7 @@ import type { NewId } from '../lib/ids.ts';
 import { createTurns } from '../lib/turns.ts';
 import type { Fault } from '../model/errors.ts';
 import type { NewWork } from '../model/event.ts';
-import { signalNearKeys } from '../model/near-keys.ts';
+import { postNearKeys, scopedNearKeys } from '../model/near-keys.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { Explanation, ObservedPost, SignalType } from '../model/signal.ts';
 import { searchedFacts } from '../rules/searched-facts.ts';
@@ -33,20 +33,17 @@ export interface IntakeParts {
   matchers: Matchers;
   /** Takes on deliveries as they are stored; left out where this process sends nothing. */
   reserve?: Reserve;
+  /** Tells the dispatcher which endpoints have more work, after each commit; left out where this process sends nothing. */
+  nudge?(lanes: readonly NewWork[]): void;
   /** Null or left out: words decide alone. */
   encoder?: Encoder | null;
   /** What is being traced as it is made, as `joinTrace` writes it; null or left out: nothing. */
   trace?: string | null;
 }
 
-/** What became of one post. `signals` are wire JSON texts; `lanes` names the endpoints that now have work. */
+/** What became of one post. `signals` are wire JSON texts. */
 export type ObservedResult =
-  | {
-      status: 'created' | 'duplicate';
-      signals: string[];
-      signalIds: string[];
-      lanes: NewWork[];
-    }
+  | { status: 'created' | 'duplicate'; signals: string[]; signalIds: string[] }
   | { status: 'rejected'; errors: Fault[] };
 
 /** A post of a source, whose external id may be another post's elsewhere on its platform. */
@@ -77,17 +74,20 @@ export async function observePosts(
   posts: readonly ObservedPost[],
 ): Promise<ObservedResult[]> {
   await requireRoom(parts, tenantId, 'signals');
-  const results: ObservedResult[] = [];
+  const results: ObservedResult[][] = [];
   // One commit after the other: a keyed request that is run again meets them in the order in which it made them.
-  const [first = [], ...others] = piecesOf(posts);
-  let planning = planPosts(parts, tenantId, first);
-  for (const piece of [...others, []]) {
+  const pieces = piecesOf(posts);
+  let planning = planPosts(parts, tenantId, pieces[0] ?? []);
+  for (const place of pieces.keys()) {
     const planned = await planning;
-    planning = planPosts(parts, tenantId, piece); // while the one before it is stored
-    planning.catch(() => {}); // told when it is its turn, unless the one before it failed
-    results.push(...(await storePlanned(parts, planned)));
+    const next = pieces[place + 1];
+    if (next !== undefined) {
+      planning = planPosts(parts, tenantId, next); // while the one before it is stored
+      planning.catch(() => {}); // told when it is its turn, unless the one before it failed
+    }
+    results.push(await storePlanned(parts, planned));
   }
-  return results;
+  return results.flat();
 }
 
 /** By what was sent alone, so that a request that is run again is cut where it was cut before. */
@@ -111,18 +111,19 @@ async function storePlanned(parts: IntakeParts, planned: readonly PlannedPost[])
   const signals = planned.flatMap((plan) => plan.signals);
   const { store, reserve = reserveNothing } = parts;
   const { committed, taken } = await storeSignals({ store, reserve }, signals);
+  // Not once for the whole batch: the last of a large one is stored seconds later.
+  const made = signals.filter((_, i) => committed[i]?.status === 'created');
+  parts.nudge?.(made.flatMap((signal) => lanesOf(signal.events, taken)));
 
   let next = 0;
   return planned.map(({ signals, errors }): ObservedResult => {
     const results = committed.slice(next, next + signals.length);
     next += signals.length;
     if (errors.length > 0) return { status: 'rejected', errors };
-    const created = signals.filter((_, i) => results[i]?.status === 'created');
     return {
-      status: created.length > 0 ? 'created' : 'duplicate',
+      status: results.some(({ status }) => status === 'created') ? 'created' : 'duplicate',
       signals: results.map((result) => result.wire),
       signalIds: results.map((result) => result.id),
-      lanes: created.flatMap((signal) => lanesOf(signal.events, taken)),
     };
   });
 }
@@ -158,13 +159,19 @@ export async function planPosts(
   const nextTurn = createTurns(parts.clock);
   const planned: PlannedPost[] = [];
   for (const post of posts) {
-    planned.push(await planPost(parts, tenancy, post));
+    planned.push(await planPost(parts, tenancy, post, nextTurn));
     await nextTurn();
   }
   return planned;
 }
 
-async function planPost(parts: IntakeParts, tenancy: Tenancy, post: ScopedPost): Promise<PlannedPost> {
+/** `nextTurn`: a pause where it is due, as a post may match a thousand profiles. */
+async function planPost(
+  parts: IntakeParts,
+  tenancy: Tenancy,
+  post: ScopedPost,
+  nextTurn: () => Promise<void>,
+): Promise<PlannedPost> {
   const wanted = post.icp_profile_id || undefined;
   const { encoder = null } = parts;
   const words = readPost(factsOf(post, parts.clock.now()), encoder !== null);
@@ -181,27 +188,36 @@ async function planPost(parts: IntakeParts, tenancy: Tenancy, post: ScopedPost):
   }
   // A source waits for the encoder; who asks over the API hears that it is busy.
   const reading = await addMeaning(words, candidates, { encoder, patient: tenancy.rule.onlyMatching });
-  const matches = candidates.map(({ compiled, hits }) => ({
-    compiled,
-    score: scorePost(reading, compiled, hits),
-  }));
+  const matches: { compiled: CompiledProfile; score: Explanation }[] = [];
+  for (const { compiled, hits } of candidates) {
+    matches.push({ compiled, score: scorePost(reading, compiled, hits) });
+    await nextTurn();
+  }
   matches.sort((a, b) => b.score.score - a.score.score);
   const kept = matches.filter(
     ({ compiled, score }, i) =>
       (i === 0 && !tenancy.rule.onlyMatching) || score.score >= compiled.profile.thresholds.warm,
   );
-  return {
-    signals: kept.map(({ compiled, score }) =>
-      newSignal(parts, tenancy, { post, type: reading.type }, compiled, score),
-    ),
-    errors: [],
-  };
+  const seen: SeenPost = { post, type: reading.type, nearKeys: postNearKeys(post) };
+  const signals: NewSignal[] = [];
+  for (const { compiled, score } of kept) {
+    signals.push(newSignal(parts, tenancy, seen, compiled, score));
+    await nextTurn();
+  }
+  return { signals, errors: [] };
+}
+
+/** A post with what all of its signals have in common. */
+interface SeenPost {
+  post: ScopedPost;
+  type: SignalType;
+  nearKeys: readonly number[];
 }
 
 function newSignal(
   { clock, newId, baseUrl, trace = null }: IntakeParts,
   { tenantId, receivers }: Tenancy,
-  { post: { idScope, ...post }, type }: { post: ScopedPost; type: SignalType },
+  { post: { idScope, ...post }, type, nearKeys }: SeenPost,
   { profile }: CompiledProfile,
   score: Explanation,
 ): NewSignal {
@@ -226,7 +242,7 @@ function newSignal(
     company: signal.company.domain === '' ? null : { id: newId('cmp'), company: signal.company },
     facts: searchedFacts(signal),
     personKeys: personKeys(signal.prospect),
-    nearKeys: signalNearKeys({ tenantId, profileId: profile.id, text: post.text }, signal.prospect),
+    nearKeys: scopedNearKeys(nearKeys, { tenantId, profileId: profile.id }),
     wire: JSON.stringify(signal),
     explanation: JSON.stringify(score),
     text: post.text,

@@ -154,7 +154,11 @@ function bare(word: string): string {
   return word.replaceAll("'", '');
 }
 
-function foldWord(word: string): string {
+/** Of a longer word only the beginning is folded: no phrase is so long, and folding may make 18 letters of one. */
+const MAX_FOLDED_UNITS = 1_000;
+
+function foldWord(whole: string): string {
+  const word = whole.length > MAX_FOLDED_UNITS ? whole.slice(0, MAX_FOLDED_UNITS) : whole;
   for (let i = 0; i < word.length; i++) {
     if (word.charCodeAt(i) < 128) continue;
     const plain = fold(word.replace(/[\u2019\u2018\u02bc\uff07]/gu, "'")).replaceAll('ß', 'ss');

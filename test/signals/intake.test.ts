@@ -15,12 +15,15 @@ const COLD = 'Nice weather on site, lads.';
 let store: Store;
 let committed: NewSignal[];
 let commits: number[];
+/** What the dispatcher is told after each commit, and how many commits there were by then. */
+let nudges: { commits: number; endpointIds: string[] }[];
 let observe: (...posts: object[]) => ReturnType<typeof observePosts>;
 
 beforeEach(async () => {
   const opened = await openTestStore();
   committed = [];
   commits = [];
+  nudges = [];
   store = {
     ...opened.store,
     commitSignals(signals) {
@@ -36,6 +39,8 @@ beforeEach(async () => {
     clock: opened.clock,
     newId: createIds(opened.clock, systemRandom),
     baseUrl: 'https://sp.example',
+    nudge: (lanes: readonly { endpointId: string }[]) =>
+      void nudges.push({ commits: commits.length, endpointIds: lanes.map(({ endpointId }) => endpointId) }),
   };
   observe = (...posts) =>
     observePosts(
@@ -98,7 +103,7 @@ test('the same post again is a duplicate that answers the first signal and sends
   });
   if (first?.status !== 'created' || again?.status !== 'duplicate') throw new Error('unexpected results');
   expect(again.signals).toEqual(first.signals);
-  expect(again.lanes).toEqual([]);
+  expect(nudges.at(-1)?.endpointIds).toEqual([]);
 });
 
 test('an unknown profile rejects that post alone, with a pointer to the fault', async () => {
@@ -155,8 +160,8 @@ test('a hot signal also makes signal.new_hot, in the documented envelope', async
 
 test('an endpoint that filters an event out leaves a reason, and its lane is not told of', async () => {
   await addEndpoint('whk_1', { classifications: ['cold'] });
-  const [result] = await observe({ text: HOT });
-  expect(result).toMatchObject({ lanes: [] });
+  await observe({ text: HOT });
+  expect(nudges.flatMap(({ endpointIds }) => endpointIds)).toEqual([]);
   expect(committed[0]?.events[0]?.skipped).toEqual([{ endpointId: 'whk_1', reason: 'classification' }]);
 });
 
@@ -183,6 +188,22 @@ test('a batch is stored in several commits, so that nobody waits for all of it',
   const results = await observe(...posts, posts[0] ?? {});
   expect(commits).toEqual([25, 25, 11]);
   expect(results.map(({ status }) => status)).toEqual([...posts.map(() => 'created'), 'duplicate']);
+});
+
+test('the dispatcher is told of each commit of a batch as soon as it is made', async () => {
+  await addEndpoint('whk_1');
+  await observe(
+    ...Array.from({ length: 60 }, (_, n) => ({
+      text: `Wish ${n}: a CRM`,
+      platform: { name: 'Reddit', post_url: `https://r.example/${n}` },
+    })),
+  );
+  const told = nudges.map((nudge) => [nudge.commits, nudge.endpointIds.length]);
+  expect(told).toEqual([
+    [1, 25],
+    [2, 25],
+    [3, 10],
+  ]);
 });
 
 test('long posts share a commit with few others', async () => {

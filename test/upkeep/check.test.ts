@@ -48,6 +48,9 @@ test.each([
   ['deliveries', 'DELETE FROM delivery_bodies', /has no body/],
   ['deliveries', "UPDATE webhook_endpoints SET status = 'paused'", /without a reason/],
   ['counts', 'UPDATE stored_rows SET signals = signals + 1', /counts 4 signals, and there are 3/],
+  ['order', 'DELETE FROM signal_positions', /signals sig_\w+: has no place in the order by commit/],
+  ['order', 'DELETE FROM event_positions', /events evt_\w+: has no place in the order by commit/],
+  ['order', 'UPDATE stored_rows SET position = 7', /its position is below one that was given/],
   ['references', "UPDATE signals SET profile_id = 'icp_gone'", /refers to a row of icp_profiles/],
 ] as const)('finds %s: %s', async (part, sql, detail) => {
   const folder = await aWrittenFolder();

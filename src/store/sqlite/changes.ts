@@ -19,13 +19,14 @@ import { profileChanges } from './changes/profiles.ts';
 import { replayChanges } from './changes/replays.ts';
 import { retentionChanges } from './changes/retention.ts';
 import { sessionChanges } from './changes/sessions.ts';
-import { signalChanges } from './changes/signals.ts';
+import { createSignalWriter, signalChanges } from './changes/signals.ts';
 import { sourceRunChanges } from './changes/source-runs.ts';
 import { sourceChanges } from './changes/sources.ts';
 import { storageChanges } from './changes/storage.ts';
 import { teamChanges } from './changes/team.ts';
 import { tenantChanges } from './changes/tenants.ts';
 import { testSendChanges } from './changes/test-sends.ts';
+import { createKnownSignal } from './reads/known-signals.ts';
 import { createWriteAheadLog, type WriteAheadLog } from './write-ahead-log.ts';
 
 /**
@@ -33,15 +34,19 @@ import { createWriteAheadLog, type WriteAheadLog } from './write-ahead-log.ts';
  * plain data, so that it can run in another thread. `log` is that of the transactions.
  */
 export function createChanges(db: Database, log: WriteAheadLog = createWriteAheadLog(db)) {
+  // One for all changes: the texts that it has read are kept once.
+  const findKnown = createKnownSignal(db);
+  const writeSignal = createSignalWriter(db, findKnown);
+  const signals = signalChanges(db, writeSignal);
   const changes = {
     ...tenantChanges(db),
     ...sessionChanges(db),
     ...teamChanges(db),
     ...keyChanges(db),
     ...profileChanges(db),
-    ...signalChanges(db),
-    ...inHandChanges(db),
-    ...leadChanges(db),
+    ...signals,
+    ...inHandChanges(db, signals),
+    ...leadChanges(db, { findKnown, writeSignal }),
     ...erasureChanges(db, log),
     ...campaignChanges(db),
     ...companyChanges(db),
@@ -56,7 +61,7 @@ export function createChanges(db: Database, log: WriteAheadLog = createWriteAhea
     ...batchChanges(db),
     ...idempotencyChanges(db),
     ...sourceChanges(db),
-    ...sourceRunChanges(db),
+    ...sourceRunChanges(db, signals),
     ...processChanges(db),
     ...storageChanges(db),
   };

@@ -84,6 +84,38 @@ test('whom an event was not sent to is told as before', async () => {
   await store.close();
 });
 
+test('what was stored before there was an order by commit comes first in it, by its time', async () => {
+  const { file, before } = atVersion(31);
+  before.exec(`
+    INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'pro', 1), ('ten_b', 'B', 'pro', 1);
+    INSERT INTO icp_profiles (id, tenant_id, name, settings, active, created_at) VALUES ('icp_a', 'ten_a', 'A', '{}', 1, 1);
+    INSERT INTO tenant_settings (tenant_id, digest_since) VALUES ('ten_a', 3), ('ten_b', NULL);
+    INSERT INTO events (id, tenant_id, type, subject_id, created_at, data)
+      VALUES ('evt_2', 'ten_a', 'signal.detected', 's', 2, '{}'), ('evt_1', 'ten_a', 'signal.detected', 's', 1, '{}');
+    INSERT INTO signals
+      SELECT (value << 21) + 50, 'sig_' || value, 'ten_a', 'icp_a', 'x', 'review', 'warm', 50, value, '', NULL, NULL, '{}', '{}', ''
+      FROM json_each('[4, 1, 3]');
+  `);
+  before.close();
+  await migrateSqlite(file, PROOF);
+  const db = new Sqlite(file);
+  const rows = db.prepare(
+    'SELECT id, position FROM signals JOIN signal_positions USING (seq) ORDER BY position',
+  );
+  expect(rows.all()).toEqual([
+    { id: 'sig_1', position: 1 },
+    { id: 'sig_3', position: 2 },
+    { id: 'sig_4', position: 3 },
+  ]);
+  expect(db.prepare('SELECT event_id FROM event_positions ORDER BY position').pluck().all()).toEqual([
+    'evt_1',
+    'evt_2',
+  ]);
+  expect(db.prepare('SELECT position FROM stored_rows ORDER BY tenant_id').pluck().all()).toEqual([3, 0]);
+  expect(db.prepare('SELECT digest_position FROM tenant_settings ORDER BY 1').pluck().all()).toEqual([0, 1]);
+  db.close();
+});
+
 test('a migration calls no function of ours, which may change after it: any connection understands it', () => {
   const db = new Sqlite(':memory:');
   for (const file of MIGRATIONS) {

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Taking } from '../../delivery-store.ts';
 import type { CommittedSignal, NewSignal } from '../../signal-store.ts';
-import { signalChanges } from './signals.ts';
+import type { SignalChanges } from './signals.ts';
 
 /** As it crosses to the writer. */
 export interface StoredTaking extends Omit<Taking, 'lanes'> {
@@ -11,8 +11,7 @@ export interface StoredTaking extends Omit<Taking, 'lanes'> {
 }
 
 /** Deliveries that a process takes in the commit which stores them. */
-export function inHandChanges(db: Database) {
-  const { commitSignals } = signalChanges(db);
+export function inHandChanges(db: Database, { commitSignals }: Pick<SignalChanges, 'commitSignals'>) {
   // In most commits none: each lane is as the caller knows it, and its lease lasts.
   const selectUnready = db.prepare<Record<string, unknown>[], { endpointId: string; refused: 0 | 1 }>(
     `SELECT endpointId, refused FROM (

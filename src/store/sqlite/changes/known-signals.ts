@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { nearKeys } from '../../../lib/near-text.ts';
 import { MAX_ALSO_SEEN } from '../../../model/constants.ts';
 import { scopedNearKeys } from '../../../model/near-keys.ts';
 import type { AlsoSeen, Signal } from '../../../model/signal.ts';
@@ -48,7 +49,8 @@ export function createKnownSignals(db: Database) {
     /** Takes out what it is known by, while its text is still there. */
     forget(id: string): void {
       const row = selectText.get(id);
-      if (row !== undefined) for (const key of scopedNearKeys(row)) deleteKey.run(key, id);
+      for (const key of row === undefined ? [] : scopedNearKeys(nearKeys(row.text), row))
+        deleteKey.run(key, id);
       deletePlaces.run(id);
     },
   };

@@ -1,14 +1,17 @@
 import type { Database } from 'better-sqlite3';
 import type { LeadChange, LeadStore } from '../../lead-store.ts';
 import type { Part } from '../../store.ts';
-import { createKnownSignal } from '../reads/known-signals.ts';
+import type { FindKnownSignal } from '../reads/known-signals.ts';
 import { leadReads } from '../reads/leads.ts';
 import { createEventWriter } from './events.ts';
 import { createLeadRow } from './lead-row.ts';
 import { createLeadSignals } from './lead-signals.ts';
-import { createSignalWriter } from './signals.ts';
+import type { SignalWriter } from './signals.ts';
 
-export function leadChanges(db: Database) {
+export function leadChanges(
+  db: Database,
+  { findKnown, writeSignal }: { findKnown: FindKnownSignal; writeSignal: SignalWriter },
+) {
   const insertMove = db.prepare<Record<string, unknown>[]>(
     `INSERT INTO stage_moves
        (lead_id, position, previous, current, reason, actor_id, actor_name, moved_at, stayed_ms)
@@ -21,10 +24,8 @@ export function leadChanges(db: Database) {
      ON CONFLICT (day) DO UPDATE SET asked = asked + 1 WHERE asked < :limit`,
   );
   const { getLead, findIdentities } = leadReads(db);
-  const findKnown = createKnownSignal(db);
   const leadRow = createLeadRow(db);
   const leadSignals = createLeadSignals(db);
-  const writeSignal = createSignalWriter(db);
   const insertRouted = createEventWriter(db);
 
   /** Whether all that the change was decided on is still so. Asked before anything is written. */

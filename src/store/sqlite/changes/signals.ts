@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { CommittedSignal, NewSignal, SignalStore } from '../../signal-store.ts';
 import type { Part } from '../../store.ts';
-import { createKnownSignal } from '../reads/known-signals.ts';
+import type { FindKnownSignal } from '../reads/known-signals.ts';
 import { createAdoption } from './adoption.ts';
 import { createCompanyObserver } from './companies.ts';
 import { createEventWriter } from './events.ts';
@@ -9,8 +9,7 @@ import { createKnownSignals } from './known-signals.ts';
 import { createSignalIndex } from './signal-index.ts';
 import { createSignalRemover } from './signal-removal.ts';
 
-export function signalChanges(db: Database) {
-  const write = createSignalWriter(db);
+export function signalChanges(db: Database, write: SignalWriter) {
   const adopt = createAdoption(db);
   const removeOfPlatform = createSignalRemover(db);
   const saveFeedback = db.prepare<Record<string, unknown>[]>(
@@ -52,8 +51,12 @@ export function signalChanges(db: Database) {
   } satisfies Part<SignalStore>;
 }
 
+export type SignalChanges = ReturnType<typeof signalChanges>;
+
 /** Stores a signal with its terms, its author's keys, its company and its events, unless it is known: part of a change. */
-export function createSignalWriter(db: Database): (signal: NewSignal) => CommittedSignal {
+export type SignalWriter = (signal: NewSignal) => CommittedSignal;
+
+export function createSignalWriter(db: Database, findKnown: FindKnownSignal): SignalWriter {
   // `seq` takes the next free place of its millisecond; a full one breaks the table's CHECK instead of another's order.
   // The cast: numbers are bound as floating point, which would round the sum.
   const insert = db.prepare<Record<string, unknown>[]>(
@@ -71,7 +74,6 @@ export function createSignalWriter(db: Database): (signal: NewSignal) => Committ
   const insertPerson = db.prepare<[string, string, string]>(
     'INSERT INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)',
   );
-  const findKnown = createKnownSignal(db);
   const knownSignals = createKnownSignals(db);
   const index = createSignalIndex(db);
   const observeCompany = createCompanyObserver(db);

@@ -4,13 +4,13 @@ import type { ClaimedSource, SourceClaim, SourceStore } from '../../source-store
 import type { Part } from '../../store.ts';
 import { READ_SOURCES, wholeSource } from '../reads/sources.ts';
 import { createMailWriter } from './mail.ts';
-import { signalChanges } from './signals.ts';
+import type { SignalChanges } from './signals.ts';
 
 /** Runs of a source that can be looked at. */
 const KEPT_RUNS = 100;
 
 /** Who reads which source when. */
-export function sourceRunChanges(db: Database) {
+export function sourceRunChanges(db: Database, { commitSignals }: Pick<SignalChanges, 'commitSignals'>) {
   const lease = db.prepare<Record<string, unknown>[]>(
     `UPDATE sources SET lease_token = :token, lease_until = :leaseUntil, lease_process = :process WHERE id = :id AND due_at <= :now`,
   );
@@ -71,7 +71,6 @@ export function sourceRunChanges(db: Database) {
      ON CONFLICT (host, scope) DO UPDATE SET until = max(until, excluded.until)`,
   );
   const addMail = createMailWriter(db);
-  const { commitSignals } = signalChanges(db);
 
   function commitOf(sourceId: string, signals: NewSignal[]): CommittedSignal[] {
     const committed = commitSignals(signals);

@@ -34,7 +34,10 @@ const MAX_NUMBERED = 4_096;
  * The stored signal that is the same post and profile, or null. With both external ids known the id decides, else the
  * address; then the text, within 30 days, unless the authors are known to differ.
  */
-export function createKnownSignal(db: Database): (signal: NewSignal) => KnownSignal | null {
+export type FindKnownSignal = (signal: NewSignal) => KnownSignal | null;
+
+/** Once for each connection that looks: texts that were read last are kept with it. */
+export function createKnownSignal(db: Database): FindKnownSignal {
   const findPlace = createPlaceSearch(db);
   const findNear = createNearSearch(db);
 

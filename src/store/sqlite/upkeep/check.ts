@@ -5,6 +5,7 @@ import { checkCounts } from './check-counts.ts';
 import { checkDeliveries } from './check-deliveries.ts';
 import { checkIndex } from './check-index.ts';
 import { checkJson } from './check-json.ts';
+import { checkOrder } from './check-order.ts';
 import type { Finding } from './finding.ts';
 
 export interface CheckReport {
@@ -17,7 +18,7 @@ const TOLD_OF_EACH = 10;
 
 /**
  * Looks at everything, also while a server writes: pages and indexes, references, JSON, the full-text index, what the
- * dispatcher relies on, and what is counted beside the rows themselves. Reads one moment, and changes nothing. @throws StoreOpenError where it cannot be read at all
+ * dispatcher relies on, what is counted beside the rows themselves, and their order by commit. Reads one moment, and changes nothing. @throws StoreOpenError where it cannot be read at all
  */
 export function checkEverything(file: string): CheckReport {
   return explainFaults(file, () => {
@@ -53,6 +54,7 @@ function* allFindings(db: Database): Generator<Finding> {
   yield* checkIndex(db);
   yield* checkDeliveries(db);
   yield* checkCounts(db);
+  yield* checkOrder(db);
 }
 
 function* checkPages(db: Database): Generator<Finding> {

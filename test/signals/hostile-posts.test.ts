@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest';
+import { createIds } from '../../src/lib/ids.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { defaultProfile } from '../../src/model/icp.ts';
+import { MAX_TEXT_CODE_POINTS, type ObservedPost } from '../../src/model/signal.ts';
+import { planPosts } from '../../src/signals/intake.ts';
+import { compileTenant } from '../../src/signals/matchers.ts';
+import { openTestStore } from '../support/store.ts';
+
+const { store, clock } = await openTestStore();
+
+/** As many profiles as most plans have, with lists as long as the API takes, and phrases that all of them share. */
+const tenant = compileTenant(
+  Array.from({ length: 100 }, (_, i) => {
+    const list = (kind: string, length: number) =>
+      Array.from({ length }, (_, each) => `${kind}${i % 7} ${kind}${each} long word`);
+    return {
+      ...defaultProfile(`icp_${i}`, 'ten_1', 0),
+      phrases: ['crm', 'crm software', ...list('phrase', 198)],
+      competitors: ['Acme', 'C', 'C+', 'C++', '.NET', 'Yahoo! Mail', ...list('competitor', 94)],
+      excludedPhrases: list('excluded', 200),
+      titles: list('Head of', 50),
+      industries: list('Industry', 50),
+      locations: list('Place', 50),
+    };
+  }),
+);
+const parts = {
+  store,
+  clock,
+  newId: createIds(clock, systemRandom),
+  baseUrl: 'https://sp.example',
+  matchers: { of: async () => tenant },
+};
+
+/** A post of the greatest length, of a piece over and over. */
+function endless(piece: string): string {
+  const points = Array.from(piece);
+  return Array.from({ length: MAX_TEXT_CODE_POINTS }, (_, i) => points[i % points.length]).join('');
+}
+
+async function cpuMsOf(text: string): Promise<number> {
+  const post: ObservedPost = {
+    text,
+    platform: { name: 'reddit' },
+    prospect: { name: 'Jo', title: 'Head of long word' },
+  };
+  const before = process.threadCpuUsage();
+  await planPosts(parts, 'ten_1', [post]);
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+const PIECES: Record<string, string> = {
+  'one word': 'a',
+  'one word of capitals': 'A',
+  'exclamation marks': '!',
+  'question marks': '? ',
+  ellipses: '. . ',
+  'ends of sentences in quotes': '."\') ',
+  emoji: '😀',
+  'families of emoji': '👩‍👩‍👧‍👦 ',
+  'zero-width joiners': '\u200d',
+  'right-to-left overrides': '\u202e',
+  'combining marks': '\u0300\u0334',
+  'letters with thirty marks': `a${'\u0300\u0334'.repeat(15)}`,
+  'letters that fold into eighteen': '\ufdfa',
+  'words that fold into eighteen letters': '\ufdfa ',
+  'half-width kana marks': '\uff9e',
+  'Chinese characters': '我',
+  'Thai characters': 'ก',
+  'Greek sigmas': "Σ'",
+  'soft hyphens': 'a\u00ad',
+  links: 'https://a.example/x ',
+  'beginnings of links': 'https://',
+  'links in brackets': '(https://a.example)',
+  'addresses without a space': 'www.a@a.',
+  lines: '\n',
+  'lines of a letter': 'a\n',
+  'lines with blanks': ' \r\n\t',
+  blanks: ' ',
+  'words far apart': `looking${' '.repeat(500)}for${' '.repeat(500)}crm${' '.repeat(500)}`,
+  quotes: '"',
+  'curly quotes': '“a” ',
+  apostrophes: "a'b'",
+  possessives: "Acme's ",
+  'open brackets': '(',
+  'brackets in brackets': '[]()<>{}',
+  'mark-up': '<div>**a**</div>`~>#',
+  'edits that settle it': 'Edit: went with Acme. ',
+  'questions with edits': 'Which CRM? Edit: decided to go with ',
+  'a phrase of all profiles': 'crm ',
+  'two phrases of all profiles': 'crm software ',
+  'a competitor of all profiles': 'Acme ',
+  'competitors that differ in signs': 'C++ C+ C ',
+  'a competitor with a gap': 'Yahoo! Mail ',
+  'a competitor with a sign before it': '.NET ',
+  'wishes without an end': 'we are looking for a ',
+  'wishes to leave': 'we are thinking of leaving acme and ',
+  'requests that are answered': 'Looking for a CRM? We can help. ',
+  'a request over and over': 'We are looking for a CRM for our agency. Budget is $500 a month.\n\n',
+  denials: 'not without never no longer ',
+  rounds: 'Acme raises $1,000,000m ',
+  amounts: '$1,000,000k ',
+  digits: '1,',
+  migrations: 'migrating from acme, hiring ',
+  joiners: 'a-b/c.d&e+f@',
+};
+
+test.each(Object.entries(PIECES))(
+  'a post of %s is scored with a hundred profiles in milliseconds',
+  async (_what, piece) => {
+    const text = endless(piece);
+    await cpuMsOf('warm up');
+    // What grows with the square of the length takes seconds.
+    expect(await cpuMsOf(text)).toBeLessThan(300);
+  },
+);
+
+test('a post that a hundred profiles match lets others in between', async () => {
+  let now = 0;
+  // Each look at the clock finds that a turn's time is over.
+  const slow = { ...clock, monotonic: () => (now += 10) };
+  let isDone = false;
+  let others = 0;
+  const serve = () => {
+    if (isDone) return;
+    others++;
+    setImmediate(serve);
+  };
+  setImmediate(serve);
+  const text =
+    'We are looking for a CRM for our agency. Which CRM software do you recommend? Budget is $500.';
+  const [planned] = await planPosts({ ...parts, clock: slow }, 'ten_1', [
+    { text, platform: { name: 'reddit' } },
+  ]);
+  isDone = true;
+  expect(planned?.signals).toHaveLength(100);
+  expect(others).toBeGreaterThan(100);
+});

@@ -1,0 +1,86 @@
+import type { Database } from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { createChanges } from '../../../src/store/sqlite/changes.ts';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { aRoutedEvent, aSignal, aTenant, T0 } from '../../support/store.ts';
+
+function openWithTenants() {
+  const db = openDatabase(':memory:');
+  migrate(db);
+  const changes = createChanges(db);
+  for (const id of ['ten_a', 'ten_b']) changes.createTenant(aTenant(id));
+  return { db, changes };
+}
+
+/** A tenant's signals in the order by commit, each with its number. */
+function inOrder(db: Database, tenantId = 'ten_a') {
+  return db
+    .prepare<[string], { id: string; position: number; first: number | null }>(
+      `SELECT s.id, p.position, p.first_position AS first
+       FROM signal_positions p JOIN signals s ON s.seq = p.seq WHERE p.tenant_id = ? ORDER BY p.position`,
+    )
+    .all(tenantId);
+}
+
+const ids = (db: Database, tenantId?: string) => inOrder(db, tenantId).map(({ id }) => id);
+
+test('signals and events are in the order they were stored in, whatever their times', () => {
+  const { db, changes } = openWithTenants();
+  const events = [aRoutedEvent('ten_a', [], { id: 'evt_9', createdAt: T0 + 9 })];
+  changes.commitSignals([aSignal('ten_a', { id: 'sig_9', timestamp: T0 + 9, events })]);
+  const late = [aRoutedEvent('ten_a', [], { id: 'evt_1', createdAt: T0 + 1 })];
+  changes.commitSignals([
+    aSignal('ten_a', { id: 'sig_1', timestamp: T0 + 1, events: late }),
+    aSignal('ten_a', { id: 'sig_0', timestamp: T0 }),
+  ]);
+  changes.commitSignals([aSignal('ten_b', { id: 'sig_b', timestamp: T0 })]);
+  expect(ids(db)).toEqual(['sig_9', 'sig_1', 'sig_0']);
+  expect(ids(db, 'ten_b')).toEqual(['sig_b']);
+  const eventIds = db.prepare("SELECT event_id FROM event_positions WHERE tenant_id = 'ten_a'").pluck().all();
+  expect(eventIds).toEqual(['evt_9', 'evt_1']);
+});
+
+test('no number comes twice, also where the newest signals are removed', () => {
+  const { db, changes } = openWithTenants();
+  changes.commitSignals([aSignal('ten_a', { id: 'sig_1', timestamp: T0 + 5, externalId: 'x' })]);
+  const [before] = inOrder(db);
+  expect(changes.removeSignalsOf('ten_a', 'reddit')).toBe(1);
+  expect(inOrder(db)).toEqual([]);
+  changes.commitSignals([aSignal('ten_a', { id: 'sig_2', timestamp: T0 })]);
+  expect(inOrder(db)[0]?.position).toBeGreaterThan(Number(before?.position));
+});
+
+test('after a backup is put back, new rows are numbered above all that were numbered since it was made', () => {
+  const { db, changes } = openWithTenants();
+  changes.commitSignals([aSignal('ten_a', { id: 'sig_1', timestamp: T0 })]);
+  db.exec('SAVEPOINT backup');
+  for (let n = 0; n < 50; n++) changes.commitSignals([aSignal('ten_a', { timestamp: T0 + n })]);
+  const reached = inOrder(db).at(-1)?.position;
+  db.exec('ROLLBACK TO backup');
+  changes.commitSignals([aSignal('ten_a', { id: 'sig_2', timestamp: T0 + 1_000 })]);
+  expect(inOrder(db).at(-1)).toMatchObject({ id: 'sig_2' });
+  expect(inOrder(db).at(-1)?.position).toBeGreaterThan(Number(reached));
+});
+
+test('a signal that was changed is moved to the end, and its first place is kept', () => {
+  const { db, changes } = openWithTenants();
+  changes.commitSignals(['sig_1', 'sig_2', 'sig_3'].map((id) => aSignal('ten_a', { id })));
+  const first = inOrder(db)[0]?.position;
+  const move = db.prepare(
+    'UPDATE signal_positions SET moved_at = ? WHERE seq = (SELECT seq FROM signals WHERE id = ?)',
+  );
+  move.run(T0, 'sig_1');
+  expect(ids(db)).toEqual(['sig_2', 'sig_3', 'sig_1']);
+  move.run(T0, 'sig_2');
+  move.run(T0, 'sig_1');
+  expect(ids(db)).toEqual(['sig_3', 'sig_2', 'sig_1']);
+  expect(inOrder(db)[2]).toMatchObject({ id: 'sig_1', first });
+});
+
+test('a signal that gets another row number keeps its place', () => {
+  const { db, changes } = openWithTenants();
+  changes.commitSignals(['sig_1', 'sig_2'].map((id) => aSignal('ten_a', { id })));
+  db.exec("UPDATE signals SET score = 7, seq = (timestamp << 21) + (9 << 7) + 7 WHERE id = 'sig_1'");
+  expect(ids(db)).toEqual(['sig_1', 'sig_2']);
+});
