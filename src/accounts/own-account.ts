@@ -42,8 +42,8 @@ export async function askPassword(
   { user, client }: Pick<Self, 'client'> & { user: User },
   { password, pointer }: { password: string; pointer: string },
 ): Promise<void> {
-  const waitMs = wrongPasswords.take(user.email, client);
-  if (waitMs !== null) throw tooMany(waitMs);
+  const wait = wrongPasswords.take(user.email, client);
+  if (wait !== null) throw tooMany(wait.ms);
   if ((await passwords.find([user.passwordHash ?? ''], password)) === null) {
     throw invalidAt(pointer, 'That is not your password.');
   }

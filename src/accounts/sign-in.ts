@@ -90,8 +90,8 @@ export async function signIn(
   { email, password, client, browser }: { email: string; password: string; client: string; browser: string },
 ): Promise<SignedIn | HalfSignedIn> {
   const { store, clock, passwords, wrongPasswords, cursors } = parts;
-  const waitMs = wrongPasswords.take(email, client);
-  if (waitMs !== null) throw tooMany(waitMs);
+  const wait = wrongPasswords.take(email, client);
+  if (wait !== null) throw tooMany(wait.ms);
   const users = (await store.usersByEmail(email.trim(), MOST_OF_AN_ADDRESS)).filter(
     ({ passwordHash }) => passwordHash !== null,
   );
@@ -122,8 +122,8 @@ export async function finishSignIn(
       members: { again: true },
     });
   }
-  const waitMs = wrongCodes.take(user.id, client);
-  if (waitMs !== null) throw tooMany(waitMs);
+  const wait = wrongCodes.take(user.id, client);
+  if (wait !== null) throw tooMany(wait.ms);
   if (!(await store.as(selfOf(user), () => spendCode(parts, user.id, code)))) {
     throw new DomainError('UNAUTHENTICATED', WRONG_CODE);
   }

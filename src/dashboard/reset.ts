@@ -14,8 +14,8 @@ export function createResetAsker(parts: DashboardParts) {
   const tries = createWrongPasswords(parts.clock, RESET_TRIES);
   return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const email = text(formOf(request), 'email');
-    const waitMs = tries.take(email, clientOf(request));
-    if (waitMs !== null) throw tooMany(waitMs);
+    const wait = tries.take(email, clientOf(request));
+    if (wait !== null) throw tooMany(wait.ms);
     reply.raw.once('close', () => {
       const mailed = parts.store.as(null, () => mailResetLinks(parts, email));
       mailed.catch((err: unknown) => {

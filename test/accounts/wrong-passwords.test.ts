@@ -1,0 +1,66 @@
+import { beforeEach, expect, test } from 'vitest';
+import {
+  createWrongPasswords,
+  RESET_TRIES,
+  type WrongPasswords,
+} from '../../src/accounts/wrong-passwords.ts';
+import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
+
+let clock: ManualClock;
+let tries: WrongPasswords;
+beforeEach(() => {
+  clock = createManualClock();
+  tries = createWrongPasswords(clock);
+});
+
+const ME = '127.0.0.9';
+
+/** How many of `count` tries at a name are let through. */
+function letThrough(count: number, email = 'rita@example.com', client = ME): number {
+  return Array.from({ length: count }, () => tries.take(email, client)).filter((wait) => wait === null)
+    .length;
+}
+
+test('tries at 100,000 other names free no name that was tried too often', () => {
+  expect(letThrough(6)).toBe(5);
+  for (let i = 0; i < 100_000; i++) tries.take(`r${i}@example.com`, ME);
+  expect(letThrough(5)).toBe(0);
+  clock.advance(15 * 60_000);
+  expect(letThrough(6)).toBe(5);
+});
+
+test('a thousand clients together free no name either, and it stays within fifty tries', () => {
+  let through = 0;
+  for (let client = 0; client < 1_000; client++) {
+    for (let i = 0; i < 60; i++)
+      tries.take(`c${client}n${i}@example.com`, `10.0.${client >> 8}.${client & 255}`);
+    through += letThrough(2, 'rita@example.com', `10.1.${client >> 8}.${client & 255}`);
+  }
+  expect(through).toBe(50);
+});
+
+test('links for a new password are counted the same way', () => {
+  tries = createWrongPasswords(clock, RESET_TRIES);
+  expect(letThrough(9)).toBe(3);
+  for (let i = 0; i < 50_000; i++) tries.take(`r${i}@example.com`, ME);
+  expect(letThrough(3)).toBe(0);
+});
+
+test('the first refusal of a window says so, and none after it', () => {
+  letThrough(5);
+  const refused = Array.from({ length: 3 }, () => tries.take('rita@example.com', ME)?.isFirst);
+  expect(refused).toEqual([true, false, false]);
+  clock.advance(15 * 60_000);
+  letThrough(5);
+  expect(tries.take('rita@example.com', ME)?.isFirst).toBe(true);
+});
+
+test('a right password takes back what was counted, and no more than that', () => {
+  letThrough(4);
+  tries.take('rita@example.com', ME);
+  tries.forgive('rita@example.com', ME);
+  expect(letThrough(6)).toBe(5);
+  // Of 50 tries that a client has, one was right.
+  for (let i = 0; i < 39; i++) tries.take(`r${i}@example.com`, ME);
+  expect(letThrough(9, 'last@example.com')).toBe(2);
+});
