@@ -3,6 +3,7 @@ import { createFeedbackLinks, type FeedbackLinks } from './accounts/feedback-lin
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
+import { createDocuments } from './detection/documents/documents.ts';
 import { createPoller } from './detection/poller.ts';
 import { createRefusals } from './detection/refusal.ts';
 import { sitesWith } from './detection/sites.ts';
@@ -126,8 +127,10 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     { lookup: runtime.lookup },
   );
   const { baseUrl } = config;
+  const documents = createDocuments();
   const web = createWeb({
     ...runtime,
+    documents,
     baseUrl,
     contact: config.sourceContact,
     keepHold: runtime.store.holdHost,
@@ -136,6 +139,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     ...runtime,
     baseUrl,
     web,
+    documents,
     sites: sitesWith(config.sourceSites),
     nudge: dispatcher.nudge,
     log: logger,
@@ -174,7 +178,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
         [
           () => app.close(),
           housekeeping.stop,
-          poller.stop,
+          () => poller.stop().finally(documents.close),
           async () => enrichment?.close(),
           () => dispatcher.stop(DRAIN_MS),
         ],

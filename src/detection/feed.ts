@@ -1,5 +1,6 @@
 import { type AtomFeed, type JsonFeed, parseFeed, type RdfFeed, type RssFeed } from 'feedsmith';
-import { decodeText } from './decode-text.ts';
+import { boundedItems } from './documents/bounds.ts';
+import { crowdOf } from './documents/json.ts';
 import { htmlToText } from './html-text.ts';
 import { platformOf } from './platform.ts';
 import { SourceFault } from './source-fault.ts';
@@ -19,20 +20,22 @@ interface RawItem {
   comments?: string | undefined;
 }
 
-/** A document as it was received from `url`. */
-export interface FeedDocument {
-  body: Uint8Array;
-  contentType: string;
-  url: string;
-}
+/** The first items, which are the newest in almost every feed; as many are remembered (`MAX_SEEN`). */
+const MOST_ITEMS = 5_000;
+/** What a person is called; `address (name)` is shorter. */
+const MAX_PERSON = 300;
+/** A person of several elements: name, address and page. */
+const MAX_PERSON_ELEMENTS = 1_000;
 
-/** The items of an RSS, Atom, RDF or JSON feed. @throws SourceFault `invalid_feed` */
-export function readFeed({ body, contentType, url }: FeedDocument): SourceItem[] {
-  const { items, base } = parse(decodeText(body, contentType));
+/** The items of an RSS, Atom, RDF or JSON feed that came from `url`. @throws SourceFault `invalid_feed` */
+export function readFeed(text: string, url: string): SourceItem[] {
+  const { items, base } = parse(text);
   const start = resolve(base ?? '', url) || url;
-  return items
+  const read = items
+    .slice(0, MOST_ITEMS)
     .map((raw) => ({ ...toItem(raw, start), ...scopeOf(raw, url) }))
     .filter((item) => item.title !== '' || item.body !== '');
+  return boundedItems(read, MOST_ITEMS);
 }
 
 /** Addresses, other URIs, and Reddit's names of posts: the same post wherever they stand. */
@@ -63,9 +66,14 @@ function parse(text: string): { items: RawItem[]; base: string | undefined } {
   }
 }
 
-function parsed(text: string) {
+const OPTIONS = { maxItems: MOST_ITEMS };
+
+function parsed(given: string) {
+  const crowd = /^\s*\{/.test(given) ? crowdOf(given) : null;
+  if (crowd !== null) throw new SourceFault('invalid_feed', `The feed ${crowd}.`);
+  const text = shortPersons(given);
   try {
-    return parseFeed(text);
+    return parseFeed(text, OPTIONS);
   } catch (error) {
     const inner = wrappedFeed(text);
     if (inner !== null) return parseInner(inner);
@@ -75,10 +83,38 @@ function parsed(text: string) {
 
 function parseInner(text: string) {
   try {
-    return parseFeed(text);
+    return parseFeed(text, OPTIONS);
   } catch (error) {
     throw invalid(text, error);
   }
+}
+
+/** An element that names a person: the parser takes time in proportion to the square of its brackets. */
+const PERSON = /<(\/?)((?:[\w.-]{1,40}:)?(?:author|managingeditor|webmaster))\b[^<>]{0,200}>/gi;
+
+/** The document without what is too long for the name of a person, in elements that should hold one. */
+function shortPersons(text: string): string {
+  const pieces: string[] = [];
+  let kept = 0;
+  let open: { name: string; end: number } | null = null;
+  for (const { 0: tag, 1: slash, 2: name = '', index } of text.matchAll(PERSON)) {
+    if (slash === '') {
+      open = { name, end: index + tag.length };
+      continue;
+    }
+    if (open?.name === name && index - open.end > MAX_PERSON) {
+      pieces.push(text.slice(kept, open.end), shortPerson(text.slice(open.end, index)));
+      kept = index;
+    }
+    open = null;
+  }
+  return pieces.length === 0 ? text : pieces.join('') + text.slice(kept);
+}
+
+/** Plain text is cut; what holds elements or marked text stays as long as it is an Atom person, and else says nothing. */
+function shortPerson(content: string): string {
+  if (!content.includes('<')) return content.slice(0, MAX_PERSON).replace(/&[^;]{0,40}$/, '');
+  return content.length <= MAX_PERSON_ELEMENTS ? content : '';
 }
 
 /** Some sites send their feed inside an HTML page. */
@@ -174,8 +210,8 @@ function mediaOf(
 
 /** RSS 2.0 asks for `address (name)` and gets everything. */
 function personName(person: RssFeed.Person | undefined): string | undefined {
-  if (typeof person === 'string') return /\(([^)]+)\)/.exec(person)?.[1] ?? person;
-  return person?.name;
+  const name = (typeof person === 'string' ? person : person?.name)?.slice(0, MAX_PERSON);
+  return typeof person === 'string' ? (/\(([^()]+)\)/.exec(name ?? '')?.[1] ?? name) : name;
 }
 
 function toItem(raw: RawItem, base: string): SourceItem {

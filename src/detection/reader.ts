@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import type { Source, SourcePosition, SourceQuota } from '../model/source.ts';
 import type { SecretName } from '../model/source-settings.ts';
+import type { Parser } from './documents/parser.ts';
 import type { Sites } from './sites.ts';
 import { SourceFault } from './source-fault.ts';
 import type { SourceItem } from './source-item.ts';
@@ -10,8 +10,8 @@ import type { Page, ReadOptions } from './web.ts';
 export interface Pages {
   /** Any status but those that ask for a pause. @throws SourceFault, PutOff */
   read(address: string, options: ReadOptions): Promise<Page>;
-  /** Listens to a stream for so long, or until `take` has enough. @throws SourceFault, PutOff */
-  listen(address: string, limitMs: number, take: (text: string) => boolean): Promise<void>;
+  /** Listens to a stream for so long, or until `take` ends it. @throws SourceFault, PutOff */
+  listen(address: string, limitMs: number, take: (text: string, end: () => void) => void): Promise<void>;
   /** Whoever asks the address's host for `scope` waits until then, whatever source or tenant. */
   hold(address: string, scope: string, until: number): Promise<void>;
 }
@@ -25,6 +25,8 @@ export interface ReadingTask {
   /** What is older is not new, Unix milliseconds. */
   oldest: number;
   web: Pages;
+  /** What a parser makes of an answer, in a thread of its own. @throws SourceFault */
+  parse<Args, Result>(parser: Parser<Args, Result>, page: Page, args: Args): Promise<Result>;
   sites: Sites;
   secrets: Partial<Record<SecretName, string>>;
   /** Whether an item of this id was not read before. */
@@ -48,23 +50,18 @@ export interface Reading {
 /** Reads one kind of source. @throws SourceFault */
 export type Reader = (task: ReadingTask) => Promise<Reading>;
 
-/** The JSON of an answer, as far as it is needed. @throws SourceFault `invalid_answer` */
-export function readJson<S extends z.ZodType>(page: Page, schema: S): z.output<S> {
-  const parsed = schema.safeParse(jsonOf(page.body.toString('utf8')));
-  if (parsed.success) return parsed.data;
-  const fault = z.prettifyError(parsed.error).split('\n')[0];
-  throw new SourceFault('invalid_answer', `The service's answer is not of the form it documents (${fault}).`);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new SourceFault('invalid_answer', "The service's answer is no JSON.");
-  }
-}
-
 /** The validators that an answer can be asked for again with. */
 export function validatorsOf({ headers }: Page): Pick<SourcePosition, 'etag' | 'lastModified'> {
   return { etag: headers.etag ?? null, lastModified: headers['last-modified'] ?? null };
+}
+
+/** The answer where it is a success. @throws SourceFault */
+export function demandSuccess(page: Page): Page {
+  const { status } = page;
+  if (status >= 200 && status < 300) return page;
+  if (status === 401 || status === 403) {
+    throw new SourceFault('unauthorized', `The host does not let us in (status ${status}).`);
+  }
+  const why = status === 404 || status === 410 ? 'There is nothing at this address' : 'The host answered';
+  throw new SourceFault('http_status', `${why} (status ${status}).`);
 }

@@ -10,9 +10,10 @@ import { readAshby, readGreenhouse, readLever } from './sources/job-boards.ts';
 import { readLemmy } from './sources/lemmy.ts';
 import { readLobsters } from './sources/lobsters.ts';
 import { readMastodon } from './sources/mastodon.ts';
-import { readRecruitee, readSmartRecruiters, readWorkable } from './sources/more-job-boards.ts';
+import { readRecruitee, readWorkable } from './sources/more-job-boards.ts';
 import { readReddit } from './sources/reddit.ts';
 import { readFormD } from './sources/sec-form-d.ts';
+import { readSmartRecruiters } from './sources/smart-recruiters.ts';
 import { readStackExchange } from './sources/stack-exchange.ts';
 
 /** Who reads each kind. */

@@ -5,14 +5,13 @@ import type { Clock } from '../lib/clock.ts';
 import type { Connect, Dial } from '../webhooks/connect.ts';
 import { ConnectError, codeOf, systemFault } from '../webhooks/connect-error.ts';
 import { SourceFault } from './source-fault.ts';
+import { stoppedFault } from './stopped.ts';
 
 /** From the look-up of the name to the last byte. */
 const TIME_LIMIT_MS = 30_000;
 /** What an answer may be, unpacked. */
 const MAX_BODY_BYTES = 5 * 1024 * 1024;
 const MAX_HEAD_BYTES = 32_768;
-/** The code of what was cut off by {@link Requests.abort}. */
-export const STOPPED = 'stopped';
 
 /** A whole answer, unpacked. Header names are in lower case; of repeated ones the last counts. */
 export interface Answer {
@@ -104,11 +103,6 @@ export function createRequests({ clock, connect }: { clock: Clock; connect: Conn
       for (const end of running) end();
     },
   };
-}
-
-/** Not the source's doing: nothing is kept of such a run. */
-function stoppedFault(): SourceFault {
-  return new SourceFault(STOPPED, 'The process is stopping.');
 }
 
 function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {

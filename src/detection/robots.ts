@@ -1,7 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
+import type { Documents } from './documents/documents.ts';
 import type { Answer } from './request.ts';
-import { MAX_ROBOTS_BYTES, NO_RULES, type RobotsRules, readRobots } from './robots-rules.ts';
+import { MAX_ROBOTS_BYTES, NO_RULES, type RobotsRules, robotsDocument, rulesOf } from './robots-rules.ts';
 import { SourceFault } from './source-fault.ts';
+import { STOPPED } from './stopped.ts';
 
 /** RFC 9309, section 2.4: not longer than this. */
 const KEPT_MS = 24 * 3_600_000;
@@ -11,8 +13,10 @@ const TRY_AGAIN_MS = 10 * 60_000;
 const REFUSED_MS = 60_000;
 const MAX_REFUSED = 1_000;
 /** Faults that say nothing of a site's rules: they have a time of their own. */
-const PASSING = new Set(['rate_limited', 'stopped']);
+const PASSING = new Set(['rate_limited', STOPPED]);
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
+/** Whose turn it is to be parsed: the rules of a site are nobody's own. */
+const OWNER = 'robots.txt';
 /** What robots.txt files call us. */
 export const ROBOT_NAME = 'Signalpost';
 
@@ -30,13 +34,14 @@ interface Kept {
 
 interface RobotsParts {
   clock: Clock;
+  documents: Documents;
   /** Follows redirects, and answers whatever the status. */
   get(url: URL): Promise<Answer>;
   /** The site wants so much time between two requests. */
   pace(host: string, delayMs: number): void;
 }
 
-export function createRobots({ clock, get, pace }: RobotsParts): Robots {
+export function createRobots({ clock, documents, get, pace }: RobotsParts): Robots {
   // In the order of their last use: the first is the first to be forgotten.
   const kept = new Map<string, Kept>();
   const refused = new Map<string, { fault: SourceFault; until: number }>();
@@ -54,7 +59,7 @@ export function createRobots({ clock, get, pace }: RobotsParts): Robots {
     }
   }
 
-  async function rulesOf(origin: string): Promise<RobotsRules> {
+  async function rulesFor(origin: string): Promise<RobotsRules> {
     const known = kept.get(origin);
     if (known !== undefined && known.until > clock.monotonic()) {
       keep(origin, known);
@@ -91,18 +96,20 @@ export function createRobots({ clock, get, pace }: RobotsParts): Robots {
   }
 
   async function fetchRules(origin: string): Promise<RobotsRules> {
-    const { status, body } = await get(new URL('/robots.txt', origin)).catch(orNone);
+    const url = new URL('/robots.txt', origin);
+    const { status, body } = await get(url).catch(orNone);
     // Section 2.3.1.3: none there is no rule.
     if (status >= 300 && status < 500) return NO_RULES;
     if (status >= 200 && status < 300) {
-      return readRobots(body.subarray(0, MAX_ROBOTS_BYTES).toString('utf8'), ROBOT_NAME);
+      const document = { body: body.subarray(0, MAX_ROBOTS_BYTES), contentType: '', url: url.href };
+      return rulesOf(await documents.parse(robotsDocument, document, { robot: ROBOT_NAME }, OWNER));
     }
     throw new SourceFault('robots_unreachable', `The site's robots.txt cannot be read (status ${status}).`);
   }
 
   return {
     async demand(url) {
-      const rules = await rulesOf(url.origin);
+      const rules = await rulesFor(url.origin);
       if (rules.allows(url.pathname + url.search)) return;
       const detail = `The robots.txt of ${url.host} does not allow ${ROBOT_NAME} to read this address.`;
       throw new SourceFault('robots_disallowed', detail);

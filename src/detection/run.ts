@@ -9,20 +9,26 @@ import { openSecrets } from '../signals/source-settings.ts';
 import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
 import { lanesOf } from '../webhooks/state-changes.ts';
+import { type Documents, TOO_COSTLY } from './documents/documents.ts';
+import { orAborted } from './host-gate.ts';
 import type { Pages, Reading } from './reader.ts';
 import { READERS } from './readers.ts';
-import { STOPPED } from './request.ts';
 import { needRoom } from './room.ts';
 import type { Sites } from './sites.ts';
 import { PutOff, SourceFault } from './source-fault.ts';
 import { itemKey, type SourceItem, toPost } from './source-item.ts';
+import { STOPPED } from './stopped.ts';
 import type { Web } from './web.ts';
 
 const DAY_MS = 86_400_000;
 /** The longest that a failing source waits to be tried again. */
 const MAX_BACKOFF_MS = 6 * 3_600_000;
-/** At least so many items are remembered, and never fewer than twice what the source shows. */
+/** The least that a source rests whose document was too costly to read; twice as long after each further failure. */
+const COSTLY_REST_MS = 15 * 60_000;
+/** At least so many items are remembered, and twice what the source shows. */
 const MIN_SEEN = 500;
+/** And never more, whatever a source shows: they are read and written with every run. */
+const MAX_SEEN = 5_000;
 /** All that one run reads, in time: well within its lease (`LEASE_MS`). */
 export const RUN_LIMIT_MS = 5 * 60_000;
 /** New items that one run takes; what is beyond them the next one does, soon. */
@@ -36,6 +42,7 @@ const SIGNALS_AT_ONCE = 50;
 /** What a run needs of the process. */
 export interface RunParts extends IntakeParts {
   web: Web;
+  documents: Documents;
   sites: Sites;
   secretBox: SecretBox;
   /** Tells the dispatcher which endpoints have new work. */
@@ -131,6 +138,11 @@ async function readInTime(parts: RunParts, { source, position }: ClaimedSource):
       now,
       oldest: oldestOf(source, now),
       web,
+      parse: (parser, { body, headers, url }, args) => {
+        const document = { body, contentType: headers['content-type'] ?? '', url };
+        const parsed = parts.documents.parse(parser, document, args, source.tenantId);
+        return orAborted(parsed, over.signal);
+      },
       sites,
       secrets: openSecrets(parts, source),
       isNew: (id) => !known.has(itemKey({ id })),
@@ -158,7 +170,7 @@ async function matchInParts(
   for (let from = 0; from < items.length; from += ITEMS_AT_ONCE) {
     for (const signals of await match(parts, source, items.slice(from, from + ITEMS_AT_ONCE))) {
       if (signals.length > 0) matched++;
-      waiting.push(...signals);
+      waiting = waiting.concat(signals);
     }
     while (waiting.length > SIGNALS_AT_ONCE) {
       const part = waiting.slice(0, SIGNALS_AT_ONCE);
@@ -215,7 +227,7 @@ function failed(
     ? { code: error.code, message: error.message, at: now }
     : { code: 'internal', message: 'The run broke off. The fault is ours; it has been logged.', at: now };
   const notBefore = known ? error.retryAt : 0;
-  const nextPollAt = Math.max(notBefore, now + backoffMs(source));
+  const nextPollAt = Math.max(notBefore, now + backoffMs(source, shown.code));
   const mail = mailOf(source, shown);
   return { ...runOf(claimed, { startedAt, now }), error: shown, notBefore, nextPollAt, mail };
 }
@@ -236,8 +248,9 @@ function mailOf(source: Source, { code, message, at }: SourceError): NewMail | n
 }
 
 /** Twice as long after each failure, and never shorter than the interval. */
-function backoffMs({ intervalSeconds, failures }: Pick<Source, 'intervalSeconds' | 'failures'>): number {
-  const interval = intervalSeconds * 1_000;
+function backoffMs(source: Pick<Source, 'intervalSeconds' | 'failures'>, code: string): number {
+  const { intervalSeconds, failures } = source;
+  const interval = Math.max(intervalSeconds * 1_000, code === TOO_COSTLY ? COSTLY_REST_MS : 0);
   return Math.max(interval, Math.min(interval * 2 ** Math.min(failures, 20), MAX_BACKOFF_MS));
 }
 
@@ -265,7 +278,7 @@ function unseen(items: readonly SourceItem[], { seen }: SourcePosition): SourceI
 
 /** Keys of this reading come first: what a feed still shows is what must not be forgotten. */
 function advanced(before: SourcePosition, { items, position }: Reading): SourcePosition {
-  const keep = Math.max(MIN_SEEN, 2 * items.length, items.length === 0 ? before.seen.length : 0);
+  const keep = keptOf(Math.max(2 * items.length, items.length === 0 ? before.seen.length : 0));
   const seen = [...new Set([...items.map(itemKey), ...before.seen])].slice(0, keep);
   const { etag = null, lastModified = null, newestAt = null, cursor = null } = position;
   return { etag, lastModified, newestAt, cursor, seen };
@@ -275,6 +288,10 @@ function advanced(before: SourcePosition, { items, position }: Reading): SourceP
 function partOf(before: SourcePosition, { items }: Reading, taken: readonly SourceItem[]): SourcePosition {
   const known = new Set([...before.seen, ...taken.map(itemKey)]);
   const shown = items.map(itemKey).filter((key) => known.has(key));
-  const seen = [...new Set([...shown, ...before.seen])].slice(0, Math.max(MIN_SEEN, 2 * items.length));
+  const seen = [...new Set([...shown, ...before.seen])].slice(0, keptOf(2 * items.length));
   return { ...before, etag: null, lastModified: null, seen };
+}
+
+function keptOf(wanted: number): number {
+  return Math.min(Math.max(MIN_SEEN, wanted), MAX_SEEN);
 }

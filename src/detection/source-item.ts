@@ -8,7 +8,6 @@ import {
   type SignalType,
 } from '../model/signal.ts';
 import type { ScopedPost } from '../signals/intake.ts';
-import { toolsNamed } from './tools-named.ts';
 
 /** Something that a source holds, as plain text. */
 export interface SourceItem {
@@ -27,6 +26,8 @@ export interface SourceItem {
   company?: { name: string; location?: string; industry?: string };
   /** Of a job: whom it is for, empty where that is not said; whatever else has none. */
   department?: string;
+  /** Tools that a job names. */
+  tools?: string[];
   signalType?: SignalType;
 }
 
@@ -67,8 +68,7 @@ function postOf(item: SourceItem): ObservedPost | null {
 }
 
 /** What a job tells of what is worked with, where an excerpt still shows it. */
-function toolsOf({ department, title, body }: SourceItem): string {
-  const tools = department === undefined ? [] : toolsNamed(`${title}\n${body}`);
+function toolsOf({ tools = [] }: SourceItem): string {
   return tools.length === 0 ? '' : `Tools: ${tools.join(', ')}`;
 }
 

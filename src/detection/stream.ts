@@ -16,8 +16,8 @@ export interface StreamOptions {
   /** The most that is listened. */
   limitMs: number;
   signal: AbortSignal | null;
-  /** False ends it. */
-  take(text: string): boolean;
+  /** Takes a message; `end` ends the listening. */
+  take(text: string, end: () => void): void;
 }
 
 /** Listens to a WebSocket until it has told enough, is silent, or its time is over. @throws SourceFault where it never opens */
@@ -25,7 +25,10 @@ export async function listenTo(
   { clock, connect }: { clock: Clock; connect: Connect },
   { url, headers, limitMs, signal, take }: StreamOptions,
 ): Promise<void> {
-  const agent = new Agent({ connect: (options, callback) => void connect(options, callback) });
+  const agent = new Agent({
+    connect: (options, callback) => void connect(options, callback),
+    webSocket: { maxPayloadSize: MAX_MESSAGE },
+  });
   const socket = new WebSocket(url, { dispatcher: agent, headers });
   const over = Promise.withResolvers<void>();
   let opened = false;
@@ -51,7 +54,7 @@ export async function listenTo(
   socket.addEventListener('message', ({ data }) => {
     if (ended) return;
     wait();
-    if (typeof data === 'string' && data.length <= MAX_MESSAGE && !take(data)) end();
+    if (typeof data === 'string' && data.length <= MAX_MESSAGE) take(data, end);
   });
   socket.addEventListener('error', broken);
   socket.addEventListener('close', broken);

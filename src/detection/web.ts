@@ -4,6 +4,7 @@ import type { HostHold } from '../store/source-store.ts';
 import { createConnect } from '../webhooks/connect.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';
 import { checkSite, type Lookup } from '../webhooks/targets.ts';
+import type { Documents } from './documents/documents.ts';
 import { createHostGate, orAborted } from './host-gate.ts';
 import { type Answer, createRequests } from './request.ts';
 import { createRobots, ROBOT_NAME } from './robots.ts';
@@ -24,6 +25,7 @@ export interface WebParts {
   clock: Clock;
   baseUrl: string;
   allowTargets: AddressSet;
+  documents: Documents;
   lookup?: Lookup;
   /** Where somebody can be reached about us, for the User-Agent; null or left out: the base address must do. */
   contact?: string | null;
@@ -63,8 +65,13 @@ export interface ReadOptions {
 export interface Web {
   /** Any status but those that ask for a pause. @throws SourceFault, PutOff */
   read(address: string, options: ReadOptions, journey?: Journey): Promise<Page>;
-  /** Listens to a stream (`ws:`, `wss:`) for so long, or until `take` has enough. @throws SourceFault, PutOff */
-  listen(address: string, limitMs: number, take: (text: string) => boolean, journey: Journey): Promise<void>;
+  /** Listens to a stream (`ws:`, `wss:`) for so long, or until `take` ends it. @throws SourceFault, PutOff */
+  listen(
+    address: string,
+    limitMs: number,
+    take: (text: string, end: () => void) => void,
+    journey: Journey,
+  ): Promise<void>;
   /** Whoever asks the address's host for `scope` waits until then, after a restart too. */
   hold(address: string, scope: string, until: number): Promise<void>;
   /** Pauses that were asked for before this process began. */
@@ -94,6 +101,7 @@ export function createWeb(parts: WebParts): Web {
   const stopping = new AbortController();
   const robots = createRobots({
     clock,
+    documents: parts.documents,
     pace: gate.pace,
     // Many runs may wait for it: no single one's time is its limit.
     get: (url) =>
@@ -242,15 +250,4 @@ function resetOf(given: string | undefined, now: number): number {
   if (!/^\d{1,10}(\.\d+)?$/.test(given)) return fromIso(given) - now;
   const seconds = Number(given);
   return seconds > 1e9 ? seconds * 1_000 - now : seconds * 1_000;
-}
-
-/** The answer where it is a success. @throws SourceFault */
-export function demandSuccess(page: Page): Page {
-  const { status } = page;
-  if (status >= 200 && status < 300) return page;
-  if (status === 401 || status === 403) {
-    throw new SourceFault('unauthorized', `The host does not let us in (status ${status}).`);
-  }
-  const why = status === 404 || status === 410 ? 'There is nothing at this address' : 'The host answered';
-  throw new SourceFault('http_status', `${why} (status ${status}).`);
 }

@@ -1,3 +1,5 @@
+import { endOfString } from '../lib/measure-json.ts';
+
 /** No object of any request has so many members that mean something. */
 const MOST_MEMBERS = 1_000;
 /** A text with fewer members in all is not looked at again. */
@@ -5,19 +7,6 @@ const CROWDED = 20_000;
 
 /** Stands in an object for the members that were left out of it; its value is their number. */
 export const LEFT_OUT = '(further members)';
-
-/** How deep a JSON text is nested, counted up to `most` + 1, and how many members its objects have in all. */
-export function measureJson(text: string, most: number): { depth: number; members: number } {
-  let [depth, deepest, members] = [0, 0, 0];
-  for (let i = 0; i < text.length && deepest <= most; i++) {
-    const char = text.charCodeAt(i);
-    if (char === QUOTE) i = endOfString(text, i);
-    else if (char === COLON) members++;
-    else if (char === OPEN_OBJECT || char === OPEN_LIST) deepest = Math.max(deepest, ++depth);
-    else if (char === CLOSE_OBJECT || char === CLOSE_LIST) depth--;
-  }
-  return { depth: deepest, members };
-}
 
 /**
  * The text without what follows the first {@link MOST_MEMBERS} members of an object, whose number stands in their place: to make
@@ -78,19 +67,8 @@ export function thinOut(text: string, members: number, known: ReadonlySet<string
   return pieces.join('') + text.slice(keptTo);
 }
 
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return end;
-  }
-  return text.length;
-}
-
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const OPEN_LIST = 0x5b;

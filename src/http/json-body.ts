@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { measureJson } from '../lib/measure-json.ts';
 import { standInLine } from '../lib/turns.ts';
 import { DomainError, type Fault, invalidAt } from '../model/errors.ts';
-import { measureJson, thinOut } from './crowded-objects.ts';
+import { thinOut } from './crowded-objects.ts';
 import { namesOf, toPointer } from './faults.ts';
 import { needsNoBody } from './no-body.ts';
 

@@ -9,6 +9,8 @@ const HINTS: Record<string, string> = {
   blocked_target: 'Use an address on the public internet, reached over port 80, 443, 8080 or 8443.',
   invalid_response: 'Open the address in a browser; if that works, the site may refuse programs.',
   network: 'Nothing, if it happens now and then: it is tried again.',
+  document_too_costly:
+    'Open the address in a browser: the answer is broken, or made to keep its readers busy. Look for another feed of the site, or delete the source.',
   too_large: 'Look for a smaller feed of the site, such as one for a category.',
   http_status:
     'Open the address in a browser. If there is nothing, look for the new address and change the source.',

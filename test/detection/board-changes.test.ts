@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { boundedItem } from '../../src/detection/documents/bounds.ts';
 import type { SourceItem } from '../../src/detection/source-item.ts';
 import { toPost } from '../../src/detection/source-item.ts';
 import { boardChanges } from '../../src/detection/sources/board-changes.ts';
@@ -74,7 +75,9 @@ test('a job says which tools it names, by the names that their makers use', () =
   const body =
     'You work with Salesforce, Node.js and Microsoft Teams, and go to the front of the class. Salesforce again.';
   expect(toolsNamed(body)).toEqual(['Salesforce', 'Node.js', 'Microsoft Teams']);
-  expect(toPost(job('1', { body }))?.text).toContain('Tools: Salesforce, Node.js, Microsoft Teams');
+  expect(toPost(boundedItem(job('1', { body })))?.text).toContain(
+    'Tools: Salesforce, Node.js, Microsoft Teams',
+  );
   const { department: _, ...post } = job('1', { body });
-  expect(toPost(post)?.text).not.toContain('Tools:');
+  expect(toPost(boundedItem(post))?.text).not.toContain('Tools:');
 });

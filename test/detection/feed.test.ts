@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { decodeText } from '../../src/detection/decode-text.ts';
 import { readFeed } from '../../src/detection/feed.ts';
 import { SourceFault } from '../../src/detection/source-fault.ts';
 import { toPost } from '../../src/detection/source-item.ts';
@@ -6,7 +7,7 @@ import { toPost } from '../../src/detection/source-item.ts';
 const URL = 'https://blog.example.com/feeds/all.xml';
 
 function read(body: string | Uint8Array, contentType = '') {
-  return readFeed({ body: typeof body === 'string' ? Buffer.from(body) : body, contentType, url: URL });
+  return readFeed(decodeText(typeof body === 'string' ? Buffer.from(body) : body, contentType), URL);
 }
 
 function faultOf(body: string): SourceFault {
@@ -160,7 +161,7 @@ test.each([
 ])('the id %s counts in %s', (id, scope) => {
   const body = RSS.trim().replace('g-1', id);
   const url = 'https://feeds.example.com/a?x=1';
-  const [item] = readFeed({ body: Buffer.from(body), contentType: '', url });
+  const [item] = readFeed(body, url);
   expect([item?.id, item?.idScope]).toEqual([id, scope]);
 });
 

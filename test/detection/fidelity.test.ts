@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { decodeText } from '../../src/detection/decode-text.ts';
 import { readFeed } from '../../src/detection/feed.ts';
 import { feedLinkIn } from '../../src/detection/feed-link.ts';
 import { createRefusals } from '../../src/detection/refusal.ts';
@@ -9,11 +10,10 @@ import { T0 } from '../support/store.ts';
 import { createHarness, rss, settings, wanting } from './harness.ts';
 
 const feed = (body: string | Uint8Array, contentType = 'application/rss+xml') =>
-  readFeed({
-    body: typeof body === 'string' ? Buffer.from(body) : body,
-    contentType,
-    url: 'https://blog.example.com/feed',
-  });
+  readFeed(
+    decodeText(typeof body === 'string' ? Buffer.from(body) : body, contentType),
+    'https://blog.example.com/feed',
+  );
 const channel = (items: string, more = '') =>
   `<rss version="2.0" ${more}><channel><title>t</title>${items}</channel></rss>`;
 

@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { createDocuments, type Documents } from '../../src/detection/documents/documents.ts';
 import { createPoller, type Poller } from '../../src/detection/poller.ts';
+import type { ReadingTask } from '../../src/detection/reader.ts';
 import { SITES, sitesWith } from '../../src/detection/sites.ts';
 import { createWeb } from '../../src/detection/web.ts';
 import { createIds } from '../../src/lib/ids.ts';
@@ -46,10 +48,17 @@ export interface Harness {
 /** Keeps the keys of sources in tests. */
 export const SECRET_BOX = createSecretBox(Buffer.alloc(32, 7), systemRandom);
 
+/** One thread for all tests of a file: to start it takes longer than most of them. */
+export const DOCUMENTS = createDocuments();
+
+/** Parses for a reader that is called without a run. */
+export const parse: ReadingTask['parse'] = (parser, { body, headers, url }, args) =>
+  DOCUMENTS.parse(parser, { body, contentType: headers['content-type'] ?? '', url }, args, 'ten_a');
+
 const LOOPBACK = [parseCidr('127.0.0.0/8')].filter((cidr) => cidr !== null);
 
 export async function createHarness(
-  options: { allow?: boolean; lookup?: Lookup; wrap?: (store: Store) => Store } = {},
+  options: { allow?: boolean; lookup?: Lookup; wrap?: (store: Store) => Store; documents?: Documents } = {},
 ): Promise<Harness> {
   const { store: inner, clock } = await openTestStore();
   await inner.createTenant(aTenant('ten_a'));
@@ -82,8 +91,10 @@ export async function createHarness(
     baseUrl: 'https://signals.example.com',
     secretBox: SECRET_BOX,
   };
+  const { documents = DOCUMENTS } = options;
   const web = createWeb({
     ...parts,
+    documents,
     keepHold: inner.holdHost,
     allowTargets: createAddressSet(options.allow === false ? [] : LOOPBACK),
     ...(options.lookup && { lookup: options.lookup }),
@@ -91,7 +102,14 @@ export async function createHarness(
   const nudged: Harness['nudged'] = [];
   const sites = sitesWith(Object.fromEntries(Object.keys(SITES).map((kind) => [kind, origin])));
   const log = { info: () => {}, warn: () => {}, error: () => {} };
-  const poller = createPoller({ ...parts, web, sites, nudge: (lanes) => void nudged.push(...lanes), log });
+  const poller = createPoller({
+    ...parts,
+    web,
+    documents,
+    sites,
+    nudge: (lanes) => void nudged.push(...lanes),
+    log,
+  });
   onTestFinished(async () => {
     await poller.stop();
     await site.close();

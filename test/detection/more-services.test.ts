@@ -8,7 +8,7 @@ import type { SourceKind, SourceSettings } from '../../src/model/source-settings
 import { type Answer, status } from '../support/receiver.ts';
 import { aSource } from '../support/sources.ts';
 import { T0 } from '../support/store.ts';
-import { createHarness, type Harness, SECRET_BOX, settings, wanting } from './harness.ts';
+import { createHarness, DOCUMENTS, type Harness, parse, SECRET_BOX, settings, wanting } from './harness.ts';
 
 const json = (body: unknown, headers: Record<string, string> = {}) =>
   status(200, { 'content-type': 'application/json', ...headers }, JSON.stringify(body));
@@ -357,6 +357,7 @@ test('SEC Form D: who raised how much, and who runs it', async () => {
   );
   const web = createWeb({
     clock: h.clock,
+    documents: DOCUMENTS,
     baseUrl: 'https://signals.example.com',
     contact: 'bots@example.com',
     allowTargets: createAddressSet([parseCidr('127.0.0.0/8')].filter((cidr) => cidr !== null)),
@@ -369,6 +370,7 @@ test('SEC Form D: who raised how much, and who runs it', async () => {
       oldest: T0 - 7 * 86_400_000,
       web: { read: web.read, hold: web.hold, listen: async () => {} },
       sites: sitesWith({ sec_form_d: h.origin }),
+      parse,
       secrets: {},
       isNew: () => isNew,
     });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readRobots } from '../../src/detection/robots-rules.ts';
+import { readRobots, rulesOf } from '../../src/detection/robots-rules.ts';
 
-const read = (text: string) => readRobots(text, 'Signalpost');
+const read = (text: string) => rulesOf(readRobots(text, 'Signalpost'));
 const allowed = (text: string, target: string) => read(text).allows(target);
 
 // RFC 9309, sections 2.2.1 to 2.2.3.

@@ -10,7 +10,7 @@ import { START_POSITION } from '../../src/model/constants.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { aSource } from '../support/sources.ts';
 import { T0 } from '../support/store.ts';
-import { settings } from './harness.ts';
+import { DOCUMENTS, parse, settings } from './harness.ts';
 
 /** One text message as a server sends it (RFC 6455, section 5.2). */
 function frame(text: string): Buffer {
@@ -61,6 +61,7 @@ const post = (rkey: string, timeUs: number, text: string, operation = 'create') 
 function read(origin: string, cursor: string | null) {
   const web = createWeb({
     clock: createManualClock(T0),
+    documents: DOCUMENTS,
     baseUrl: 'https://signals.example.com',
     allowTargets: createAddressSet([parseCidr('127.0.0.0/8')].filter((cidr) => cidr !== null)),
   });
@@ -76,6 +77,7 @@ function read(origin: string, cursor: string | null) {
       listen: (address, limitMs, take) => web.listen(address, limitMs, take, journey),
     },
     sites: sitesWith({ bluesky: origin }),
+    parse,
     secrets: {},
     isNew: () => true,
   });

@@ -3,7 +3,10 @@ import { z } from 'zod';
 import type { SourceItem } from '../source-item.ts';
 
 /** More than any board that is known has; what is beyond them is read as ever, without being compared. */
-const MOST_KNOWN = 3_000;
+export const MOST_KNOWN = 3_000;
+/** What is remembered of a title or a department. */
+const MAX_NAME = 300;
+const MAX_URL = 2_048;
 
 /** A post as it was last seen: what tells that it changed, and what is said when it is gone. */
 const knownSchema = z.object({
@@ -37,28 +40,35 @@ export function boardChanges(
   at: { now: number; platform: string; company: string },
 ): BoardChanges {
   const before = parse(cursor);
-  const board: Record<string, Known> = {};
+  const board = new Map<string, Known>();
   const items: SourceItem[] = [];
   for (const post of posts.slice(0, MOST_KNOWN)) {
     const { id, title, department = '', url } = post;
     const hash = hashOf(post);
-    board[id] = { hash, title, department, url };
-    const known = before[id];
+    board.set(id, {
+      hash,
+      title: title.slice(0, MAX_NAME),
+      department: department.slice(0, MAX_NAME),
+      url: url.length > MAX_URL ? '' : url,
+    });
+    const known = before.get(id);
     if (known === undefined || known.hash === hash) continue;
     items.push({ ...post, id: `${id} changed ${hash}`, title: `Changed: ${title}`, postedAt: at.now });
   }
   const present = new Set(posts.map(({ id }) => id));
   const company = posts[0]?.company?.name ?? at.company;
   let isUnsure = false;
-  for (const [id, known] of Object.entries(before)) {
+  // Of a part nobody knows what closed.
+  if (posts.length >= MOST_KNOWN) return { items, cursor: cursorOf(board), isUnsure };
+  for (const [id, known] of before) {
     if (present.has(id)) continue;
     if (known.gone) items.push(closed(id, known, { ...at, company }));
     else {
-      board[id] = { ...known, gone: true };
+      board.set(id, { ...known, gone: true });
       isUnsure = true;
     }
   }
-  return { items, cursor: JSON.stringify(board), isUnsure };
+  return { items, cursor: cursorOf(board), isUnsure };
 }
 
 function closed(
@@ -79,11 +89,15 @@ function hashOf({ title, body, department = '', company }: SourceItem): string {
   return createHash('sha256').update(told).digest('base64url').slice(0, 12);
 }
 
-function parse(cursor: string | null): Record<string, Known> {
-  if (cursor === null) return {};
+function cursorOf(board: Map<string, Known>): string {
+  return JSON.stringify(Object.fromEntries(board));
+}
+
+function parse(cursor: string | null): Map<string, Known> {
+  if (cursor === null) return new Map();
   try {
-    return boardSchema.parse(JSON.parse(cursor));
+    return new Map(Object.entries(boardSchema.parse(JSON.parse(cursor))));
   } catch {
-    return {};
+    return new Map();
   }
 }

@@ -1,16 +1,17 @@
 import { z } from 'zod';
 import { toIso } from '../../lib/clock.ts';
 import { withoutTrailingSlashes } from '../../lib/text.ts';
+import { boundedItems } from '../documents/bounds.ts';
+import { jsonParser, listOf } from '../documents/json.ts';
 import { htmlToText } from '../html-text.ts';
-import { type Reader, type ReadingTask, readJson } from '../reader.ts';
+import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
 import { readTime } from '../source-time.ts';
-import { demandSuccess } from '../web.ts';
 
 const MAX_PAGES = 10;
 
 const latestSchema = z.object({
-  latest_posts: z.array(
+  latest_posts: listOf(
     z.object({
       id: z.int(),
       username: z.string().nullish(),
@@ -26,24 +27,27 @@ const latestSchema = z.object({
   ),
 });
 const foundSchema = z.object({
-  posts: z
-    .array(
-      z.object({
-        id: z.int(),
-        username: z.string().nullish(),
-        name: z.string().nullish(),
-        created_at: z.string().nullish(),
-        blurb: z.string().nullish(),
-        topic_id: z.int(),
-        post_number: z.int().nullish(),
-      }),
-    )
-    .nullish(),
-  topics: z
-    .array(z.object({ id: z.int(), title: z.string().nullish(), slug: z.string().nullish() }))
-    .nullish(),
+  posts: listOf(
+    z.object({
+      id: z.int(),
+      username: z.string().nullish(),
+      name: z.string().nullish(),
+      created_at: z.string().nullish(),
+      blurb: z.string().nullish(),
+      topic_id: z.int(),
+      post_number: z.int().nullish(),
+    }),
+  ).nullish(),
+  topics: listOf(
+    z.object({ id: z.int(), title: z.string().nullish(), slug: z.string().nullish() }),
+  ).nullish(),
   grouped_search_result: z.object({ more_full_page_results: z.boolean().nullish() }).nullish(),
 });
+
+/** Where a forum is, without a trailing slash. */
+interface Place {
+  base: string;
+}
 
 interface Post {
   id: number;
@@ -55,62 +59,85 @@ interface Post {
   number: number;
 }
 
+/** A page of the newest posts. */
+export const discourseLatest = jsonParser(
+  'discourse_latest',
+  latestSchema,
+  ({ latest_posts: posts }, { base }: Place) =>
+    boundedItems(
+      posts.map((post) =>
+        toItem(
+          {
+            id: post.id,
+            name: post.name || post.username || '',
+            at: post.created_at,
+            title: htmlToText(post.topic_title ?? ''),
+            body: htmlToText(post.cooked ?? '') || (post.raw ?? ''),
+            topic: `${post.topic_slug || '-'}/${post.topic_id}`,
+            number: post.post_number ?? 1,
+          },
+          base,
+        ),
+      ),
+    ),
+);
+
+/** A page of posts that a search finds, and whether there are more. */
+export const discourseFound = jsonParser('discourse_found', foundSchema, (found, { base }: Place) => {
+  const topics = new Map((found.topics ?? []).map((topic) => [topic.id, topic]));
+  const items = (found.posts ?? []).map((post) => {
+    const topic = topics.get(post.topic_id);
+    return toItem(
+      {
+        id: post.id,
+        name: post.name || post.username || '',
+        at: post.created_at,
+        title: htmlToText(topic?.title ?? ''),
+        body: htmlToText(post.blurb ?? ''),
+        topic: `${topic?.slug || '-'}/${post.topic_id}`,
+        number: post.post_number ?? 1,
+      },
+      base,
+    );
+  });
+  return {
+    items: boundedItems(items),
+    more: found.grouped_search_result?.more_full_page_results === true,
+  };
+});
+
 /** The newest posts of a Discourse forum, or those that hold the words of a query (https://docs.discourse.org). */
 export const readDiscourse: Reader = async (task) => {
   const { query, url } = task.source.settings;
   const base = withoutTrailingSlashes(url ?? '');
-  const items: SourceItem[] = [];
+  let items: SourceItem[] = [];
   let before: number | null = null;
   for (let page = 1; page <= MAX_PAGES; page++) {
-    const { posts, more } =
+    const { items: shown, more } =
       query === null ? await latest(task, base, before) : await search(task, base, query, page);
-    const shown = posts.map((post) => toItem(post, base));
-    items.push(...shown);
-    before = Math.min(...posts.map(({ id }) => id));
+    items = items.concat(shown);
+    before = Math.min(...shown.map(({ id }) => Number(id)));
     const goesOn = shown.every(
       ({ id, postedAt }) => task.isNew(id) && (postedAt ?? task.oldest) >= task.oldest,
     );
-    if (posts.length === 0 || !more || !goesOn) break;
+    if (shown.length === 0 || !more || !goesOn) break;
   }
   return { items, position: {} };
 };
 
 /** All posts, newest first, so many before an id. */
-async function latest({ web }: ReadingTask, base: string, before: number | null) {
+async function latest({ web, parse }: ReadingTask, base: string, before: number | null) {
   const address = `${base}/posts.json${before === null ? '' : `?before=${before}`}`;
   const answer = demandSuccess(await web.read(address, { accept: 'application/json' }));
-  const posts = readJson(answer, latestSchema).latest_posts.map((post) => ({
-    id: post.id,
-    name: post.name || post.username || '',
-    at: post.created_at,
-    title: htmlToText(post.topic_title ?? ''),
-    body: htmlToText(post.cooked ?? '') || (post.raw ?? ''),
-    topic: `${post.topic_slug || '-'}/${post.topic_id}`,
-    number: post.post_number ?? 1,
-  }));
-  return { posts, more: true };
+  return { items: await parse(discourseLatest, answer, { base }), more: true };
 }
 
-async function search({ web, oldest }: ReadingTask, base: string, query: string, page: number) {
+async function search({ web, parse, oldest }: ReadingTask, base: string, query: string, page: number) {
   const address = new URL(`${base}/search.json`);
   const q = `${query} after:${toIso(oldest).slice(0, 10)} order:latest`;
   address.search = new URLSearchParams({ q, page: String(page) }).toString();
   const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
-  const found = readJson(answer, foundSchema);
-  const topics = new Map((found.topics ?? []).map((topic) => [topic.id, topic]));
-  const posts: Post[] = (found.posts ?? []).map((post) => {
-    const topic = topics.get(post.topic_id);
-    return {
-      id: post.id,
-      name: post.name || post.username || '',
-      at: post.created_at,
-      title: htmlToText(topic?.title ?? ''),
-      body: htmlToText(post.blurb ?? ''),
-      topic: `${topic?.slug || '-'}/${post.topic_id}`,
-      number: post.post_number ?? 1,
-    };
-  });
-  return { posts, more: found.grouped_search_result?.more_full_page_results === true };
+  return parse(discourseFound, answer, { base });
 }
 
 function toItem(post: Post, base: string): SourceItem {

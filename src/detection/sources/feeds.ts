@@ -1,11 +1,23 @@
 import { decodeText } from '../decode-text.ts';
+import type { Parser } from '../documents/parser.ts';
 import { readFeed } from '../feed.ts';
 import { feedLinkIn } from '../feed-link.ts';
-import { type Reader, type ReadingTask, validatorsOf } from '../reader.ts';
-import { demandSuccess, type Page } from '../web.ts';
+import { demandSuccess, type Reader, type ReadingTask, validatorsOf } from '../reader.ts';
+import type { SourceItem } from '../source-item.ts';
+import type { Page } from '../web.ts';
 
 const ACCEPT =
   'application/atom+xml, application/rss+xml, application/rdf+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1';
+
+/** The items of a feed; of a web page, where it is one and that is of interest, the feed that it names. */
+export const feedDocument: Parser<{ orLink: boolean }, { items: SourceItem[]; link: string | null }> = {
+  name: 'feed',
+  parse({ body, contentType, url }, { orLink }) {
+    const text = decodeText(body, contentType);
+    const link = orLink ? feedLinkIn(text, url) : null;
+    return link === null || link === url ? { items: readFeed(text, url), link: null } : { items: [], link };
+  },
+};
 
 /** Any RSS, Atom, RDF or JSON feed; of a web page the feed that it names, which is remembered. */
 export const readFeedSource: Reader = async (task) => {
@@ -26,14 +38,11 @@ export const readFeedSource: Reader = async (task) => {
 };
 
 async function readAt(task: ReadingTask, page: Page, found: string | null) {
-  demandSuccess(page);
-  const contentType = page.headers['content-type'] ?? '';
-  const link = found === null ? feedLinkIn(decodeText(page.body, contentType), page.url) : null;
-  if (link !== null && link !== page.url) {
+  const { items, link } = await task.parse(feedDocument, demandSuccess(page), { orLink: found === null });
+  if (link !== null) {
     const start = { ...task, position: { ...task.position, etag: null, lastModified: null } };
     return readAt(task, await ask(start, link), link);
   }
-  const items = readFeed({ body: page.body, contentType, url: page.url });
   return { items, position: { ...validatorsOf(page), cursor: found } };
 }
 

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { toIso } from '../../lib/clock.ts';
-import { type Reader, type ReadingTask, readJson } from '../reader.ts';
+import { boundedItems } from '../documents/bounds.ts';
+import { jsonParser, listOf } from '../documents/json.ts';
+import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import { SourceFault } from '../source-fault.ts';
 import type { SourceItem } from '../source-item.ts';
 import { readTime } from '../source-time.ts';
-import { demandSuccess, type Page } from '../web.ts';
+import type { Page } from '../web.ts';
 
 /** The search shows 1,000 results of a question; what is newer the next run asks for. */
 const MAX_PAGES = 10;
@@ -19,12 +21,12 @@ const issueSchema = z.object({
   created_at: z.string().nullish(),
   user: z.object({ login: z.string().nullish() }).nullish(),
 });
-const issuesSchema = z.object({ items: z.array(issueSchema) });
+const issuesSchema = z.object({ items: listOf(issueSchema) });
 const discussionsSchema = z.object({
   data: z
     .object({
       search: z.object({
-        nodes: z.array(
+        nodes: listOf(
           z.object({
             url: z.string().optional(),
             title: z.string().optional(),
@@ -36,31 +38,56 @@ const discussionsSchema = z.object({
       }),
     })
     .nullish(),
-  errors: z.array(z.object({ message: z.string().nullish() })).nullish(),
 });
 
 const DISCUSSIONS = `query ($q: String!) { search(type: DISCUSSION, query: $q, first: ${PAGE}) {
   nodes { ... on Discussion { url title bodyText createdAt author { login } } } } }`;
 
+/** A page of issues. */
+export const gitHubIssues = jsonParser('github_issues', issuesSchema, ({ items }) =>
+  boundedItems(items.map(toItem)),
+);
+
+/** A page of discussions. */
+export const gitHubDiscussions = jsonParser('github_discussions', discussionsSchema, ({ data }) =>
+  boundedItems(
+    (data?.search.nodes ?? []).flatMap(({ url, title = '', bodyText, createdAt, author }) =>
+      url === undefined
+        ? []
+        : [
+            {
+              id: url,
+              platform: 'github',
+              url,
+              postedAt: readTime(createdAt),
+              title,
+              body: bodyText ?? '',
+              author: author?.login ?? '',
+            },
+          ],
+    ),
+  ),
+);
+
 /** Issues that a search finds, oldest first, and with a token discussions too (https://docs.github.com/rest/search). */
 export const readGitHub: Reader = async (task) => {
   const { position, now, oldest, secrets } = task;
   const since = position.newestAt ?? oldest;
-  const items: SourceItem[] = [];
+  let items: SourceItem[] = [];
   let quota = null;
   let more = false;
   for (let page = 1; page <= MAX_PAGES; page++) {
     const answer = await ask(task, since, page);
     quota = quotaOf(answer, now) ?? quota;
-    const found = readJson(answer, issuesSchema).items.map(toItem);
-    items.push(...found);
+    const found = await task.parse(gitHubIssues, answer, null);
+    items = items.concat(found);
     more = found.length === PAGE;
     if (!more) break;
   }
   const newestAt = Math.min(now, Math.max(since, ...items.map(({ postedAt }) => postedAt ?? 0)));
   // A page of one second alone would be read for ever.
   more &&= newestAt > since;
-  if (secrets.token !== undefined && !more) items.push(...(await discussions(task, since)));
+  if (secrets.token !== undefined && !more) items = items.concat(await discussions(task, since));
   return { items, position: { newestAt }, more, quota };
 };
 
@@ -95,22 +122,7 @@ async function discussions(task: ReadingTask, since: number): Promise<SourceItem
     headers: { ...headersOf(task), 'content-type': 'application/json' },
     body: JSON.stringify({ query: DISCUSSIONS, variables: { q } }),
   });
-  const nodes = readJson(demandSuccess(answer), discussionsSchema).data?.search.nodes ?? [];
-  return nodes.flatMap(({ url, title = '', bodyText, createdAt, author }) =>
-    url === undefined
-      ? []
-      : [
-          {
-            id: url,
-            platform: 'github',
-            url,
-            postedAt: readTime(createdAt),
-            title,
-            body: bodyText ?? '',
-            author: author?.login ?? '',
-          },
-        ],
-  );
+  return task.parse(gitHubDiscussions, demandSuccess(answer), null);
 }
 
 function headersOf({ secrets }: ReadingTask): Record<string, string> {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { boundedItems } from '../documents/bounds.ts';
+import { jsonParser, listOf } from '../documents/json.ts';
 import { htmlToText } from '../html-text.ts';
-import { type Reader, type ReadingTask, readJson } from '../reader.ts';
+import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
 import { readTime } from '../source-time.ts';
-import { demandSuccess } from '../web.ts';
 
 /** The search shows 1,000 results of a question at most, 100 a page; beyond them it is asked for what is older. */
 const PAGES_A_WINDOW = 10;
@@ -20,7 +21,13 @@ const hitSchema = z.object({
   story_title: z.string().nullish(),
   comment_text: z.string().nullish(),
 });
-const answerSchema = z.object({ hits: z.array(hitSchema), nbPages: z.int().min(0).default(0) });
+const answerSchema = z.object({ hits: listOf(hitSchema), nbPages: z.int().min(0).default(0) });
+
+/** A page of stories and comments, and how many pages there are. */
+export const hackerNewsHits = jsonParser('hackernews_hits', answerSchema, ({ hits, nbPages }) => ({
+  items: boundedItems(hits.map(toItem)),
+  nbPages,
+}));
 
 /** A look back that one run did not get through: between these times there is more, and then it goes on from `newestAt`. */
 const cursorSchema = z.object({ since: z.number(), before: z.number(), newestAt: z.number() });
@@ -31,15 +38,15 @@ export const readHackerNews: Reader = async (task) => {
   const { position, now, oldest } = task;
   const left = leftOver(position.cursor);
   const since = left?.since ?? (position.newestAt === null ? oldest : position.newestAt - OVERLAP_MS);
-  const items: SourceItem[] = [];
+  let items: SourceItem[] = [];
   let before: number | null = left?.before ?? null;
   let pages = 0;
   for (let page = 0; pages < MAX_PAGES; page++, pages++) {
-    const { hits, nbPages } = await readPage(task, { since, before, page });
-    items.push(...hits.map(toItem));
+    const { items: hits, nbPages } = await readPage(task, { since, before, page });
+    items = items.concat(hits);
     if (page + 1 < Math.min(nbPages, PAGES_A_WINDOW)) continue;
     if (nbPages < PAGES_A_WINDOW) return done(task, since, items, left);
-    const last = readTime(hits.at(-1)?.created_at);
+    const last = hits.at(-1)?.postedAt ?? null;
     // A thousand of one second: what is beyond them cannot be asked for.
     if (last === null || last === before) return done(task, since, items, left);
     before = last;
@@ -54,7 +61,7 @@ export const readHackerNews: Reader = async (task) => {
 };
 
 async function readPage(
-  { source, web, sites }: ReadingTask,
+  { source, web, parse, sites }: ReadingTask,
   { since, before, page }: { since: number; before: number | null; page: number },
 ) {
   const address = new URL(`${sites.hackernews}/api/v1/search_by_date`);
@@ -67,7 +74,7 @@ async function readPage(
     page: String(page),
   }).toString();
   const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
-  return readJson(answer, answerSchema);
+  return parse(hackerNewsHits, answer, null);
 }
 
 function done(task: ReadingTask, since: number, items: SourceItem[], left: Window | null) {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { boundedItems } from '../documents/bounds.ts';
+import { jsonParser, listOf } from '../documents/json.ts';
 import { htmlToText } from '../html-text.ts';
-import { type Reader, readJson } from '../reader.ts';
+import { demandSuccess, type Reader } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
 import { readTime } from '../source-time.ts';
-import { demandSuccess } from '../web.ts';
 
 /** 25 stories a page; read until one was read before or is too old. */
 const MAX_PAGES = 8;
@@ -19,21 +20,25 @@ const storySchema = z.object({
   /** A name; before 2024 an object that holds it. */
   submitter_user: z.union([z.string(), z.object({ username: z.string().nullish() })]).nullish(),
 });
-const storiesSchema = z.array(storySchema);
+
+/** A page of stories of the site at `site`. */
+export const lobstersStories = jsonParser(
+  'lobsters_stories',
+  listOf(storySchema),
+  (stories, { site }: { site: string }) => boundedItems(stories.map((story) => toItem(story, site))),
+);
 
 /** The newest stories of Lobsters, or those of a tag: the discussion, whatever it is about. */
-export const readLobsters: Reader = async ({ source, web, sites, oldest, isNew }) => {
+export const readLobsters: Reader = async ({ source, web, parse, sites, oldest, isNew }) => {
   const { tag } = source.settings;
   const path = tag === null ? '/newest' : `/t/${encodeURIComponent(tag)}`;
-  const items: SourceItem[] = [];
+  let items: SourceItem[] = [];
   for (let page = 1; page <= MAX_PAGES; page++) {
     const address = `${sites.lobsters}${path}${page === 1 ? '' : `/page/${page}`}.json`;
     const answer = await web.read(address, { accept: 'application/json' });
     if (page > 1 && answer.status === 404) break;
-    const stories = readJson(demandSuccess(answer), storiesSchema).map((story) =>
-      toItem(story, sites.lobsters),
-    );
-    items.push(...stories);
+    const stories = await parse(lobstersStories, demandSuccess(answer), { site: sites.lobsters });
+    items = items.concat(stories);
     const goesOn = stories.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
     if (stories.length === 0 || !goesOn) break;
   }

@@ -1,16 +1,18 @@
 import { z } from 'zod';
 import { withoutTrailingSlashes } from '../../lib/text.ts';
+import { boundedItems } from '../documents/bounds.ts';
+import { jsonParser, listOf } from '../documents/json.ts';
 import { htmlToText } from '../html-text.ts';
-import { type Reader, readJson } from '../reader.ts';
+import { demandSuccess, type Reader } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
 import { readTime } from '../source-time.ts';
-import { demandSuccess } from '../web.ts';
 
 const PAGE = 40;
 const MAX_PAGES = 10;
 
 const statusSchema = z.object({
-  id: z.string(),
+  // It becomes a part of addresses and is remembered from run to run.
+  id: z.string().max(300),
   created_at: z.string().nullish(),
   url: z.string().nullish(),
   uri: z.string().nullish(),
@@ -18,13 +20,20 @@ const statusSchema = z.object({
   spoiler_text: z.string().nullish(),
   account: z.object({ display_name: z.string().nullish(), acct: z.string().nullish() }).nullish(),
 });
-const statusesSchema = z.array(statusSchema);
+
+/** A page of statuses, and the ids of its newest and oldest. */
+export const mastodonStatuses = jsonParser('mastodon_statuses', listOf(statusSchema), (statuses) => ({
+  items: boundedItems(statuses.map(toItem)),
+  newest: statuses[0]?.id ?? null,
+  oldest: statuses.at(-1)?.id ?? null,
+  count: statuses.length,
+}));
 
 /** Public posts with a tag, as an instance sees them (https://docs.joinmastodon.org/methods/timelines/#tag). */
-export const readMastodon: Reader = async ({ source, position, web, oldest }) => {
+export const readMastodon: Reader = async ({ source, position, web, parse, oldest }) => {
   const { url, tag } = source.settings;
   const base = withoutTrailingSlashes(url ?? '');
-  const items: SourceItem[] = [];
+  let items: SourceItem[] = [];
   let newest = position.cursor ?? null;
   let below: string | null = null;
   for (let page = 0; page < MAX_PAGES; page++) {
@@ -35,13 +44,12 @@ export const readMastodon: Reader = async ({ source, position, web, oldest }) =>
       ...(below === null ? {} : { max_id: below }),
     }).toString();
     const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
-    const statuses = readJson(answer, statusesSchema);
-    const shown = statuses.map(toItem);
-    items.push(...shown);
-    if (page === 0) newest = statuses[0]?.id ?? newest;
-    below = statuses.at(-1)?.id ?? null;
-    const goesOn = shown.every(({ postedAt }) => (postedAt ?? oldest) >= oldest);
-    if (statuses.length < PAGE || below === null || !goesOn) break;
+    const shown = await parse(mastodonStatuses, answer, null);
+    items = items.concat(shown.items);
+    if (page === 0) newest = shown.newest ?? newest;
+    below = shown.oldest;
+    const goesOn = shown.items.every(({ postedAt }) => (postedAt ?? oldest) >= oldest);
+    if (shown.count < PAGE || below === null || !goesOn) break;
   }
   return { items, position: { cursor: newest } };
 };

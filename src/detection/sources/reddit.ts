@@ -1,14 +1,16 @@
 import { z } from 'zod';
-import { type Reader, type ReadingTask, readJson } from '../reader.ts';
+import { boundedItems } from '../documents/bounds.ts';
+import { jsonParser, listOf } from '../documents/json.ts';
+import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import { SourceFault } from '../source-fault.ts';
 import type { SourceItem } from '../source-item.ts';
-import { demandSuccess, type Page } from '../web.ts';
+import type { Page } from '../web.ts';
 
 const PAGE = 100;
 /** A listing ends after 1,000 posts. */
 const MAX_PAGES = 10;
 
-const tokenSchema = z.object({ access_token: z.string() });
+const tokenSchema = z.object({ access_token: z.string().max(8_192) });
 const postSchema = z.object({
   name: z.string(),
   title: z.string(),
@@ -19,18 +21,27 @@ const postSchema = z.object({
 });
 const listingSchema = z.object({
   data: z.object({
-    after: z.string().nullish(),
-    children: z.array(z.object({ kind: z.string(), data: z.unknown() })),
+    after: z.string().max(300).nullish(),
+    children: listOf(z.object({ kind: z.string(), data: z.unknown() })),
   }),
 });
 
+/** The token that an app is given. */
+export const redditToken = jsonParser('reddit_token', tokenSchema, ({ access_token }) => access_token);
+
+/** A page of a listing, and what the next one is asked for by. */
+export const redditPosts = jsonParser('reddit_posts', listingSchema, ({ data: { after, children } }) => ({
+  items: boundedItems(children.flatMap(({ kind, data }) => (kind === 't3' ? toItem(data) : []))),
+  after: after ?? '',
+}));
+
 /** Newest posts of a subreddit by Reddit's OAuth API, as the tenant's own app (https://www.reddit.com/dev/api). */
 export const readReddit: Reader = async (task) => {
-  const { source, web, sites, oldest, now, isNew } = task;
+  const { source, web, parse, sites, oldest, now, isNew } = task;
   const { subreddit, query } = source.settings;
   const path = `/r/${encodeURIComponent(subreddit ?? '')}/${query === null ? 'new' : 'search'}`;
   const headers = { authorization: `Bearer ${await logIn(task)}` };
-  const items: SourceItem[] = [];
+  let items: SourceItem[] = [];
   let after = '';
   let quota = null;
   for (let page = 0; page < MAX_PAGES; page++) {
@@ -45,10 +56,10 @@ export const readReddit: Reader = async (task) => {
       await web.read(address.href, { accept: 'application/json', headers, scopes: [appOf(task)] }),
     );
     quota = quotaOf(answer, now) ?? quota;
-    const { data } = readJson(answer, listingSchema);
-    const posts = data.children.flatMap(({ kind, data: post }) => (kind === 't3' ? toItem(post) : []));
-    items.push(...posts);
-    after = data.after ?? '';
+    const listing = await parse(redditPosts, answer, null);
+    const posts = listing.items;
+    items = items.concat(posts);
+    after = listing.after;
     const goesOn = posts.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
     if (after === '' || posts.length === 0 || !goesOn) break;
   }
@@ -56,7 +67,7 @@ export const readReddit: Reader = async (task) => {
 };
 
 async function logIn(task: ReadingTask): Promise<string> {
-  const { web, sites, secrets, source } = task;
+  const { web, parse, sites, secrets, source } = task;
   const app = `${source.settings.client_id ?? ''}:${secrets.client_secret ?? ''}`;
   const answer = await web.read(`${sites.reddit_login}/api/v1/access_token`, {
     accept: 'application/json',
@@ -73,7 +84,7 @@ async function logIn(task: ReadingTask): Promise<string> {
       `Reddit does not accept the app's id and secret (status ${answer.status}).`,
     );
   }
-  return readJson(demandSuccess(answer), tokenSchema).access_token;
+  return parse(redditToken, demandSuccess(answer), null);
 }
 
 /** Reddit counts by app. */

@@ -1,9 +1,10 @@
-import { readFeed } from '../feed.ts';
+import { boundedItem } from '../documents/bounds.ts';
+import type { Parser } from '../documents/parser.ts';
 import { decodeEntities } from '../html-text.ts';
-import type { Reader, ReadingTask } from '../reader.ts';
+import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
-import { demandSuccess } from '../web.ts';
 import { createWordTest } from '../words-asked.ts';
+import { feedDocument } from './feeds.ts';
 
 const PAGE = 100;
 const MAX_PAGES = 5;
@@ -31,8 +32,8 @@ export const readFormD: Reader = async (task) => {
   return { items, position: {}, more: wanted.length > now.size };
 };
 
-async function list({ web, sites, isNew, oldest }: ReadingTask): Promise<SourceItem[]> {
-  const filings: SourceItem[] = [];
+async function list({ web, parse, sites, isNew, oldest }: ReadingTask): Promise<SourceItem[]> {
+  let filings: SourceItem[] = [];
   for (let page = 0; page < MAX_PAGES; page++) {
     const address = new URL(`${sites.sec_form_d}/cgi-bin/browse-edgar`);
     address.search = new URLSearchParams({
@@ -44,25 +45,27 @@ async function list({ web, sites, isNew, oldest }: ReadingTask): Promise<SourceI
       output: 'atom',
     }).toString();
     const answer = demandSuccess(await web.read(address.href, { accept: 'application/atom+xml' }));
-    const entries = readFeed({
-      body: answer.body,
-      contentType: answer.headers['content-type'] ?? '',
-      url: answer.url,
-    });
-    filings.push(...entries.filter(({ title }) => FORM_D.test(title)));
+    const { items: entries } = await parse(feedDocument, answer, { orLink: false });
+    filings = filings.concat(entries.filter(({ title }) => FORM_D.test(title)));
     const goesOn = entries.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
     if (entries.length < PAGE || !goesOn) break;
   }
   return filings;
 }
 
-async function detailed({ web, sites }: ReadingTask, filing: SourceItem): Promise<SourceItem> {
+async function detailed({ web, parse, sites }: ReadingTask, filing: SourceItem): Promise<SourceItem> {
   const folder = URL.parse(filing.url)?.pathname.replace(/\/[^/]*$/, '') ?? '';
   const address = `${sites.sec_form_d}${folder}/primary_doc.xml`;
   const answer = await web.read(address, { accept: 'application/xml, text/xml;q=0.9' });
   if (answer.status === 404) return { ...filing, signalType: 'funding_event' };
-  return toItem(filing, demandSuccess(answer).body.toString('utf8'));
+  return parse(formDNotice, demandSuccess(answer), { filing });
 }
+
+/** A notice, with all that its own document tells of it. */
+export const formDNotice: Parser<{ filing: SourceItem }, SourceItem> = {
+  name: 'form_d_notice',
+  parse: ({ body }, { filing }) => boundedItem(toItem(filing, Buffer.from(body).toString('utf8'))),
+};
 
 function toItem(filing: SourceItem, xml: string): SourceItem {
   const name = textOf(xml, 'entityName') || filing.title;

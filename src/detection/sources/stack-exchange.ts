@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { SourceQuota } from '../../model/source.ts';
+import { boundedItems } from '../documents/bounds.ts';
+import { jsonParser, listOf } from '../documents/json.ts';
 import { decodeEntities, htmlToText } from '../html-text.ts';
-import { type Reader, type ReadingTask, readJson } from '../reader.ts';
+import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import { SourceFault } from '../source-fault.ts';
 import type { SourceItem } from '../source-item.ts';
-import { demandSuccess, type Page } from '../web.ts';
+import type { Page } from '../web.ts';
 
 const MAX_PAGES = 5;
 const DAY_MS = 86_400_000;
@@ -21,7 +23,7 @@ const questionSchema = z.object({
   owner: z.object({ display_name: z.string().optional() }).optional(),
 });
 const answerSchema = z.object({
-  items: z.array(questionSchema),
+  items: listOf(questionSchema),
   has_more: z.boolean().default(false),
   /** Seconds that the next request of this kind must wait; to go on earlier gets a program banned. */
   backoff: z.int().min(0).default(0),
@@ -30,15 +32,32 @@ const answerSchema = z.object({
 });
 const errorSchema = z.object({ error_id: z.int().optional(), error_message: z.string().optional() });
 
+/** A page of questions of `site`, with what the service says of its limits. */
+export const stackExchangeQuestions = jsonParser(
+  'stack_exchange_questions',
+  answerSchema,
+  ({ items, ...told }, { site }: { site: string }) => ({
+    ...told,
+    items: boundedItems(items.map((question) => toItem(question, site))),
+  }),
+);
+
+/** Why the service refuses a request. */
+export const stackExchangeError = jsonParser(
+  'stack_exchange_error',
+  errorSchema,
+  ({ error_id, error_message = 'no reason given' }) => ({ error_id, message: error_message.slice(0, 200) }),
+);
+
 /** What pauses of this method are held by: they bind whoever asks it, of whatever tenant. */
 const METHOD = '/search/advanced';
 
 /** Questions of a Stack Exchange site, oldest first, so that what one run leaves the next one reads. */
 export const readStackExchange: Reader = async (task) => {
-  const { source, position, now, oldest, web, sites, secrets } = task;
+  const { source, position, now, oldest, web, parse, sites, secrets } = task;
   const { site, tagged, query } = source.settings;
   const since = position.newestAt ?? oldest;
-  const items: SourceItem[] = [];
+  let items: SourceItem[] = [];
   const counted = secrets.key === undefined ? 'quota' : `quota ${hashOf(secrets.key)}`;
   let notBefore = 0;
   let more = false;
@@ -59,8 +78,9 @@ export const readStackExchange: Reader = async (task) => {
     }).toString();
     const options = { accept: 'application/json', scopes: [counted, METHOD] };
     const answer = await web.read(address.href, options);
-    const found = readJson(await demandQuestions(task, answer), answerSchema);
-    items.push(...found.items.map((question) => toItem(question, site ?? '')));
+    const questions = await demandQuestions(task, answer);
+    const found = await parse(stackExchangeQuestions, questions, { site: site ?? '' });
+    items = items.concat(found.items);
     const { quota_remaining: remaining, quota_max: limit, backoff } = found;
     if (remaining !== undefined) quota = { remaining, limit: limit ?? null, at: now };
     if (remaining === 0) {
@@ -80,12 +100,12 @@ export const readStackExchange: Reader = async (task) => {
 };
 
 /** A throttle is of our address: every method waits, whoever asks. */
-async function demandQuestions({ web, now }: ReadingTask, answer: Page): Promise<Page> {
+async function demandQuestions({ web, parse, now }: ReadingTask, answer: Page): Promise<Page> {
   if (answer.status !== 400) return demandSuccess(answer);
-  const { error_id, error_message = 'no reason given' } = readJson(answer, errorSchema);
-  const message = `Stack Exchange refused the request: ${error_message.slice(0, 200)}.`;
+  const { error_id, message: reason } = await parse(stackExchangeError, answer, null);
+  const message = `Stack Exchange refused the request: ${reason}.`;
   if (error_id !== THROTTLED) throw new SourceFault('http_status', message);
-  const until = now + Number(/(\d{1,6}) seconds/.exec(error_message)?.[1] ?? 600) * 1_000;
+  const until = now + Number(/(\d{1,6}) seconds/.exec(reason)?.[1] ?? 600) * 1_000;
   await web.hold(answer.url, '', until);
   throw new SourceFault('rate_limited', message, until);
 }

@@ -1,0 +1,177 @@
+import { Worker } from 'node:worker_threads';
+import { systemClock, type Timer } from '../../lib/clock.ts';
+import { createFifo, type Fifo } from '../../lib/fifo.ts';
+import { SourceFault } from '../source-fault.ts';
+import { stoppedFault } from '../stopped.ts';
+import type { ParseAnswer, ParseRequest, Parser, ReceivedDocument } from './parser.ts';
+
+/** The code of a document whose reading was given up. */
+export const TOO_COSTLY = 'document_too_costly';
+/** Six times what a feed of 3.6 MB takes on a busy machine. */
+const DEADLINE_MS = 2_000;
+/** Four times what a feed of 5 MB takes. */
+const MAX_HEAP_MB = 128;
+
+/** Reads what came from outside, away from the thread that serves everybody. */
+export interface Documents {
+  /**
+   * What `parser` makes of a document; documents of different owners take turns. One that takes too much time or memory
+   * ends the thread that reads it, and the next one gets a new thread.
+   * @throws SourceFault
+   */
+  parse<Args, Result>(
+    parser: Parser<Args, Result>,
+    document: ReceivedDocument,
+    args: Args,
+    owner: string,
+  ): Promise<Result>;
+  /** Gives up what is under way. */
+  close(): Promise<void>;
+}
+
+interface Job {
+  owner: string;
+  request: ParseRequest;
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+interface Thread {
+  worker: Worker;
+  isReady: boolean;
+}
+
+/** Starts its thread with the first document. */
+export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP_MB } = {}): Documents {
+  /** By owner, in the order of their turns. */
+  const waiting = new Map<string, Fifo<Job>>();
+  let thread: Thread | null = null;
+  let current: { job: Job; limit: Timer | null } | null = null;
+  let closed = false;
+
+  function start(): Thread {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      execArgv: [],
+      resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: maxHeapMb, stackSizeMb: 4 },
+    });
+    const started: Thread = { worker, isReady: false };
+    worker.unref();
+    worker.on('message', (answer: ParseAnswer | { state?: never }) => {
+      // Under `node --watch` Node itself tells of the worker's imports this way.
+      if (answer.state === undefined || thread !== started) return;
+      if (answer.state !== 'ready') return settle(answer);
+      started.isReady = true;
+      send();
+    });
+    worker.on('error', (error) => {
+      const isFull = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
+      drop(started, isFull ? tooCostly(`more than ${maxHeapMb} MB of memory`) : error);
+    });
+    worker.on('exit', () => drop(started, new Error('the thread that parses has ended')));
+    return started;
+  }
+
+  /** The thread is gone, and with it the document that it was reading. */
+  function drop(gone: Thread, error: Error): void {
+    if (thread !== gone) return;
+    thread = null;
+    end((job) => job.reject(error));
+  }
+
+  function settle(answer: Exclude<ParseAnswer, { state: 'ready' }>): void {
+    end((job) => {
+      if (answer.state === 'parsed') job.resolve(answer.result);
+      else if (answer.state === 'fault')
+        job.reject(new SourceFault(answer.code, answer.message, answer.retryAt));
+      else if (answer.state === 'exhausted') job.reject(tooCostly('more memory than there is for one'));
+      else job.reject(new Error(`A document could not be parsed: ${answer.message}`));
+    });
+  }
+
+  function end(tell: (job: Job) => void): void {
+    const ended = current;
+    current = null;
+    ended?.limit?.cancel();
+    thread?.worker.unref();
+    if (ended !== null) {
+      letOthers(ended.job.owner);
+      tell(ended.job);
+    }
+    begin();
+  }
+
+  function begin(): void {
+    if (current !== null || closed) return;
+    const job = nextJob();
+    if (job === null) return;
+    current = { job, limit: null };
+    thread ??= start();
+    // It keeps the process alive only while somebody waits for it.
+    thread.worker.ref();
+    send();
+  }
+
+  /** What an owner asked for while a document of theirs was read comes after what others wait for. */
+  function letOthers(owner: string): void {
+    const jobs = waiting.get(owner);
+    if (jobs === undefined) return;
+    waiting.delete(owner);
+    waiting.set(owner, jobs);
+  }
+
+  /** The oldest of the owner whose turn it is, who then is the last to have one. */
+  function nextJob(): Job | null {
+    for (const [owner, jobs] of waiting) {
+      waiting.delete(owner);
+      const job = jobs.shift();
+      if (jobs.size > 0) waiting.set(owner, jobs);
+      if (job !== undefined) return job;
+    }
+    return null;
+  }
+
+  function send(): void {
+    const reading = thread;
+    if (current === null || reading === null || !reading.isReady) return;
+    const sent = current;
+    const { request } = sent.job;
+    // A copy of its own, as a small body lies in memory that it shares with others: 5 MB take half a millisecond.
+    const body = new Uint8Array(request.document.body);
+    reading.worker.postMessage({ ...request, document: { ...request.document, body } }, [body.buffer]);
+    // The answer may be here already where this thread was held up itself: it is looked at first.
+    sent.limit = systemClock.after(deadlineMs, () => setImmediate(giveUp, sent, reading));
+  }
+
+  function giveUp(given: typeof current, reading: Thread): void {
+    if (current !== given || thread !== reading) return;
+    void reading.worker.terminate();
+    drop(reading, tooCostly(`more than ${deadlineMs / 1_000} seconds`));
+  }
+
+  return {
+    parse(parser, { body, contentType, url }, args, owner) {
+      if (closed) return Promise.reject(stoppedFault());
+      return new Promise((resolve, reject) => {
+        const request = { parser: parser.name, document: { body, contentType, url }, args };
+        const jobs = waiting.get(owner) ?? createFifo<Job>();
+        jobs.push({ owner, request, resolve: resolve as Job['resolve'], reject });
+        waiting.set(owner, jobs);
+        begin();
+      });
+    },
+    async close() {
+      closed = true;
+      for (let job = nextJob(); job !== null; job = nextJob()) job.reject(stoppedFault());
+      const ending = thread;
+      if (ending !== null) drop(ending, stoppedFault());
+      await ending?.worker.terminate();
+    },
+  };
+}
+
+function tooCostly(limit: string): SourceFault {
+  return new SourceFault(
+    TOO_COSTLY,
+    `The document was not read to its end, as that takes ${limit}. It is read again later.`,
+  );
+}

@@ -1,0 +1,85 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createDocuments } from '../../../src/detection/documents/documents.ts';
+import { SourceFault } from '../../../src/detection/source-fault.ts';
+import { feedDocument } from '../../../src/detection/sources/feeds.ts';
+
+const feed = (items: string) => `<rss version="2.0"><channel><title>t</title>${items}</channel></rss>`;
+const ORDINARY = feed('<item><guid>g</guid><title>Which CRM?</title></item>');
+/** Half a minute of work for the feed's parser, which looks for the end of each bracket from its beginning. */
+const ENDLESS = feed(`<item><author><name>${'('.repeat(970)}</name></author></item>`.repeat(5_000));
+/** Small on the wire, and tens of megabytes as objects. */
+const CROWDED = feed('<item><title>t</title></item>'.repeat(150_000));
+
+function open(options: Parameters<typeof createDocuments>[0] = {}) {
+  const documents = createDocuments(options);
+  onTestFinished(documents.close);
+  const read = (text: string, owner = 'ten_a') =>
+    documents.parse(
+      feedDocument,
+      { body: Buffer.from(text), contentType: '', url: 'https://a.example.com/feed' },
+      { orLink: false },
+      owner,
+    );
+  return { documents, read };
+}
+
+/** Far above what starting takes, far below what the endless document would. */
+const DEADLINE = { deadlineMs: 500 };
+
+test('a document that takes too long is given up, says so, and the next one is read', async () => {
+  const { read } = open(DEADLINE);
+  const spoilt = read(ENDLESS);
+  const next = read(ORDINARY);
+  await expect(spoilt).rejects.toMatchObject({
+    code: 'document_too_costly',
+    message: expect.stringContaining('more than 0.5 seconds'),
+  });
+  expect((await next).items).toMatchObject([{ id: 'g', title: 'Which CRM?' }]);
+}, 30_000);
+
+test('so is one that takes too much memory', async () => {
+  const { read } = open({ deadlineMs: 60_000, maxHeapMb: 32 });
+  await expect(read(CROWDED)).rejects.toMatchObject({
+    code: 'document_too_costly',
+    message: expect.stringContaining('more than 32 MB of memory'),
+  });
+  expect((await read(ORDINARY)).items).toHaveLength(1);
+}, 60_000);
+
+test('tenants take turns: the second bad document of one waits for the first of another', async () => {
+  const { read } = open(DEADLINE);
+  const order: string[] = [];
+  const tell = (name: string) => () => void order.push(name);
+  await Promise.all([
+    read(ENDLESS, 'ten_a').catch(tell('bad 1')),
+    read(ENDLESS, 'ten_a').catch(tell('bad 2')),
+    read(ENDLESS, 'ten_a').catch(tell('bad 3')),
+    read(ORDINARY, 'ten_b').then(tell('good')),
+  ]);
+  expect(order).toEqual(['bad 1', 'good', 'bad 2', 'bad 3']);
+}, 30_000);
+
+test('what a parser refuses is a fault with its own code', async () => {
+  const { read } = open();
+  const fault = await read('<!doctype html><html></html>').catch((error: unknown) => error);
+  expect(fault).toBeInstanceOf(SourceFault);
+  expect(fault).toMatchObject({ code: 'invalid_feed' });
+});
+
+test('the document of the caller stays whole', async () => {
+  const { documents } = open();
+  const body = Buffer.from(ORDINARY);
+  const document = { body, contentType: '', url: 'https://a.example.com/feed' };
+  await documents.parse(feedDocument, document, { orLink: false }, 'ten_a');
+  expect(body.toString()).toBe(ORDINARY);
+});
+
+test('closed, it gives up what is under way and takes nothing more', async () => {
+  const { documents, read } = open();
+  const outcomes = [read(ENDLESS), read(ORDINARY)].map((work) =>
+    work.catch((error: SourceFault) => error.code),
+  );
+  await documents.close();
+  expect(await Promise.all(outcomes)).toEqual(['stopped', 'stopped']);
+  await expect(read(ORDINARY)).rejects.toMatchObject({ code: 'stopped' });
+});
