@@ -12,6 +12,8 @@ export interface Taken {
   remaining: number;
   /** When the window ends, Unix epoch seconds. */
   resetSeconds: number;
+  /** When the window ends, in milliseconds from now. */
+  ttlMs: number;
   /** Null where the request is let through, else whole seconds until one will be. */
   retryAfterSeconds: number | null;
 }
@@ -62,10 +64,12 @@ export function createLimiter(app: FastifyInstance, clock: Clock, { keyOf, limit
     async take(request) {
       const counted = await count(request);
       if (counted.isAllowed) throw new Error('nobody is let past the limits');
+      const { resetSeconds, ttlMs } = windows.look(counted.key);
       return {
         limit: counted.max,
         remaining: counted.remaining,
-        resetSeconds: windows.look(counted.key).resetSeconds,
+        resetSeconds,
+        ttlMs,
         retryAfterSeconds: counted.isExceeded ? counted.ttlInSeconds : null,
       };
     },
@@ -78,18 +82,23 @@ export function createLimiter(app: FastifyInstance, clock: Clock, { keyOf, limit
         limit,
         remaining: Math.max(0, limit - counted),
         resetSeconds,
+        ttlMs,
         retryAfterSeconds: fits ? null : Math.ceil(ttlMs / 1000),
       };
     },
   };
 }
 
-/** The four headers that every API answer carries. */
+/**
+ * The headers that every API answer carries: the specification's family, whose reset is a moment, and the one field that
+ * the IETF's draft has come to (draft-ietf-httpapi-ratelimit-headers, version 8 and later), whose `t` is a span.
+ */
 export function setLimitHeaders(reply: FastifyReply, taken: Taken): void {
   reply.header('ratelimit-limit', String(taken.limit));
   reply.header('ratelimit-remaining', String(taken.remaining));
   reply.header('ratelimit-reset', String(taken.resetSeconds));
   reply.header('ratelimit-policy', `${taken.limit};w=60`);
+  reply.header('ratelimit', `"default";r=${taken.remaining};t=${Math.ceil(taken.ttlMs / 1000)}`);
 }
 
 /** Whom a request without a key counts for: its IPv4 address, or its IPv6 network of 64 bits, which one user holds. */

@@ -15,6 +15,7 @@ const EXPOSED = [
   'RateLimit-Remaining',
   'RateLimit-Reset',
   'RateLimit-Policy',
+  'RateLimit',
   'Retry-After',
 ].join(', ');
 

@@ -42,6 +42,7 @@ test('sixty requests of any kind pass in a window, the next one of any kind is 4
       'ratelimit-limit': '60',
       'ratelimit-remaining': '0',
       'ratelimit-policy': '60;w=60',
+      ratelimit: expect.stringMatching(/^"default";r=\d+;t=\d+$/),
       'x-api-version': 'v1',
       'access-control-allow-origin': '*',
     });
@@ -55,6 +56,7 @@ test('Retry-After is true: a moment sooner is refused, then is not', async () =>
   t.clock.advance(12_345);
   const refused = await call('GET /api/health');
   expect(refused.headers['retry-after']).toBe('48');
+  expect(refused.headers.ratelimit).toBe('"default";r=0;t=48');
   t.clock.advance(47_654);
   expect((await call('GET /api/health')).headers['retry-after']).toBe('1');
   t.clock.advance(1);

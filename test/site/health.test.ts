@@ -26,6 +26,7 @@ test('GET /api/health has every header an API answer must have, and no more than
     'ratelimit-remaining': '59',
     'ratelimit-reset': String(Date.UTC(2026, 0, 1, 0, 1) / 1000),
     'ratelimit-policy': '60;w=60',
+    ratelimit: '"default";r=59;t=60',
     'access-control-allow-origin': '*',
     'x-content-type-options': 'nosniff',
   });
@@ -38,6 +39,7 @@ test('GET /api/health has every header an API answer must have, and no more than
       'RateLimit-Remaining',
       'RateLimit-Reset',
       'RateLimit-Policy',
+      'RateLimit',
       'Retry-After',
     ]),
   );
@@ -48,7 +50,7 @@ test('HEAD equals GET without the body', async () => {
   const head = await t.app.inject({ method: 'HEAD', url: '/api/health' });
   expect(head.statusCode).toBe(200);
   expect(head.body).toBe('');
-  const counted = ['ratelimit-remaining', 'x-request-id', 'date'];
+  const counted = ['ratelimit-remaining', 'ratelimit', 'x-request-id', 'date'];
   for (const name of Object.keys(get.headers)) {
     if (!counted.includes(name)) expect(head.headers[name]).toBe(get.headers[name]);
   }

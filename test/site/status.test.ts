@@ -67,6 +67,7 @@ test('GET /api/v1/status has every header an API answer must have', async () => 
     'ratelimit-remaining': '59',
     'ratelimit-reset': String(Date.UTC(2026, 0, 1, 0, 1) / 1000),
     'ratelimit-policy': '60;w=60',
+    ratelimit: '"default";r=59;t=60',
     'access-control-allow-origin': '*',
   });
 });

@@ -27,6 +27,13 @@ export const HEADERS: Record<string, Header> = {
     ...always('Limit and window in seconds', { type: 'string', pattern: '^\\d+;w=\\d+$' }),
     example: '60;w=60',
   },
+  RateLimit: {
+    ...always(
+      'The same as one field, as the IETF has it (draft-ietf-httpapi-ratelimit-headers): `r` requests are left, and the window ends in `t` seconds',
+      { type: 'string', pattern: '^"default";r=\\d+;t=\\d+$' },
+    ),
+    example: '"default";r=59;t=42',
+  },
   'Retry-After': { ...always('Whole seconds after which another try makes sense', count), example: 17 },
   'WWW-Authenticate': always('The scheme to authenticate with', { type: 'string' }),
   Allow: { ...always('The methods that are served', { type: 'string' }), example: 'GET, HEAD, OPTIONS' },
@@ -59,6 +66,7 @@ export const ANSWER_HEADERS: Record<string, Reference> = Object.fromEntries(
     'RateLimit-Remaining',
     'RateLimit-Reset',
     'RateLimit-Policy',
+    'RateLimit',
   ].map((name) => [name, headerRef(name)]),
 );
 

@@ -22,7 +22,8 @@ export interface ExampleParts {
 export function publicExamples({ baseUrl, identity, problems, publicRateLimit }: ExampleParts): Examples {
   const problem = (instance: string, told: Problem): unknown =>
     JSON.parse(problems.render(told, { requestId: REQUEST_ID, instance }).body);
-  const taken = { limit: publicRateLimit, remaining: 0, resetSeconds: 0, retryAfterSeconds: WAIT_SECONDS };
+  const limited = { limit: publicRateLimit, remaining: 0, retryAfterSeconds: WAIT_SECONDS };
+  const taken = { ...limited, resetSeconds: 0, ttlMs: WAIT_SECONDS * 1000 };
   return {
     operations: {
       [healthOperation.operationId]: { answers: { 200: healthDocument(baseUrl, TIME) } },

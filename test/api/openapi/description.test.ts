@@ -105,6 +105,7 @@ describe('every answer', () => {
     'RateLimit-Remaining',
     'RateLimit-Reset',
     'RateLimit-Policy',
+    'RateLimit',
   ];
 
   test('has the headers that all answers carry', () => {

@@ -45,6 +45,7 @@ const EVERY = [
   'RateLimit-Remaining',
   'RateLimit-Reset',
   'RateLimit-Policy',
+  'RateLimit',
 ];
 
 const operations = () => PATHS.map((path) => document.paths[path]?.get as Operation);
