@@ -33,7 +33,7 @@ const EVERYTHING = [
   '/api',
 ];
 /** What counts requests or names one differs from request to request. */
-const OWN = new Set(['x-request-id', 'date', 'ratelimit-remaining', 'connection', 'keep-alive']);
+const OWN = new Set(['x-request-id', 'date', 'ratelimit-remaining', 'ratelimit', 'connection', 'keep-alive']);
 
 const ask = (method: string, url: string, accept: string) =>
   sendRaw(t.app, `${method} ${url} HTTP/1.1\r\nHost: x\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`);
