@@ -26,6 +26,7 @@ import type { Tracing } from './operation/tracing.ts';
 import type { Encoder } from './signals/encoder/encoder.ts';
 import { openEncoder } from './signals/encoder/open-encoder.ts';
 import { createMatchers, type Matchers } from './signals/matchers.ts';
+import { createSuggester, type Suggester } from './signals/suggester.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import type { StorageChange } from './store/storage-watch.ts';
@@ -46,6 +47,7 @@ export interface Runtime {
   logger: Logger;
   store: Store;
   matchers: Matchers;
+  suggester: Suggester;
   /** Null: words decide alone. */
   encoder: Encoder | null;
   secretBox: SecretBox;
@@ -94,6 +96,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
     logger,
     store,
     matchers: createMatchers(store),
+    suggester: createSuggester(store, clock),
     encoder,
     secretBox: createSecretBox(masterKey, random, olderKeys),
     cursors,

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { icpQualitySchema, icpSuggestionSchema, suggestionActionSchema } from '../model/icp-quality.ts';
 import { findProfile } from '../signals/profiles.ts';
 import { qualityOf } from '../signals/quality.ts';
-import { decideSuggestion, listSuggestions, MAX_JUDGED } from '../signals/suggestions.ts';
+import { MAX_JUDGED } from '../signals/suggester.ts';
+import { decideSuggestion, listSuggestions } from '../signals/suggestions.ts';
 import type { Routes } from './routes.ts';
 
 /** What feedback says of a profile, and what it suggests. */
@@ -15,7 +16,7 @@ export function addIcpQuality(icps: Routes): void {
     answer: icpQualitySchema,
     async handle({ parts: { store }, tenantId, params }) {
       const { id } = await findProfile(store, tenantId, params.id);
-      return qualityOf(id, await store.listJudgedPosts(tenantId, id, MAX_JUDGED));
+      return qualityOf(id, await store.listJudgements(tenantId, id, MAX_JUDGED));
     },
   });
   icps.get('/icps/:id/suggestions', {

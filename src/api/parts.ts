@@ -6,6 +6,7 @@ import type { LeadParts } from '../leads/patience.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import type { NewWork } from '../model/event.ts';
+import type { Suggester } from '../signals/suggester.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 
@@ -27,6 +28,7 @@ export interface ApiParts extends LeadParts, EndpointParts, KeyLimitParts {
   /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
   refusalOf?: (address: string) => Promise<string | null>;
   sendTest: SendTest;
+  suggester: Suggester;
   /** Hears how the API describes itself, once its routes are there. */
   onDescribed?(described: DescribedApi): void;
   /** Address ranges that deliveries come from, as published. */

@@ -4,6 +4,7 @@ import type { LeadParts } from '../leads/patience.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import type { NewWork } from '../model/event.ts';
+import type { Suggester } from '../signals/suggester.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 
@@ -23,6 +24,7 @@ export interface DashboardParts extends LeadParts, EndpointParts {
   /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
   refusalOf?: (address: string) => Promise<string | null>;
   sendTest: SendTest;
+  suggester: Suggester;
   /** Whether there is a mail server; else mail is kept in the outbox alone. */
   sendsMail: boolean;
   /** Address ranges that deliveries come from, as published. */

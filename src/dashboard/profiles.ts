@@ -7,7 +7,8 @@ import { previewProfile } from '../signals/preview.ts';
 import { changeProfile, createProfile, deleteProfile, findProfile } from '../signals/profiles.ts';
 import { qualityOf } from '../signals/quality.ts';
 import { draftForSeller } from '../signals/seller.ts';
-import { listSuggestions, MAX_JUDGED } from '../signals/suggestions.ts';
+import { MAX_JUDGED } from '../signals/suggester.ts';
+import { listSuggestions } from '../signals/suggestions.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
@@ -80,7 +81,7 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     const { tenant } = memberOf(request);
     const [profile, judged, suggestions] = await Promise.all([
       findProfile(parts.store, tenant.id, id),
-      parts.store.listJudgedPosts(tenant.id, id, MAX_JUDGED),
+      parts.store.listJudgements(tenant.id, id, MAX_JUDGED),
       listSuggestions(parts, tenant.id, id),
     ]);
     return show(request, reply, {

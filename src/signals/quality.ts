@@ -1,11 +1,13 @@
 import type { IcpQuality, Share } from '../model/icp-quality.ts';
-import type { JudgedPost } from '../store/signal-store.ts';
+import type { Judgement } from '../store/signal-store.ts';
+
+type Judged = Pick<Judgement, 'classification' | 'relevant'>;
 
 /** Standard deviations of a 95 % interval. */
 const Z = 1.96;
 
 /** How much of what was judged was right, in all and by class. */
-export function qualityOf(profileId: string, posts: readonly JudgedPost[]): IcpQuality {
+export function qualityOf(profileId: string, posts: readonly Judged[]): IcpQuality {
   const of = (classification: string) =>
     shareOf(posts.filter((post) => post.classification === classification));
   return {
@@ -15,7 +17,7 @@ export function qualityOf(profileId: string, posts: readonly JudgedPost[]): IcpQ
   };
 }
 
-function shareOf(posts: readonly JudgedPost[]): Share {
+function shareOf(posts: readonly Judged[]): Share {
   const relevant = posts.filter((post) => post.relevant).length;
   const judged = posts.length;
   if (judged === 0) return { judged, relevant, precision: null, interval: null };

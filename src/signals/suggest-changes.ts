@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type IcpPatch, type IcpProfile, patchProfile, WEIGHT_KEYS } from '../model/icp.ts';
 import type { IcpSuggestion } from '../model/icp-quality.ts';
-import { changedScores, type JudgedReading } from './judged-reading.ts';
+import { type JudgedPost, type Scoring, scoringOf } from './judged-post.ts';
 import { ORDINARY_WORDS } from './ordinary-words.ts';
-import { tokenize } from './tokens.ts';
+import { type PostReading, readPost } from './score.ts';
+import { type Tokens, tokenize } from './tokens.ts';
 
 /** Nothing is suggested for the sake of fewer posts than this. */
 const MIN_POSTS = 2;
@@ -13,15 +14,29 @@ const MIN_KEPT = 0.9;
 const MIN_RIGHT = 0.75;
 const MAX_PHRASE_UNITS = 80;
 
-/** What a profile would do better with, by the feedback on its signals; what spares most first, within its kind. Pure. */
-export function suggestChanges(profile: IcpProfile, posts: readonly JudgedReading[]): IcpSuggestion[] {
-  return [
+/** A pause where it is due: what is worked out of 500 posts takes a second. */
+type NextTurn = () => Promise<void>;
+
+/**
+ * What a profile would do better with, by the feedback on its signals; what spares most first, within its kind. Pure: the
+ * same posts, the same suggestions.
+ */
+export async function suggestChanges(
+  profile: IcpProfile,
+  posts: readonly JudgedPost[],
+  nextTurn: NextTurn,
+): Promise<IcpSuggestion[]> {
+  const pairs = await tallyOf(posts, nextTurn);
+  const drafts = [
     ...mutes(profile, posts),
-    ...exclusions(profile, posts),
-    ...additions(profile, posts),
+    ...(await exclusions(profile, pairs, nextTurn)),
+    ...(await additions(profile, pairs, nextTurn)),
     ...thresholds(profile, posts),
-    ...weights(profile, posts),
+    ...(await weights(profile, nextTurn)),
   ];
+  const judged = await withEffects(profile, drafts, { posts, nextTurn });
+  const moves = judged.filter(({ kind }) => kind === 'move_weight');
+  return [...judged.filter(({ kind }) => kind !== 'move_weight'), ...bestMove(moves)];
 }
 
 /** What accepting it changes. */
@@ -38,102 +53,132 @@ export function patchOf(
   return { thresholds: { warm: Number(value) } };
 }
 
-type Draft = Pick<IcpSuggestion, 'kind' | 'member' | 'value' | 'summary'>;
-
-function suggestionOf(draft: Draft, effect: IcpSuggestion['effect']): IcpSuggestion {
-  const what = draft.kind === 'move_weight' ? `${draft.member} ${draft.value}` : draft.value;
-  const id = createHash('sha256').update(`${draft.kind} ${what}`).digest('hex');
-  return { id: id.slice(0, 16), status: 'open', ...draft, effect };
+/** A change, and whether a post would be shown with it. */
+interface Draft extends Pick<IcpSuggestion, 'kind' | 'member' | 'value' | 'summary'> {
+  shows(post: JudgedPost, read: ReadAgain): boolean;
 }
 
-function mutes(profile: IcpProfile, posts: readonly JudgedReading[]): IcpSuggestion[] {
+/** A post as some drafts look at it: read when it is first asked for. */
+interface ReadAgain {
+  reading(): PostReading;
+  pairs(): ReadonlySet<string>;
+  /** Its score by words with the profile as it is. */
+  scoreBefore(): number;
+}
+
+/** What each draft would have done: all of them in one pass over the posts, so that one post at a time is in memory. */
+async function withEffects(
+  profile: IcpProfile,
+  drafts: readonly Draft[],
+  { posts, nextTurn }: { posts: readonly JudgedPost[]; nextTurn: NextTurn },
+): Promise<IcpSuggestion[]> {
+  const before = counted(posts.filter((post) => post.isShown));
+  const after = drafts.map(() => ({ relevant: 0, not_relevant: 0 }));
+  const scoring = scoringOf(profile);
+  for (const post of posts) {
+    const read = readAgain(post, scoring);
+    for (const [place, draft] of drafts.entries()) {
+      const counts = after[place];
+      if (counts && draft.shows(post, read)) counts[post.relevant ? 'relevant' : 'not_relevant']++;
+      await nextTurn();
+    }
+  }
+  return drafts.map(({ kind, member, value, summary }, place) => {
+    const what = kind === 'move_weight' ? `${member} ${value}` : value;
+    const id = createHash('sha256').update(`${kind} ${what}`).digest('hex');
+    const effect = { shown_before: before, shown_after: after[place] ?? before };
+    return { id: id.slice(0, 16), status: 'open', kind, member, value, summary, effect };
+  });
+}
+
+function readAgain({ post }: JudgedPost, scoring: Scoring): ReadAgain {
+  let reading: PostReading | null = null;
+  let pairs: ReadonlySet<string> | null = null;
+  let score: number | null = null;
+  const read: ReadAgain = {
+    reading: () => (reading ??= readPost(post)),
+    pairs: () => (pairs ??= pairsOf(read.reading().tokens)),
+    scoreBefore: () => (score ??= scoring(read.reading())),
+  };
+  return read;
+}
+
+function mutes(profile: IcpProfile, posts: readonly JudgedPost[]): Draft[] {
   const authors = onlyIrrelevant(posts, ({ origin }) => (origin.author === null ? [] : [origin.author]));
   const sources = onlyIrrelevant(posts, ({ origin }) => origin.sources.slice(0, 1));
-  const shown = posts.filter((post) => post.isShown);
-  const without = (holds: (post: JudgedReading) => boolean) => effectOf(shown, (post) => !holds(post));
   return [
     ...authors
       .filter(([author]) => !profile.mutedAuthors.includes(author))
-      .map(([author, count]) =>
-        suggestionOf(
-          {
-            kind: 'mute_author',
-            member: 'muted_authors',
-            value: author,
-            summary: `Mute an author: ${count} of their signals were not relevant, and none was.`,
-          },
-          without(({ origin }) => origin.author === author),
-        ),
+      .map(
+        ([author, count]): Draft => ({
+          kind: 'mute_author',
+          member: 'muted_authors',
+          value: author,
+          summary: `Mute an author: ${count} of their signals were not relevant, and none was.`,
+          shows: ({ isShown, origin }) => isShown && origin.author !== author,
+        }),
       ),
     ...sources
       .filter(([source]) => !profile.mutedSources.includes(source))
-      .map(([source, count]) =>
-        suggestionOf(
-          {
-            kind: 'mute_source',
-            member: 'muted_sources',
-            value: source,
-            summary: `Mute ${source}: ${count} signals from there were not relevant, and none was.`,
-          },
-          without(({ origin }) => origin.sources.includes(source)),
-        ),
+      .map(
+        ([source, count]): Draft => ({
+          kind: 'mute_source',
+          member: 'muted_sources',
+          value: source,
+          summary: `Mute ${source}: ${count} signals from there were not relevant, and none was.`,
+          shows: ({ isShown, origin }) => isShown && !origin.sources.includes(source),
+        }),
       ),
   ];
 }
 
-function exclusions(profile: IcpProfile, posts: readonly JudgedReading[]): IcpSuggestion[] {
-  const taken = new Set([...profile.excludedPhrases, ...profile.phrases].map((each) => each.toLowerCase()));
-  const shown = posts.filter((post) => post.isShown);
-  return onlyIrrelevant(posts, ({ text }) => pairsOf(text))
+async function exclusions(profile: IcpProfile, pairs: Tally, nextTurn: NextTurn): Promise<Draft[]> {
+  const taken = phrasesOf(profile);
+  const found = await mostOf(pairs, nextTurn, ({ wanted, shownUnwanted }) =>
+    wanted === 0 ? shownUnwanted : 0,
+  );
+  return found
     .filter(([phrase]) => !taken.has(phrase))
-    .map(([phrase, count]) =>
-      suggestionOf(
-        {
-          kind: 'exclude_phrase',
-          member: 'excluded_phrases',
-          value: phrase,
-          summary: `Exclude “${phrase}”: ${count} signals that were not relevant hold it, and none that was.`,
-        },
-        effectOf(shown, ({ text }) => !pairsOf(text).has(phrase)),
-      ),
-    );
+    .map(([phrase, count]) => ({
+      kind: 'exclude_phrase',
+      member: 'excluded_phrases',
+      value: phrase,
+      summary: `Exclude “${phrase}”: ${count} signals that were not relevant hold it, and none that was.`,
+      shows: ({ isShown }, read) => isShown && !read.pairs().has(phrase),
+    }));
 }
 
 /** What relevant signals speak of that no irrelevant one does, where the profile does not name it yet. */
-function additions(profile: IcpProfile, posts: readonly JudgedReading[]): IcpSuggestion[] {
+async function additions(profile: IcpProfile, pairs: Tally, nextTurn: NextTurn): Promise<Draft[]> {
   if (profile.phrases.length + profile.competitors.length === 0) return [];
-  const taken = new Set([...profile.excludedPhrases, ...profile.phrases].map((each) => each.toLowerCase()));
-  const unwanted = new Set(
-    posts.filter(({ relevant }) => !relevant).flatMap(({ text }) => [...pairsOf(text)]),
+  const taken = phrasesOf(profile);
+  const found = await mostOf(pairs, nextTurn, ({ wanted, unwanted }, phrase) =>
+    unwanted === 0 && !taken.has(phrase) ? wanted : 0,
   );
-  const holders = countsOf(
-    posts.filter(({ relevant }) => relevant),
-    ({ text }) => pairsOf(text),
-  );
-  return mostOf(holders, (phrase) => !unwanted.has(phrase) && !taken.has(phrase)).map(([phrase, count]) => {
-    const draft = {
-      kind: 'add_phrase' as const,
-      member: 'phrases',
-      value: phrase,
-      summary: `Add “${phrase}”: ${count} relevant signals hold it, and none that was not.`,
-    };
-    return suggestionOf(draft, rescored(profile, posts, draft));
-  });
+  const drafts: Draft[] = [];
+  for (const [phrase, count] of found) {
+    const change = { kind: 'add_phrase', member: 'phrases', value: phrase } as const;
+    const summary = `Add “${phrase}”: ${count} relevant signals hold it, and none that was not.`;
+    drafts.push({ ...change, summary, shows: rescored(profile, change) });
+    await nextTurn();
+  }
+  return drafts;
 }
 
-function thresholds(profile: IcpProfile, posts: readonly JudgedReading[]): IcpSuggestion[] {
+function phrasesOf({ phrases, excludedPhrases }: IcpProfile): ReadonlySet<string> {
+  return new Set([...excludedPhrases, ...phrases].map((each) => each.toLowerCase()));
+}
+
+function thresholds(profile: IcpProfile, posts: readonly JudgedPost[]): Draft[] {
   const { hot, warm } = profile.thresholds;
-  const draft = (kind: 'raise_threshold' | 'lower_threshold', value: number, why: string) =>
-    suggestionOf(
-      {
-        kind,
-        member: 'thresholds.warm',
-        value,
-        summary: `Show signals from a score of ${value}: ${why}.`,
-      },
-      effectsOf(posts, ({ score }) => score >= value),
-    );
-  const found: IcpSuggestion[] = [];
+  const draft = (kind: 'raise_threshold' | 'lower_threshold', value: number, why: string): Draft => ({
+    kind,
+    member: 'thresholds.warm',
+    value,
+    summary: `Show signals from a score of ${value}: ${why}.`,
+    shows: ({ score }) => score >= value,
+  });
+  const found: Draft[] = [];
   const shown = posts.filter(({ score }) => score >= warm);
   const kept = shown.filter(({ relevant }) => relevant).map(({ score }) => score);
   kept.sort((a, b) => a - b);
@@ -155,88 +200,120 @@ function thresholds(profile: IcpProfile, posts: readonly JudgedReading[]): IcpSu
   return found;
 }
 
-/** Of the weights the one whose half or double would have told most apart. */
-function weights(profile: IcpProfile, posts: readonly JudgedReading[]): IcpSuggestion[] {
-  const moves = WEIGHT_KEYS.flatMap((key) => {
+/** Half and double of each weight. */
+async function weights(profile: IcpProfile, nextTurn: NextTurn): Promise<Draft[]> {
+  const drafts: Draft[] = [];
+  for (const key of WEIGHT_KEYS) {
     const now = profile.weights[key];
-    return [...new Set([Math.round(now / 2), Math.min(100, now * 2)])]
-      .filter((value) => value !== now)
-      .map((value) => ({
-        kind: 'move_weight' as const,
-        member: `weights.${key}`,
-        value,
-        summary: `Give ${key} a weight of ${value} instead of ${now}: it tells relevant signals from others better.`,
-      }));
-  });
-  const judged = moves.map((move) => suggestionOf(move, rescored(profile, posts, move)));
+    for (const value of new Set([Math.round(now / 2), Math.min(100, now * 2)])) {
+      if (value === now) continue;
+      const change = { kind: 'move_weight', member: `weights.${key}`, value } as const;
+      const summary = `Give ${key} a weight of ${value} instead of ${now}: it tells relevant signals from others better.`;
+      drafts.push({ ...change, summary, shows: rescored(profile, change) });
+      await nextTurn();
+    }
+  }
+  return drafts;
+}
+
+/** Of the weights the one whose half or double would have told most apart. */
+function bestMove(moves: readonly IcpSuggestion[]): IcpSuggestion[] {
   const worth = ({ effect: { shown_before: before, shown_after: after } }: IcpSuggestion) =>
     before.not_relevant - after.not_relevant - 2 * (before.relevant - after.relevant);
-  const [best] = judged.filter((each) => worth(each) >= MIN_POSTS).sort((a, b) => worth(b) - worth(a));
+  const [best] = moves.filter((each) => worth(each) >= MIN_POSTS).sort((a, b) => worth(b) - worth(a));
   return best === undefined ? [] : [best];
 }
 
-/** What a change would have done: the score that a signal has, and what the change does to it by its words. */
+/** Whether a post is shown with the score that it has, and what the change does to it by its words. */
 function rescored(
   profile: IcpProfile,
-  posts: readonly JudgedReading[],
-  draft: Pick<IcpSuggestion, 'kind' | 'member' | 'value'>,
-): IcpSuggestion['effect'] {
-  const changed = changedScores(profile, patchProfile(profile, patchOf(draft, profile)), posts);
-  return effectsOf(posts, (post, i) => (changed[i] ?? post.score) >= profile.thresholds.warm);
+  change: Pick<IcpSuggestion, 'kind' | 'member' | 'value'>,
+): Draft['shows'] {
+  const scoring = scoringOf(patchProfile(profile, patchOf(change, profile)));
+  return ({ score }, read) => {
+    const changed = score + scoring(read.reading()) - read.scoreBefore();
+    return Math.max(0, Math.min(100, changed)) >= profile.thresholds.warm;
+  };
+}
+
+/** In how many posts of each kind a pair of words stands, packed into one number: there may be 300,000 pairs. */
+type Tally = ReadonlyMap<string, number>;
+
+/** Ten bits of a small integer for each count: there are 500 posts at most. */
+const UNWANTED = 2 ** 10;
+const SHOWN_UNWANTED = 2 ** 20;
+
+/** Of a pair's posts: relevant ones, irrelevant ones, and those of the latter that were shown. */
+function holdersOf(packed: number) {
+  return {
+    wanted: packed % UNWANTED,
+    unwanted: Math.floor(packed / UNWANTED) % UNWANTED,
+    shownUnwanted: Math.floor(packed / SHOWN_UNWANTED),
+  };
+}
+type Holders = ReturnType<typeof holdersOf>;
+
+async function tallyOf(posts: readonly JudgedPost[], nextTurn: NextTurn): Promise<Tally> {
+  const tally = new Map<string, number>();
+  for (const { post, relevant, isShown } of posts) {
+    const one = relevant ? 1 : isShown ? UNWANTED + SHOWN_UNWANTED : UNWANTED;
+    for (const pair of pairsOf(tokenize(post.text))) tally.set(pair, (tally.get(pair) ?? 0) + one);
+    await nextTurn();
+  }
+  return tally;
+}
+
+/** Pairs that are looked at without a pause. */
+const PAIRS_A_TURN = 5_000;
+
+/** The pairs that most posts hold, by `count`, which is 0 for one that doesn't qualify. */
+async function mostOf(
+  tally: Tally,
+  nextTurn: NextTurn,
+  count: (holders: Holders, pair: string) => number,
+): Promise<[string, number][]> {
+  const found: [string, number][] = [];
+  let looked = 0;
+  for (const [pair, packed] of tally) {
+    const times = count(holdersOf(packed), pair);
+    if (times >= MIN_POSTS) {
+      found.push([pair, times]);
+      if (found.length > 2 * MAX_OF_A_KIND) found.sort(byCount).splice(MAX_OF_A_KIND);
+    }
+    looked++;
+    if (looked % PAIRS_A_TURN === 0) await nextTurn();
+  }
+  return found.sort(byCount).slice(0, MAX_OF_A_KIND);
+}
+
+function byCount([a, x]: [string, number], [b, y]: [string, number]): number {
+  return y - x || (a < b ? -1 : 1);
 }
 
 /** The things that irrelevant signals that were shown have, and no relevant one has; the most frequent first. */
 function onlyIrrelevant(
-  posts: readonly JudgedReading[],
-  of: (post: JudgedReading) => Iterable<string>,
+  posts: readonly JudgedPost[],
+  of: (post: JudgedPost) => readonly string[],
 ): [string, number][] {
   const wanted = new Set(posts.filter(({ relevant }) => relevant).flatMap((post) => [...of(post)]));
-  const holders = countsOf(
-    posts.filter(({ relevant, isShown }) => isShown && !relevant),
-    of,
-  );
-  return mostOf(holders, (thing) => !wanted.has(thing));
-}
-
-function countsOf(
-  posts: readonly JudgedReading[],
-  of: (post: JudgedReading) => Iterable<string>,
-): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const post of posts) for (const thing of of(post)) counts.set(thing, (counts.get(thing) ?? 0) + 1);
-  return counts;
-}
-
-function mostOf(counts: ReadonlyMap<string, number>, test: (thing: string) => boolean): [string, number][] {
+  for (const post of posts) {
+    if (post.relevant || !post.isShown) continue;
+    for (const thing of of(post)) counts.set(thing, (counts.get(thing) ?? 0) + 1);
+  }
   return [...counts]
-    .filter(([thing, count]) => count >= MIN_POSTS && test(thing))
-    .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+    .filter(([thing, count]) => count >= MIN_POSTS && !wanted.has(thing))
+    .sort(byCount)
     .slice(0, MAX_OF_A_KIND);
 }
 
-function effectOf(
-  shown: readonly JudgedReading[],
-  stays: (post: JudgedReading) => boolean,
-): IcpSuggestion['effect'] {
-  return { shown_before: counted(shown), shown_after: counted(shown.filter(stays)) };
-}
-
-function effectsOf(
-  posts: readonly JudgedReading[],
-  isShown: (post: JudgedReading, place: number) => boolean,
-): IcpSuggestion['effect'] {
-  const before = posts.filter((post) => post.isShown);
-  return { shown_before: counted(before), shown_after: counted(posts.filter(isShown)) };
-}
-
-function counted(posts: readonly JudgedReading[]): { relevant: number; not_relevant: number } {
+function counted(posts: readonly JudgedPost[]): { relevant: number; not_relevant: number } {
   const relevant = posts.filter((post) => post.relevant).length;
   return { relevant, not_relevant: posts.length - relevant };
 }
 
 /** Pairs of neighbouring words, ordinary ones left out: they are about nothing. */
-function pairsOf(text: string): Set<string> {
-  const { words, breaks } = tokenize(text);
+function pairsOf({ words, breaks }: Tokens): Set<string> {
   const pairs = words.slice(1).flatMap((word, i) => {
     const before = words[i] ?? '';
     const joined = breaks[i] === breaks[i + 1] && isTelling(before) && isTelling(word);

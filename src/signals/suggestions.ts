@@ -4,16 +4,15 @@ import { type IcpPatch, type IcpProfile, WEIGHT_KEYS } from '../model/icp.ts';
 import type { IcpSuggestion, SuggestionAction } from '../model/icp-quality.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Store } from '../store/store.ts';
-import { readJudged } from './judged-reading.ts';
 import { changeProfile, findProfile } from './profiles.ts';
-import { patchOf, suggestChanges } from './suggest-changes.ts';
+import { patchOf } from './suggest-changes.ts';
+import type { Suggester } from './suggester.ts';
 
-/** The newest signals with feedback, so many of them, are what quality and suggestions are made from. */
-export const MAX_JUDGED = 500;
-
-interface SuggestionParts {
+/** What showing and deciding suggestions needs of the process. */
+export interface SuggestionParts {
   store: Store;
   clock: Clock;
+  suggester: Suggester;
 }
 
 /** A decision that was made, with what the profile had before: it can be taken back. */
@@ -27,18 +26,17 @@ interface Decided {
 
 /** What is suggested now, and what was decided before. @throws DomainError `NOT_FOUND` */
 export async function listSuggestions(
-  { store, clock }: SuggestionParts,
+  { store, suggester }: SuggestionParts,
   tenantId: string,
   profileId: string,
 ): Promise<IcpSuggestion[]> {
   const profile = await findProfile(store, tenantId, profileId);
-  const [posts, decided] = await Promise.all([
-    store.listJudgedPosts(tenantId, profileId, MAX_JUDGED),
+  const [open, decided] = await Promise.all([
+    suggester.suggest(profile),
     store.listSuggestionDecisions(tenantId, profileId),
   ]);
   const before = decided.map((text) => withMember((JSON.parse(text) as Decided).suggestion));
   const known = new Set(before.map(({ id }) => id));
-  const open = suggestChanges(profile, await readJudged(posts, clock));
   return [...open.filter(({ id }) => !known.has(id)), ...before];
 }
 

@@ -84,14 +84,16 @@ export interface StoredPost {
   relevant: boolean | null;
 }
 
-/** A signal of which feedback says whether it was relevant. */
-export interface JudgedPost {
+/** What feedback says of a signal, and what the signal was found to be. */
+export interface Judgement {
+  signalId: string;
   score: number;
   classification: string;
-  text: string;
-  /** The signal as it was stored. */
-  wire: string;
   relevant: boolean;
+  /** When the feedback was given. */
+  createdAt: number;
+  /** Length of the post's text in bytes, which changes where it is erased. */
+  textBytes: number;
 }
 
 /** Signals. */
@@ -119,6 +121,6 @@ export interface SignalStore {
    * by; how many. Those that a lead has stay, as do events and the facts of companies.
    */
   removeSignalsOf(tenantId: string, platform: string): Promise<number>;
-  /** The newest `limit` signals of a profile that have feedback. */
-  listJudgedPosts(tenantId: string, profileId: string, limit: number): Promise<JudgedPost[]>;
+  /** Of the newest `limit` signals of a profile that have feedback. */
+  listJudgements(tenantId: string, profileId: string, limit: number): Promise<Judgement[]>;
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/lib/clock.ts';
 import { defaultProfile, type IcpProfile, patchProfile } from '../../src/model/icp.ts';
-import { readJudged } from '../../src/signals/judged-reading.ts';
+import { judgedPostOf } from '../../src/signals/judged-post.ts';
 import { classify, compileProfile } from '../../src/signals/score.ts';
 import { patchOf, suggestChanges } from '../../src/signals/suggest-changes.ts';
 import { scoreAlone } from '../support/score-alone.ts';
@@ -24,9 +23,11 @@ async function suggest(
       company: { name: '', domain: '', industry: '', headcount: '', location: '' },
       platform: { name: `site${i}`, post_url: '', posted_at: '' },
     });
-    return { score, classification: classify(score, profile.thresholds), text, wire, relevant };
+    const classification = classify(score, profile.thresholds);
+    const judgement = { signalId: `sig_${i}`, score, classification, relevant, createdAt: 0, textBytes: 0 };
+    return judgedPostOf(judgement, { text, wire });
   });
-  return suggestChanges(profile, await readJudged(judged, systemClock));
+  return suggestChanges(profile, judged, async () => {});
 }
 
 const ASK =

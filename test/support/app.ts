@@ -21,6 +21,7 @@ import type { Tracer } from '../../src/lib/tracing.ts';
 import type { Scope } from '../../src/model/key.ts';
 import type { Plan, Tenant } from '../../src/model/tenant.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
+import { createSuggester } from '../../src/signals/suggester.ts';
 import type { SiteContent } from '../../src/site/content/site-content.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLookup } from '../../src/webhooks/target-lookup.ts';
@@ -113,6 +114,7 @@ export async function buildTestApp({
   const changed: string[] = [];
 
   const matchers = createMatchers(wrapStore?.(store) ?? store);
+  const suggester = createSuggester(store, clock);
   const log = pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) });
   const { enrichmentUrl, enrichmentDailyLimit: dailyLimit } = config;
   const enrichment =
@@ -129,6 +131,7 @@ export async function buildTestApp({
     ...figures,
     store: wrapStore?.(store) ?? store,
     matchers,
+    suggester,
     enrichment,
     config,
     content,

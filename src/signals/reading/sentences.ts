@@ -25,6 +25,12 @@ const TAIL_UNITS = 1_000;
 const MAX_SENTENCES = 80;
 const MAX_TITLE_UNITS = 300;
 
+/** Of a long text the parts in which sentences are looked for, as one text. */
+export function readPartsOf(text: string): string {
+  if (text.length <= HEAD_UNITS + TAIL_UNITS) return text;
+  return `${text.slice(0, HEAD_UNITS)}\n\n${text.slice(-TAIL_UNITS)}`;
+}
+
 /** Cuts a post into sentences. Linear in the text. */
 export function cutSentences(text: string): Outline {
   const masked = mask(text);

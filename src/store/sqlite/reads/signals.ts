@@ -1,13 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { DeliveryLogStore } from '../../delivery-log-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
-import type {
-  JudgedPost,
-  SignalDetail,
-  SignalFeedback,
-  SignalStore,
-  StoredPost,
-} from '../../signal-store.ts';
+import type { Judgement, SignalDetail, SignalFeedback, SignalStore, StoredPost } from '../../signal-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
 import { createKnownSignal } from './known-signals.ts';
@@ -23,13 +17,19 @@ const FEEDBACK = new Table<SignalFeedback>('signal_feedback f JOIN signals s ON 
   createdAt: 'plain',
 });
 
-const JUDGED = new Table<JudgedPost>('signal_feedback f CROSS JOIN signals s ON s.id = f.signal_id', {
-  score: 'plain',
-  classification: 'plain',
-  text: 'plain',
-  wire: 'plain',
-  relevant: 'flag',
-});
+const JUDGEMENTS = new Table<Judgement>(
+  'signal_feedback f CROSS JOIN signals s ON s.id = f.signal_id',
+  {
+    signalId: 'plain',
+    score: 'plain',
+    classification: 'plain',
+    relevant: 'flag',
+    createdAt: 'plain',
+    textBytes: 'plain',
+  },
+  // The length is told without reading the text.
+  { createdAt: 'f.created_at', textBytes: 'octet_length(s.text)' },
+);
 
 const POSTS = new Table<StoredPost>(
   'signals s LEFT JOIN signal_feedback f ON f.signal_id = s.id',
@@ -55,7 +55,7 @@ export function signalReads(db: Database) {
   );
   const selectFeedback = FEEDBACK.select<[string, string]>(db, 'WHERE f.signal_id = ? AND s.tenant_id = ?');
   const selectPosts = POSTS.select<[string, number]>(db, 'WHERE s.tenant_id = ? ORDER BY s.seq DESC LIMIT ?');
-  const selectJudged = JUDGED.select<[string, string, number]>(
+  const selectJudged = JUDGEMENTS.select<[string, string, number]>(
     db,
     'WHERE f.profile_id = ? AND s.tenant_id = ? ORDER BY f.seq DESC LIMIT ?',
   );
@@ -82,7 +82,7 @@ export function signalReads(db: Database) {
       ),
     hasSignalsOf: (tenantId, platform) => selectOfPlatform.get(tenantId, platform) !== undefined,
     getFeedback: (tenantId, signalId) => selectFeedback.get(signalId, tenantId),
-    listJudgedPosts: (tenantId, profileId, limit) => selectJudged.all(profileId, tenantId, limit),
+    listJudgements: (tenantId, profileId, limit) => selectJudged.all(profileId, tenantId, limit),
     listPosts: (tenantId, limit) => selectPosts.all(tenantId, limit),
   } satisfies Part<SignalStore & LeadStore & DeliveryLogStore>;
 }
