@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { exportFaults } from './export-faults.ts';
 
-const MAX_LINES = 300;
+const MAX_LINES = 500;
 
 /** The part of dependency-cruiser's JSON report that is read here. */
 interface CruiseReport {
