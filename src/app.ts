@@ -19,6 +19,7 @@ import { addErrorHandler, createErrorHandler } from './http/errors.ts';
 import { addJsonBody } from './http/json-body.ts';
 import { addRateLimits } from './http/limits.ts';
 import { createLoadGate, LOAD_LIMITS, type LoadLimits } from './http/load.ts';
+import { createLongPolls, LONG_POLL_LIMITS, type LongPollLimits } from './http/long-polls.ts';
 import type { DescribedApi, Document } from './http/openapi/document-types.ts';
 import { createProblems } from './http/problems.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
@@ -34,7 +35,7 @@ import { pages, publicApi } from './site/site.ts';
 
 /** What the faces need of the process. */
 export interface AppParts
-  extends Omit<ApiParts, 'problems' | 'baseUrl' | 'deprecations' | 'sourceIps' | 'load'>,
+  extends Omit<ApiParts, 'problems' | 'baseUrl' | 'deprecations' | 'sourceIps' | 'load' | 'longPolls'>,
     Pick<FeedbackParts, 'feedbackLinks'> {
   config: Config;
   logger: Logger;
@@ -50,6 +51,8 @@ export interface AppParts
   connections?: ConnectionLimits;
   /** How much is taken on at once; as {@link LOAD_LIMITS}, where it is left out. */
   loadLimits?: LoadLimits;
+  /** How many requests may wait; as {@link LONG_POLL_LIMITS}, where it is left out. */
+  longPollLimits?: LongPollLimits;
   /** Null or left out: nothing is traced. */
   tracer?: Tracer | null;
 }
@@ -91,6 +94,9 @@ export function buildApp(parts: AppParts): FastifyInstance {
   addTracing(app, parts.tracer ?? null);
   const requests = createRequestTally();
   const load = createLoadGate({ ...parts, limits: parts.loadLimits ?? LOAD_LIMITS });
+  const longPolls = createLongPolls({ ...parts, load, limits: parts.longPollLimits ?? LONG_POLL_LIMITS });
+  // Before the server waits for its requests: those that only wait are answered now.
+  app.addHook('preClose', async () => longPolls.close());
   addRequestLog(app, { logger, tally: requests });
   const deprecations = parts.deprecations ?? DEPRECATIONS;
   addDeprecations(app, { baseUrl: config.baseUrl, deprecations });
@@ -102,6 +108,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     ...parts,
     problems,
     load,
+    longPolls,
     deprecations,
     baseUrl: config.baseUrl,
     publicRateLimit: config.publicRateLimit,

@@ -85,7 +85,12 @@ async function zodPages(app: FastifyInstance, { runtime }: { runtime: Runtime })
       const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
       return {
         data: JSON.parse(`[${page.json.toString()}]`),
-        pagination: paginate(request, reply, { baseUrl: config.baseUrl, nextCursor, limit: rest.limit }),
+        pagination: paginate(request, reply, {
+          baseUrl: config.baseUrl,
+          nextCursor,
+          hasMore: nextCursor !== null,
+          limit: rest.limit,
+        }),
       };
     },
   );

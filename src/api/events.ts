@@ -31,6 +31,13 @@ export function addEvents(routesOf: RoutesOf): void {
       ]);
       return { ...page, endpoints };
     },
+    stored: {
+      kind: 'events',
+      async read({ parts: { store }, tenantId }, asked) {
+        const page = await store.listStoredEvents(tenantId, asked);
+        return { ...page, endpoints: await store.listEndpoints(tenantId) };
+      },
+    },
     async show({ rows, endpoints }, { parts: { clock } }) {
       const now = clock.now();
       const nextTurn = createTurns(clock);

@@ -10,8 +10,10 @@ import {
 } from '../http/paging.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { letGo } from '../lib/own-bytes.ts';
-import type { Place, Position } from '../model/page.ts';
+import type { Place, Position, StoredPage } from '../model/page.ts';
+import type { StoredWait } from '../store/event-store.ts';
 import type { Call, NamesIn, NoQuery, QueryShape, Routes, Taken } from './routes.ts';
+import { asksForStored, type ListQuery, readStored, storedQuery } from './stored-order.ts';
 
 type ListCall<Name extends string, Q extends QueryShape> = Call<Name, Q, z.ZodUndefined>;
 
@@ -29,8 +31,16 @@ export interface List<
   /** What else changes what it holds; nothing where it is left out. */
   filters?(call: ListCall<Name, Q>): F | Promise<F>;
   read(call: ListCall<Name, Q>, asked: Place & F): Promise<P>;
+  /** How it is read in the order by commit, where it can be. */
+  stored?: {
+    kind: StoredWait['kind'];
+    read(call: ListCall<Name, Q>, asked: Place & F): Promise<Omit<P, 'last'> & StoredPage>;
+  };
   /** The page's items, or the bytes of them, with commas between, where they are JSON already. */
-  show(page: P, call: ListCall<Name, Q>): z.output<I>[] | Buffer | Promise<z.output<I>[] | Buffer>;
+  show(
+    page: Omit<P, 'last'>,
+    call: ListCall<Name, Q>,
+  ): z.output<I>[] | Buffer | Promise<z.output<I>[] | Buffer>;
 }
 
 /** Adds a GET that answers a page of what `item` describes, and tells the way to the next in `pagination` and `Link`. */
@@ -41,10 +51,10 @@ export function addList<
   Q extends QueryShape = NoQuery,
   F = unknown,
 >(routes: Routes, path: Path, list: List<NamesIn<Path>, Q, F, P, I>): void {
-  const { item, name = path.slice(1), filters, read, show, ...taken } = list;
+  const { item, name = path.slice(1), filters, read, stored, show, ...taken } = list;
   routes.add(`GET ${path}`, {
     ...taken,
-    query: { ...taken.query, ...pagingQuery },
+    query: { ...taken.query, ...pagingQuery, ...(stored && storedQuery) },
     response: { 200: listAnswer(item) },
     async answer(call) {
       const {
@@ -53,15 +63,28 @@ export function addList<
         tenantId,
         parts: { baseUrl, cursors },
       } = call;
-      const { limit, cursor } = call.query as z.output<z.ZodObject<typeof pagingQuery>>;
+      const query = call.query as ListQuery;
+      const { limit, cursor } = query;
       const asked = call as unknown as ListCall<NamesIn<Path>, Q>;
       const bound = (await filters?.(asked)) ?? null;
+      const answer = async (page: Omit<P, 'last'>, end: { nextCursor: string | null; hasMore: boolean }) => {
+        const pagination = paginate(request, reply, { baseUrl, limit, ...end });
+        const data = await show(page, asked);
+        return Buffer.isBuffer(data) ? sendPage(reply, data, pagination) : { data, pagination };
+      };
+      if (stored !== undefined && asksForStored(query)) {
+        const { page, nextCursor } = await readStored<Omit<P, 'last'> & StoredPage>(call, {
+          kind: stored.kind,
+          bound: { name, filters: bound },
+          query,
+          read: (place) => stored.read(asked, { ...(bound as F), ...place }),
+        });
+        return answer(page, { nextCursor, hasMore: page.hasMore });
+      }
       const scope = cursorScope(name, tenantId, bound);
       const page = await read(asked, { ...(bound as F), limit, after: readCursor(cursors, scope, cursor) });
       const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
-      const pagination = paginate(request, reply, { baseUrl, nextCursor, limit });
-      const data = await show(page, asked);
-      return Buffer.isBuffer(data) ? sendPage(reply, data, pagination) : { data, pagination };
+      return answer(page, { nextCursor, hasMore: nextCursor !== null });
     },
   });
 }

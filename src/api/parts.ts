@@ -1,6 +1,7 @@
 import type { Deprecation } from '../http/deprecations.ts';
 import type { KeyLimitParts } from '../http/key-limits.ts';
 import type { LoadGate } from '../http/load.ts';
+import type { LongPolls } from '../http/long-polls.ts';
 import type { DescribedApi } from '../http/openapi/document-types.ts';
 import type { LeadParts } from '../leads/patience.ts';
 import type { Cursors } from '../lib/cursor.ts';
@@ -15,6 +16,7 @@ export interface ApiParts extends LeadParts, EndpointParts, KeyLimitParts {
   cursors: Cursors;
   /** Turns requests away while there are too many. */
   load: LoadGate;
+  longPolls: LongPolls;
   /** The same chance for each run of a request that is sent again. */
   seededRandom: SeededRandom;
   /** Operations that will go; the description says so too. */

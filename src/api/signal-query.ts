@@ -19,7 +19,8 @@ export const signalQuerySchema = z.strictObject({
   q: searchText(MAX_SEARCH_CHARS).describe(
     'Words that must all occur in text, people or company, in any case, with or without diacritics, in singular or plural; quoted words stand side by side',
   ),
-  sort: z.enum(['-timestamp', 'timestamp', '-icp_score']).default('-timestamp'),
+  // No default here: whether it was given matters where `order` is.
+  sort: z.enum(['-timestamp', 'timestamp', '-icp_score']).optional().meta({ default: '-timestamp' }),
   include: z.enum(['explanation']).optional(),
   ...pagingQuery,
 });
@@ -40,7 +41,7 @@ export function toSignalQuery(query: z.output<typeof signalQuerySchema>): {
       minScore: query.min_score,
       companyDomains: query.company_domain,
       q: query.q,
-      sort: query.sort,
+      sort: query.sort ?? '-timestamp',
     },
     rest: { limit: query.limit, explain: query.include === 'explanation' },
   };

@@ -22,6 +22,11 @@ export function addSignalReads(signals: Routes): void {
     filters: ({ query }) => toSignalQuery(query).filters,
     read: ({ parts: { store }, tenantId, query }, asked) =>
       store.listSignals(tenantId, { ...asked, explain: query.include === 'explanation' }),
+    stored: {
+      kind: 'signals',
+      read: ({ parts: { store }, tenantId, query }, asked) =>
+        store.listStoredSignals(tenantId, { ...asked, explain: query.include === 'explanation' }),
+    },
     show: ({ json }) => json,
   });
   signals.get('/signals/:id', {

@@ -50,6 +50,8 @@ export interface LoadGate {
   /** Null where the request is let in; then {@link leave} must follow, once. */
   enter(asked: Asked): Refusal | null;
   leave(asked: Asked): void;
+  /** Takes a request that only waits out of those in flight, until the returned function is called. */
+  park(): () => void;
   /** What the turns of one face wait for counts from now on. */
   watchTurns(waitMs: () => number): void;
   readonly inFlight: number;
@@ -114,6 +116,12 @@ export function createLoadGate({
       own.requests--;
       own.bytes -= bytes;
       if (own.requests === 0) byOwner.delete(owner);
+    },
+    park() {
+      inFlight--;
+      return () => {
+        inFlight++;
+      };
     },
     watchTurns: (waitMs) => void turns.push(waitMs),
     get inFlight() {

@@ -35,7 +35,9 @@ export const paginationSchema = z
     next_cursor: z
       .string()
       .nullable()
-      .describe('Send it as `cursor` for the next page; null: this is the last'),
+      .describe(
+        'Send it as `cursor` for the next page; null: this is the last. With `order=stored` never null',
+      ),
     has_more: z.boolean(),
     limit: z.int().describe('The most that a page holds'),
   })
@@ -63,12 +65,13 @@ export function readCursor(cursors: Cursors, scope: string, cursor: string | und
 export function paginate(
   request: FastifyRequest,
   reply: FastifyReply,
-  page: { baseUrl: string; nextCursor: string | null; limit: number },
+  page: { baseUrl: string; nextCursor: string | null; limit: number; hasMore: boolean },
 ): Pagination {
-  if (page.nextCursor !== null) {
+  const { hasMore } = page;
+  if (page.nextCursor !== null && hasMore) {
     const next = new URL(request.originalUrl, page.baseUrl);
     next.searchParams.set('cursor', page.nextCursor);
     addLink(reply, `<${page.baseUrl}${next.pathname}${next.search}>; rel="next"`);
   }
-  return { next_cursor: page.nextCursor, has_more: page.nextCursor !== null, limit: page.limit };
+  return { next_cursor: page.nextCursor, has_more: hasMore, limit: page.limit };
 }

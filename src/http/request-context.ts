@@ -16,6 +16,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null until authentication has passed, and on routes that need none. */
     caller: Caller | null;
+    /** For how many milliseconds it waited for something to return: no work of the server's. */
+    waitedMs: number;
   }
 }
 
@@ -39,6 +41,7 @@ export function createRequestIds(newId: NewId): (raw: IncomingMessage) => string
 /** What every answer has, whichever face gives it. */
 export function addRequestContext(app: FastifyInstance, { problems }: { problems: Problems }): void {
   app.decorateRequest('caller', null);
+  app.decorateRequest('waitedMs', 0);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');

@@ -20,7 +20,9 @@ export function addRequestLog(
   });
   app.addHook('onResponse', (request, reply, done) => {
     const { method } = request;
-    const { statusCode, elapsedTime } = reply;
+    const { statusCode } = reply;
+    const { waitedMs } = request;
+    const elapsedTime = reply.elapsedTime - waitedMs;
     const pattern = staticPaths.has(request.url) ? request.url : request.routeOptions.config.url;
     tally.count(pattern ?? UNMATCHED, method, statusCode, elapsedTime);
     if (logger.isLevelEnabled('info')) {
@@ -31,6 +33,7 @@ export function addRequestLog(
         route: pattern ?? unroutedName(request),
         status: statusCode,
         ms: Math.round(elapsedTime * 10) / 10,
+        ...(waitedMs > 0 && { waited_ms: Math.round(waitedMs) }),
         ...(caller !== null && { key_id: caller.key.id, tenant_id: caller.tenant.id }),
       };
       logger.info(line, 'request');

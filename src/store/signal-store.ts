@@ -1,6 +1,6 @@
 import type { ObservedCompany } from '../model/company.ts';
 import type { RoutedEvent } from '../model/event.ts';
-import type { Position } from '../model/page.ts';
+import type { Position, StoredPage } from '../model/page.ts';
 import type { SignalQuery } from '../model/signal.ts';
 import { searchedFacts } from '../rules/searched-facts.ts';
 import type { Taking } from './delivery-store.ts';
@@ -49,6 +49,15 @@ export interface SignalPage {
   /** The rows in UTF-8, with commas between them: as text they would be decoded only to be encoded again. The caller's own. */
   json: Buffer;
   last: Position | null;
+}
+
+/** Filters and position of a page of signals in the order by commit. */
+export type StoredSignalQuery = Omit<SignalQuery, 'sort' | 'qBegins'>;
+
+/** A page of wire JSON in the order by commit; see {@link StoredPage}. */
+export interface StoredSignalPage extends StoredPage {
+  /** As in {@link SignalPage}. */
+  json: Buffer;
 }
 
 /** A signal with what only its own route shows. JSON texts as stored. */
@@ -107,6 +116,13 @@ export interface SignalStore {
   ): Promise<{ committed: CommittedSignal[]; taken: string[] }>;
   getSignal(tenantId: string, id: string): Promise<SignalDetail | null>;
   listSignals(tenantId: string, query: SignalQuery): Promise<SignalPage>;
+  /**
+   * Signals in the order of their commits, oldest first: one that commits later never stands before a place that was handed
+   * out, whatever was deleted meanwhile and however often the process ended. A signal whose post was edited comes again.
+   */
+  listStoredSignals(tenantId: string, query: StoredSignalQuery): Promise<StoredSignalPage>;
+  /** The place in that order, and in that of events, which everything that commits from now on stands behind. */
+  storedPosition(tenantId: string): Promise<Position>;
   /** Stores or replaces it; false where the tenant has no such signal. */
   saveFeedback(feedback: SignalFeedback): Promise<boolean>;
   getFeedback(tenantId: string, signalId: string): Promise<SignalFeedback | null>;

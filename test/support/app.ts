@@ -9,6 +9,7 @@ import type { DispatcherPulse } from '../../src/dispatcher/dispatcher.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits } from '../../src/http/connections.ts';
 import type { Deprecation } from '../../src/http/deprecations.ts';
 import { LOAD_LIMITS, type LoadLimits } from '../../src/http/load.ts';
+import type { LongPollLimits } from '../../src/http/long-polls.ts';
 import { createEnrichment } from '../../src/leads/provider/enrichment.ts';
 import { createProvider } from '../../src/leads/provider/provider.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
@@ -78,6 +79,8 @@ export interface TestAppOptions {
   connections?: ConnectionLimits;
   /** How much is taken on at once; as much as a server, where it is left out. */
   loadLimits?: LoadLimits;
+  /** How many requests may wait at once; as many as with a server, where it is left out. */
+  longPollLimits?: LongPollLimits;
   tracer?: Tracer;
   /** Stand in for the dispatcher's figures. */
   dispatcherPulse?(): DispatcherPulse;

@@ -16,10 +16,12 @@ import { keepingFace, keyedRequestFace } from './face/keyed-requests.ts';
 import { outcomeFace } from './face/outcomes.ts';
 import { call, promised, type Run } from './face/promised.ts';
 import { recoveryFace } from './face/recovery.ts';
+import { createStoredWaits } from './face/stored-waits.ts';
 import { faultOfSqlite } from './faults.ts';
 import { fileSizes } from './file-sizes.ts';
 import { createLifeSign, type LifeSign } from './life-sign.ts';
 import { createCounts } from './reads/counts.ts';
+import { createNewestStored } from './reads/stored-order.ts';
 import { createReads } from './reads.ts';
 import type { Writer } from './writer.ts';
 
@@ -62,6 +64,8 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
     }
   }
 
+  const { untilStored, ...waits } = createStoredWaits(clock, createNewestStored(db));
+  writer.onCommit(waits.committed);
   const counts = once(() => createCounts(db));
   const signs = once(() => (db.memory ? ALONE : createLifeSign(db.name)));
   const asked = promised(reads, (name, args) => read(() => call(reads, name, args)));
@@ -74,6 +78,7 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
     ...outcomeFace(changes),
     ...deliveryPageFace(db, read),
     ...eventPageFace(db, clock, read),
+    untilStored,
     ...keyedRequestFace(changes, signs.get),
     keeping: (held, item = '') => keepingFace(store, changes, { held, item, doerOf }),
     as: (actor, work) => acting.run(actor, work),
@@ -86,6 +91,7 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
     pulse: () => ({ ...writer.pulse(), ...(db.memory ? NO_FILES : fileSizes(db.name)) }),
     countOthers: async () => signs.get().countOthers(),
     async close() {
+      waits.close();
       await writer.close();
       await countsThread?.close();
       signs.made()?.end();

@@ -18,6 +18,8 @@ export type WriterPulse = Omit<StorePulse, 'databaseBytes' | 'walBytes' | 'freeB
 export interface Writer {
   run: Run<Changes>;
   pulse(): WriterPulse;
+  /** Calls `listener` after each commit with whose changes were in it, '' for those that are no tenant's. */
+  onCommit(listener: (tenantIds: readonly string[]) => void): void;
   /** About how many milliseconds a change of this tenant would wait that came now. */
   waitMs(tenantId: string): number;
   /** Commits what waits; later changes are refused. */
@@ -34,7 +36,18 @@ export function createWriter(
   meter: CommitMeter,
 ): Writer {
   const { clock } = meter;
-  const queue = createWriteQueue<Call>({ commit: meter.measure(commit), ownerOf, costOf, clock });
+  let onCommit: ((tenantIds: readonly string[]) => void) | null = null;
+  const measured = meter.measure(commit);
+  const queue = createWriteQueue<Call>({
+    async commit(batch) {
+      const committed = await measured(batch);
+      onCommit?.(batch.map(ownerOf));
+      return committed;
+    },
+    ownerOf,
+    costOf,
+    clock,
+  });
   return {
     run: <K extends keyof Changes>(name: K, args: Parameters<Changes[K]>) =>
       queue.run([name, args]) as Promise<ReturnType<Changes[K]>>,
@@ -47,6 +60,9 @@ export function createWriter(
       refused: meter.refused,
       underWaySeconds: meter.underWaySeconds,
     }),
+    onCommit(listener) {
+      onCommit = listener;
+    },
     waitMs: queue.waitMs,
     async close() {
       await queue.close();
@@ -65,6 +81,7 @@ export function watchWriter(writer: Writer, watch: StorageWatch): Writer {
       return result;
     },
     pulse: writer.pulse,
+    onCommit: writer.onCommit,
     waitMs: writer.waitMs,
     close: writer.close,
   };

@@ -29,6 +29,7 @@ import { describeSignalSearch } from './signal-search.ts';
 import { describeSignals } from './signals.ts';
 import { describeSourceRuns } from './source-runs.ts';
 import { describeSources } from './sources.ts';
+import { describeStoredOrder } from './stored-order.ts';
 import { describeStoredRows } from './stored-rows.ts';
 import { describeTeam } from './team.ts';
 import type { OpenStore } from './under-test.ts';
@@ -38,6 +39,7 @@ export function describeStore(driver: string, open: OpenStore): void {
   describe(`store on ${driver}`, () => {
     describeAccounts(open);
     describeStoredRows(open);
+    describeStoredOrder(open);
     describeKeys(open);
     describeSessions(open);
     describeTeam(open);

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { createChanges } from '../../../src/store/sqlite/changes.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { STORED_EVENTS_SQL } from '../../../src/store/sqlite/reads/events.ts';
+import { storedSignalsSql } from '../../../src/store/sqlite/reads/stored-signals.ts';
 import { aRoutedEvent, aSignal, aTenant, T0 } from '../../support/store.ts';
 
 function openWithTenants() {
@@ -83,4 +85,22 @@ test('a signal that gets another row number keeps its place', () => {
   changes.commitSignals(['sig_1', 'sig_2'].map((id) => aSignal('ten_a', { id })));
   db.exec("UPDATE signals SET score = 7, seq = (timestamp << 21) + (9 << 7) + 7 WHERE id = 'sig_1'");
   expect(ids(db)).toEqual(['sig_1', 'sig_2']);
+});
+
+test.each([
+  [
+    'signals',
+    storedSignalsSql(false),
+    'signal_positions_in_order (tenant_id=? AND position>? AND position<?)',
+  ],
+  ['signals with their explanation', storedSignalsSql(true), 'signal_positions_in_order (tenant_id=? AND'],
+  ['events', STORED_EVENTS_SQL, 'PRIMARY KEY (tenant_id=? AND position>? AND position<?)'],
+])('a page of %s is a walk along the order, never a sort', (_, sql, walk) => {
+  const { db } = openWithTenants();
+  const names = [...new Set([...sql.matchAll(/:(\w+)/g)].map(([, name = '']) => name))];
+  const values = Object.fromEntries(names.map((name) => [name, null]));
+  const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(values);
+  const details = steps.map(({ detail }) => detail).join('; ');
+  expect(details).toContain(walk);
+  expect(details).not.toContain('TEMP B-TREE FOR ORDER BY');
 });

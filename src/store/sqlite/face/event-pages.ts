@@ -13,8 +13,19 @@ export function eventPageFace(
   db: Database,
   clock: Clock,
   read: <T>(query: () => T) => Promise<T>,
-): Pick<EventStore, 'listEvents'> {
+): Pick<EventStore, 'listEvents' | 'listStoredEvents'> {
   const pages = createEventPages(db);
+
+  async function withOutcomes(rows: Parameters<typeof pages.withOutcomes>[0]): Promise<RecordedEvent[]> {
+    const nextTurn = createTurns(clock);
+    const events: RecordedEvent[] = [];
+    for (let i = 0; i < rows.length; i += AT_ONCE) {
+      events.push(...(await read(() => pages.withOutcomes(rows.slice(i, i + AT_ONCE)))));
+      await nextTurn();
+    }
+    return events;
+  }
+
   return {
     async listEvents(tenantId, query) {
       const found = await read(() => pages.find(tenantId, query, query.limit + 1));
@@ -22,13 +33,11 @@ export function eventPageFace(
         toRow: (event) => event,
         position: (event) => [event.createdAt, event.id],
       });
-      const nextTurn = createTurns(clock);
-      const events: RecordedEvent[] = [];
-      for (let i = 0; i < rows.length; i += AT_ONCE) {
-        events.push(...(await read(() => pages.withOutcomes(rows.slice(i, i + AT_ONCE)))));
-        await nextTurn();
-      }
-      return { rows: events, last };
+      return { rows: await withOutcomes(rows), last };
+    },
+    async listStoredEvents(tenantId, query) {
+      const { rows, next, hasMore } = await read(() => pages.findStored(tenantId, query));
+      return { count: rows.length, rows: await withOutcomes(rows), next: [next], hasMore };
     },
   };
 }

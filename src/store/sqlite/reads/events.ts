@@ -5,6 +5,7 @@ import type { EventQuery, EventStore, RecordedEvent } from '../../event-store.ts
 import type { Part } from '../../store.ts';
 import { creationOf } from './pages.ts';
 import { SHOWN_STATUS } from './shown-state.ts';
+import { createStoredOrder } from './stored-order.ts';
 
 type KeptEvent = Omit<RecordedEvent, 'deliveries' | 'batched' | 'skips'>;
 
@@ -23,6 +24,9 @@ type Values = Record<string, unknown>;
 const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
 /** Sorts after every id. */
 const LAST_ID = '~';
+
+/** Rows that one page in the order by commit looks at for those that fit its filters, 3 us each. */
+const MAX_LOOKED_AT = 2_000;
 
 const KEPT = 'id, tenant_id AS tenantId, type, subject_id AS subjectId, created_at AS createdAt, data';
 const DELIVERED = `d.id, d.endpoint_id AS endpointId, ${SHOWN_STATUS} AS status,
@@ -63,6 +67,26 @@ export function createEventPages(db: Database) {
     return rows.sort(newestFirst).slice(0, limit);
   }
 
+  const order = createStoredOrder(db, 'events');
+  const selectStored: Statement<Values[], KeptEvent & { position: number }> = db.prepare(STORED_EVENTS_SQL);
+
+  /** Events in the order by commit, and where the page ends. */
+  function findStored(tenantId: string, query: EventQuery) {
+    const { types, from, to, limit } = query;
+    const isFiltered = types.length > 0 || (from ?? to) !== null;
+    const stretch = order.stretch(tenantId, query, isFiltered ? MAX_LOOKED_AT : limit);
+    const { after, until } = stretch;
+    const found = selectStored.all({
+      ...{ tenantId, after, until: until ?? after, limit },
+      types: types.length === 0 ? null : JSON.stringify(types),
+      from: from ?? 0,
+      to: to ?? FAR_FUTURE,
+    });
+    const last = found.length === limit ? (found.at(-1)?.position ?? null) : null;
+    const rows = found.map(({ position: _, ...event }): KeptEvent => event);
+    return { rows, ...order.end(tenantId, stretch, last) };
+  }
+
   function withOutcomes(rows: readonly KeptEvent[]): RecordedEvent[] {
     const ids = JSON.stringify(rows.map((row) => row.id));
     const deliveries = Map.groupBy(
@@ -82,7 +106,7 @@ export function createEventPages(db: Database) {
     }));
   }
 
-  return { find, withOutcomes };
+  return { find, findStored, withOutcomes };
 }
 
 /** What happened to one thing, and who was told. */
@@ -103,6 +127,14 @@ export function eventReads(db: Database) {
 function newestFirst(a: KeptEvent, b: KeptEvent): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1);
 }
+
+/** The statement of a page in the order by commit. */
+export const STORED_EVENTS_SQL = `SELECT ${KEPT.replace('tenant_id', 'e.tenant_id')}, position
+  FROM event_positions p CROSS JOIN events e ON e.id = p.event_id AND e.tenant_id = +:tenantId
+  WHERE p.tenant_id = :tenantId AND p.position > :after AND p.position <= :until
+    AND (:types IS NULL OR e.type IN (SELECT value FROM json_each(:types)))
+    AND e.created_at >= :from AND e.created_at < :to
+  ORDER BY p.position LIMIT :limit`;
 
 /** The statement of a page of events: a walk along an index. */
 export function eventPageSql(shape: TypeShape): string {

@@ -62,7 +62,7 @@ export function pageSql(shape: Shape, source: Source, explain: boolean): string 
 }
 
 /** Cutting the closing brace is safe, as the text was written by us; by bytes, as counting characters reads them all. */
-const EXPLAINED = `CAST(substr(CAST(s.wire AS BLOB), 1, octet_length(s.wire) - 1) AS TEXT)
+export const EXPLAINED = `CAST(substr(CAST(s.wire AS BLOB), 1, octet_length(s.wire) - 1) AS TEXT)
   || ',"explanation":' || s.explanation || '}'`;
 
 /** `group_concat` keeps this order. The LIMIT is each one's own: where there is none, SQLite drops the order. */

@@ -7,6 +7,7 @@ import { Table } from '../table.ts';
 import { createKnownSignal } from './known-signals.ts';
 import { createProfileResolver } from './profiles.ts';
 import { createSignalList } from './signal-list.ts';
+import { createStoredSignals } from './stored-signals.ts';
 
 const FEEDBACK = new Table<SignalFeedback>('signal_feedback f JOIN signals s ON s.id = f.signal_id', {
   tenantId: 'plain',
@@ -67,14 +68,19 @@ export function signalReads(db: Database) {
   const selectOfPlatform = db.prepare<[string, string], unknown>(`${ofPlatform('1')} LIMIT 1`);
   const resolveProfiles = createProfileResolver(db);
   const list = createSignalList(db);
+  const listStored = createStoredSignals(db);
+  const profilesAsked = (tenantId: string, icps: string[]) =>
+    icps.length === 0 ? null : resolveProfiles(tenantId, icps);
+  const selectPosition = db
+    .prepare<[string], number>('SELECT position FROM stored_rows WHERE tenant_id = ?')
+    .pluck();
   const findKnown = createKnownSignal(db);
 
   return {
     getSignal: (tenantId, id) => selectOne.get(id, tenantId) ?? null,
-    listSignals(tenantId, query) {
-      const profileIds = query.icps.length === 0 ? null : resolveProfiles(tenantId, query.icps);
-      return list(tenantId, profileIds, query);
-    },
+    listSignals: (tenantId, query) => list(tenantId, profilesAsked(tenantId, query.icps), query),
+    listStoredSignals: (tenantId, query) => listStored(tenantId, profilesAsked(tenantId, query.icps), query),
+    storedPosition: (tenantId) => [selectPosition.get(tenantId) ?? 0],
     recentSignals: (tenantId, limit) => selectSignals.all(tenantId, limit),
     findKnownSignals: (signals) =>
       signals.map((signal) =>

@@ -1,0 +1,109 @@
+import type { Clock, Timer } from '../../../lib/clock.ts';
+import type { EventStore, StoredWait } from '../../event-store.ts';
+
+/** Between two looks that commits of this process cause: a busy server commits hundreds of times a second. */
+const LOOK_EVERY_MS = 25;
+/** Commits of other processes on the file ring no bell here. */
+const LOOK_FOR_OTHERS_MS = 1_000;
+
+/** Those who wait for the same: the place each has read up to, and what wakes it. */
+interface Waiting {
+  tenantId: string;
+  kind: StoredWait['kind'];
+  wakes: Map<() => void, number>;
+}
+
+/** Who waits for rows behind a place in the order by commit. */
+interface StoredWaits extends Pick<EventStore, 'untilStored'> {
+  /** Something was committed for these tenants; '' stands for any. */
+  committed(tenantIds: Iterable<string>): void;
+  /** Wakes all, and lets nobody wait from now on. */
+  close(): void;
+}
+
+/** Waits that cost nothing while nothing happens: a commit, or once a second a look for other processes', wakes them. */
+export function createStoredWaits(
+  clock: Clock,
+  newest: (tenantId: string, kind: StoredWait['kind']) => number,
+): StoredWaits {
+  const all = new Map<string, Waiting>();
+  const changed = new Set<string>();
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let isLookPlanned = false;
+  let lookForOthers: Timer | null = null;
+  let closed = false;
+
+  function wakeThose(waiting: Waiting): void {
+    const position = newestOrAll(waiting);
+    for (const [wake, after] of [...waiting.wakes]) if (position > after) wake();
+  }
+
+  /** Where it cannot be read, all are woken: they read again, and return the fault to those who asked. */
+  function newestOrAll({ tenantId, kind }: Waiting): number {
+    try {
+      return newest(tenantId, kind);
+    } catch {
+      return Number.POSITIVE_INFINITY;
+    }
+  }
+
+  function lookAround(): void {
+    isLookPlanned = false;
+    lookedAt = clock.monotonic();
+    const everyone = changed.has('');
+    for (const waiting of [...all.values()]) {
+      if (everyone || changed.has(waiting.tenantId)) wakeThose(waiting);
+    }
+    changed.clear();
+  }
+
+  function planLookForOthers(): void {
+    lookForOthers ??= clock.after(LOOK_FOR_OTHERS_MS, () => {
+      lookForOthers = null;
+      changed.add('');
+      lookAround();
+      if (all.size > 0) planLookForOthers();
+    });
+  }
+
+  function leave(key: string, waiting: Waiting, wake: () => void): void {
+    waiting.wakes.delete(wake);
+    if (waiting.wakes.size > 0) return;
+    all.delete(key);
+    if (all.size > 0) return;
+    lookForOthers?.cancel();
+    lookForOthers = null;
+  }
+
+  return {
+    async untilStored(tenantId, { kind, after: [after] }, signal) {
+      if (closed || signal.aborted || newest(tenantId, kind) > Number(after)) return;
+      const key = `${kind} ${tenantId}`;
+      const waiting = all.get(key) ?? { tenantId, kind, wakes: new Map() };
+      all.set(key, waiting);
+      planLookForOthers();
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          leave(key, waiting, wake);
+          signal.removeEventListener('abort', wake);
+          resolve();
+        };
+        waiting.wakes.set(wake, Number(after));
+        signal.addEventListener('abort', wake, { once: true });
+      });
+    },
+    committed(tenantIds) {
+      if (all.size === 0) return;
+      for (const id of tenantIds) changed.add(id);
+      if (isLookPlanned) return;
+      isLookPlanned = true;
+      const restMs = lookedAt + LOOK_EVERY_MS - clock.monotonic();
+      if (restMs > 0) clock.after(restMs, lookAround);
+      else setImmediate(lookAround);
+    },
+    close() {
+      closed = true;
+      for (const { wakes } of [...all.values()]) for (const wake of [...wakes.keys()]) wake();
+    },
+  };
+}
