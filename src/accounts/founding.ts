@@ -2,7 +2,6 @@ import type { Cursors } from '../lib/cursor.ts';
 import { DomainError } from '../model/errors.ts';
 import { emailInput, requiredLine } from '../model/text.ts';
 import type { Store } from '../store/store.ts';
-import { refuseWeakPassword } from './passwords.ts';
 import { newSession, type SignedIn, type SignInParts, signIn, tokenOfLink } from './sign-in.ts';
 import { type AccountParts, newTenant } from './tenants.ts';
 
@@ -73,7 +72,7 @@ async function makeFirst(
   if (!named.success || !address.success) {
     throw new DomainError('INVALID_REQUEST', 'Say who the account is for.', { errors });
   }
-  refuseWeakPassword(password, address.data);
+  passwords.refuseWeak(password, { email: address.data, firm: named.data });
   const passwordHash = await passwords.hash(password);
   const input = { name: named.data, email: address.data, plan: 'trial' } as const;
   const { tenant, owner, profile } = newTenant(parts, input);

@@ -3,7 +3,7 @@ import { DomainError, invalidAt } from '../model/errors.ts';
 import type { Session, User } from '../model/user.ts';
 import type { OpenSession } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
-import { type Passwords, refuseWeakPassword } from './passwords.ts';
+import type { Passwords } from './passwords.ts';
 import { hashesElsewhere, tooMany } from './sign-in.ts';
 import type { WrongPasswords } from './wrong-passwords.ts';
 
@@ -15,7 +15,7 @@ export interface OwnAccountParts {
 }
 
 /** Who is signed in, and from where they ask. */
-export interface Self extends Pick<OpenSession, 'user' | 'session'> {
+export interface Self extends OpenSession {
   client: string;
 }
 
@@ -28,9 +28,9 @@ export async function changeOwnPassword(
   self: Self,
   { oldPassword, password }: { oldPassword: string; password: string },
 ): Promise<void> {
-  const { user, session } = self;
+  const { user, session, tenant } = self;
   await askPassword(parts, self, { password: oldPassword, pointer: '/old_password' });
-  refuseWeakPassword(password, user.email);
+  parts.passwords.refuseWeak(password, { email: user.email, firm: tenant.name });
   const elsewhere = await hashesElsewhere(parts.store, user);
   const passwordHash = await parts.passwords.hash(password, elsewhere);
   await parts.store.changePassword({ userId: user.id, passwordHash, keep: session.tokenHash });

@@ -1,20 +1,20 @@
 import { type Argon2Parameters, argon2, timingSafeEqual } from 'node:crypto';
 import type { Random } from '../lib/random.ts';
-import { codePointLength, normalised } from '../lib/text.ts';
-import { DomainError, invalidAt } from '../model/errors.ts';
+import { normalised } from '../lib/text.ts';
+import { DomainError } from '../model/errors.ts';
+import { createRefuseWeak, isTooLong, type RefuseWeak, tooLong } from './weak-passwords.ts';
 
 /** OWASP's least for argon2id: 19 MiB, two passes, one lane; 130 ms on a slow core. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 const SALT_BYTES = 16;
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
-export const MIN_PASSWORD_CHARACTERS = 10;
-const MAX_PASSWORD_CHARACTERS = 200;
 /** Each takes a thread and 19 MiB: two at a time leave threads for name look-ups, and whoever comes after so many is refused. */
 const AT_ONCE = 2;
 const MOST_WAITING = 50;
 
 /** Makes and checks password hashes, a bounded number at a time. */
 export interface Passwords {
+  refuseWeak: RefuseWeak;
   /**
    * Argon2id in PHC form, with a salt of its own or, where the same person has passwords elsewhere, with theirs.
    * @throws DomainError `UNAVAILABLE` where too many wait, `INVALID_REQUEST` at `/password` where it is too long
@@ -61,6 +61,7 @@ export function createPasswords(random: Random): Passwords {
   }
 
   return {
+    refuseWeak: createRefuseWeak(),
     async hash(password, others = []) {
       if (isTooLong(password)) throw tooLong();
       const nonce = others.map(parse).find((other) => other !== null)?.nonce ?? random.bytes(SALT_BYTES);
@@ -97,26 +98,6 @@ function parse(hash: string): PasswordHash | null {
   const nonce = Buffer.from(salt, 'base64');
   const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
   return { cost: { ...cost, nonce, tagLength: tag.length }, nonce, tag };
-}
-
-/** @throws DomainError `INVALID_REQUEST` at `/password` */
-export function refuseWeakPassword(password: string, email: string): void {
-  if (isTooLong(password)) throw tooLong();
-  if (codePointLength(password) < MIN_PASSWORD_CHARACTERS) {
-    throw invalidAt('/password', `Choose a password of at least ${MIN_PASSWORD_CHARACTERS} characters.`);
-  }
-  if (new Set(password).size < 4 || password.toLowerCase() === email.toLowerCase()) {
-    throw invalidAt('/password', 'That password is too easy to guess; choose another.');
-  }
-}
-
-/** Whether a password is longer than any that is accepted. A code point has at most two UTF-16 units, so a long text needs no counting. */
-function isTooLong(password: string): boolean {
-  return password.length > 2 * MAX_PASSWORD_CHARACTERS || codePointLength(password) > MAX_PASSWORD_CHARACTERS;
-}
-
-function tooLong(): DomainError {
-  return invalidAt('/password', `Choose a password of at most ${MAX_PASSWORD_CHARACTERS} characters.`);
 }
 
 /** Two keyboards may write the same character in two ways (NIST SP 800-63B, 3.1.1.2). */

@@ -7,7 +7,7 @@ import { DomainError } from '../model/errors.ts';
 import type { Session, User } from '../model/user.ts';
 import type { OpenSession } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
-import { type Passwords, refuseWeakPassword } from './passwords.ts';
+import type { Passwords } from './passwords.ts';
 import { spendCode, WRONG_CODE } from './second-factor.ts';
 import { hashToken } from './tokens.ts';
 import type { WrongPasswords } from './wrong-passwords.ts';
@@ -60,7 +60,8 @@ export async function usePasswordLink(
   const linkHash = hashToken(tokenOfLink(link));
   const user = await store.userOfLink(linkHash, clock.now());
   if (user === null) throw spentLink();
-  refuseWeakPassword(password, user.email);
+  const tenant = await store.getTenant(user.tenantId);
+  passwords.refuseWeak(password, { email: user.email, firm: tenant?.name ?? '' });
   const passwordHash = await passwords.hash(password, await hashesElsewhere(store, user));
   const { token, session } = newSession(clock, random, browser);
   const change = { linkHash, passwordHash, session: user.hasSecondFactor ? null : session, now: clock.now() };

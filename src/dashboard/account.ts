@@ -6,8 +6,8 @@ import {
   listOwnSessions,
   type Self,
 } from '../accounts/own-account.ts';
-import { MIN_PASSWORD_CHARACTERS } from '../accounts/passwords.ts';
 import type { SignInParts } from '../accounts/sign-in.ts';
+import { MIN_PASSWORD_CHARACTERS } from '../accounts/weak-passwords.ts';
 import { clientOf } from '../http/limits.ts';
 import { faultsOf, formOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
@@ -73,6 +73,5 @@ export function addAccount(app: FastifyInstance, parts: DashboardParts & SignInP
 
 /** Who asks, for what is their own. */
 export function selfOf(request: FastifyRequest): Self {
-  const { user, session } = memberOf(request);
-  return { user, session, client: clientOf(request) };
+  return { ...memberOf(request), client: clientOf(request) };
 }

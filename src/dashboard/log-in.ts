@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { foundAccount, isFoundingLink, isUnfounded } from '../accounts/founding.ts';
-import { MIN_PASSWORD_CHARACTERS } from '../accounts/passwords.ts';
 import { finishSignIn, type SignInParts, signIn, signOut, usePasswordLink } from '../accounts/sign-in.ts';
+import { MIN_PASSWORD_CHARACTERS } from '../accounts/weak-passwords.ts';
 import { clientOf } from '../http/limits.ts';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
