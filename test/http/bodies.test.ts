@@ -54,6 +54,42 @@ test('a body nested deeper than 32 levels is refused, brackets within strings do
   expect((await post(`{"platform":{"name":"x"},"text":"${text}"}`)).statusCode).toBe(201);
 });
 
+test.each([
+  ['a list of empty objects', '{}'],
+  ['a list of empty texts', '""'],
+  ['a list of digits', '1'],
+  ['a list of lists', '[]'],
+  ['a list of objects of their own', '{"a":1}'],
+])('a body of 5 MiB that is %s is refused before it is parsed, with a key or without', async (_, item) => {
+  const list = `[${`${item},`.repeat(Math.floor((5 * 1024 * 1024 - 100) / (item.length + 1)))}${item}]`;
+  for (const body of [
+    list,
+    `{"signals":${list}}`,
+    `{"signals":[${list}]}`,
+    `{"signals":[{"text":${list}}]}`,
+  ]) {
+    for (const headers of [{}, { 'idempotency-key': 'of-many-values' }]) {
+      const cpuMs = await cpuMsOfAnswer(() =>
+        t.app.inject({
+          ...{ method: 'POST', url: '/v1/signals/batch', payload: body },
+          headers: { ...t.auth, 'content-type': 'application/json', ...headers },
+        }),
+      );
+      // 25 ms; parsed and looked through 1 to 7 s.
+      expect(cpuMs).toBeLessThan(500);
+    }
+  }
+  const answer = await post(list, undefined, '/v1/signals/batch');
+  expect(answer.json()).toMatchObject({ status: 400, detail: expect.stringContaining('50000 values') });
+});
+
+async function cpuMsOfAnswer(ask: () => Promise<{ statusCode: number }>): Promise<number> {
+  const before = process.threadCpuUsage();
+  expect((await ask()).statusCode).toBe(400);
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
+}
+
 test('bytes that are no UTF-8 are refused', async () => {
   const body = Buffer.concat([
     Buffer.from('{"platform":{"name":"x"},"text":"'),
