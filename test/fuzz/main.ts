@@ -47,13 +47,12 @@ async function sendRequests(): Promise<boolean> {
 async function beHostile(): Promise<boolean> {
   const only = new RegExp(values.only, 'i');
   const all = hostileCases().filter(({ name }) => only.test(name));
-  const cases =
-    values.requests === undefined
-      ? all
-      : (fc.sample(fc.shuffledSubarray(all), { numRuns: 1, seed })[0] ?? []);
-  console.log(`${HEAD}`);
+  const count = values.requests === undefined ? all.length : Math.min(requests, all.length);
+  const drawn = fc.shuffledSubarray(all, { minLength: count, maxLength: count });
+  const cases = count === all.length ? all : (fc.sample(drawn, { numRuns: 1, seed })[0] ?? []);
+  console.log(HEAD);
   const measured = await measureHostile({
-    cases: cases.slice(0, values.requests === undefined ? cases.length : requests),
+    cases,
     env: values.encoder ? { SIGNAL_ENCODER: 'auto' } : {},
     told: (one) => console.log(describeMeasured(one)),
   });

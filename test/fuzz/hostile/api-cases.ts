@@ -45,6 +45,7 @@ export function apiCases(): HostileCase[] {
           rawCase(operation, `${member} of ${name}`, () => `{"${member}":${of(limitOf(operation) - 100)}}`),
         ),
       ),
+      ...keyedBodies(operation),
     ]),
     ...reading.flatMap((operation) =>
       operation.parameters
@@ -63,6 +64,31 @@ export function apiCases(): HostileCase[] {
     ),
   ];
 }
+
+/** Under a key a body is looked at before its schema is; items of a batch are looked at each by itself. */
+function keyedBodies(operation: Operation): HostileCase[] {
+  const [member = 'a'] = membersOf(operation);
+  const list = BATCHES[operation.operationId];
+  const limit = limitOf(operation) - 200;
+  return JSON_SHAPES.flatMap(({ name, of }) => [
+    ...(operation.method === 'POST'
+      ? [
+          rawCase(operation, `under a key, a body of ${name}`, () => of(limit), keyed),
+          rawCase(operation, `under a key, ${member} of ${name}`, () => `{"${member}":${of(limit)}}`, keyed),
+        ]
+      : []),
+    rawCase(operation, `${member} of ${name} beside a NUL`, () => `{"${member}":${of(limit)},"z":"\\u0000"}`),
+    ...(list === undefined
+      ? []
+      : [
+          rawCase(operation, `an item of ${name}`, () => `{"${list}":[${of(limit)}]}`),
+          rawCase(operation, `an item with ${name}`, () => `{"${list}":[{"text":${of(limit)}}]}`),
+        ]),
+  ]);
+}
+
+let keys = 0;
+const keyed = () => ({ 'idempotency-key': `hostile-${++keys}` });
 
 /** What an index of words may take long over. */
 const SEARCHES: [string, string][] = [
@@ -182,13 +208,19 @@ function bodyCase(operation: Operation, what: string, body: () => unknown): Host
   return rawCase(operation, what, () => JSON.stringify(body()));
 }
 
-function rawCase(operation: Operation, what: string, body: () => string): HostileCase {
+function rawCase(
+  operation: Operation,
+  what: string,
+  body: () => string,
+  headers: () => Record<string, string> = () => ({}),
+): HostileCase {
   return {
     name: `v1: ${operation.operationId}, ${what}`,
     size: limitOf(operation),
     async run(world) {
       const path = await pathOf(operation, world);
-      return outcomeOf(await world.call(operation.method, path, body().slice(0, limitOf(operation))));
+      const sent = body().slice(0, limitOf(operation));
+      return outcomeOf(await world.call(operation.method, path, sent, headers()));
     },
   };
 }
