@@ -17,6 +17,7 @@ export function addSignals(routesOf: RoutesOf): void {
   const signals = routesOf('Signals');
   addSignalReads(signals);
   addSignalWrites(signals);
+  addSignalRemoval(signals);
   addSignalFeedback(signals);
 }
 
@@ -50,6 +51,24 @@ function addSignalWrites(signals: Routes): void {
     async run({ parts, tenantId }, posts) {
       const observed = await observePosts(parts, tenantId, posts);
       return observed.map(toOutcome);
+    },
+  });
+}
+
+function addSignalRemoval(signals: Routes): void {
+  signals.remove('/signals/:id', {
+    operationId: 'deleteSignal',
+    summary: 'Delete a signal',
+    description:
+      'It leaves every list, search, count and company figure, and its lead, which is scored by the signals that are left. ' +
+      'Deliveries of it that still wait are discarded, and the bodies of others are emptied. What it said of its company ' +
+      'stays. The same post sent again later makes a new signal. To erase a person everywhere, use `DELETE /v1/leads/{id}`.',
+    scope: 'signals:write',
+    gone: 'Deleted',
+    async handle({ parts, tenantId, params: { id } }) {
+      const endpointIds = await parts.store.deleteSignal(tenantId, id, parts.clock.now());
+      if (endpointIds === null) throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
+      for (const endpointId of endpointIds) parts.endpointChanged(endpointId);
     },
   });
 }

@@ -3,7 +3,10 @@ import type { Lead } from './lead.ts';
 import type { Signal } from './signal.ts';
 
 /** The lead with `signals` among its own; none of them was before. Its score is that of the best. */
-export function attachSignals(lead: Lead, signals: readonly Signal[]): Lead {
+export function attachSignals(
+  lead: Lead,
+  signals: readonly Pick<Signal, 'icp_score' | 'classification' | 'timestamp'>[],
+): Lead {
   let { icp_score, classification, last_signal_at } = lead;
   for (const signal of signals) {
     if (isBetter(signal, { icp_score, classification })) ({ icp_score, classification } = signal);
@@ -11,6 +14,11 @@ export function attachSignals(lead: Lead, signals: readonly Signal[]): Lead {
   }
   const signal_count = lead.signal_count + signals.length;
   return { ...lead, icp_score, classification, last_signal_at, signal_count };
+}
+
+/** The lead before it had any signal. */
+export function withoutSignals(lead: Lead): Lead {
+  return { ...lead, icp_score: null, classification: null, last_signal_at: null, signal_count: 0 };
 }
 
 function isBetter(

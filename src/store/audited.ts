@@ -66,6 +66,7 @@ const ACTS: Acts = {
   },
   removeSignalsOf: ([, platform], count) =>
     count === 0 ? null : { action: 'signal.delete', subject: platform, count },
+  deleteSignal: ([, id], deleted) => (deleted === null ? null : { action: 'signal.delete', subject: id }),
   saveFeedback: ([{ signalId }], saved) => (saved ? { action: 'signal.feedback', subject: signalId } : null),
   commitLead: ([{ lead, expectedVersion, move, events }], done) => {
     if (!done) return null;

@@ -52,6 +52,8 @@ export async function visitEverything(guide: Guide): Promise<void> {
 
 /** The operations that end something. */
 export async function leaveEverything({ visit }: Guide): Promise<void> {
+  const signals = await visit('listSignals', 'GET /v1/signals');
+  await visit('deleteSignal', `DELETE /v1/signals/${signals.data.at(-1).signal_id}`);
   const sources = await visit('listSources', 'GET /v1/sources');
   await visit('deleteSource', `DELETE /v1/sources/${sources.data.at(-1).id}`);
   const webhooks = await visit('listWebhooks', 'GET /v1/webhooks');

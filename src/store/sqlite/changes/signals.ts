@@ -11,7 +11,7 @@ import { createSignalRemover } from './signal-removal.ts';
 
 export function signalChanges(db: Database, write: SignalWriter) {
   const adopt = createAdoption(db);
-  const removeOfPlatform = createSignalRemover(db);
+  const remover = createSignalRemover(db);
   const saveFeedback = db.prepare<Record<string, unknown>[]>(
     `INSERT INTO signal_feedback (signal_id, relevant, reason, actor_id, created_at, profile_id, seq)
      SELECT id, :relevant, :reason, :actorId, :createdAt, profile_id, seq FROM signals WHERE id = :signalId AND tenant_id = :tenantId
@@ -40,7 +40,8 @@ export function signalChanges(db: Database, write: SignalWriter) {
         return committed.status === 'created' ? { ...committed, wire: adopt(signal) } : committed;
       }),
     pruneNearKeys: (before, limit) => pruneNearKeys.run(before, limit).changes,
-    removeSignalsOf: removeOfPlatform,
+    removeSignalsOf: remover.removeOfPlatform,
+    deleteSignal: remover.removeOne,
     saveFeedback(feedback) {
       const relevant = feedback.relevant ? 1 : 0;
       const before = selectRelevant.get(feedback.signalId) ?? 0;
