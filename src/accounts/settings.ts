@@ -3,15 +3,16 @@ import { DomainError } from '../model/errors.ts';
 import type { Settings, SettingsPatch, TenantSettings } from '../model/settings.ts';
 import { dueAfterChange } from '../rules/digest-time.ts';
 import type { DigestStore } from '../store/digest-store.ts';
+import type { SignalStore } from '../store/signal-store.ts';
 
 interface SettingsParts {
-  store: DigestStore;
+  store: DigestStore & Pick<SignalStore, 'storedPosition'>;
   clock: Clock;
 }
 
 /** What the tenant has settled. @throws DomainError `NOT_FOUND` */
 export async function readSettings(
-  { store }: Pick<SettingsParts, 'store'>,
+  { store }: { store: DigestStore },
   tenantId: string,
 ): Promise<TenantSettings> {
   const settings = await store.getSettings(tenantId);
@@ -41,7 +42,10 @@ export async function changeSettings(
   if (isOtherTime || isSwitchedOn) {
     after.digestDueAt = dueAfterChange(now, { timezone, hour: digest.hour }, before.digestMadeAt);
   }
-  if (isSwitchedOn || after.digestSince === null) after.digestSince = now;
+  if (isSwitchedOn || after.digestSince === null) {
+    after.digestSince = now;
+    after.digestPosition = await store.storedPosition(tenantId);
+  }
   await store.saveSettings(after);
   return after;
 }

@@ -70,7 +70,7 @@ export async function readStored<P extends StoredPage>(
   const { limit, cursor, wait = 0 } = query;
   const scope = cursorScope(bound.name, tenantId, { order: 'stored', of: bound.filters });
   const after: Position | null =
-    cursor === NOW ? await store.storedPosition(tenantId) : readCursor(cursors, scope, cursor);
+    cursor === NOW ? [await store.storedPosition(tenantId)] : readCursor(cursors, scope, cursor);
   let page = await read({ limit, after });
   if (wait > 0 && isNothing(page)) {
     const poll = longPolls.begin({ request, reply, tenantId, seconds: wait });

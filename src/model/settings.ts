@@ -38,7 +38,9 @@ export interface TenantSettings extends Settings {
   tenantId: string;
   /** When the next digest is due; 0: not planned yet. */
   digestDueAt: number;
-  /** Up to when signals were told of. */
+  /** When the last look for signals was; null: never, and none from before the first is told of. */
   digestSince: number | null;
+  /** The place in the order by commit up to which signals were counted: one that commits late has an earlier time. */
+  digestPosition: number;
   digestMadeAt: number | null;
 }

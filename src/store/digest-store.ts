@@ -2,8 +2,21 @@ import type { RoutedEvent } from '../model/event.ts';
 import type { NewMail } from '../model/mail.ts';
 import type { TenantSettings } from '../model/settings.ts';
 
-/** What was found in a range of time. */
+/** Which signals a digest is of. */
+export interface DigestRange {
+  /** Those behind this place in the order by commit, up to its present end. One that was moved there stands where it stood first. */
+  after: number;
+  /** Older ones are no news, Unix milliseconds. */
+  from: number;
+  limit: number;
+}
+
+/** What was found in a range. */
 export interface FoundSignals {
+  /** The end of the order at that moment: the next digest begins behind it. */
+  position: number;
+  /** When the oldest of them was detected; null: there is none. */
+  oldest: number | null;
   hot: number;
   warm: number;
   /** The best of them as wire JSON, best first. */
@@ -16,8 +29,9 @@ export interface DigestChange {
   /** As it was read: of two that make the same digest one does. */
   expectedDueAt: number;
   nextDueAt: number;
-  /** Up to when signals are told of now. */
+  /** When it was looked for signals, and up to which place in the order by commit. */
   since: number;
+  position: number;
   /** When it was made; null: there was nothing to tell. */
   madeAt: number | null;
   event: RoutedEvent | null;
@@ -28,13 +42,11 @@ export interface DigestChange {
 export interface DigestStore {
   getSettings(tenantId: string): Promise<TenantSettings | null>;
   /** Stores settings and when the next digest is due; false where the tenant is gone. */
-  saveSettings(
-    settings: Pick<TenantSettings, 'tenantId' | 'timezone' | 'digest' | 'digestDueAt' | 'digestSince'>,
-  ): Promise<boolean>;
+  saveSettings(settings: Omit<TenantSettings, 'digestMadeAt'>): Promise<boolean>;
   /** Those whose digest is due, the longest due first; those that are not planned yet too. */
   dueDigests(now: number, limit: number): Promise<TenantSettings[]>;
-  /** The hot and warm signals with `from` <= timestamp < `to`; of very many the newest are looked at. */
-  findBest(tenantId: string, range: { from: number; to: number; limit: number }): Promise<FoundSignals>;
+  /** The hot and warm signals of a range; of very many those that were stored last are looked at. */
+  findBest(tenantId: string, range: DigestRange): Promise<FoundSignals>;
   /** Event, deliveries, mail and the next time in one commit; false where it is not due any more. */
   commitDigest(change: DigestChange): Promise<boolean>;
 }

@@ -122,7 +122,7 @@ export interface SignalStore {
    */
   listStoredSignals(tenantId: string, query: StoredSignalQuery): Promise<StoredSignalPage>;
   /** The place in that order, and in that of events, which everything that commits from now on stands behind. */
-  storedPosition(tenantId: string): Promise<Position>;
+  storedPosition(tenantId: string): Promise<number>;
   /** Stores or replaces it; false where the tenant has no such signal. */
   saveFeedback(feedback: SignalFeedback): Promise<boolean>;
   getFeedback(tenantId: string, signalId: string): Promise<SignalFeedback | null>;

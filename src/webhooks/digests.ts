@@ -38,32 +38,36 @@ export async function makeDigests(
 
 async function makeDigest(parts: DigestParts, settings: TenantSettings): Promise<void> {
   const { store, clock } = parts;
-  const { tenantId, timezone, digest, digestDueAt, digestSince } = settings;
+  const { tenantId, timezone, digest, digestDueAt, digestSince, digestPosition } = settings;
   const now = clock.now();
   const nextDueAt = nextDaily(now, { timezone, hour: digest.hour });
   const step = { tenantId, expectedDueAt: digestDueAt, nextDueAt };
   const nothing = { ...step, madeAt: null, event: null, mail: null };
-  if (digestDueAt === 0) {
-    await store.commitDigest({ ...nothing, since: digestSince ?? now });
+  if (digestSince === null) {
+    await store.commitDigest({ ...nothing, since: now, position: await store.storedPosition(tenantId) });
     return;
   }
-  const from = Math.max(digestSince ?? now, now - MAX_SPAN_MS);
-  const found = await store.findBest(tenantId, { from, to: now, limit: DIGEST_SIGNALS });
+  if (digestDueAt === 0) {
+    await store.commitDigest({ ...nothing, since: digestSince, position: digestPosition });
+    return;
+  }
+  const range = { after: digestPosition, from: now - MAX_SPAN_MS, limit: DIGEST_SIGNALS };
+  const { position, ...found } = await store.findBest(tenantId, range);
   const signals: Signal[] = found.wires.map((wire) => JSON.parse(wire)).filter(isTold);
   if (signals.length === 0) {
-    await store.commitDigest({ ...nothing, since: now });
+    await store.commitDigest({ ...nothing, since: now, position });
     return;
   }
   const data = digestData(signals, {
     date: dateIn(timezone, now),
     timezone,
     counts: { hot: found.hot, warm: found.warm },
-    url: `${parts.baseUrl}/dashboard/signals?from=${toIso(from)}`,
+    url: `${parts.baseUrl}/dashboard/signals?from=${toIso(Math.min(found.oldest ?? now, digestSince))}`,
   });
   const change = { type: 'digest.ready', subjectId: tenantId, data } as const;
   const [event = null] = await routeChanges(parts, tenantId, [change]);
   const mail = digestMail(tenantId, data, now);
-  const made = await store.commitDigest({ ...step, since: now, madeAt: now, event, mail });
+  const made = await store.commitDigest({ ...step, since: now, position, madeAt: now, event, mail });
   if (made && event !== null) parts.nudge(lanesOf([event]));
 }
 

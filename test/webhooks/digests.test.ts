@@ -65,6 +65,24 @@ describe('the daily digest', () => {
     ]);
   });
 
+  test('tells of a signal that was stored after the last one, though it was detected before', async () => {
+    await t.call('POST', '/v1/signals', anotherPost(1));
+    t.clock.advance(8 * HOUR_MS);
+    await make();
+    const late = t.clock.now() - HOUR_MS;
+    t.clock.stepWall(-HOUR_MS);
+    await t.call('POST', '/v1/signals', anotherPost(2));
+    t.clock.stepWall(HOUR_MS);
+    t.clock.advance(24 * HOUR_MS);
+    await make();
+    t.clock.advance(24 * HOUR_MS);
+    await make();
+    const [second, ...others] = await digests();
+    expect(others).toHaveLength(1);
+    expect(second.data.signals).toHaveLength(1);
+    expect(second.data.url).toContain(`from=${new Date(late).toISOString()}`);
+  });
+
   test('that was missed while nothing ran is made once afterwards', async () => {
     await t.call('POST', '/v1/signals', anotherPost(1));
     t.clock.advance(3 * 24 * HOUR_MS);

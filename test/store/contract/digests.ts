@@ -13,6 +13,7 @@ function aDigest(overrides: Partial<DigestChange> = {}): DigestChange {
     expectedDueAt: T0 + 5,
     nextDueAt: T0 + DAY_MS,
     since: T0 + 6,
+    position: 6,
     madeAt: T0 + 6,
     event: {
       event,
@@ -35,11 +36,11 @@ export function describeDigests(open: OpenStore): void {
       const first = await store.getSettings('ten_a');
       expect(first).toEqual({
         ...{ tenantId: 'ten_a', timezone: 'UTC', digest: { enabled: true, hour: 8 } },
-        ...{ digestDueAt: 0, digestSince: T0, digestMadeAt: null },
+        ...{ digestDueAt: 0, digestSince: T0, digestPosition: 0, digestMadeAt: null },
       });
       const changed = {
         ...{ tenantId: 'ten_a', timezone: 'Asia/Tokyo', digest: { enabled: false, hour: 23 } },
-        ...{ digestDueAt: T0 + 7, digestSince: null },
+        ...{ digestDueAt: T0 + 7, digestSince: null, digestPosition: 3 },
       };
       expect(await store.saveSettings(changed)).toBe(true);
       expect(await store.getSettings('ten_a')).toEqual({ ...changed, digestMadeAt: null });
@@ -52,7 +53,8 @@ export function describeDigests(open: OpenStore): void {
       const { store } = await openWithTenants(open);
       const save = (tenantId: string, digestDueAt: number, enabled = true) =>
         store.saveSettings({
-          ...{ tenantId, timezone: 'UTC', digest: { enabled, hour: 8 }, digestDueAt, digestSince: T0 },
+          ...{ tenantId, timezone: 'UTC', digest: { enabled, hour: 8 } },
+          ...{ digestDueAt, digestSince: T0, digestPosition: 0 },
         });
       await save('ten_a', T0 + 5);
       await save('ten_b', T0 + 4);
@@ -72,7 +74,7 @@ export function describeDigests(open: OpenStore): void {
       expect(await store.commitDigest(aDigest())).toBe(true);
       expect(await store.commitDigest(aDigest())).toBe(false);
       expect(await store.getSettings('ten_a')).toMatchObject({
-        ...{ digestDueAt: T0 + DAY_MS, digestSince: T0 + 6, digestMadeAt: T0 + 6 },
+        ...{ digestDueAt: T0 + DAY_MS, digestSince: T0 + 6, digestPosition: 6, digestMadeAt: T0 + 6 },
       });
       expect(await store.listMail('ten_a', 10)).toHaveLength(1);
       expect((await store.getDelivery('ten_a', 'dlv_d'))?.status).toBe('pending');
@@ -87,25 +89,29 @@ export function describeDigests(open: OpenStore): void {
       expect(await store.getSettings('ten_a')).toMatchObject({ digestSince: T0 + 9, digestMadeAt: T0 + 6 });
     });
 
-    test('finds the hot and warm signals of a range, best first, and counts all of them', async () => {
+    test('finds the hot and warm signals that were stored behind a place, whatever their times, best first', async () => {
       const { store } = await openWithTenants(open);
       const at = (id: string, timestamp: number, classification: string, score: number, tenantId = 'ten_a') =>
         aSignal(tenantId, { id, timestamp, classification, score });
+      await store.commitSignals([at('sig_before', T0 + 9, 'hot', 99)]);
+      const { position: after } = await store.findBest('ten_a', { after: 0, from: 0, limit: 10 });
       await store.commitSignals([
-        at('sig_before', T0 - 1, 'hot', 99),
-        at('sig_warm', T0, 'warm', 50),
-        at('sig_cold', T0 + 1, 'cold', 10),
+        at('sig_warm', T0 + 1, 'warm', 50),
+        at('sig_cold', T0, 'cold', 10),
         at('sig_hot', T0 + 2, 'hot', 90),
         at('sig_hot2', T0 + 2, 'hot', 80),
-        at('sig_after', T0 + 3, 'hot', 99),
+        at('sig_old', T0 - 1, 'hot', 99),
         at('sig_other', T0 + 1, 'hot', 99, 'ten_b'),
       ]);
-      const range = { from: T0, to: T0 + 3 };
-      const found = await store.findBest('ten_a', { ...range, limit: 10 });
+      const range = { after, from: T0, limit: 10 };
+      const { position, ...found } = await store.findBest('ten_a', range);
       expect({ ...found, wires: found.wires.map((wire) => JSON.parse(wire).signal_id) }).toEqual({
-        ...{ hot: 2, warm: 1, wires: ['sig_hot', 'sig_hot2', 'sig_warm'] },
+        ...{ oldest: T0 + 1, hot: 2, warm: 1, wires: ['sig_hot', 'sig_hot2', 'sig_warm'] },
       });
       expect((await store.findBest('ten_a', { ...range, limit: 1 })).wires).toHaveLength(1);
+      expect(await store.findBest('ten_a', { ...range, after: position })).toEqual({
+        ...{ position, oldest: null, hot: 0, warm: 0, wires: [] },
+      });
     });
   });
 }

@@ -43,9 +43,9 @@ export function describeStoredOrder(open: OpenStore): void {
 
     test('what is stored after a place was asked for stands behind it', async () => {
       const { store } = await openWithTenants(open);
-      expect((await page(store)).next).toEqual(await store.storedPosition('ten_a'));
+      expect((await page(store)).next).toEqual([await store.storedPosition('ten_a')]);
       await storeEach(store, ['sig_1']);
-      const now = await store.storedPosition('ten_a');
+      const now = [await store.storedPosition('ten_a')];
       expect(await page(store, { after: now })).toMatchObject({ ids: [], next: now });
       await storeEach(store, ['sig_2']);
       expect((await page(store, { after: now })).ids).toEqual(['sig_2']);

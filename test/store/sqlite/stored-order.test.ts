@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { createChanges } from '../../../src/store/sqlite/changes.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { digestReads } from '../../../src/store/sqlite/reads/digests.ts';
 import { STORED_EVENTS_SQL } from '../../../src/store/sqlite/reads/events.ts';
 import { storedSignalsSql } from '../../../src/store/sqlite/reads/stored-signals.ts';
 import { aRoutedEvent, aSignal, aTenant, T0 } from '../../support/store.ts';
@@ -78,6 +79,27 @@ test('a signal that was changed is moved to the end, and its first place is kept
   move.run(T0, 'sig_1');
   expect(ids(db)).toEqual(['sig_3', 'sig_2', 'sig_1']);
   expect(inOrder(db)[2]).toMatchObject({ id: 'sig_1', first });
+});
+
+test('a digest tells once of a signal that is moved, whether before or after it is told of', () => {
+  const { db, changes } = openWithTenants();
+  const { findBest } = digestReads(db);
+  const move = db.prepare(
+    'UPDATE signal_positions SET moved_at = ? WHERE seq = (SELECT seq FROM signals WHERE id = ?)',
+  );
+  const found = (after: number) => {
+    const { position, wires } = findBest('ten_a', { after, from: 0, limit: 10 });
+    return { position, ids: wires.map((wire) => JSON.parse(wire).signal_id).sort() };
+  };
+  changes.commitSignals(['sig_1', 'sig_2'].map((id) => aSignal('ten_a', { id })));
+  move.run(T0, 'sig_1');
+  const first = found(0);
+  expect(first.ids).toEqual(['sig_1', 'sig_2']);
+  changes.commitSignals([aSignal('ten_a', { id: 'sig_3' })]);
+  for (const id of ['sig_1', 'sig_2', 'sig_3', 'sig_1']) move.run(T0, id);
+  const second = found(first.position);
+  expect(second.ids).toEqual(['sig_3']);
+  expect(found(second.position).ids).toEqual([]);
 });
 
 test('a signal that gets another row number keeps its place', () => {

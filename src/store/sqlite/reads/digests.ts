@@ -1,13 +1,20 @@
 import type { Database } from 'better-sqlite3';
 import { SAMPLE_PLATFORM } from '../../../model/samples.ts';
 import type { TenantSettings } from '../../../model/settings.ts';
-import type { DigestStore } from '../../digest-store.ts';
+import type { DigestRange, DigestStore, FoundSignals } from '../../digest-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
+import { createStoredOrder } from './stored-order.ts';
 
 interface Digest {
   digestEnabled: boolean;
   digestHour: number;
+}
+
+interface ClassCount {
+  classification: string;
+  n: number;
+  oldest: number;
 }
 
 const SETTINGS = new Table<Omit<TenantSettings, 'digest'> & Digest>('tenant_settings', {
@@ -17,6 +24,7 @@ const SETTINGS = new Table<Omit<TenantSettings, 'digest'> & Digest>('tenant_sett
   digestHour: 'plain',
   digestDueAt: 'plain',
   digestSince: 'plain',
+  digestPosition: 'plain',
   digestMadeAt: 'plain',
 });
 
@@ -35,12 +43,16 @@ export function digestReads(db: Database) {
     `INDEXED BY tenant_settings_due
      WHERE digest_enabled = 1 AND digest_due_at <= ? ORDER BY digest_due_at LIMIT ?`,
   );
-  // The row's number holds the time (migration 006), so that a range of time is a range of rows.
-  const inRange = `SELECT seq, classification, score FROM signals INDEXED BY signals_by_time
-    WHERE tenant_id = :tenantId AND seq >= :from << 21 AND seq < :to << 21 AND platform <> '${SAMPLE_PLATFORM}'
-    ORDER BY seq DESC LIMIT ${MAX_LOOKED_AT}`;
-  const countClasses = db.prepare<Record<string, unknown>[], { classification: string; n: number }>(
-    `SELECT classification, count(*) AS n FROM (${inRange}) GROUP BY classification`,
+  const order = createStoredOrder(db, 'signals');
+  // One that was moved within the order counts where it stood first: a digest before has told of it.
+  const inRange = `SELECT s.seq, s.classification, s.score, s.timestamp
+    FROM signal_positions p CROSS JOIN signals s ON s.seq = p.seq AND s.tenant_id = p.tenant_id
+    WHERE p.tenant_id = :tenantId AND p.position > :after AND ifnull(p.first_position, p.position) > :after
+      AND s.timestamp >= :from AND s.platform <> '${SAMPLE_PLATFORM}'
+    ORDER BY p.position DESC LIMIT ${MAX_LOOKED_AT}`;
+  const countClasses = db.prepare<Record<string, unknown>[], ClassCount>(
+    `SELECT classification, count(*) AS n, min(timestamp) AS oldest FROM (${inRange})
+     WHERE classification IN ('hot', 'warm') GROUP BY classification`,
   );
   const selectBest = db
     .prepare<Record<string, unknown>[], string>(
@@ -56,15 +68,17 @@ export function digestReads(db: Database) {
       return row === null ? null : toSettings(row);
     },
     dueDigests: (now, limit) => selectDue.all(now, limit).map(toSettings),
-    findBest(tenantId, { from, to, limit }) {
-      const counts = new Map(
-        countClasses.all({ tenantId, from, to }).map(({ classification, n }) => [classification, n]),
-      );
+    // Of one moment: what is moved to the end between two looks would be in neither.
+    findBest: db.transaction((tenantId: string, { after, from, limit }: DigestRange): FoundSignals => {
+      const counts = countClasses.all({ tenantId, after, from });
+      const of = (name: string) => counts.find(({ classification }) => classification === name)?.n ?? 0;
       return {
-        hot: counts.get('hot') ?? 0,
-        warm: counts.get('warm') ?? 0,
-        wires: selectBest.all({ tenantId, from, to, limit }),
+        position: Math.max(after, order.newest(tenantId)),
+        oldest: counts.length === 0 ? null : Math.min(...counts.map(({ oldest }) => oldest)),
+        hot: of('hot'),
+        warm: of('warm'),
+        wires: selectBest.all({ tenantId, after, from, limit }),
       };
-    },
+    }),
   } satisfies Part<DigestStore>;
 }

@@ -80,7 +80,7 @@ export function signalReads(db: Database) {
     getSignal: (tenantId, id) => selectOne.get(id, tenantId) ?? null,
     listSignals: (tenantId, query) => list(tenantId, profilesAsked(tenantId, query.icps), query),
     listStoredSignals: (tenantId, query) => listStored(tenantId, profilesAsked(tenantId, query.icps), query),
-    storedPosition: (tenantId) => [selectPosition.get(tenantId) ?? 0],
+    storedPosition: (tenantId) => selectPosition.get(tenantId) ?? 0,
     recentSignals: (tenantId, limit) => selectSignals.all(tenantId, limit),
     findKnownSignals: (signals) =>
       signals.map((signal) =>
