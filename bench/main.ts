@@ -9,6 +9,7 @@ import { benchFlood } from './flood/bench.ts';
 import { benchLanes } from './lanes/bench.ts';
 import { benchMatch } from './match/bench.ts';
 import { benchOverload } from './overload/bench.ts';
+import { benchManyTenants } from './overload/tenants.ts';
 import { type Figure, medianOf, report, table } from './report.ts';
 import { benchSignals } from './signals/bench.ts';
 import { benchHealth, benchPage } from './site/bench.ts';
@@ -32,6 +33,7 @@ const BENCHES: Record<string, (profileDir?: string) => Promise<Figure[]>> = {
   latency: benchLatency,
   neighbours: benchNeighbours,
   overload: benchOverload,
+  'overload-tenants': benchManyTenants,
   page: benchPage,
   signals: benchSignals,
   sources: benchSources,

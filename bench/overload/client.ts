@@ -1,5 +1,5 @@
 import { Pool } from 'undici';
-import { messageBody } from '../way/setting.ts';
+import { messageBody, sharedNow } from '../way/setting.ts';
 
 /** One run: so many requests a second, whatever becomes of them; null: as fast as they are answered, over `lanes`. */
 export interface Run {
@@ -10,6 +10,8 @@ export interface Run {
   lanes: number;
   /** Of the first post; each is another. */
   from: number;
+  /** Whether a caller that is refused waits as long as `Retry-After` says; left out: it comes again at once. */
+  waits?: boolean;
 }
 
 /** What came of it. */
@@ -18,6 +20,9 @@ export interface Came {
   accepted: string[];
   /** Milliseconds from when each accepted request was to be sent. */
   acceptedMs: number[];
+  /** The number of each accepted post, and when it was answered. */
+  numbers: number[];
+  answeredAt: number[];
   refused: number;
   /** Refusals without `Retry-After`. */
   rude: number;
@@ -30,9 +35,12 @@ export interface Came {
 /** More than the server lets in, so that nobody waits for a connection. */
 const CONNECTIONS = 8_192;
 
-async function run({ url, apiKeys, seconds, perSecond, lanes, from }: Run): Promise<Came> {
+async function run({ url, apiKeys, seconds, perSecond, lanes, from, waits = false }: Run): Promise<Came> {
   const pool = new Pool(url, { connections: CONNECTIONS, headersTimeout: 60_000 });
-  const came: Came = { accepted: [], acceptedMs: [], refused: 0, rude: 0, other: {}, sent: 0, elapsedMs: 0 };
+  const came: Came = {
+    ...{ accepted: [], acceptedMs: [], numbers: [], answeredAt: [] },
+    ...{ refused: 0, rude: 0, other: {}, sent: 0, elapsedMs: 0 },
+  };
   let next = from;
 
   async function post(due: number): Promise<void> {
@@ -54,11 +62,15 @@ async function run({ url, apiKeys, seconds, perSecond, lanes, from }: Run): Prom
       if (statusCode === 201) {
         for (const { signal_id: id } of JSON.parse(text).data.signals) came.accepted.push(id);
         came.acceptedMs.push(performance.now() - due);
+        came.numbers.push(number);
+        came.answeredAt.push(sharedNow());
         return;
       }
       if (statusCode === 503) {
         came.refused++;
-        if (headers['retry-after'] === undefined) came.rude++;
+        const retryAfter = headers['retry-after'];
+        if (retryAfter === undefined) came.rude++;
+        if (waits) await new Promise((resolve) => setTimeout(resolve, Number(retryAfter) * 1_000));
         return;
       }
     } catch {

@@ -5,7 +5,7 @@ import type { Agenda } from './agenda.ts';
 import type { Bell } from './bell.ts';
 import type { DispatcherLog } from './dispatcher.ts';
 import type { Lane } from './lane.ts';
-import { leaseEnd, WAIT_MS } from './leases.ts';
+import { handLimit, leaseEnd } from './leases.ts';
 import type { PrepareTarget } from './target.ts';
 
 /** One claim's size: about 6 ms of the store's writer (12 µs a delivery), so that nobody else waits longer for their commit. */
@@ -69,10 +69,11 @@ export function createClaimer(parts: ClaimerParts): Claimer {
 
   async function fill(lanes: Lane[], demands: LaneDemand[]): Promise<void> {
     const now = clock.now();
-    const until = clock.monotonic() + WAIT_MS;
+    const asked = clock.monotonic();
     const terms = { now, leaseUntil: leaseEnd(now), leaseToken: parts.leaseToken };
     try {
       const claims = await store.claimDeliveries({ lanes: demands, ...terms });
+      const until = handLimit(asked, clock.monotonic());
       const byEndpoint = new Map(claims.map((claim) => [claim.endpointId, claim]));
       for (const lane of lanes) {
         const claim = byEndpoint.get(lane.endpointId);

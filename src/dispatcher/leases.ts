@@ -8,6 +8,14 @@ const SPARE_MS = 15_000;
 /** How long a claimed delivery may wait for its turn; later the attempt could outlive the lease. */
 export const WAIT_MS = 20_000;
 
+/**
+ * Until when what was claimed may wait, monotonic: the wait counts from the claim's answer, as far as the lease's spare time
+ * makes up for what the claim itself waited for the writer.
+ */
+export function handLimit(askedAt: number, answeredAt: number): number {
+  return Math.min(answeredAt, askedAt + SPARE_MS) + WAIT_MS;
+}
+
 /** When a lease taken at `now` runs out, Unix milliseconds. */
 export function leaseEnd(now: number): number {
   return now + LEASE_MS + SPARE_MS;

@@ -12,8 +12,10 @@ export interface Committed {
 export interface WriteQueueOptions<Change> {
   /** Stores a batch, one at a time; resolves after COMMIT. Rejects only where nothing can be stored ever again. */
   commit(batch: Change[]): Promise<Committed>;
-  /** Whose it is: owners take turns. Left out: all are one owner's. */
+  /** Whose it is: owners take turns, by cost. Left out: all are one owner's. */
   ownerOf?(change: Change): string;
+  /** The share of each batch that an owner has before the others take turns; 0: it takes turns. Left out: nobody has one. */
+  shareOf?(owner: string): number;
   /** About how many microseconds of the writer it takes. Left out: nothing. */
   costOf?(change: Change): number;
   /** Measures what a batch takes against what it was to cost. Left out: it takes what it costs. */
@@ -30,6 +32,11 @@ const TELLING_COST_US = 10_000;
 /** A batch's share in the mean, and how far from the mean it may be: a disk that stood still once says little. */
 const PACE_SHARE = 0.2;
 const SLOWEST_PACE = 20;
+
+/** What an owner may cost in each round: about one post, so that a thousand owners each wait for as many posts at most. */
+const QUANTUM_US = 500;
+/** A change costs this at least, so that rounds end where the changes cost nothing. */
+const LEAST_COST_US = 10;
 
 /** Group commit: changes that come while a batch is under way share the next one, and so one flush of the disk. */
 export interface WriteQueue<Change> {
@@ -58,23 +65,32 @@ interface Entry<Change> {
 
 /** What waits of one owner, and what it costs in all. */
 interface OwnQueue<Change> {
+  owner: string;
+  share: number;
   entries: Fifo<Entry<Change>>;
   cost: number;
+  /** What it may cost now: a quantum more in each round, and nothing once its queue is empty. */
+  credit: number;
 }
 
 /**
  * States: idle, or a batch is under way. A change that comes to an idle queue goes at once, with what else is asked for in the
  * same breath; nothing waits for company that may not come. The busier it gets, the longer a batch takes and the more
- * gathers for the next, up to what others can be let wait for. Those of one owner keep their order; owners take turns, one
- * change at a time, so that who brings a thousand holds up nobody who brings one.
+ * gathers for the next, up to what others can be let wait for. Those of one owner keep their order. Owners take turns by
+ * what their changes cost (deficit round robin): who brings a thousand, or expensive ones, holds up nobody who brings one. An
+ * owner with a share has that much of each batch whatever the others bring, and what it leaves is theirs.
  */
 export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): WriteQueue<Change> {
-  const { commit, ownerOf = () => '', costOf = () => 0, clock } = options;
-  const { maxBatch = 200, maxQueued = 20_000 } = options;
+  const { commit, ownerOf = () => '', costOf = () => 0, shareOf = () => 0, clock } = options;
+  const { maxBatch = 1_000, maxQueued = 20_000 } = options;
   const queues = new Map<string, OwnQueue<Change>>();
-  const turns = createFifo<string>();
+  /** Owners with a share, and those that take turns: each that has something waiting. */
+  const reserved = new Set<OwnQueue<Change>>();
+  const turns = new Set<OwnQueue<Change>>();
   let waiting = 0;
+  /** What waits in all, and of owners with a share. */
   let waitingCost = 0;
+  let reservedCost = 0;
   let underWay: Entry<Change>[] = [];
   let sentAt = 0;
   /** What a batch takes, as a multiple of what it costs. */
@@ -95,32 +111,73 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     const owner = ownerOf(entry.change);
     let queue = queues.get(owner);
     if (queue === undefined) {
-      queue = { entries: createFifo(), cost: 0 };
+      queue = { owner, share: shareOf(owner), entries: createFifo(), cost: 0, credit: 0 };
       queues.set(owner, queue);
-      turns.push(owner);
+      if (queue.share > 0) reserved.add(queue);
+      else turns.add(queue);
     }
     queue.entries.push(entry);
     queue.cost += entry.cost;
+    if (queue.share > 0) reservedCost += entry.cost;
+  }
+
+  /** Takes an owner's changes, those that cost no more than `allowed` in all; what is left of that. */
+  function take(queue: OwnQueue<Change>, allowed: number, batch: Entry<Change>[]): number {
+    let left = allowed;
+    for (let entry = queue.entries.peek(); entry !== undefined; entry = queue.entries.peek()) {
+      if (entry.cost > left || batch.length >= maxBatch) return left;
+      queue.entries.shift();
+      batch.push(entry);
+      left -= entry.cost;
+      waiting--;
+      waitingCost -= entry.cost;
+      queue.cost -= entry.cost;
+      if (queue.share > 0) reservedCost -= entry.cost;
+    }
+    queues.delete(queue.owner);
+    reserved.delete(queue);
+    turns.delete(queue);
+    return left;
   }
 
   function takeBatch(): Entry<Change>[] {
     const batch: Entry<Change>[] = [];
-    let cost = 0;
-    while (batch.length < maxBatch && cost < MOST_COST_US) {
-      const owner = turns.shift();
-      if (owner === undefined) break;
-      const queue = queues.get(owner);
-      const entry = queue?.entries.shift();
-      if (queue === undefined || queue.entries.size === 0) queues.delete(owner);
-      else turns.push(owner);
-      if (queue === undefined || entry === undefined) continue;
-      waiting--;
-      waitingCost -= entry.cost;
-      queue.cost -= entry.cost;
-      cost += entry.cost;
-      batch.push(entry);
+    let left = MOST_COST_US;
+    for (const queue of reserved) {
+      // At least one change, which may cost more than the share.
+      const share = Math.max(MOST_COST_US * queue.share, queue.entries.peek()?.cost ?? 0);
+      left -= share - take(queue, share, batch);
     }
+    left = takeTurns(left, batch);
+    for (const queue of reserved) left = take(queue, left, batch);
     return batch;
+  }
+
+  /** Rounds among the owners without a share, until the batch is full or nothing of theirs waits. */
+  function takeTurns(budget: number, batch: Entry<Change>[]): number {
+    let left = budget;
+    let inVain = 0;
+    // Who is added again is met again, behind all others.
+    for (const queue of turns) {
+      if (left <= 0 || batch.length >= maxBatch) break;
+      const before = batch.length;
+      const credit = queue.credit + QUANTUM_US;
+      queue.credit = take(queue, credit, batch);
+      left -= credit - queue.credit;
+      if (turns.delete(queue)) turns.add(queue);
+      inVain = batch.length > before ? 0 : inVain + 1;
+      if (inVain === turns.size) skipRounds();
+    }
+    return left;
+  }
+
+  /** The rounds in which nobody could pay for a change yet, at once: a piece of a batch costs as much as fifty. */
+  function skipRounds(): void {
+    let rounds = Number.POSITIVE_INFINITY;
+    for (const { entries, credit } of turns) {
+      rounds = Math.min(rounds, Math.ceil(((entries.peek()?.cost ?? 0) - credit) / QUANTUM_US) - 1);
+    }
+    for (const queue of turns) queue.credit += rounds * QUANTUM_US;
   }
 
   function learn(): void {
@@ -153,9 +210,15 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     },
     limit: maxQueued,
     waitMs(owner) {
-      // In each round all owners have one turn: nobody waits longer than for all, nor for more rounds than they have changes.
-      const own = (queues.get(owner)?.cost ?? 0) * Math.max(1, queues.size);
-      return (Math.min(waitingCost, own) / 1_000) * pace;
+      const own = queues.get(owner)?.cost ?? 0;
+      const share = shareOf(owner);
+      if (share > 0) return (Math.min(waitingCost, own / share) / 1_000) * pace;
+      // In each round all have their turn: nobody waits longer than for all, nor for more rounds than they have changes.
+      const before = Math.min(waitingCost - reservedCost, own * Math.max(1, turns.size));
+      let shares = 0;
+      for (const queue of reserved) shares += queue.share;
+      const first = Math.min(reservedCost, (before * shares) / (1 - shares));
+      return ((before + first) / 1_000) * pace;
     },
     get accepting() {
       return refusal === null;
@@ -166,7 +229,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
         return Promise.reject(unavailable('Too many changes wait to be stored.'));
       }
       return new Promise((resolve, reject) => {
-        add({ change, cost: costOf(change), resolve, reject });
+        add({ change, cost: Math.max(LEAST_COST_US, costOf(change)), resolve, reject });
         if (underWay.length === 0 && waiting === 1) queueMicrotask(send);
       });
     },

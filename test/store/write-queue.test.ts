@@ -247,7 +247,7 @@ describe('who shares the writer', () => {
   }
 
   test('owners take turns, and each keeps its order', async () => {
-    const { queue, batches, go } = setUpShared(0);
+    const { queue, batches, go } = setUpShared(500);
     const first = queue.run('a0');
     await Promise.resolve();
     const rest = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) => queue.run(name));

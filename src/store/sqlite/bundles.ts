@@ -22,6 +22,8 @@ export interface SkipBundle {
 interface BundledEvent extends RoutedEvent {
   deliveries: [];
   bundles: DeliveryBundle[];
+  /** Deliveries in all of its bundles. */
+  count: number;
   skipped: [];
   skips: SkipBundle[];
 }
@@ -45,7 +47,8 @@ export function bundled(
     else known.deliveries += `,${pair}`;
   }
   for (const bundle of bundles) bundle.deliveries = `[${bundle.deliveries}]`;
-  return { ...routed, deliveries: [], bundles, skipped: [], skips: byReason(skipped) };
+  const count = deliveries.length;
+  return { ...routed, deliveries: [], bundles, count, skipped: [], skips: byReason(skipped) };
 }
 
 /** The deliveries of an event, in bundles or not. */
@@ -59,6 +62,11 @@ export function unbundled(routed: RoutedEvent | BundledEvent): HeldDelivery[] {
       ...rest,
     }));
   });
+}
+
+/** How many deliveries an event has, in bundles or not. */
+export function countDeliveries(routed: RoutedEvent | BundledEvent): number {
+  return 'bundles' in routed ? routed.count : routed.deliveries.length;
 }
 
 /** Whom an event was not sent to, by the reason. */

@@ -8,7 +8,7 @@ import { type Changes, createChanges } from './changes.ts';
 import { call, type Run } from './face/promised.ts';
 import { faultOfSqlite } from './faults.ts';
 import { createTransaction } from './transaction.ts';
-import { costOf, ownerOf } from './weights.ts';
+import { costOf, ownerOf, shareOf } from './weights.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 
 /** How it is doing. */
@@ -46,6 +46,7 @@ export function createWriter(
     },
     ownerOf,
     costOf,
+    shareOf,
     clock,
   });
   return {

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { startChild } from '../child.ts';
+import { type Figure, percentile } from '../report.ts';
+import { startServer } from '../site/server.ts';
+import { makeCustomers } from '../way/setting.ts';
+import { startReceivers } from '../way/sides.ts';
+import type { Came, Run } from './client.ts';
+
+const SECONDS = 10;
+const TENANTS = 100;
+const ENDPOINTS = 10;
+/** Posts that each tenant has in flight. */
+const POSTS = 8;
+
+/**
+ * A hundred tenants of ten endpoints each, that post as fast as they are answered and wait where they are refused: how long
+ * after its acceptance a post arrives, and whether outcomes are stored as fast as posts are.
+ */
+export async function benchManyTenants(): Promise<Figure[]> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
+  const receivers = await startReceivers();
+  const client = await startChild<string>(new URL('./client.ts', import.meta.url));
+  try {
+    const env = { DATA_DIR: dataDir, WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' };
+    const urls = (tenant: number) =>
+      Array.from({ length: ENDPOINTS }, (_, n) => {
+        const port = receivers.ports[(tenant * ENDPOINTS + n) % receivers.ports.length];
+        return `http://127.0.0.1:${port}/${tenant}/${n}`;
+      });
+    const customers = await makeCustomers(
+      env,
+      Array.from({ length: TENANTS }, (_, n) => urls(n)),
+    );
+    const apiKeys = customers.map(({ apiKey }) => apiKey);
+    const server = await startServer(env);
+    const db = new Sqlite(join(dataDir, 'signalpost.db'), { readonly: true });
+    const count = (terms: string) =>
+      db.prepare<[], number>(`SELECT count(*) FROM deliveries ${terms}`).pluck().get() ?? 0;
+    const look = () => ({ made: count(''), recorded: count("WHERE status = 'delivered'") });
+    const ask = (order: Pick<Run, 'seconds' | 'from'>) =>
+      client.child.ask<Came>({
+        url: server.url,
+        apiKeys,
+        lanes: TENANTS * POSTS,
+        perSecond: null,
+        waits: true,
+        ...order,
+      });
+
+    const warm = await ask({ seconds: 4, from: 0 });
+    await receivers.arrived(warm.accepted.length * ENDPOINTS);
+    const before = look();
+    const posting = ask({ seconds: SECONDS, from: 1_000_000 });
+    // While posts are still accepted: afterwards the outcomes would catch up.
+    await new Promise((resolve) => setTimeout(resolve, SECONDS * 1_000 - 100));
+    const after = look();
+    const came = await posting;
+    const drainFrom = performance.now();
+    const arrivals = await receivers.arrived(came.accepted.length * ENDPOINTS);
+    const drainMs = performance.now() - drainFrom;
+    await server.end();
+    const stored = look();
+    db.close();
+
+    const answeredAt = new Map(came.numbers.map((number, n) => [number, came.answeredAt[n] ?? Number.NaN]));
+    const waits = arrivals.map(({ number, at }) => Math.max(0, at - (answeredAt.get(number) ?? Number.NaN)));
+    const made = after.made - before.made;
+    const recorded = after.recorded - before.recorded;
+    return [
+      {
+        bench: 'overload',
+        variant: `${TENANTS} tenants of ${ENDPOINTS} endpoints, ${POSTS} posts in flight each`,
+        ours: percentile(waits, 0.95),
+        floor: 2_000,
+        ratio: Math.round((percentile(waits, 0.95) / 2_000) * 100) / 100,
+        unit: 'ms from acceptance to arrival, p95 (floor: what is allowed)',
+        target: 'p95 under 2,000 ms; outcomes keep pace; lost 0',
+        p50_ms: Math.round(percentile(waits, 0.5)),
+        accepted_per_s: Math.round(came.accepted.length / (came.elapsedMs / 1_000)),
+        refused_503: came.refused,
+        other: JSON.stringify(came.other),
+        accepted_p95_ms: Math.round(percentile(came.acceptedMs, 0.95)),
+        deliveries_made: made,
+        outcomes_recorded: recorded,
+        recorded_share: Math.round((recorded / made) * 100) / 100,
+        rest_after_ms: Math.round(drainMs),
+        lost: stored.made - stored.recorded,
+      },
+    ];
+  } finally {
+    client.child.end();
+    receivers.end();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}

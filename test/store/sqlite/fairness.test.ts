@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { costOf, ownerOf, shareOf } from '../../../src/store/sqlite/weights.ts';
+import { createWriteQueue } from '../../../src/store/write-queue.ts';
+
+type Change = readonly [name: string, args: readonly unknown[]];
+
+const FLUSH_MS = 1;
+const CLAIM_LIMIT = 512;
+const CLAIMS_AT_ONCE = 2;
+
+/** The writer's queue as the driver sets it up, over a commit that takes as long as its changes are reckoned to cost. */
+function setUp() {
+  const time = { ms: 0 };
+  const committed: Change[] = [];
+  const queue = createWriteQueue<Change>({
+    commit: async (batch) => {
+      time.ms += FLUSH_MS + batch.reduce((sum, change) => sum + costOf(change), 0) / 1_000;
+      committed.push(...batch);
+      return { values: batch, failed: [] };
+    },
+    ownerOf,
+    costOf,
+    shareOf,
+  });
+  return { queue, time, committed };
+}
+
+const aPost = (tenantId: string, deliveries: number, n = 0): Change => [
+  'commitSignals',
+  [[{ tenantId, n, text: 'x'.repeat(300), events: [{ deliveries: Array.from({ length: deliveries }) }] }]],
+];
+const aClaim = (lanes: number, limit: number): Change => [
+  'claimLanes',
+  [{ lanes: Array.from({ length: lanes }, () => ({ limit })) }],
+];
+const AN_OUTCOME: Change = ['recordDelivered', ['dlv_1', 'att_1', 1, 0, 1, '{}']];
+const A_PROBE: Change = ['writeProbe', [0]];
+const ten = (n: number) => `ten_${n}`;
+
+/** Tenants that post in closed loops, and a dispatcher that claims, sends in no time and records. */
+async function simulate(load: { tenants: number; loops: number; deliveries: number; ms: number }) {
+  const { queue, time } = setUp();
+  const found = { made: 0, recorded: 0, posts: new Map<string, number>(), longestProbeMs: 0 };
+  let unclaimed = 0;
+  const running = () => time.ms < load.ms;
+  const count = () => {
+    if (running()) found.recorded++;
+  };
+
+  async function poster(tenantId: string): Promise<void> {
+    while (running()) {
+      await queue.run(aPost(tenantId, load.deliveries));
+      found.posts.set(tenantId, (found.posts.get(tenantId) ?? 0) + 1);
+      if (running()) found.made += load.deliveries;
+      unclaimed += load.deliveries;
+    }
+  }
+  async function claimer(): Promise<void> {
+    while (running()) {
+      const claimed = Math.min(CLAIM_LIMIT, unclaimed);
+      unclaimed -= claimed;
+      await queue.run(aClaim(Math.max(1, Math.ceil(claimed / 10)), Math.min(10, claimed)));
+      for (let n = 0; n < claimed; n++) void queue.run(AN_OUTCOME).then(count);
+    }
+  }
+  async function prober(): Promise<void> {
+    while (running()) {
+      const asked = time.ms;
+      await queue.run(A_PROBE);
+      found.longestProbeMs = Math.max(found.longestProbeMs, time.ms - asked);
+    }
+  }
+  const loops = Array.from({ length: load.tenants * load.loops }, (_, n) => poster(ten(n % load.tenants)));
+  await Promise.all([...loops, ...Array.from({ length: CLAIMS_AT_ONCE }, claimer), prober()]);
+  return found;
+}
+
+describe('the writer under many tenants', () => {
+  test.each([
+    { tenants: 1, loops: 8, deliveries: 10, ms: 1_000 },
+    { tenants: 16, loops: 4, deliveries: 5, ms: 1_000 },
+    { tenants: 64, loops: 8, deliveries: 10, ms: 2_000 },
+    { tenants: 100, loops: 2, deliveries: 1, ms: 2_000 },
+    { tenants: 200, loops: 4, deliveries: 20, ms: 4_000 },
+  ])('outcomes keep pace with posts: %j', async (load) => {
+    const { made, recorded, posts, longestProbeMs } = await simulate(load);
+    expect(made).toBeGreaterThan(0);
+    // What is on its way at any moment: two claims, and the outcomes of two.
+    expect(recorded).toBeGreaterThan(0.9 * made - 4 * CLAIM_LIMIT);
+    expect(posts.size).toBe(load.tenants);
+    const counts = [...posts.values()];
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(2 * load.loops);
+    expect(longestProbeMs).toBeLessThan(150);
+  });
+
+  test('whatever is asked for, all of it is made, each owner in its order, and nobody waits for more than a fair share', async () => {
+    const owners = fc.integer({ min: 1, max: 30 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(owners, fc.integer({ min: 0, max: 300 })), { minLength: 1, maxLength: 150 }),
+        async (asked) => {
+          const { queue, committed } = setUp();
+          const changes = asked.map(([owner, deliveries], n) => aPost(ten(owner), deliveries, n));
+          await Promise.all(changes.map((change) => queue.run(change)));
+
+          expect(new Set(committed)).toEqual(new Set(changes));
+          const most = Math.max(...changes.map(costOf));
+          for (const owner of new Set(changes.map(ownerOf))) {
+            const mine = changes.filter((change) => ownerOf(change) === owner);
+            expect(committed.filter((change) => ownerOf(change) === owner)).toEqual(mine);
+            // Before its first change every other owner has had what that costs, and one change more, at most.
+            const first = mine[0];
+            if (first === undefined) continue;
+            const before = new Map<string, number>();
+            for (const change of committed.slice(0, committed.indexOf(first))) {
+              before.set(ownerOf(change), (before.get(ownerOf(change)) ?? 0) + costOf(change));
+            }
+            for (const cost of before.values()) expect(cost).toBeLessThanOrEqual(costOf(first) + most + 500);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('a claim that costs a whole commit is made, and so is what comes after it', async () => {
+    const { queue, committed } = setUp();
+    const changes = [aClaim(512, 1), aPost(ten(1), 10), AN_OUTCOME, A_PROBE];
+    await Promise.all(changes.map((change) => queue.run(change)));
+    expect(new Set(committed)).toEqual(new Set(changes));
+  });
+});
