@@ -1,5 +1,5 @@
 import { defaultProfile, type IcpResource, icpResource } from '../model/icp.ts';
-import { type Form, lines, number, text, ticked } from './forms.ts';
+import { type Form, lines, number, text, texts, ticked } from './forms.ts';
 
 const WEIGHTS = ['intent', 'topic', 'urgency', 'budget', 'pain', 'fit'] as const;
 const LISTS = [
@@ -20,6 +20,8 @@ export function formOfProfile(profile: Omit<IcpResource, 'id' | 'created_at' | '
   const form: Form = {
     name: profile.name,
     description: profile.description,
+    offer: profile.offer,
+    signal_types: profile.signal_types,
     hot: String(profile.thresholds.hot),
     warm: String(profile.thresholds.warm),
     active: profile.active ? 'on' : '',
@@ -44,6 +46,8 @@ export function wishOf(form: Form): unknown {
   return {
     name: text(form, 'name'),
     description: text(form, 'description'),
+    offer: text(form, 'offer'),
+    signal_types: texts(form, 'signal_types'),
     ...lists,
     weights,
     thresholds: { hot: number(form, 'hot') ?? undefined, warm: number(form, 'warm') ?? undefined },

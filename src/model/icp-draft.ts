@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import { domainSchema } from './domain.ts';
-import { icpSchema } from './icp.ts';
+import { icpSchema, offerSchema } from './icp.ts';
 
 /** Body of `POST /v1/icps/draft`. */
 export const draftInputSchema = z.strictObject({
-  offer: z
-    .string()
-    .trim()
-    .max(1_000)
+  offer: offerSchema
     .refine((text) => /[\p{L}\p{N}]/u.test(text), 'must hold a letter or a digit')
     .describe('What is sold, in a sentence'),
   domain: domainSchema.optional().describe("The seller's domain: what is known of that company is used"),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { toIso } from '../lib/clock.ts';
 import { fold } from '../lib/text.ts';
 import { DEFAULT_WEIGHTS } from './constants.ts';
+import { SIGNAL_TYPES, type SignalType, signalTypeSchema } from './signal.ts';
 import { requiredLine } from './text.ts';
 
 export const WEIGHT_KEYS = ['intent', 'topic', 'urgency', 'budget', 'pain', 'fit'] as const;
@@ -16,6 +17,8 @@ export interface IcpProfile {
   tenantId: string;
   name: string;
   description: string;
+  /** What the tenant sells, in a sentence or two; empty: not said. */
+  offer: string;
   phrases: string[];
   excludedPhrases: string[];
   competitors: string[];
@@ -26,6 +29,8 @@ export interface IcpProfile {
   /** Who posts what is never wanted, as {@link originOf} names them. */
   mutedAuthors: string[];
   mutedSources: string[];
+  /** The types of signals that count; empty: all. */
+  signalTypes: SignalType[];
   weights: Weights;
   thresholds: { hot: number; warm: number };
   active: boolean;
@@ -44,6 +49,7 @@ export function defaultProfile(id: string, tenantId: string, createdAt: number):
     tenantId,
     name: 'Default',
     description: 'Fits any company and scores general buying intent.',
+    offer: '',
     phrases: [],
     excludedPhrases: [],
     competitors: [],
@@ -53,6 +59,7 @@ export function defaultProfile(id: string, tenantId: string, createdAt: number):
     locations: [],
     mutedAuthors: [],
     mutedSources: [],
+    signalTypes: [],
     weights: { ...DEFAULT_WEIGHTS },
     thresholds: { ...DEFAULT_THRESHOLDS },
     active: true,
@@ -69,6 +76,8 @@ const MAX_RANGES = 20;
 const MAX_HEADCOUNT = 10_000_000;
 
 const nameSchema = requiredLine(100);
+/** What is sold, as `offer` of a profile. */
+export const offerSchema = z.string().trim().max(1_000);
 const descriptionSchema = z.string().trim().max(2_000).describe('For people; nothing is scored by it');
 const termSchema = z
   .string()
@@ -112,11 +121,11 @@ function toRange(text: string): { min: number; max: number | null } {
 const weight = z.number().min(0).max(100).optional();
 const weightsSchema = z.strictObject({
   intent: weight.describe('Asks for something to buy'),
-  topic: weight.describe('Speaks of a phrase or competitor of the profile'),
-  urgency: weight.describe('Has a date'),
-  budget: weight.describe('Speaks of money to spend'),
-  pain: weight.describe('Describes a pain'),
-  fit: weight.describe('Author and company are whom the profile asks for'),
+  topic: weight.describe('Is on the topic of the profile'),
+  urgency: weight.describe('Mentions a deadline'),
+  budget: weight.describe('Mentions a budget'),
+  pain: weight.describe('Describes a problem'),
+  fit: weight.describe('Author and company fit the audience'),
 });
 
 const thresholdsSchema = z.strictObject({
@@ -126,6 +135,7 @@ const thresholdsSchema = z.strictObject({
 
 const settings = {
   description: descriptionSchema.optional(),
+  offer: offerSchema.optional().describe('What you sell, in a sentence or two'),
   phrases: termsSchema(MAX_PHRASES)
     .optional()
     .describe('Words and phrases that tell that a post is on topic'),
@@ -147,6 +157,12 @@ const settings = {
   muted_sources: mutedSchema
     .optional()
     .describe('Sites and platforms whose posts count for nothing, such as `forum.example.com` or `reddit`'),
+  signal_types: z
+    .array(signalTypeSchema)
+    .max(SIGNAL_TYPES.length)
+    .transform((types) => [...new Set(types)])
+    .optional()
+    .describe('Types of signals that count; empty: all types'),
   weights: weightsSchema
     .optional()
     .describe(
@@ -173,6 +189,7 @@ export const icpSchema = z
     id: z.string(),
     name: z.string(),
     description: z.string(),
+    offer: z.string(),
     phrases: z.array(z.string()),
     excluded_phrases: z.array(z.string()),
     competitors: z.array(z.string()),
@@ -182,6 +199,7 @@ export const icpSchema = z
     locations: z.array(z.string()),
     muted_authors: z.array(z.string()).optional(),
     muted_sources: z.array(z.string()).optional(),
+    signal_types: z.array(signalTypeSchema),
     weights: z.strictObject({
       intent: points,
       topic: points,
@@ -203,6 +221,7 @@ export function icpResource(profile: IcpProfile): IcpResource {
     id: profile.id,
     name: profile.name,
     description: profile.description,
+    offer: profile.offer,
     phrases: profile.phrases,
     excluded_phrases: profile.excludedPhrases,
     competitors: profile.competitors,
@@ -212,6 +231,7 @@ export function icpResource(profile: IcpProfile): IcpResource {
     locations: profile.locations,
     ...(profile.mutedAuthors.length > 0 && { muted_authors: profile.mutedAuthors }),
     ...(profile.mutedSources.length > 0 && { muted_sources: profile.mutedSources }),
+    signal_types: profile.signalTypes,
     weights: profile.weights,
     thresholds: profile.thresholds,
     active: profile.active,
@@ -226,6 +246,7 @@ export function patchProfile(profile: IcpProfile, patch: IcpPatch): IcpProfile {
     ...profile,
     name: patch.name ?? profile.name,
     description: patch.description ?? profile.description,
+    offer: patch.offer ?? profile.offer,
     phrases: patch.phrases ?? profile.phrases,
     excludedPhrases: patch.excluded_phrases ?? profile.excludedPhrases,
     competitors: patch.competitors ?? profile.competitors,
@@ -235,6 +256,7 @@ export function patchProfile(profile: IcpProfile, patch: IcpPatch): IcpProfile {
     locations: patch.locations ?? profile.locations,
     mutedAuthors: patch.muted_authors ?? profile.mutedAuthors,
     mutedSources: patch.muted_sources ?? profile.mutedSources,
+    signalTypes: patch.signal_types ?? profile.signalTypes,
     weights: { ...profile.weights, ...given(patch.weights) },
     thresholds: { ...profile.thresholds, ...given(patch.thresholds) },
     active: patch.active ?? profile.active,

@@ -18,7 +18,7 @@ interface RulingProfile {
   fit: CompiledFit;
   namesTopic: boolean;
   max: Weights;
-  muted: { authors: ReadonlySet<string>; sources: ReadonlySet<string> };
+  muted: { authors: ReadonlySet<string>; sources: ReadonlySet<string>; types: ReadonlySet<SignalType> };
 }
 
 /** No request outweighs these. */
@@ -46,10 +46,13 @@ export function deductionsOf(
 
   const excluded = evidenceOf(reading, hits, 'excluded');
   if (excluded.length > 0) {
-    take('excluded_phrase', EXCLUDED_POINTS, { label: 'Holds an excluded phrase', evidence: excluded });
+    take('excluded_phrase', EXCLUDED_POINTS, { label: 'Contains an excluded phrase', evidence: excluded });
   }
   if (reading.origin !== null && isMuted(reading.origin, compiled.muted)) {
-    take('muted', left, { label: 'Its author or source is muted', evidence: [] });
+    take('muted', left, { label: 'Author or source muted', evidence: [] });
+  }
+  if (compiled.muted.types.has(reading.type)) {
+    take('type_off', left, { label: 'Signal type switched off in this profile', evidence: [] });
   }
   if (isVendorStaff(reading.facts, compiled.fit)) {
     const text = reading.facts.companyName;
@@ -58,16 +61,16 @@ export function deductionsOf(
   }
   const onTopic = hits.some(({ kind }) => kind !== 'excluded');
   if (compiled.namesTopic && compiled.max.topic > 0 && !onTopic) {
-    take('off_topic', left - cap, { label: 'Names nothing that the profile looks for', evidence: [] });
+    take('off_topic', left - cap, { label: 'Mentions none of your topics', evidence: [] });
   }
   if (reading.ageMs !== null) {
     const worth = Math.round(left * freshness(reading.type, reading.ageMs));
-    take('age', left - worth, { label: `Is ${ageText(reading.ageMs)} old`, evidence: [] });
+    take('age', left - worth, { label: `Posted ${ageText(reading.ageMs)} ago`, evidence: [] });
   }
   return negatives;
 }
 
-function isMuted({ author, sources }: Origin, muted: RulingProfile['muted']): boolean {
+function isMuted({ author, sources }: Origin, muted: Omit<RulingProfile['muted'], 'types'>): boolean {
   return (author !== null && muted.authors.has(author)) || sources.some((each) => muted.sources.has(each));
 }
 

@@ -42,7 +42,8 @@ export function draftFromOffer(offer: string, seller: SellerFacts | null): IcpDr
   ];
   return {
     name: nameOf(own, kinds, seller),
-    description: offer.slice(0, 2_000),
+    description: '',
+    offer,
     phrases: distinct([...heads.slice(0, MAX_DRAFTED_PHRASES - asked.length), ...asked]),
     excluded_phrases: ['for hire', 'we are hiring', 'class project'],
     competitors: distinct(vendors),
@@ -53,6 +54,7 @@ export function draftFromOffer(offer: string, seller: SellerFacts | null): IcpDr
     titles: distinct(kinds.flatMap((kind) => listOf(kind.titles))),
     headcount_ranges: [],
     locations: distinct(placesOf(offer)),
+    signal_types: [],
     weights: { ...DEFAULT_WEIGHTS },
     thresholds: { ...DEFAULT_THRESHOLDS },
     active: true,

@@ -22,28 +22,84 @@ const AMOUNT = /[$€£₹] ?(\d[\d.,]{0,12})\s?(k|m|b)?/i;
 const MIGRATION =
   /\b(?:migrat\w+|(?:mov|switch|transition)(?:e|ing)? (?:us |our \w+ )?(?:from|off|away|over to)|replac(?:e|ing|ement of)|consolidat\w+|re-?platform\w*|sunsett?ing|decommission\w*|phas(?:e|ing) out)\b/;
 
+/** Somebody leaves, who is no appointment of anybody. */
+const DEPARTURE =
+  /\b(?:step(?:s|ped|ping)? down|resign\w*|leav(?:es|ing)|left|retir\w+|fired|laid off|quits?|quitting|departs?)\b/;
+/** "at Acme", "Acme appoints", "Ida Brandt joins": who it is about has a name. */
+const NAMED =
+  /\b(?:at|of|with|by|joins?|joined|joining) (?!(?:I|A|The|My|Our|This|That)\b)\p{Lu}[\p{L}\p{N}&.-]+|^\W*\p{Lu}[\p{L}\p{N}&.'-]+(?: \p{Lu}[\p{L}\p{N}&.'-]+){0,4},? (?:appoints?|appointed|has|names|named|hires|taps|promotes|welcomes|joins|raises|raised|closes|closed|secures|secured|lands|landed|nets|bags|completes|announces|announced|receives)\b/u;
+/** Says that one tool is to take the place of another, or is held beside it. */
+const COMPARING =
+  /\b(?:vs|versus|alternatives?|replac(?:e|es|ing|ement|ements)|instead of|switch(?:ing)?|mov(?:e|ing) (?:away|off|on|from|over)|migrat(?:e|ing)|leav(?:e|ing)|compar(?:e|es|ed|ing|ison)|(?:better|cheaper|simpler|other) than|ditch(?:ing)?|get(?:ting)? rid of|or)\b/;
+const CHOOSING =
+  /\b(?:looking|need|want|trying|consider\w*|evaluat\w+|choos\w+|pick\w*|decid(?:e|ing)|shortlist\w*|recommend\w*|suggest\w*|which|anyone|anybody|thoughts|worth|plan(?:s|ning)? to|thinking (?:of|about))\b|\?/;
+/** Features of authors who are not choosing anything. */
+const NO_BUYER = [
+  'seller',
+  'maker',
+  'job_ad',
+  'job_seeker',
+  'already_bought',
+  'settled_after',
+  'student',
+  'survey',
+];
+
 /** Whose own words say that they will go. */
 const LEAVING =
   /\b(?:we|i)(?:'re| are|'m| am| want| plan| have| need| will|'ll) [^.!?]{0,30}?\b(?:leave|leaving|switch(?:ing)?|mov(?:e|ing) (?:away|off|on|to)|cancel(?:l?ing)?|replac(?:e|ing)|elsewhere|alternatives?|ditch(?:ing)?|drop(?:ping)?)\b/;
 const STAYS = /\b(?:not|never|no)\b|n't\b/;
 
+/** What makes a post worth a look without asking for anything, and the class that it comes to at least. */
+export interface OwnWay {
+  /** Null: a fact says it. */
+  place: Feature['place'];
+  atLeast: 'hot' | 'warm';
+}
+
+interface Circumstances {
+  titles: readonly string[];
+  hits: readonly Hit[];
+  answers: readonly FitAnswer[];
+}
+
 /**
- * Where a post says what makes its company buy without asking for anything: a round of the right size at a company that
- * fits, a new head of the department, a competitor in a bad review or left by who complains of it, a job advert that tells of a
- * migration from or to what the profile names. `place` null: a fact says it; null: it does not say so.
+ * Where a post says what makes its company buy without asking for anything: a round or an appointment that is announced, in
+ * topic or at a company that fits; a competitor in a bad review, left, or held beside others; a job advert that tells of a
+ * migration from or to what the profile names. Null: it does not say so.
  */
-export function ownWayOf(
-  post: EventfulPost,
-  {
-    titles,
-    hits,
-    answers,
-  }: { titles: readonly string[]; hits: readonly Hit[]; answers: readonly FitAnswer[] },
-): { place: Feature['place'] } | null {
-  if (post.type === 'funding_event') return roundOf(post, answers);
-  if (post.type === 'job_change') return appointmentOf(post, { titles, answers });
-  if (post.type === 'review') return badReviewOf(post, hits) ?? leavingOf(post, hits);
-  return leavingOf(post, hits) ?? migrationOf(post, hits);
+export function ownWayOf(post: EventfulPost, about: Circumstances): OwnWay | null {
+  const { hits } = about;
+  if (isEvent(post)) return newsOf(post, about);
+  const certain =
+    (post.type === 'review' ? badReviewOf(post, hits) : null) ??
+    leavingOf(post, hits) ??
+    (post.type === 'review' ? null : migrationOf(post, hits));
+  if (certain !== null) return { ...certain, atLeast: 'hot' };
+  const compared = comparedOf(post, hits);
+  return compared && { ...compared, atLeast: 'warm' };
+}
+
+/** News counts where a named company or person is in topic or fits; it is hot only where the company does both. */
+function newsOf(post: EventfulPost, about: Circumstances): OwnWay | null {
+  const isOnTopic = about.hits.some(({ kind }) => kind !== 'excluded');
+  const fits = isKnownToFit(about.answers);
+  // A round is about a company; an appointment also about a person, whose title may be known.
+  const mayFit = post.type === 'job_change' && about.answers.some(({ verdict }) => verdict === 'fits');
+  if (!isOnTopic && !fits && !mayFit) return null;
+  const found = post.type === 'funding_event' ? roundOf(post) : appointmentOf(post, about);
+  if (found === null || !isAnnounced(post, found.place)) return null;
+  return { ...found, atLeast: isOnTopic && fits ? 'hot' : 'warm' };
+}
+
+/** Told by somebody who knows, of somebody with a name: not asked about, and not a departure. */
+function isAnnounced({ content, facts, text }: EventfulPost, place: Feature['place']): boolean {
+  if (content.features.has('asking_sentences')) return false;
+  if (place === null) return true;
+  const { sentences } = content.outline;
+  const own = sentences.find(({ start, end }) => place.start >= start && place.start < end);
+  if (own === undefined || own.isQuestion || DEPARTURE.test(own.text)) return false;
+  return facts.companyName !== '' || facts.isKnown || NAMED.test(text.slice(own.start, own.end));
 }
 
 /** Whether a post may matter to a profile by whom it is about alone. */
@@ -51,9 +107,9 @@ export function isEvent({ type }: { type: SignalType }): boolean {
   return type === 'funding_event' || type === 'job_change';
 }
 
-function roundOf(post: EventfulPost, answers: readonly FitAnswer[]): { place: Feature['place'] } | null {
+function roundOf(post: EventfulPost): { place: Feature['place'] } | null {
   const place = said(post, ['round', 'funding']);
-  if (place === null || !isKnownToFit(answers)) return null;
+  if (place === null) return null;
   const amount = amountIn(post.text.slice(place.start, place.end + REACH_UNITS));
   return amount === null || (amount >= ROUND.least && amount <= ROUND.most) ? { place } : null;
 }
@@ -90,6 +146,21 @@ function badReviewOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature
       hits.some((hit) => hit.kind === 'competitor' && hit.start >= start && hit.start < end),
   );
   return isAbout ? { place } : null;
+}
+
+/** "Looking to replace Shelfbot before spring", "Shelfbot vs Tally: which one?" */
+function comparedOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature['place'] } | null {
+  const competitors = hits.filter((hit) => hit.kind === 'competitor');
+  const { features, outline } = post.content;
+  if (competitors.length === 0 || NO_BUYER.some((name) => features.has(name))) return null;
+  const asks = features.has('asking_sentences');
+  for (const { text, start, end } of outline.sentences) {
+    const named = competitors.filter((hit) => hit.start >= start && hit.start < end);
+    const found = named.length === 0 ? null : COMPARING.exec(text);
+    if (found === null || negatedAt(text, found.index)) continue;
+    if (asks || CHOOSING.test(text)) return { place: { start, end: start + text.trimEnd().length } };
+  }
+  return null;
 }
 
 /** "Shelfbot raised our price again. We are thinking of leaving." */

@@ -1,6 +1,6 @@
 import { DEFAULT_WEIGHTS } from '../model/constants.ts';
 import type { IcpProfile, Weights } from '../model/icp.ts';
-import type { Classification, Explanation, SignalType } from '../model/signal.ts';
+import { type Classification, type Explanation, SIGNAL_TYPES, type SignalType } from '../model/signal.ts';
 import { deductionsOf } from './deductions.ts';
 import { partFactors, summarize } from './explain.ts';
 import {
@@ -31,7 +31,7 @@ export const MODEL_VERSION = MODEL.version;
 
 /** Points a post keeps at most where a profile names its topic and the post speaks of something else. */
 const OFF_TOPIC_CAP = 30;
-/** Log-odds of hot that an event which needs no asking words comes to at least. */
+/** Log-odds of the class that what needs no asking words comes to at least. */
 const EVENT_ODDS = 0.3;
 
 /** What is scored: the post's text and the facts that came with it (empty string: unknown). */
@@ -76,7 +76,7 @@ export interface CompiledProfile {
   /** The 100 points as the profile's weights share them out. */
   max: Weights;
   fit: CompiledFit;
-  muted: { authors: ReadonlySet<string>; sources: ReadonlySet<string> };
+  muted: { authors: ReadonlySet<string>; sources: ReadonlySet<string>; types: ReadonlySet<SignalType> };
 }
 
 export function compileProfile(profile: IcpProfile): CompiledProfile {
@@ -86,7 +86,15 @@ export function compileProfile(profile: IcpProfile): CompiledProfile {
     namesTopic: profile.phrases.length + profile.competitors.length > 0,
     max: share(100, profile.weights),
     fit: compileFit(profile),
-    muted: { authors: new Set(profile.mutedAuthors), sources: new Set(profile.mutedSources) },
+    muted: {
+      authors: new Set(profile.mutedAuthors),
+      sources: new Set(profile.mutedSources),
+      types: new Set(
+        profile.signalTypes.length === 0
+          ? []
+          : SIGNAL_TYPES.filter((type) => !profile.signalTypes.includes(type)),
+      ),
+    },
   };
 }
 
@@ -165,8 +173,8 @@ export function classify(score: number, thresholds: { hot: number; warm: number 
 }
 
 /**
- * What speaks for and against a post, and what it comes to. An event that makes a company buy is hot by itself, also where
- * it names nothing that the profile looks for: what it lacks to that is given to the part of events.
+ * What speaks for and against a post, and what it comes to. What makes a company buy without asking has a class that it comes
+ * to at least: what it lacks to that is given to the part of events.
  */
 function judged(
   reading: PostReading,
@@ -179,7 +187,10 @@ function judged(
   // Who fits and means to buy is worth a look, whatever words they use, but no more than that.
   const cap = isKnownToFit(answers) ? compiled.profile.thresholds.hot - 1 : OFF_TOPIC_CAP;
   if (way === null) return { parts, odds, cap };
-  const lacks = { hot: Math.max(0, EVENT_ODDS - odds.hot), warm: Math.max(0, EVENT_ODDS - odds.warm) };
+  const lacks = {
+    hot: way.atLeast === 'hot' ? Math.max(0, EVENT_ODDS - odds.hot) : 0,
+    warm: Math.max(0, EVENT_ODDS - odds.warm),
+  };
   const event: Part = { key: 'trigger', odds: lacks, features: [{ odds: 1, place: way.place }] };
   const all = mergeParts([event, ...parts]);
   return { parts: all, odds: oddsOf(reading.judge, all), cap: Number.POSITIVE_INFINITY };

@@ -26,6 +26,7 @@ async function defaultId(): Promise<string> {
 const WHOLE = {
   name: 'CRM alternatives',
   description: 'Sales teams that outgrow a sheet',
+  offer: 'A simple CRM for small sales teams',
   phrases: ['CRM', 'sales pipeline'],
   excluded_phrases: ['class project'],
   competitors: ['HubSpot'],
@@ -36,6 +37,7 @@ const WHOLE = {
     { min: 201, max: null },
   ],
   locations: ['UK'],
+  signal_types: ['intent_post', 'qa_forum'],
   weights: { intent: 10, topic: 30, urgency: 10, budget: 10, pain: 0, fit: 12.5 },
   thresholds: { hot: 80, warm: 50 },
   active: false,
@@ -56,8 +58,10 @@ test('a new tenant has one profile, and what is left out asks nothing', async ()
   expect(icpSchema.parse(first)).toMatchObject({ name: 'Default', active: true, weights: DEFAULT_WEIGHTS });
   expect(await make({ name: 'Bare' })).toMatchObject({
     description: '',
+    offer: '',
     phrases: [],
     headcount_ranges: [],
+    signal_types: [],
     weights: DEFAULT_WEIGHTS,
     thresholds: { hot: 70, warm: 40 },
     active: true,

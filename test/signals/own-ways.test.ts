@@ -26,11 +26,11 @@ const LEAVING = 'Shelfbot raised our price by 40 percent. We are thinking of lea
 const ADVERT =
   'We are hiring an operations engineer (full-time). You will lead our migration from Shelfbot to a new platform. Apply now.';
 
+const BOTH = { industry: 'Logistics', headcount: '120' };
+const ON_TOPIC = `${ROUND} It will buy warehouse robots.`;
+
 test.each<[string, string, Partial<ScoredPost>, string]>([
-  ['a round at a company that fits', ROUND, { industry: 'Logistics', headcount: '120' }, 'raises $12M'],
-  ['a new head of the department', HEAD, { industry: 'Logistics' }, 'appoints'],
-  ['a new head whose title is a fact', HEAD, { title: 'VP Operations' }, 'appoints'],
-  ['a new head who tells of it', NEW_JOB, {}, 'Delighted to share that I am starting'],
+  ['a round at a company that fits, in topic', ON_TOPIC, BOTH, 'raises $12M'],
   ['a bad review of a competitor', REVIEW, {}, 'terrible'],
   ['who complains of a competitor and leaves it', LEAVING, {}, 'We are thinking of leaving'],
   ['a job advert that tells of a migration', ADVERT, { type: 'intent_post' }, 'migration'],
@@ -43,16 +43,44 @@ test.each<[string, string, Partial<ScoredPost>, string]>([
 });
 
 test.each<[string, string, Partial<ScoredPost>]>([
-  ['of a company that nothing is known of', ROUND, {}],
-  ['of a company that does not fit', ROUND, { industry: 'Banking' }],
-  ['of another size', ROUND.replace('$12M', '$40k'), { industry: 'Logistics' }],
-  ['of a head of another department', HEAD.replace('Operations', 'Marketing'), {}],
-  ['of one who starts in another department', NEW_JOB.replace('Operations', 'Marketing'), {}],
+  ['a round at a company that fits', ROUND, BOTH],
+  ['a round of a company in topic', ON_TOPIC, {}],
+  ['a new head of the department at a company that fits', HEAD, { industry: 'Logistics' }],
+  ['a new head whose title is a fact', HEAD, { title: 'VP Operations' }],
+  ['a new head, in topic', `${HEAD} She brought warehouse robots to Orla Foods.`, {}],
+  ['a plan to replace a competitor', 'Looking to replace Shelfbot before spring. 14 sites.', {}],
+  ['a competitor held beside others', 'Shelfbot vs Tally vs Stackr: need to pick one this quarter', {}],
+])('%s is at least warm', (_what, text, facts) => {
+  expect(tell(text, facts).told).not.toBe('cold');
+});
+
+test.each<[string, string, Partial<ScoredPost>]>([
+  ['a round of a company that nothing is known of', ROUND, {}],
+  ['a round of a company that does not fit', ROUND, { industry: 'Banking' }],
+  ['a head of another department', HEAD.replace('Operations', 'Marketing'), { industry: 'Logistics' }],
+  ['a new job of somebody of whom nothing fits', NEW_JOB, {}],
+  [
+    'a question about a job of one’s own',
+    'Joined as Head of Operations at a small startup, how much equity is fair?',
+    { industry: 'Logistics' },
+  ],
+  [
+    'a departure',
+    'Our head of operations is stepping down as VP of Operations, morale is terrible',
+    { industry: 'Logistics' },
+  ],
+  ['a seller who compares', 'We built a Shelfbot alternative. Try Stackr, our new tool!', {}],
+])('%s is no event', (_what, text, facts) => {
+  expect(tell(text, facts).told).toBe('cold');
+});
+
+test.each<[string, string, Partial<ScoredPost>]>([
+  ['of a round of another size', ON_TOPIC.replace('$12M', '$40k'), BOTH],
   ['of somebody else’s product', REVIEW.replace('Shelfbot', 'Tally'), {}],
   ['of who leaves somebody else', LEAVING.replace('Shelfbot', 'Tally'), {}],
   ['of who complains and stays', LEAVING.replace('thinking of', 'not'), {}],
   ['of a job without a migration', ADVERT.replace('migration from', 'work with'), { type: 'intent_post' }],
-])('news %s is not', (_what, text, facts) => {
+])('news %s is not hot', (_what, text, facts) => {
   expect(tell(text, facts).told).not.toBe('hot');
 });
 
@@ -63,4 +91,15 @@ test('a new head is at least warm where a profile asks for nobody', () => {
 test('an excluded phrase still counts against an event', () => {
   const facts = { industry: 'Logistics' };
   expect(tell(ROUND, facts, { ...PROFILE, excludedPhrases: ['Northern Ventures'] }).told).toBe('cold');
+});
+
+test('a type that the profile switched off counts for nothing, and the explanation says so', () => {
+  const { told, negatives, score } = tell(
+    LEAVING,
+    {},
+    { ...PROFILE, signalTypes: ['qa_forum', 'job_change'] },
+  );
+  expect({ told, score }).toEqual({ told: 'cold', score: 0 });
+  expect(negatives.map(({ label }) => label)).toContain('Signal type switched off in this profile');
+  expect(tell(LEAVING, {}, { ...PROFILE, signalTypes: ['intent_post', 'review'] }).told).toBe('hot');
 });

@@ -16,21 +16,21 @@ export type GroupKey =
 
 /** What a part is called where it speaks for a purchase, and where against. */
 export const GROUP_LABELS: Readonly<Record<GroupKey, { adds: string; takes: string }>> = {
-  intent: { adds: 'Asks for something to buy', takes: 'Does not ask for something to buy' },
-  topic: { adds: 'Speaks of what the profile looks for', takes: 'Says little of what the profile looks for' },
-  urgency: { adds: 'Has a date', takes: 'Has a date, as news do' },
-  budget: { adds: 'Speaks of money to spend', takes: 'Speaks of money, but not to spend' },
-  pain: { adds: 'Describes a pain', takes: 'Complains without asking' },
-  fit: { adds: 'Author and company fit', takes: 'Author or company does not fit' },
-  circumstances: { adds: 'Tells of a business and its needs', takes: 'Tells of other circumstances' },
-  form: { adds: 'Written as requests are', takes: 'Not written as requests are' },
-  meaning: { adds: 'Means what buyers mean', takes: 'Means something else than buyers do' },
-  trigger: { adds: 'Tells of an event that leads to purchases', takes: 'News rather than a request' },
-  seller: { adds: 'Little of it sells', takes: 'Sells something of its own' },
-  job: { adds: 'Work to be given out', takes: 'Looks for work or staff, not for a supplier' },
-  private: { adds: 'Not a private matter', takes: 'A private matter' },
-  decided: { adds: 'Not yet decided', takes: 'Has already decided' },
-  talk: { adds: 'Asks rather than talks', takes: 'Talks, asks around or teaches' },
+  intent: { adds: 'Asks for something to buy', takes: 'Asks for nothing to buy' },
+  topic: { adds: 'On your topic', takes: 'Only loosely on your topic' },
+  urgency: { adds: 'Mentions a deadline', takes: 'Dated like news' },
+  budget: { adds: 'Mentions a budget', takes: 'Mentions cost, not budget' },
+  pain: { adds: 'Describes a problem', takes: 'Complains without asking' },
+  fit: { adds: 'Fits your audience', takes: 'Outside your audience' },
+  circumstances: { adds: 'Writes on behalf of a business', takes: 'Not about a business need' },
+  form: { adds: 'Phrased as a request', takes: 'Not phrased as a request' },
+  meaning: { adds: 'Sounds like a buyer', takes: 'Does not sound like a buyer' },
+  trigger: { adds: 'Buying trigger', takes: 'News, not a request' },
+  seller: { adds: 'Not promoting anything', takes: 'Promotes its own product' },
+  job: { adds: 'Work for an outside supplier', takes: 'About a job, not a purchase' },
+  private: { adds: 'For business use', takes: 'For private use' },
+  decided: { adds: 'Still undecided', takes: 'Already decided' },
+  talk: { adds: 'More than general discussion', takes: 'General discussion' },
 };
 
 const BY_NAME: readonly (readonly [RegExp, GroupKey])[] = [

@@ -10,7 +10,7 @@ import { type CreationPage, pageByCreation } from './pages.ts';
 type Column = 'id' | 'tenantId' | 'name' | 'active' | 'createdAt' | 'updatedAt' | 'version';
 /** What of a profile is kept as JSON. Those stored before there were weights have none, and so on. */
 type Kept = Omit<IcpProfile, Column | Later> & Partial<Pick<IcpProfile, Later>>;
-type Later = 'weights' | 'mutedAuthors' | 'mutedSources';
+type Later = 'offer' | 'weights' | 'mutedAuthors' | 'mutedSources' | 'signalTypes';
 
 /** A profile as it is kept. */
 export type KeptProfile = Pick<IcpProfile, Column> & { settings: Kept };
@@ -27,7 +27,15 @@ export const PROFILES = new Table<KeptProfile>('icp_profiles', {
 });
 
 function toProfile({ settings, ...own }: KeptProfile): IcpProfile {
-  return { mutedAuthors: [], mutedSources: [], weights: { ...DEFAULT_WEIGHTS }, ...settings, ...own };
+  return {
+    offer: '',
+    mutedAuthors: [],
+    mutedSources: [],
+    signalTypes: [],
+    weights: { ...DEFAULT_WEIGHTS },
+    ...settings,
+    ...own,
+  };
 }
 
 export function profileReads(db: Database) {
