@@ -170,6 +170,8 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
       expired += count;
     },
   });
+  // Before anybody can ask for a run of one of them, which then is not put off any more.
+  await runtime.store.recoverSources({ own: false, now: runtime.clock.now() });
   const url = await app.listen({ host: config.host, port: config.port });
   await dispatcher.start();
   housekeeping.start();

@@ -68,7 +68,7 @@ export function createPoller(parts: RunParts): Poller {
     const places = MAX_RUNS - running.size;
     if (places <= 0) return; // whichever ends first looks again
     const now = clock.now();
-    await store.recoverSources({ own: false });
+    await store.recoverSources({ own: false, now });
     await replan(now);
     const due = await store.dueSources(now);
     const chosen = new Map(chooseRuns(due, turnsNow(places)).map((source) => [source.id, source]));
@@ -130,7 +130,7 @@ export function createPoller(parts: RunParts): Poller {
 
   return {
     async start() {
-      await store.recoverSources({ own: true });
+      await store.recoverSources({ own: true, now: clock.now() });
       parts.web.recall(await store.hostHolds(clock.now()));
       state = 'running';
       wake();

@@ -61,9 +61,10 @@ export interface RunParts extends IntakeParts {
 export async function runClaimed(parts: RunParts, claimed: ClaimedSource): Promise<void> {
   const { source } = claimed;
   const run = await read(parts, claimed);
-  if (run === null) return; // the next start reads it, or whoever took it over
-  if (run instanceof PutOff) {
-    await parts.store.putOffSource(runOf(claimed, { startedAt: 0, now: 0 }), run.until);
+  if (run === null || run instanceof PutOff) {
+    // Null: the process stops, which leaves it as due as it was, or the source is not this run's any more.
+    const unread = { sourceId: source.id, token: claimed.token, claimedPollAt: source.nextPollAt };
+    await parts.store.putOffSource(unread, run?.until ?? 0);
     return;
   }
   const made = newOf(run.signals, await parts.store.finishSourceRun(run));

@@ -9,6 +9,8 @@ const HINTS: Record<string, string> = {
   blocked_target: 'Use an address on the public internet, reached over port 80, 443, 8080 or 8443.',
   invalid_response: 'Open the address in a browser; if that works, the site may refuse programs.',
   network: 'Nothing, if it happens now and then: it is tried again.',
+  process_ended:
+    'Nothing, if the server was ended by its operator. Else what the address answers may be too much for it: look for another feed of the site.',
   document_too_costly:
     'Open the address in a browser: the answer is broken, or made to keep its readers busy. Look for another feed of the site, or delete the source.',
   too_large: 'Look for a smaller feed of the site, such as one for a category.',

@@ -107,10 +107,10 @@ export interface SourceStore {
   /** The pauses that are not over at `now`. */
   hostHolds(now: number): Promise<HostHold[]>;
   /**
-   * Ends the leases of processes that are gone, and returns the sources that they were reading. `own`: those in the name of
-   * this process too, as it has just begun.
+   * Ends the leases of processes that are gone, and returns the sources that they were reading, which rest from `now` on and are
+   * paused at the third time in a row. `own`: the leases in the name of this process end too, as it has just begun.
    */
-  recoverSources(options: { own: boolean }): Promise<string[]>;
+  recoverSources(options: { own: boolean; now: number }): Promise<string[]>;
   /**
    * Makes those due now that a clock ahead of this one has read or made, with the pauses they asked for as long as they were:
    * for a start, and when the clock was set back. Those that are being read stay. Answers how many.

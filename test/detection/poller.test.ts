@@ -189,4 +189,6 @@ test('a stop cuts off what is under way and keeps nothing of it', async () => {
   await h.site.received(2); // robots.txt and the feed
   await h.poller.stop();
   expect(await h.source(id)).toMatchObject({ lastRunAt: null, lastError: null, failures: 0 });
+  // Given back, so that the next start takes it for no run that was broken off.
+  expect(await h.store.dueSources(h.clock.now())).toMatchObject([{ id }]);
 });

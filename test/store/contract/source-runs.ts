@@ -250,7 +250,7 @@ export function describeSourceRuns(open: OpenStore): void {
     test('a start ends the leases of the process before it', async () => {
       const { store } = await openWithSource(open);
       const lost = await claimOne(store, T0);
-      expect(await store.recoverSources({ own: true })).toEqual(['src_1']);
+      expect(await store.recoverSources({ own: true, now: T0 })).toEqual(['src_1']);
       expect((await claimOne(store, T0, 'run_2')).source.id).toBe('src_1');
       expect(await store.finishSourceRun(aRun(lost))).toBeNull();
     });

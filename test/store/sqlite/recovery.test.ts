@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
-import { aSource } from '../../support/sources.ts';
+import { aRun, aSource } from '../../support/sources.ts';
 import { anEndpoint, aRoutedEvent, aSignal, aTenant, openTestStore, T0 } from '../../support/store.ts';
 import { tempFolder } from './temp-folder.ts';
 
@@ -20,7 +20,7 @@ async function twoStores() {
   const events = [aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: ['dlv_1'] })];
   await first.commitSignals([aSignal('ten_a', { events })]);
   await first.recoverDeliveries({ own: true });
-  await first.recoverSources({ own: true });
+  await first.recoverSources({ own: true, now: T0 });
   expect(await claim(first, 'lease_1')).toEqual(['dlv_1']);
   expect(await read(first, 'run_1')).toEqual(['src_1']);
   const second = await open();
@@ -34,8 +34,8 @@ async function claim(store: Store, leaseToken: string): Promise<string[]> {
   return lane?.deliveries.map(({ id }) => id) ?? [];
 }
 
-async function read(store: Store, token: string): Promise<string[]> {
-  const claimed = await store.claimSources({ now: T0, leaseUntil: T0 + LEASE_MS, ids: ['src_1'], token });
+async function read(store: Store, token: string, now = T0): Promise<string[]> {
+  const claimed = await store.claimSources({ now, leaseUntil: now + LEASE_MS, ids: ['src_1'], token });
   return claimed.map(({ source }) => source.id);
 }
 
@@ -43,7 +43,7 @@ test('a second process that starts takes nothing from one that lives', async () 
   const { first, second } = await twoStores();
   onTestFinished(() => first.close());
   await second.recoverDeliveries({ own: true });
-  expect(await second.recoverSources({ own: true })).toEqual([]);
+  expect(await second.recoverSources({ own: true, now: T0 })).toEqual([]);
   expect([await claim(second, 'lease_2'), await read(second, 'run_2')]).toEqual([[], []]);
 });
 
@@ -52,7 +52,48 @@ test('what a process held is free for one that looks after it is gone', async ()
   await first.close();
   await second.recoverDeliveries({ own: false });
   expect(await claim(second, 'lease_2')).toEqual(['dlv_1']);
-  expect(await second.recoverSources({ own: false })).toEqual(['src_1']);
-  expect(await second.recoverSources({ own: false })).toEqual([]);
-  expect(await read(second, 'run_2')).toEqual(['src_1']);
+  expect(await second.recoverSources({ own: false, now: T0 })).toEqual(['src_1']);
+  expect(await second.recoverSources({ own: false, now: T0 })).toEqual([]);
+  expect(await read(second, 'run_2', T0 + 60_000)).toEqual(['src_1']);
+});
+
+test('a source in whose reading the process ended rests and says so; at the third time in a row it is paused', async () => {
+  const { first, file } = await twoStores();
+  await first.close();
+  const after = async (now: number) => {
+    const { store } = await openTestStore({ clock: createManualClock(now), file });
+    await store.recoverSources({ own: true, now });
+    const tooEarly = await read(store, `early_${now}`, now);
+    const source = await store.getSource('ten_a', 'src_1');
+    const due = source?.nextPollAt ?? 0;
+    if (source?.status === 'active') await read(store, `run_${now}`, due);
+    await store.close();
+    return { tooEarly, due, source };
+  };
+  const once = await after(T0 + 1_000);
+  expect(once).toMatchObject({
+    tooEarly: [],
+    due: T0 + 61_000,
+    source: { status: 'active', failures: 1, lastError: { code: 'process_ended' } },
+  });
+  const twice = await after(once.due);
+  expect(twice).toMatchObject({ tooEarly: [], due: once.due + 30 * 60_000, source: { status: 'active' } });
+  const { source } = await after(twice.due);
+  expect(source).toMatchObject({ status: 'paused', version: 2 });
+  expect(source?.lastError?.message).toContain('3 times in a row. It is paused; resume it');
+});
+
+test('a run that ends, whatever came of it, makes it the first time again', async () => {
+  const { first, second } = await twoStores();
+  await first.close();
+  await second.recoverSources({ own: true, now: T0 });
+  const [claimed] = await second.claimSources({
+    now: T0 + 60_000,
+    leaseUntil: T0 + 120_000,
+    ids: ['src_1'],
+    token: 'run_2',
+  });
+  if (claimed === undefined) throw new Error('not due');
+  await second.finishSourceRun(aRun(claimed));
+  expect((await second.getSource('ten_a', 'src_1'))?.lastError).toBeNull();
 });

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { afterBrokenRun } from '../../../rules/broken-run.ts';
 
 /** Processes whose leases end, each by its name. */
 export interface Departed {
@@ -21,6 +22,24 @@ export function processChanges(db: Database) {
        WHERE lease_until > 0 AND lease_process IN (SELECT value FROM json_each(?)) RETURNING id`,
     )
     .pluck();
+  // Leases without a process are of a version that kept them when it was stopped.
+  const selectBroken = db.prepare<[string], { id: string; brokenOff: number }>(
+    `SELECT id, broken_off AS brokenOff FROM sources
+     WHERE lease_until > 0 AND lease_process <> '' AND lease_process IN (SELECT value FROM json_each(?))
+     ORDER BY next_poll_at, id`,
+  );
+  const breakOff = db.prepare<Record<string, unknown>[]>(
+    `UPDATE sources SET
+       broken_off = broken_off + 1,
+       last_error = :error,
+       failures = failures + 1,
+       failing_since = ifnull(failing_since, :now),
+       next_poll_at = max(next_poll_at, :notBefore),
+       status = iif(:isPaused, 'paused', status),
+       version = version + :isPaused,
+       updated_at = iif(:isPaused, :now, updated_at)
+     WHERE id = :id`,
+  );
   // The dispatcher and the poller each end theirs: a process is forgotten when it has leases of neither.
   const forget = db.prepare<[string]>(
     `DELETE FROM processes WHERE name IN (SELECT value FROM json_each(?))
@@ -36,9 +55,14 @@ export function processChanges(db: Database) {
       endLanes.run(namesOf(departed));
       forget.run(JSON.stringify(departed.dead));
     },
-    /** The ids of the sources that were being read. */
-    endSourceLeases(departed: Departed): string[] {
+    /** The ids of the sources that were being read. Those that a dead process read rest. */
+    endSourceLeases(departed: Departed & { now: number }): string[] {
       register.run(departed.process);
+      const { dead, now } = departed;
+      for (const [place, { id, brokenOff }] of selectBroken.all(JSON.stringify(dead)).entries()) {
+        const { error, isPaused, notBefore } = afterBrokenRun({ times: brokenOff + 1, place, now });
+        breakOff.run({ id, now, error: JSON.stringify(error), notBefore, isPaused: isPaused ? 1 : 0 });
+      }
       const ended = endSources.all(namesOf(departed));
       forget.run(JSON.stringify(departed.dead));
       return ended;

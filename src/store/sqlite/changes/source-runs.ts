@@ -30,6 +30,7 @@ export function sourceRunChanges(db: Database, { commitSignals }: Pick<SignalCha
   const finish = db.prepare<Record<string, unknown>[]>(
     `UPDATE sources SET
        lease_token = NULL, lease_until = 0,
+       broken_off = 0,
        last_run_at = :now,
        last_success_at = CASE WHEN :error IS NULL THEN :now ELSE last_success_at END,
        last_error = :error,

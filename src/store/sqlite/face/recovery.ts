@@ -28,9 +28,9 @@ export function recoveryFace({ changes, reads, signs }: RecoveryParts): Face {
       if (gone !== null) await changes.endLaneLeases(gone);
       return reads.listDueLanes();
     },
-    async recoverSources({ own }) {
+    async recoverSources({ own, now }) {
       const gone = await departed(own);
-      return gone === null ? [] : changes.endSourceLeases(gone);
+      return gone === null ? [] : changes.endSourceLeases({ ...gone, now });
     },
     claimSources: (claim) => changes.leaseSources({ ...claim, process: signs().name }),
   };
