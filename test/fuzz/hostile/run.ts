@@ -5,6 +5,7 @@ import { formCases } from './form-cases.ts';
 import { httpCases } from './http-cases.ts';
 import { otherCases } from './other-cases.ts';
 import { sourceCases } from './source-cases.ts';
+import { tenantCases } from './tenant-cases.ts';
 import { GIVE_UP_MS, openWorld, type World } from './world.ts';
 
 /** What another caller may wait, whatever anybody sends. */
@@ -30,7 +31,15 @@ export interface Measured {
 
 /** Every case that there is, face by face. */
 export function hostileCases(): HostileCase[] {
-  return [...httpCases(), ...formCases(), ...otherCases(), ...feedCases(), ...sourceCases(), ...apiCases()];
+  return [
+    ...httpCases(),
+    ...formCases(),
+    ...otherCases(),
+    ...tenantCases(),
+    ...feedCases(),
+    ...sourceCases(),
+    ...apiCases(),
+  ];
 }
 
 export interface HostileOptions {
@@ -91,7 +100,7 @@ async function measure(world: World, { name, size, run }: HostileCase): Promise<
     ...(world.server.hasEnded() ? [`the process ended: ${log.slice(-300)}`] : []),
     ...(seen.hung ? ['it hangs'] : []),
     ...(outcome.startsWith('broken') ? [outcome] : []),
-    ...(seen.longestMs > BUDGET_MS ? [`others wait ${seen.longestMs} ms`] : []),
+    ...(seen.longestMs > BUDGET_MS ? [`others wait ${seen.longestMs} ms for ${seen.longestOf}`] : []),
     ...(grownBytes > MOST_GROWTH_BYTES ? [`it takes ${megabytes(grownBytes)} MB`] : []),
     ...(log.trim() === '' ? [] : [`it is logged as a fault of ours: ${log.slice(0, 300)}`]),
   ];

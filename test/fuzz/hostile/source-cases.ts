@@ -76,7 +76,7 @@ const KINDS: Partial<Record<SourceKind, Kind>> = {
     before: () => '{"hits":[{"objectID":"1","title":"Ask HN: Who is hiring?"}]}',
   },
   stackexchange: {
-    settings: { site: 'stackoverflow' },
+    settings: { site: 'stackoverflow', tagged: ['crm'] },
     wrap: under('items'),
     item: (question_id, text) => ({
       ...{ question_id, link: 'https://a.example/', title: text, body: text },

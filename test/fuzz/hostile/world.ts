@@ -41,6 +41,8 @@ export interface Sent {
 /** What other callers saw since the probe was asked before. */
 export interface Seen {
   longestMs: number;
+  /** What it asked for. */
+  longestOf: string;
   mostBytes: number;
   /** One still waits. */
   hung: boolean;
@@ -161,7 +163,12 @@ function createSend(url: string): World['send'] {
           });
         },
       );
-      request.once('error', reject);
+      request.once('error', (error: NodeJS.ErrnoException) => {
+        // A body that is refused before it was sent is answered and the connection closed; the answer may be lost with it.
+        const isCut = error.code === 'EPIPE' || error.code === 'ECONNRESET';
+        if (isCut && body !== undefined) resolve({ status: 413, headers: {}, body: 'cut off' });
+        else reject(error);
+      });
       request.end(body);
     });
 }

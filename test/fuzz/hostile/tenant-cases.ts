@@ -1,0 +1,174 @@
+import type { HostileCase } from './case.ts';
+import { outcomeOf } from './case.ts';
+import type { World } from './world.ts';
+
+/** What a tenant of the largest plan may have, chosen so that each post, view or change is as much work as it can be. */
+export function tenantCases(): HostileCase[] {
+  const cases: Record<string, (world: World) => Promise<string>> = {
+    'phrases within phrases, and a post of their word': nestedPhrases,
+    'phrases within phrases in a hundred profiles, and a batch of posts of their word': (world) =>
+      nestedPhrases(world, 100, 20),
+    'fifty thousand phrases, and posts that hold many': manyPhrases,
+    'payload formats as large as may be, and a batch of posts': largePayloads,
+    'a hundred endpoints, and a batch of posts': manyEndpoints,
+    'a person named in every post, erased': erasedPerson,
+    'posts that are nearly the same': nearPosts,
+    'a page of the longest posts': longPages,
+    'a lead of many fields and tags, changed and shown': largeLead,
+  };
+  return Object.entries(cases).map(([name, run]) => ({
+    name: `tenant: ${name}`,
+    size: 0,
+    run: (world) => run(world),
+  }));
+}
+
+const words = (count: number, word: (n: number) => string) =>
+  Array.from({ length: count }, (_, n) => word(n)).join(' ');
+const post = (text: string, n = 0) => ({
+  platform: { name: 'forum', post_url: `https://a.example/${n}/${++made}` },
+  text: text.slice(0, 19_990),
+});
+let made = 0;
+
+async function create(world: World, path: string, body: object): Promise<string> {
+  const reply = await world.call('POST', path, body);
+  if (reply.status !== 201) throw new Error(`${path}: ${reply.status} ${reply.body.slice(0, 300)}`);
+  return JSON.parse(reply.body).data.id;
+}
+
+async function removeAll({ call }: World, path: string, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await call('DELETE', `${path}/${id}`);
+}
+
+async function nestedPhrases(world: World, profiles = 1, posts = 1): Promise<string> {
+  const phrases = Array.from({ length: 50 }, (_, n) => words(n + 1, () => 'a'));
+  const ids: string[] = [];
+  for (let n = 0; n < profiles; n++)
+    ids.push(await create(world, '/v1/icps', { name: `N${++made}`, phrases }));
+  const signals = Array.from({ length: posts }, (_, n) =>
+    post(`Looking for a CRM. ${words(9_900, () => 'a')}`, n),
+  );
+  const reply = await world.call('POST', '/v1/signals/batch', { signals });
+  await removeAll(world, '/v1/icps', ids);
+  return outcomeOf(reply);
+}
+
+async function manyPhrases(world: World): Promise<string> {
+  const ids: string[] = [];
+  for (let profile = 0; profile < 240; profile++) {
+    const phrases = Array.from({ length: 200 }, (_, n) => `w${(profile * 200 + n).toString(36)} crm`);
+    ids.push(await create(world, '/v1/icps', { name: `M${++made}`, phrases }));
+  }
+  const signals = Array.from({ length: 20 }, (_, n) =>
+    post(
+      `Looking for a CRM. ${words(1_900, (at) => `w${((at + n * 1_900) % 48_000).toString(36)} crm.`)}`,
+      n,
+    ),
+  );
+  const reply = await world.call('POST', '/v1/signals/batch', { signals });
+  await removeAll(world, '/v1/icps', ids);
+  return outcomeOf(reply);
+}
+
+async function largePayloads(world: World): Promise<string> {
+  const ids: string[] = [];
+  for (let n = 0; n < 28; n++) {
+    const custom = Object.fromEntries(Array.from({ length: 15 }, (_, at) => [`a${at}`, 'a'.repeat(1_000)]));
+    const url = `https://127.0.0.1:8443/${n}`;
+    ids.push(
+      await create(world, '/v1/webhooks', {
+        url,
+        classifications: ['hot', 'warm', 'cold'],
+        payload_format: { custom },
+      }),
+    );
+  }
+  const signals = Array.from({ length: 100 }, (_, n) =>
+    post(`Looking for a CRM ${n}, budget approved, we buy this month. Any recommendations?`, n),
+  );
+  const reply = await world.call('POST', '/v1/signals/batch', { signals });
+  await removeAll(world, '/v1/webhooks', ids);
+  return outcomeOf(reply);
+}
+
+async function manyEndpoints(world: World): Promise<string> {
+  const ids: string[] = [];
+  for (let n = 0; n < 100; n++)
+    ids.push(
+      await create(world, '/v1/webhooks', {
+        url: `https://127.0.0.1:8443/${n}`,
+        classifications: ['hot', 'warm', 'cold'],
+      }),
+    );
+  const signals = Array.from({ length: 200 }, (_, n) =>
+    post(`Looking for a CRM ${n}, budget approved, we buy this month. Any recommendations?`, n),
+  );
+  const reply = await world.call('POST', '/v1/signals/batch', { signals });
+  await removeAll(world, '/v1/webhooks', ids);
+  return outcomeOf(reply);
+}
+
+/** What is stored of the person is looked for in every signal of the tenant, and masked there. */
+async function erasedPerson(world: World): Promise<string> {
+  const name = `Jane${++made} Doe`;
+  const email = `jane${made}@example.com`;
+  for (let from = 0; from < 400; from += 100) {
+    const signals = Array.from({ length: 100 }, (_, n) => ({
+      ...post(`Looking for a CRM ${from + n}. ${`${name} Jane Doe ${email} `.repeat(450)}`, n),
+      prospect: { name, email },
+    }));
+    const stored = await world.call('POST', '/v1/signals/batch', { signals });
+    if (stored.status !== 200) return outcomeOf(stored);
+  }
+  const id = await create(world, '/v1/leads', { email, name });
+  return outcomeOf(await world.call('DELETE', `/v1/leads/${id}`));
+}
+
+/** Texts that share enough to be compared word by word, and differ in as many words as they may. */
+async function nearPosts(world: World): Promise<string> {
+  const same = words(2_000, (n) => `w${n.toString(36)}`);
+  const signals = Array.from({ length: 60 }, (_, n) =>
+    post(`Looking for a CRM. ${same} ${words(300, (at) => `x${(n * 300 + at).toString(36)}zzzzzzzz`)}`, n),
+  );
+  return outcomeOf(await world.call('POST', '/v1/signals/batch', { signals }));
+}
+
+async function longPages(world: World): Promise<string> {
+  const signals = Array.from({ length: 100 }, (_, n) => ({
+    ...post(`Looking for a CRM ${n}, "${'budget approved, we switch from Acme this month. '.repeat(400)}`, n),
+    prospect: { name: 'a'.repeat(200), title: 'a'.repeat(200) },
+  }));
+  await world.call('POST', '/v1/signals/batch', { signals });
+  const pages = [
+    '/v1/signals?limit=100&include=explanation',
+    '/v1/signals?limit=100&q=crm',
+    '/v1/events?limit=100',
+  ];
+  const replies = await Promise.all(
+    pages.map((path) => world.call('GET', path, undefined, { 'accept-encoding': 'br' })),
+  );
+  const screens = await Promise.all(
+    ['/dashboard', '/dashboard/signals?q=crm', '/dashboard/find?q=crm', '/dashboard/find?q=a'].map(
+      world.screen,
+    ),
+  );
+  return [...replies, ...screens].map(outcomeOf).join(' ');
+}
+
+async function largeLead(world: World): Promise<string> {
+  const fields = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`a${n}`, 'a'.repeat(1_000)]));
+  const made1 = await world.call('POST', '/v1/leads', {
+    email: `large${++made}@example.com`,
+    custom_fields: fields,
+    tags: Array.from({ length: 20 }, (_, n) => `tag${n}`),
+  });
+  if (made1.status >= 300) return outcomeOf(made1);
+  const { id } = JSON.parse(made1.body).data;
+  const changed = await world.call('PATCH', `/v1/leads/${id}`, { custom_fields: { ...fields, a0: 'b' } });
+  const screens = [
+    await world.screen(`/dashboard/leads/${id}`),
+    await world.screen(`/dashboard/leads/${id}/edit`),
+  ];
+  return [changed, ...screens].map(outcomeOf).join(' ');
+}
