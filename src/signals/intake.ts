@@ -15,13 +15,14 @@ import { type Reserve, reserveNothing, storeSignals } from '../webhooks/in-hand.
 import { listReceivers } from '../webhooks/receivers.ts';
 import { signalEvents } from '../webhooks/signal-events.ts';
 import { lanesOf } from '../webhooks/state-changes.ts';
-import { candidatesOf } from './candidates.ts';
+import { type Candidate, candidatesOf } from './candidates.ts';
 import { canonicalUrl } from './canonical-url.ts';
-import type { Encoder } from './encoder/encoder.ts';
+import type { Encoder, Encoding } from './encoder/encoder.ts';
+import type { EncoderWork, WorkKind } from './encoder/queue.ts';
 import type { Matchers, TenantMatcher } from './matchers.ts';
-import { addMeaning } from './meaning.ts';
+import { candidatesInDoubt, readMeaning } from './meaning.ts';
 import { originOf } from './origin.ts';
-import { type CompiledProfile, readPost, scorePost } from './score.ts';
+import { type CompiledProfile, type PostReading, readPost, scorePost } from './score.ts';
 import { buildSignal } from './wire.ts';
 
 /** What intake needs of the process. */
@@ -66,7 +67,8 @@ const MOST_CHARS_A_COMMIT = 30_000;
 /**
  * Scores posts, and stores their signals with every event and delivery they cause, a post's own in one commit, before it
  * returns. A post makes a signal for each active profile it matches (warm or better), and at least one, its best.
- * @throws DomainError `PLAN_REQUIRED` where the plan has no room for more
+ * @throws DomainError `PLAN_REQUIRED` where the plan has no room for more, `UNAVAILABLE` where the posts would wait too long
+ * for the encoder: then none is stored
  */
 export async function observePosts(
   parts: IntakeParts,
@@ -74,15 +76,31 @@ export async function observePosts(
   posts: readonly ObservedPost[],
 ): Promise<ObservedResult[]> {
   await requireRoom(parts, tenantId, 'signals');
+  return await withEncoding(parts, { owner: tenantId, kind: kindOf(posts) }, (encoding) =>
+    observeInPieces(parts, tenantId, posts, encoding),
+  );
+}
+
+async function observeInPieces(
+  parts: IntakeParts,
+  tenantId: string,
+  posts: readonly ObservedPost[],
+  encoding: Encoding | null,
+): Promise<ObservedResult[]> {
   const results: ObservedResult[][] = [];
   // One commit after the other: a keyed request that is run again meets them in the order in which it made them.
   const pieces = piecesOf(posts);
-  let planning = planPosts(parts, tenantId, pieces[0] ?? []);
+  let left = posts.length;
+  const plan = (piece: readonly ObservedPost[]) => {
+    left -= piece.length;
+    return planPiece(parts, tenantId, piece, { rule: EVERY_POST, encoding, left });
+  };
+  let planning = plan(pieces[0] ?? []);
   for (const place of pieces.keys()) {
     const planned = await planning;
     const next = pieces[place + 1];
     if (next !== undefined) {
-      planning = planPosts(parts, tenantId, next); // while the one before it is stored
+      planning = plan(next); // while the one before it is stored
       planning.catch(() => {}); // told when it is its turn, unless the one before it failed
     }
     results.push(await storePlanned(parts, planned));
@@ -91,8 +109,8 @@ export async function observePosts(
 }
 
 /** By what was sent alone, so that a request that is run again is cut where it was cut before. */
-function piecesOf(posts: readonly ObservedPost[]): ObservedPost[][] {
-  const pieces: ObservedPost[][] = [];
+function piecesOf<P extends ObservedPost>(posts: readonly P[]): P[][] {
+  const pieces: P[][] = [];
   let chars = Number.POSITIVE_INFINITY;
   for (const post of posts) {
     chars += post.text.length;
@@ -144,12 +162,60 @@ export interface MatchRule {
 
 const EVERY_POST: MatchRule = { profileIds: [], onlyMatching: false };
 
-/** Scores posts without storing anything: for changes that store their signals together with something else. */
+/**
+ * Scores posts without storing anything: for changes that store their signals together with something else.
+ * @throws DomainError `UNAVAILABLE` where they would wait too long for the encoder; those of a source wait
+ */
 export async function planPosts(
   parts: IntakeParts,
   tenantId: string,
   posts: readonly ScopedPost[],
   rule: MatchRule = EVERY_POST,
+): Promise<PlannedPost[]> {
+  const kind = rule.onlyMatching ? 'source' : kindOf(posts);
+  return await withEncoding(parts, { owner: tenantId, kind }, async (encoding) => {
+    const planned: PlannedPost[][] = [];
+    let left = posts.length;
+    for (const piece of piecesOf(posts)) {
+      left -= piece.length;
+      planned.push(await planPiece(parts, tenantId, piece, { rule, encoding, left }));
+    }
+    return planned.flat();
+  });
+}
+
+function kindOf(posts: readonly unknown[]): WorkKind {
+  return posts.length > 1 ? 'batch' : 'single';
+}
+
+async function withEncoding<T>(
+  { encoder = null }: IntakeParts,
+  work: EncoderWork,
+  run: (encoding: Encoding | null) => Promise<T>,
+): Promise<T> {
+  const encoding = encoder?.begin(work) ?? null;
+  try {
+    return await run(encoding);
+  } finally {
+    encoding?.end();
+  }
+}
+
+/** A post that is encoded is so once, and once more for each of its sentences where it matters: half as many again. */
+const TEXTS_A_POST = 1.5;
+
+/** What a piece's posts are planned with; `left` posts of the same work come after it. */
+interface PieceTerms {
+  rule: MatchRule;
+  encoding: Encoding | null;
+  left: number;
+}
+
+async function planPiece(
+  parts: IntakeParts,
+  tenantId: string,
+  posts: readonly ScopedPost[],
+  { rule, encoding, left }: PieceTerms,
 ): Promise<PlannedPost[]> {
   const [matcher, receivers] = await Promise.all([
     parts.matchers.of(tenantId),
@@ -157,46 +223,108 @@ export async function planPosts(
   ]);
   const tenancy: Tenancy = { tenantId, matcher, receivers, rule };
   const nextTurn = createTurns(parts.clock);
-  const planned: PlannedPost[] = [];
+  const readings: ReadPost[] = [];
   for (const post of posts) {
-    planned.push(await planPost(parts, tenancy, post, nextTurn));
+    readings.push(await readOne(parts, tenancy, post, encoding !== null));
+    await nextTurn();
+  }
+
+  if (encoding !== null) {
+    // Of what comes after this piece as large a share as of this.
+    const inDoubt = readings.filter(({ isInDoubt }) => isInDoubt).length;
+    const texts = inDoubt * (1 + left / Math.max(1, posts.length)) * TEXTS_A_POST;
+    encoding.expect(Math.ceil(texts));
+    // All at once, so that the encoder has work while posts are read or stored.
+    const encoded = await Promise.all(
+      readings.map(({ words, candidates, isInDoubt }) =>
+        isInDoubt ? readMeaning(words, candidates, encoding) : words,
+      ),
+    );
+    for (const [place, reading] of encoded.entries())
+      Object.assign(readings[place] ?? {}, { words: reading });
+  }
+
+  const planned: PlannedPost[] = [];
+  for (const reading of readings) {
+    planned.push(await planPost(parts, tenancy, reading, nextTurn));
     await nextTurn();
   }
   return planned;
+}
+
+/** A post that was read, and with whom it may be matched. */
+interface ReadPost {
+  post: ScopedPost;
+  words: PostReading;
+  candidates: readonly Candidate[];
+  /** Signals that it made before, with their scores. */
+  known: ReadonlyMap<CompiledProfile, number>;
+  /** Whether its class hangs on the encoder for a profile that doesn't know it yet. */
+  isInDoubt: boolean;
+}
+
+/** Profiles that are asked whether they know a post already. Where more are in doubt it is encoded, as that costs less. */
+const MOST_ASKED = 16;
+
+/**
+ * Reads a post by its words, and looks whether it is stored already where the encoder would decide: to encode it again would
+ * cost ten times what recognising it does.
+ */
+async function readOne(
+  parts: IntakeParts,
+  tenancy: Tenancy,
+  post: ScopedPost,
+  withEncoder: boolean,
+): Promise<ReadPost> {
+  const words = readPost(factsOf(post, parts.clock.now()), withEncoder);
+  const candidates = candidatesOf(tenancy.matcher, words, tenancy.matcher.match(words.tokens), {
+    profileIds: tenancy.rule.profileIds,
+    wanted: post.icp_profile_id || undefined,
+  });
+  const doubts = withEncoder ? candidatesInDoubt(words, candidates, MOST_ASKED + 1) : [];
+  const known = new Map<CompiledProfile, number>();
+  if (doubts.length > 0 && doubts.length <= MOST_ASKED) {
+    const seen: SeenPost = { post, type: words.type, nearKeys: postNearKeys(post) };
+    // Nobody sees these: they take no ids, of which a request that is run again must take the same ones in the same order.
+    const unseen = { ...parts, newId: () => '' };
+    const nobody = { ...tenancy, receivers: [] };
+    const signals = doubts.map(({ compiled, hits }) =>
+      newSignal(unseen, nobody, seen, compiled, scorePost(words, compiled, hits)),
+    );
+    const found = await parts.store.findDuplicates(signals);
+    for (const [place, { compiled }] of doubts.entries()) {
+      const duplicate = found[place];
+      if (duplicate) known.set(compiled, duplicate.score);
+    }
+  }
+  return { post, words, candidates, known, isInDoubt: known.size < doubts.length };
 }
 
 /** `nextTurn`: a pause where it is due, as a post may match a thousand profiles. */
 async function planPost(
   parts: IntakeParts,
   tenancy: Tenancy,
-  post: ScopedPost,
+  { post, words: reading, candidates, known }: ReadPost,
   nextTurn: () => Promise<void>,
 ): Promise<PlannedPost> {
-  const wanted = post.icp_profile_id || undefined;
-  const { encoder = null } = parts;
-  const words = readPost(factsOf(post, parts.clock.now()), encoder !== null);
-  const { profileIds } = tenancy.rule;
-  const candidates = candidatesOf(tenancy.matcher, words, tenancy.matcher.match(words.tokens), {
-    profileIds,
-    wanted,
-  });
   if (candidates.length === 0) {
-    const detail = wanted
-      ? `There is no profile "${wanted}".`
+    const detail = post.icp_profile_id
+      ? `There is no profile "${post.icp_profile_id}".`
       : 'No profile is active; activate one or name one here.';
     return { signals: [], errors: [{ pointer: '/icp_profile_id', detail }] };
   }
-  // A source waits for the encoder; who asks over the API hears that it is busy.
-  const reading = await addMeaning(words, candidates, { encoder, patient: tenancy.rule.onlyMatching });
   const matches: { compiled: CompiledProfile; score: Explanation }[] = [];
   for (const { compiled, hits } of candidates) {
     matches.push({ compiled, score: scorePost(reading, compiled, hits) });
     await nextTurn();
   }
-  matches.sort((a, b) => b.score.score - a.score.score);
+  // A signal that is there already has the score that it was stored with.
+  const scoreOf = ({ compiled, score }: (typeof matches)[number]) => known.get(compiled) ?? score.score;
+  matches.sort((a, b) => scoreOf(b) - scoreOf(a));
+  const needsBest = !tenancy.rule.onlyMatching && known.size === 0;
   const kept = matches.filter(
     ({ compiled, score }, i) =>
-      (i === 0 && !tenancy.rule.onlyMatching) || score.score >= compiled.profile.thresholds.warm,
+      (i === 0 && needsBest) || known.has(compiled) || score.score >= compiled.profile.thresholds.warm,
   );
   const seen: SeenPost = { post, type: reading.type, nearKeys: postNearKeys(post) };
   const signals: NewSignal[] = [];

@@ -16,18 +16,45 @@ import {
 /** So many sentences are tried for the one that carries the meaning. */
 const MAX_TRIED = 4;
 
+/** Profiles that a post may match, and where their phrases stand in it. */
+type Candidates = readonly { compiled: CompiledProfile; hits: readonly Hit[] }[];
+
+/** Turns texts into numbers. */
+type Encode = Pick<Encoder, 'encode'>;
+
+/** Of `candidates` the first `most` whose verdict on a post hangs on what the encoder makes of it. */
+export function candidatesInDoubt<C extends Candidates[number]>(
+  reading: PostReading,
+  candidates: readonly C[],
+  most = candidates.length,
+): C[] {
+  const found: C[] = [];
+  for (const candidate of candidates) {
+    if (found.length === most) break;
+    if (hangsOnMeaning(reading, candidate.compiled, candidate.hits)) found.push(candidate);
+  }
+  return found;
+}
+
 /**
  * Adds what the encoder makes of a post, where that could change its class for any of the profiles; else the reading
  * stays as it is. Which posts are encoded hangs on post and profiles alone, never on how busy the server is.
  */
 export async function addMeaning(
   reading: PostReading,
-  candidates: readonly { compiled: CompiledProfile; hits: readonly Hit[] }[],
-  { encoder, patient = false }: { encoder: Encoder | null; patient?: boolean },
+  candidates: Candidates,
+  { encoder }: { encoder: Encode | null },
 ): Promise<PostReading> {
-  if (encoder === null) return reading;
-  if (!candidates.some(({ compiled, hits }) => hangsOnMeaning(reading, compiled, hits))) return reading;
-  const encode = (text: string) => encoder.encode(text, { patient });
+  if (encoder === null || candidatesInDoubt(reading, candidates, 1).length === 0) return reading;
+  return await readMeaning(reading, candidates, encoder);
+}
+
+/** As {@link addMeaning}, for a post that is known to need it. */
+export async function readMeaning(
+  reading: PostReading,
+  candidates: Candidates,
+  { encode }: Encode,
+): Promise<PostReading> {
   const digest = digestOf(reading.content.outline.sentences, reading.content.asks);
   const odds = oddsFrom(reading, await encode(digestText(reading.text, digest)));
   const read = { ...reading, meaning: { odds, place: placeOf(reading, digest[0]) } };

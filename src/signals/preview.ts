@@ -5,7 +5,7 @@ import type { Preview, PreviewedPost, PreviewInput, Verdict } from '../model/icp
 import type { Classification, Signal } from '../model/signal.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
 import type { SignalStore, StoredPost } from '../store/signal-store.ts';
-import type { Encoder } from './encoder/encoder.ts';
+import type { Encoder, Encoding } from './encoder/encoder.ts';
 import { addMeaning } from './meaning.ts';
 import { originOf } from './origin.ts';
 import { compilePhrases, type PhraseMatcher } from './phrases.ts';
@@ -21,7 +21,7 @@ export interface PreviewParts {
   encoder?: Encoder | null;
 }
 
-/** Scores the newest stored posts with a draft. @throws DomainError `NOT_FOUND` (profile), `INVALID_REQUEST` */
+/** Scores the newest stored posts with a draft. @throws DomainError `NOT_FOUND` (profile), `INVALID_REQUEST`, `UNAVAILABLE` */
 export async function previewProfile(
   { store, clock, encoder = null }: PreviewParts,
   tenantId: string,
@@ -37,9 +37,15 @@ export async function previewProfile(
 
   const posts: PreviewedPost[] = [];
   const nextTurn = createTurns(clock);
-  for (const signal of chosen) {
-    posts.push(await previewPost(signal, draft, encoder));
-    await nextTurn();
+  const encoding = encoder?.begin({ owner: tenantId, kind: 'single' }) ?? null;
+  try {
+    encoding?.expect(chosen.length);
+    for (const signal of chosen) {
+      posts.push(await previewPost(signal, draft, encoding));
+      await nextTurn();
+    }
+  } finally {
+    encoding?.end();
   }
   return { posts, counts: countsOf(posts) };
 }
@@ -79,7 +85,7 @@ function postKey({ platform, externalId, canonicalUrl, text }: StoredPost): stri
 async function previewPost(
   { id, score, classification, wire, text, relevant }: StoredPost,
   { compiled, matcher }: Draft,
-  encoder: Encoder | null,
+  encoder: Encoding | null,
 ): Promise<PreviewedPost> {
   const { excerpt, prospect, company, platform, timestamp, signal_type: type } = JSON.parse(wire) as Signal;
   const ageMs = platform.posted_at === '' ? null : Date.parse(timestamp) - Date.parse(platform.posted_at);

@@ -44,6 +44,12 @@ export interface CommittedSignal {
   wire: string;
 }
 
+/** A signal that a new one would be a duplicate of. */
+export interface StoredDuplicate {
+  id: string;
+  score: number;
+}
+
 /** A page of wire JSON. */
 export interface SignalPage {
   /** The rows in UTF-8, with commas between them: as text they would be decoded only to be encoded again. The caller's own. */
@@ -114,6 +120,8 @@ export interface SignalStore {
     signals: NewSignal[],
     taking: Taking,
   ): Promise<{ committed: CommittedSignal[]; taken: string[] }>;
+  /** For each new signal the one that is stored already for the same post and profile; null: there is none. */
+  findDuplicates(signals: readonly NewSignal[]): Promise<(StoredDuplicate | null)[]>;
   getSignal(tenantId: string, id: string): Promise<SignalDetail | null>;
   listSignals(tenantId: string, query: SignalQuery): Promise<SignalPage>;
   /**

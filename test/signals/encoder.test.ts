@@ -21,7 +21,7 @@ const POST = {
   location: '',
 };
 
-async function explain(text: string, given: Encoder | null) {
+async function explain(text: string, given: Pick<Encoder, 'encode'> | null) {
   const words = readPost({ ...POST, text }, given !== null);
   const reading = await addMeaning(words, [{ compiled, hits: [] }], { encoder: given });
   return scorePost(reading, compiled, []);
@@ -54,7 +54,7 @@ test('its share is one part of the score, with a sentence of the post as evidenc
 });
 
 test('a post whose class it cannot change is not encoded', async () => {
-  const none: Encoder = { encode: () => Promise.reject(new Error('asked')), close: async () => {} };
+  const none = { encode: () => Promise.reject(new Error('asked')) };
   const { score } = await explain(
     'Show HN: I built a free game about trains for my thesis. I am a student. Feedback welcome, sign up.',
     none,
@@ -73,17 +73,38 @@ test('it tells nobody: no telemetry is prepared in the temporary folder', () => 
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
-test('what the queue cannot take is UNAVAILABLE at once; who is patient waits', async () => {
-  const small = createEncoder({ maxWaiting: 1 });
-  const first = small.encode('one');
-  await expect(small.encode('two')).rejects.toMatchObject({
-    code: 'UNAVAILABLE',
-    extra: { retryAfterSeconds: expect.any(Number) },
-  });
-  const third = small.encode('three', { patient: true });
-  expect((await first).length).toBe(384);
-  expect((await third).length).toBe(384);
-  await small.close();
+test('a text that is asked for again is encoded once', async () => {
+  const own = createEncoder();
+  const work = own.begin({ owner: 'ten_a', kind: 'batch' });
+  const [first, second] = await Promise.all([work.encode('one'), work.encode('one')]);
+  work.end();
+  expect(second).toBe(first);
+  expect(await own.encode('one')).toBe(first);
+  expect(own.figures.encodeSeconds.counts.reduce((sum, count) => sum + count)).toBe(1);
+  await own.close();
+});
+
+test('work that would wait too long is UNAVAILABLE at once, and says when to come again', async () => {
+  const own = createEncoder();
+  own.begin({ owner: 'ten_a', kind: 'batch' }).expect(1_500);
+  const late = own.begin({ owner: 'ten_b', kind: 'batch' });
+  // Tenants take turns: of a large batch as many texts come before its last one as it has itself.
+  expect(() => late.expect(1_200)).toThrow(
+    expect.objectContaining({
+      code: 'UNAVAILABLE',
+      extra: expect.objectContaining({ retryAfterSeconds: 2 }),
+    }),
+  );
+  late.expect(900);
+  await own.close();
+});
+
+test('what waits when it is closed is UNAVAILABLE', async () => {
+  const own = createEncoder();
+  const asked = ['one', 'two', 'three', 'four'].map((text) => own.encode(text));
+  const settled = Promise.allSettled(asked);
+  await own.close();
+  for (const { status } of await settled) expect(status).toBe('rejected');
 });
 
 test('where it is switched off or its files are missing, the log says so', async () => {

@@ -21,6 +21,7 @@ import { createSeededRandom } from '../../src/lib/seeded-random.ts';
 import type { Tracer } from '../../src/lib/tracing.ts';
 import type { Scope } from '../../src/model/key.ts';
 import type { Plan, Tenant } from '../../src/model/tenant.ts';
+import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import { createSuggester } from '../../src/signals/suggester.ts';
 import type { SiteContent } from '../../src/site/content/site-content.ts';
@@ -87,6 +88,8 @@ export interface TestAppOptions {
   expiredCount?(): number;
   /** Stands in for the dispatcher's test deliveries. */
   sendTest?: SendTest;
+  /** Words alone decide where it is left out. */
+  encoder?: Encoder;
 }
 
 export const BASE_URL = 'https://signals.example.com';
@@ -105,6 +108,7 @@ export async function buildTestApp({
   connections = CONNECTION_LIMITS,
   loadLimits = LOAD_LIMITS,
   tracer,
+  encoder,
   ...figures
 }: TestAppOptions = {}): Promise<TestApp> {
   const { store, clock } = await openTestStore({ clock: createManualClock(T0), file });
@@ -135,6 +139,7 @@ export async function buildTestApp({
     store: wrapStore?.(store) ?? store,
     matchers,
     suggester,
+    encoder: encoder ?? null,
     enrichment,
     config,
     content,

@@ -2,22 +2,40 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { type Clock, systemClock } from '../../lib/clock.ts';
 import { DomainError } from '../../model/errors.ts';
 import { ENCODER_FOLDER, forbidTelemetry } from './load-encoder.ts';
+import { createEncoderQueue, type EncoderFigures, type EncoderWork, type QueuedWork } from './queue.ts';
 
 /** Texts into numbers, in a thread of its own; the same text gives the same numbers, however busy the server is. */
 export interface Encoder {
-  /**
-   * The numbers of a text, in the order of asking. `patient` callers wait for room in the queue.
-   * @throws DomainError `UNAVAILABLE` where the queue is full, or the thread broke
-   */
-  encode(text: string, options?: { patient?: boolean }): Promise<Float32Array>;
+  /** The numbers of a text, as a single one of nobody's. @throws DomainError `UNAVAILABLE` where the thread broke */
+  encode(text: string): Promise<Float32Array>;
+  /** Begins work of many texts, which must be ended. */
+  begin(work: EncoderWork): Encoding;
+  readonly figures: EncoderFigures;
   close(): Promise<void>;
 }
 
-/** Texts under way at most: at 10 ms each, the last of them waits for 2.5 s. */
-const MAX_WAITING = 256;
-const RETRY_AFTER_SECONDS = 3;
+/** Work of many texts. */
+export interface Encoding {
+  /**
+   * Says how many texts are still to come, as far as can be told. Said before the first one, it decides whether the work is
+   * taken on; what was taken on is done, however long it takes.
+   * @throws DomainError `UNAVAILABLE` where it would wait too long for others' texts
+   */
+  expect(texts: number): void;
+  /** The numbers of a text. @throws DomainError `UNAVAILABLE` where the thread broke */
+  encode(text: string): Promise<Float32Array>;
+  end(): void;
+}
+
+/** Texts in the thread at once: the next one is there when one is done. */
+const IN_THREAD = 2;
+/** Numbers that are kept, 2 to 4 KB each: a post that comes again within a batch, or from several sources at once, is encoded once. */
+const MAX_KEPT = 1_024;
+const BROKEN_RETRY_SECONDS = 3;
+const MAX_RETRY_SECONDS = 60;
 
 /** What the thread is asked, and what it answers. */
 export interface EncodeRequest {
@@ -39,34 +57,44 @@ export function whyNoEncoder(folder: string = ENCODER_FOLDER): string | null {
   return existsSync(join(folder, 'model.onnx')) ? null : `${folder} holds no model.onnx`;
 }
 
-interface Waiting {
+interface Asked {
+  text: string;
   resolve(numbers: Float32Array): void;
   reject(error: Error): void;
 }
 
 /** Starts its thread with the first text. */
-export function createEncoder({ folder = ENCODER_FOLDER, maxWaiting = MAX_WAITING } = {}): Encoder {
-  const waiting = new Map<number, Waiting>();
-  /** Patient callers that wait for room, first come first. */
-  const outside: (() => void)[] = [];
+export function createEncoder({
+  folder = ENCODER_FOLDER,
+  clock = systemClock,
+}: {
+  folder?: string;
+  clock?: Pick<Clock, 'monotonic'>;
+} = {}): Encoder {
+  const queue = createEncoderQueue<Asked>(clock.monotonic);
+  const inThread = new Map<number, Asked>();
+  /** By text, the one that was asked for last at the end. */
+  const kept = new Map<string, Promise<Float32Array>>();
   let worker: Worker | null = null;
   let lastId = 0;
 
   function settle(answer: EncodeAnswer): void {
-    const asked = waiting.get(answer.id);
+    const asked = inThread.get(answer.id);
     if (asked === undefined) return;
-    waiting.delete(answer.id);
-    if (waiting.size === 0) worker?.unref();
-    outside.shift()?.();
+    inThread.delete(answer.id);
+    queue.finish();
+    fill();
+    if (inThread.size === 0) worker?.unref();
     if ('numbers' in answer) asked.resolve(answer.numbers);
     else asked.reject(broken(answer.error));
   }
 
   function end(reason: string): void {
     worker = null;
-    for (const { reject } of waiting.values()) reject(broken(reason));
-    waiting.clear();
-    for (const go of outside.splice(0)) go();
+    const left = [...inThread.values(), ...queue.clear()];
+    for (const _ of inThread.keys()) queue.finish();
+    inThread.clear();
+    for (const { reject } of left) reject(broken(reason));
   }
 
   function start(): Worker {
@@ -78,21 +106,64 @@ export function createEncoder({ folder = ENCODER_FOLDER, maxWaiting = MAX_WAITIN
     return started;
   }
 
-  return {
-    async encode(text, { patient = false } = {}) {
-      while (waiting.size >= maxWaiting) {
-        if (!patient) throw full();
-        await new Promise<void>((resolve) => outside.push(resolve));
-      }
+  function fill(): void {
+    while (inThread.size < IN_THREAD) {
+      const asked = queue.take();
+      if (asked === undefined) return;
       worker ??= start();
       const id = ++lastId;
-      return new Promise((resolve, reject) => {
-        waiting.set(id, { resolve, reject });
-        // What waits keeps the process alive; an idle thread does not.
-        worker?.ref();
-        worker?.postMessage({ id, text } satisfies EncodeRequest);
+      inThread.set(id, asked);
+      // What waits keeps the process alive; an idle thread does not.
+      worker.ref();
+      worker.postMessage({ id, text: asked.text } satisfies EncodeRequest);
+    }
+  }
+
+  function encodeFor(work: QueuedWork<Asked>, text: string): Promise<Float32Array> {
+    const known = kept.get(text);
+    kept.delete(text);
+    const numbers =
+      known ??
+      new Promise<Float32Array>((resolve, reject) => {
+        work.push({ text, resolve, reject });
+        fill();
       });
+    kept.set(text, numbers);
+    for (const [oldest] of kept) {
+      if (kept.size <= MAX_KEPT) break;
+      kept.delete(oldest);
+    }
+    if (known === undefined) {
+      numbers.catch(() => {
+        if (kept.get(text) === numbers) kept.delete(text);
+      });
+    }
+    return numbers;
+  }
+
+  function begin(work: EncoderWork): Encoding {
+    const queued = queue.begin(work);
+    return {
+      expect(texts) {
+        const refusal = queued.expect(texts);
+        if (refusal !== null) throw tooMany(refusal.excessMs);
+      },
+      encode: (text) => encodeFor(queued, text),
+      end: queued.end,
+    };
+  }
+
+  return {
+    async encode(text) {
+      const encoding = begin({ owner: '', kind: 'single' });
+      try {
+        return await encoding.encode(text);
+      } finally {
+        encoding.end();
+      }
     },
+    begin,
+    figures: queue.figures,
     async close() {
       const ending = worker;
       end('the server stops');
@@ -101,12 +172,15 @@ export function createEncoder({ folder = ENCODER_FOLDER, maxWaiting = MAX_WAITIN
   };
 }
 
-function full(): DomainError {
-  const detail = 'More posts wait to be read than can be read soon; nothing was stored.';
-  return new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+function tooMany(excessMs: number): DomainError {
+  const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(excessMs / 1_000)));
+  return new DomainError('UNAVAILABLE', 'Too many posts wait to be read. Nothing was changed.', {
+    hint: `Wait ${seconds} second${seconds === 1 ? '' : 's'} (Retry-After), then try again.`,
+    retryAfterSeconds: seconds,
+  });
 }
 
 function broken(reason: string): DomainError {
-  const detail = `The sentence encoder failed (${reason}); nothing was stored.`;
-  return new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  const detail = `The sentence encoder failed (${reason}); the post was not stored.`;
+  return new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: BROKEN_RETRY_SECONDS });
 }

@@ -1,7 +1,14 @@
 import type { Database } from 'better-sqlite3';
 import type { DeliveryLogStore } from '../../delivery-log-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
-import type { Judgement, SignalDetail, SignalFeedback, SignalStore, StoredPost } from '../../signal-store.ts';
+import type {
+  Judgement,
+  SignalDetail,
+  SignalFeedback,
+  SignalStore,
+  StoredDuplicate,
+  StoredPost,
+} from '../../signal-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
 import { createKnownSignal } from './known-signals.ts';
@@ -66,6 +73,7 @@ export function signalReads(db: Database) {
     )
     .pluck();
   const selectOfPlatform = db.prepare<[string, string], unknown>(`${ofPlatform('1')} LIMIT 1`);
+  const selectScore = db.prepare<[string], StoredDuplicate>('SELECT id, score FROM signals WHERE id = ?');
   const resolveProfiles = createProfileResolver(db);
   const list = createSignalList(db);
   const listStored = createStoredSignals(db);
@@ -82,6 +90,11 @@ export function signalReads(db: Database) {
     listStoredSignals: (tenantId, query) => listStored(tenantId, profilesAsked(tenantId, query.icps), query),
     storedPosition: (tenantId) => selectPosition.get(tenantId) ?? 0,
     recentSignals: (tenantId, limit) => selectSignals.all(tenantId, limit),
+    findDuplicates: (signals) =>
+      signals.map((signal) => {
+        const known = findKnown(signal);
+        return known === null ? null : (selectScore.get(known.id) ?? null);
+      }),
     findKnownSignals: (signals) =>
       signals.map((signal) =>
         selectOne.get(signal.id, signal.tenantId) === undefined ? (findKnown(signal)?.id ?? null) : signal.id,

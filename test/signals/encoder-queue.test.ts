@@ -1,0 +1,148 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createEncoderQueue, type WorkKind } from '../../src/signals/encoder/queue.ts';
+
+/** A queue under a clock that stands still, and what comes out of it. */
+function aQueue() {
+  let now = 0;
+  const queue = createEncoderQueue<string>(() => now);
+  const begin = (owner: string, kind: WorkKind, texts: string[] = []) => {
+    const work = queue.begin({ owner, kind });
+    for (const text of texts) work.push(text);
+    return work;
+  };
+  const takeAll = (msEach = 10) => {
+    const taken: string[] = [];
+    for (let text = queue.take(); text !== undefined; text = queue.take()) {
+      now += msEach;
+      queue.finish();
+      taken.push(text);
+    }
+    return taken;
+  };
+  return { queue, begin, takeAll };
+}
+
+const many = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}${i}`);
+
+test('tenants take turns, and of one tenant what was begun first is finished first', () => {
+  const { begin, takeAll } = aQueue();
+  begin('a', 'batch', ['a1', 'a2']);
+  begin('a', 'batch', ['later']);
+  begin('b', 'batch', ['b1', 'b2']);
+  expect(takeAll()).toEqual(['a1', 'b1', 'a2', 'b2', 'later']);
+});
+
+test('a single post comes next, however many texts of batches wait', () => {
+  const { queue, begin, takeAll } = aQueue();
+  begin('a', 'batch', many('a', 100));
+  for (let i = 0; i < 10; i++) {
+    queue.take();
+    queue.finish();
+  }
+  begin('b', 'single', ['single']);
+  expect(takeAll().indexOf('single')).toBe(0);
+});
+
+test('batches and sources go on while single posts never end', () => {
+  const { begin, takeAll } = aQueue();
+  begin('a', 'batch', many('batch', 100));
+  begin('a', 'source', many('source', 100));
+  begin('b', 'single', many('single', 200));
+  const first = takeAll().slice(0, 120);
+  const count = (kind: string) => first.filter((text) => text.startsWith(kind)).length;
+  expect(count('single')).toBe(80);
+  expect(count('batch')).toBe(30);
+  expect(count('source')).toBe(10);
+});
+
+test('what a kind did not use is not made up for later', () => {
+  const { begin, takeAll } = aQueue();
+  begin('a', 'batch', many('a', 100));
+  takeAll();
+  begin('a', 'single', many('single', 50));
+  begin('a', 'batch', many('batch', 50));
+  expect(
+    takeAll()
+      .slice(0, 11)
+      .filter((text) => text.startsWith('batch')).length,
+  ).toBeLessThan(4);
+});
+
+test('work is refused by how long it would wait, which follows from the pace that was measured', () => {
+  const { begin, takeAll } = aQueue();
+  begin('a', 'batch', many('warm', 500));
+  takeAll(100); // 100 ms a text from now on
+  begin('a', 'batch').expect(90);
+  const inTime = begin('b', 'batch');
+  expect(inTime.expect(1_000)).toBeNull();
+  inTime.end();
+  begin('a', 'batch').expect(90);
+  // 180 texts of the other tenant come before.
+  expect(begin('b', 'batch').expect(1_000)?.excessMs).toBeCloseTo(8_000, -2);
+  // Those of a few come soon: the tenants take turns.
+  expect(begin('b', 'batch').expect(20)).toBeNull();
+});
+
+test('work that needs no text is always taken on, and what was taken on may grow', () => {
+  const { begin } = aQueue();
+  begin('a', 'batch').expect(10_000);
+  const other = begin('a', 'batch');
+  expect(other.expect(0)).toBeNull();
+  expect(other.expect(1_000)).toBeNull();
+});
+
+test('a source waits as long as it takes', () => {
+  const { begin } = aQueue();
+  begin('a', 'source').expect(100_000);
+  expect(begin('a', 'source').expect(100_000)).toBeNull();
+});
+
+test('ended work no longer counts, and its texts still have their turn', () => {
+  const { begin, takeAll } = aQueue();
+  const work = begin('a', 'batch', ['left']);
+  work.expect(5_000);
+  work.end();
+  expect(begin('a', 'batch').expect(100)).toBeNull();
+  expect(takeAll()).toEqual(['left']);
+});
+
+test('every text comes out once, whatever is begun, ended and taken between', () => {
+  const kinds = ['single', 'batch', 'source'] as const;
+  const act = fc.oneof(
+    fc.record({
+      act: fc.constant('begin' as const),
+      owner: fc.constantFrom('a', 'b', 'c'),
+      kind: fc.constantFrom(...kinds),
+      texts: fc.nat(5),
+    }),
+    fc.record({ act: fc.constant('end' as const), which: fc.nat(20) }),
+    fc.record({ act: fc.constant('take' as const) }),
+  );
+  fc.assert(
+    fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
+      const { queue, begin, takeAll } = aQueue();
+      const works: ReturnType<typeof begin>[] = [];
+      const out: string[] = [];
+      let made = 0;
+      for (const each of acts) {
+        if (each.act === 'begin') {
+          works.push(begin(each.owner, each.kind, many(`${works.length}-`, each.texts)));
+          made += each.texts;
+        } else if (each.act === 'end') works[each.which]?.end();
+        else {
+          const text = queue.take();
+          if (text !== undefined) {
+            out.push(text);
+            queue.finish();
+          }
+        }
+      }
+      expect(queue.figures.waiting).toBe(made - out.length);
+      out.push(...takeAll());
+      expect(new Set(out).size).toBe(made);
+      expect(out).toHaveLength(made);
+      expect(queue.figures.waiting).toBe(0);
+    }),
+  );
+});
