@@ -10,26 +10,49 @@ export type StorageFault = 'full' | 'outage' | null;
 export interface Transactions {
   /** Runs `work` in one transaction: commits when it returns, rolls back and throws on when it or COMMIT throws. */
   runBatch(work: () => void): void;
+  /**
+   * Runs a part of a batch's work. Where it throws, that part alone is rolled back and its cause returned.
+   * @throws where the whole transaction is lost with it
+   */
+  tryPart(work: () => void): { cause: unknown } | null;
   faultOf(error: unknown): StorageFault;
 }
 
 /**
- * Runs all steps in one transaction; where that fails each in one of its own, so that a poison step fails alone. A step may
- * so be run twice (after a roll-back).
+ * Runs all steps in one transaction. Where a step fails by its own fault, all are run once more in one transaction with a
+ * savepoint for each, so that it fails alone and costs the others no flush of the disk; without a failure there are no
+ * savepoints. Where the storage is full each step has a transaction of its own. A step may so be run more than once, after a
+ * roll-back.
  */
-export function commitBatch(steps: (() => unknown)[], { runBatch, faultOf }: Transactions): Committed {
+export function commitBatch(
+  steps: (() => unknown)[],
+  { runBatch, tryPart, faultOf }: Transactions,
+): Committed {
   const values: unknown[] = [];
   const failed: Committed['failed'] = [];
 
   /** The cause is boxed because anything can be thrown. */
-  function attempt(from: number, to: number): { cause: unknown } | null {
+  function attempt(work: () => void): { cause: unknown } | null {
     try {
-      runBatch(() => {
-        for (let index = from; index < to; index++) values[index] = steps[index]?.();
-      });
+      runBatch(work);
       return null;
     } catch (cause) {
       return { cause };
+    }
+  }
+
+  function run(index: number): void {
+    values[index] = steps[index]?.();
+  }
+
+  function runAll(): void {
+    for (let index = 0; index < steps.length; index++) run(index);
+  }
+
+  function runApart(): void {
+    for (let index = 0; index < steps.length; index++) {
+      const lost = tryPart(() => run(index));
+      if (lost !== null) fail(index, index + 1, lost.cause);
     }
   }
 
@@ -41,14 +64,18 @@ export function commitBatch(steps: (() => unknown)[], { runBatch, faultOf }: Tra
     }
   }
 
-  const whole = attempt(0, steps.length);
-  // No second try where every one would meet the same fault: a lock costs its whole time-out each time, and what a
+  let lost = attempt(runAll);
+  if (lost !== null && steps.length > 1 && faultOf(lost.cause) === null) {
+    lost = attempt(runApart);
+    if (lost !== null) failed.length = 0;
+  }
+  // No further try where every one would meet the same fault: a lock costs its whole time-out each time, and what a
   // failed flush of the disk left behind is not known to be safe (pages may be marked clean that were never written).
-  if (whole !== null && (steps.length === 1 || faultOf(whole.cause) === 'outage')) {
-    fail(0, steps.length, whole.cause);
-  } else if (whole !== null) {
+  if (lost !== null && (steps.length === 1 || faultOf(lost.cause) === 'outage')) {
+    fail(0, steps.length, lost.cause);
+  } else if (lost !== null) {
     for (let index = 0; index < steps.length; index++) {
-      const single = attempt(index, index + 1);
+      const single = attempt(() => run(index));
       if (single === null) continue;
       const outage = faultOf(single.cause) === 'outage';
       fail(index, outage ? steps.length : index + 1, single.cause);

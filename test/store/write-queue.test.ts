@@ -26,6 +26,17 @@ function setUp({ onCommit, before, maxBatch, maxQueued, ...overrides }: Options 
   let open: number[] = [];
   const transactions: Transactions = {
     faultOf: (error) => (error instanceof TestFault ? error.fault : null),
+    tryPart(work) {
+      const before = [...open];
+      try {
+        work();
+        return null;
+      } catch (cause) {
+        if (transactions.faultOf(cause) !== null) throw cause;
+        open = before;
+        return { cause };
+      }
+    },
     runBatch(work) {
       open = [];
       work();
@@ -106,6 +117,18 @@ describe('failures', () => {
     expect(results.map((r) => r.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     await expect(poison).rejects.toThrow('poison');
     expect(stored()).toEqual([1, 2]);
+  });
+
+  test('a poison operation costs the others no commit of their own', async () => {
+    const { insert, queue, batches } = setUp();
+    const poison = [1, 2].map(() =>
+      queue.run(() => {
+        throw new Error('poison');
+      }),
+    );
+    const all = await Promise.allSettled([insert(1), ...poison, ...[2, 3, 4, 5].map(insert)]);
+    expect(all.filter(({ status }) => status === 'rejected')).toHaveLength(2);
+    expect(batches).toEqual([[1, 2, 3, 4, 5]]);
   });
 
   test('a commit that fails rejects every operation and stores nothing', async () => {

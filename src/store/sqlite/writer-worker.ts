@@ -4,8 +4,7 @@ import { commitBatch } from '../commit-batch.ts';
 import { type Changes, createChanges } from './changes.ts';
 import { openDatabase } from './database.ts';
 import { call } from './face/promised.ts';
-import { faultOfSqlite } from './faults.ts';
-import { createTransaction } from './transaction.ts';
+import { createTransactions } from './transaction.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 import type { Call } from './writer.ts';
 
@@ -38,7 +37,7 @@ function serve(port: NonNullable<typeof parentPort>, { file, busyTimeoutMs }: Wr
   const db = openDatabase(file, { busyTimeoutMs });
   const log = createWriteAheadLog(db);
   const changes = createChanges(db, log);
-  const transactions = { runBatch: createTransaction(db, log), faultOf: faultOfSqlite };
+  const transactions = createTransactions(db, log);
 
   port.on('message', (message: Call[number][] | 'close') => {
     if (message === 'close') {

@@ -1,13 +1,12 @@
 import type { Database } from 'better-sqlite3';
-import { commitBatch, type Transactions } from '../commit-batch.ts';
+import { commitBatch } from '../commit-batch.ts';
 import type { CommitMeter } from '../commit-meter.ts';
 import type { StorePulse } from '../figures.ts';
 import type { StorageWatch } from '../storage-watch.ts';
 import { type Committed, createWriteQueue } from '../write-queue.ts';
 import { type Changes, createChanges } from './changes.ts';
 import { call, type Run } from './face/promised.ts';
-import { faultOfSqlite } from './faults.ts';
-import { createTransaction } from './transaction.ts';
+import { createTransactions } from './transaction.ts';
 import { costOf, ownerOf, shareOf } from './weights.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 
@@ -92,7 +91,7 @@ export function watchWriter(writer: Writer, watch: StorageWatch): Writer {
 export function createInlineWriter(db: Database, meter: CommitMeter): Writer {
   const log = createWriteAheadLog(db);
   const changes = createChanges(db, log);
-  const transactions: Transactions = { runBatch: createTransaction(db, log), faultOf: faultOfSqlite };
+  const transactions = createTransactions(db, log);
   return createWriter(
     async (batch) => {
       // One batch a turn, so that others get theirs between two commits.

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Database } from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { createKeptReads } from '../../../src/store/sqlite/reads/kept.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -92,16 +93,49 @@ it('every column of the four tables counts, so that no change can be missed', ()
   db.close();
 });
 
-it('keeps so much and no more: what was read longest ago is read again', async () => {
-  await here.createTenant(aTenant('ten_b'));
-  const db = openDatabase(file);
-  const kept = createKeptReads(db, 100);
-  let reads = 0;
-  const ask = (tenantId: string) => kept.of(tenantId, 'text', () => 'x'.repeat(60 + 0 * reads++));
-  for (const tenantId of [TENANT, TENANT, 'ten_b', TENANT, TENANT]) ask(tenantId);
-  expect(reads).toBe(3);
-  kept.of(TENANT, 'large', () => 'x'.repeat(1_000));
-  kept.of(TENANT, 'large', () => `${reads++}`);
-  expect(reads).toBe(4);
-  db.close();
+describe('of what is kept', () => {
+  const JSON_QUOTES = 2;
+  let db: Database;
+  let asked: string[];
+  let ask: (tenantId: string, name: string, length: number) => void;
+
+  beforeEach(async () => {
+    for (const name of ['b', 'c']) await here.createTenant(aTenant(`ten_${name}`));
+    db = openDatabase(file);
+    const kept = createKeptReads(db, 100);
+    asked = [];
+    ask = (tenantId, name, length) =>
+      void kept.of(tenantId, name, () => {
+        asked.push(`${tenantId} ${name}`);
+        return 'x'.repeat(length - JSON_QUOTES);
+      });
+  });
+  afterEach(() => void db.close());
+
+  it('the tenant that was asked for longest ago is forgotten first, whoever was read first', () => {
+    for (const tenantId of ['ten_a', 'ten_b', 'ten_a', 'ten_c', 'ten_a', 'ten_c']) ask(tenantId, 'text', 40);
+    expect(asked).toEqual(['ten_a text', 'ten_b text', 'ten_c text']);
+    ask('ten_b', 'text', 40);
+    expect(asked.at(-1)).toBe('ten_b text');
+  });
+
+  it('the bound holds where the tenant that was read first asks for more', () => {
+    ask('ten_a', 'text', 40);
+    ask('ten_b', 'text', 40);
+    ask('ten_a', 'more', 40);
+    asked = [];
+    ask('ten_a', 'text', 40);
+    ask('ten_a', 'more', 40);
+    expect(asked).toEqual([]);
+    ask('ten_b', 'text', 40);
+    expect(asked).toEqual(['ten_b text']);
+  });
+
+  it('an answer that is larger than all that may be kept is read each time, and displaces nothing', () => {
+    ask('ten_a', 'text', 40);
+    ask('ten_a', 'large', 1_000);
+    ask('ten_a', 'large', 1_000);
+    ask('ten_a', 'text', 40);
+    expect(asked).toEqual(['ten_a text', 'ten_a large', 'ten_a large']);
+  });
 });

@@ -31,17 +31,21 @@ export function createKeptReads(db: Database, maxChars = MAX_CHARS): KeptReads {
   function keptOf(tenantId: string): Kept {
     const revision = selectRevision.get(tenantId) ?? -1;
     const known = kept.get(tenantId);
-    if (known?.revision === revision) return known;
-    const fresh = { revision, values: new Map(), chars: 0 };
-    chars -= known?.chars ?? 0;
     kept.delete(tenantId);
+    if (known?.revision === revision) {
+      kept.set(tenantId, known);
+      return known;
+    }
+    chars -= known?.chars ?? 0;
+    const fresh = { revision, values: new Map(), chars: 0 };
     kept.set(tenantId, fresh);
     return fresh;
   }
 
-  function forgetOldest(tenantId: string): void {
+  /** The tenant that asks is the last of them, and fits by itself. */
+  function forgetOldest(): void {
     for (const [id, one] of kept) {
-      if (chars <= maxChars || id === tenantId) return;
+      if (chars <= maxChars) return;
       kept.delete(id);
       chars -= one.chars;
     }
@@ -57,7 +61,7 @@ export function createKeptReads(db: Database, maxChars = MAX_CHARS): KeptReads {
       known.values.set(name, value);
       known.chars += size;
       chars += size;
-      forgetOldest(tenantId);
+      forgetOldest();
       return value;
     },
   };
