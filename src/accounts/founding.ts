@@ -2,20 +2,18 @@ import type { Cursors } from '../lib/cursor.ts';
 import { DomainError } from '../model/errors.ts';
 import { emailInput, requiredLine } from '../model/text.ts';
 import type { Store } from '../store/store.ts';
-import { newSession, type SignedIn, type SignInParts, signIn, tokenOfLink } from './sign-in.ts';
+import { selfOf } from './credentials.ts';
+import { newSession, type SignedIn, type SignInParts, signIn, type Trying, tokenOfLink } from './sign-in.ts';
 import { type AccountParts, newTenant } from './tenants.ts';
 
 const SCOPE = 'the first account';
 const MAX_NAME_CHARS = 200;
 
 /** What the first account is made of, as a form has it. */
-export interface FoundingInput {
+export interface FoundingInput extends Trying {
   name: string;
   email: string;
   password: string;
-  client: string;
-  /** The browser in words. */
-  browser: string;
 }
 
 /** Whether there is no account yet. Anybody may ask, so that tenants are listed only while nobody can log in. */
@@ -60,7 +58,7 @@ export async function foundAccount(
 /** Null where there was an account by the time its password was hashed. */
 async function makeFirst(
   parts: SignInParts & AccountParts,
-  { name, email, password, browser }: FoundingInput,
+  { name, email, password, ...from }: FoundingInput,
 ): Promise<Pick<SignedIn, 'token'> | null> {
   const { store, clock, random, passwords } = parts;
   const named = requiredLine(MAX_NAME_CHARS).safeParse(name);
@@ -76,8 +74,8 @@ async function makeFirst(
   const passwordHash = await passwords.hash(password);
   const input = { name: named.data, email: address.data, plan: 'trial' } as const;
   const { tenant, owner, profile } = newTenant(parts, input);
-  const { token, session } = newSession(clock, random, browser);
+  const { token, session } = newSession(clock, random, from.browser);
   const change = { tenant, owner, profile, passwordHash, session };
-  const isMade = await store.as({ tenantId: tenant.id, actor: owner.id }, () => store.foundTenant(change));
+  const isMade = await store.as(selfOf(owner, from), () => store.foundTenant(change));
   return isMade ? { token } : null;
 }

@@ -1,5 +1,5 @@
 import { toIso } from '../lib/clock.ts';
-import type { MailFacts } from '../model/mail.ts';
+import type { CredentialsChange, MailFacts } from '../model/mail.ts';
 import { digestSubject, digestText } from './digest-mail.ts';
 
 /** A mail as its reader sees it. */
@@ -36,6 +36,8 @@ export function mailText(facts: MailFacts, baseUrl: string, token?: string): Mai
       return invitation(facts, linkText(`${baseUrl}/dashboard/setup`, token));
     case 'password_reset':
       return passwordReset(linkText(`${baseUrl}/dashboard/reset`, token));
+    case 'credentials_changed':
+      return credentialsChanged(facts, baseUrl);
     case 'message':
       return { subject: facts.subject, text: facts.text };
   }
@@ -125,6 +127,47 @@ function passwordReset(link: string): MailText {
       link,
       '',
       'If it was not you, leave it be: the old password goes on.',
+      '',
+    ].join('\n'),
+  };
+}
+
+const CHANGES: Record<CredentialsChange, { subject: string; what: string }> = {
+  password: {
+    subject: 'Your password was changed',
+    what: 'The password of your Signalpost account was changed. Every other session has ended.',
+  },
+  password_by_link: {
+    subject: 'Your password was changed',
+    what: 'The password of your Signalpost account was changed by a link for a new one. Every session before has ended.',
+  },
+  second_factor_on: {
+    subject: 'Your second factor was turned on',
+    what: 'Logging in to your Signalpost account asks for a code of an authenticator now. Every other session has ended.',
+  },
+  second_factor_off: {
+    subject: 'Your second factor was turned off',
+    what: 'Logging in to your Signalpost account asks for no code of an authenticator any more.',
+  },
+  recovery_codes: {
+    subject: 'You have new recovery codes',
+    what: 'New recovery codes were made for your Signalpost account; those before count no more.',
+  },
+};
+
+function credentialsChanged(facts: FactsOf<'credentials_changed'>, baseUrl: string): MailText {
+  const { change, at, browser, network } = facts;
+  const where = [browser, network === '' ? '' : `the network ${network}`].filter((part) => part !== '');
+  const when = `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`;
+  return {
+    subject: CHANGES[change].subject,
+    text: [
+      CHANGES[change].what,
+      '',
+      `When: ${when}${where.length === 0 ? '' : `, from ${where.join(', ')}`}`,
+      '',
+      'If it was you, there is nothing to do. If not, choose a new password at once, and tell an owner of the account:',
+      `${baseUrl}/dashboard/reset`,
       '',
     ].join('\n'),
   };

@@ -1,15 +1,22 @@
 import type { Clock } from '../lib/clock.ts';
+import type { Cursors } from '../lib/cursor.ts';
+import type { NewId } from '../lib/ids.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
-import type { Session, User } from '../model/user.ts';
+import type { CredentialsChange, NewMail } from '../model/mail.ts';
+import type { Session } from '../model/user.ts';
 import type { OpenSession } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
+import { credentialsMail, noteRefusals } from './credentials.ts';
 import type { Passwords } from './passwords.ts';
-import { hashesElsewhere, tooMany } from './sign-in.ts';
+import { hashesElsewhere, passwordMark, tooMany } from './sign-in.ts';
 import type { WrongPasswords } from './wrong-passwords.ts';
 
 export interface OwnAccountParts {
   store: Store;
   clock: Clock;
+  newId: NewId;
+  /** Signs that the password was given just now. */
+  cursors: Cursors;
   passwords: Passwords;
   wrongPasswords: WrongPasswords;
 }
@@ -33,18 +40,32 @@ export async function changeOwnPassword(
   parts.passwords.refuseWeak(password, { email: user.email, firm: tenant.name });
   const elsewhere = await hashesElsewhere(parts.store, user);
   const passwordHash = await parts.passwords.hash(password, elsewhere);
-  await parts.store.changePassword({ userId: user.id, passwordHash, keep: session.tokenHash });
+  const mail = mailOf(parts, self, 'password');
+  await parts.store.changePassword({ userId: user.id, passwordHash, keep: session.tokenHash, mail });
+}
+
+/** The mail that tells somebody of a change that was made in their session. */
+export function mailOf(
+  parts: Pick<OwnAccountParts, 'clock' | 'newId'>,
+  { user, session, client }: Self,
+  change: CredentialsChange,
+): NewMail {
+  return credentialsMail(parts, user, { change, client, browser: session.client });
 }
 
 /** Lets go on who knows their own password. @throws DomainError `INVALID_REQUEST` at `pointer`, `RATE_LIMITED` */
 export async function askPassword(
-  { passwords, wrongPasswords }: Pick<OwnAccountParts, 'passwords' | 'wrongPasswords'>,
-  { user, client }: Pick<Self, 'client'> & { user: User },
+  { store, passwords, wrongPasswords }: Pick<OwnAccountParts, 'store' | 'passwords' | 'wrongPasswords'>,
+  { user, client }: Self,
   { password, pointer }: { password: string; pointer: string },
 ): Promise<void> {
   const wait = wrongPasswords.take(user.email, client);
-  if (wait !== null) throw tooMany(wait.ms);
+  if (wait !== null) {
+    if (wait.isFirst) await noteRefusals(store, [user], { client, isLocked: true });
+    throw tooMany(wait.ms);
+  }
   if ((await passwords.find([user.passwordHash ?? ''], password)) === null) {
+    await noteRefusals(store, [user], { client, isLocked: false });
     throw invalidAt(pointer, 'That is not your password.');
   }
   wrongPasswords.forgive(user.email, client);
@@ -64,4 +85,23 @@ export async function endOwnSession({ store }: OwnAccountParts, self: Self, id: 
 /** Ends all of one's own sessions but this one. */
 export async function endOtherSessions({ store }: OwnAccountParts, self: Self): Promise<void> {
   await store.endSessionOf(self.user.id, null, self.session.tokenHash);
+}
+
+const PROOF_SCOPE = 'password given';
+const PROOF_MS = 10 * 60_000;
+
+/** Stands for the password that somebody has just given in this session, for ten minutes: for what takes two forms. */
+export function proofOf({ clock, cursors }: Pick<OwnAccountParts, 'clock' | 'cursors'>, self: Self): string {
+  const { user, session } = self;
+  return cursors.encode(PROOF_SCOPE, [session.id, passwordMark(user), clock.now() + PROOF_MS]);
+}
+
+/** Whether it is a proof of this session that is still good. */
+export function isProven(
+  { clock, cursors }: Pick<OwnAccountParts, 'clock' | 'cursors'>,
+  { user, session }: Self,
+  proof: string,
+): boolean {
+  const [id, mark, endsAt] = cursors.decode(PROOF_SCOPE, proof) ?? [];
+  return id === session.id && mark === passwordMark(user) && Number(endsAt) > clock.now();
 }

@@ -3,6 +3,7 @@ import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { base32, stepOfCode, totpUri } from '../lib/totp.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
+import type { NewMail } from '../model/mail.ts';
 import type { User } from '../model/user.ts';
 import type { Factor } from '../store/factor-store.ts';
 import type { Store } from '../store/store.ts';
@@ -57,10 +58,14 @@ export async function offerFactor(parts: FactorParts, user: User): Promise<Facto
 }
 
 /**
- * Puts the offered secret in force: the code shows that an authenticator has it. Answers the recovery codes, told here and
- * nowhere kept. @throws DomainError `INVALID_REQUEST` at `/code`, `CONFLICT` where nothing is offered
+ * Puts the offered secret in force: the code shows that an authenticator has it. Every session but the one of `keep` ends.
+ * Answers the recovery codes, told here and nowhere kept. @throws DomainError `INVALID_REQUEST` at `/code`, `CONFLICT` where nothing is offered
  */
-export async function confirmFactor(parts: FactorParts, user: User, code: string): Promise<string[]> {
+export async function confirmFactor(
+  parts: FactorParts,
+  user: User,
+  { code, keep, mail }: { code: string; keep: string; mail: NewMail },
+): Promise<string[]> {
   const { store, clock, random } = parts;
   const factor = await store.getFactor(user.id);
   if (factor === null || factor.since !== null) throw inForce();
@@ -68,15 +73,19 @@ export async function confirmFactor(parts: FactorParts, user: User, code: string
   const step = stepOfCode(secretOf(parts, user.id, factor), code, { now, after: factor.step });
   if (step === null) throw invalidAt('/code', WRONG_CODE);
   const codes = newCodes(random);
-  const change = { userId: user.id, step, now, codeHashes: codes.map(hashCode) };
+  const change = { userId: user.id, step, now, codeHashes: codes.map(hashCode), keep, mail };
   if (!(await store.confirmFactor(change))) throw inForce();
   return codes;
 }
 
 /** New recovery codes, told here and nowhere kept; those before count no more. @throws DomainError `CONFLICT` */
-export async function renewRecoveryCodes({ store, random }: FactorParts, user: User): Promise<string[]> {
+export async function renewRecoveryCodes(
+  { store, random }: FactorParts,
+  user: User,
+  mail: NewMail,
+): Promise<string[]> {
   const codes = newCodes(random);
-  if (await store.setRecoveryCodes(user.id, codes.map(hashCode))) return codes;
+  if (await store.setRecoveryCodes(user.id, codes.map(hashCode), mail)) return codes;
   throw new DomainError('CONFLICT', 'No second factor is in force.');
 }
 

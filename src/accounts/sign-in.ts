@@ -1,12 +1,13 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
+import type { NewId } from '../lib/ids.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import type { AuditActor } from '../model/audit.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Session, User } from '../model/user.ts';
 import type { OpenSession } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
+import { credentialsMail, noteRefusals, selfOf, type Whence } from './credentials.ts';
 import type { Passwords } from './passwords.ts';
 import { spendCode, WRONG_CODE } from './second-factor.ts';
 import { hashToken } from './tokens.ts';
@@ -28,6 +29,7 @@ export interface SignInParts {
   store: Store;
   clock: Clock;
   random: Random;
+  newId: NewId;
   passwords: Passwords;
   wrongPasswords: WrongPasswords;
   /** The same for codes of the second factor, by the person's id. */
@@ -35,6 +37,12 @@ export interface SignInParts {
   /** Signs what the browser holds between the two steps of a log-in. */
   cursors: Cursors;
   secretBox: SecretBox;
+}
+
+/** Who tries to log in, and from where. */
+export interface Trying extends Whence {
+  /** Runs what nobody waits for, once the answer is on its way. */
+  afterwards(work: () => Promise<void>): void;
 }
 
 /** A session just begun; `token` is what the browser holds, told here and nowhere kept. */
@@ -54,18 +62,22 @@ export interface HalfSignedIn {
  * @throws DomainError `INVALID_REQUEST` at `/token` (used, old, mistyped) or `/password` (too short, too easy)
  */
 export async function usePasswordLink(
-  { store, clock, random, passwords }: SignInParts,
-  { link, password, browser }: { link: string; password: string; browser: string },
+  parts: SignInParts,
+  { link, password, ...from }: Whence & { link: string; password: string },
 ): Promise<SignedIn | null> {
+  const { store, clock, random, passwords } = parts;
   const linkHash = hashToken(tokenOfLink(link));
   const user = await store.userOfLink(linkHash, clock.now());
   if (user === null) throw spentLink();
   const tenant = await store.getTenant(user.tenantId);
   passwords.refuseWeak(password, { email: user.email, firm: tenant?.name ?? '' });
   const passwordHash = await passwords.hash(password, await hashesElsewhere(store, user));
-  const { token, session } = newSession(clock, random, browser);
-  const change = { linkHash, passwordHash, session: user.hasSecondFactor ? null : session, now: clock.now() };
-  const changed = await store.as(selfOf(user), () => store.setPasswordByLink(change));
+  const { token, session } = newSession(clock, random, from.browser);
+  const isFirst = user.passwordHash === null;
+  const mail = isFirst ? undefined : credentialsMail(parts, user, { change: 'password_by_link', ...from });
+  const begun = user.hasSecondFactor ? null : session;
+  const change = { linkHash, passwordHash, session: begun, now: clock.now(), mail };
+  const changed = await store.as(selfOf(user, from), () => store.setPasswordByLink(change));
   if (changed === null) throw spentLink();
   return user.hasSecondFactor ? null : { user: changed, token };
 }
@@ -88,21 +100,32 @@ function spentLink(): DomainError {
  */
 export async function signIn(
   parts: SignInParts,
-  { email, password, client, browser }: { email: string; password: string; client: string; browser: string },
+  { email, password, ...from }: Trying & { email: string; password: string },
 ): Promise<SignedIn | HalfSignedIn> {
   const { store, clock, passwords, wrongPasswords, cursors } = parts;
+  const { client } = from;
   const wait = wrongPasswords.take(email, client);
-  if (wait !== null) throw tooMany(wait.ms);
+  if (wait !== null) {
+    if (wait.isFirst) {
+      from.afterwards(async () => {
+        const tried = await store.usersByEmail(email.trim(), MOST_OF_AN_ADDRESS);
+        await noteRefusals(store, tried, { client, isLocked: true });
+      });
+    }
+    throw tooMany(wait.ms);
+  }
   const users = (await store.usersByEmail(email.trim(), MOST_OF_AN_ADDRESS)).filter(
     ({ passwordHash }) => passwordHash !== null,
   );
   const hashes = users.map(({ passwordHash }) => passwordHash ?? '');
   const found = await passwords.find(hashes, password);
   const user = found === null ? undefined : users[found];
-  if (user === undefined)
+  if (user === undefined) {
+    from.afterwards(() => noteRefusals(store, users, { client, isLocked: false }));
     throw new DomainError('UNAUTHENTICATED', 'That email and password do not fit together.');
+  }
   wrongPasswords.forgive(email, client);
-  if (!user.hasSecondFactor) return await beginSession(parts, user, browser);
+  if (!user.hasSecondFactor) return await beginSession(parts, user, from);
   const position = [user.tenantId, user.id, clock.now() + CODE_MS, passwordMark(user)];
   return { user, pending: cursors.encode(CODE_SCOPE, position) };
 }
@@ -113,9 +136,10 @@ export async function signIn(
  */
 export async function finishSignIn(
   parts: SignInParts,
-  { pending, code, client, browser }: { pending: string; code: string; client: string; browser: string },
+  { pending, code, ...from }: Trying & { pending: string; code: string },
 ): Promise<SignedIn> {
   const { store, clock, cursors, wrongCodes } = parts;
+  const { client } = from;
   const [tenantId, userId, endsAt, mark] = cursors.decode(CODE_SCOPE, pending) ?? [];
   const user = await store.getMember(String(tenantId), String(userId));
   if (user === null || Number(endsAt) <= clock.now() || passwordMark(user) !== mark) {
@@ -124,21 +148,25 @@ export async function finishSignIn(
     });
   }
   const wait = wrongCodes.take(user.id, client);
-  if (wait !== null) throw tooMany(wait.ms);
-  if (!(await store.as(selfOf(user), () => spendCode(parts, user.id, code)))) {
+  if (wait !== null) {
+    if (wait.isFirst) from.afterwards(() => noteRefusals(store, [user], { client, isLocked: true }));
+    throw tooMany(wait.ms);
+  }
+  if (!(await store.as(selfOf(user, from), () => spendCode(parts, user.id, code)))) {
+    from.afterwards(() => noteRefusals(store, [user], { client, isLocked: false }));
     throw new DomainError('UNAUTHENTICATED', WRONG_CODE);
   }
   wrongCodes.forgive(user.id, client);
-  return await beginSession(parts, user, browser);
+  return await beginSession(parts, user, from);
 }
 
 async function beginSession(
   { store, clock, random }: SignInParts,
   user: User,
-  browser: string,
+  from: Whence,
 ): Promise<SignedIn> {
-  const { token, session } = newSession(clock, random, browser);
-  await store.createSession({ ...session, userId: user.id });
+  const { token, session } = newSession(clock, random, from.browser);
+  await store.as(selfOf(user, from), () => store.createSession({ ...session, userId: user.id }));
   return { user, token };
 }
 
@@ -151,13 +179,8 @@ export async function hashesElsewhere(store: Pick<Store, 'usersByEmail'>, user: 
 }
 
 /** Changes with the password: what was begun with an older one counts no more. */
-function passwordMark({ passwordHash }: User): string {
+export function passwordMark({ passwordHash }: User): string {
   return hashToken(passwordHash ?? '').slice(0, 16);
-}
-
-/** Somebody as the doer of what they do before they are signed in. */
-function selfOf({ tenantId, id }: User): AuditActor {
-  return { tenantId, actor: id };
 }
 
 /** The session that a browser's token stands for; null where it is none that is in force. Its use prolongs it. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { credentialsMail } from '../accounts/credentials.ts';
 import { type PasswordLink, renewResetLinks, renewSetupLink } from '../accounts/links.ts';
 import { emailAddress } from './arguments.ts';
 import { byCommand, CommandError, type Opened, type Ports, withStorage } from './ports.ts';
@@ -46,6 +47,12 @@ export function addOwnerReset(parent: Command, ports: Ports): void {
 
 async function dropFactors(opened: Opened, links: readonly PasswordLink[]): Promise<void> {
   for (const { user } of links) {
-    await byCommand(opened, user.tenantId, () => opened.store.dropFactor(user.id));
+    const from = {
+      change: 'second_factor_off',
+      client: '',
+      browser: 'the command line of the server',
+    } as const;
+    const mail = credentialsMail(opened, user, from);
+    await byCommand(opened, user.tenantId, () => opened.store.dropFactor(user.id, mail));
   }
 }

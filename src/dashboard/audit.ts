@@ -66,6 +66,7 @@ async function namesOf({ store }: DashboardParts, tenantId: string): Promise<Map
     ...keys.map(({ id, name }) => [id, `key ${name}`] as const),
     [OTHER_ACTORS.command, 'command line'],
     [OTHER_ACTORS.mail, 'link in a mail'],
+    [OTHER_ACTORS.stranger, 'not logged in'],
   ]);
 }
 

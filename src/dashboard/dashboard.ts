@@ -1,10 +1,12 @@
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
+import { selfOf } from '../accounts/credentials.ts';
 import { createPasswords } from '../accounts/passwords.ts';
 import { CODE_TRIES, createWrongPasswords } from '../accounts/wrong-passwords.ts';
 import { addCompression } from '../http/compression.ts';
 import { addDoers } from '../http/doers.ts';
+import { clientOf } from '../http/limits.ts';
 import { addShedding } from '../http/shedding.ts';
 import { addAccount } from './account.ts';
 import { addAccountScreens } from './account-screens.ts';
@@ -56,8 +58,8 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   addGate(app, parts, shown);
   addShedding(app, { load: parts.load, ownerOf: (request) => request.signedIn?.tenant.id ?? '' });
   await addCsrf(app, parts);
-  addDoers(app, parts.store, ({ signedIn }) =>
-    signedIn === null ? null : { tenantId: signedIn.tenant.id, actor: signedIn.user.id },
+  addDoers(app, parts.store, (request) =>
+    request.signedIn === null ? null : selfOf(request.signedIn.user, { client: clientOf(request) }),
   );
   addCompression(app);
   show = createScreens({ clock: parts.clock, assets: await addAssets(app) });

@@ -1,10 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { foundAccount, isFoundingLink, isUnfounded } from '../accounts/founding.ts';
-import { finishSignIn, type SignInParts, signIn, signOut, usePasswordLink } from '../accounts/sign-in.ts';
+import {
+  finishSignIn,
+  type SignInParts,
+  signIn,
+  signOut,
+  type Trying,
+  usePasswordLink,
+} from '../accounts/sign-in.ts';
 import { MIN_PASSWORD_CHARACTERS } from '../accounts/weak-passwords.ts';
 import { clientOf } from '../http/limits.ts';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
+import { afterAnswer } from './afterwards.ts';
 import { browserWords } from './browser-words.ts';
 import { sessionCookie } from './cookies.ts';
 import { faultsOf, formOf, queryOf, text } from './forms.ts';
@@ -63,7 +71,11 @@ function addLogInScreen(app: FastifyInstance, parts: DashboardParts & SignInPart
     const next = ownPath(text(form, 'next'));
     const email = text(form, 'email');
     try {
-      const made = await signIn(parts, { email, password: text(form, 'password'), ...fromOf(request) });
+      const made = await signIn(parts, {
+        email,
+        password: text(form, 'password'),
+        ...tryingOf(parts, request, reply),
+      });
       if ('pending' in made) {
         const screen = { template: 'log-in-code', title: 'Log in', pending: made.pending, fault: null };
         return show(request, reply, { ...screen, next });
@@ -81,7 +93,11 @@ function addLogInScreen(app: FastifyInstance, parts: DashboardParts & SignInPart
     const next = ownPath(text(form, 'next'));
     const pending = text(form, 'pending');
     try {
-      const { token } = await finishSignIn(parts, { pending, code: text(form, 'code'), ...fromOf(request) });
+      const { token } = await finishSignIn(parts, {
+        pending,
+        code: text(form, 'code'),
+        ...tryingOf(parts, request, reply),
+      });
       await enter(parts, { request, reply, token });
       return reply.redirect(next, 303);
     } catch (error) {
@@ -93,8 +109,13 @@ function addLogInScreen(app: FastifyInstance, parts: DashboardParts & SignInPart
 }
 
 /** Who tries to log in, as they are counted and named. */
-function fromOf(request: FastifyRequest): { client: string; browser: string } {
-  return { client: clientOf(request), browser: browserWords(request.headers['user-agent']) };
+function tryingOf(parts: DashboardParts, request: FastifyRequest, reply: FastifyReply): Trying {
+  const fault = 'a refused log-in could not be written into the audit list';
+  return {
+    client: clientOf(request),
+    browser: browserWords(request.headers['user-agent']),
+    afterwards: afterAnswer(parts, { request, reply, fault }),
+  };
 }
 
 /** Gives the browser its new session; one that it had before ends. */
@@ -154,7 +175,7 @@ function addLinkScreen(
     if (otherwise !== undefined && !Object.hasOwn(form, 'token')) return otherwise(request, reply);
     const first = await founding(text(form, 'name'), text(form, 'email'));
     try {
-      const input = { password: text(form, 'password'), ...fromOf(request) };
+      const input = { password: text(form, 'password'), ...tryingOf(parts, request, reply) };
       const founds = path === '/setup' && isFoundingLink(parts.cursors, link);
       const made = await (founds
         ? foundAccount(parts, { ...input, name: text(form, 'name'), email: text(form, 'email') })

@@ -3,6 +3,7 @@ import { mailResetLinks } from '../accounts/reset-mail.ts';
 import { tooMany } from '../accounts/sign-in.ts';
 import { createWrongPasswords, RESET_TRIES } from '../accounts/wrong-passwords.ts';
 import { clientOf } from '../http/limits.ts';
+import { afterAnswer } from './afterwards.ts';
 import { formOf, text } from './forms.ts';
 import type { DashboardParts } from './parts.ts';
 
@@ -16,12 +17,8 @@ export function createResetAsker(parts: DashboardParts) {
     const email = text(formOf(request), 'email');
     const wait = tries.take(email, clientOf(request));
     if (wait !== null) throw tooMany(wait.ms);
-    reply.raw.once('close', () => {
-      const mailed = parts.store.as(null, () => mailResetLinks(parts, email));
-      mailed.catch((err: unknown) => {
-        parts.logger.error({ err, request_id: request.id }, 'a reset mail could not be written');
-      });
-    });
+    const afterwards = afterAnswer(parts, { request, reply, fault: 'a reset mail could not be written' });
+    afterwards(() => mailResetLinks(parts, email));
     return reply.redirect('/dashboard/reset?done=asked', 303);
   };
 }

@@ -43,3 +43,16 @@ export function ownAddresses(): AddressSet {
   const ranges = found.map(({ address, cidr, internal }) => parseCidr(internal && cidr ? cidr : address));
   return createAddressSet(ranges.filter((range) => range !== null));
 }
+
+/**
+ * The network of a client's address, without the part that names one of its machines: `203.0.113.0/24` or
+ * `2001:db8:1::/48`. It tells an attack from a visit, and people apart it does not. Empty where it is no address.
+ */
+export function networkOf(address: string): string {
+  const version = isIP(address);
+  if (version === 0) return '';
+  if (version === 4) return `${address.split('.').slice(0, 3).join('.')}.0/24`;
+  const [head = ''] = address.split('::');
+  const groups = head.split(':').filter((group) => group !== '');
+  return `${groups.slice(0, 3).join(':')}::/48`;
+}

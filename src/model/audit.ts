@@ -2,10 +2,12 @@
 export interface AuditActor {
   tenantId: string;
   actor: string;
+  /** The network it comes from, as {@link networkOf} writes it; left out where that is not known. */
+  client?: string;
 }
 
-/** Actors without an id: who runs the server, by its commands, and whoever has the link of a digest's mail. */
-export const OTHER_ACTORS = { command: 'command line', mail: 'mail' } as const;
+/** Actors without an id: the operator by a command, anybody with the link of a digest's mail, and anybody who is not logged in. */
+export const OTHER_ACTORS = { command: 'command line', mail: 'mail', stranger: 'not logged in' } as const;
 
 /** What can stand in the audit list, `thing.done`. */
 export const AUDIT_ACTIONS = [
@@ -36,7 +38,10 @@ export const AUDIT_ACTIONS = [
   'recovery_codes.use',
   'second_factor.off',
   'second_factor.on',
+  'session.begin',
   'session.end',
+  'session.locked',
+  'session.refused',
   'settings.update',
   'signal.create',
   'signal.delete',
@@ -68,4 +73,6 @@ export interface AuditEntry {
   subject: string;
   /** How many such changes it stands for: what comes in bulk is gathered for each actor and hour. */
   count: number;
+  /** The network that a log-in or a change of credentials came from; empty for every other change. */
+  client: string;
 }

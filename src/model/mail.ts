@@ -1,6 +1,14 @@
 import type { Role } from './user.ts';
 import type { PausedReason } from './webhook.ts';
 
+/** What became of what a person logs in with. */
+export type CredentialsChange =
+  | 'password'
+  | 'password_by_link'
+  | 'second_factor_on'
+  | 'second_factor_off'
+  | 'recovery_codes';
+
 /**
  * Mail to an account's owner, by what it tells. It is stored with the change it tells of, as facts; text and address are
  * made when it is sent.
@@ -35,6 +43,16 @@ export type MailFacts =
   /** To the person, not to the owner; `box` is the token of a one-time link under the master key, base64. */
   | { kind: 'invitation'; userId: string; tenant: string; role: Role; box: string }
   | { kind: 'password_reset'; userId: string; box: string }
+  | {
+      kind: 'credentials_changed';
+      userId: string;
+      change: CredentialsChange;
+      /** Unix milliseconds. */
+      at: number;
+      /** The browser in words, and the network that it was in; empty where that is not known. */
+      browser: string;
+      network: string;
+    }
   | { kind: 'message'; subject: string; text: string };
 
 /** A mail to be stored. `id` is the same for the same cause, so that a change made twice tells of it once. */

@@ -11,6 +11,14 @@ export interface Act {
   gatheredBy?: string;
 }
 
+/** The network that they come from is kept of log-ins and credentials alone: of other work it is nobody's business. */
+const WITH_CLIENT = /^(?:session|password|second_factor|recovery_codes)\./;
+
+/** Whether the audit list keeps which network an act came from. */
+export function keepsClient(action: AuditAction): boolean {
+  return WITH_CLIENT.test(action);
+}
+
 type Acts = {
   [K in keyof Store]?: Store[K] extends (...args: infer A) => Promise<infer R>
     ? (args: A, result: R) => Act | null
@@ -20,7 +28,7 @@ type Acts = {
 /**
  * The changes that a person or a key may make, and what each is called; null where it came to nothing. What the process does
  * on its own (deliveries, detection, retention) is not among them, as a request may set it going: it must be changes of
- * other names. Nor is what is no change (log-in, last use of a key).
+ * other names. Nor is what is no change (last use of a key).
  */
 const ACTS: Acts = {
   createKey: ([key], made) => (made ? { action: 'key.create', subject: key.id } : null),
@@ -39,6 +47,12 @@ const ACTS: Acts = {
   setPasswordByLink: (_, user) => (user === null ? null : { action: 'password.change', subject: user.id }),
   changePassword: ([{ userId }], changed) =>
     changed ? { action: 'password.change', subject: userId } : null,
+  createSession: ([{ userId }]) => ({ action: 'session.begin', subject: userId }),
+  noteRefusal: ([{ userId, isLocked }]) => ({
+    action: isLocked ? 'session.locked' : 'session.refused',
+    subject: userId,
+    gatheredBy: userId,
+  }),
   endSessionOf: ([userId], ended) => (ended ? { action: 'session.end', subject: userId } : null),
   confirmFactor: ([{ userId }], on) => (on ? { action: 'second_factor.on', subject: userId } : null),
   dropFactor: ([userId], off) => (off ? { action: 'second_factor.off', subject: userId } : null),

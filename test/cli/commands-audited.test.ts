@@ -53,7 +53,7 @@ test('what commands change stands in the audit list', async () => {
 test('who lost the phone is helped by owner reset, and only where that is asked for', async () => {
   const userId = `own_${TENANT}`;
   await store.offerFactor(userId, Buffer.from('sealed'));
-  await store.confirmFactor({ userId, step: 1, now: T0, codeHashes: ['a'] });
+  await store.confirmFactor({ userId, step: 1, now: T0, codeHashes: ['a'], keep: '' });
   const reset = ['owner', 'reset', '--email', 'ten_a@example.com'];
   const link = /^https:\/\/a\.example\/dashboard\/reset#token=[\w-]{43}\n$/;
   expect(await run(...reset)).toMatch(link);

@@ -82,16 +82,17 @@ async function ownerId(): Promise<string> {
 
 /** Turns the second factor on; its secret, and the recovery codes that were shown. */
 async function turnOn(): Promise<{ code(): string; codes: string[] }> {
-  const offer = await browser.post(FACTOR, {}, ACCOUNT);
+  const offer = await browser.post(FACTOR, { password: PASSWORD }, ACCOUNT);
   expect(offer.body).toMatch(/<svg [^>]*viewBox/);
   const [, key = ''] = /secret=([A-Z2-7]+)/.exec(offer.body) ?? [];
   const secret = fromBase32(key);
   const code = () => totpCode(secret, stepOf(made.clock.now()));
   const token = csrfOf(offer.body);
-  const wrong = await browser.send(`${FACTOR}/confirm`, { code: '000', _csrf: token });
+  const [, proof = ''] = /name="proof" value="([^"]+)"/.exec(offer.body) ?? [];
+  const wrong = await browser.send(`${FACTOR}/confirm`, { code: '000', proof, _csrf: token });
   expect(wrong.statusCode).toBe(400);
   expect(wrong.body).toContain(`secret=${key}`);
-  const done = await browser.send(`${FACTOR}/confirm`, { code: code(), _csrf: token });
+  const done = await browser.send(`${FACTOR}/confirm`, { code: code(), proof, _csrf: token });
   expect(done.statusCode).toBe(200);
   return { code, codes: done.body.match(/\b(?:[a-z2-7]{4}-){3}[a-z2-7]{4}\b/g) ?? [] };
 }

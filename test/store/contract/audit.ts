@@ -20,7 +20,7 @@ export function describeAudit(open: OpenStore): void {
       await store.setLink('own_ten_a', { tokenHash: 'z', expiresAt: T0 });
       const { rows } = await store.pageAudit('ten_a', ALL);
       expect(rows).toEqual([
-        { at: T0, actor: 'usr_1', action: 'member.link', subject: 'own_ten_a', count: 1 },
+        { at: T0, actor: 'usr_1', action: 'member.link', subject: 'own_ten_a', count: 1, client: '' },
       ]);
       expect((await store.pageAudit('ten_b', ALL)).rows).toEqual([]);
     });

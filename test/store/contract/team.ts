@@ -13,7 +13,7 @@ function aMember(id: string, role: Role = 'member', tenantId = 'ten_a') {
   };
 }
 
-const FACTOR = { userId: 'own_ten_a', step: 100, now: T0, codeHashes: ['a', 'b'] };
+const FACTOR = { userId: 'own_ten_a', step: 100, now: T0, codeHashes: ['a', 'b'], keep: '' };
 const BOX = Buffer.from('sealed');
 
 export function describeTeam(open: OpenStore): void {

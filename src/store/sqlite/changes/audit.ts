@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { AuditActor } from '../../../model/audit.ts';
 import type { AuditStore } from '../../audit-store.ts';
-import { actOf } from '../../audited.ts';
+import { actOf, keepsClient } from '../../audited.ts';
 import type { Part } from '../../store.ts';
 
 /** Who makes a change, and when. */
@@ -22,8 +22,8 @@ const HOUR_MS = 3_600_000;
 /** Makes any of the other changes, and writes into the audit list in the same transaction whose doing it was. */
 export function auditChanges(db: Database, changes: Readonly<Record<string, AnyChange>>) {
   const insert = db.prepare<Record<string, unknown>[]>(
-    `INSERT INTO audit (tenant_id, at, actor, action, subject, count, gathered)
-     VALUES (:tenantId, :at, :actor, :action, :subject, :count, :gathered)
+    `INSERT INTO audit (tenant_id, at, actor, action, subject, count, gathered, client)
+     VALUES (:tenantId, :at, :actor, :action, :subject, :count, :gathered, :client)
      ON CONFLICT (tenant_id, actor, action, gathered) WHERE gathered IS NOT NULL
        DO UPDATE SET count = count + excluded.count`,
   );
@@ -34,7 +34,7 @@ export function auditChanges(db: Database, changes: Readonly<Record<string, AnyC
   );
 
   return {
-    makeDone({ name, args, tenantId, at, actor }: DoneCall): unknown {
+    makeDone({ name, args, tenantId, at, actor, client: from = '' }: DoneCall): unknown {
       const change = changes[name] as ((...args: unknown[]) => unknown) | undefined;
       if (change === undefined) throw new Error(`There is no change "${name}".`);
       const result = change(...args);
@@ -45,8 +45,10 @@ export function auditChanges(db: Database, changes: Readonly<Record<string, AnyC
       );
       if (act !== null) {
         const { action, subject, count = 1, gatheredBy } = act;
-        const gathered = gatheredBy === undefined ? null : `${Math.floor(at / HOUR_MS)} ${gatheredBy}`;
-        insert.run({ tenantId, at, actor, action, subject, count, gathered });
+        const client = keepsClient(action) ? from : '';
+        const mark = [Math.floor(at / HOUR_MS), gatheredBy, client].join(' ').trimEnd();
+        const gathered = gatheredBy === undefined ? null : mark;
+        insert.run({ tenantId, at, actor, action, subject, count, gathered, client });
       }
       return result;
     },

@@ -23,6 +23,9 @@ export function teamChanges(db: Database) {
     .pluck();
   const updateRole = db.prepare<[string, string]>('UPDATE owners SET role = ? WHERE id = ?');
   const deleteSessions = db.prepare<[string]>('DELETE FROM sessions WHERE user_id = ?');
+  const deleteOtherSessions = db.prepare<[string, string]>(
+    'DELETE FROM sessions WHERE user_id = ? AND token_hash <> ?',
+  );
   const deleteCodes = db.prepare<[string]>('DELETE FROM recovery_codes WHERE user_id = ?');
   const remove = db.prepare<[string]>('DELETE FROM owners WHERE id = ?');
   const { getMember } = teamReads(db);
@@ -84,21 +87,25 @@ export function teamChanges(db: Database) {
       return 'removed';
     },
     offerFactor: (userId, box) => offer.run(box, userId).changes === 1,
-    confirmFactor({ userId, step, now, codeHashes }) {
+    confirmFactor({ userId, step, now, codeHashes, keep, mail }) {
       if (confirm.run(now, step, userId).changes === 0) return false;
       replaceCodes(userId, codeHashes);
+      deleteOtherSessions.run(userId, keep);
+      if (mail !== undefined) addMail(mail);
       return true;
     },
     spendStep: (userId, step) => spendStep.run(step, userId, step).changes === 1,
     spendRecoveryCode: (userId, hash) => spendCode.run(userId, hash).changes === 1,
-    setRecoveryCodes(userId, hashes) {
+    setRecoveryCodes(userId, hashes, mail) {
       if (selectInForce.get(userId) === undefined) return false;
       replaceCodes(userId, hashes);
+      if (mail !== undefined) addMail(mail);
       return true;
     },
-    dropFactor(userId) {
+    dropFactor(userId, mail) {
       if (drop.run(userId).changes === 0) return false;
       deleteCodes.run(userId);
+      if (mail !== undefined) addMail(mail);
       return true;
     },
   } satisfies Part<TeamStore & FactorStore>;

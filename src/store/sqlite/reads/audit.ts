@@ -23,7 +23,7 @@ export type AuditShape = keyof typeof SHAPES;
 
 /** A page of the audit list, newest first. */
 export function auditPageSql(shape: AuditShape): string {
-  return `SELECT position, at, actor, action, subject, count FROM audit ${SHAPES[shape]}
+  return `SELECT position, at, actor, action, subject, count, client FROM audit ${SHAPES[shape]}
     AND at >= :from AND at < :to AND (at, position) < (:beforeAt, :beforePosition)
     ORDER BY at DESC, position DESC LIMIT :limit`;
 }
