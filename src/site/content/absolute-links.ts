@@ -1,6 +1,6 @@
 import type { Token } from 'markdown-it';
 
-const CODE_SPAN = /(`+)[^`](?:.*?[^`])?\1(?!`)/g;
+const CODE_SPAN = /(`+)(?!`).*?[^`]\1(?!`)/g;
 /** `](/path` of a link or an image, and `[name]: /path` of a definition. */
 const INLINE_TARGET = /(\]\(<?)(\/(?!\/)|#)/g;
 const DEFINITION_TARGET = /^( {0,3}\[[^\]]+\]:[ \t]+<?)(\/(?!\/)|#)/;

@@ -144,6 +144,11 @@ describe('the markdown of a page', () => {
     expect(markdown).toContain(`[ref]: ${BASE}/a#b`);
   });
 
+  test('has absolute links behind code of one character, too', async () => {
+    const { markdown } = await render('# A\n\n`q` and `r` [one](/) and `s`\n');
+    expect(markdown).toContain(`\`q\` and \`r\` [one](${BASE}/) and \`s\``);
+  });
+
   test('has no front matter', async () => {
     expect((await render('# A\n\nHello.\n')).markdown).not.toContain('updated:');
   });
