@@ -15,6 +15,7 @@ const GUIDES = [
   'quick-start',
   'signal-api',
   'webhooks',
+  'polling',
   'site-api',
   'errors',
   'rate-limits',

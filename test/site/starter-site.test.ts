@@ -19,7 +19,13 @@ test('it has the pages that a trade business needs, and the developers portal', 
   expect(site.pages.map(({ path }) => path)).toEqual(
     expect.arrayContaining([
       ...['/', '/services', '/areas', '/reviews', '/pricing', '/contact', '/about', '/emergency', '/faq'],
-      ...['/developers', '/developers/quick-start', '/developers/signal-api', '/developers/webhooks'],
+      ...[
+        '/developers',
+        '/developers/quick-start',
+        '/developers/signal-api',
+        '/developers/webhooks',
+        '/developers/polling',
+      ],
       ...['/developers/errors', '/developers/rate-limits', '/developers/versioning', '/developers/site-api'],
     ]),
   );
