@@ -25,6 +25,7 @@ import { storageFaultOf } from './model/errors.ts';
 import type { Tracing } from './operation/tracing.ts';
 import type { Encoder } from './signals/encoder/encoder.ts';
 import { openEncoder } from './signals/encoder/open-encoder.ts';
+import { createIntakeTally, type IntakeTally } from './signals/intake-tally.ts';
 import { createMatchers, type Matchers } from './signals/matchers.ts';
 import { createSuggester, type Suggester } from './signals/suggester.ts';
 import type { SiteContent } from './site/content/site-content.ts';
@@ -48,6 +49,7 @@ export interface Runtime {
   store: Store;
   matchers: Matchers;
   suggester: Suggester;
+  intakeTally: IntakeTally;
   /** Null: words decide alone. */
   encoder: Encoder | null;
   secretBox: SecretBox;
@@ -97,6 +99,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
     store,
     matchers: createMatchers(store),
     suggester: createSuggester(store, clock),
+    intakeTally: createIntakeTally(),
     encoder,
     secretBox: createSecretBox(masterKey, random, olderKeys),
     cursors,

@@ -68,6 +68,7 @@ export async function runClaimed(parts: RunParts, claimed: ClaimedSource): Promi
     return;
   }
   const made = newOf(run.signals, await parts.store.finishSourceRun(run));
+  parts.intakeTally?.countSignals('source', made);
   parts.nudge(made.flatMap((signal) => lanesOf(signal.events)));
   const fields = { source_id: source.id, items: run.itemsSeen };
   if (run.error === null) parts.log.info(fields, 'source read');
@@ -180,6 +181,7 @@ async function matchInParts(
       if (committed === null) return null;
       const made = newOf(part, committed);
       added += made.length;
+      parts.intakeTally?.countSignals('source', made);
       parts.nudge(made.flatMap((signal) => lanesOf(signal.events)));
     }
   }

@@ -19,7 +19,7 @@ export interface RequestTally {
 /** What no route took is one series a method and status. */
 export const UNMATCHED = 'unmatched';
 
-const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** Maps in maps, as a key made of all three would have to be put together for each request. */
 export function createRequestTally(): RequestTally {

@@ -4,6 +4,10 @@ import type { DispatcherPulse } from '../dispatcher/dispatcher.ts';
 import type { LoadGate } from '../http/load.ts';
 import type { RequestTally } from '../http/request-tally.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Distribution } from '../lib/distribution.ts';
+import type { Encoder } from '../signals/encoder/encoder.ts';
+import type { EncoderFigures } from '../signals/encoder/queue.ts';
+import type { IntakeTally } from '../signals/intake-tally.ts';
 import type { StoreCounts, StorePulse } from '../store/figures.ts';
 import type { Store } from '../store/store.ts';
 import { createExposition, type Exposition, type Sample } from './exposition.ts';
@@ -17,6 +21,9 @@ export interface MetricsParts {
   load: Pick<LoadGate, 'inFlight' | 'refused'>;
   /** How the dispatcher is doing; null where none runs. */
   dispatcher: (() => DispatcherPulse) | null;
+  /** Null or left out: words decide alone. */
+  encoder?: Pick<Encoder, 'figures'> | null;
+  intakeTally?: IntakeTally;
   /** What ended without an attempt since the process began. */
   expired: () => number;
 }
@@ -53,7 +60,8 @@ export function createMetrics(parts: MetricsParts): Metrics {
   };
 
   addRequests(exposition, parts.requests);
-  addLoad(exposition, parts.load);
+  addLoad(exposition, parts);
+  addIntake(exposition, parts);
   addDeliveries(exposition, now, parts.expired);
   addStore(exposition, now);
   addRest(exposition, now);
@@ -90,7 +98,7 @@ function addRequests({ histogram, counter }: Exposition, requests: RequestTally)
   );
 }
 
-function addLoad({ gauge, counter }: Exposition, load: MetricsParts['load']): void {
+function addLoad({ gauge, counter }: Exposition, { load, encoder }: MetricsParts): void {
   gauge(
     { name: 'signalpost_http_requests_in_flight', help: 'Requests of /v1 and the dashboard under way.' },
     () => [[{}, load.inFlight]],
@@ -101,7 +109,38 @@ function addLoad({ gauge, counter }: Exposition, load: MetricsParts['load']): vo
       help: 'Requests turned away with 503, by what was scarce.',
       labels: ['reason'],
     },
-    () => Object.entries(load.refused).map(([reason, n]) => [{ reason }, n]),
+    () => [
+      ...Object.entries(load.refused).map(([reason, n]): Sample<number> => [{ reason }, n]),
+      [{ reason: 'encoder' }, encoder?.figures.refused ?? 0],
+    ],
+  );
+}
+
+function addIntake({ gauge, counter, histogram }: Exposition, { encoder, intakeTally }: MetricsParts): void {
+  counter(
+    {
+      name: 'signalpost_signals_total',
+      help: 'Signals stored, by class and by how the post came in: by itself, in a batch or read by a source.',
+      labels: ['classification', 'via'],
+    },
+    () => (intakeTally?.signals() ?? []).map(({ count, ...labels }) => [labels, count]),
+  );
+  counter({ name: 'signalpost_posts_encoded_total', help: 'Posts that the sentence encoder read.' }, () => [
+    [{}, intakeTally?.encoded ?? 0],
+  ]);
+  gauge(
+    { name: 'signalpost_encoder_queue_length', help: 'Texts that wait for the sentence encoder.' },
+    () => [[{}, encoder?.figures.waiting ?? 0]],
+  );
+  const times = (read: (figures: EncoderFigures) => Distribution) => (): Sample<Distribution>[] =>
+    encoder ? [[{}, read(encoder.figures)]] : [];
+  histogram(
+    { name: 'signalpost_encoder_wait_seconds', help: 'How long texts waited for the sentence encoder.' },
+    times(({ waitSeconds }) => waitSeconds),
+  );
+  histogram(
+    { name: 'signalpost_encoder_duration_seconds', help: 'How long the sentence encoder took for a text.' },
+    times(({ encodeSeconds }) => encodeSeconds),
   );
 }
 

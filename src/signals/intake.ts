@@ -19,6 +19,7 @@ import { type Candidate, candidatesOf } from './candidates.ts';
 import { canonicalUrl } from './canonical-url.ts';
 import type { Encoder, Encoding } from './encoder/encoder.ts';
 import type { EncoderWork, WorkKind } from './encoder/queue.ts';
+import type { IntakeTally, WayIn } from './intake-tally.ts';
 import type { Matchers, TenantMatcher } from './matchers.ts';
 import { candidatesInDoubt, readMeaning } from './meaning.ts';
 import { originOf } from './origin.ts';
@@ -38,6 +39,8 @@ export interface IntakeParts {
   nudge?(lanes: readonly NewWork[]): void;
   /** Null or left out: words decide alone. */
   encoder?: Encoder | null;
+  /** Left out where nobody watches. */
+  intakeTally?: IntakeTally;
   /** What is being traced as it is made, as `joinTrace` writes it; null or left out: nothing. */
   trace?: string | null;
 }
@@ -103,7 +106,7 @@ async function observeInPieces(
       planning = plan(next); // while the one before it is stored
       planning.catch(() => {}); // told when it is its turn, unless the one before it failed
     }
-    results.push(await storePlanned(parts, planned));
+    results.push(await storePlanned(parts, planned, posts.length > 1 ? 'batch' : 'post'));
   }
   return results.flat();
 }
@@ -125,12 +128,17 @@ function piecesOf<P extends ObservedPost>(posts: readonly P[]): P[][] {
   return pieces;
 }
 
-async function storePlanned(parts: IntakeParts, planned: readonly PlannedPost[]): Promise<ObservedResult[]> {
+async function storePlanned(
+  parts: IntakeParts,
+  planned: readonly PlannedPost[],
+  via: WayIn,
+): Promise<ObservedResult[]> {
   const signals = planned.flatMap((plan) => plan.signals);
   const { store, reserve = reserveNothing } = parts;
   const { committed, taken } = await storeSignals({ store, reserve }, signals);
   // Not once for the whole batch: the last of a large one is stored seconds later.
   const made = signals.filter((_, i) => committed[i]?.status === 'created');
+  parts.intakeTally?.countSignals(via, made);
   parts.nudge?.(made.flatMap((signal) => lanesOf(signal.events, taken)));
 
   let next = 0;
@@ -240,6 +248,7 @@ async function planPiece(
         isInDoubt ? readMeaning(words, candidates, encoding) : words,
       ),
     );
+    parts.intakeTally?.countEncoded(inDoubt);
     for (const [place, reading] of encoded.entries())
       Object.assign(readings[place] ?? {}, { words: reading });
   }

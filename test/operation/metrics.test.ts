@@ -23,6 +23,11 @@ const PROMISED = [
   'signalpost_http_request_duration_seconds',
   'signalpost_http_requests_in_flight',
   'signalpost_http_requests_shed_total',
+  'signalpost_signals_total',
+  'signalpost_posts_encoded_total',
+  'signalpost_encoder_queue_length',
+  'signalpost_encoder_wait_seconds',
+  'signalpost_encoder_duration_seconds',
   'signalpost_deliveries_total',
   'signalpost_delivery_attempts_total',
   'signalpost_delivery_attempt_duration_seconds',
@@ -109,4 +114,22 @@ test('what ends without an attempt is counted too: too large to be sent, and exp
   const { body } = await busy.app.inject('/metrics');
   expect(figureOf(body, 'signalpost_deliveries_total{outcome="rejected"}')).toBe(1);
   expect(figureOf(body, 'signalpost_deliveries_total{outcome="expired"}')).toBe(3);
+});
+
+test('signals are counted by class and by how the post came in', async () => {
+  const send = (url: string, payload: object) =>
+    t.app.inject({ method: 'POST', url, payload, headers: t.auth });
+  await send('/v1/signals', aPost({ external_id: '1' }));
+  await send('/v1/signals', aPost({ external_id: '1' }));
+  const cold = { text: 'Nice weather on site, lads.', platform: { name: 'reddit' } };
+  await send('/v1/signals/batch', {
+    signals: [cold, aPost({ external_id: '2', text: 'We need a new CRM now.' })],
+  });
+  const text = await read();
+  const count = (classification: string, via: string) =>
+    figureOf(text, `signalpost_signals_total{via="${via}",classification="${classification}"}`);
+  expect(count('hot', 'post')).toBe(1);
+  expect(count('cold', 'batch')).toBe(1);
+  expect(count('hot', 'batch') + count('warm', 'batch')).toBe(1);
+  expect(count('hot', 'source')).toBe(0);
 });

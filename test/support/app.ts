@@ -22,6 +22,7 @@ import type { Tracer } from '../../src/lib/tracing.ts';
 import type { Scope } from '../../src/model/key.ts';
 import type { Plan, Tenant } from '../../src/model/tenant.ts';
 import type { Encoder } from '../../src/signals/encoder/encoder.ts';
+import { createIntakeTally } from '../../src/signals/intake-tally.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import { createSuggester } from '../../src/signals/suggester.ts';
 import type { SiteContent } from '../../src/site/content/site-content.ts';
@@ -139,6 +140,7 @@ export async function buildTestApp({
     store: wrapStore?.(store) ?? store,
     matchers,
     suggester,
+    intakeTally: createIntakeTally(),
     encoder: encoder ?? null,
     enrichment,
     config,

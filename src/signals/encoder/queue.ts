@@ -24,6 +24,8 @@ const MOST_WAIT_MS: Readonly<Record<WorkKind, number>> = {
 const FIRST_PACE_MS = 10;
 /** The newest text's share in the measured pace. */
 const PACE_WEIGHT = 0.05;
+/** One text counts for no more than so many: the first one waits half a second for the model to be loaded. */
+const MOST_OUTLYING = 4;
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** A piece of work that was begun: its texts come one after the other, and as many as it expects are still to come. */
@@ -143,7 +145,7 @@ export function createEncoderQueue<T>(now: () => number): EncoderQueue<T> {
       busySince = now(); // the next of those that were taken begins
       taken--;
       encodeSeconds.add(tookMs / 1_000);
-      paceMs += (tookMs - paceMs) * PACE_WEIGHT;
+      paceMs += (Math.min(tookMs, MOST_OUTLYING * paceMs) - paceMs) * PACE_WEIGHT;
     },
     clear: () => KINDS.flatMap((kind) => kinds[kind].clear()),
     figures: {
