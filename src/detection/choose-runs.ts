@@ -7,7 +7,7 @@ export interface Turns {
   /** Runs of each tenant. */
   running: ReadonlyMap<string, number>;
   /** The number of each tenant's last turn; greater is later. */
-  lastTurn: ReadonlyMap<string, number>;
+  lastTurn: Pick<ReadonlyMap<string, number>, 'get'>;
   places: number;
   /** The most places that one tenant may have. */
   share: number;

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { createRecentMap } from '../lib/recent-map.ts';
 import type { HostHold } from '../store/source-store.ts';
 import { PutOff, SourceFault } from './source-fault.ts';
 
@@ -34,7 +35,7 @@ export function createHostGate(clock: Clock): HostGate {
   const last = new Map<string, Promise<unknown>>();
   /** Until when, of the time that is never set. */
   const holds = new Map<string, number>();
-  const paces = new Map<string, { delayMs: number; nextAt: number }>();
+  const paces = createRecentMap<string, { delayMs: number; nextAt: number }>(MAX_KNOWN);
 
   function refuseHeld(host: string, scopes: readonly string[]): void {
     for (const key of ['', ...scopes].map((scope) => keyOf(host, scope))) {
@@ -46,6 +47,17 @@ export function createHostGate(clock: Clock): HostGate {
       const message = `${host} asked for fewer requests; it is read again when the pause it asked for is over.`;
       throw new SourceFault('rate_limited', message, clock.now() + Math.ceil(restMs));
     }
+  }
+
+  /** Those that are over, and where all are in force the one that ends soonest. */
+  function forgetHolds(): void {
+    const now = clock.monotonic();
+    let soonest = { key: '', end: Number.POSITIVE_INFINITY };
+    for (const [key, end] of holds) {
+      if (end <= now) holds.delete(key);
+      else if (end < soonest.end) soonest = { key, end };
+    }
+    if (holds.size > MAX_KNOWN) holds.delete(soonest.key);
   }
 
   async function keepPace(host: string, { mayWait, signal }: Passage): Promise<void> {
@@ -81,17 +93,16 @@ export function createHostGate(clock: Clock): HostGate {
       return passage.signal === null ? mine : orAborted(mine, passage.signal);
     },
     hold({ host, scope, until }) {
-      if (holds.size >= MAX_KNOWN) holds.clear();
       const key = keyOf(host, scope);
       const end = clock.monotonic() + until - clock.now();
       holds.set(key, Math.max(end, holds.get(key) ?? end));
+      if (holds.size > MAX_KNOWN) forgetHolds();
     },
     pace(host, delayMs) {
       if (delayMs <= 0) {
         paces.delete(host);
         return;
       }
-      if (paces.size >= MAX_KNOWN) paces.clear();
       paces.set(host, { delayMs, nextAt: clock.monotonic() + delayMs });
     },
   };

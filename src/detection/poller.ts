@@ -1,4 +1,5 @@
 import type { Timer } from '../lib/clock.ts';
+import { createRecentMap } from '../lib/recent-map.ts';
 import { watchSteps } from '../lib/step-watch.ts';
 import { storageFaultOf } from '../model/errors.ts';
 import type { ClaimedSource, DueSource } from '../store/source-store.ts';
@@ -34,7 +35,7 @@ export function createPoller(parts: RunParts): Poller {
   /** False at a start, before which the clock may have been set as well. */
   let replanned = false;
   const running = new Map<Promise<void>, DueSource>();
-  const lastTurn = new Map<string, number>();
+  const lastTurn = createRecentMap<string, number>(MAX_TENANTS_KNOWN);
   let turn = 0;
   let state: 'new' | 'running' | 'stopped' = 'new';
   let timer: Timer | null = null;
@@ -99,7 +100,6 @@ export function createPoller(parts: RunParts): Poller {
   }
 
   function begin(claimed: ClaimedSource, source: DueSource): void {
-    if (lastTurn.size >= MAX_TENANTS_KNOWN) lastTurn.clear();
     lastTurn.set(source.tenantId, ++turn);
     const run = runClaimed(parts, claimed).catch((error: unknown) => {
       log[levelOf(error)](

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { createRecentMap } from '../lib/recent-map.ts';
 import type { Documents } from './documents/documents.ts';
 import type { Answer } from './request.ts';
 import { MAX_ROBOTS_BYTES, NO_RULES, type RobotsRules, robotsDocument, rulesOf } from './robots-rules.ts';
@@ -44,7 +45,7 @@ interface RobotsParts {
 export function createRobots({ clock, documents, get, pace }: RobotsParts): Robots {
   // In the order of their last use: the first is the first to be forgotten.
   const kept = new Map<string, Kept>();
-  const refused = new Map<string, { fault: SourceFault; until: number }>();
+  const refused = createRecentMap<string, { fault: SourceFault; until: number }>(MAX_REFUSED);
   const fetching = new Map<string, Promise<RobotsRules>>();
   let bytes = 0;
 
@@ -89,7 +90,6 @@ export function createRobots({ clock, documents, get, pace }: RobotsParts): Robo
         return known.rules;
       }
       // Section 2.3.1.4: where its rules are unknown, everything is forbidden.
-      if (refused.size >= MAX_REFUSED) refused.clear();
       refused.set(origin, { fault: error, until: clock.monotonic() + REFUSED_MS });
       throw error;
     }

@@ -1,4 +1,5 @@
 import Negotiator from 'negotiator';
+import { createRecentMap } from '../lib/recent-map.ts';
 
 /** The two representations of a page, in the order that decides where a client has no preference. */
 const PAGE_TYPES = ['text/html', 'text/markdown'] as const;
@@ -21,16 +22,13 @@ const UNSTATED: Preference = { type: 'text/html', named: false };
 
 /** Clients send a few dozen different headers: reading one took as long as all the rest of a page answer. */
 export function createNegotiation(): Negotiate {
-  const kept = new Map<string, Preference>();
+  const kept = createRecentMap<string, Preference>(MAX_KEPT);
   return (accept) => {
     if (accept === undefined) return UNSTATED;
     const known = kept.get(accept);
     if (known !== undefined) return known;
     const preference = negotiate(accept);
-    if (accept.length <= MAX_KEPT_LENGTH) {
-      if (kept.size >= MAX_KEPT) kept.clear();
-      kept.set(accept, preference);
-    }
+    if (accept.length <= MAX_KEPT_LENGTH) kept.set(accept, preference);
     return preference;
   };
 }

@@ -1,3 +1,4 @@
+import { createRecentMap } from '../../../lib/recent-map.ts';
 import type { AccountStore } from '../../account-store.ts';
 import type { EndpointStore } from '../../endpoint-store.ts';
 import type { ProfileStore } from '../../profile-store.ts';
@@ -15,14 +16,13 @@ const MAX_OWNERS = 100_000;
 /** The same questions, answered from what is kept. */
 export function keptTenantReads(kept: KeptReads, reads: TenantReads): TenantReads {
   /** A key never changes its tenant. */
-  const owners = new Map<string, string>();
+  const owners = createRecentMap<string, string>(MAX_OWNERS);
 
   function ownerOf(hash: string): string | null {
     const known = owners.get(hash);
     if (known !== undefined) return known;
     const found = reads.findKey(hash);
     if (found === null) return null;
-    if (owners.size >= MAX_OWNERS) owners.clear();
     owners.set(hash, found.tenant.id);
     return found.tenant.id;
   }

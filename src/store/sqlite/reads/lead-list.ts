@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { createRecentMap } from '../../../lib/recent-map.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { LeadQuery } from '../../../model/lead.ts';
 import type { Page } from '../../../model/page.ts';
@@ -40,12 +41,11 @@ interface Where {
 
 /** Pages of leads: a walk along an index that ends in the page's order, no OFFSET, no count. */
 export function createLeadList(db: Database): (tenantId: string, query: LeadQuery) => Page<string> {
-  const statements = new Map<string, Statement<Value[], ListRow>>();
+  const statements = createRecentMap<string, Statement<Value[], ListRow>>(MAX_CACHED_SHAPES);
 
   function prepared(sql: string): Statement<Value[], ListRow> {
     const cached = statements.get(sql);
     if (cached !== undefined) return cached;
-    if (statements.size >= MAX_CACHED_SHAPES) statements.clear();
     const statement = db.prepare<Value[], ListRow>(sql);
     statements.set(sql, statement);
     return statement;

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { createHostGate } from '../../src/detection/host-gate.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+import { T0 } from '../support/store.ts';
+
+const MOST = 10_000;
+const PASSAGE = { scopes: [], signal: null, mayWait: false };
+
+function open() {
+  const clock = createManualClock(T0);
+  const gate = createHostGate(clock);
+  const hold = (host: string, forMs: number) => gate.hold({ host, scope: '', until: clock.now() + forMs });
+  const isHeld = (host: string) => gate.enter(host, PASSAGE, async () => false).catch(() => true);
+  return { clock, gate, hold, isHeld };
+}
+
+test('ten thousand hosts that ask for a pause make no other pause forgotten', async () => {
+  const { hold, isHeld } = open();
+  hold('patient.example', 3_600_000);
+  for (let i = 0; i < MOST + 5; i++) hold(`host-${i}.example`, 1_000 + i);
+  expect(await isHeld('patient.example')).toBe(true);
+  expect(await isHeld(`host-${MOST}.example`)).toBe(true);
+  // Beyond that many in force, the one that ends soonest goes.
+  expect(await isHeld('host-0.example')).toBe(false);
+});
+
+test('pauses that are over make room first', async () => {
+  const { clock, hold, isHeld } = open();
+  for (let i = 0; i < MOST - 1; i++) hold(`over-${i}.example`, 1_000);
+  hold('short.example', 5_000);
+  clock.advance(2_000);
+  hold('new.example', 60_000);
+  expect([await isHeld('short.example'), await isHeld('new.example')]).toEqual([true, true]);
+});
+
+test('ten thousand paces make only those forgotten that were kept longest ago', async () => {
+  const { gate, isHeld } = open();
+  gate.pace('slow.example', 60_000);
+  for (let i = 0; i < MOST - 1; i++) gate.pace(`host-${i}.example`, 60_000);
+  expect(await isHeld('slow.example')).toBe(true);
+  gate.pace('another.example', 60_000);
+  expect([await isHeld('slow.example'), await isHeld('host-0.example')]).toEqual([true, false]);
+});
