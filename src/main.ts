@@ -8,6 +8,7 @@ import { type Config, ConfigError, loadConfig } from './config.ts';
 import { prepareEngine } from './engine.ts';
 import { systemClock } from './lib/clock.ts';
 import { ownAddresses } from './lib/network.ts';
+import { printable } from './lib/printable.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 
 const EXIT_UNEXPECTED = 70; // sysexits.h EX_SOFTWARE
@@ -136,7 +137,7 @@ function listenFault(error: NodeJS.ErrnoException & { address?: string; port?: n
 
 function fail(error: unknown): never {
   const { exitCode, message } = explain(error);
-  if (message !== '') process.stderr.write(`${message}\n`);
+  if (message !== '') process.stderr.write(`${printable(message)}\n`);
   if (process.env.SIGNALPOST_DEBUG && error instanceof Error) process.stderr.write(`${error.stack}\n`);
   process.exit(exitCode);
 }

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { parse } from 'csv-parse';
+import { measureJson } from '../lib/measure-json.ts';
 
 /** One thing of a file, or why it could not be read. */
 export interface ImportRow {
@@ -13,6 +13,10 @@ export interface ImportRow {
 
 /** Longer lines are told of and not kept: a post has at most 20,000 characters. */
 const MAX_LINE_CHARACTERS = 256 * 1024;
+/** As of a body of `/v1`. */
+const MAX_DEPTH = 32;
+/** A signal as the API shows it has some hundred. */
+const MAX_VALUES = 10_000;
 
 /** The rows of a file, one at a time: JSON Lines, or CSV where the name ends so. Rejects where it cannot be read. */
 export function readRows(file: string): AsyncIterable<ImportRow> {
@@ -22,17 +26,35 @@ export function readRows(file: string): AsyncIterable<ImportRow> {
 async function* jsonLines(file: string): AsyncIterable<ImportRow> {
   const stream = createReadStream(file, 'utf8');
   let line = 0;
-  for await (const text of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const text of linesOf(stream)) {
     line++;
     const trimmed = text.replace(/^\uFEFF/, '').trim();
     if (trimmed !== '') yield { line, bytes: stream.bytesRead, value: parseLine(trimmed) };
   }
 }
 
+/** The lines of a text, each cut where it is longer than any that is read: one may be as long as the file. */
+async function* linesOf(chunks: AsyncIterable<string>): AsyncIterable<string> {
+  let line = '';
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', from)) {
+      yield line + chunk.slice(from, Math.min(end, from + MAX_LINE_CHARACTERS + 1));
+      line = '';
+      from = end + 1;
+    }
+    if (line.length <= MAX_LINE_CHARACTERS) line += chunk.slice(from);
+  }
+  if (line !== '') yield line;
+}
+
 function parseLine(text: string): ImportRow['value'] {
   if (text.length > MAX_LINE_CHARACTERS) {
     return { ok: false, fault: `has more than ${MAX_LINE_CHARACTERS} characters` };
   }
+  const { depth, values } = measureJson(text, MAX_DEPTH);
+  if (depth > MAX_DEPTH) return { ok: false, fault: `is nested deeper than ${MAX_DEPTH} levels` };
+  if (values > MAX_VALUES) return { ok: false, fault: `has more than ${MAX_VALUES} values` };
   try {
     return { ok: true, item: JSON.parse(text) };
   } catch (error) {
@@ -70,21 +92,28 @@ async function* csvRows(file: string): AsyncIterable<ImportRow> {
 
 const GROUPS = ['platform', 'prospect', 'company'] as const;
 /** Columns that people name without their group. */
-const OTHER_NAMES: Record<string, string> = {
-  platform: 'platform.name',
-  post_url: 'platform.post_url',
-  url: 'platform.post_url',
-  posted_at: 'platform.posted_at',
-};
+const OTHER_NAMES = new Map([
+  ['platform', 'platform.name'],
+  ['post_url', 'platform.post_url'],
+  ['url', 'platform.post_url'],
+  ['posted_at', 'platform.posted_at'],
+]);
 
+/** Made of maps, as a column may be called `__proto__`. */
 function nested(record: Record<string, string>): Record<string, unknown> {
-  const item: Record<string, unknown> = {};
+  const item = new Map<string, unknown>();
+  const groups = new Map<string, Map<string, string>>();
   for (const [column, cell] of Object.entries(record)) {
     if (cell.trim() === '') continue;
-    const name = OTHER_NAMES[column] ?? column;
+    const name = OTHER_NAMES.get(column) ?? column;
     const group = GROUPS.find((one) => name.startsWith(`${one}.`) || name.startsWith(`${one}_`));
-    if (group === undefined) item[name] = cell;
-    else item[group] = { ...(item[group] as object), [name.slice(group.length + 1)]: cell };
+    if (group === undefined) {
+      item.set(name, cell);
+      continue;
+    }
+    const members = groups.get(group) ?? new Map<string, string>();
+    groups.set(group, members.set(name.slice(group.length + 1), cell));
   }
-  return item;
+  for (const [group, members] of groups) item.set(group, Object.fromEntries(members));
+  return Object.fromEntries(item);
 }

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { printableLine } from '../lib/printable.ts';
 import type { ObservedPost } from '../model/signal.ts';
 import { type BatchOutcome, importBatch } from './import-batch.ts';
 import { readPost } from './import-posts.ts';
@@ -75,7 +76,7 @@ async function runImport(ports: Ports, { opened, file, tenantId, options }: Impo
 
   function reject(line: number, fault: string): void {
     tally.rejected++;
-    if (tally.rejected <= MAX_TOLD) ports.err(`${file}:${line}: ${fault}`);
+    if (tally.rejected <= MAX_TOLD) ports.err(printableLine(`${file}:${line}: ${fault}`));
   }
 
   async function flush(bytes: number): Promise<void> {
@@ -116,7 +117,8 @@ async function* rowsOf(file: string): AsyncIterable<ImportRow> {
     yield* readRows(file);
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(`${file}: ${error instanceof Error ? error.message : 'cannot be read'}`);
+    const why = error instanceof Error ? error.message : 'cannot be read';
+    throw new CommandError(printableLine(`${file}: ${why}`));
   }
 }
 

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
+import { printable } from '../lib/printable.ts';
 import { addCompletion } from './completion.ts';
 import { addDemo } from './demo.ts';
 import { addImport } from './import.ts';
@@ -21,7 +22,12 @@ import { addUpkeep } from './upkeep.ts';
 
 /** Runs one command; no arguments mean `serve`. @throws CommandError, and whatever opening and starting throw */
 export async function runCommand(args: readonly string[], ports: Ports): Promise<void> {
-  const program = createProgram(ports);
+  const program = createProgram({
+    ...ports,
+    // Whatever it is of: a file's text or a server's may hold what a terminal obeys.
+    out: (line) => ports.out(printable(line)),
+    err: (line) => ports.err(printable(line)),
+  });
   try {
     await program.parseAsync(args.length === 0 ? ['serve'] : args, { from: 'user' });
   } catch (error) {

@@ -171,6 +171,62 @@ describe('import', () => {
     expect(twice.out).toEqual(['2 rows: 1 created, 1 duplicates, 0 rejected.']);
   });
 
+  test('prints no control character of a file: a terminal would obey it, and a line could be made to look like another', async () => {
+    const member = { ...post(1), '\u001b]0;pwned\u0007\nposts.jsonl:9: is well': 1 };
+    const path = file('posts.jsonl', ['\u001b]0;pwned\u0007 not json', '\u009b2J', member]);
+    const said = await run(path);
+    expect(said.err).toHaveLength(3);
+    expect(said.err[0]).toContain('\\u001b]0;pwned\\u0007');
+    expect(said.err.join('')).not.toMatch(/\p{Cc}/u);
+  });
+
+  test('takes columns and members for what they are called, whatever that is', async () => {
+    const rows =
+      'text,platform,__proto__,constructor\nLooking for a CRM,forum,a,b\nAnd for a phone,forum,,\n';
+    const said = await run(file('posts.csv', [rows]));
+    expect(said.out).toEqual(['2 rows: 1 created, 0 duplicates, 1 rejected.']);
+    expect(said.err[0]).toMatch(/posts\.csv:2: .*is not a known member/);
+    const own = '{"text":"Looking for a CRM","platform":{"name":"forum"},"__proto__":{"text":"x"}}';
+    expect((await run(file('posts.jsonl', [own]))).code).toBe(1);
+  });
+
+  test.each([
+    ['deeply nested', `${'['.repeat(100_000)}`, /:1: is nested deeper than 32 levels$/],
+    ['crowded', `{"text":[${'{},'.repeat(60_000)}{}]}`, /:1: has more than 10000 values$/],
+  ])('refuses a line that is %s without making objects of it', async (_, line, fault) => {
+    const said = await run(file('posts.jsonl', [line, post(1)]));
+    expect(said.err[0]).toMatch(fault);
+    expect(said.out).toEqual(['2 rows: 1 created, 0 duplicates, 1 rejected.']);
+  });
+
+  test('reads a line of 150 MB in bounded memory, and the lines after it', async () => {
+    const path = join(folder.path, 'posts.jsonl');
+    for (let i = 0; i < 150; i++) appendFileSync(path, 'x'.repeat(1024 * 1024));
+    appendFileSync(path, `\n${JSON.stringify(post(1))}`);
+    const before = process.memoryUsage().heapUsed;
+    let most = 0;
+    const timer = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().heapUsed - before);
+    }, 5);
+    const said = await run(path);
+    clearInterval(timer);
+    expect(said.err[0]).toMatch(/:1: has more than 262144 characters$/);
+    expect(said.out).toEqual(['2 rows: 1 created, 0 duplicates, 1 rejected.']);
+    expect(most).toBeLessThan(50 * 1024 * 1024);
+  });
+
+  test('reads lines that end in any of the ways, wherever a chunk of the file ends', async () => {
+    const long = { ...post(1), text: `Looking for a CRM ${'\u2028 again'.repeat(2_000)}` };
+    const path = file('posts.jsonl', []);
+    const lines = Array.from({ length: 40 }, (_, i) =>
+      JSON.stringify({ ...long, platform: post(i).platform }),
+    );
+    writeFileSync(path, `\uFEFF${lines.join('\r\n')}`);
+    const said = await run(path);
+    expect(said.err).toEqual([]);
+    expect(said.out[0]).toMatch(/^40 rows: /);
+  });
+
   test('--dry-run checks every row and stores nothing', async () => {
     const said = await run(file('posts.jsonl', [post(1), '{', post(2)]), '--dry-run');
     expect(said.out).toEqual(['3 rows: 2 can be read, 1 cannot; nothing was stored.']);
