@@ -12,6 +12,8 @@ import type { Waiter } from './turns.ts';
 const AHEAD = 40;
 /** What it may hold of bodies that are claimed and not sent, unless one alone has more: they reach 256 KB. */
 const MOST_BYTES = 1_048_576;
+/** One place in so many is for what has waited longest, so that urgent deliveries cannot keep others back for ever. */
+const PLACES_AN_OLDEST = 4;
 /** Due since ever, in Unix milliseconds. */
 const AT_ONCE = 0;
 
@@ -32,12 +34,17 @@ export class Lane implements Waiter {
   #target: LaneTarget | null = null;
   /** When its next unclaimed delivery is due, Unix milliseconds; Infinity: none known. */
   #dueAt = Number.POSITIVE_INFINITY;
-  readonly #hand = createHand((id) => void this.#held.delete(id));
+  readonly #hand = createHand((id) => {
+    this.#held.delete(id);
+    this.#claimed--;
+  });
   /** Deliveries that are being stored for it; see {@link reserve}. */
   #reserved = 0;
   /** Everything claimed whose outcome is not stored yet, in flight or not: id to number of the attempt. */
   readonly #held = new Map<string, number>();
   #inFlight = 0;
+  /** Deliveries that came into its hand so far, but for those that it gave back. */
+  #claimed = 0;
   #claiming = false;
   #probing = false;
   /** Whether the last attempt succeeded. Only then is more claimed than can be sent at once. */
@@ -151,7 +158,9 @@ export class Lane implements Waiter {
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.#askedFailures = this.#storedFailures;
     const { endpointId } = this;
-    return { endpointId, limit, knownVersion: this.#knownVersion, held: this.held() };
+    const oldest =
+      Math.floor((this.#claimed + limit) / PLACES_AN_OLDEST) - Math.floor(this.#claimed / PLACES_AN_OLDEST);
+    return { endpointId, limit, oldest, knownVersion: this.#knownVersion, held: this.held() };
   }
 
   /** claiming → claimed or idle. `target` is the endpoint's newer version; what was claimed by the older is dropped. */
@@ -276,6 +285,7 @@ export class Lane implements Waiter {
 
   #add(dealt: Dealt, until: number): void {
     this.#hand.add(dealt, until);
+    this.#claimed += dealt.deliveries.length;
     for (const { id, attempt } of dealt.deliveries) this.#held.set(id, attempt);
   }
 }

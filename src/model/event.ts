@@ -33,6 +33,8 @@ export type SkipReason = 'event_type' | 'signal_type' | 'classification' | 'icp_
 export interface RoutedEvent {
   event: EventRow;
   deliveries: NewDelivery[];
+  /** Its deliveries go before others of their endpoints; left out: they take their turn. */
+  urgent?: boolean;
   /** Endpoints that get it later, in one message with others. */
   batched: string[];
   skipped: { endpointId: string; reason: SkipReason }[];

@@ -15,6 +15,8 @@ export interface LaneDemand {
   knownVersion: number;
   /** What it holds already, and is not given again. */
   held: HeldAttempt[];
+  /** Of `limit`, places for what has waited longest; the others go to urgent deliveries first. Left out: none. */
+  oldest?: number;
 }
 
 export interface ClaimRequest {

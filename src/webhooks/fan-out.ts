@@ -19,6 +19,7 @@ export function fanOut(
   signal: Signal | null,
 ): RoutedEvent {
   const routed: RoutedEvent = { event, deliveries: [], batched: [], skipped: [] };
+  if (signal?.classification === 'hot') routed.urgent = true;
   for (const endpoint of endpoints) {
     const reason = skipReason(event, endpoint, signal);
     if (reason !== null) {

@@ -31,7 +31,7 @@ export interface Harness {
     tenantId?: string,
   ): Promise<{ id: string; secret: string }>;
   /** Stores `count` deliveries to the endpoint, without telling the dispatcher. */
-  enqueue(endpointId: string, count?: number, tenantId?: string): Promise<string[]>;
+  enqueue(endpointId: string, count?: number, tenantId?: string, urgent?: boolean): Promise<string[]>;
   delivery(id: string): Promise<DeliveryLog>;
   /** Another dispatcher over the same store, as after a restart. */
   restart(): Dispatcher;
@@ -118,8 +118,11 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
       await inner.createEndpoint(endpoint, null);
       return { id: endpoint.id, secret };
     },
-    async enqueue(endpointId, count = 1, tenantId = TENANT) {
-      const events = Array.from({ length: count }, () => aRoutedEvent(tenantId, [endpointId]));
+    async enqueue(endpointId, count = 1, tenantId = TENANT, urgent = false) {
+      const events = Array.from({ length: count }, () => ({
+        ...aRoutedEvent(tenantId, [endpointId]),
+        urgent,
+      }));
       for (const { event } of events) event.createdAt = clock.now();
       await inner.commitSignals([aSignal(tenantId, { events })]);
       return events.flatMap((event) => event.deliveries.map((delivery) => delivery.id));

@@ -34,6 +34,10 @@ test('a hot signal makes two events, any other one', () => {
     { tenantId: 'ten_a', now: T0, receivers: [], newId: (prefix) => prefix },
   );
   expect(cold.map(({ event }) => event.type)).toEqual(['signal.detected']);
+  expect([route(), cold].map((events) => events.map(({ urgent }) => urgent))).toEqual([
+    [true, true],
+    [undefined],
+  ]);
 });
 
 test('each endpoint gets the payload in its own format', () => {

@@ -13,10 +13,12 @@ export async function addDeliveries(
   ids: string[],
   dueAt = T0,
   tenantId = endpointId.replace('whk', 'ten'),
+  urgent = false,
 ): Promise<void> {
-  const events = ids.map((id) =>
-    aRoutedEvent(tenantId, [endpointId], { deliveryIds: [id], createdAt: dueAt }),
-  );
+  const events = ids.map((id) => ({
+    ...aRoutedEvent(tenantId, [endpointId], { deliveryIds: [id], createdAt: dueAt }),
+    urgent,
+  }));
   await store.commitSignals([aSignal(tenantId, { events })]);
 }
 
@@ -24,10 +26,10 @@ export async function addDeliveries(
 export async function claim(
   store: Store,
   endpointId: string,
-  { now = T0, limit = 10, token = 'lease_1', knownVersion = 1, held = [] as string[] } = {},
+  { now = T0, limit = 10, oldest = 0, token = 'lease_1', knownVersion = 1, held = [] as string[] } = {},
 ): Promise<LaneClaim> {
   const [lane] = await store.claimDeliveries({
-    lanes: [{ endpointId, limit, knownVersion, held: held.map((id) => ({ id, attempt: 1 })) }],
+    lanes: [{ endpointId, limit, oldest, knownVersion, held: held.map((id) => ({ id, attempt: 1 })) }],
     now,
     leaseUntil: now + LEASE_MS,
     leaseToken: token,

@@ -75,6 +75,34 @@ export function describeLeases(open: OpenStore): void {
       expect([idsOf(rest), rest.nextDueAt]).toEqual([['dlv_3'], null]);
     });
 
+    test('urgent deliveries come first, then the others by time; one that is planned for later waits', async () => {
+      const { store } = await openWithTenants(open);
+      const add = (id: string, dueAt: number, urgent: boolean) =>
+        addDeliveries(store, 'whk_a', [id], dueAt, 'ten_a', urgent);
+      await add('dlv_1', T0, false);
+      await add('dlv_2', T0 + 1, false);
+      await add('dlv_hot_1', T0 + 2, true);
+      await add('dlv_hot_2', T0 + 3, true);
+      await add('dlv_hot_later', T0 + 9, true);
+      const first = await claim(store, 'whk_a', { now: T0 + 5, limit: 3 });
+      expect([idsOf(first), first.nextDueAt]).toEqual([['dlv_hot_1', 'dlv_hot_2', 'dlv_1'], T0 + 1]);
+      expect(bodiesOf(first.deliveries).every((body) => /^\{"event":"evt_\w+"\}$/.test(body))).toBe(true);
+      const rest = await claim(store, 'whk_a', { now: T0 + 5, held: idsOf(first) });
+      expect([idsOf(rest), rest.nextDueAt]).toEqual([['dlv_2'], T0 + 9]);
+    });
+
+    test('of the places of a claim so many are for what has waited longest as the caller says', async () => {
+      const { store } = await openWithTenants(open);
+      await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2'], T0);
+      await addDeliveries(store, 'whk_a', ['dlv_hot_1', 'dlv_hot_2'], T0 + 1, 'ten_a', true);
+      const now = T0 + 5;
+      expect(idsOf(await claim(store, 'whk_a', { now, limit: 1, oldest: 1 }))).toEqual(['dlv_1']);
+      expect(idsOf(await claim(store, 'whk_a', { now, limit: 2, oldest: 1 }))).toEqual([
+        'dlv_hot_1',
+        'dlv_1',
+      ]);
+    });
+
     test('what the caller holds is not given again; what it let go is', async () => {
       const { store } = await openWithTenants(open);
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);

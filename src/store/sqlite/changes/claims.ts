@@ -63,7 +63,7 @@ interface LeaseRow {
   held: string;
 }
 
-type LaneTerms = StoredProbeClaim & { limit: number };
+type LaneTerms = StoredProbeClaim & { limit: number; oldest: number };
 
 /**
  * Claims. One leases the endpoint, not each delivery: a claimed delivery stays as it is until its outcome, whose fence is
@@ -78,10 +78,16 @@ export function claimChanges(db: Database) {
   );
   const deleteLeasesOf = db.prepare<[string]>('DELETE FROM lane_leases WHERE token = ?');
   const selectDue = db.prepare<[string, number, string, number], DueRow>(
-    gathered('AND d.next_attempt_at <= ? AND d.id NOT IN (SELECT key FROM json_each(?))'),
+    gathered('deliveries_due', 'AND d.next_attempt_at <= ? AND d.id NOT IN (SELECT key FROM json_each(?))'),
+  );
+  const selectUrgent = db.prepare<[string, number, string, number], DueRow>(
+    gathered(
+      'deliveries_urgent',
+      'AND d.urgent = 1 AND d.next_attempt_at <= ? AND d.id NOT IN (SELECT key FROM json_each(?))',
+    ),
   );
   const selectOldest = db.prepare<[string, string, number], DueRow>(
-    gathered('AND d.id NOT IN (SELECT key FROM json_each(?))'),
+    gathered('deliveries_due', 'AND d.id NOT IN (SELECT key FROM json_each(?))'),
   );
   const selectLeftDue = db
     .prepare<[string, number, string], number>(
@@ -125,13 +131,17 @@ export function claimChanges(db: Database) {
     }
   }
 
-  function claimDue({ endpointId, limit, held, now, leaseUntil, leaseToken, process }: LaneTerms) {
+  function claimDue(terms: LaneTerms) {
+    const { endpointId, limit, oldest, held, now, leaseUntil, leaseToken, process } = terms;
     const lease = selectLease.get(endpointId);
     if (lease !== undefined && lease.token !== leaseToken && lease.until > now) {
       return { deliveries: null, nextDueAt: lease.until };
     }
-    const row = selectDue.get(endpointId, now, held, limit);
-    const given = heldWith(held, row?.held ?? null);
+    const urgent = selectUrgent.get(endpointId, now, held, limit - oldest);
+    const withUrgent = heldWith(held, urgent?.held ?? null);
+    const others = selectDue.get(endpointId, now, withUrgent, limit - (urgent?.count ?? 0));
+    const given = heldWith(withUrgent, others?.held ?? null);
+    const row = together(urgent, others);
     const left = row?.count === limit ? selectLeftDue.get(endpointId, now, given) : undefined;
     const nextDueAt = left ?? selectNextDue.get(endpointId, now) ?? null;
     if (given !== held || lease !== undefined) {
@@ -144,11 +154,11 @@ export function claimChanges(db: Database) {
     releaseLeases: (leaseToken: string): void => void deleteLeasesOf.run(leaseToken),
     claimLanes({ lanes, ...terms }: StoredClaim): StoredLaneClaim[] {
       let bytes = 0;
-      return lanes.map(({ endpointId, limit: asked, knownVersion, held }) => {
+      return lanes.map(({ endpointId, limit: asked, knownVersion, held, oldest = 0 }) => {
         const endpoint = changedSince(endpointId, knownVersion);
         if (endpoint === 'gone') return { endpointId, deliveries: null, nextDueAt: null, endpoint };
         const limit = bytes < MOST_BYTES ? asked : 0;
-        const claimed = claimDue({ endpointId, limit, held, ...terms });
+        const claimed = claimDue({ endpointId, limit, oldest: Math.min(oldest, limit), held, ...terms });
         bytes += claimed.deliveries?.bodies.length ?? 0;
         return { endpointId, endpoint, ...claimed };
       });
@@ -184,7 +194,7 @@ export function claimChanges(db: Database) {
  * The waiting deliveries of one endpoint that also meet `terms`, a number of them at most, in one row. What stands under a
  * plus is hidden from the planner (docs/decisions/hot-statements-hide-parameters.md).
  */
-function gathered(terms: string): string {
+function gathered(index: 'deliveries_due' | 'deliveries_urgent', terms: string): string {
   return `SELECT count(*) AS count,
       group_concat('"' || id || '",' || (attempt_count + 1) || ',' || (attempt_count - cycle_start) || ','
         || octet_length(body)) AS list,
@@ -192,9 +202,21 @@ function gathered(terms: string): string {
       CAST(group_concat(body, '') AS BLOB) AS bodies
     FROM (
       SELECT d.id, d.attempt_count, d.cycle_start, coalesce(${WHOLE_BODY}, '') AS body
-      FROM deliveries d INDEXED BY deliveries_due ${BODY_JOINS}
+      FROM deliveries d INDEXED BY ${index} ${BODY_JOINS}
       WHERE d.endpoint_id = +? AND d.${WAITING} ${terms}
       ORDER BY d.next_attempt_at, d.id LIMIT +?)`;
+}
+
+/** One claim's deliveries, the urgent first. */
+function together(urgent: DueRow | undefined, others: DueRow | undefined): DueRow | undefined {
+  if (urgent === undefined || urgent.list === null || urgent.bodies === null) return others;
+  if (others === undefined || others.list === null || others.bodies === null) return urgent;
+  return {
+    count: urgent.count + others.count,
+    list: `${urgent.list},${others.list}`,
+    held: `${urgent.held},${others.held}`,
+    bodies: Buffer.concat([urgent.bodies, others.bodies]),
+  };
 }
 
 function toStored(row: DueRow | undefined): StoredDeliveries | null {

@@ -18,20 +18,25 @@ export function createEventWriter(db: Database): (routed: RoutedEvent) => void {
   const bodies = createBodies(db);
 
   return (routed) => {
-    const { event, batched } = routed;
+    const { event, batched, urgent = false } = routed;
     const { id, tenantId, type, subjectId, createdAt, data, trace = null } = event;
     insertEvent.run(id, tenantId, type, subjectId, createdAt, data, trace);
     const placeOf = bodies.createPlaces(tenantId);
-    for (const delivery of unbundled(routed)) insertDelivery(event, delivery, placeOf);
+    for (const delivery of unbundled(routed)) insertDelivery(event, { ...delivery, urgent }, placeOf);
     for (const endpointId of batched) insertBatched.run(id, endpointId);
     for (const { reason, endpointIds } of skipsOf(routed)) insertSkip.run(id, reason, endpointIds);
   };
 }
 
+/** `urgent`: it goes before others of its endpoint; left out: it takes its turn. */
+interface StoredDelivery extends HeldDelivery {
+  urgent?: boolean;
+}
+
 /** Stores a delivery as one of an event, which is there; false where its endpoint is gone. */
 export function createDeliveryWriter(
   db: Database,
-): (event: EventRow, delivery: HeldDelivery, placeOf: (delivery: NewDelivery) => number) => boolean {
+): (event: EventRow, delivery: StoredDelivery, placeOf: (delivery: NewDelivery) => number) => boolean {
   // Decided at the moment of commit: to a deleted endpoint nothing is stored. That it is paused changes nothing here.
   const selectReceiver = db
     .prepare<[string, string], number>(
@@ -42,16 +47,18 @@ export function createDeliveryWriter(
   // Without names, which cost 3 us a row.
   const insert = db.prepare<(string | number | null)[]>(
     `INSERT INTO deliveries
-       (id, endpoint_id, tenant_id, event_id, event_type, status, next_attempt_at, created_at, body_id, in_hand)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       (id, endpoint_id, tenant_id, event_id, event_type, status, next_attempt_at, created_at, body_id, in_hand,
+        urgent)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
 
   return ({ id: eventId, tenantId, type, createdAt }, delivery, placeOf) => {
-    const { id, endpointId, status, inHand = false } = delivery;
+    const { id, endpointId, status, inHand = false, urgent = false } = delivery;
     if (selectReceiver.get(tenantId, endpointId) === undefined) return false;
     const dueAt = status === 'pending' ? createdAt : null;
     const [bodyId, held] = [placeOf(delivery), inHand ? 1 : 0];
-    insert.run(id, endpointId, tenantId, eventId, type, status, dueAt, createdAt, bodyId, held);
+    const goesFirst = urgent ? 1 : 0;
+    insert.run(id, endpointId, tenantId, eventId, type, status, dueAt, createdAt, bodyId, held, goesFirst);
     return true;
   };
 }
