@@ -38,6 +38,33 @@ function lengthFaults(sources: string[]): string[] {
   });
 }
 
+/** What is written otherwise in this house, because the usual way fails on texts and lists that others choose. */
+const FORBIDDEN: { pattern: RegExp; allowedIn: string; instead: string }[] = [
+  {
+    pattern:
+      /(?:\.(?:push|unshift)|Math\.(?:max|min)|\.from(?:CharCode|CodePoint))\(\s*(?:[^(){}[\]]*,\s*)?\.\.\./gu,
+    allowedIn: '',
+    instead: 'a long list overflows the stack; use addAll, largestOf or smallestOf of src/lib/lists.ts',
+  },
+  {
+    pattern: /\.normalize\(['"]NF|\.normalize\(form/gu,
+    allowedIn: 'src/lib/text.ts',
+    instead: 'a run of combining marks takes seconds; use normalised of src/lib/text.ts',
+  },
+];
+
+function wordingFaults(sources: string[]): string[] {
+  return sources.flatMap((file) => {
+    const text = readFileSync(file, 'utf8');
+    return FORBIDDEN.filter(({ allowedIn }) => file !== allowedIn).flatMap(({ pattern, instead }) =>
+      Array.from(text.matchAll(pattern), ({ index, 0: found }) => {
+        const line = text.slice(0, index).split('\n').length;
+        return `${file}:${line}: "${found.trim()}": ${instead}.`;
+      }),
+    );
+  });
+}
+
 /**
  * npm up to 10 compiles every package with a binding.gyp unless the lockfile itself says `gypfile: false`, and
  * `npm install` drops that line. Without it `npm ci` needs Python, a compiler and Node's headers, although
@@ -55,6 +82,7 @@ const sources = globSync('src/**/*.ts').sort();
 const faults = [
   ...directionFaults(sources),
   ...lengthFaults(sources),
+  ...wordingFaults(sources),
   ...exportFaults(['src', 'test', 'bench', 'scripts']),
   ...lockfileFaults(),
 ];

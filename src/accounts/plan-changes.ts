@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { addAll } from '../lib/lists.ts';
 import type { Plan } from '../model/tenant.ts';
 import type { PlanFit, PlanTerms } from '../store/plan-store.ts';
 import type { Store } from '../store/store.ts';
@@ -31,7 +32,7 @@ export async function endTrials({ store, clock }: PlanParts): Promise<string[]> 
   const paused: string[] = [];
   for (const tenantId of await store.listEndedTrials(now, TRIALS_AT_ONCE)) {
     const fit = await store.endTrial(tenantId, 'starter', termsOf('starter', now));
-    paused.push(...(fit?.paused ?? []));
+    addAll(paused, fit?.paused ?? []);
   }
   return paused;
 }

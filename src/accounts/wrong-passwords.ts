@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { largestOf } from '../lib/lists.ts';
 import { createWindows } from '../lib/windows.ts';
 
 const WINDOW_MS = 15 * 60_000;
@@ -57,7 +58,7 @@ export function createWrongPasswords(clock: Clock, limits = PASSWORDS): WrongPas
       if (full.length > 0) {
         const isFirst = full.some(({ isTold }) => !isTold);
         for (const window of full) window.isTold = true;
-        return { ms: Math.max(...full.map(windows.left)), isFirst };
+        return { ms: largestOf(full.map(windows.left)), isFirst };
       }
       for (const name of names) windows.open(keys[name]).count++;
       return null;

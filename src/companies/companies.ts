@@ -1,6 +1,7 @@
 import { type Clock, toIso } from '../lib/clock.ts';
 import { normaliseDomain } from '../lib/domain.ts';
 import type { NewId } from '../lib/ids.ts';
+import { smallestOf } from '../lib/lists.ts';
 import {
   type Company,
   type CompanyContact,
@@ -84,7 +85,7 @@ export async function readCompanyDetail(
   tenantId: string,
   company: Company,
 ): Promise<{ resource: CompanyResource; signals: string[]; contacts: CompanyContact[] }> {
-  const since = Math.min(...activitySince(clock.now()));
+  const since = smallestOf(activitySince(clock.now()));
   const [[resource], signals, contacts] = await Promise.all([
     companyResources({ store, clock }, tenantId, [company]),
     store.listTopSignals(tenantId, company.domain, { since, limit: MAX_TOP_SIGNALS }),

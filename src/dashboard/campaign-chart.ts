@@ -1,3 +1,4 @@
+import { largestOf } from '../lib/lists.ts';
 import type { CampaignStats, Counted } from '../model/campaign-stats.ts';
 
 /** One line of the chart. `points` are those of an SVG polyline in a field of {@link WIDTH} by {@link HEIGHT}. */
@@ -15,7 +16,10 @@ const DRAWN = ['sent', 'opened', 'clicked', 'replied'] as const satisfies Counte
 /** The events of a campaign over time; null where there are fewer than two points to draw a line between. */
 export function chartOf({ series }: CampaignStats): { lines: ChartLine[]; most: number } | null {
   if (series.length < 2) return null;
-  const most = Math.max(1, ...series.flatMap(({ counts }) => DRAWN.map((name) => counts[name].total)));
+  const most = largestOf(
+    series.flatMap(({ counts }) => DRAWN.map((name) => counts[name].total)),
+    1,
+  );
   const step = WIDTH / (series.length - 1);
   const lines = DRAWN.map((name) => {
     const values = series.map(({ counts }) => counts[name].total);

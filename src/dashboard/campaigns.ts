@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { campaignResource, changeCampaign, findCampaign } from '../campaigns/campaigns.ts';
 import { campaignStats } from '../campaigns/stats.ts';
+import { largestOf } from '../lib/lists.ts';
 import { CAMPAIGN_STATUSES, campaignPatchSchema } from '../model/campaign.ts';
 import { COUNTED, COUNTED_CLASSES } from '../model/campaign-stats.ts';
 import { chartOf, HEIGHT, WIDTH } from './campaign-chart.ts';
@@ -74,7 +75,10 @@ function campaignScreen({ store }: DashboardParts, show: Show) {
       size: { width: WIDTH, height: HEIGHT },
       counted: COUNTED,
       classes: COUNTED_CLASSES.filter((name) => stats.replies_by_class[name].total > 0),
-      most: Math.max(1, ...COUNTED.map((name) => stats.counts[name].unique)),
+      most: largestOf(
+        COUNTED.map((name) => stats.counts[name].unique),
+        1,
+      ),
       statuses: CAMPAIGN_STATUSES,
       share: (value: number | null) => (value === null ? '–' : `${(value * 100).toFixed(1)} %`),
     });

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { largestOf } from '../lib/lists.ts';
 import { DELIVERY_STATUSES } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
 import { EVENT_TYPES } from '../model/event.ts';
@@ -123,7 +124,10 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       title: `Delivery of ${delivery.event}`,
       delivery,
       endpoint: endpoint === null ? null : endpointResource(endpoint),
-      longestMs: Math.max(1, ...delivery.attempts.map(({ duration_ms }) => duration_ms)),
+      longestMs: largestOf(
+        delivery.attempts.map(({ duration_ms }) => duration_ms),
+        1,
+      ),
       timingWords,
       errorWords: ERROR_WORDS,
       statusWords: STATUS_WORDS,

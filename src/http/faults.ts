@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { addAll } from '../lib/lists.ts';
 import type { Fault } from '../model/errors.ts';
 import { LEFT_OUT } from './crowded-objects.ts';
 import { suggest } from './suggest.ts';
@@ -42,7 +43,7 @@ export function check<S extends z.ZodType>(
   for (const issue of parsed.error.issues) {
     for (const inner of unfold(issue)) {
       const room = MAX_FAULTS - refused.faults.length;
-      if (room > 0) refused.faults.push(...toFaults(inner, part, prefix, { known, room }));
+      if (room > 0) addAll(refused.faults, toFaults(inner, part, prefix, { known, room }));
       refused.total += inner.code === 'unrecognized_keys' ? countUnknown(data, inner) : 1;
       refused.unknownNames ||= inner.code === 'unrecognized_keys';
     }

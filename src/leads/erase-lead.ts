@@ -1,3 +1,4 @@
+import { addAll } from '../lib/lists.ts';
 import type { Lead } from '../model/lead.ts';
 import { isFullName } from '../model/mentions.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
@@ -142,8 +143,8 @@ async function sweepEvents(store: Store, who: Omit<EventScan, 'after' | 'limit'>
   let after: EventScan['after'] = null;
   do {
     const found: ScannedEvents = await store.findEventsNaming({ ...who, after, limit: EVENTS_AT_ONCE });
-    ids.push(...found.ids);
-    named.push(...found.named);
+    addAll(ids, found.ids);
+    addAll(named, found.named);
     after = found.last;
     await letOthers();
   } while (after !== null);
@@ -158,7 +159,7 @@ async function sweepRows(
   let after: number | null = null;
   do {
     const found: FoundMentions = await find({ ...who, after, limit: ROWS_AT_ONCE });
-    ids.push(...found.ids);
+    addAll(ids, found.ids);
     after = found.last;
     await letOthers();
   } while (after !== null);

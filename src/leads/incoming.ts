@@ -1,3 +1,4 @@
+import { addAll } from '../lib/lists.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
 import type { LeadInput } from '../model/lead-input.ts';
 import type { Signal } from '../model/signal.ts';
@@ -58,7 +59,7 @@ export function addFactsOf(facts: readonly Fact[], signals: readonly Signal[]): 
   for (const signal of signals) {
     const person = fillFacts(blankLead('', 0), all, 0);
     // Somebody else's post may well be attached, but tells nothing of this person.
-    if (!areDifferent(person, signal.prospect)) all.push(...factsOfSignal(signal));
+    if (!areDifferent(person, signal.prospect)) addAll(all, factsOfSignal(signal));
   }
   return all;
 }

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from './clock.ts';
+import { smallestOf } from './lists.ts';
 
 /** Something done again and again. `run` looks now and then whether it should end early, and is tried again later. */
 export interface PeriodicJob {
@@ -47,7 +48,7 @@ export function createPeriodic({ clock, jobs, onError }: PeriodicOptions): Perio
 
   function arm(): void {
     if (stopping) return;
-    const next = Math.min(...jobs.map((job) => dueAt.get(job) ?? 0));
+    const next = smallestOf(jobs.map((job) => dueAt.get(job) ?? 0));
     timer = clock.after(Math.max(0, next - clock.monotonic()), wake);
   }
 

@@ -1,4 +1,5 @@
 import { DateTime } from 'luxon';
+import { smallestOf } from '../lib/lists.ts';
 import type { Settings } from '../model/settings.ts';
 
 /** When a digest is due: its hour of the day in its zone. */
@@ -49,5 +50,5 @@ export function dueAfterChange(now: number, daily: Daily, madeAt: number | null)
 function struckOn(day: DateTime, hour: number): number {
   const { year, month, day: date } = day;
   const moment = DateTime.fromObject({ year, month, day: date, hour }, { zone: day.zone });
-  return Math.min(...moment.getPossibleOffsets().map((possible) => possible.toMillis()));
+  return smallestOf(moment.getPossibleOffsets().map((possible) => possible.toMillis()));
 }

@@ -1,3 +1,4 @@
+import { addAll } from '../lib/lists.ts';
 import { fitAnswers } from './fit.ts';
 import type { TenantMatcher } from './matchers.ts';
 import { isEvent, isKnownToFit, ownWayOf } from './own-ways.ts';
@@ -56,7 +57,7 @@ function isFor(reading: PostReading): (candidate: Candidate) => boolean {
 
 function standIns(count: number, at: (place: number) => Candidate[]): Candidate[] {
   const found: Candidate[] = [];
-  for (let place = 0; place < count && found.length < MAX_STAND_INS; place++) found.push(...at(place));
+  for (let place = 0; place < count && found.length < MAX_STAND_INS; place++) addAll(found, at(place));
   return found;
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { toIso } from '../../lib/clock.ts';
+import { smallestOf } from '../../lib/lists.ts';
 import { withoutTrailingSlashes } from '../../lib/text.ts';
 import { boundedItems } from '../documents/bounds.ts';
 import { jsonParser, listOf } from '../documents/json.ts';
@@ -116,7 +117,7 @@ export const readDiscourse: Reader = async (task) => {
     const { items: shown, more } =
       query === null ? await latest(task, base, before) : await search(task, base, query, page);
     items = items.concat(shown);
-    before = Math.min(...shown.map(({ id }) => Number(id)));
+    before = smallestOf(shown.map(({ id }) => Number(id)));
     const goesOn = shown.every(
       ({ id, postedAt }) => task.isNew(id) && (postedAt ?? task.oldest) >= task.oldest,
     );

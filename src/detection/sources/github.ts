@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { toIso } from '../../lib/clock.ts';
+import { largestOf } from '../../lib/lists.ts';
 import { boundedItems } from '../documents/bounds.ts';
 import { jsonParser, listOf } from '../documents/json.ts';
 import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
@@ -84,7 +85,13 @@ export const readGitHub: Reader = async (task) => {
     more = found.length === PAGE;
     if (!more) break;
   }
-  const newestAt = Math.min(now, Math.max(since, ...items.map(({ postedAt }) => postedAt ?? 0)));
+  const newestAt = Math.min(
+    now,
+    largestOf(
+      items.map(({ postedAt }) => postedAt ?? 0),
+      since,
+    ),
+  );
   // A page of one second alone would be read for ever.
   more &&= newestAt > since;
   if (secrets.token !== undefined && !more) items = items.concat(await discussions(task, since));

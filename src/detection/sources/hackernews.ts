@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { largestOf } from '../../lib/lists.ts';
 import { boundedItems } from '../documents/bounds.ts';
 import { jsonParser, listOf } from '../documents/json.ts';
 import { htmlToText } from '../html-text.ts';
@@ -89,7 +90,7 @@ function newest(
   left: Window | null,
 ): number {
   const times = items.map(({ postedAt }) => postedAt ?? 0);
-  return Math.min(now, Math.max(left?.newestAt ?? position.newestAt ?? since, ...times));
+  return Math.min(now, largestOf(times, left?.newestAt ?? position.newestAt ?? since));
 }
 
 function leftOver(cursor: string | null | undefined): Window | null {

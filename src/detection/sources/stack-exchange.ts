@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { largestOf } from '../../lib/lists.ts';
 import type { SourceQuota } from '../../model/source.ts';
 import { boundedItems } from '../documents/bounds.ts';
 import { jsonParser, listOf } from '../documents/json.ts';
@@ -95,7 +96,7 @@ export const readStackExchange: Reader = async (task) => {
     if (!more || notBefore > 0) break;
   }
   const times = items.map(({ postedAt }) => postedAt ?? 0);
-  const newestAt = Math.min(now, Math.max(since, ...times));
+  const newestAt = Math.min(now, largestOf(times, since));
   return { items, position: { newestAt }, notBefore, more, quota };
 };
 

@@ -1,3 +1,4 @@
+import { addAll } from '../../lib/lists.ts';
 import type { Document, JsonSchema, Parameter } from './document-types.ts';
 
 const SCHEMAS = '#/components/schemas/';
@@ -72,7 +73,7 @@ export function pruneComponents(document: Document): void {
     if (seen.has(ref)) continue;
     seen.add(ref);
     const [, , kind = '', name = ''] = ref.split('/');
-    queue.push(...refsIn(components[kind]?.[name]));
+    addAll(queue, refsIn(components[kind]?.[name]));
   }
   for (const [kind, entries] of Object.entries(components)) {
     if (kind === 'securitySchemes') continue;

@@ -1,5 +1,6 @@
 import createParser, { type MarkdownIt, type Token } from 'markdown-it';
 import anchor from 'markdown-it-anchor';
+import { addAll } from '../../lib/lists.ts';
 
 /** A heading with the anchor that links reach it by. */
 export interface Heading {
@@ -53,7 +54,7 @@ export function parseMarkdown(markdown: MarkdownIt, body: string, firstLine: num
     if (token.type === 'fence') {
       parsed.code.push({ language: fenceLanguage(token), code: token.content.trimEnd(), line });
     }
-    if (token.type === 'inline') parsed.links.push(...linksOf(token, line));
+    if (token.type === 'inline') addAll(parsed.links, linksOf(token, line));
   });
   return parsed;
 }

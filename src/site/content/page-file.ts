@@ -1,6 +1,7 @@
 import { glob, readFile, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { z } from 'zod';
+import { addAll } from '../../lib/lists.ts';
 import type { ContentFault } from './content-error.ts';
 import type { PlaceOf } from './located.ts';
 import { readYaml } from './located-yaml.ts';
@@ -74,7 +75,7 @@ async function readPageFile(
   }
   const result = readYaml({ file, text: head[1] ?? '', firstLine: 2 }, frontMatterSchema);
   if (!result.ok) {
-    faults.push(...result.faults);
+    addAll(faults, result.faults);
     return null;
   }
   const front = result.value;

@@ -1,3 +1,4 @@
+import { addAll } from '../../lib/lists.ts';
 import { readAssets } from './assets.ts';
 import { checkSite, OTHER_PATHS, type ParsedPage } from './checks.ts';
 import { ContentError, type ContentFault } from './content-error.ts';
@@ -33,9 +34,9 @@ export async function loadSiteContent(options: SiteContentOptions): Promise<Site
   // A picture with a fault is not among the assets: whatever shows it would be called wrong as well.
   if (assetFaults.length === 0) {
     const otherPaths = [...OTHER_PATHS, ...unread, ...unread.map((path) => `${path}.md`)];
-    faults.push(...checkSite({ pages, assets, otherPaths }, located, contentDir));
+    addAll(faults, checkSite({ pages, assets, otherPaths }, located, contentDir));
   }
-  faults.push(...assetFaults);
+  addAll(faults, assetFaults);
   const { escapeHtml } = parser.utils;
   const blocks = pages.flatMap(({ file, parsed }) => parsed.code.map((code) => ({ ...code, file })));
   const highlight = await highlightAll({ blocks, cacheFile, escapeHtml, faults });

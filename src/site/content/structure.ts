@@ -1,4 +1,5 @@
 import createParser, { type Token } from 'markdown-it';
+import { addAll } from '../../lib/lists.ts';
 import type { FrontMatter } from './page-file.ts';
 
 /** A top-level block: the tokens from its opening to its closing one. */
@@ -61,7 +62,7 @@ function groupQuotes(blocks: Block[]): Token[] {
   const result: Token[] = [];
   let quotes: Block[] = [];
   const flush = () => {
-    result.push(...(quotes.length > 1 ? wrap('<div class="quotes">', quotes, '</div>') : quotes.flat()));
+    addAll(result, quotes.length > 1 ? wrap('<div class="quotes">', quotes, '</div>') : quotes.flat());
     quotes = [];
   };
   for (const block of blocks) {
@@ -69,7 +70,7 @@ function groupQuotes(blocks: Block[]): Token[] {
       quotes.push(block);
     } else {
       flush();
-      result.push(...block);
+      addAll(result, block);
     }
   }
   flush();

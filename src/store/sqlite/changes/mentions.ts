@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { addAll } from '../../../lib/lists.ts';
 import type { Lead } from '../../../model/lead.ts';
 import { maskJson, maskMentions, mentionPattern, mentionsInJson } from '../../../model/mentions.ts';
 import { personKeys } from '../../../model/person-keys.ts';
@@ -47,10 +48,17 @@ export function createMentionMask(db: Database): (erasure: LeadErasure) => Maske
     const masked: Masked[] = [];
     for (const id of mentioning.signals) {
       const pattern = maskSignal(tenantId, id, mentions);
-      if (pattern !== null) masked.push(...selectAbout.all(id).map((eventId) => maskEvent(eventId, pattern)));
+      if (pattern !== null)
+        addAll(
+          masked,
+          selectAbout.all(id).map((eventId) => maskEvent(eventId, pattern)),
+        );
     }
     for (const id of mentioning.leads) maskLead(tenantId, id, all);
-    masked.push(...mentioning.events.map((eventId) => maskEvent(eventId, all)));
+    addAll(
+      masked,
+      mentioning.events.map((eventId) => maskEvent(eventId, all)),
+    );
     return {
       deliveryIds: masked.flatMap(({ deliveryIds }) => deliveryIds),
       endpointIds: masked.flatMap(({ endpointIds }) => endpointIds),

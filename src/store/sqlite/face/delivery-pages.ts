@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { addAll } from '../../../lib/lists.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import type { Position } from '../../../model/page.ts';
 import type { DeliveryLogStore, DeliveryQuery } from '../../delivery-log-store.ts';
@@ -52,7 +53,7 @@ export function deliveryPageFace(
     let after = toKey(query.after);
     for (let scan = FIRST_SCAN; ; scan = Math.min(scan * 4, LARGEST_SCAN)) {
       const part = await read(() => walk(terms, after, { scan, limit: wanted - keys.length }));
-      keys.push(...part.found);
+      addAll(keys, part.found);
       if (part.next === null || keys.length === wanted) return keys;
       after = part.next;
       await turnOfTheLoop();

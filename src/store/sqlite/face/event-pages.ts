@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../lib/clock.ts';
+import { addAll } from '../../../lib/lists.ts';
 import { createTurns } from '../../../lib/turns.ts';
 import type { EventStore, RecordedEvent } from '../../event-store.ts';
 import { createEventPages } from '../reads/events.ts';
@@ -20,7 +21,7 @@ export function eventPageFace(
     const nextTurn = createTurns(clock);
     const events: RecordedEvent[] = [];
     for (let i = 0; i < rows.length; i += AT_ONCE) {
-      events.push(...(await read(() => pages.withOutcomes(rows.slice(i, i + AT_ONCE)))));
+      addAll(events, await read(() => pages.withOutcomes(rows.slice(i, i + AT_ONCE))));
       await nextTurn();
     }
     return events;

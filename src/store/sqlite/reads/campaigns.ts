@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { addAll } from '../../../lib/lists.ts';
 import type { Campaign, CampaignQuery } from '../../../model/campaign.ts';
 import type { CampaignStore } from '../../campaign-store.ts';
 import type { Part } from '../../store.ts';
@@ -45,11 +46,11 @@ export function buildCampaignListSql(tenantId: string, { statuses, after, limit 
   if (statuses.length > 0) {
     const column = statuses.length === 1 ? 'status' : '+status';
     conditions.push(`${column} IN (${statuses.map(() => '?').join(', ')})`);
-    values.push(...statuses);
+    addAll(values, statuses);
   }
   if (after !== null) {
     conditions.push('(created_at, id) < (?, ?)');
-    values.push(...after);
+    addAll(values, after);
   }
   const sql = `SELECT ${CAMPAIGNS.list} FROM campaigns WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT ?`;
   return { sql, values: [...values, limit + 1] };

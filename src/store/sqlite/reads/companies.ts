@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { addAll } from '../../../lib/lists.ts';
 import type { Company, CompanyQuery } from '../../../model/company.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import type { Part } from '../../store.ts';
@@ -45,7 +46,7 @@ export function buildCompanyListSql(tenantId: string, query: CompanyQuery) {
   const values: (string | number)[] = [tenantId];
   const add = (condition: string, ...more: (string | number)[]) => {
     conditions.push(condition);
-    values.push(...more);
+    addAll(values, more);
   };
   if (query.domains.length > 0)
     add(`domain IN (${query.domains.map(() => '?').join(', ')})`, ...query.domains);

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { addAll } from '../../../lib/lists.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import type { EventType } from '../../../model/event.ts';
 import type {
@@ -52,7 +53,7 @@ export function createDeliveryPages(db: Database) {
     waitingFor(endpointIds: readonly string[], most: number): WaitingRow[] | null {
       const rows: WaitingRow[] = [];
       for (const id of endpointIds) {
-        rows.push(...selectWaiting.all(id, most + 1 - rows.length));
+        addAll(rows, selectWaiting.all(id, most + 1 - rows.length));
         if (rows.length > most) return null;
       }
       return rows;

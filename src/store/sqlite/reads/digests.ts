@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { smallestOf } from '../../../lib/lists.ts';
 import { SAMPLE_PLATFORM } from '../../../model/samples.ts';
 import type { TenantSettings } from '../../../model/settings.ts';
 import type { DigestRange, DigestStore, FoundSignals } from '../../digest-store.ts';
@@ -74,7 +75,7 @@ export function digestReads(db: Database) {
       const of = (name: string) => counts.find(({ classification }) => classification === name)?.n ?? 0;
       return {
         position: Math.max(after, order.newest(tenantId)),
-        oldest: counts.length === 0 ? null : Math.min(...counts.map(({ oldest }) => oldest)),
+        oldest: counts.length === 0 ? null : smallestOf(counts.map(({ oldest }) => oldest)),
         hot: of('hot'),
         warm: of('warm'),
         wires: selectBest.all({ tenantId, after, from, limit }),

@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { addAll } from '../../../lib/lists.ts';
 import { createRecentMap } from '../../../lib/recent-map.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { LeadQuery } from '../../../model/lead.ts';
@@ -131,7 +132,7 @@ function tagColumn(column: 'created_at' | 'score' | 'id'): string {
 
 function add(where: Where, condition: string, ...values: Value[]): void {
   where.conditions.push(condition);
-  where.values.push(...values);
+  addAll(where.values, values);
 }
 
 /** As in `signal-list.ts`: one value may use the filter's own index; what would force a sort is hidden by `+`. */

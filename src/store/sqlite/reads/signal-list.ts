@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { addAll } from '../../../lib/lists.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { SignalQuery } from '../../../model/signal.ts';
 import type { SignalPage } from '../../signal-store.ts';
@@ -98,7 +99,7 @@ function scoreByScore(statements: Statements, { query, range, after }: Ask, matc
     const below = after !== null && score === best ? min(range.below, after) : range.below;
     const withScore = `${match} AND "${filterTerm(tenantId, 'score', score)}"`;
     const found = statement.all({ ...range, match: withScore, below, limit: left });
-    rows.push(...found);
+    addAll(rows, found);
     left -= countOf(found);
   }
   return rows;
