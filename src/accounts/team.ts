@@ -9,6 +9,7 @@ import { emailInput } from '../model/text.ts';
 import type { Role, User } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { LINK_MS, newLink, sealToken } from './links.ts';
+import type { MailLimits } from './mail-limits.ts';
 
 /** Far more than share an account, and few enough for one page. */
 const MOST_MEMBERS = 200;
@@ -19,6 +20,7 @@ export interface TeamParts {
   random: Random;
   newId: NewId;
   secretBox: SecretBox;
+  mailLimits: MailLimits;
 }
 
 /** Somebody who was invited; `token` is of the one-time link that they choose a password with, told here and nowhere kept. */
@@ -29,16 +31,17 @@ export interface Invited {
 
 /**
  * Lets a person into the tenant, by mail and by a link to hand over.
- * @throws DomainError `INVALID_REQUEST` at `/email`, `CONFLICT` where there are too many
+ * @throws DomainError `INVALID_REQUEST` at `/email`, `CONFLICT` where there are too many, `RATE_LIMITED`
  */
 export async function inviteMember(
   parts: TeamParts,
   tenant: Tenant,
   { email, role }: { email: string; role: Role },
 ): Promise<Invited> {
-  const { store, clock, random, newId } = parts;
+  const { store, clock, random, newId, mailLimits } = parts;
   const address = emailInput.safeParse(email);
   if (!address.success) throw invalidAt('/email', 'That is no mail address.');
+  mailLimits.invite(tenant.id, address.data);
   const { token, link } = newLink(clock, random, LINK_MS);
   const user: User = {
     ...{ id: newId('usr'), tenantId: tenant.id, email: address.data, role },
@@ -55,14 +58,18 @@ export async function inviteMember(
   return { user, token };
 }
 
-/** A new link for somebody who has not used the one before. @throws DomainError `NOT_FOUND`, `CONFLICT` (has a password) */
+/**
+ * A new link for somebody who has not used the one before.
+ * @throws DomainError `NOT_FOUND`, `CONFLICT` (has a password), `RATE_LIMITED`
+ */
 export async function renewInvitation(parts: TeamParts, tenant: Tenant, id: string): Promise<Invited> {
-  const { store, clock, random } = parts;
+  const { store, clock, random, mailLimits } = parts;
   const user = await store.getMember(tenant.id, id);
   if (user === null) throw noMember(id);
   if (user.passwordHash !== null) {
     throw new DomainError('CONFLICT', `${user.email} has a password, and logs in with it.`);
   }
+  mailLimits.invite(tenant.id, user.email);
   const { token, link } = newLink(clock, random, LINK_MS);
   const mail = invitationMail(parts, tenant, { user, token });
   if (!(await store.setLink(id, link, mail))) throw noMember(id);

@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { STALE_MS } from '../accounts/mail.ts';
+import type { MailLimits } from '../accounts/mail-limits.ts';
 import { mailText } from '../accounts/mail-text.ts';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import { DomainError } from '../model/errors.ts';
+import type { Mail } from '../model/mail.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
@@ -11,7 +13,11 @@ const SHOWN_MAIL = 50;
 const MOST_SOURCES = 1_000;
 
 /** Settings → Plan, and the outbox of account mail. */
-export function addAccountScreens(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+export function addAccountScreens(
+  app: FastifyInstance,
+  parts: DashboardParts & { mailLimits: MailLimits },
+  show: Show,
+): void {
   const { store, clock, baseUrl } = parts;
   app.get('/settings/plan', async (request, reply) => {
     const { tenant } = memberOf(request);
@@ -47,16 +53,26 @@ export function addAccountScreens(app: FastifyInstance, parts: DashboardParts, s
       mail: mail.map((one) => ({
         ...one,
         ...mailText(one.facts, baseUrl),
-        // A link is sent anew where it is made anew.
-        canBeSent: parts.sendsMail && !('userId' in one.facts) && clock.now() - one.createdAt <= STALE_MS,
+        canBeSent: parts.sendsMail && canBeSent(one, clock.now()),
       })),
     });
   });
   app.post<{ Params: { id: string } }>('/settings/outbox/:id/resend', async (request, reply) => {
     const { tenant } = memberOf(request);
-    if (!(await store.resendMail(tenant.id, request.params.id, clock.now()))) {
+    const mail = await store.listMail(tenant.id, SHOWN_MAIL);
+    const shown = mail.find(({ id }) => id === request.params.id);
+    if (shown === undefined || !canBeSent(shown, clock.now())) {
+      throw new DomainError('NOT_FOUND', 'There is no such mail that can be sent again.');
+    }
+    parts.mailLimits.resend(tenant.id);
+    if (!(await store.resendMail(tenant.id, shown.id, clock.now()))) {
       throw new DomainError('NOT_FOUND', 'There is no such mail any more.');
     }
     return reply.redirect('/dashboard/settings/outbox?done=resent', 303);
   });
+}
+
+/** Mail to one person is theirs, and a link is sent anew where it is made anew. */
+function canBeSent({ facts, createdAt }: Mail, now: number): boolean {
+  return !('userId' in facts) && now - createdAt <= STALE_MS;
 }

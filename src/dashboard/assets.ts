@@ -51,7 +51,7 @@ function serve(
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 10);
   const path = `/assets/${name}.${hash}.${ending}`;
   const asset = represent({ body, contentType: type, cacheControl: CACHE_FOR_EVER, lastModified: null });
-  app.get(path, { config: { open: true } }, (request, reply) => {
+  app.get(path, { config: { open: true, isAsset: true } }, (request, reply) => {
     sendRepresentation(request, reply.removeHeader('cache-control'), asset);
   });
   return `${app.prefix}${path}`;

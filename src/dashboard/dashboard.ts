@@ -2,6 +2,7 @@ import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
 import { selfOf } from '../accounts/credentials.ts';
+import { createMailLimits } from '../accounts/mail-limits.ts';
 import { createPasswords } from '../accounts/passwords.ts';
 import { CODE_TRIES, createWrongPasswords } from '../accounts/wrong-passwords.ts';
 import { addCompression } from '../http/compression.ts';
@@ -69,11 +70,12 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
     passwords: createPasswords(parts.random),
     wrongPasswords: createWrongPasswords(parts.clock),
     wrongCodes: createWrongPasswords(parts.clock, CODE_TRIES),
+    mailLimits: createMailLimits(parts.clock),
   };
   addLogIn(app, signingIn, show);
   addAccount(app, signingIn, show);
   addSecondFactor(app, signingIn, show);
-  addTeam(app, parts, show);
+  addTeam(app, signingIn, show);
   addAudit(app, parts, show);
   addToday(app, parts, show);
   addStart(app, parts, show);
@@ -81,7 +83,7 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   addSignals(app, parts, show);
   addSources(app, parts, show);
   addApiKeys(app, parts, show);
-  addAccountScreens(app, parts, show);
+  addAccountScreens(app, signingIn, show);
   addLeads(app, parts, show);
   addLeadScreen(app, parts, show);
   addLeadEdit(app, parts, show);

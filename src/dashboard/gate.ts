@@ -8,6 +8,7 @@ import type { Role } from '../model/user.ts';
 import type { OpenSession } from '../store/session-store.ts';
 import { sessionCookie } from './cookies.ts';
 import type { DashboardParts } from './parts.ts';
+import { addRequestLimits, DASHBOARD_LIMITS } from './request-limits.ts';
 import type { Show } from './screens.ts';
 
 declare module 'fastify' {
@@ -58,6 +59,9 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
     reply.headers(HEADERS);
     const token = cookie.read(request);
     request.signedIn = token === null ? null : await openSession(parts, token);
+  });
+  addRequestLimits(app, { clock: parts.clock, limits: parts.dashboardLimits ?? DASHBOARD_LIMITS });
+  app.addHook('onRequest', async (request, reply) => {
     if (request.is404) {
       const path = pathOf(request.originalUrl);
       const bare = withoutTrailingSlashes(path);

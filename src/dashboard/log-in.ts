@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { foundAccount, isFoundingLink, isUnfounded } from '../accounts/founding.ts';
+import type { MailLimits } from '../accounts/mail-limits.ts';
 import {
   finishSignIn,
   type SignInParts,
@@ -27,7 +28,11 @@ const COMMANDS = {
 };
 
 /** Log-in, log-out, and choosing a password with a one-time link. */
-export function addLogIn(app: FastifyInstance, parts: DashboardParts & SignInParts, show: Show): void {
+export function addLogIn(
+  app: FastifyInstance,
+  parts: DashboardParts & SignInParts & { mailLimits: MailLimits },
+  show: Show,
+): void {
   addLogInScreen(app, parts, show);
   addLinkScreen(app, parts, show, { path: '/setup', title: 'Set up your account', after: '/dashboard' });
   addLinkScreen(app, parts, show, {

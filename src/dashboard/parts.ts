@@ -7,6 +7,7 @@ import type { NewWork } from '../model/event.ts';
 import type { Suggester } from '../signals/suggester.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
+import type { DashboardLimits } from './request-limits.ts';
 
 /** What the dashboard needs of the process. */
 export interface DashboardParts extends LeadParts, EndpointParts {
@@ -23,6 +24,8 @@ export interface DashboardParts extends LeadParts, EndpointParts {
   sourcesChanged?(): void;
   /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
   refusalOf?: (address: string) => Promise<string | null>;
+  /** How much is asked of it in a minute; as much as of a server, where it is left out. */
+  dashboardLimits?: DashboardLimits;
   sendTest: SendTest;
   suggester: Suggester;
   /** Whether there is a mail server; else mail is kept in the outbox alone. */

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { MailLimits } from '../accounts/mail-limits.ts';
 import { mailResetLinks } from '../accounts/reset-mail.ts';
 import { tooMany } from '../accounts/sign-in.ts';
 import { createWrongPasswords, RESET_TRIES } from '../accounts/wrong-passwords.ts';
@@ -11,12 +12,14 @@ import type { DashboardParts } from './parts.ts';
  * Has a link for a new password sent to an address. The answer is the same whether the address is known or not, and so is
  * how long it takes: the mail is written once the answer is on its way.
  */
-export function createResetAsker(parts: DashboardParts) {
+export function createResetAsker(parts: DashboardParts & { mailLimits: MailLimits }) {
   const tries = createWrongPasswords(parts.clock, RESET_TRIES);
   return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const email = text(formOf(request), 'email');
     const wait = tries.take(email, clientOf(request));
     if (wait !== null) throw tooMany(wait.ms);
+    const mailWaitMs = parts.mailLimits.reset(email);
+    if (mailWaitMs !== null) throw tooMany(mailWaitMs);
     const afterwards = afterAnswer(parts, { request, reply, fault: 'a reset mail could not be written' });
     afterwards(() => mailResetLinks(parts, email));
     return reply.redirect('/dashboard/reset?done=asked', 303);

@@ -1,5 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { changeRole, type Invited, inviteMember, removeMember, renewInvitation } from '../accounts/team.ts';
+import {
+  changeRole,
+  type Invited,
+  inviteMember,
+  removeMember,
+  renewInvitation,
+  type TeamParts,
+} from '../accounts/team.ts';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
 import { ROLES, type Role } from '../model/user.ts';
@@ -20,7 +27,7 @@ const MAY: Record<Role, string> = {
 type ById = { Params: { id: string } };
 
 /** Settings → Team: who may sign in, and what they may do. Owners alone change it. */
-export function addTeam(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+export function addTeam(app: FastifyInstance, parts: DashboardParts & TeamParts, show: Show): void {
   const { store, baseUrl } = parts;
 
   async function showTeam(request: FastifyRequest, reply: FastifyReply, shown: Record<string, unknown> = {}) {
@@ -55,6 +62,7 @@ export function addTeam(app: FastifyInstance, parts: DashboardParts, show: Show)
     try {
       return await showInvited(request, reply, await inviteMember(parts, memberOf(request).tenant, wish));
     } catch (error) {
+      if (error instanceof DomainError && error.code === 'RATE_LIMITED') throw error;
       return showTeam(request, reply, { form: wish, faults: faultsOf(error), status: 400 });
     }
   });
@@ -73,7 +81,7 @@ interface TeamScreens {
 
 function addMemberActs(
   app: FastifyInstance,
-  parts: DashboardParts,
+  parts: DashboardParts & TeamParts,
   { show, showTeam, showInvited }: TeamScreens,
 ): void {
   const config = { forOwners: true, showsSecret: true } as const;

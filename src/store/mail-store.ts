@@ -6,7 +6,10 @@ export interface MailStore {
   addMail(mail: NewMail): Promise<void>;
   /** The tenant's mail, newest first. */
   listMail(tenantId: string, limit: number): Promise<Mail[]>;
-  /** What should be tried by `now`, the longest due first, with the address of whom it is for (null: there is none). */
+  /**
+   * What should be tried by `now`, with the address of whom it is for (null: there is none). Links for new passwords and news of
+   * changed credentials come first; of the rest, and of those, one of each tenant by turns, the longest due first.
+   */
   dueMail(now: number, limit: number): Promise<(Mail & { to: string | null })[]>;
   /** False where it was marked as sent before. */
   markMailSent(id: string, now: number): Promise<boolean>;

@@ -1,5 +1,6 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { renewSetupLink } from '../../src/accounts/links.ts';
+import { createMailLimits } from '../../src/accounts/mail-limits.ts';
 import { type Invited, inviteMember } from '../../src/accounts/team.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
@@ -87,6 +88,7 @@ export function invite(
     random: systemRandom,
     newId: createIds(clock, systemRandom),
     secretBox: NO_BOX,
+    mailLimits: createMailLimits(clock),
   };
   return inviteMember(parts, tenant, asked);
 }

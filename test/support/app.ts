@@ -5,6 +5,7 @@ import { foundingToken } from '../../src/accounts/founding.ts';
 import { createTenant, newKey } from '../../src/accounts/tenants.ts';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
+import type { DashboardLimits } from '../../src/dashboard/request-limits.ts';
 import type { DispatcherPulse } from '../../src/dispatcher/dispatcher.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits } from '../../src/http/connections.ts';
 import type { Deprecation } from '../../src/http/deprecations.ts';
@@ -81,6 +82,8 @@ export interface TestAppOptions {
   connections?: ConnectionLimits;
   /** How much is taken on at once; as much as a server, where it is left out. */
   loadLimits?: LoadLimits;
+  /** What the dashboard is asked in a minute; any number where it is left out. */
+  dashboardLimits?: DashboardLimits;
   /** How many requests may wait at once; as many as with a server, where it is left out. */
   longPollLimits?: LongPollLimits;
   tracer?: Tracer;
@@ -108,6 +111,7 @@ export async function buildTestApp({
   file = ':memory:',
   connections = CONNECTION_LIMITS,
   loadLimits = LOAD_LIMITS,
+  dashboardLimits = { session: 1e6, client: 1e6, tenant: () => 1e6 },
   tracer,
   encoder,
   ...figures
@@ -148,6 +152,7 @@ export async function buildTestApp({
     deprecations,
     connections,
     loadLimits,
+    dashboardLimits,
     tracer: tracer ?? null,
     cursors: createCursors(masterKey),
     feedbackLinks: createFeedbackLinks(createCursors(masterKey), config.baseUrl),

@@ -26,6 +26,19 @@ export function describeMail(open: OpenStore): void {
       ]);
     });
 
+    test('tenants take turns, and links for new passwords and news of credentials go first', async () => {
+      const { store } = await openWithTenants(open);
+      for (let i = 0; i < 30; i++) await store.addMail(aMail(`mal_a${String(i).padStart(2, '0')}`));
+      await store.addMail(aMail('mal_b1', { tenantId: 'ten_b', createdAt: T0 + 5 }));
+      await store.addMail(aMail('mal_b2', { tenantId: 'ten_b', createdAt: T0 + 6 }));
+      const reset = { kind: 'password_reset', userId: 'own_ten_b', box: '' } as const;
+      await store.addMail(aMail('mal_b3', { tenantId: 'ten_b', createdAt: T0 + 7, facts: reset }));
+      const due = await store.dueMail(T0 + 9, 6);
+      const ids = due.map(({ id }) => id);
+      expect(ids).toEqual(['mal_b3', 'mal_a00', 'mal_b1', 'mal_a01', 'mal_b2', 'mal_a02']);
+      expect(await store.dueMail(T0 + 4, 50)).toHaveLength(30);
+    });
+
     test('a mail that was sent is not due any more, and is marked once', async () => {
       const { store } = await openWithTenants(open);
       await store.addMail(aMail('mal_1'));

@@ -30,7 +30,12 @@ export function mailReads(db: Database) {
               THEN (SELECT o.email FROM owners o WHERE o.tenant_id = m.tenant_id AND o.role = 'owner'
                     ORDER BY o.created_at, o.id LIMIT 1)
               ELSE (SELECT o.email FROM owners o WHERE o.id = m.facts ->> 'userId') END AS "to"
-     FROM mail_outbox m WHERE m.next_try_at IS NOT NULL AND m.next_try_at <= ? ORDER BY m.next_try_at LIMIT ?`,
+     FROM mail_outbox m JOIN (
+       SELECT id AS due_id, urgent, row_number() OVER (PARTITION BY urgent, tenant_id ORDER BY next_try_at, id) AS turn
+       FROM (SELECT *, kind IN ('password_reset', 'credentials_changed') AS urgent FROM mail_outbox
+             WHERE next_try_at IS NOT NULL AND next_try_at <= ?)
+     ) ON due_id = m.id
+     ORDER BY urgent DESC, turn, m.next_try_at, m.id LIMIT ?`,
   );
   const selectOfTenant = OUTBOX.select<[string, number]>(
     db,
