@@ -130,4 +130,21 @@ describe('the writer under many tenants', () => {
     await Promise.all(changes.map((change) => queue.run(change)));
     expect(new Set(committed)).toEqual(new Set(changes));
   });
+
+  test.each<[string, Change, string]>([
+    ['a post', aPost('ten_1', 1), 'ten_1'],
+    [
+      'a part of a source that is read',
+      ['addRunSignals', [{ sourceId: 'src_1' }, [{ tenantId: 'ten_1' }]]],
+      'ten_1',
+    ],
+    ['the end of its reading', ['finishSourceRun', [{ signals: [{ tenantId: 'ten_1' }] }]], 'ten_1'],
+    ['the end of a reading that found nothing', ['finishSourceRun', [{ signals: [] }]], ''],
+    ['a claim', aClaim(1, 1), 'dispatcher'],
+    ['an outcome', AN_OUTCOME, 'dispatcher'],
+    ['a failure', ['recordAttempt', [{ deliveryId: 'dlv_1' }]], 'dispatcher'],
+    ['a probe', A_PROBE, ''],
+  ])('%s is scheduled as its owner’s', (_, change, owner) => {
+    expect(ownerOf(change)).toBe(owner);
+  });
 });
