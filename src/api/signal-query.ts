@@ -2,7 +2,12 @@ import { z } from 'zod';
 import { pagingQuery, wholeNumber } from '../http/paging.ts';
 import { listOf, queryTime, searchText } from '../http/query.ts';
 import { domainFilter } from '../model/domain.ts';
-import { classificationSchema, type SignalQuery, signalTypeSchema } from '../model/signal.ts';
+import {
+  classificationSchema,
+  MAX_EXTERNAL_ID_CHARS,
+  type SignalQuery,
+  signalTypeSchema,
+} from '../model/signal.ts';
 
 const MAX_SEARCH_CHARS = 500;
 
@@ -16,6 +21,12 @@ export const signalQuerySchema = z.strictObject({
   classification: listOf(classificationSchema),
   min_score: wholeNumber(0, 100).nullable().default(null),
   company_domain: listOf(domainFilter),
+  external_id: z
+    .string()
+    .min(1)
+    .max(MAX_EXTERNAL_ID_CHARS)
+    .optional()
+    .describe("The post's id on its platform, exactly; a post has a signal for each profile it matches"),
   q: searchText(MAX_SEARCH_CHARS).describe(
     'Words that must all occur in text, people or company, in any case, with or without diacritics, in singular or plural; quoted words stand side by side',
   ),
@@ -40,6 +51,8 @@ export function toSignalQuery(query: z.output<typeof signalQuerySchema>): {
       classifications: query.classification,
       minScore: query.min_score,
       companyDomains: query.company_domain,
+      // Only where it is given: cursors that were handed out before there was this filter go on.
+      ...(query.external_id !== undefined && { externalId: query.external_id }),
       q: query.q,
       sort: query.sort ?? '-timestamp',
     },

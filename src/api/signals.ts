@@ -7,8 +7,12 @@ import type { Routes, RoutesOf } from './routes.ts';
 import { addSignalFeedback } from './signal-feedback.ts';
 import { addSignalReads } from './signal-reads.ts';
 
+const UPDATED =
+  'Whether stored signals of the post were given its new text and scored again, as its author has edited it; else left out';
+
 const observedSchema = z.strictObject({
   status: z.enum(['created', 'duplicate']),
+  updated: z.literal(true).optional().describe(UPDATED),
   signals: z.array(signalSchema),
 });
 
@@ -26,6 +30,11 @@ function addSignalWrites(signals: Routes): void {
   signals.post('/signals', {
     operationId: 'createSignal',
     summary: 'Score, store and route an observed post',
+    description:
+      'A post that is known (`duplicate`, 200) makes no second signal. Where it comes with the `external_id` it had and another ' +
+      'text, its author has edited it: its signals get the new text and are scored again (`updated: true`), keep id, time, lead ' +
+      'and feedback, and stand at the end of `order=stored`. Nothing is delivered again; one that becomes hot by the edit is ' +
+      'told once by `signal.new_hot`.',
     scope: 'signals:write',
     body: observedPostSchema,
     answer: observedSchema,
@@ -35,7 +44,8 @@ function addSignalWrites(signals: Routes): void {
       if (result === undefined) throw new Error('intake gave no result');
       if (result.status === 'rejected') throw rejected(result.errors);
       if (result.status === 'created') created(`/signals/${result.signalIds[0]}`);
-      return `{"data":{"status":"${result.status}","signals":[${result.signals.join(',')}]}}`;
+      const updated = result.isUpdated ? ',"updated":true' : '';
+      return `{"data":{"status":"${result.status}"${updated},"signals":[${result.signals.join(',')}]}}`;
     },
   });
   addBatch(signals, '/signals/batch', {
@@ -46,7 +56,10 @@ function addSignalWrites(signals: Routes): void {
     item: observedPostSchema,
     maxItems: MAX_BATCH_SIGNALS,
     counts: { created: 'created', duplicates: 'duplicate', rejected: 'rejected' },
-    own: { signal_ids: z.array(z.string()).describe('The signals that it made or is a duplicate of') },
+    own: {
+      updated: z.literal(true).optional().describe(UPDATED),
+      signal_ids: z.array(z.string()).describe('The signals that it made or is a duplicate of'),
+    },
     none: { status: 'rejected', signal_ids: [] } as Outcome,
     async run({ parts, tenantId }, posts) {
       const observed = await observePosts(parts, tenantId, posts);
@@ -73,11 +86,12 @@ function addSignalRemoval(signals: Routes): void {
   });
 }
 
-type Outcome = { status: 'created' | 'duplicate' | 'rejected'; signal_ids: string[] };
+type Outcome = { status: 'created' | 'duplicate' | 'rejected'; updated?: true; signal_ids: string[] };
 
 function toOutcome(result: ObservedResult): ItemOutcome<Outcome> {
   if (result.status === 'rejected') return { faults: result.errors };
-  return { status: result.status, signal_ids: result.signalIds };
+  const { status, isUpdated, signalIds } = result;
+  return { status, ...(isUpdated && { updated: true as const }), signal_ids: signalIds };
 }
 
 function rejected(errors: Fault[]): DomainError {

@@ -46,6 +46,7 @@ export const AUDIT_ACTIONS = [
   'signal.create',
   'signal.delete',
   'signal.feedback',
+  'signal.update',
   'source.create',
   'source.delete',
   'source.run',

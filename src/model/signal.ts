@@ -15,6 +15,7 @@ export type Classification = z.infer<typeof classificationSchema>;
 export const MAX_TEXT_CODE_POINTS = 20_000;
 export const MAX_EXCERPT_CODE_POINTS = 500;
 export const MAX_BATCH_SIGNALS = 500;
+export const MAX_EXTERNAL_ID_CHARS = 300;
 
 const fact = lineText(300);
 const emailOrEmpty = z.union([z.email().max(254), z.literal('')]).meta({ id: 'EmailOrEmpty' });
@@ -41,7 +42,7 @@ export const observedPostSchema = z
         `must have at most ${MAX_TEXT_CODE_POINTS} characters`,
       )
       .meta({ maxLength: MAX_TEXT_CODE_POINTS }),
-    external_id: z.string().trim().min(1).max(300).optional(),
+    external_id: z.string().trim().min(1).max(MAX_EXTERNAL_ID_CHARS).optional(),
     signal_type: signalTypeSchema.optional(),
     prospect: z
       .strictObject({
@@ -155,6 +156,8 @@ export interface SignalQuery extends Place {
   classifications: Classification[];
   minScore: number | null;
   companyDomains: string[];
+  /** The post's id on its platform, as it is shown; left out: any. */
+  externalId?: string;
   /** Words that must all occur in text, people or company, as a person types them; null: not searched. */
   q: string | null;
   /** Whether the last word of `q` may be a beginning: of the first few words that the index has of those. */

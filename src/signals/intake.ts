@@ -6,14 +6,15 @@ import type { Fault } from '../model/errors.ts';
 import type { NewWork } from '../model/event.ts';
 import { postNearKeys, scopedNearKeys } from '../model/near-keys.ts';
 import { personKeys } from '../model/person-keys.ts';
-import type { Explanation, ObservedPost, SignalType } from '../model/signal.ts';
+import type { Explanation, ObservedPost, Signal, SignalType } from '../model/signal.ts';
+import { editedSignal } from '../rules/edited-signal.ts';
 import { searchedFacts } from '../rules/searched-facts.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
-import type { NewSignal } from '../store/signal-store.ts';
+import type { CommittedSignal, NewSignal, OutdatedSignal, SignalEdit } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Reserve, reserveNothing, storeSignals } from '../webhooks/in-hand.ts';
 import { listReceivers } from '../webhooks/receivers.ts';
-import { signalEvents } from '../webhooks/signal-events.ts';
+import { newHotEvents, signalEvents } from '../webhooks/signal-events.ts';
 import { lanesOf } from '../webhooks/state-changes.ts';
 import { type Candidate, candidatesOf } from './candidates.ts';
 import { canonicalUrl } from './canonical-url.ts';
@@ -47,7 +48,13 @@ export interface IntakeParts {
 
 /** What became of one post. `signals` are wire JSON texts. */
 export type ObservedResult =
-  | { status: 'created' | 'duplicate'; signals: string[]; signalIds: string[] }
+  | {
+      status: 'created' | 'duplicate';
+      signals: string[];
+      signalIds: string[];
+      /** Whether stored signals were given the text that the post has now. */
+      isUpdated: boolean;
+    }
   | { status: 'rejected'; errors: Fault[] };
 
 /** A post of a source, whose external id may be another post's elsewhere on its platform. */
@@ -106,7 +113,8 @@ async function observeInPieces(
       planning = plan(next); // while the one before it is stored
       planning.catch(() => {}); // told when it is its turn, unless the one before it failed
     }
-    results.push(await storePlanned(parts, planned, posts.length > 1 ? 'batch' : 'post'));
+    const via = posts.length > 1 ? 'batch' : 'post';
+    results.push(await storePlanned(parts, tenantId, { posts: pieces[place] ?? [], planned, via }));
   }
   return results.flat();
 }
@@ -130,8 +138,8 @@ function piecesOf<P extends ObservedPost>(posts: readonly P[]): P[][] {
 
 async function storePlanned(
   parts: IntakeParts,
-  planned: readonly PlannedPost[],
-  via: WayIn,
+  tenantId: string,
+  { posts, planned, via }: { posts: readonly ObservedPost[]; planned: readonly PlannedPost[]; via: WayIn },
 ): Promise<ObservedResult[]> {
   const signals = planned.flatMap((plan) => plan.signals);
   const { store, reserve = reserveNothing } = parts;
@@ -141,16 +149,79 @@ async function storePlanned(
   parts.intakeTally?.countSignals(via, made);
   parts.nudge?.(made.flatMap((signal) => lanesOf(signal.events, taken)));
 
-  let next = 0;
-  return planned.map(({ signals, errors }): ObservedResult => {
-    const results = committed.slice(next, next + signals.length);
-    next += signals.length;
+  const results = [...committed];
+  const stored = planned.map(({ signals }) => results.splice(0, signals.length));
+  const edited = await storeEdits(parts, tenantId, editsOf(posts, planned, stored));
+  return planned.map(({ errors }, place): ObservedResult => {
     if (errors.length > 0) return { status: 'rejected', errors };
+    const own = stored[place] ?? [];
+    const wires = new Map(own.map(({ id, wire }) => [id, wire]));
+    const edits = edited.filter((edit) => edit.place === place);
+    for (const { id, wire } of edits) wires.set(id, wire);
     return {
-      status: results.some(({ status }) => status === 'created') ? 'created' : 'duplicate',
-      signals: results.map((result) => result.wire),
-      signalIds: results.map((result) => result.id),
+      status: own.some(({ status }) => status === 'created') ? 'created' : 'duplicate',
+      signals: [...wires.values()],
+      signalIds: [...wires.keys()],
+      isUpdated: edits.length > 0,
     };
+  });
+}
+
+/** A stored signal whose post has another text by now: the post at `place`, with what was scored of it. */
+interface Edit {
+  place: number;
+  post: ObservedPost;
+  scored: readonly NewSignal[];
+  outdated: OutdatedSignal;
+}
+
+/** What the posts change in signals that are there; of several texts of one post in a batch the last counts. */
+function editsOf(
+  posts: readonly ObservedPost[],
+  planned: readonly PlannedPost[],
+  stored: readonly CommittedSignal[][],
+): Edit[] {
+  const edits = new Map<string, Edit>();
+  for (const [place, post] of posts.entries()) {
+    for (const { id, outdated = [] } of stored[place] ?? []) {
+      edits.delete(id); // its stored text is this post's, unless it is among the outdated
+      for (const each of outdated) {
+        edits.set(each.id, { place, post, scored: planned[place]?.signals ?? [], outdated: each });
+      }
+    }
+  }
+  return [...edits.values()];
+}
+
+/**
+ * Gives stored signals the text that their post has now, in one commit. A signal's profile may be one that the new text
+ * does not match: it is scored for that one, too. One whose profile is active no more stays as it was.
+ */
+async function storeEdits(
+  parts: IntakeParts,
+  tenantId: string,
+  edits: readonly Edit[],
+): Promise<{ place: number; id: string; wire: string }[]> {
+  if (edits.length === 0) return [];
+  const { store, clock, newId, trace = null } = parts;
+  const receivers = await listReceivers(parts, tenantId);
+  const now = clock.now();
+  const changes: (SignalEdit & { place: number })[] = [];
+  for (const { place, post, scored, outdated } of edits) {
+    const { id, profileId } = outdated;
+    const edit =
+      scored.find((signal) => signal.profileId === profileId) ??
+      (await planPosts(parts, tenantId, [{ ...post, icp_profile_id: profileId }]))[0]?.signals[0];
+    if (edit === undefined) continue;
+    const after = editedSignal(JSON.parse(outdated.wire) as Signal, JSON.parse(edit.wire) as Signal);
+    const events = newHotEvents(after, { tenantId, now, newId, receivers, trace });
+    changes.push({ place, now, signal: { ...edit, id, wire: JSON.stringify(after), events } });
+  }
+  const edited = await store.editSignals(changes.map(({ place: _, ...change }) => change));
+  parts.nudge?.(changes.flatMap(({ signal }, i) => (edited[i]?.isHotNow ? lanesOf(signal.events) : [])));
+  return changes.flatMap(({ place }, i) => {
+    const { id, wire, isChanged } = edited[i] ?? { id: '', wire: null, isChanged: false };
+    return isChanged && wire !== null ? [{ place, id, wire }] : [];
   });
 }
 

@@ -78,6 +78,13 @@ const ACTS: Acts = {
     if (first === undefined) return null;
     return { action: 'signal.create', subject: first.id, count: made.length, gatheredBy: 'signals' };
   },
+  editSignals: (_, edited) => {
+    const changed = edited.filter(({ isChanged }) => isChanged);
+    const [first] = changed;
+    return first === undefined
+      ? null
+      : { action: 'signal.update', subject: first.id, count: changed.length, gatheredBy: 'signal edits' };
+  },
   removeSignalsOf: ([, platform], count) =>
     count === 0 ? null : { action: 'signal.delete', subject: platform, count },
   deleteSignal: ([, id], deleted) => (deleted === null ? null : { action: 'signal.delete', subject: id }),

@@ -42,6 +42,36 @@ export interface CommittedSignal {
   status: 'created' | 'duplicate';
   id: string;
   wire: string;
+  /** Stored signals of the same post, by its external id, that have another text than it has now; left out: none has. */
+  outdated?: OutdatedSignal[];
+}
+
+/** A stored signal whose post has another text by now. */
+export interface OutdatedSignal {
+  id: string;
+  profileId: string;
+  wire: string;
+}
+
+/** An edit of a stored signal's post. */
+export interface SignalEdit {
+  /**
+   * The edited post, scored, under the stored signal's id; `events` are told of if the signal becomes hot by it and was
+   * not told of as hot before.
+   */
+  signal: NewSignal;
+  /** Unix milliseconds. */
+  now: number;
+}
+
+/** What became of a {@link SignalEdit}: the signal as it then is; `wire` null: it is gone. */
+export interface EditedSignal {
+  id: string;
+  wire: string | null;
+  /** False where it had the text already, or is gone. */
+  isChanged: boolean;
+  /** Whether the edit's events were stored. */
+  isHotNow: boolean;
 }
 
 /** A signal that a new one would be a duplicate of. */
@@ -120,8 +150,16 @@ export interface SignalStore {
     signals: NewSignal[],
     taking: Taking,
   ): Promise<{ committed: CommittedSignal[]; taken: string[] }>;
-  /** For each new signal the one that is stored already for the same post and profile; null: there is none. */
+  /**
+   * For each new signal the one that is stored already for the same post and profile; null: there is none, or its author
+   * has edited the post.
+   */
   findDuplicates(signals: readonly NewSignal[]): Promise<(StoredDuplicate | null)[]>;
+  /**
+   * Gives stored signals the text, score and class of their edited posts, and the end of the order by commit. Id, time,
+   * lead, feedback and what was delivered stay. One that has the text already is left alone.
+   */
+  editSignals(edits: SignalEdit[]): Promise<EditedSignal[]>;
   getSignal(tenantId: string, id: string): Promise<SignalDetail | null>;
   listSignals(tenantId: string, query: SignalQuery): Promise<SignalPage>;
   /**

@@ -7,12 +7,39 @@ import { fanOut } from './fan-out.ts';
 import { createPayloads } from './format.ts';
 import { eventEnvelope, newHotData } from './payload.ts';
 
+/** What events of a signal are made with. */
+interface EventOrigin {
+  tenantId: string;
+  now: number;
+  newId: NewId;
+  receivers: readonly Receiver[];
+  trace?: string | null;
+}
+
 /** `signal.detected` always, `signal.new_hot` beside it for a hot one, with what each of the `receivers` gets of them. */
-export function signalEvents(
+export function signalEvents(signal: Signal, at: EventOrigin): RoutedEvent[] {
+  const data = JSON.stringify({ signal_id: signal.signal_id });
+  const detected = eventOf(signal, at, 'signal.detected', data);
+  const payloadOf = createPayloads(signal);
+  const bodyOf = ({ shape }: Receiver) => payloadOf(shape);
+  return [fanOut(detected, bodyOf, at.receivers, at.newId, signal), ...newHotEvents(signal, at, payloadOf)];
+}
+
+/** `signal.new_hot` where the signal is hot. */
+export function newHotEvents(
   signal: Signal,
-  at: { tenantId: string; now: number; newId: NewId; receivers: readonly Receiver[]; trace?: string | null },
+  at: EventOrigin,
+  payloadOf = createPayloads(signal),
 ): RoutedEvent[] {
-  const event = (type: EventRow['type'], data: string): EventRow => ({
+  if (signal.classification !== 'hot') return [];
+  const hot = eventOf(signal, at, 'signal.new_hot', newHotData(signal));
+  const envelope = { body: eventEnvelope(hot) };
+  const bodyOf = ({ shape }: Receiver) => (isPresetShape(shape) ? payloadOf(shape) : envelope);
+  return [fanOut(hot, bodyOf, at.receivers, at.newId, signal)];
+}
+
+function eventOf(signal: Signal, at: EventOrigin, type: EventRow['type'], data: string): EventRow {
+  return {
     id: at.newId('evt'),
     tenantId: at.tenantId,
     type,
@@ -20,16 +47,5 @@ export function signalEvents(
     data,
     createdAt: at.now,
     trace: at.trace ?? null,
-  });
-  const detected = event('signal.detected', JSON.stringify({ signal_id: signal.signal_id }));
-  const payloadOf = createPayloads(signal);
-  const bodyOf = ({ shape }: Receiver) => payloadOf(shape);
-  const routed = [fanOut(detected, bodyOf, at.receivers, at.newId, signal)];
-  if (signal.classification === 'hot') {
-    const hot = event('signal.new_hot', newHotData(signal));
-    const envelope = { body: eventEnvelope(hot) };
-    const hotBodyOf = ({ shape }: Receiver) => (isPresetShape(shape) ? payloadOf(shape) : envelope);
-    routed.push(fanOut(hot, hotBodyOf, at.receivers, at.newId, signal));
-  }
-  return routed;
+  };
 }

@@ -114,3 +114,210 @@ describe('DELETE /v1/signals/{id}', () => {
     expect(rows[0]).toMatchObject({ action: 'signal.delete', subject: id });
   });
 });
+
+const SOLVED = 'We are looking for a new CRM, any recommendations? EDIT: solved, went with Pipedrive.';
+
+describe('GET /v1/signals?external_id=', () => {
+  const ids = async (query: string) =>
+    (await read(`/v1/signals?${query}`)).map((signal: { signal_id: string }) => signal.signal_id);
+
+  test('finds the signals of one post, under any order and with other filters', async () => {
+    const [{ signal_id: id }] = (await post(known())).signals;
+    await post(known({ external_id: 't3_10', text: 'Is there any CRM for plumbers? We need one now.' }));
+    for (const sort of [
+      '',
+      '&sort=timestamp',
+      '&sort=-icp_score',
+      '&order=stored',
+      '&q=CRM',
+      '&classification=hot',
+    ]) {
+      expect(await ids(`external_id=t3_1${sort}`)).toEqual([id]);
+    }
+    for (const none of [
+      'external_id=t3_1&classification=cold',
+      'external_id=T3_1',
+      'external_id=t3',
+      'external_id=%27',
+    ]) {
+      expect(await ids(none)).toEqual([]);
+    }
+    expect((await call('GET', '/v1/signals?external_id=')).status).toBe(400);
+  });
+
+  test('pages through them, and binds its cursors', async () => {
+    for (const name of ['a', 'b', 'c', 'd'])
+      await post(known({ platform: { name }, text: `Any CRM for ${name}?` }));
+    for (const sort of ['-timestamp', 'timestamp', '-icp_score']) {
+      const seen: string[] = [];
+      let cursor: string | null = '';
+      for (let pages = 0; cursor !== null && pages < 10; pages++) {
+        const { body } = await call(
+          'GET',
+          `/v1/signals?external_id=t3_1&limit=1&sort=${sort}${cursor && `&cursor=${cursor}`}`,
+        );
+        seen.push(...body.data.map((signal: { signal_id: string }) => signal.signal_id));
+        cursor = body.pagination.next_cursor;
+        if (cursor !== null) {
+          const other = await call(
+            'GET',
+            `/v1/signals?external_id=t3_2&limit=1&sort=${sort}&cursor=${cursor}`,
+          );
+          expect(other.body.code).toBe('INVALID_CURSOR');
+        }
+      }
+      expect(seen).toHaveLength(4);
+      expect(new Set(seen).size).toBe(4);
+      expect(seen).toEqual(await ids(`external_id=t3_1&sort=${sort}`));
+    }
+  });
+});
+
+describe('a post that comes again with another text', () => {
+  test('is scored again under the id that it has, once', async () => {
+    const first = await post(known());
+    const [{ signal_id: id, timestamp }] = first.signals;
+    expect(first).not.toHaveProperty('updated');
+    expect(first.signals[0].classification).toBe('hot');
+    await call('POST', `/v1/signals/${id}/feedback`, { relevant: true });
+    t.clock.advance(60_000);
+
+    const edited = await call('POST', '/v1/signals', known({ text: SOLVED }));
+    expect(edited).toMatchObject({ status: 200, body: { data: { status: 'duplicate', updated: true } } });
+    const [signal] = edited.body.data.signals;
+    expect(signal).toMatchObject({ signal_id: id, timestamp, external_id: 't3_1', classification: 'cold' });
+    expect(signal.excerpt).toContain('solved');
+    expect(await read(`/v1/signals/${id}`)).toMatchObject({ ...signal, text: SOLVED });
+    expect(await read('/v1/signals')).toEqual([signal]);
+    expect(await t.store.getFeedback(t.tenant.id, id)).toMatchObject({ relevant: true });
+
+    const again = await post(known({ text: SOLVED }));
+    expect(again).toMatchObject({ status: 'duplicate', signals: [signal] });
+    expect(again).not.toHaveProperty('updated');
+  });
+
+  test('is found by its new text, class and score, and no more by its old ones', async () => {
+    await post(known());
+    await post(known({ text: SOLVED }));
+    const found = async (query: string) => (await read(`/v1/signals?${query}`)).length;
+    expect(await found('q=Pipedrive')).toBe(1);
+    expect(await found('q=budget')).toBe(0);
+    expect(await found('classification=cold')).toBe(1);
+    expect(await found('classification=hot')).toBe(0);
+    expect(await found('min_score=70')).toBe(0);
+    expect(await found('sort=-icp_score')).toBe(1);
+    const copy = await post(
+      aPost({
+        platform: { name: 'mirror' },
+        text: SOLVED,
+        prospect: { name: 'Ann Example', email: 'ann@example.com' },
+      }),
+    );
+    expect(copy.status).toBe('duplicate');
+  });
+
+  test('takes a new place at the end of order=stored', async () => {
+    const [{ signal_id: id }] = (await post(known())).signals;
+    await post(known({ external_id: 't3_2', text: 'Is there any CRM for plumbers? We need one now.' }));
+    const { body } = await call('GET', '/v1/signals?order=stored');
+    const since = `/v1/signals?order=stored&cursor=${body.pagination.next_cursor}`;
+    expect((await call('GET', since)).body.data).toEqual([]);
+    await post(known({ text: SOLVED }));
+    expect((await call('GET', since)).body.data).toMatchObject([{ signal_id: id, classification: 'cold' }]);
+    expect((await read('/v1/signals?order=stored')).at(-1).signal_id).toBe(id);
+  });
+
+  test('delivers nothing again, and becoming hot is told once', async () => {
+    await hook({ event_types: ['signal.detected', 'signal.new_hot'] });
+    const events = async () =>
+      (await read('/v1/deliveries')).map(({ event }: { event: string }) => event).toSorted();
+    const quiet = 'A quiet week at the office.';
+    const [{ signal_id: id }] = (await post(known({ text: quiet }))).signals;
+    expect(await events()).toEqual(['signal.detected']);
+    t.nudged.length = 0;
+    const hot = await post(known());
+    expect(hot).toMatchObject({ updated: true, signals: [{ signal_id: id, classification: 'hot' }] });
+    expect(await events()).toEqual(['signal.detected', 'signal.new_hot']);
+    expect(t.nudged).toHaveLength(1);
+    const told = (await read('/v1/deliveries')).find(
+      (one: { event: string }) => one.event === 'signal.new_hot',
+    );
+    const { body } = await read(`/v1/deliveries/${told.id}`);
+    expect(JSON.parse(body)).toMatchObject({ data: { signal_id: id } });
+    await post(known({ text: quiet }));
+    await post(known());
+    expect(await events()).toEqual(['signal.detected', 'signal.new_hot']);
+  });
+
+  test('one that was hot from the start is not told of again', async () => {
+    await hook({ event_types: ['signal.new_hot'] });
+    await post(known());
+    await post(known({ text: SOLVED }));
+    await post(known());
+    expect(await read('/v1/deliveries')).toHaveLength(1);
+  });
+
+  test('its lead is scored again, and stays its lead', async () => {
+    const [{ signal_id: id }] = (await post(known())).signals;
+    const lead = (await call('POST', '/v1/leads', { signal_ids: [id] })).body.data;
+    expect(lead.classification).toBe('hot');
+    const { signals } = await post(known({ text: SOLVED }));
+    expect(signals[0].lead_id).toBe(lead.id);
+    expect(await read(`/v1/leads/${lead.id}`)).toMatchObject({
+      signal_count: 1,
+      classification: 'cold',
+      icp_score: signals[0].icp_score,
+    });
+  });
+
+  test('every profile that had a signal of it has it scored again', async () => {
+    await call('POST', '/v1/icps', { name: 'Second', phrases: ['recommendations'] });
+    const first = await post(known());
+    expect(first.signals).toHaveLength(2);
+    const edited = await post(known({ text: SOLVED }));
+    expect(edited.updated).toBe(true);
+    expect(edited.signals).toHaveLength(2);
+    expect(await read('/v1/signals?classification=hot')).toEqual([]);
+  });
+
+  test('in a batch the last text of a post counts', async () => {
+    const batch = [known(), known({ text: SOLVED }), known({ external_id: 't3_2', text: 'Any good CRM?' })];
+    const { body } = await call('POST', '/v1/signals/batch', { signals: batch });
+    expect(body.data).toMatchObject({ created: 2, duplicates: 1, rejected: 0 });
+    expect(body.data.results[1]).toMatchObject({ status: 'duplicate', updated: true });
+    expect(body.data.results[0]).not.toHaveProperty('updated');
+    const [{ signal_id: id }] = await read('/v1/signals?external_id=t3_1');
+    expect((await read(`/v1/signals/${id}`)).text).toBe(SOLVED);
+  });
+
+  test('many edits at once leave one of them, whole', async () => {
+    const [{ signal_id: id }] = (await post(known())).signals;
+    const texts = Array.from(
+      { length: 8 },
+      (_, n) => `Version ${n}: which CRM do you recommend? We buy this month.`,
+    );
+    await Promise.all(texts.map((text) => post(known({ text }))));
+    const stored = await read(`/v1/signals/${id}`);
+    expect(texts).toContain(stored.text);
+    expect(stored.excerpt).toBe(stored.text);
+    expect(await read('/v1/signals')).toHaveLength(1);
+  });
+
+  test('under an Idempotency-Key it is stored once, and its answer is replayed', async () => {
+    await post(known());
+    const headers = { ...t.auth, 'idempotency-key': 'edit-1' };
+    const first = await call('POST', '/v1/signals', known({ text: SOLVED }), headers);
+    const second = await call('POST', '/v1/signals', known({ text: SOLVED }), headers);
+    expect(second).toEqual(first);
+    expect(first.body.data.updated).toBe(true);
+  });
+
+  test('what was erased or deleted is not brought back by an edit', async () => {
+    const [{ signal_id: id }] = (await post(known())).signals;
+    const lead = (await call('POST', '/v1/leads', { signal_ids: [id] })).body.data;
+    await call('DELETE', `/v1/leads/${lead.id}`);
+    const edited = await post(known({ text: SOLVED }));
+    expect(edited).toMatchObject({ status: 'created' });
+    expect(await read(`/v1/signals/${id}`)).toMatchObject({ text: '', prospect: { name: '' } });
+  });
+});

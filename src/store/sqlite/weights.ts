@@ -1,5 +1,5 @@
 import type { LeadChange } from '../lead-store.ts';
-import type { NewSignal } from '../signal-store.ts';
+import type { NewSignal, SignalEdit } from '../signal-store.ts';
 import type { SourceRun } from '../source-store.ts';
 import { countDeliveries } from './bundles.ts';
 import type { DoneCall } from './changes/audit.ts';
@@ -42,7 +42,7 @@ export function ownerOf([name, args]: AnyCall): string {
   const [first] = args;
   const told: unknown = runSignals(name, args)?.[0] ?? (Array.isArray(first) ? first[0] : first);
   if (typeof told === 'string') return told.startsWith('ten_') ? told : PROCESS;
-  return ownerWithin(told) || ownerWithin(memberOf(told, 'request'));
+  return ownerWithin(told) || ownerWithin(memberOf(told, 'request')) || ownerWithin(memberOf(told, 'signal'));
 }
 
 /** What a run of a source has made, where the change stores some of it. */
@@ -75,6 +75,8 @@ export function costOf([name, args]: AnyCall): number {
     case 'addRunSignals':
     case 'finishSourceRun':
       return OTHER_US + signalsCost(runSignals(name, args) ?? []);
+    case 'editSignals':
+      return signalsCost((first as SignalEdit[]).map(({ signal }) => signal));
     case 'commitLead':
       return LEAD_US + signalsCost((first as LeadChange).newSignals);
     case 'makeDone': {

@@ -26,6 +26,21 @@ export function describeSignals(open: OpenStore): void {
       });
     });
 
+    test('a post whose author has edited it is no duplicate whose score stands', async () => {
+      const { store } = await openWithTenants(open);
+      const post = { externalId: 't3_1', platform: 'reddit', canonicalUrl: null, text: 'Any good CRM?' };
+      const signal = aSignal('ten_a', { id: 'sig_a', ...post });
+      await store.commitSignals([signal]);
+      const again = aSignal('ten_a', { id: 'sig_b', ...post });
+      const edited = { ...again, text: 'Any good CRM? Solved.' };
+      const scoreless = { ...edited, externalId: null, canonicalUrl: null };
+      expect(await store.findDuplicates([again, edited, scoreless])).toEqual([
+        { id: 'sig_a', score: signal.score },
+        null,
+        null,
+      ]);
+    });
+
     test('what texts are known again by is forgotten with age, the oldest first and in parts', async () => {
       const { store } = await openWithTenants(open);
       const wire = (id: string) =>

@@ -28,9 +28,16 @@ export function createKnownSignals(db: Database) {
     'INSERT OR IGNORE INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)',
   );
 
+  /** Takes out what its text is known by, while that is still there. */
+  function forgetText(id: string): void {
+    const row = selectText.get(id);
+    for (const key of row === undefined ? [] : scopedNearKeys(nearKeys(row.text), row))
+      deleteKey.run(key, id);
+  }
+
   return {
     /** Makes a signal that was just stored known by its text. */
-    add({ id, nearKeys }: NewSignal): void {
+    add({ id, nearKeys }: Pick<NewSignal, 'id' | 'nearKeys'>): void {
       for (const key of nearKeys) insertKey.run(key, id);
     },
     /** Keeps where else the post of `known` was seen; answers its JSON as it then is. */
@@ -46,11 +53,10 @@ export function createKnownSignals(db: Database) {
       updateWire.run(next, id);
       return next;
     },
+    forgetText,
     /** Takes out what it is known by, while its text is still there. */
     forget(id: string): void {
-      const row = selectText.get(id);
-      for (const key of row === undefined ? [] : scopedNearKeys(nearKeys(row.text), row))
-        deleteKey.run(key, id);
+      forgetText(id);
       deletePlaces.run(id);
     },
   };

@@ -6,11 +6,13 @@ import { createAdoption } from './adoption.ts';
 import { createCompanyObserver } from './companies.ts';
 import { createEventWriter } from './events.ts';
 import { createKnownSignals } from './known-signals.ts';
+import { createSignalEdits } from './signal-edits.ts';
 import { createSignalIndex } from './signal-index.ts';
 import { createSignalRemover } from './signal-removal.ts';
 
 export function signalChanges(db: Database, write: SignalWriter) {
   const adopt = createAdoption(db);
+  const edits = createSignalEdits(db);
   const remover = createSignalRemover(db);
   const saveFeedback = db.prepare<Record<string, unknown>[]>(
     `INSERT INTO signal_feedback (signal_id, relevant, reason, actor_id, created_at, profile_id, seq)
@@ -37,8 +39,14 @@ export function signalChanges(db: Database, write: SignalWriter) {
     commitSignals: (signals) =>
       signals.map((signal) => {
         const committed = write(signal);
-        return committed.status === 'created' ? { ...committed, wire: adopt(signal) } : committed;
+        const outdated = edits.outdatedBy(signal);
+        return {
+          ...committed,
+          ...(committed.status === 'created' && { wire: adopt(signal) }),
+          ...(outdated.length > 0 && { outdated }),
+        };
       }),
+    editSignals: edits.editSignals,
     pruneNearKeys: (before, limit) => pruneNearKeys.run(before, limit).changes,
     removeSignalsOf: remover.removeOfPlatform,
     deleteSignal: remover.removeOne,

@@ -30,6 +30,14 @@ type Statements = ReturnType<typeof createListStatements>;
 /** Pages of signals: walks that end when the page is full. No OFFSET, no totals. */
 export function createSignalList(db: Database, { sortMax = SORT_MAX } = {}) {
   const statements = createListStatements(db);
+  // Numbers of 64 bits. One post has as many as there are profiles, on as many platforms as use that id.
+  const selectOfExternalId = db
+    .prepare<[string, string], bigint>(
+      `SELECT seq FROM signals INDEXED BY signals_by_external_id
+       WHERE tenant_id = +? AND json_extract(wire, '$.external_id') = ? AND external_id IS NOT NULL LIMIT 10000`,
+    )
+    .pluck()
+    .safeIntegers();
   const termsThatBegin = createTermBeginnings(db);
 
   /** `profileIds` are what the query's `icps` came to; null: it named none. */
@@ -38,6 +46,10 @@ export function createSignalList(db: Database, { sortMax = SORT_MAX } = {}) {
     if (match === 'nothing') return toPage([], query.limit);
     const after = positionOf(query);
     const range = rangeOf(tenantId, match, query);
+    if (query.externalId !== undefined) {
+      const seqs = selectOfExternalId.all(tenantId, query.externalId);
+      return toPage(ofExternalId(statements, { query, range, after, sortMax }, seqs), query.limit);
+    }
     const found = query.sort === '-icp_score' ? byScore : byTime;
     return toPage(found(statements, { query, range, after, sortMax }), query.limit);
   };
@@ -72,6 +84,33 @@ function byScore(statements: Statements, ask: Ask): ListRows[] {
   }
   return range.match === null ? alongScores(statements, ask) : scoreByScore(statements, ask, range.match);
 }
+
+/** The few rows of one post, each asked for by itself, so that all other filters hold as in any list. */
+function ofExternalId(
+  statements: Statements,
+  { query, range, after }: Ask,
+  seqs: readonly bigint[],
+): ListRows[] {
+  const statement = statements.page('newestFirst', sourceOf(range), query.explain);
+  const isBefore = ORDERS[query.sort];
+  const inOrder = [...seqs]
+    .sort((a, b) => (isBefore(a, b) ? -1 : 1))
+    .filter((seq) => (after === null || isBefore(after, seq)) && seq > range.above && seq < range.below);
+  const rows: ListRows[] = [];
+  for (const seq of inOrder) {
+    if (countOf(rows) >= range.limit) break;
+    addAll(rows, statement.all({ ...range, above: seq - 1n, below: seq + 1n, limit: 1 }));
+  }
+  return rows;
+}
+
+/** Whether one row stands before another in a list. */
+const ORDERS: Record<SignalQuery['sort'], (one: bigint, other: bigint) => boolean> = {
+  '-timestamp': (one, other) => one > other,
+  timestamp: (one, other) => one < other,
+  '-icp_score': (one, other) =>
+    (one & SCORE_MASK) === (other & SCORE_MASK) ? one > other : (one & SCORE_MASK) > (other & SCORE_MASK),
+};
 
 function isFew(statements: Statements, range: RowRange, max: number): boolean {
   return (statements.count(sourceOf(range)).get({ ...range, limit: max + 1 }) ?? 0) <= max;

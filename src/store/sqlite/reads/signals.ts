@@ -73,7 +73,11 @@ export function signalReads(db: Database) {
     )
     .pluck();
   const selectOfPlatform = db.prepare<[string, string], unknown>(`${ofPlatform('1')} LIMIT 1`);
-  const selectScore = db.prepare<[string], StoredDuplicate>('SELECT id, score FROM signals WHERE id = ?');
+  // Not one whose author has edited the post: its score is of another text.
+  const selectScore = db.prepare<Record<string, unknown>[], StoredDuplicate>(
+    `SELECT id, score FROM signals
+     WHERE id = :id AND NOT ifnull(external_id = :externalId AND text <> :text, FALSE)`,
+  );
   const resolveProfiles = createProfileResolver(db);
   const list = createSignalList(db);
   const listStored = createStoredSignals(db);
@@ -93,7 +97,9 @@ export function signalReads(db: Database) {
     findDuplicates: (signals) =>
       signals.map((signal) => {
         const known = findKnown(signal);
-        return known === null ? null : (selectScore.get(known.id) ?? null);
+        if (known === null) return null;
+        const { externalId, text } = signal;
+        return selectScore.get({ id: known.id, externalId, text }) ?? null;
       }),
     findKnownSignals: (signals) =>
       signals.map((signal) =>

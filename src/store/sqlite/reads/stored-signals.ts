@@ -64,6 +64,7 @@ export function storedSignalsSql(explain: boolean): string {
       AND (:signalTypes IS NULL OR s.signal_type IN (SELECT value FROM json_each(:signalTypes)))
       AND (:classifications IS NULL OR s.classification IN (SELECT value FROM json_each(:classifications)))
       AND (:companyDomains IS NULL OR s.company_domain IN (SELECT value FROM json_each(:companyDomains)))
+      AND (:externalId IS NULL OR json_extract(s.wire, '$.external_id') = :externalId)
       AND s.score >= :minScore AND s.timestamp >= :from AND s.timestamp < :to
       AND (:words IS NULL OR EXISTS
         (SELECT 1 FROM signal_search WHERE signal_search MATCH :words AND signal_search.rowid = s.seq))
@@ -71,8 +72,10 @@ export function storedSignalsSql(explain: boolean): string {
 }
 
 function columnsOf(profileIds: string[] | null, query: StoredSignalQuery): Values {
-  const { platforms, signalTypes, classifications, companyDomains, minScore, from, to, limit } = query;
+  const { platforms, signalTypes, classifications, companyDomains, externalId, minScore, from, to, limit } =
+    query;
   return {
+    externalId: externalId ?? null,
     platforms: anyOf(platforms),
     profileIds: anyOf(profileIds ?? []),
     signalTypes: anyOf(signalTypes),
@@ -91,9 +94,11 @@ function anyOf(values: readonly string[]): string | null {
 
 function scanOf(query: StoredSignalQuery, words: string | null): number {
   if (words !== null) return MAX_LOOKED_AT.words;
-  const { platforms, icps, signalTypes, classifications, companyDomains, minScore, from, to } = query;
+  const { platforms, icps, signalTypes, classifications, companyDomains } = query;
+  const { externalId, minScore, from, to } = query;
   const lists = [platforms, icps, signalTypes, classifications, companyDomains];
-  const isFiltered = lists.some(({ length }) => length > 0) || (minScore ?? from ?? to) !== null;
+  const isFiltered =
+    lists.some(({ length }) => length > 0) || (externalId ?? minScore ?? from ?? to ?? null) !== null;
   return isFiltered ? MAX_LOOKED_AT.columns : query.limit;
 }
 
