@@ -49,6 +49,8 @@ const HEADERS = {
 };
 
 const NAMED_OWNERS = 3;
+/** A company's screen has its domain for an id (RFC 1035, section 2.3.4). */
+const MAX_PARAM_CHARS = 255;
 
 /** Every request: who asks, whether the screen is there, and whether it may be seen. */
 export function addGate(app: FastifyInstance, parts: DashboardParts, show: () => Show): void {
@@ -83,6 +85,7 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
     return undefined;
   });
   app.addHook('preHandler', async (request) => {
+    refuseLongIds(request);
     if (request.signedIn === null) return;
     const { config } = request.routeOptions;
     const looks = request.method === 'GET' || request.method === 'HEAD';
@@ -104,6 +107,13 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
 export function memberOf(request: FastifyRequest): OpenSession {
   if (request.signedIn === null) throw new Error('the screen is not behind the gate');
   return request.signedIn;
+}
+
+/** No id is that long, nor is any domain or suggestion: schemas refuse it with a fault that no screen has a field for. */
+function refuseLongIds({ params }: FastifyRequest): void {
+  const values: unknown[] = Object.values(params ?? {});
+  if (values.every((value) => typeof value !== 'string' || value.length <= MAX_PARAM_CHARS)) return;
+  throw new DomainError('NOT_FOUND', 'There is no such page. The address is longer than any of ours.');
 }
 
 /** Why somebody of that role may not make a change, null where they may; by the route, so that no handler forgets to ask. */

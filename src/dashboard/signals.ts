@@ -7,6 +7,7 @@ import { giveFeedback } from '../signals/feedback.ts';
 import { isFiltered, momentOf, oneOf } from './filters.ts';
 import { type Form, faultsOf, formOf, number, queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
+import { checked } from './members.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
@@ -62,7 +63,7 @@ export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Sh
     const { id } = request.params;
     try {
       const caller = { tenantId: tenant.id, actor: { id: user.id, name: user.email } };
-      const { lanes } = await addLead(parts, caller, leadInputSchema.parse({ signal_ids: [id] }));
+      const { lanes } = await addLead(parts, caller, checked(leadInputSchema, { signal_ids: [id] }));
       parts.nudge(lanes);
       return reply.redirect(`/dashboard/signals/${id}?done=added`, 303);
     } catch (error) {
