@@ -9,6 +9,7 @@ import { addCompression } from '../http/compression.ts';
 import { addDoers } from '../http/doers.ts';
 import { clientOf } from '../http/limits.ts';
 import { addShedding } from '../http/shedding.ts';
+import { followTrace } from '../http/tracing.ts';
 import { addAccount } from './account.ts';
 import { addAccountScreens } from './account-screens.ts';
 import { addApiKeys } from './api-keys.ts';
@@ -65,34 +66,35 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   addCompression(app);
   show = createScreens({ clock: parts.clock, assets: await addAssets(app) });
 
-  const signingIn = {
+  // All that the screens are given: a handler has no other parts, and so changes nothing outside its request's trace.
+  const own = followTrace(app, {
     ...parts,
     passwords: createPasswords(parts.random),
     wrongPasswords: createWrongPasswords(parts.clock),
     wrongCodes: createWrongPasswords(parts.clock, CODE_TRIES),
     mailLimits: createMailLimits(parts.clock),
-  };
-  addLogIn(app, signingIn, show);
-  addAccount(app, signingIn, show);
-  addSecondFactor(app, signingIn, show);
-  addTeam(app, signingIn, show);
-  addAudit(app, parts, show);
-  addToday(app, parts, show);
-  addStart(app, parts, show);
-  addFind(app, parts, show);
-  addSignals(app, parts, show);
-  addSources(app, parts, show);
-  addApiKeys(app, parts, show);
-  addAccountScreens(app, signingIn, show);
-  addLeads(app, parts, show);
-  addLeadScreen(app, parts, show);
-  addLeadEdit(app, parts, show);
-  addPipeline(app, parts, show);
-  addCompanies(app, parts, show);
-  addCompanyEdit(app, parts, show);
-  addCampaigns(app, parts, show);
-  addProfiles(app, parts, show);
-  addWebhooks(app, parts, show);
-  addWebhookActs(app, parts, show);
-  addWebhookLogs(app, parts, show);
+  });
+  addLogIn(app, own, show);
+  addAccount(app, own, show);
+  addSecondFactor(app, own, show);
+  addTeam(app, own, show);
+  addAudit(app, own, show);
+  addToday(app, own, show);
+  addStart(app, own, show);
+  addFind(app, own, show);
+  addSignals(app, own, show);
+  addSources(app, own, show);
+  addApiKeys(app, own, show);
+  addAccountScreens(app, own, show);
+  addLeads(app, own, show);
+  addLeadScreen(app, own, show);
+  addLeadEdit(app, own, show);
+  addPipeline(app, own, show);
+  addCompanies(app, own, show);
+  addCompanyEdit(app, own, show);
+  addCampaigns(app, own, show);
+  addProfiles(app, own, show);
+  addWebhooks(app, own, show);
+  addWebhookActs(app, own, show);
+  addWebhookLogs(app, own, show);
 }

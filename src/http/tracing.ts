@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { joinTrace, type Span, type Tracer } from '../lib/tracing.ts';
@@ -36,6 +37,22 @@ export function addTracing(app: FastifyInstance, tracer: Tracer | null): void {
 export function tracedParts<P extends { trace?: string | null }>(request: FastifyRequest, parts: P): P {
   if (request.span === null) return parts;
   return { ...parts, trace: joinTrace(request.span.traceparent, request.span.tracestate) };
+}
+
+/**
+ * Parts whose `trace` is that of the request they are used in, whichever handler and use case use them: a face that hands on
+ * nothing else cannot lose a trace. To be added after every other hook: what comes before may go on in another request's turn.
+ */
+export function followTrace<P extends { trace?: string | null }>(app: FastifyInstance, parts: P): P {
+  const current = new AsyncLocalStorage<Span | null>();
+  app.addHook('preHandler', ({ span }, _reply, done) => current.run(span, done));
+  return Object.defineProperty({ ...parts }, 'trace', {
+    enumerable: true,
+    get() {
+      const span = current.getStore() ?? null;
+      return span === null ? null : joinTrace(span.traceparent, span.tracestate);
+    },
+  });
 }
 
 /** The caller's span, null where none is named. A `tracestate` that comes in parts is joined by Node, as it is to be. */
