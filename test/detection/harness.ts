@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { createDocuments, type Documents } from '../../src/detection/documents/documents.ts';
+import { createDocuments } from '../../src/detection/documents/documents.ts';
 import { createPoller, type Poller } from '../../src/detection/poller.ts';
 import type { ReadingTask } from '../../src/detection/reader.ts';
 import { SITES, sitesWith } from '../../src/detection/sites.ts';
@@ -58,9 +58,15 @@ export const parse: ReadingTask['parse'] = (parser, { body, headers, url }, args
 const LOOPBACK = [parseCidr('127.0.0.0/8')].filter((cidr) => cidr !== null);
 
 export async function createHarness(
-  options: { allow?: boolean; lookup?: Lookup; wrap?: (store: Store) => Store; documents?: Documents } = {},
+  options: {
+    allow?: boolean;
+    lookup?: Lookup;
+    wrap?: (store: Store) => Store;
+    /** In the place of one in memory. */
+    opened?: { store: Store; clock: ManualClock };
+  } = {},
 ): Promise<Harness> {
-  const { store: inner, clock } = await openTestStore();
+  const { store: inner, clock } = options.opened ?? (await openTestStore());
   await inner.createTenant(aTenant('ten_a'));
   const pages: Record<string, Answer> = {};
   const site = await startReceiver((response, request, socket) => {
@@ -91,7 +97,7 @@ export async function createHarness(
     baseUrl: 'https://signals.example.com',
     secretBox: SECRET_BOX,
   };
-  const { documents = DOCUMENTS } = options;
+  const documents = DOCUMENTS;
   const web = createWeb({
     ...parts,
     documents,

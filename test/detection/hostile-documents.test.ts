@@ -1,12 +1,16 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { SourceKind, SourceSettings } from '../../src/model/source-settings.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { tempFolder } from '../store/sqlite/temp-folder.ts';
+import { createManualClock } from '../support/manual-clock.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { aTenant } from '../support/store.ts';
+import { aTenant, T0 } from '../support/store.ts';
 import { createHarness, rss, settings, wanting } from './harness.ts';
 
 /** Below what is read at most (`MAX_BODY_BYTES`). */
 const BYTES = 5 * 1_000_000;
-/** What anybody else waits at most, beside a parser that has a thread of its own. */
+/** What anybody else waits at most, beside a parser that has a thread of its own: its processor time, whatever else the machine does. */
 const MOST_HELD_MS = 250;
 
 const fill = (piece: string, bytes = BYTES) => piece.repeat(Math.floor(bytes / Buffer.byteLength(piece)));
@@ -66,6 +70,22 @@ const FEEDS: Record<string, () => string> = {
     `{"version":"https://jsonfeed.org/version/1.1","items":[${fill('{},')}{}]}`,
   'a JSON feed of brackets': () => `{"version":"https://jsonfeed.org/version/1.1","items":${fill('[')}`,
   'a giant text': () => described(fill('word ')),
+  'giant texts': () =>
+    channel(
+      many(
+        240,
+        (i) =>
+          `<item><guid>${i}</guid><title>${wanting('CRM')}</title><description>${many(2_000, (word) => `w${i}x${word} `)}</description></item>`,
+      ),
+    ),
+  'two thousand requests': () =>
+    channel(
+      many(
+        2_000,
+        (i) =>
+          `<item><guid>${i}</guid><title>${wanting(`CRM ${i}`)}</title><description>${'crm phone '.repeat(40)}${i}</description></item>`,
+      ),
+    ),
   'a giant title': () => channel(`<item><title>${fill('word ')}</title></item>`),
 };
 
@@ -136,6 +156,13 @@ function tagged(origin: string): Partial<SourceSettings> {
   return { url: `${origin}/`, tag: 'crm' };
 }
 
+/** As a server has it: what is written takes nothing from the thread that is watched. */
+async function openWithWriterThread() {
+  const clock = createManualClock(T0);
+  const file = join(tempFolder(), 'signalpost.db');
+  return { clock, store: await openSqliteStore({ file, clock, writerThread: true }) };
+}
+
 /** Reads a source of one tenant beside an ordinary feed of another, and how long the event loop was held at most meanwhile. */
 async function readBeside(
   kind: SourceKind,
@@ -143,7 +170,7 @@ async function readBeside(
   body: string,
   robots?: string,
 ) {
-  const h = await createHarness();
+  const h = await createHarness({ opened: await openWithWriterThread() });
   await h.store.createTenant(aTenant('ten_b'));
   const other = await startReceiver((response, request) =>
     response.writeHead(request.path === '/robots.txt' ? 404 : 200).end(rss([['g', wanting('phone system')]])),
@@ -158,11 +185,11 @@ async function readBeside(
     settings: settings({ url: `http://127.0.0.1:${other.port}/feed` }),
   });
   let held = 0;
-  let last = performance.now();
+  let last = process.threadCpuUsage();
   const timer = setInterval(() => {
-    const now = performance.now();
-    held = Math.max(held, now - last - 5);
-    last = now;
+    const { user, system } = process.threadCpuUsage(last);
+    held = Math.max(held, (user + system) / 1_000);
+    last = process.threadCpuUsage();
   }, 5);
   await h.poller.start();
   await h.ended(2);
@@ -178,6 +205,13 @@ async function readBeside(
 }
 
 async function expectNobodyHeld(read: Awaited<ReturnType<typeof readBeside>>): Promise<void> {
+  console.log(
+    'HELD',
+    Math.round(read.held),
+    read.source.lastError?.code,
+    read.source.itemsSeen,
+    read.source.signalsMade,
+  );
   expect(read.held).toBeLessThan(MOST_HELD_MS);
   expect(read.beside).toMatchObject({ lastError: null, signalsMade: 1 });
   const { lastError } = read.source;
@@ -193,8 +227,7 @@ test('two ordinary feeds are read', async () => {
   expect([source, beside]).toMatchObject([{ signalsMade: 1 }, { signalsMade: 1 }]);
 });
 
-// A machine that is busy with something else may hold anybody up: once more then.
-const OPTIONS = { timeout: 60_000, retry: 2 };
+const OPTIONS = { timeout: 60_000 };
 
 test.each(Object.entries(FEEDS))('a feed of %s holds nobody up', OPTIONS, async (_, body) => {
   await expectNobodyHeld(await readBeside('rss', (origin) => ({ url: `${origin}/feed` }), body()));

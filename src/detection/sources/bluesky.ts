@@ -14,6 +14,8 @@ const FIRST_LOOK_MS = 3_600_000;
 const MAX_ITEMS = 1_000;
 /** Text that waits to be parsed; a stream that is faster than that is left, and the next run goes on from there. */
 const MAX_WAITING = 4 * 1024 * 1024;
+/** What a message costs besides its text, in characters: small ones are no cheaper. */
+const OVERHEAD = 200;
 
 const eventSchema = z.object({
   did: z.string(),
@@ -93,7 +95,7 @@ export const readJetstream: Reader = async ({ source, position, now, web, parse,
   await web.listen(address.href, LISTEN_MS, (text, end) => {
     if (isOver || isCut) return;
     waiting.push(text);
-    characters += text.length;
+    characters += text.length + OVERHEAD;
     isCut = characters > MAX_WAITING;
     if (isCut) end();
     parsing ??= parseWaiting()
