@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline';
 import { defaultProfile } from '../../src/model/icp.ts';
 import { createEncoder, whyNoEncoder } from '../../src/signals/encoder/encoder.ts';
-import { compileTenant } from '../../src/signals/matchers.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
 import { readPost, scorePost } from '../../src/signals/score.ts';
+import { compileTenant } from '../../test/support/compile-tenant.ts';
 import { loadPosts } from '../train/data.ts';
 
 /** Scores the posts of a folder, or of standard input (a text in JSON a line), with `Default`; an explanation a line. */

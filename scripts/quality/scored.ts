@@ -1,9 +1,9 @@
 import { defaultProfile } from '../../src/model/icp.ts';
 import type { Classification, SignalType } from '../../src/model/signal.ts';
 import type { Encoder } from '../../src/signals/encoder/encoder.ts';
-import { compileTenant } from '../../src/signals/matchers.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
 import { classify, readPost, scorePost } from '../../src/signals/score.ts';
+import { compileTenant } from '../../test/support/compile-tenant.ts';
 import type { Example } from '../train/data.ts';
 import { profileOf } from '../train/rows.ts';
 

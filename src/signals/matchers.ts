@@ -1,9 +1,16 @@
+import { standInLine } from '../lib/turns.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
-import { compilePhrases, type PhraseMatcher } from './phrases.ts';
+import { compilePart, matcherOf, type PhraseMatcher, type PhrasePart, type Symbols } from './phrases.ts';
 import { type CompiledProfile, compileProfile, needsNoPhrase } from './score.ts';
 
-/** A tenant's profiles made ready for posts: compiled, and their phrases in one automaton. */
+/** Profiles that follow one another in the store, and one automaton over their phrases. */
+interface Part {
+  profiles: readonly CompiledProfile[];
+  phrases: PhrasePart;
+}
+
+/** A tenant's profiles made ready for posts: compiled, and their phrases in automata. */
 export interface TenantMatcher {
   /** In the order of the store, oldest first; hits name profiles by their place here. */
   profiles: readonly CompiledProfile[];
@@ -14,7 +21,17 @@ export interface TenantMatcher {
   fitting: readonly number[];
   /** Phrases of all its profiles: what it costs to keep. */
   size: number;
+  compiled: Compiled;
 }
+
+/** What a later state of the profiles is compiled from, as far as it did not change. */
+interface Compiled {
+  parts: readonly Part[];
+  /** Those of words that no phrase has any more are left until there are too many. */
+  symbols: Symbols;
+}
+
+const NOTHING: Compiled = { parts: [], symbols: new Map() };
 
 /** Matchers of tenants, kept between posts. */
 export interface Matchers {
@@ -28,6 +45,15 @@ export interface Matchers {
  */
 const MAX_KEPT_PHRASES = 200_000;
 
+/**
+ * Phrases of one automaton. Of fifty thousand long ones all in one took a second in one piece, and again after each change of
+ * a profile; a part takes some 20 ms, and what did not change is taken over. Each part that a tenant has makes a post dearer.
+ */
+const PART_PHRASES = 2_000;
+
+/** A tenant at the limit of the largest plan has half a million different words at most, long ones. */
+const MAX_SYMBOLS = 1_000_000;
+
 interface Kept {
   stamp: string;
   matcher: TenantMatcher;
@@ -40,6 +66,8 @@ interface Kept {
 export function createMatchers(store: ProfileStore, maxPhrases = MAX_KEPT_PHRASES): Matchers {
   /** By tenant, the one asked for last at the end. */
   const kept = new Map<string, Kept>();
+  /** What is being compiled, by tenant. */
+  const underWay = new Map<string, { stamp: string; matcher: Promise<TenantMatcher> }>();
   let size = 0;
 
   function keep(tenantId: string, stamp: string, matcher: TenantMatcher): void {
@@ -53,37 +81,113 @@ export function createMatchers(store: ProfileStore, maxPhrases = MAX_KEPT_PHRASE
     }
   }
 
+  async function compile(tenantId: string): Promise<TenantMatcher> {
+    const before = kept.get(tenantId)?.matcher.compiled ?? NOTHING;
+    return inPieces(compileInSteps(await store.listProfiles(tenantId), before));
+  }
+
   return {
     async of(tenantId) {
       // Read before the profiles: a change in between is noticed the next time.
       const stamp = await store.profileStamp(tenantId);
       const known = kept.get(tenantId);
-      const matcher =
-        known?.stamp === stamp
-          ? known.matcher
-          : compileTenant(await store.listProfiles(tenantId), known?.matcher.profiles ?? []);
-      keep(tenantId, stamp, matcher);
-      return matcher;
+      if (known?.stamp === stamp) {
+        keep(tenantId, stamp, known.matcher);
+        return known.matcher;
+      }
+      const running = underWay.get(tenantId);
+      if (running?.stamp === stamp) return running.matcher;
+      const mine = { stamp, matcher: compile(tenantId) };
+      underWay.set(tenantId, mine);
+      try {
+        const matcher = await mine.matcher;
+        if (underWay.get(tenantId) === mine) keep(tenantId, stamp, matcher);
+        return matcher;
+      } finally {
+        if (underWay.get(tenantId) === mine) underWay.delete(tenantId);
+      }
     },
   };
 }
 
-/** Compiles `profiles`; those that are in `known` in the same version are not read again. */
-export function compileTenant(
+/** Others are served between two pieces; what is one piece alone is done at once. */
+async function inPieces(steps: Generator<void, TenantMatcher>): Promise<TenantMatcher> {
+  let step = steps.next();
+  while (step.done !== true) {
+    await standInLine();
+    step = steps.next();
+  }
+  return step.value;
+}
+
+/** Compiles `profiles` a part at a time, and yields between two that had to be made; what `before` holds in the same version is taken over. */
+export function* compileInSteps(
   profiles: readonly IcpProfile[],
-  known: readonly CompiledProfile[] = [],
-): TenantMatcher {
-  const before = new Map(known.map((compiled) => [versionOf(compiled.profile), compiled]));
-  const compiled = profiles.map((profile) => before.get(versionOf(profile)) ?? compileProfile(profile));
-  const { match } = compilePhrases(compiled.map(({ phrases }) => phrases));
-  // A profile without phrases takes its place too.
-  const size = compiled.reduce((total, { phrases }) => total + 1 + phrases.count, 0);
-  const open = [...compiled.keys()].filter((place) => compiled[place] && needsNoPhrase(compiled[place]));
-  const isOpen = new Set(open);
-  const fitting = [...compiled.keys()].filter(
-    (place) => !isOpen.has(place) && (compiled[place]?.fit.questions.length ?? 0) > 0,
+  before: Compiled = NOTHING,
+): Generator<void, TenantMatcher> {
+  const isWorn = before.parts.length === 0 || before.symbols.size > MAX_SYMBOLS;
+  const old = isWorn ? [] : before.parts;
+  const symbols: Symbols = isWorn ? new Map() : before.symbols;
+  const known = new Map(
+    before.parts.flatMap((part) => part.profiles.map((one) => [versionOf(one.profile), one])),
   );
-  return { profiles: compiled, match, open, fitting, size };
+  const oldParts = new Map(old.map((part) => [keyOf(part.profiles), part]));
+  const parts: Part[] = [];
+  let waiting: CompiledProfile[] = [];
+  let phrases = 0;
+  function close(): boolean {
+    const same = oldParts.get(keyOf(waiting));
+    const made = () =>
+      compilePart(
+        waiting.map((one) => one.phrases),
+        symbols,
+      );
+    parts.push(same ?? { profiles: waiting, phrases: made() });
+    waiting = [];
+    phrases = 0;
+    return same === undefined;
+  }
+  const wasIn = new Map(
+    old.flatMap((part, place) => part.profiles.map(({ profile }) => [profile.id, place])),
+  );
+  let last: number | undefined;
+  for (const profile of profiles) {
+    const compiled = known.get(versionOf(profile)) ?? compileProfile(profile);
+    const part = wasIn.get(profile.id);
+    // Where a part ended before, it ends again: else one profile that is longer now would move all that follow.
+    const ended = part !== undefined && last !== undefined && part !== last && phrases >= PART_PHRASES / 2;
+    const isFull =
+      phrases >= PART_PHRASES && (part === undefined || part !== last || phrases >= 2 * PART_PHRASES);
+    if ((ended || isFull) && close()) yield;
+    waiting.push(compiled);
+    phrases += 1 + compiled.phrases.count;
+    last = part;
+  }
+  if (waiting.length > 0) close();
+  return matcherOfParts({ parts, symbols });
+}
+
+function matcherOfParts({ parts, symbols }: Compiled): TenantMatcher {
+  const all = parts.flatMap(({ profiles }) => profiles);
+  let first = 0;
+  const placed = parts.map(({ profiles, phrases }) => {
+    const part = { first, part: phrases };
+    first += profiles.length;
+    return part;
+  });
+  const { match } = matcherOf(placed, symbols);
+  // A profile without phrases takes its place too.
+  const size = all.reduce((total, { phrases }) => total + 1 + phrases.count, 0);
+  const open = [...all.keys()].filter((place) => all[place] && needsNoPhrase(all[place]));
+  const isOpen = new Set(open);
+  const fitting = [...all.keys()].filter(
+    (place) => !isOpen.has(place) && (all[place]?.fit.questions.length ?? 0) > 0,
+  );
+  return { profiles: all, match, open, fitting, size, compiled: { parts, symbols } };
+}
+
+function keyOf(profiles: readonly CompiledProfile[]): string {
+  return profiles.map(({ profile }) => versionOf(profile)).join(' ');
 }
 
 function versionOf({ id, version }: IcpProfile): string {

@@ -53,15 +53,47 @@ interface Wanted {
 /** All that is looked for in the same words. */
 type Spellings = Map<string, Wanted>;
 
-/** One automaton over the phrases, competitors and exclusions of all `profiles`. */
+/** Finds the phrases, competitors and exclusions of all `profiles`. */
 export function compilePhrases(profiles: readonly ProfilePhrases[]): PhraseMatcher {
+  const symbols: Symbols = new Map();
+  return matcherOf([{ first: 0, part: compilePart(profiles, symbols) }], symbols);
+}
+
+/** What stands for each word in automata that read the same texts: a text's words are looked up once for all of them. */
+export type Symbols = Map<string, number>;
+
+/** One automaton over the phrases of neighbouring profiles. */
+export interface PhrasePart {
+  automaton: Automaton;
+  /** By sequence of the automaton. */
+  spellings: readonly (readonly Wanted[])[];
+}
+
+/** Compiles the phrases of neighbouring profiles; words that are new get symbols. */
+export function compilePart(profiles: readonly ProfilePhrases[], symbols: Symbols): PhrasePart {
   const wanted = gather(profiles);
-  const symbols = new Map<string, number>();
   const automaton = buildAutomaton(
     [...wanted.keys()].map((words) => words.split(' ').map((word) => symbolOf(symbols, word))),
   );
   const spellings = [...wanted.values()].map((each) => [...each.values()]);
-  return { match: (tokens) => search({ automaton, symbols, spellings }, tokens) };
+  return { automaton, spellings };
+}
+
+/** Finds the phrases of all parts; `first` is the place of a part's first profile in the whole list. */
+export function matcherOf(
+  parts: readonly { first: number; part: PhrasePart }[],
+  symbols: Symbols,
+): PhraseMatcher {
+  return {
+    match(tokens) {
+      const found = createFindings();
+      const words = Int32Array.from(tokens.stems, (word) => symbols.get(word) ?? 0);
+      const text = { tokens, words, comparisons: 0 };
+      for (const { first, part } of parts)
+        search(part, text, (targets, place) => found.add(first, targets, place));
+      return found.hits;
+    },
+  };
 }
 
 function gather(profiles: readonly ProfilePhrases[]): Map<string, Spellings> {
@@ -83,37 +115,38 @@ function gather(profiles: readonly ProfilePhrases[]): Map<string, Spellings> {
   return wanted;
 }
 
-function symbolOf(symbols: Map<string, number>, word: string): number {
+function symbolOf(symbols: Symbols, word: string): number {
   const known = symbols.get(word);
   if (known !== undefined) return known;
   symbols.set(word, symbols.size + 1);
   return symbols.size;
 }
 
-interface Compiled {
-  automaton: Automaton;
-  symbols: ReadonlyMap<string, number>;
-  /** By sequence of the automaton. */
-  spellings: readonly (readonly Wanted[])[];
+interface SearchedText {
+  tokens: Tokens;
+  words: Int32Array;
+  /** Of all parts together. */
+  comparisons: number;
 }
 
-function search({ automaton, symbols, spellings }: Compiled, tokens: Tokens): Map<number, Hit[]> {
-  const found = createFindings();
+function search(
+  { automaton, spellings }: PhrasePart,
+  text: SearchedText,
+  add: (targets: readonly number[], place: { start: number; end: number }) => void,
+): void {
   const times = new Map<Wanted, number>();
-  let comparisons = 0;
-  const words = Int32Array.from(tokens.stems, (word) => symbols.get(word) ?? 0);
+  const { tokens, words } = text;
   automaton.scan(words, (sequence, last) => {
     for (const wanted of spellings[sequence] ?? []) {
       const before = times.get(wanted) ?? 0;
-      if (before >= MAX_PLACES || comparisons >= MAX_COMPARISONS) continue;
-      comparisons++;
+      if (before >= MAX_PLACES || text.comparisons >= MAX_COMPARISONS) continue;
+      text.comparisons++;
       const place = placeOf(wanted.phrase, tokens, last - wanted.phrase.stems.length + 1, last);
       if (place === null) continue;
       times.set(wanted, before + 1);
-      found.add(wanted.targets, place);
+      add(wanted.targets, place);
     }
   });
-  return found.hits;
 }
 
 function createFindings() {
@@ -122,9 +155,10 @@ function createFindings() {
   const counts = new Map<number, number>();
   return {
     hits,
-    add(targets: readonly number[], place: { start: number; end: number }): void {
+    add(first: number, targets: readonly number[], place: { start: number; end: number }): void {
       for (let i = 0; i < targets.length; i += 3) {
-        const [profile = 0, kind = 0, phrase = 0] = [targets[i], targets[i + 1], targets[i + 2]];
+        const [own = 0, kind = 0, phrase = 0] = [targets[i], targets[i + 1], targets[i + 2]];
+        const profile = first + own;
         const slot = profile * HIT_KINDS.length + kind;
         const count = counts.get(slot) ?? 0;
         if (count >= MAX_HITS_A_KIND) continue;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import { candidatesOf } from '../../src/signals/candidates.ts';
-import { compileTenant } from '../../src/signals/matchers.ts';
 import { readPost, type ScoredPost } from '../../src/signals/score.ts';
+import { compileTenant } from '../support/compile-tenant.ts';
 
 const ANY = { profileIds: [], wanted: undefined };
 

@@ -4,7 +4,7 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { defaultProfile } from '../../src/model/icp.ts';
 import { MAX_TEXT_CODE_POINTS, type ObservedPost } from '../../src/model/signal.ts';
 import { planPosts } from '../../src/signals/intake.ts';
-import { compileTenant } from '../../src/signals/matchers.ts';
+import { compileTenant } from '../support/compile-tenant.ts';
 import { openTestStore } from '../support/store.ts';
 
 const { store, clock } = await openTestStore();

@@ -1,8 +1,10 @@
 import { beforeEach, expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
-import { compileTenant, createMatchers } from '../../src/signals/matchers.ts';
+import { createMatchers } from '../../src/signals/matchers.ts';
+import { compilePhrases, readPhrases } from '../../src/signals/phrases.ts';
 import { tokenize } from '../../src/signals/tokens.ts';
 import type { Store } from '../../src/store/store.ts';
+import { compileTenant } from '../support/compile-tenant.ts';
 import { aTenant, openTestStore } from '../support/store.ts';
 
 let store: Store;
@@ -63,3 +65,82 @@ test('profiles that ask for no phrase are open to every post', () => {
   ]);
   expect(open).toEqual([1, 3]);
 });
+
+/** Half as many phrases as the largest plan has, nearly as long as they may be. */
+function fullProfiles(): IcpProfile[] {
+  const phraseOf = (n: number) =>
+    Array.from({ length: 18 }, (_, word) => ((n * 18 + word) * 7_919).toString(36).slice(-4)).join(' ');
+  return Array.from({ length: 125 }, (_, place) =>
+    aProfile(`icp_${place}`, { phrases: Array.from({ length: 200 }, (_, n) => phraseOf(place * 200 + n)) }),
+  );
+}
+
+test('a great many phrases are compiled in pieces, and after a change only those near to it', async () => {
+  const profiles = fullProfiles();
+  let stamp = 0;
+  const matchers = createMatchers({
+    ...store,
+    profileStamp: async () => String(stamp),
+    listProfiles: async () => [...profiles],
+  });
+  const first = await cpuOf(() => matchers.of('ten_a'));
+  // 20 to 40 ms of 400 in all; in one piece it was all of it.
+  expect(first.longestMs).toBeLessThan(200);
+  expect(first.longestMs * 3).toBeLessThan(first.allMs);
+
+  stamp = 1;
+  profiles[100] = { ...(profiles[100] ?? aProfile('icp_100')), phrases: ['scaffolding'], version: 2 };
+  const second = await cpuOf(() => matchers.of('ten_a'));
+  expect(second.allMs * 3).toBeLessThan(first.allMs);
+  const { match } = await matchers.of('ten_a');
+  const text = `${profiles[0]?.phrases[3]}. We need scaffolding. ${profiles[124]?.phrases[7]}`;
+  expect([...match(tokenize(text)).keys()].sort((a, b) => a - b)).toEqual([0, 100, 124]);
+});
+
+test('parts find what one automaton finds, at the same places', () => {
+  const profiles = fullProfiles().slice(0, 30);
+  const phrases = profiles.flatMap((profile) => profile.phrases);
+  const text = Array.from({ length: 300 }, (_, n) => phrases[(n * 37) % phrases.length]).join('. ');
+  const whole = compilePhrases(profiles.map(readPhrases)).match(tokenize(text));
+  const parts = compileTenant(profiles);
+  expect(parts.compiled.parts.length).toBeGreaterThan(2);
+  const sorted = (hits: typeof whole) => [...hits].sort(([a], [b]) => a - b);
+  expect(sorted(parts.match(tokenize(text)))).toEqual(sorted(whole));
+});
+
+test('who asks while a tenant is compiled waits for the same', async () => {
+  const profiles = fullProfiles().slice(0, 30);
+  let listed = 0;
+  const matchers = createMatchers({
+    ...store,
+    profileStamp: async () => '1',
+    listProfiles: async () => {
+      listed++;
+      return profiles;
+    },
+  });
+  const [one, other] = await Promise.all([matchers.of('ten_a'), matchers.of('ten_a')]);
+  expect([other, listed]).toEqual([one, 1]);
+});
+
+/** Processor time of `work`, and of its longest piece between two turns of the event loop. */
+async function cpuOf(work: () => Promise<unknown>): Promise<{ allMs: number; longestMs: number }> {
+  const now = () => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1_000;
+  };
+  const began = now();
+  let longestMs = 0;
+  let last = began;
+  let over = false;
+  const look = () => {
+    longestMs = Math.max(longestMs, now() - last);
+    last = now();
+    if (!over) setImmediate(look);
+  };
+  setImmediate(look);
+  await work();
+  const allMs = now() - began;
+  over = true;
+  return { allMs, longestMs: Math.max(longestMs, now() - last) };
+}

@@ -8,7 +8,7 @@ export function tenantCases(): HostileCase[] {
     'phrases within phrases, and a post of their word': nestedPhrases,
     'phrases within phrases in a hundred profiles, and a batch of posts of their word': (world) =>
       nestedPhrases(world, 100, 20),
-    'fifty thousand phrases, and posts that hold many': manyPhrases,
+    'fifty thousand long phrases, posts that hold many, and changes': manyPhrases,
     'payload formats as large as may be, and a batch of posts': largePayloads,
     'a hundred endpoints, and a batch of posts': manyEndpoints,
     'a person named in every post, erased': erasedPerson,
@@ -55,20 +55,22 @@ async function nestedPhrases(world: World, profiles = 1, posts = 1): Promise<str
 }
 
 async function manyPhrases(world: World): Promise<string> {
+  const wordsOf = (n: number) => words(16, (at) => ((n * 16 + at) * 7_919).toString(36).slice(-5));
   const ids: string[] = [];
   for (let profile = 0; profile < 240; profile++) {
-    const phrases = Array.from({ length: 200 }, (_, n) => `w${(profile * 200 + n).toString(36)} crm`);
+    const phrases = Array.from({ length: 200 }, (_, n) => wordsOf(profile * 200 + n));
     ids.push(await create(world, '/v1/icps', { name: `M${++made}`, phrases }));
   }
   const signals = Array.from({ length: 20 }, (_, n) =>
-    post(
-      `Looking for a CRM. ${words(1_900, (at) => `w${((at + n * 1_900) % 48_000).toString(36)} crm.`)}`,
-      n,
-    ),
+    post(`Looking for a CRM. ${words(190, (at) => `${wordsOf((at * 250 + n) % 48_000)}.`)}`, n),
   );
-  const reply = await world.call('POST', '/v1/signals/batch', { signals });
+  const replies = [await world.call('POST', '/v1/signals/batch', { signals })];
+  for (const id of [ids[0], ids.at(-1)]) {
+    await world.call('PATCH', `/v1/icps/${id}`, { phrases: ['crm'] });
+    replies.push(await world.call('POST', '/v1/signals', post('Looking for a CRM, budget approved.')));
+  }
   await removeAll(world, '/v1/icps', ids);
-  return outcomeOf(reply);
+  return replies.map(outcomeOf).join(' ');
 }
 
 async function largePayloads(world: World): Promise<string> {

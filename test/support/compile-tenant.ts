@@ -1,0 +1,11 @@
+import type { IcpProfile } from '../../src/model/icp.ts';
+import { compileInSteps, type TenantMatcher } from '../../src/signals/matchers.ts';
+
+/** A tenant's profiles compiled in one go. */
+export function compileTenant(profiles: readonly IcpProfile[]): TenantMatcher {
+  const steps = compileInSteps(profiles);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
