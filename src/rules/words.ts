@@ -43,6 +43,12 @@ export function phrasesOf(asked: string): string[][] {
   );
 }
 
+/** Whether every one of `phrases` ({@link phrasesOf}) stands in one of the fields. */
+export function holdsPhrases(fields: readonly string[], phrases: readonly string[][]): boolean {
+  const texts = fields.map((field) => ` ${wordsOf(field).join(' ')} `);
+  return phrases.every((words) => texts.some((text) => text.includes(` ${words.join(' ')} `)));
+}
+
 /** What a lead is found by: each word once. */
 export function leadWords({ name, email, title, company }: Lead): Set<string> {
   return new Set([name, email, title, company.name, company.domain].flatMap(wordsOf));

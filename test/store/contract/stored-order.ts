@@ -19,9 +19,15 @@ async function page(store: Store, query: Partial<StoredSignalQuery> = {}, tenant
 }
 
 /** Stores signals of these ids, each in a commit of its own, and each made a millisecond before the one that was stored before it. */
-async function storeEach(store: Store, ids: readonly string[], overrides: Partial<NewSignal> = {}) {
+async function storeEach(
+  store: Store,
+  ids: readonly string[],
+  overrides: Partial<NewSignal> = {},
+  shown: object = {},
+) {
   for (const [n, id] of ids.entries()) {
-    await store.commitSignals([aSignal('ten_a', { id, timestamp: T0 - n, ...overrides })]);
+    const wire = JSON.stringify({ signal_id: id, ...shown });
+    await store.commitSignals([aSignal('ten_a', { id, timestamp: T0 - n, wire, ...overrides })]);
   }
 }
 
@@ -71,6 +77,7 @@ export function describeStoredOrder(open: OpenStore): void {
       ['least score', { minScore: 81 }],
       ['time', { from: T0 + 1, to: T0 + 2 }],
       ['words', { q: 'forklift "two of"' }],
+      ['words of people and company', { q: 'acme whitlock' }],
     ])('filters by %s', async (_, query) => {
       const { store } = await openWithTenants(open);
       const wanted = {
@@ -78,7 +85,8 @@ export function describeStoredOrder(open: OpenStore): void {
         ...{ score: 95, timestamp: T0 + 1, text: 'We need two of them: forklifts.' },
       };
       await storeEach(store, ['sig_1']);
-      await storeEach(store, ['sig_2', 'sig_3'], wanted);
+      const facts = { prospect: { name: 'Dana Whitlock' }, company: { name: 'Acme' } };
+      await storeEach(store, ['sig_2', 'sig_3'], wanted, facts);
       await storeEach(store, ['sig_4']);
       const first = await page(store, { ...query, limit: 1 });
       expect(first.ids).toEqual(['sig_2']);
@@ -118,6 +126,16 @@ export function describeStoredOrder(open: OpenStore): void {
         expect(found).toEqual(['sig_last']);
         expect(pages).toBeGreaterThan(1);
       }
+    });
+
+    test('a page looks at so many characters for words, so that a phrase among common words stops nobody', async () => {
+      const { store } = await openWithTenants(open);
+      const text = 'our twelve vans need a crm '.repeat(400);
+      await store.commitSignals(Array.from({ length: 60 }, () => aSignal('ten_a', { text })));
+      const first = await page(store, { q: '"vans our twelve"' });
+      expect(first).toMatchObject({ ids: [], hasMore: true });
+      const second = await page(store, { q: '"twelve vans" crm', limit: 2 });
+      expect(second.ids).toHaveLength(2);
     });
 
     test('rows carry their explanation where it is asked for', async () => {

@@ -112,10 +112,15 @@ test('a signal that gets another row number keeps its place', () => {
 test.each([
   [
     'signals',
-    storedSignalsSql(false),
+    storedSignalsSql('page', false),
     'signal_positions_in_order (tenant_id=? AND position>? AND position<?)',
   ],
-  ['signals with their explanation', storedSignalsSql(true), 'signal_positions_in_order (tenant_id=? AND'],
+  [
+    'signals with their explanation',
+    storedSignalsSql('page', true),
+    'signal_positions_in_order (tenant_id=? AND',
+  ],
+  ['signals by words', storedSignalsSql('rows', true), 'signal_positions_in_order (tenant_id=? AND'],
   ['events', STORED_EVENTS_SQL, 'PRIMARY KEY (tenant_id=? AND position>? AND position<?)'],
 ])('a page of %s is a walk along the order, never a sort', (_, sql, walk) => {
   const { db } = openWithTenants();

@@ -38,7 +38,7 @@ export function eventPageFace(
     },
     async listStoredEvents(tenantId, query) {
       const { rows, next, hasMore } = await read(() => pages.findStored(tenantId, query));
-      return { count: rows.length, rows: await withOutcomes(rows), next: [next], hasMore };
+      return { count: rows.length, rows: await withOutcomes(rows), next, hasMore };
     },
   };
 }

@@ -1,12 +1,6 @@
 import type { SignalQuery } from '../../../model/signal.ts';
 import { begunPhrases, type FilterName, filterTerm, searchPhrases } from '../search-terms.ts';
 
-/** What of a query the index of terms is asked for. */
-type Asked = Pick<
-  SignalQuery,
-  'platforms' | 'signalTypes' | 'classifications' | 'companyDomains' | 'minScore' | 'q' | 'qBegins' | 'sort'
->;
-
 /** What the index of terms is asked: an FTS5 expression, null for all of the tenant's signals, or nothing can fit. */
 export type Match = string | null | 'nothing';
 
@@ -17,7 +11,7 @@ export type Match = string | null | 'nothing';
 export function matchOf(
   tenantId: string,
   profileIds: string[] | null,
-  query: Asked,
+  query: SignalQuery,
   termsFrom: (beginning: string) => readonly string[],
 ): Match {
   const words =
@@ -57,7 +51,7 @@ function anyTerm(terms: readonly string[]): string {
 }
 
 /** A walk in order of time skips to the decades of a least score; one in order of score just ends there. */
-function decadesFrom({ minScore, sort }: Asked): number[] {
+function decadesFrom({ minScore, sort }: SignalQuery): number[] {
   if (minScore === null || minScore < 10 || sort === '-icp_score') return [];
   const lowest = Math.floor(minScore / 10);
   return Array.from({ length: 11 - lowest }, (_, i) => lowest + i);

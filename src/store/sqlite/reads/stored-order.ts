@@ -1,22 +1,19 @@
 import type { Database } from 'better-sqlite3';
 import { DomainError } from '../../../model/errors.ts';
-import type { Place } from '../../../model/page.ts';
+import type { Place, StoredPage } from '../../../model/page.ts';
 
 /** The tables that hold the order by commit (migration 032). */
 const TABLES = { signals: 'signal_positions', events: 'event_positions' } as const;
 type StoredKind = keyof typeof TABLES;
 
 /** A stretch of the order: the places above `after` and up to `until`; null: there is nothing above `after`. */
-interface Stretch {
+export interface Stretch {
   after: number;
   until: number | null;
 }
 
 /** Where a page ended, and whether anything stands behind it. */
-interface StoredEnd {
-  next: number;
-  hasMore: boolean;
-}
+type StoredEnd = Omit<StoredPage, 'count'>;
 
 /** The order by commit of one kind of row: every number that becomes visible later is above all that are visible now. */
 export function createStoredOrder(db: Database, kind: StoredKind) {
@@ -45,7 +42,7 @@ export function createStoredOrder(db: Database, kind: StoredKind) {
     /** Where a page of a stretch ends: at its last row where it is full (`last`), else where the stretch does. */
     end(tenantId: string, { after, until }: Stretch, last: number | null): StoredEnd {
       const next = last ?? until ?? after;
-      return { next, hasMore: until !== null && selectMore.get(tenantId, next) !== undefined };
+      return { next: [next], hasMore: until !== null && selectMore.get(tenantId, next) !== undefined };
     },
   };
 }
