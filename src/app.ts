@@ -69,7 +69,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   const { config, logger, connections = CONNECTION_LIMITS } = parts;
   const problems = createProblems(config.baseUrl);
   const handleError = createErrorHandler({ problems, logger });
-  const clientErrors = { ...parts, problems };
+  const clientErrors = { ...parts, problems, baseUrl: config.baseUrl };
   const baseLogger: FastifyBaseLogger = logger;
 
   const app = Fastify({
@@ -93,7 +93,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
 
-  addRequestContext(app, { problems });
+  addRequestContext(app, { problems, baseUrl: config.baseUrl });
   addTracing(app, parts.tracer ?? null);
   const requests = createRequestTally();
   const load = createLoadGate({ ...parts, limits: parts.loadLimits ?? LOAD_LIMITS });

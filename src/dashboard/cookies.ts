@@ -1,14 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isHttps } from '../http/request-context.ts';
 
 /** A browser keeps a `__Host-` cookie only where it came by https and for this very host. */
 export function cookieNames(secure: boolean): { session: string; csrf: string } {
   return secure
     ? { session: '__Host-signalpost', csrf: '__Host-signalpost-form' }
     : { session: 'signalpost', csrf: 'signalpost-form' };
-}
-
-export function isSecure(baseUrl: string): boolean {
-  return baseUrl.startsWith('https://');
 }
 
 /** `Lax`: a link in a mail leads to a signed-in page, and no other site's form is sent with it. */
@@ -18,7 +15,7 @@ export function cookieOptions(secure: boolean) {
 
 /** The session's cookie. */
 export function sessionCookie(baseUrl: string) {
-  const secure = isSecure(baseUrl);
+  const secure = isHttps(baseUrl);
   const { session: name } = cookieNames(secure);
   return {
     read: (request: FastifyRequest): string | null => request.cookies[name] ?? null,

@@ -1,12 +1,13 @@
 import csrfProtection from '@fastify/csrf-protection';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isHttps } from '../http/request-context.ts';
 import { DomainError } from '../model/errors.ts';
-import { cookieNames, cookieOptions, isSecure } from './cookies.ts';
+import { cookieNames, cookieOptions } from './cookies.ts';
 import type { DashboardParts } from './parts.ts';
 
 /** Changing requests of other sites are refused: by their `Origin`, and by a token that only our own pages hold. */
 export async function addCsrf(app: FastifyInstance, parts: DashboardParts): Promise<void> {
-  const secure = isSecure(parts.baseUrl);
+  const secure = isHttps(parts.baseUrl);
   const hmacKey = parts.seededRandom('dashboard csrf').bytes(32).toString('base64');
   await app.register(csrfProtection, {
     cookieKey: cookieNames(secure).csrf,

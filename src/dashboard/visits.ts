@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isHttps } from '../http/request-context.ts';
 import { toIso } from '../lib/clock.ts';
 import type { EventType } from '../model/event.ts';
 import type { Store } from '../store/store.ts';
-import { cookieOptions, isSecure } from './cookies.ts';
+import { cookieOptions } from './cookies.ts';
 import { filtersOf } from './signals.ts';
 
 /** A visit ends where nothing is opened for so long. */
@@ -20,7 +21,7 @@ export function lastVisit(
   reply: FastifyReply,
   { userId, now, baseUrl }: { userId: string; now: number; baseUrl: string },
 ): number | null {
-  const secure = isSecure(baseUrl);
+  const secure = isHttps(baseUrl);
   const name = secure ? '__Host-signalpost-visit' : 'signalpost-visit';
   const [who, before, seen] = (request.cookies[name] ?? '').split('.');
   const known = who === userId && /^\d{1,15}$/.test(`${before}`) && /^\d{1,15}$/.test(`${seen}`);

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { Problem, Problems } from './problems.ts';
+import { HSTS, isHttps } from './request-context.ts';
 import { API_VERSION } from './versions.ts';
 
 /** Time for a caller to read the answer before the connection is cut; cutting at once would reset it unread. */
@@ -14,6 +15,7 @@ export interface ClientErrorParts {
   logger: Logger;
   clock: Clock;
   newId: NewId;
+  baseUrl: string;
 }
 
 /** Answers what is no HTTP request that could be routed, and closes the connection. */
@@ -61,7 +63,7 @@ function problemOf(code: string | undefined): Problem {
 }
 
 function answer(
-  { problems, logger, clock, newId }: ClientErrorParts,
+  { problems, logger, clock, newId, baseUrl }: ClientErrorParts,
   socket: Duplex,
   problem: Problem,
   reason: string | undefined,
@@ -79,6 +81,7 @@ function answer(
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${requestId}`,
       `X-API-Version: ${API_VERSION}`,
+      ...(isHttps(baseUrl) ? [`${HSTS.name}: ${HSTS.value}`] : []),
       'Cache-Control: no-store',
       'Connection: close',
       '',

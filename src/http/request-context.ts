@@ -38,13 +38,27 @@ export function createRequestIds(newId: NewId): (raw: IncomingMessage) => string
   };
 }
 
+/** What browsers are told where TLS is in use: a first visit by http could be kept on http (RFC 6797). A year, this host alone. */
+export const HSTS = { name: 'strict-transport-security', value: 'max-age=31536000' } as const;
+
+/** Whether the address that links are made with is one of TLS; the server itself speaks none. */
+export function isHttps(baseUrl: string): boolean {
+  return baseUrl.startsWith('https://');
+}
+
 /** What every answer has, whichever face gives it. */
-export function addRequestContext(app: FastifyInstance, { problems }: { problems: Problems }): void {
+export function addRequestContext(
+  app: FastifyInstance,
+  { problems, baseUrl }: { problems: Problems; baseUrl: string },
+): void {
+  const isSecure = isHttps(baseUrl);
   app.decorateRequest('caller', null);
   app.decorateRequest('waitedMs', 0);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
+    // Fastify takes `X-Forwarded-Proto` from proxies of TRUST_PROXY alone.
+    if (isSecure || request.protocol === 'https') reply.header(HSTS.name, HSTS.value);
     const fault = hostFault(request.raw);
     if (fault === null) return done();
     setApiHeaders(reply); // as answers to broken HTTP have them, whichever face it was meant for

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { pathOf } from './request-path.ts';
 import { type RequestTally, UNMATCHED } from './request-tally.ts';
 
-const MAX_LOGGED_PATH = 200;
+const MAX_LOGGED_SEGMENT = 40;
 
 /**
  * One line for each answered request, which is counted too. It names the route's pattern, not the address: ids are for the
@@ -42,11 +42,15 @@ export function addRequestLog(
   });
 }
 
-/** The pattern of the route that was matched, else the start of the path that matched none. */
+/** The pattern of the route that was matched, else the first segment of the path that matched none. */
 export function routeOf(request: FastifyRequest): string {
   return request.routeOptions.config.url ?? unroutedName(request);
 }
 
+/** What follows may be an id or a one-time token: an unknown method, or a slash at its end, leads to no pattern. */
 function unroutedName(request: FastifyRequest): string {
-  return pathOf(request.originalUrl).slice(0, MAX_LOGGED_PATH);
+  const path = pathOf(request.originalUrl);
+  const end = path.indexOf('/', 1);
+  const segment = end === -1 ? path : `${path.slice(0, end)}/…`;
+  return segment.length <= MAX_LOGGED_SEGMENT ? segment : `${segment.slice(0, MAX_LOGGED_SEGMENT)}…`;
 }

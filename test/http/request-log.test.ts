@@ -76,3 +76,22 @@ test('a page leaves its line too, sent, unchanged or without its body', async ()
     ['HEAD', '/pricing.md', 200],
   ]);
 });
+
+test('of an address that no route takes the first segment alone is logged: the rest may be a one-time link', async () => {
+  const token = 'x'.repeat(132);
+  const addresses = [
+    `/feedback/${token}/`,
+    `/feedback/${token}/a`,
+    `/feedback//${token}`,
+    `/setup/${token}`,
+    `/${token}`,
+  ];
+  for (const method of ['OPTIONS', 'PROPFIND', 'DELETE', 'GET', 'POST'] as const) {
+    await t.app.inject({ method: method as 'GET', url: `/feedback/${token}` });
+    for (const url of addresses) await t.app.inject({ method: method as 'GET', url });
+  }
+  const log = t.logLines.join('');
+  expect(t.logLines.length).toBeGreaterThan(25);
+  expect(log).not.toContain(token.slice(0, 41));
+  expect(lines().map(({ route }) => route)).toContain('/feedback/…');
+});
