@@ -1,8 +1,10 @@
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { fromIso } from '../lib/clock.ts';
+import { requiredLine } from '../model/text.ts';
 import { CommandError, EXIT } from './ports.ts';
 
+const name = requiredLine(200);
 const dateTime = z.iso.datetime({ offset: true });
 
 /** A parser of whole numbers in a range, for Commander. */
@@ -14,10 +16,13 @@ export function integer(min: number, max: number): (text: string) => number {
   };
 }
 
-export function nonEmpty(text: string): string {
-  const trimmed = text.trim();
-  if (trimmed !== '' && trimmed.length <= 200) return trimmed;
-  throw new InvalidArgumentError('It must have 1 to 200 characters.');
+/** A name as forms and the API take it. */
+export function nameText(text: string): string {
+  const read = name.safeParse(text);
+  if (read.success) return read.data;
+  throw new InvalidArgumentError(
+    'It must have 1 to 200 characters, none of them a line break or another control character.',
+  );
 }
 
 export function emailAddress(text: string): string {

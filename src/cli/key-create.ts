@@ -3,7 +3,7 @@ import { storeKey } from '../accounts/key-management.ts';
 import { parseScopes } from '../accounts/keys.ts';
 import { newKey } from '../accounts/tenants.ts';
 import { DEFAULT_KEY_RATE_LIMIT, SCOPES, type Scope } from '../model/key.ts';
-import { instant, integer, nonEmpty } from './arguments.ts';
+import { instant, integer, nameText } from './arguments.ts';
 import { byCommand, CommandError, EXIT, type Opened, type Ports, withStorage } from './ports.ts';
 
 interface Options {
@@ -21,7 +21,7 @@ export function addKeyCreate(parent: Command, ports: Ports): void {
     .command('create')
     .description('make an API key')
     .requiredOption('--tenant <id>', 'tenant it belongs to')
-    .requiredOption('--name <name>', 'what it is for', nonEmpty)
+    .requiredOption('--name <name>', 'what it is for', nameText)
     .requiredOption('--scopes <list>', 'comma list of scopes, or read, write (all but keys), admin', scopes)
     .option('--rate-limit <n>', 'requests per 60 s', integer(1, 1_000_000), DEFAULT_KEY_RATE_LIMIT)
     .option('--expires <time>', 'end of its life, e.g. 2027-01-31T00:00:00Z', instant)

@@ -1,7 +1,10 @@
 import { largestOf } from '../lib/lists.ts';
+import { printableLine } from '../lib/printable.ts';
+
 /** Rows under headings, columns aligned by spaces; ends no line in blanks. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const lines = [headings, ...rows];
+  // A name from before names were checked must not make two rows of one, nor be obeyed by the terminal.
+  const lines = [headings, ...rows.map((row) => row.map(printableLine))];
   const widths = headings.map((_, column) => largestOf(lines.map((line) => line[column]?.length ?? 0)));
   return lines.map((line) =>
     line

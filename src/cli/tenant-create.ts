@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { createTenant } from '../accounts/tenants.ts';
 import { PLANS, type Plan } from '../model/tenant.ts';
-import { emailAddress, nonEmpty } from './arguments.ts';
+import { emailAddress, nameText } from './arguments.ts';
 import { type Ports, withNewStorage } from './ports.ts';
 
 interface Options {
@@ -16,7 +16,7 @@ export function addTenantCreate(parent: Command, ports: Ports): void {
   parent
     .command('create')
     .description('make a tenant with its owner and a first full-access API key')
-    .requiredOption('--name <name>', 'name of the firm', nonEmpty)
+    .requiredOption('--name <name>', 'name of the firm', nameText)
     .requiredOption('--email <address>', "the owner's email address", emailAddress)
     .addOption(new Option('--plan <plan>', 'plan').choices(PLANS).default('trial'))
     .option('--json', 'one JSON object on stdout')

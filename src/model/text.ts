@@ -21,14 +21,21 @@ export function lineText(maxChars: number) {
     .refine(isLine, 'must not hold line breaks or other control characters');
 }
 
-/** A name or label that has to be there. */
+/** A name or label that has to be there. What turns text around would show it, and what stands beside it, as something else. */
 export function requiredLine(maxChars: number) {
-  return lineText(maxChars).min(1);
+  return lineText(maxChars)
+    .min(1)
+    .refine(keepsDirection, 'must not hold characters that change the direction of text');
 }
 
 /** Whether a text is free of control characters, and of what Unicode ends a line with. */
 function isLine(text: string): boolean {
   return !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
+}
+
+/** Whether a text is free of embeddings, overrides and isolates (UAX #9); marks that languages need are none of these. */
+function keepsDirection(text: string): boolean {
+  return !/[\u202a-\u202e\u2066-\u2069]/.test(text);
 }
 
 /** A time as callers write it. */
