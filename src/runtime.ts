@@ -186,7 +186,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
         [
           () => app.close(),
           housekeeping.stop,
-          () => poller.stop().finally(documents.close),
+          () => Promise.all([poller.stop(), documents.close()]),
           async () => enrichment?.close(),
           () => dispatcher.stop(DRAIN_MS),
         ],
