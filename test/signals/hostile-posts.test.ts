@@ -3,9 +3,10 @@ import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { defaultProfile } from '../../src/model/icp.ts';
 import { MAX_TEXT_CODE_POINTS, type ObservedPost } from '../../src/model/signal.ts';
-import { planPosts } from '../../src/signals/intake.ts';
+import { observePosts, planPosts } from '../../src/signals/intake.ts';
+import type { Store } from '../../src/store/store.ts';
 import { compileTenant } from '../support/compile-tenant.ts';
-import { openTestStore } from '../support/store.ts';
+import { aTenant, openTestStore } from '../support/store.ts';
 
 const { store, clock } = await openTestStore();
 
@@ -137,4 +138,33 @@ test('a post that a hundred profiles match lets others in between', async () => 
   isDone = true;
   expect(planned?.signals).toHaveLength(100);
   expect(others).toBeGreaterThan(100);
+});
+
+test('posts that many profiles match are stored in several commits, whole posts each', async () => {
+  const opened = await openTestStore();
+  await opened.store.createTenant(aTenant('ten_1'));
+  const commits: string[][] = [];
+  const store: Store = {
+    ...opened.store,
+    async commitSignals(signals) {
+      commits.push(signals.map(({ externalId }) => externalId ?? ''));
+      return signals.map(({ id, wire }) => ({ status: 'created', id, wire }));
+    },
+  };
+  const text =
+    'We are looking for a CRM for our agency. Which CRM software do you recommend? Budget is $500.';
+  const posts = Array.from({ length: 6 }, (_, i) => ({
+    text: `${text} Number ${i}.`,
+    external_id: String(i),
+    platform: { name: 'reddit' },
+  }));
+  const results = await observePosts({ ...parts, store }, 'ten_1', posts);
+  expect(results.map((result) => result.status !== 'rejected' && result.signalIds.length)).toEqual(
+    posts.map(() => 100),
+  );
+  expect(commits.map((ids) => [...new Set(ids)])).toEqual([
+    ['0', '1'],
+    ['2', '3'],
+    ['4', '5'],
+  ]);
 });
