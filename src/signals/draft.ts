@@ -21,8 +21,20 @@ const EMPTY_WORDS = new Set(
     'provide provides providing build builds building help helps helping give gives need needs run runs running ' +
     'best great good better leading easy simple fast affordable cheap modern new all any every more most company ' +
     'companies business businesses team teams customer customers client clients people small medium large sized ' +
-    'solution solutions service services product products based local online one who want wants so can will not'
+    'solution solutions service services product products based local online one who want wants so can will not ' +
+    'use uses used using app apps software tool tools platform system write get keep'
   ).split(' '),
+);
+/** Where an offer goes on to whom it is for: their words are not those of who buys it. */
+const AUDIENCE_BEGINS = /\s(?:for|aimed at|used by|made for|built for|to help|that helps?)\s/iu;
+/** What is sold is no trade, whatever trade it is sold to. */
+const IS_SOFTWARE =
+  /\b(?:app|apps|software|saas|tool|platform|system|api|ai|automation|plugin|extension|notes|analytics|marketing|leads|website|websites|tracking)\b/iu;
+/** Kinds that are known by these alone are not meant where other words say what it is of: "Kubernetes cost monitoring". */
+const LOOSE_WORDS = new Set(
+  'monitoring logging analytics reporting dashboard hosting website inventory builder garden appointment'.split(
+    ' ',
+  ),
 );
 const PLACE =
   /\b(?:in|near|around|across|throughout)\s+((?:the\s+)?\p{Lu}[\p{L}.'-]*(?:,?\s+\p{Lu}[\p{L}.'-]*){0,3})/gu;
@@ -30,16 +42,12 @@ const AUDIENCE = /\bfor\s+([\p{L}\p{N} ,&-]{3,80})/giu;
 
 /** Drafts a profile of who buys what is sold: from the words of the offer and what is known of its kind. Pure. */
 export function draftFromOffer(offer: string, seller: SellerFacts | null): IcpDraft {
-  const tokens = tokenize(offer);
-  const kinds = CATEGORIES.filter(({ known }) => mentions(tokens, known));
-  const own = ownPhrases(tokens, kinds);
+  const sold = tokenize(soldIn(offer));
+  const kinds = CATEGORIES.filter((kind) => isOfKind(sold, kind, offer));
+  const own = ownPhrases(sold, kinds);
   const vendors = kinds.flatMap((kind) => listOf(kind.vendors)).filter((name) => !isSeller(name, seller));
   const heads = [...own, ...kinds.flatMap((kind) => listOf(kind.phrases))];
-  const asked = [
-    ...heads.slice(0, 3).map((head) => `${head} recommendations`),
-    ...heads.slice(0, 2).map((head) => `looking for ${head}`),
-    ...vendors.slice(0, 4).map((vendor) => `${vendor} alternative`),
-  ];
+  const asked = [...vendors.slice(0, 4).map((vendor) => `${vendor} alternative`)];
   return {
     name: nameOf(own, kinds, seller),
     description: '',
@@ -61,12 +69,28 @@ export function draftFromOffer(offer: string, seller: SellerFacts | null): IcpDr
   };
 }
 
-function mentions(tokens: Tokens, known: string): boolean {
-  const text = ` ${tokens.stems.join(' ')} `;
-  return listOf(known).some((name) => text.includes(` ${tokenize(name).stems.join(' ')} `));
+/** What is sold, without whom it is for. */
+function soldIn(offer: string): string {
+  const [sold = ''] = offer.split(AUDIENCE_BEGINS, 1);
+  return wordsOf(tokenize(sold)).length > 0 ? sold : offer;
 }
 
-/** What the offer itself names: runs of words that say something, of three at most, those of known kinds left out. */
+/** Whether an offer is of a kind: a trade is none that software is sold to. */
+function isOfKind(sold: Tokens, { known, isTrade = false }: Category, offer: string): boolean {
+  if (isTrade && IS_SOFTWARE.test(offer)) return false;
+  const text = ` ${sold.stems.join(' ')} `;
+  const others = wordsOf(sold).length - 1;
+  return listOf(known).some(
+    (name) => text.includes(` ${tokenize(name).stems.join(' ')} `) && !(LOOSE_WORDS.has(name) && others > 0),
+  );
+}
+
+/** The words that say something. */
+function wordsOf({ words }: Tokens): string[] {
+  return words.filter((word) => !EMPTY_WORDS.has(word));
+}
+
+/** What the offer itself names: runs of two or three words that say something. A kind's list says it better. */
 function ownPhrases(tokens: Tokens, kinds: readonly Category[]): string[] {
   const runs: string[][] = [[]];
   tokens.words.forEach((word, i) => {
@@ -74,11 +98,15 @@ function ownPhrases(tokens: Tokens, kinds: readonly Category[]): string[] {
     if (parted || EMPTY_WORDS.has(word)) runs.push([]);
     if (!EMPTY_WORDS.has(word)) runs.at(-1)?.push(word);
   });
-  const phrases = runs.filter((run) => run.length > 0).map((run) => run.slice(-3).join(' '));
-  // A kind's list says it better; of an offer of no known kind its own words are all there is.
-  return kinds.length > 0
-    ? phrases.filter((phrase) => phrase.includes(' ')).slice(0, 2)
-    : phrases.slice(0, 6);
+  // A word alone is as often in posts about something else, so that it makes no topic.
+  const phrases = runs.filter((run) => run.length > 1).map((run) => endOf(run).join(' '));
+  return phrases.slice(0, kinds.length > 0 ? 2 : 6);
+}
+
+/** The last three words; a number stays with the word before it: "SOC 2". */
+function endOf(run: readonly string[]): readonly string[] {
+  const last = run.slice(-3);
+  return run.length > 3 && /^\d+$/.test(last[0] ?? '') ? run.slice(-4) : last;
 }
 
 function nameOf(own: readonly string[], kinds: readonly Category[], seller: SellerFacts | null): string {

@@ -15,10 +15,37 @@ test('an offer of a known kind is drafted with the words of those who want it, a
 
 test('an offer of no known kind is drafted from its own words', () => {
   const draft = draftFromOffer('Hand-made leather saddles and bridles.', null);
-  expect(draft.phrases).toEqual(expect.arrayContaining(['made leather saddles', 'bridles']));
+  expect(draft.phrases).toEqual(['made leather saddles']);
 });
 
-test('whoever sells is no competitor of their own', () => {
+test.each([
+  [
+    'Scheduling and dispatch app for plumbing companies',
+    'dispatch software',
+    /plumber|leak|boiler|roto-rooter/i,
+  ],
+  ['An app plumbers use to schedule jobs', 'schedule jobs', /plumber|boiler/i],
+  [
+    'Kubernetes cost monitoring and optimization for platform teams',
+    'Kubecost alternative',
+    /error|status|sentry/i,
+  ],
+  ['We help B2B companies write better cold emails', 'cold emails', /^(?:b2b|write|looking for)/i],
+  ['AI meeting notes for lawyers', 'ai meeting notes', /lawyer|legal/i],
+  ['SOC 2 compliance automation', 'soc 2 compliance', /^2 |penetration/i],
+  ['Fractional CFO services for startups', 'fractional cfo', /^startups?$/i],
+  ['Time tracking for agencies', 'time tracking', /^agenc/i],
+])(
+  '%s is drafted for who buys it: not for whom it is sold to, nor from words that are in every post',
+  (offer, phrase, never) => {
+    const { name, phrases, competitors } = draftFromOffer(offer, null);
+    expect(phrases).toContain(phrase);
+    for (const each of [name, ...phrases, ...competitors]) expect(each).not.toMatch(never);
+    expect(phrases.join(' ')).not.toMatch(/recommendations|looking for/);
+  },
+);
+
+test('who sells is no competitor of their own', () => {
   expect(draftFromOffer('A CRM', { name: 'HubSpot' }).competitors).not.toContain('HubSpot');
 });
 

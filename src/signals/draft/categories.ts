@@ -10,6 +10,8 @@ export interface Category {
   titles: string;
   /** In which industries, where it is for some only. */
   industries?: string;
+  /** A trade or profession: software that is sold to it is of another kind. */
+  isTrade?: boolean;
 }
 
 export const CATEGORIES: readonly Category[] = [
@@ -106,18 +108,21 @@ export const CATEGORIES: readonly Category[] = [
     industries: 'Construction',
   },
   {
+    isTrade: true,
     known: 'plumbing|plumber|drain|boiler|water heater',
     phrases: 'plumber|plumbing|boiler|water heater|blocked drain|leaking pipe|leak|sewer line',
     vendors: 'Roto-Rooter|Mr. Rooter',
     titles: 'Facility Manager|Property Manager|Owner',
   },
   {
+    isTrade: true,
     known: 'roofing|roofer|roof|gutter',
     phrases: 'roofer|roofing|roof repair|roof replacement|leaking roof|new roof|gutters|storm damage',
     vendors: '',
     titles: 'Property Manager|Facility Manager|Owner',
   },
   {
+    isTrade: true,
     known: 'hvac|heating|air conditioning|furnace|heat pump',
     phrases:
       'hvac|hvac contractor|air conditioning|ac unit|furnace|heat pump|heating engineer|boiler service',
@@ -125,18 +130,21 @@ export const CATEGORIES: readonly Category[] = [
     titles: 'Facility Manager|Property Manager|Owner',
   },
   {
+    isTrade: true,
     known: 'electrician|electrical|rewiring|ev charger',
     phrases: 'electrician|electrical contractor|rewiring|electrical panel|ev charger|fuse box|wiring',
     vendors: '',
     titles: 'Facility Manager|Property Manager|Owner',
   },
   {
+    isTrade: true,
     known: 'landscaping|landscaper|lawn|garden|gardener|tree service',
     phrases: 'landscaper|landscaping|lawn care|lawn service|gardener|tree removal|garden design',
     vendors: 'TruGreen',
     titles: 'Property Manager|Facility Manager|Owner',
   },
   {
+    isTrade: true,
     known: 'cleaning|cleaner|janitorial',
     phrases:
       'cleaner|cleaning service|cleaning company|office cleaning|janitorial|end of tenancy clean|deep clean',
@@ -144,6 +152,7 @@ export const CATEGORIES: readonly Category[] = [
     titles: 'Office Manager|Facility Manager|Property Manager',
   },
   {
+    isTrade: true,
     known: 'construction|builder|contractor|renovation|remodeling|extension|scaffolding',
     phrases:
       'builder|general contractor|contractor|renovation|remodel|kitchen remodel|bathroom remodel|loft conversion|house extension|scaffolding',
@@ -151,7 +160,20 @@ export const CATEGORIES: readonly Category[] = [
     titles: 'Property Manager|Project Manager|Owner',
   },
   {
-    known: 'security software|cybersecurity|penetration testing|soc 2|compliance automation|pentest',
+    known: 'soc 2|iso 27001|compliance automation',
+    phrases: 'soc 2|soc 2 compliance|iso 27001|compliance automation|security questionnaire|soc 2 audit',
+    vendors: 'Vanta|Drata|Secureframe|Sprinto',
+    titles: 'CTO|Head of Security|Founder',
+  },
+  {
+    known: 'kubernetes cost|cloud cost|cost monitoring|finops|cloud spend',
+    phrases:
+      'kubernetes cost|kubernetes costs|cloud costs|cloud bill|aws bill|finops|cost allocation|rightsizing',
+    vendors: 'Kubecost|OpenCost|CAST AI|CloudZero|Vantage',
+    titles: 'Head of Platform|CTO|VP Engineering',
+  },
+  {
+    known: 'security software|cybersecurity|penetration testing|penetration test|pentest',
     phrases:
       'penetration test|pentest|soc 2|soc2 compliance|cybersecurity|security audit|iso 27001|vulnerability scanning|endpoint protection',
     vendors: 'Vanta|Drata|CrowdStrike|SentinelOne|Rapid7',
@@ -213,6 +235,7 @@ export const CATEGORIES: readonly Category[] = [
     titles: 'Owner|Office Manager|Head of Operations',
   },
   {
+    isTrade: true,
     known: 'insurance|insurance broker|liability cover',
     phrases:
       'business insurance|insurance broker|liability insurance|professional indemnity|workers comp|insurance quote',
@@ -220,6 +243,7 @@ export const CATEGORIES: readonly Category[] = [
     titles: 'Owner|CFO|Office Manager',
   },
   {
+    isTrade: true,
     known: 'lawyer|law firm|legal service|legal advice|attorney|solicitor',
     phrases: 'lawyer|business lawyer|law firm|legal advice|attorney|solicitor|contract review|trademark',
     vendors: 'LegalZoom|Rocket Lawyer',
@@ -233,6 +257,7 @@ export const CATEGORIES: readonly Category[] = [
     titles: 'CTO|Founder|Head of IT',
   },
   {
+    isTrade: true,
     known: 'solar|photovoltaic|solar panel|battery storage',
     phrases: 'solar panels|solar installer|solar quote|battery storage|photovoltaic|solar installation',
     vendors: 'Sunrun|Tesla Solar|SunPower',
