@@ -31,8 +31,9 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       limit: DEAD_LOOKED_AT,
       after: null,
     };
-    const [hotPage, anyPage, endpoints, sources, deadPage, keys, profiles, hasSamples, changes] =
+    const [latestHot, hotPage, anyPage, endpoints, sources, deadPage, keys, profiles, hasSamples, changes] =
       await Promise.all([
+        store.latestSignals(tenant.id, { classification: 'hot', limit: HOT_LOOKED_AT }),
         store.listSignals(tenant.id, hot),
         store.listSignals(tenant.id, any),
         store.listEndpoints(tenant.id),
@@ -43,7 +44,9 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
         store.hasSignalsOf(tenant.id, SAMPLE_PLATFORM),
         since === null ? [] : changesSince(store, tenant.id, since),
       ]);
-    const hotSignals = await stillWanted(store, tenant.id, parse(hotPage.json));
+    // What a batch stored late has an earlier time than others that are shown already: the last stored come first.
+    const newest = onceEach([...parse(latestHot), ...parse(hotPage.json)]).slice(0, HOT_LOOKED_AT);
+    const hotSignals = await stillWanted(store, tenant.id, newest);
     const hasSignals = anyPage.json.length > 0;
     const failing = sources.rows.map(sourceResource).filter(({ last_error }) => last_error !== null);
     return show(request, reply, {
@@ -94,6 +97,10 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
 async function stillWanted<T extends Signal>(store: Store, tenantId: string, signals: T[]): Promise<T[]> {
   const said = await Promise.all(signals.map(({ signal_id: id }) => store.getFeedback(tenantId, id)));
   return signals.filter((_signal, at) => said[at]?.relevant !== false);
+}
+
+function onceEach<T extends Signal>(signals: readonly T[]): T[] {
+  return [...new Map(signals.map((signal) => [signal.signal_id, signal])).values()];
 }
 
 function parse(json: Buffer): (Signal & { explanation: Explanation })[] {

@@ -1,7 +1,7 @@
 import type { ObservedCompany } from '../model/company.ts';
 import type { RoutedEvent } from '../model/event.ts';
 import type { Position, StoredPage } from '../model/page.ts';
-import type { SignalQuery } from '../model/signal.ts';
+import type { Classification, SignalQuery } from '../model/signal.ts';
 import { searchedFacts } from '../rules/searched-facts.ts';
 import type { Taking } from './delivery-store.ts';
 
@@ -167,6 +167,11 @@ export interface SignalStore {
    * out, whatever was deleted meanwhile and however often the process ended. A signal whose post was edited comes again.
    */
   listStoredSignals(tenantId: string, query: StoredSignalQuery): Promise<StoredSignalPage>;
+  /**
+   * Of the 2,000 signals that were stored last those of a class, the last stored first, with their explanations, as JSON:
+   * one that a batch stores late is among them, however many were detected after it.
+   */
+  latestSignals(tenantId: string, query: { classification: Classification; limit: number }): Promise<Buffer>;
   /** The place in that order, and in that of events, which everything that commits from now on stands behind. */
   storedPosition(tenantId: string): Promise<number>;
   /** Stores or replaces it; false where the tenant has no such signal. */

@@ -51,3 +51,17 @@ test('what somebody has called not relevant stands on Today no more', async () =
   await browser.post(`${signal}/feedback`, { relevant: 'yes' }, signal);
   expect(await shown()).toEqual([newest, older]);
 });
+
+test('a hot signal that is stored late stands first, though it was detected before those that are shown', async () => {
+  for (let n = 0; n < 30; n++) {
+    made.clock.advance(1_000);
+    expect((await post(`${aPost().text} For ${n} vans.`)).statusCode).toBe(201);
+  }
+  made.clock.stepWall(-60_000);
+  const late = (await post(`${aPost().text} For a fleet of trucks.`)).json().data.signals[0];
+  made.clock.stepWall(60_000);
+  expect(late.classification).toBe('hot');
+  const shown = [...(await today()).matchAll(/data-key="(sig_\w+)"/g)].map(([, id]) => id);
+  expect(shown).toHaveLength(6);
+  expect(shown[0]).toBe(late.signal_id);
+});

@@ -14,7 +14,7 @@ import { Table } from '../table.ts';
 import { createKnownSignal } from './known-signals.ts';
 import { createProfileResolver } from './profiles.ts';
 import { createSignalList } from './signal-list.ts';
-import { createStoredSignals } from './stored-signals.ts';
+import { createLatestSignals, createStoredSignals } from './stored-signals.ts';
 
 const FEEDBACK = new Table<SignalFeedback>('signal_feedback f JOIN signals s ON s.id = f.signal_id', {
   tenantId: 'plain',
@@ -81,6 +81,7 @@ export function signalReads(db: Database) {
   const resolveProfiles = createProfileResolver(db);
   const list = createSignalList(db);
   const listStored = createStoredSignals(db);
+  const latestSignals = createLatestSignals(db);
   const profilesAsked = (tenantId: string, icps: string[]) =>
     icps.length === 0 ? null : resolveProfiles(tenantId, icps);
   const selectPosition = db
@@ -92,6 +93,7 @@ export function signalReads(db: Database) {
     getSignal: (tenantId, id) => selectOne.get(id, tenantId) ?? null,
     listSignals: (tenantId, query) => list(tenantId, profilesAsked(tenantId, query.icps), query),
     listStoredSignals: (tenantId, query) => listStored(tenantId, profilesAsked(tenantId, query.icps), query),
+    latestSignals,
     storedPosition: (tenantId) => selectPosition.get(tenantId) ?? 0,
     recentSignals: (tenantId, limit) => selectSignals.all(tenantId, limit),
     findDuplicates: (signals) =>

@@ -109,6 +109,22 @@ export function storedSignalsSql(shape: 'page' | 'rows', explain: boolean): stri
   return `SELECT count(*), max(position), CAST(group_concat(json, ',') AS BLOB) FROM (${inOrder('')})`;
 }
 
+/** Of the rows that were stored last those of a class, the last stored first. */
+export function createLatestSignals(db: Database) {
+  const select = db
+    .prepare<Values[], Buffer | null>(
+      `SELECT CAST(group_concat(json, ',') AS BLOB) FROM (
+         SELECT ${EXPLAINED} AS json
+         FROM (SELECT position, seq FROM signal_positions
+               WHERE tenant_id = :tenantId ORDER BY position DESC LIMIT ${MAX_LOOKED_AT}) p
+           CROSS JOIN signals s ON s.seq = p.seq AND s.tenant_id = +:tenantId
+         WHERE s.classification = :classification ORDER BY p.position DESC LIMIT +:limit)`,
+    )
+    .pluck();
+  return (tenantId: string, query: { classification: string; limit: number }): Buffer =>
+    select.get({ tenantId, ...query }) ?? NOTHING.json;
+}
+
 function boundsOf({ after, until }: Stretch): Values {
   return { after, until: until ?? after };
 }
