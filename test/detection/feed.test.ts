@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { decodeText } from '../../src/detection/decode-text.ts';
 import { readFeed } from '../../src/detection/feed.ts';
+import { feedLinkIn } from '../../src/detection/feed-link.ts';
 import { SourceFault } from '../../src/detection/source-fault.ts';
 import { toPost } from '../../src/detection/source-item.ts';
 
@@ -180,4 +181,33 @@ test('a post has what its form allows: a long text cut, a long id shortened, and
   expect(post?.external_id).toHaveLength(16);
   expect(post?.platform).toEqual({ name: 'reddit' });
   expect(toPost({ ...item, title: '', body: '' })).toBeNull();
+});
+
+test('an author that is longer than any name is cut, and all else of the feed is read as ever', () => {
+  const item = (author: string) => `<item><title>t</title><author>${author}</author></item>`;
+  const feed = [
+    item('dana@a.example.com (Dana Doe)'),
+    item('('.repeat(1_000_000)),
+    item(`<![CDATA[${'<('.repeat(500_000)}]]>`),
+    item(`${'x'.repeat(297)}&amp;${'y'.repeat(100)}`),
+    '<item><title>t</title><author/></item>',
+    item('Kim'),
+  ].join('');
+  const startedAt = performance.now();
+  const authors = read(`<rss version="2.0"><channel><title>c</title>${feed}</channel></rss>`).map(
+    ({ author }) => author,
+  );
+  expect(authors).toMatchObject(['Dana Doe', expect.any(String), '', 'x'.repeat(297), '', 'Kim']);
+  expect(authors[1]?.length).toBeLessThanOrEqual(300);
+  // The square of a million brackets would take an hour.
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+});
+
+test('the feed that a page names is found in time in proportion to its length', () => {
+  const startedAt = performance.now();
+  const links = '<link '.repeat(30_000);
+  expect(feedLinkIn(`<!doctype html><head>${links}`, URL)).toBeNull();
+  const named = '<link rel="alternate" type="application/rss+xml" href="/feed">';
+  expect(feedLinkIn(`<!doctype html><head><link ${named}`, URL)).toBe('https://blog.example.com/feed');
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
 });

@@ -395,3 +395,24 @@ test('SEC Form D: who raised how much, and who runs it', async () => {
   expect(h.asked()).toHaveLength(3); // what was read is not asked for again
   expect((await read(true, 'robots')).items).toEqual([expect.objectContaining({ title: '', body: '' })]);
 });
+
+test('SmartRecruiters: a page that is shorter than asked for is followed by what comes after it', async () => {
+  const h = await createHarness();
+  const all = Array.from({ length: 100 }, (_, i) => ({ id: `${i}`, name: `Job ${i}`, releasedDate: OLD }));
+  h.pages['/v1/companies/acme/postings'] = (response, request) => {
+    const from = Number(query(request).offset);
+    const body = JSON.stringify({ totalFound: all.length, content: all.slice(from, from + 40) });
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  };
+  const source = await readOnce(h, 'smartrecruiters', { board: 'acme' });
+  expect(source.lastError).toBeNull();
+  expect(h.asked().map((request) => query(request).offset)).toEqual(['0', '40', '80']);
+});
+
+test('Mastodon: an id that is too long to be remembered or asked with is refused', async () => {
+  const h = await createHarness();
+  h.pages['*'] = json([{ id: '1'.repeat(301), content: wanting('CRM') }]);
+  const source = await readOnce(h, 'mastodon', { url: `${h.origin}/`, tag: 'crm' });
+  expect(source.lastError).toMatchObject({ code: 'invalid_answer' });
+  expect(source.lastError?.message).toMatch(/at 0\.id\)\.$/);
+});

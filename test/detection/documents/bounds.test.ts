@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { boundedItem, boundedItems } from '../../../src/detection/documents/bounds.ts';
+import { itemKey, type SourceItem } from '../../../src/detection/source-item.ts';
+
+const anItem = (overrides: Partial<SourceItem> = {}): SourceItem => ({
+  id: '1',
+  platform: 'forum',
+  url: 'https://forum.example/1',
+  postedAt: 0,
+  title: 'Which CRM?',
+  body: 'For a small firm.',
+  author: 'Dana',
+  ...overrides,
+});
+
+test('an ordinary item stays as it is', () => {
+  const item = anItem({
+    company: { name: 'Acme', location: 'Berlin' },
+    idScope: 'a',
+    signalType: 'qa_forum',
+  });
+  expect(boundedItem(item)).toEqual(item);
+});
+
+test('texts are cut between two characters, a long id is known by its digest, a long address is left out', () => {
+  const long = '🚀'.repeat(30_000);
+  const item = anItem({
+    id: long,
+    url: `https://forum.example/${'x'.repeat(2_048)}`,
+    body: long,
+    author: long,
+  });
+  expect(boundedItem(item)).toMatchObject({
+    id: itemKey({ id: long }),
+    url: '',
+    body: '🚀'.repeat(20_000),
+    author: '🚀'.repeat(300),
+  });
+});
+
+test('the first items are kept, as far as their texts are not too much together', () => {
+  const numbered = (count: number, body: string) =>
+    Array.from({ length: count }, (_, i) => anItem({ id: String(i), body }));
+  expect(boundedItems(numbered(600, 'x')).map(({ id }) => id)).toEqual(
+    Array.from({ length: 500 }, (_, i) => `${i}`),
+  );
+  const kept = boundedItems(numbered(500, 'x'.repeat(20_000)));
+  expect(kept.length).toBeGreaterThan(250);
+  expect(kept.length).toBeLessThan(320);
+});
+
+test('what tools a job names is found in all of its text', () => {
+  const body = `${'Duties. '.repeat(3_000)}You know Salesforce.`;
+  expect(boundedItem(anItem({ department: '', body }))).toMatchObject({ tools: ['Salesforce'] });
+});
