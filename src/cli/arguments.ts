@@ -50,10 +50,10 @@ export function webhookSecret(text: string): string {
   );
 }
 
-/** `PORT` of the environment, null where it is not set. @throws CommandError */
-export function portOf(env: NodeJS.ProcessEnv): number | null {
-  const text = env.PORT?.trim() || null;
+/** A port of the environment, null where it is not set. @throws CommandError */
+export function portOf(env: NodeJS.ProcessEnv, name = 'PORT'): number | null {
+  const text = env[name]?.trim() || null;
   if (text === null) return null;
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new CommandError(`PORT: must be a whole number from 0 to 65535, not "${text}".`, EXIT.config);
+  throw new CommandError(`${name}: must be a whole number from 0 to 65535, not "${text}".`, EXIT.config);
 }

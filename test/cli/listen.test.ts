@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
+import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 import { freePort } from '../support/server-process.ts';
 import { runInProcess } from './in-process.ts';
@@ -107,13 +109,39 @@ test.each([
   expect(stderr).toContain('whsec_ and base64');
 });
 
-test('listens on PORT where no other port is asked for', async () => {
+test('listens on LISTEN_PORT where no other port is asked for, and never on the PORT of the server', async () => {
   const port = await freePort();
-  await using receiver = start(['listen'], { PORT: String(port) });
+  await using receiver = start(['listen'], { PORT: '1', LISTEN_PORT: String(port) });
   await receiver.said(new RegExp(`Listening at http://127\\.0\\.0\\.1:${port},`));
-  const { code, stderr } = await runInProcess(['listen'], { env: { PORT: 'many' } });
+  const { code, stderr } = await runInProcess(['listen'], { env: { LISTEN_PORT: 'many' } });
   expect({ code, stderr }).toEqual({
     code: 78,
-    stderr: 'PORT: must be a whole number from 0 to 65535, not "many".\n',
+    stderr: 'LISTEN_PORT: must be a whole number from 0 to 65535, not "many".\n',
   });
 });
+
+test('takes its secret from a variable, so that it does not stand in the list of processes', async () => {
+  await using receiver = start(['listen', '--port', '0'], { SIGNALPOST_WEBHOOK_SECRET: SECRET });
+  const [, url = ''] = await receiver.said(/Listening at (http:\/\/127\.0\.0\.1:\d+)/);
+  await fetch(url, { method: 'POST', ...signed() });
+  await receiver.said(/verified {2}signal\.detected sig_1/);
+  const { code, stderr } = await runInProcess(['listen'], { env: { SIGNALPOST_WEBHOOK_SECRET: 'whsec_no' } });
+  expect(code).toBe(78);
+  expect(stderr).toContain('SIGNALPOST_WEBHOOK_SECRET: It must be the whole secret');
+});
+
+test('reads its secret from stdin', async () => {
+  const args = ['src/main.ts', 'listen', '--port', '0', '--secret', '-'];
+  const receiver = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  try {
+    receiver.stdin.end(`${SECRET}\n`);
+    const lines = createInterface({ input: receiver.stdout })[Symbol.asyncIterator]();
+    const next = async () => String((await lines.next()).value);
+    const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(await next()) ?? [];
+    await next(); // how the server delivers here
+    await fetch(url, { method: 'POST', ...signed() });
+    expect(await next()).toContain('  verified  signal.detected sig_1');
+  } finally {
+    receiver.kill();
+  }
+}, 30_000);
