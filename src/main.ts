@@ -80,16 +80,18 @@ async function migrate(): Promise<{ file: string; from: number; to: number }> {
  * However often it is told to stop, the process drains once: supervisors send SIGTERM to the whole group, and npm passes
  * its own on. Only a second Ctrl-C, which a person pressed, means "at once".
  */
-function onStop(stop: () => Promise<void>): void {
+function onStop(stop: (reason: string) => Promise<void>): void {
   // Unexpected errors are told in `fail`, not here: a process in an unknown state has nothing to drain for.
   const skip = [
     ...(['uncaughtException', 'unhandledRejection', 'beforeExit'] as const),
     ...(['SIGTERM', 'SIGHUP', 'SIGINT'] as const),
   ];
-  const grace = closeWithGrace({ delay: STOP_DEADLINE_MS, skip }, stop);
+  const grace = closeWithGrace({ delay: STOP_DEADLINE_MS, skip }, () => stop(reason));
+  let reason = 'stop';
   let stoppingSince: number | null = null;
-  const drain = () => {
+  const drain = (signal: NodeJS.Signals) => {
     if (stoppingSince !== null) return;
+    reason = signal;
     stoppingSince = systemClock.monotonic();
     grace.close();
   };
@@ -98,7 +100,7 @@ function onStop(stop: () => Promise<void>): void {
   process.on('SIGINT', () => {
     if (stoppingSince !== null && systemClock.monotonic() - stoppingSince > SAME_KEYSTROKE_MS)
       process.exit(1);
-    drain();
+    drain('SIGINT');
   });
 }
 

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import packageJson from '../package.json' with { type: 'json' };
 import { createFeedbackLinks, type FeedbackLinks } from './accounts/feedback-links.ts';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
@@ -27,6 +28,7 @@ import type { Encoder } from './signals/encoder/encoder.ts';
 import { openEncoder } from './signals/encoder/open-encoder.ts';
 import { createIntakeTally, type IntakeTally } from './signals/intake-tally.ts';
 import { createMatchers, type Matchers } from './signals/matchers.ts';
+import { MODEL_VERSION } from './signals/score.ts';
 import { createSuggester, type Suggester } from './signals/suggester.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
@@ -118,8 +120,11 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
 export interface Server {
   /** Where it listens, e.g. `http://127.0.0.1:3000`. */
   url: string;
-  /** Takes no more requests, claims no more deliveries, lets flights land, and closes the runtime. */
-  stop(): Promise<void>;
+  /**
+   * Takes no more requests, claims no more deliveries, lets flights land, and closes the runtime. `reason` is logged, such
+   * as the signal that came.
+   */
+  stop(reason?: string): Promise<void>;
 }
 
 /** Listens first, then delivers: a process that cannot have its port must not touch another's deliveries. */
@@ -174,25 +179,35 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     },
   });
   // Before anybody can ask for a run of one of them, which then is not put off any more.
-  await runtime.store.recoverSources({ own: false, now: runtime.clock.now() });
+  const brokenOff = await runtime.store.recoverSources({ own: false, now: runtime.clock.now() });
   const url = await app.listen({ host: config.host, port: config.port });
-  await dispatcher.start();
+  const waiting = await dispatcher.start();
   housekeeping.start();
   await poller.start();
+  logger.info(
+    { ...descriptionOf(runtime), url, endpoints_waiting: waiting, sources_broken_off: brokenOff.length },
+    'server started',
+  );
   return {
     url,
-    stop: () =>
-      stopAll(
-        [
-          () => app.close(),
-          housekeeping.stop,
-          () => Promise.all([poller.stop(), documents.close()]),
-          async () => enrichment?.close(),
-          () => dispatcher.stop(DRAIN_MS),
-        ],
-        runtime,
-        tracing,
-      ),
+    async stop(reason = 'stop') {
+      const since = runtime.clock.monotonic();
+      const { inFlight } = dispatcher.pulse();
+      const parts = [
+        () => app.close(),
+        housekeeping.stop,
+        () => Promise.all([poller.stop(), documents.close()]),
+        async () => enrichment?.close(),
+        () => dispatcher.stop(DRAIN_MS),
+      ];
+      await Promise.all(parts.map((stop) => stop()));
+      await tracing?.close();
+      await runtime.close();
+      const took = { took_ms: Math.round(runtime.clock.monotonic() - since) };
+      const deliveries = { deliveries_in_flight: inFlight, deliveries_cut_off: dispatcher.pulse().inFlight };
+      logger.info({ reason, ...took, ...deliveries }, 'server stopped');
+      await new Promise<void>((resolve) => logger.flush(() => resolve()));
+    },
   };
 }
 
@@ -243,15 +258,17 @@ async function createHousekeeping(
   });
 }
 
-async function stopAll(
-  stops: (() => Promise<unknown>)[],
-  runtime: Runtime,
-  tracing: Tracing | null,
-): Promise<void> {
-  await Promise.all(stops.map((stop) => stop()));
-  await tracing?.close();
-  await runtime.close();
-  await new Promise<void>((resolve) => runtime.logger.flush(() => resolve()));
+/** What a log of several starts is told apart by. */
+function descriptionOf({ config, store, encoder }: Runtime): Record<string, string | number> {
+  return {
+    version: packageJson.version,
+    node: process.version,
+    schema_version: store.pulse().schemaVersion,
+    model_version: MODEL_VERSION,
+    encoder: encoder === null ? 'off' : 'on',
+    store: 'sqlite',
+    data_dir: config.dataDir,
+  };
 }
 
 const STORAGE_FAULTS = {

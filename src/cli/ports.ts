@@ -23,8 +23,8 @@ export interface Ports {
   migrate(): Promise<{ file: string; from: number; to: number }>;
   /** Work on the data folder that no server takes part in. */
   upkeep(): Promise<Upkeep>;
-  /** Runs `stop` and ends the process with 0 when SIGTERM or Ctrl-C comes. */
-  onStop(stop: () => Promise<void>): void;
+  /** Runs `stop` with the signal's name and ends the process with 0 when SIGTERM, SIGHUP or Ctrl-C comes. */
+  onStop(stop: (reason: string) => Promise<void>): void;
 }
 
 /** Backups and checks of the data folder; the messages of what it throws are for the operator. */
@@ -65,7 +65,7 @@ export interface Opened extends AccountParts {
   encoder: Encoder | null;
   seededRandom: SeededRandom;
   cursors: Cursors;
-  start(): Promise<{ url: string; stop(): Promise<void> }>;
+  start(): Promise<{ url: string; stop(reason?: string): Promise<void> }>;
   close(): Promise<void>;
 }
 

@@ -15,7 +15,7 @@ async function serve(ports: Ports): Promise<void> {
   const first = (await opened.store.listTenants()).length === 0;
   const starting = opened.start();
   // A signal may come while the server starts: then it is let start first, so that there is one way to stop.
-  ports.onStop(async () => (await starting).stop());
+  ports.onStop(async (reason) => (await starting).stop(reason));
   const { url } = await starting.catch(async (error: unknown) => {
     await opened.close();
     throw error;

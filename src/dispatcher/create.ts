@@ -151,6 +151,7 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
       state = 'running';
       takeUp(lanes);
       armSafetyNet();
+      return lanes.length;
     },
     nudge(lanes) {
       if (state !== 'running') return; // before the start, the start itself finds the work

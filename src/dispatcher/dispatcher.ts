@@ -48,8 +48,8 @@ export interface DispatcherPulse {
 
 /** Takes stored deliveries to their receivers. */
 export interface Dispatcher {
-  /** Recovers what a dead process had in flight and begins to deliver. */
-  start(): Promise<void>;
+  /** Recovers what a dead process had in flight and begins to deliver; returns how many endpoints have work that waits. */
+  start(): Promise<number>;
   /** Says that new work was committed for these endpoints. Cheap, synchronous, never throws. */
   nudge(lanes: readonly NewWork[]): void;
   /** Takes on what can be sent at once, as it is being stored: see {@link Reservation}. Never throws. */

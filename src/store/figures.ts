@@ -36,6 +36,8 @@ export interface StorePulse {
   databaseBytes: number;
   /** Of what was written and not yet brought into the database. */
   walBytes: number;
+  /** The number of the newest migration that the database has. */
+  schemaVersion: number;
   /** Free where the database lies; null where it lies in memory. */
   freeBytes: number | null;
 }

@@ -20,6 +20,7 @@ import { createStoredWaits } from './face/stored-waits.ts';
 import { faultOfSqlite } from './faults.ts';
 import { fileSizes } from './file-sizes.ts';
 import { createLifeSign, type LifeSign } from './life-sign.ts';
+import { schemaVersion } from './migrate.ts';
 import { createCounts } from './reads/counts.ts';
 import { createNewestStored } from './reads/stored-order.ts';
 import { createReads } from './reads.ts';
@@ -40,6 +41,7 @@ export interface SqliteStoreParts {
 export function createSqliteStore(options: SqliteStoreParts): Store {
   const { db, clock, writer, countsThread } = options;
   const reads = createReads(db);
+  const version = schemaVersion(db);
   const acting = new AsyncLocalStorage<AuditActor | null>();
 
   /** Whose doing a change is that is asked for now; null where the audit list is told nothing of it. */
@@ -88,7 +90,11 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
     },
     countAll: countsThread?.countAll ?? ((lateBefore) => read(() => counts.get()(lateBefore))),
     waitMs: writer.waitMs,
-    pulse: () => ({ ...writer.pulse(), ...(db.memory ? NO_FILES : fileSizes(db.name)) }),
+    pulse: () => ({
+      schemaVersion: version,
+      ...writer.pulse(),
+      ...(db.memory ? NO_FILES : fileSizes(db.name)),
+    }),
     countOthers: async () => signs.get().countOthers(),
     async close() {
       waits.close();

@@ -11,7 +11,7 @@ import { costOf, ownerOf, shareOf } from './weights.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 
 /** How it is doing. */
-export type WriterPulse = Omit<StorePulse, 'databaseBytes' | 'walBytes' | 'freeBytes'>;
+export type WriterPulse = Omit<StorePulse, 'databaseBytes' | 'walBytes' | 'freeBytes' | 'schemaVersion'>;
 
 /** Runs named changes, grouped into transactions; a promise resolves after COMMIT, with what the change returned. */
 export interface Writer {
