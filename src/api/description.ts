@@ -17,14 +17,16 @@ const indexSchema = z.strictObject({
   operations: link.describe('Every operation in a line'),
 });
 
-const operationSchema = z.strictObject({
-  method: z.string(),
-  path: z.string().describe('With its parameters in braces'),
-  summary: z.string(),
-  scope: z.string().nullable().describe('What a key needs; `any`: every valid key will do, null: no key'),
-  tag: z.enum(TAG_NAMES),
-  operation_id: z.string(),
-});
+const operationSchema = z
+  .strictObject({
+    method: z.string(),
+    path: z.string().describe('With its parameters in braces'),
+    summary: z.string(),
+    scope: z.string().nullable().describe('What a key needs; `any`: every valid key will do, null: no key'),
+    tag: z.enum(TAG_NAMES),
+    operation_id: z.string(),
+  })
+  .meta({ id: 'OperationLine' });
 
 /** `/v1` itself: what there is, for everyone. `document` is the whole description, made when it is first asked for. */
 export function addDescription(routesOf: RoutesOf, baseUrl: string, document: () => Document): DescribedApi {

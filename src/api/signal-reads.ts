@@ -5,8 +5,12 @@ import { addList } from './list.ts';
 import type { Routes } from './routes.ts';
 import { signalQuerySchema, toSignalQuery } from './signal-query.ts';
 
-const listedSignalSchema = signalSchema.extend({ explanation: explanationSchema.optional() });
-const signalDetailSchema = signalSchema.extend({ text: z.string(), explanation: explanationSchema });
+const listedSignalSchema = signalSchema
+  .extend({ explanation: explanationSchema.optional() })
+  .meta({ id: 'ListedSignal' });
+const signalDetailSchema = signalSchema
+  .extend({ text: z.string(), explanation: explanationSchema })
+  .meta({ id: 'SignalDetail' });
 
 /**
  * `GET /v1/signals` and `GET /v1/signals/{id}`. Rows are stored as the JSON that every answer shows, so that an answer

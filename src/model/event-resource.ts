@@ -38,14 +38,16 @@ const outcomeSchema = z.strictObject({
 export type EventOutcome = z.output<typeof outcomeSchema>;
 
 /** An event on the wire, with what each endpoint of the tenant got of it. */
-export const eventResourceSchema = z.strictObject({
-  id: z.string(),
-  type: eventTypeSchema,
-  timestamp: z.iso.datetime(),
-  subject_id: z.string().describe('Id of the signal, lead or campaign that it is about'),
-  data: z
-    .record(z.string(), z.unknown())
-    .describe('As endpoints get it in `data`; of `signal.detected` the `signal_id`'),
-  deliveries: z.array(outcomeSchema),
-});
+export const eventResourceSchema = z
+  .strictObject({
+    id: z.string(),
+    type: eventTypeSchema,
+    timestamp: z.iso.datetime(),
+    subject_id: z.string().describe('Id of the signal, lead or campaign that it is about'),
+    data: z
+      .record(z.string(), z.unknown())
+      .describe('As endpoints get it in `data`; of `signal.detected` the `signal_id`'),
+    deliveries: z.array(outcomeSchema),
+  })
+  .meta({ id: 'Event' });
 export type EventResource = z.output<typeof eventResourceSchema>;

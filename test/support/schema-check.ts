@@ -9,7 +9,7 @@ export function createSchemaCheck(document: object): CheckSchema {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   // Its types name the default export of a CommonJS module, which under NodeNext is the module itself.
   (addFormats as unknown as (target: Ajv2020) => void)(ajv);
-  ajv.addSchema({ ...document, $id: 'document' });
+  ajv.addSchema({ ...(closed(document) as object), $id: 'document' });
   const compiled = new Map<object, ReturnType<Ajv2020['compile']>>();
 
   return (schema, value) => {
@@ -22,5 +22,26 @@ export function createSchemaCheck(document: object): CheckSchema {
 
 /** References lead into the document. */
 function withBase(schema: object): object {
-  return JSON.parse(JSON.stringify(schema, (key, value) => (key === '$ref' ? `document${value}` : value)));
+  const text = JSON.stringify(closed(schema), (key, value) => (key === '$ref' ? `document${value}` : value));
+  return JSON.parse(text);
+}
+
+/**
+ * Answers are described as open to new members. The tests hold them to those that are described: an object whose members
+ * are named has no others, but for what is narrowed further (`allOf`).
+ */
+function closed(node: unknown, isPart = false): unknown {
+  if (Array.isArray(node)) return node.map((one) => closed(one, isPart));
+  if (typeof node !== 'object' || node === null) return node;
+  const narrowed = 'allOf' in node;
+  const copy = Object.fromEntries(
+    Object.entries(node).map(([key, value]) =>
+      key === 'example' || key === 'examples' ? [key, value] : [key, closed(value, key === 'allOf')],
+    ),
+  );
+  const names = typeof copy.properties === 'object' && copy.type === 'object' && !isPart && !narrowed;
+  if (names && copy.additionalProperties === undefined && copy.properties?.request_id === undefined) {
+    copy.additionalProperties = false;
+  }
+  return copy;
 }

@@ -4,6 +4,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import { z } from 'zod';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { Deprecation } from '../deprecations.ts';
+import { makeCompatible } from './compatibility.ts';
 import { markDeprecated } from './deprecated.ts';
 import { describeMembers, type Vocabulary } from './describe-members.ts';
 import type { Answer, Document, Operation, Parameter } from './document-types.ts';
@@ -99,6 +100,7 @@ function complete(
   pruneComponents(document);
   const named = renameLoneInputs(document);
   describeMembers(named, face.vocabulary);
+  makeCompatible(named);
   return named;
 }
 

@@ -41,9 +41,10 @@ export const HEADERS: Record<string, Header> = {
   Sunset: always('When it goes (HTTP date, RFC 8594)', { type: 'string' }),
   Location: always('Address of what was made', { type: 'string', format: 'uri' }),
   ETag: {
-    ...always('Stands for what the resource is now: for `If-Match` and `If-None-Match` (RFC 9110)', {
-      type: 'string',
-    }),
+    ...sometimes(
+      'Stands for what the resource is now: for `If-Match` and `If-None-Match` (RFC 9110). A replayed answer has none',
+      { type: 'string' },
+    ),
     example: '"qT8bFzZ0x1Yk.Jb2mW9uQv0s7LxPa"',
   },
   Link: sometimes('`rel="next"`: the next page, where there is one (RFC 8288)', { type: 'string' }),

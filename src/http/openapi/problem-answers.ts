@@ -65,7 +65,10 @@ function problemAnswer(
 function problemSchema(version: string, status: number, codes: ErrorCode[]): JsonSchema {
   const problem = { $ref: '#/components/schemas/Problem' };
   if (version.startsWith('3.0')) return problem;
-  return { allOf: [problem], properties: { status: { const: status }, code: { enum: codes } } };
+  return {
+    allOf: [problem],
+    properties: { status: { type: 'integer', const: status }, code: { type: 'string', enum: codes } },
+  };
 }
 
 function extraHeaders(codes: ErrorCode[]): Record<string, Reference> {
