@@ -23,7 +23,8 @@ const DEAD_LOOKED_AT = 26;
 export function addToday(app: FastifyInstance, { store, clock, baseUrl }: DashboardParts, show: Show): void {
   app.get('/', async (request, reply) => {
     const { tenant, user } = memberOf(request);
-    const since = lastVisit(request, reply, { userId: user.id, now: clock.now(), baseUrl });
+    const now = { at: clock.now(), position: await store.storedPosition(tenant.id) };
+    const since = lastVisit(request, reply, { userId: user.id, now, baseUrl });
     const hot = { ...filtersOf({ classification: 'hot' }), limit: HOT_LOOKED_AT, after: null, explain: true };
     const any = { ...filtersOf({}), limit: 1, after: null, explain: false };
     const dead = {
@@ -53,7 +54,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       template: 'today',
       title: 'Today',
       signals: hotSignals.slice(0, HOT_SHOWN),
-      since,
+      since: since === null ? null : since.at,
       changes,
       hasSignals,
       hasSamples,

@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isHttps } from '../http/request-context.ts';
-import { toIso } from '../lib/clock.ts';
+import { fromIso, toIso } from '../lib/clock.ts';
 import type { EventType } from '../model/event.ts';
+import type { Position } from '../model/page.ts';
+import type { Signal } from '../model/signal.ts';
 import type { Store } from '../store/store.ts';
 import { cookieOptions } from './cookies.ts';
 import { filtersOf } from './signals.ts';
@@ -11,25 +13,38 @@ const VISIT_MS = 30 * 60_000;
 const KEPT_SECONDS = 90 * 86_400;
 /** Counted no further: "more than". */
 const MOST_COUNTED = 100;
+/** Where few of the signals fit, so many pages are looked through for them: "more than" what they hold. */
+const MOST_PAGES = 5;
+
+/** When a visit ended, Unix milliseconds, and the place in the order by commit at that moment. */
+export interface Visit {
+  at: number;
+  position: number;
+}
 
 /**
- * When the visit before this one ended, Unix milliseconds; null where it is not known. It is kept in the browser: a
+ * The end of the visit before this one; null where it is not known. It is kept in the browser: a
  * convenience that no other device has to know, and that costs the store nothing.
  */
 export function lastVisit(
   request: FastifyRequest,
   reply: FastifyReply,
-  { userId, now, baseUrl }: { userId: string; now: number; baseUrl: string },
-): number | null {
+  { userId, now, baseUrl }: { userId: string; now: Visit; baseUrl: string },
+): Visit | null {
   const secure = isHttps(baseUrl);
   const name = secure ? '__Host-signalpost-visit' : 'signalpost-visit';
-  const [who, before, seen] = (request.cookies[name] ?? '').split('.');
-  const known = who === userId && /^\d{1,15}$/.test(`${before}`) && /^\d{1,15}$/.test(`${seen}`);
-  const lastSeen = known ? Number(seen) : now;
-  const isNew = now - lastSeen >= VISIT_MS;
-  const previous = isNew ? lastSeen : known ? Number(before) : 0;
-  reply.setCookie(name, `${userId}.${previous}.${now}`, { ...cookieOptions(secure), maxAge: KEPT_SECONDS });
-  return previous === 0 ? null : previous;
+  const [who, ...kept] = (request.cookies[name] ?? '').split('.');
+  const known = who === userId && kept.length === 4 && kept.every((number) => /^\d{1,16}$/.test(number));
+  const [beforeAt = 0, beforePosition = 0, seenAt = now.at, seenPosition = now.position] = known
+    ? kept.map(Number)
+    : [];
+  const isNew = now.at - seenAt >= VISIT_MS;
+  const previous = isNew
+    ? { at: seenAt, position: seenPosition }
+    : { at: beforeAt, position: beforePosition };
+  const value = [userId, previous.at, previous.position, now.at, now.position].join('.');
+  reply.setCookie(name, value, { ...cookieOptions(secure), maxAge: KEPT_SECONDS });
+  return previous.at === 0 ? null : previous;
 }
 
 /** A count that stops somewhere. */
@@ -51,17 +66,28 @@ const TOLD: [type: EventType, one: string, many: string, path: string][] = [
   ['deal.changed', 'deal changed', 'deals changed', '/dashboard/pipeline'],
 ];
 
+/** Signals that were stored after a visit, and from which time on their list has them all. */
+async function signalsSince(store: Store, tenantId: string, since: Visit, classification: string) {
+  const query = { ...filtersOf({ classification }), limit: MOST_COUNTED, explain: false };
+  let found: Count = NONE;
+  let from = since.at + 1;
+  let after: Position = [since.position];
+  for (let pages = 0; pages < MOST_PAGES; pages++) {
+    const page = await store.listStoredSignals(tenantId, { ...query, after });
+    const signals: Signal[] = JSON.parse(`[${page.json.toString('utf8')}]`);
+    for (const { timestamp } of signals) from = Math.min(from, fromIso(timestamp));
+    found = { count: Math.min(MOST_COUNTED, found.count + page.count), isMore: page.hasMore };
+    after = page.next;
+    if (!page.hasMore || found.count === MOST_COUNTED) break;
+  }
+  return { ...found, from: toIso(from) };
+}
+
 /** What has happened after `since`; only what has. */
-export async function changesSince(store: Store, tenantId: string, since: number): Promise<Change[]> {
+export async function changesSince(store: Store, tenantId: string, since: Visit): Promise<Change[]> {
   const page = { limit: MOST_COUNTED, after: null };
-  const start = since + 1;
-  const from = toIso(start);
-  const signals = (classification: string) =>
-    store
-      .listSignals(tenantId, { ...filtersOf({ classification }), from: start, ...page, explain: false })
-      .then(({ json, last }) =>
-        counted((JSON.parse(`[${json.toString('utf8')}]`) as unknown[]).length, last),
-      );
+  const start = since.at + 1;
+  const signals = (classification: string) => signalsSince(store, tenantId, since, classification);
   const [hot, all, dead, ...told] = await Promise.all([
     signals('hot'),
     signals(''),
@@ -82,11 +108,16 @@ export async function changesSince(store: Store, tenantId: string, since: number
       ...hot,
       one: 'hot signal',
       many: 'hot signals',
-      path: `/dashboard/signals?classification=hot&from=${from}`,
+      path: `/dashboard/signals?classification=hot&from=${hot.from}`,
     },
-    { ...all, one: 'signal in all', many: 'signals in all', path: `/dashboard/signals?from=${from}` },
+    { ...all, one: 'signal in all', many: 'signals in all', path: `/dashboard/signals?from=${all.from}` },
     ...TOLD.map(([, one, many, path], at) => ({ ...(told[at] ?? NONE), one, many, path })),
-    { ...dead, one: 'dead letter', many: 'dead letters', path: `/dashboard/dead-letters?from=${from}` },
+    {
+      ...dead,
+      one: 'dead letter',
+      many: 'dead letters',
+      path: `/dashboard/dead-letters?from=${toIso(start)}`,
+    },
   ].filter(({ count }) => count > 0);
 }
 

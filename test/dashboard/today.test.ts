@@ -65,3 +65,16 @@ test('a hot signal that is stored late stands first, though it was detected befo
   expect(shown).toHaveLength(6);
   expect(shown[0]).toBe(late.signal_id);
 });
+
+test('what was stored since the last visit is counted, also where it was detected before it', async () => {
+  await post('It rains, and we need nothing at all.');
+  await today();
+  made.clock.stepWall(-5_000);
+  await post(aPost().text); // detected before that visit, and stored after it
+  made.clock.stepWall(5_000);
+  made.clock.advance(60 * 60_000);
+  const page = await today();
+  expect(page).toMatch(/<strong>1<\/strong> hot signal<[\s\S]*<strong>1<\/strong> signal in all/);
+  const [, address = ''] = /href="([^"]*classification=hot[^"]*)"/.exec(page) ?? [];
+  expect((await browser.get(address.replaceAll('&amp;', '&'))).body).toContain('data-key="sig_');
+});
