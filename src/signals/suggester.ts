@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import { createFifo, type Fifo } from '../lib/fifo.ts';
+import { createRecentMap } from '../lib/recent-map.ts';
 import { createTurns } from '../lib/turns.ts';
 import { DomainError } from '../model/errors.ts';
 import type { IcpProfile } from '../model/icp.ts';
@@ -38,8 +39,8 @@ interface Kept {
  * profile at a time, so that the posts of one are in memory.
  */
 export function createSuggester(store: SignalStore, clock: Clock): Suggester {
-  /** By profile, the one that was asked for last at the end. */
-  const kept = new Map<string, Kept>();
+  /** By profile. */
+  const kept = createRecentMap<string, Kept>(MAX_KEPT);
   const line = createLine(MAX_WAITING);
 
   async function make(profile: IcpProfile, judgements: readonly Judgement[]) {
@@ -61,14 +62,9 @@ export function createSuggester(store: SignalStore, clock: Clock): Suggester {
       const stamp = stampOf(profile, judgements);
       const now = clock.monotonic();
       const known = kept.get(profile.id);
-      kept.delete(profile.id);
       const isGood = known?.stamp === stamp && now - known.madeAt < MAX_AGE_MS;
       const entry = isGood ? known : { stamp, madeAt: now, suggestions: make(profile, judgements) };
       kept.set(profile.id, entry);
-      for (const [oldest] of kept) {
-        if (kept.size <= MAX_KEPT) break;
-        kept.delete(oldest);
-      }
       try {
         return await entry.suggestions;
       } catch (error) {

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../lib/clock.ts';
+import { createRecentMap } from '../../lib/recent-map.ts';
 import { DomainError } from '../../model/errors.ts';
 import { ENCODER_FOLDER, forbidTelemetry } from './load-encoder.ts';
 import { createEncoderQueue, type EncoderFigures, type EncoderWork, type QueuedWork } from './queue.ts';
@@ -73,8 +74,8 @@ export function createEncoder({
 } = {}): Encoder {
   const queue = createEncoderQueue<Asked>(clock.monotonic);
   const inThread = new Map<number, Asked>();
-  /** By text, the one that was asked for last at the end. */
-  const kept = new Map<string, Promise<Float32Array>>();
+  /** By text. */
+  const kept = createRecentMap<string, Promise<Float32Array>>(MAX_KEPT);
   let worker: Worker | null = null;
   let lastId = 0;
 
@@ -121,23 +122,15 @@ export function createEncoder({
 
   function encodeFor(work: QueuedWork<Asked>, text: string): Promise<Float32Array> {
     const known = kept.get(text);
-    kept.delete(text);
-    const numbers =
-      known ??
-      new Promise<Float32Array>((resolve, reject) => {
-        work.push({ text, resolve, reject });
-        fill();
-      });
+    if (known !== undefined) return known;
+    const numbers = new Promise<Float32Array>((resolve, reject) => {
+      work.push({ text, resolve, reject });
+      fill();
+    });
     kept.set(text, numbers);
-    for (const [oldest] of kept) {
-      if (kept.size <= MAX_KEPT) break;
-      kept.delete(oldest);
-    }
-    if (known === undefined) {
-      numbers.catch(() => {
-        if (kept.get(text) === numbers) kept.delete(text);
-      });
-    }
+    numbers.catch(() => {
+      if (kept.get(text) === numbers) kept.delete(text);
+    });
     return numbers;
   }
 
