@@ -5,7 +5,7 @@ import type { ApiParts } from './api/parts.ts';
 import { v1 } from './api/v1.ts';
 import type { Config } from './config.ts';
 import { dashboard } from './dashboard/dashboard.ts';
-import type { DashboardLimits } from './dashboard/request-limits.ts';
+import { type DashboardLimits, dashboardLimits } from './dashboard/request-limits.ts';
 import type { DispatcherPulse } from './dispatcher/dispatcher.ts';
 import { type FeedbackParts, feedback } from './feedback/feedback.ts';
 import { answerSpecialRequests, createClientErrorHandler } from './http/client-errors.ts';
@@ -52,7 +52,7 @@ export interface AppParts
   connections?: ConnectionLimits;
   /** How much is taken on at once; as {@link LOAD_LIMITS}, where it is left out. */
   loadLimits?: LoadLimits;
-  /** What the dashboard is asked in a minute; as {@link DASHBOARD_LIMITS}, where it is left out. */
+  /** What the dashboard is asked in a minute; by the configuration, where it is left out. */
   dashboardLimits?: DashboardLimits;
   /** How many requests may wait; as {@link LONG_POLL_LIMITS}, where it is left out. */
   longPollLimits?: LongPollLimits;
@@ -115,6 +115,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     deprecations,
     baseUrl: config.baseUrl,
     publicRateLimit: config.publicRateLimit,
+    dashboardLimits: parts.dashboardLimits ?? dashboardLimits(config.dashboardRateLimit),
   };
   addRateLimits(app);
   app.register(operation, {

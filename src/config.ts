@@ -17,6 +17,8 @@ export interface Config {
   contentDir: string;
   trustProxy: Cidr[];
   publicRateLimit: number;
+  /** Requests in 60 s of one browser in the dashboard; a client has twice as many. */
+  dashboardRateLimit: number;
   logLevel: LogLevel;
   smtpUrl: string | null;
   mailFrom: string | null;
@@ -74,6 +76,7 @@ export function loadConfig(env: NodeJS.ProcessEnv, own: AddressSet | null = null
     contentDir: resolve(read.text('CONTENT_DIR') ?? './content'),
     trustProxy: read.cidrs('TRUST_PROXY'),
     publicRateLimit: read.integer('PUBLIC_RATE_LIMIT', 60, 1, 1_000_000),
+    dashboardRateLimit: read.integer('DASHBOARD_RATE_LIMIT', 300, 1, 1_000_000),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
     smtpUrl: read.url('SMTP_URL', ['smtp:', 'smtps:']),
     mailFrom: read.sender('MAIL_FROM'),

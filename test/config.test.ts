@@ -20,6 +20,7 @@ test('an empty environment gives the documented defaults', () => {
     port: 3000,
     baseUrl: 'http://localhost:3000',
     publicRateLimit: 60,
+    dashboardRateLimit: 300,
     logLevel: 'info',
     webhookAllowTargets: [],
     secretsKey: null,

@@ -8,7 +8,7 @@ import type { Role } from '../model/user.ts';
 import type { OpenSession } from '../store/session-store.ts';
 import { sessionCookie } from './cookies.ts';
 import type { DashboardParts } from './parts.ts';
-import { addRequestLimits, DASHBOARD_LIMITS } from './request-limits.ts';
+import { addRequestLimits } from './request-limits.ts';
 import type { Show } from './screens.ts';
 
 declare module 'fastify' {
@@ -62,7 +62,7 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
     const token = cookie.read(request);
     request.signedIn = token === null ? null : await openSession(parts, token);
   });
-  addRequestLimits(app, { clock: parts.clock, limits: parts.dashboardLimits ?? DASHBOARD_LIMITS });
+  addRequestLimits(app, { clock: parts.clock, limits: parts.dashboardLimits });
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) {
       const path = pathOf(request.originalUrl);

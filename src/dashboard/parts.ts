@@ -24,8 +24,8 @@ export interface DashboardParts extends LeadParts, EndpointParts {
   sourcesChanged?(): void;
   /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
   refusalOf?: (address: string) => Promise<string | null>;
-  /** How much is asked of it in a minute; as much as of a server, where it is left out. */
-  dashboardLimits?: DashboardLimits;
+  /** How much may be asked of it in a minute. */
+  dashboardLimits: DashboardLimits;
   sendTest: SendTest;
   suggester: Suggester;
   /** Whether there is a mail server; else mail is kept in the outbox alone. */

@@ -22,12 +22,10 @@ export interface DashboardLimits {
   tenant(plan: Plan): number;
 }
 
-/** Those of a server. A person who works fast opens some thirty screens in a minute. */
-export const DASHBOARD_LIMITS: DashboardLimits = {
-  session: 300,
-  client: 600,
-  tenant: (plan) => planLimits(plan).requestsPerMinute,
-};
+/** Those of a server, by what one browser may ask. */
+export function dashboardLimits(session: number): DashboardLimits {
+  return { session, client: 2 * session, tenant: (plan) => planLimits(plan).requestsPerMinute };
+}
 
 /**
  * Counts each request for its client, and one with a session for that and for its tenant. To be added after the hook that

@@ -141,6 +141,29 @@ test('250,000 lines of a text area are no work for the schemas', () => {
   expect(cpuMsOf(() => expect(lines(form, 'phrases')).toHaveLength(1_000))).toBeLessThan(1_000);
 });
 
+test('the largest forms of anything at all hold nobody up', async () => {
+  const browser = await signedIn(made, made.tenant.id);
+  const _csrf = csrfOf((await browser.get('/dashboard')).body);
+  const marks = `a${'\u0300'.repeat(19 * KIB)}${'\u0334'.repeat(19 * KIB)}`;
+  const texts = ['-\n', 'a,', 'a=b\n', 'a="\\u00"\n'].map((unit) => unit.repeat(24 * KIB)).concat(marks);
+  const forms: [path: string, fields: string[]][] = [
+    ['/profiles/new', ['name', 'description', 'phrases', 'headcount_ranges', 'muted_sources']],
+    ['/start', ['offer', 'domain', 'phrases']],
+    ['/sources/new', ['query', 'url', 'tagged', 'name']],
+    ['/settings/integrations/webhooks/new', ['url', 'label', 'custom', 'topic']],
+  ];
+  const slow: string[] = [];
+  for (const [path, fields] of forms) {
+    for (const [name, value] of fields.flatMap((name) => texts.map((value) => [name, value] as const))) {
+      const before = process.threadCpuUsage();
+      const { statusCode } = await browser.send(`/dashboard${path}`, { _csrf, [name]: value });
+      const { user, system } = process.threadCpuUsage(before);
+      if (statusCode !== 400 || user + system > 1_000_000) slow.push(`${path} ${name} ${value.slice(0, 9)}`);
+    }
+  }
+  expect(slow).toEqual([]);
+});
+
 test('an upload that breaks off is not logged as our fault', async () => {
   await made.app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = made.app.server.address() as { port: number };

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { dashboardLimits } from '../../src/dashboard/request-limits.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 import { csrfOf, invite, memberSignedIn, signedIn, TestBrowser } from './browser-session.ts';
 
@@ -35,6 +36,12 @@ test('a browser, a tenant and a client are held to so many requests in a minute'
   expect(await statusesOf(stranger, 60, '/dashboard/login')).toEqual([200, 429]);
   made.clock.advance(60_000);
   expect(await statusesOf(owner, 2)).toEqual([200]);
+});
+
+test('without other limits a browser has what the configuration says, and a client twice as much', () => {
+  const { tenant, ...limits } = dashboardLimits(300);
+  expect(limits).toEqual({ session: 300, client: 600 });
+  expect(tenant('pro')).toBe(3_000);
 });
 
 test('stylesheets and scripts count for nobody', async () => {
