@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { idsFor, idsIn } from '../../support/id-kinds.ts';
 import { descriptionOf, type JsonSchema, type Operation, resolve } from '../../support/openapi.ts';
+import { SOUND_BODIES } from './bodies.ts';
 import type { HostileCase } from './case.ts';
 import { outcomeOf } from './case.ts';
 import { JSON_SHAPES, SHAPES, type Shape } from './texts.ts';
@@ -22,6 +23,11 @@ export function apiCases(): HostileCase[] {
   const reading = operations.filter(({ method }) => method === 'GET');
   const writing = operations.filter(({ body }) => body !== null);
   return [
+    ...writing.flatMap((operation) => {
+      const sound = SOUND_BODIES[operation.operationId];
+      if (sound === undefined) return [];
+      return SHAPES.map((shape) => bodyCase(operation, `sound texts of ${shape.name}`, () => sound(shape)));
+    }),
     ...writing.flatMap((operation) => [
       ...SHAPES.map((shape) =>
         bodyCase(operation, `texts as long as they may be, of ${shape.name}`, () =>

@@ -140,6 +140,16 @@ function frameCases(): HostileCase[] {
       headers: { 'content-type': 'application/xml; charset=iso-2022-jp' },
       body: Buffer.from('\x1b$B\x1b(B'.repeat(ANSWER_BYTES / 7)),
     }),
+    'a body in chunks of a byte': () => ({ raw: inChunks('1\r\na\r\n', 5_000_000) }),
+    'a body in chunks with long extensions': () => ({
+      raw: inChunks(`1;${'a'.repeat(5_000)}\r\na\r\n`, 6_000),
+    }),
+    'trailers without an end': () => ({
+      raw: inChunks(`0\r\n${'a: b\r\n'.repeat(2_000_000)}`, 1),
+    }),
+    'informational answers without an end': () => ({
+      raw: Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(400_000)),
+    }),
     'headers of many values': () => ({
       headers: { etag: `"${'a'.repeat(15_000)}"`, 'last-modified': 'a'.repeat(10_000) },
       body: rss('<title>a</title>'),
@@ -151,6 +161,16 @@ function frameCases(): HostileCase[] {
       `{"version":"https://jsonfeed.org/version/1.1","title":"x","items":[${'{},'.repeat(1_600_000)}{}]}`,
   };
   return Object.entries(frames).map(([name, answer]) => feedCase(`feed: ${name}`, answer));
+}
+
+/** An answer whose body is one chunk of the wire, very many times. */
+function inChunks(chunk: string, count: number): Buffer {
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/xml\r\ntransfer-encoding: chunked\r\n\r\n';
+  return Buffer.concat([
+    Buffer.from(head),
+    Buffer.alloc(chunk.length * count, chunk),
+    Buffer.from('0\r\n\r\n'),
+  ]);
 }
 
 /** Web pages in whose head a feed is looked for, robots.txt, and addresses that lead on and on. */

@@ -6,6 +6,8 @@ import type { AddressInfo, Socket } from 'node:net';
 export type HostAnswer =
   | string
   | Buffer
+  /** All bytes of the answer, head and framing included. */
+  | { raw: Buffer }
   | { status?: number; headers?: Record<string, string | string[]>; body: string | Buffer };
 
 /** A host that answers whatever a case wants: feeds, APIs, receivers of webhooks, a provider, a stream. */
@@ -49,6 +51,10 @@ function reply(host: HostileHost, request: IncomingMessage, response: ServerResp
   const given = host.answer(request.url ?? '');
   if (given === null) {
     response.writeHead(404).end();
+    return;
+  }
+  if (typeof given === 'object' && 'raw' in given) {
+    response.socket?.end(given.raw);
     return;
   }
   const whole = typeof given === 'string' || Buffer.isBuffer(given) ? { body: given } : given;

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import type { HostileCase } from './case.ts';
 import { outcomeOf } from './case.ts';
 import { type Shape, shapesOfHead } from './texts.ts';
@@ -64,10 +66,62 @@ export function httpCases(): HostileCase[] {
     ),
     ...HEADERS.flatMap((header) => shapesOfHead(true).map((shape) => headerCase(header, shape))),
     ...Object.entries(LISTS).flatMap(([header, item]) => PAGES.map((page) => listCase(page, header, item))),
+    ...PIPELINED.map((target) => pipelineCase(target)),
     ...['OPTIONS', 'HEAD', 'PUT', 'DELETE', 'POST'].map((method) =>
       ofSent(`path: ${method} of slashes`, { method, path: `${'/'.repeat(HEAD_CHARS)}x` }),
     ),
   ];
+}
+
+/** What many requests that come in one piece ask for. */
+const PIPELINED = [
+  ...[
+    'GET /',
+    'GET /nowhere',
+    'GET /api/health',
+    'GET /api/nowhere',
+    'GET /v1',
+    'GET /v1/signals',
+    'GET /v1/openapi.json',
+  ],
+  ...[
+    'GET /dashboard/login',
+    'GET /dashboard/signals',
+    'GET /dashboard/setup',
+    'GET /feedback/x',
+    'OPTIONS /v1/signals',
+  ],
+  ...[
+    'POST /dashboard/login',
+    'POST /feedback/x',
+    'POST /v1/signals',
+    'GET /openapi.json',
+    'GET /llms-full.txt',
+    'GET /developers',
+  ],
+];
+
+/** As many requests as fit into what is read at once, on one connection, and the same on four at once. */
+function pipelineCase(target: string): HostileCase {
+  const head = (isLast: boolean) =>
+    `${target} HTTP/1.1\r\nhost:a\r\n${isLast ? 'connection:close\r\n' : ''}content-length:0\r\n\r\n`;
+  const bytes = head(false).repeat(2_500) + head(true);
+  return {
+    name: `pipeline: 2,500 of ${target} on each of four connections`,
+    size: bytes.length,
+    async run({ server }) {
+      const { hostname, port } = new URL(server.url);
+      await Promise.all(
+        Array.from({ length: 4 }, async () => {
+          const socket = connect(Number(port), hostname).resume();
+          socket.on('error', () => {}); // closed before all was written
+          socket.write(bytes);
+          await once(socket, 'close');
+        }),
+      );
+      return 'closed';
+    },
+  };
 }
 
 function pathCase(face: string, shape: Shape): HostileCase {

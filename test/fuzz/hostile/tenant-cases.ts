@@ -14,6 +14,7 @@ export function tenantCases(): HostileCase[] {
     'a person named in every post, erased': erasedPerson,
     'posts that are nearly the same': nearPosts,
     'a page of the longest posts': longPages,
+    'every screen and list of what is there': everyScreen,
     'a lead of many fields and tags, changed and shown': largeLead,
   };
   return Object.entries(cases).map(([name, run]) => ({
@@ -158,8 +159,57 @@ async function longPages(world: World): Promise<string> {
   return [...replies, ...screens].map(outcomeOf).join(' ');
 }
 
+const SCREENS = [
+  ...[
+    '',
+    '/start',
+    '/signals',
+    '/signals?sort=-icp_score',
+    '/leads',
+    '/leads?sort=-icp_score',
+    '/pipeline',
+    '/companies',
+  ],
+  ...[
+    '/campaigns',
+    '/profiles',
+    '/profiles/new',
+    '/sources',
+    '/webhooks',
+    '/webhook-logs',
+    '/webhook-logs/events',
+  ],
+  ...[
+    '/settings/api-keys',
+    '/settings/team',
+    '/settings/audit',
+    '/settings/outbox',
+    '/settings/plan',
+    '/find?q=word',
+  ],
+];
+const LISTS = [
+  'signals',
+  'leads',
+  'pipeline',
+  'companies',
+  'campaigns',
+  'icps',
+  'sources',
+  'webhooks',
+  'keys',
+  'events',
+];
+
+async function everyScreen(world: World): Promise<string> {
+  const screens = await Promise.all(SCREENS.map((path) => world.screen(`/dashboard${path}`)));
+  const lists = await Promise.all(LISTS.map((path) => world.call('GET', `/v1/${path}?limit=100`)));
+  const outcomes = [...screens, ...lists].map(outcomeOf);
+  return outcomes.find((outcome) => outcome.startsWith('broken')) ?? [...new Set(outcomes)].join(' ');
+}
+
 async function largeLead(world: World): Promise<string> {
-  const fields = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`a${n}`, 'a'.repeat(1_000)]));
+  const fields = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`a${n}`, 'a'.repeat(500)]));
   const made1 = await world.call('POST', '/v1/leads', {
     email: `large${++made}@example.com`,
     custom_fields: fields,
