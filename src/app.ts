@@ -17,6 +17,7 @@ import {
 } from './http/connections.ts';
 import { addDeprecations, DEPRECATIONS, type Deprecation } from './http/deprecations.ts';
 import { addErrorHandler, createErrorHandler } from './http/errors.ts';
+import { handleInOrder } from './http/in-order.ts';
 import { addJsonBody } from './http/json-body.ts';
 import { addRateLimits } from './http/limits.ts';
 import { createLoadGate, LOAD_LIMITS, type LoadLimits } from './http/load.ts';
@@ -89,7 +90,12 @@ export function buildApp(parts: AppParts): FastifyInstance {
     clientErrorHandler: createClientErrorHandler(clientErrors),
   });
   boundConnections(app.server, connections);
-  answerSpecialRequests(app.server, clientErrors, (request, response) => app.routing(request, response));
+  handleInOrder(app.server);
+  answerSpecialRequests(
+    app.server,
+    clientErrors,
+    (request, response) => void app.server.emit('request', request, response),
+  );
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
 

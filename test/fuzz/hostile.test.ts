@@ -9,6 +9,8 @@ const CHOSEN = [
   'header: accept of many items, /',
   'header: accept-encoding of many items, /',
   'header: if-none-match of many items, /',
+  'pipeline: 2,500 of GET /nowhere on each of 24 connections',
+  'pipeline: 2,500 of GET /dashboard/login on each of 24 connections',
   'dashboard: /login, password of combining marks',
   'dashboard: /login, password of combining marks, a megabyte',
   'dashboard: /setup, password of combining marks, a megabyte',

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { HostileCase } from './case.ts';
 import { outcomeOf } from './case.ts';
@@ -101,23 +100,27 @@ const PIPELINED = [
   ],
 ];
 
-/** As many requests as fit into what is read at once, on one connection, and the same on four at once. */
+/** As many requests as fit into what is read at once, on many connections at once. */
 function pipelineCase(target: string): HostileCase {
   const head = (isLast: boolean) =>
     `${target} HTTP/1.1\r\nhost:a\r\n${isLast ? 'connection:close\r\n' : ''}content-length:0\r\n\r\n`;
   const bytes = head(false).repeat(2_500) + head(true);
   return {
-    name: `pipeline: 2,500 of ${target} on each of four connections`,
+    name: `pipeline: 2,500 of ${target} on each of 24 connections`,
     size: bytes.length,
     async run({ server }) {
       const { hostname, port } = new URL(server.url);
       await Promise.all(
-        Array.from({ length: 4 }, async () => {
-          const socket = connect(Number(port), hostname).resume();
-          socket.on('error', () => {}); // closed before all was written
-          socket.write(bytes);
-          await once(socket, 'close');
-        }),
+        Array.from(
+          { length: 24 },
+          () =>
+            new Promise<void>((resolve) => {
+              const socket = connect(Number(port), hostname).resume();
+              socket.on('error', () => {}); // closed before all was written
+              socket.once('close', () => resolve());
+              socket.write(bytes);
+            }),
+        ),
       );
       return 'closed';
     },
