@@ -12,6 +12,14 @@ includes \`:read\`), a rate limit of its own and may expire. Everything is scope
 opaque, and valid for the list and the filters they were made for. Unknown parameters and members are refused with the name
 that was probably meant. Times are RFC 3339 in UTC.
 
+**What is unknown.** Facts about people, companies and posts are strings, and empty where they are not known: a signal has every
+member that its webhook payload has. Identifiers, links to other records (\`external_id\`, \`lead_id\`), times, numbers, states and
+settings that do not apply are \`null\`.
+
+**Changes by several at once.** Profiles, webhook endpoints, campaigns, leads and sources have an \`ETag\`. Send it as \`If-Match\` with
+PATCH, PUT or DELETE, and a resource that was changed since is left alone (412); send it as \`If-None-Match\` with GET, and the
+answer is 304 while nothing has changed.
+
 **Errors** are problem documents (RFC 9457, \`application/problem+json\`) with a \`code\` to act on, a \`detail\` to read, and a
 \`type\` that links to an explanation.
 

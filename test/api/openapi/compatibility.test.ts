@@ -89,3 +89,29 @@ test('enumerations of problems say of which type they are', () => {
   );
   expect(untyped.map(([place]) => place)).toEqual([]);
 });
+
+test('facts about people, companies and posts are strings that may be empty, and never null', () => {
+  const facts = ['Signal', 'Lead', 'Company'].flatMap((name) => {
+    const schema = (document.components.schemas?.[name] ?? {}) as JsonSchema;
+    const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
+    const own = Object.entries(properties);
+    const nested = own.flatMap(([member, { properties: inner = {} }]) =>
+      ['prospect', 'company', 'platform'].includes(member) ? Object.entries(inner as typeof properties) : [],
+    );
+    const ofPerson = [
+      'name',
+      'first_name',
+      'last_name',
+      'email',
+      'linkedin_url',
+      'title',
+      'excerpt',
+      'industry',
+    ];
+    return [...nested, ...own.filter(([member]) => ofPerson.includes(member))].map(
+      ([member, { type }]) => [`${name}.${member}`, type] as const,
+    );
+  });
+  expect(facts.length).toBeGreaterThan(20);
+  expect(facts.filter(([, type]) => type !== 'string')).toEqual([]);
+});
