@@ -35,13 +35,19 @@ const MAX_MARKS = 30;
 /** Half-width kana sound marks are letters, of which NFKD makes marks. */
 const LONG_RUN_OF_MARKS = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu;
 
+/** Text grows to three times its length at most, Hangul does; a single ligature may become 18 letters, and a text of them 80,000 words. */
+const MAX_GROWTH = 4;
+const MIN_ROOM = 1_000;
+
 /**
  * `text.normalize(form)` in linear time: normalising sorts each run of combining marks, which takes seconds for a run of
  * 20,000. What a run has beyond 30 is dropped, so the result is for comparing and looking up, never for storing.
  */
 export function normalised(text: string, form: 'NFC' | 'NFD' | 'NFKC' | 'NFKD'): string {
   const safe = text.length > MAX_MARKS ? text.replace(LONG_RUN_OF_MARKS, '$1') : text;
-  return safe.normalize(form);
+  const normal = safe.normalize(form);
+  const most = Math.max(MIN_ROOM, MAX_GROWTH * safe.length);
+  return normal.length > most ? normal.slice(0, most) : normal;
 }
 
 /** Lower case without diacritics, for comparisons that people would call equal. */

@@ -366,13 +366,12 @@ interface ReadPost {
   isInDoubt: boolean;
 }
 
+/** A longer text is looked for by id and address alone: to compare it with eight others may take longer than to encode it. */
+const MOST_COMPARED_UNITS = 4_000;
 /** Profiles that are asked whether they know a post already. Where more are in doubt it is encoded, as that costs less. */
 const MOST_ASKED = 16;
 
-/**
- * Reads a post by its words, and looks whether it is stored already where the encoder would decide: to encode it again would
- * cost ten times what recognising it does.
- */
+/** Reads a post by its words, and looks whether it is stored already where the encoder would decide: that costs a tenth. */
 async function readOne(
   parts: IntakeParts,
   tenancy: Tenancy,
@@ -387,12 +386,12 @@ async function readOne(
   const doubts = withEncoder ? candidatesInDoubt(words, candidates, MOST_ASKED + 1) : [];
   const known = new Map<CompiledProfile, number>();
   if (doubts.length > 0 && doubts.length <= MOST_ASKED) {
-    const seen: SeenPost = { post, type: words.type, nearKeys: postNearKeys(post) };
+    const isShort = post.text.length <= MOST_COMPARED_UNITS;
+    const seen: SeenPost = { post, type: words.type, nearKeys: isShort ? postNearKeys(post) : [] };
     // Nobody sees these: they take no ids, of which a request that is run again must take the same ones in the same order.
     const unseen = { ...parts, newId: () => '' };
-    const nobody = { ...tenancy, receivers: [] };
     const signals = doubts.map(({ compiled, hits }) =>
-      newSignal(unseen, nobody, seen, compiled, scorePost(words, compiled, hits)),
+      newSignal(unseen, { ...tenancy, receivers: [] }, seen, compiled, scorePost(words, compiled, hits)),
     );
     const found = await parts.store.findDuplicates(signals);
     for (const [place, { compiled }] of doubts.entries()) {

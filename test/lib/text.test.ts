@@ -89,3 +89,10 @@ test('a path loses the slashes that it ends in, and no other', () => {
   const paths = ['', '/', '//', '/a', '/a/', '/a///', '/a//b/', '//x'];
   expect(paths.map(withoutTrailingSlashes)).toEqual(['', '', '', '/a', '/a', '/a', '/a//b', '//x']);
 });
+
+test('a text of ligatures grows to four times its length at most, and Korean stays whole', () => {
+  expect(normalised('\ufdfa'.repeat(20_000), 'NFKD')).toHaveLength(80_000);
+  const korean = '한'.repeat(20_000);
+  expect(normalised(korean, 'NFKD')).toBe(korean.normalize('NFKD'));
+  expect(normalised('\ufdfa', 'NFKD')).toBe('\ufdfa'.normalize('NFKD'));
+});
