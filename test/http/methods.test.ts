@@ -9,7 +9,7 @@ afterEach(() => t.app.close());
 
 test.each([
   ['PUT', '/v1/signals', 'GET, HEAD, POST, OPTIONS'],
-  ['PATCH', '/v1/signals/sig_1', 'GET, HEAD, OPTIONS'],
+  ['PATCH', '/v1/signals/sig_1', 'GET, HEAD, DELETE, OPTIONS'],
   ['GET', '/v1/signals/batch/', null],
   ['POST', '/', 'GET, HEAD, OPTIONS'],
   ['DELETE', '/v1/me', 'GET, HEAD, OPTIONS'],
