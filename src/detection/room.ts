@@ -1,6 +1,6 @@
 import { requireRoom } from '../accounts/room.ts';
 import { DomainError } from '../model/errors.ts';
-import type { IntakeParts } from '../signals/intake.ts';
+import type { IntakeParts } from '../signals/plan-posts.ts';
 import { SourceFault } from './source-fault.ts';
 
 /** Nothing is passed over where the plan keeps no more signals: all is read again once there is room. @throws SourceFault */

@@ -5,7 +5,7 @@ import type { NewWork } from '../model/event.ts';
 import type { NewMail } from '../model/mail.ts';
 import type { Source, SourceError, SourcePosition } from '../model/source.ts';
 import { hintFor } from '../model/source-hints.ts';
-import { type IntakeParts, planPosts, type ScopedPost } from '../signals/intake.ts';
+import { type IntakeParts, planPosts, type ScopedPost } from '../signals/plan-posts.ts';
 import { openSecrets } from '../signals/source-settings.ts';
 import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';

@@ -7,7 +7,7 @@ import {
   observedPostSchema,
   type SignalType,
 } from '../model/signal.ts';
-import type { ScopedPost } from '../signals/intake.ts';
+import type { ScopedPost } from '../signals/plan-posts.ts';
 
 /** Something that a source holds, as plain text. */
 export interface SourceItem {

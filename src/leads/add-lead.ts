@@ -5,7 +5,7 @@ import type { LeadInput } from '../model/lead-input.ts';
 import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';
-import { type IntakeParts, planPosts } from '../signals/intake.ts';
+import { type IntakeParts, planPosts } from '../signals/plan-posts.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';

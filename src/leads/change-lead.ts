@@ -2,7 +2,7 @@ import type { FactField, Lead } from '../model/lead.ts';
 import type { LeadPatch } from '../model/lead-input.ts';
 import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
-import type { IntakeParts } from '../signals/intake.ts';
+import type { IntakeParts } from '../signals/plan-posts.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';

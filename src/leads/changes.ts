@@ -2,7 +2,7 @@ import { fromIso, toIso } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Lead } from '../model/lead.ts';
 import type { Actor } from '../model/pipeline.ts';
-import type { IntakeParts } from '../signals/intake.ts';
+import type { IntakeParts } from '../signals/plan-posts.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
 

@@ -1,5 +1,5 @@
 import type { Deal, MoveInput } from '../model/pipeline.ts';
-import type { IntakeParts } from '../signals/intake.ts';
+import type { IntakeParts } from '../signals/plan-posts.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import { lanesOf, routeChanges, type StateChange } from '../webhooks/state-changes.ts';

@@ -1,5 +1,5 @@
 import type { Lead } from '../model/lead.ts';
-import type { IntakeParts } from '../signals/intake.ts';
+import type { IntakeParts } from '../signals/plan-posts.ts';
 import type { LeadCaller } from './changes.ts';
 
 /** What a provider adds to leads: at once where it answers soon, else with an event of its own. */

@@ -1,50 +1,25 @@
 import { requireRoom } from '../accounts/room.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { NewId } from '../lib/ids.ts';
-import { createTurns } from '../lib/turns.ts';
 import type { Fault } from '../model/errors.ts';
-import type { NewWork } from '../model/event.ts';
-import { postNearKeys, scopedNearKeys } from '../model/near-keys.ts';
-import { personKeys } from '../model/person-keys.ts';
-import type { Explanation, ObservedPost, Signal, SignalType } from '../model/signal.ts';
+import type { ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/edited-signal.ts';
-import { searchedFacts } from '../rules/searched-facts.ts';
-import type { Receiver } from '../store/endpoint-store.ts';
 import type { CommittedSignal, NewSignal, OutdatedSignal, SignalEdit } from '../store/signal-store.ts';
-import type { Store } from '../store/store.ts';
-import { type Reserve, reserveNothing, storeSignals } from '../webhooks/in-hand.ts';
+import { reserveNothing, storeSignals } from '../webhooks/in-hand.ts';
 import { listReceivers } from '../webhooks/receivers.ts';
-import { newHotEvents, signalEvents } from '../webhooks/signal-events.ts';
+import { newHotEvents } from '../webhooks/signal-events.ts';
 import { lanesOf } from '../webhooks/state-changes.ts';
-import { type Candidate, candidatesOf } from './candidates.ts';
-import { canonicalUrl } from './canonical-url.ts';
-import type { Encoder, Encoding } from './encoder/encoder.ts';
-import type { EncoderWork, WorkKind } from './encoder/queue.ts';
-import type { IntakeTally, WayIn } from './intake-tally.ts';
-import type { Matchers, TenantMatcher } from './matchers.ts';
-import { candidatesInDoubt, readMeaning } from './meaning.ts';
-import { originOf } from './origin.ts';
-import { type CompiledProfile, type PostReading, readPost, scorePost } from './score.ts';
-import { buildSignal } from './wire.ts';
+import type { Encoding } from './encoder/encoder.ts';
+import type { WayIn } from './intake-tally.ts';
 
-/** What intake needs of the process. */
-export interface IntakeParts {
-  store: Store;
-  clock: Clock;
-  newId: NewId;
-  baseUrl: string;
-  matchers: Matchers;
-  /** Takes on deliveries as they are stored; left out where this process sends nothing. */
-  reserve?: Reserve;
-  /** Tells the dispatcher which endpoints have more work, after each commit; left out where this process sends nothing. */
-  nudge?(lanes: readonly NewWork[]): void;
-  /** Null or left out: words decide alone. */
-  encoder?: Encoder | null;
-  /** Left out where nobody watches. */
-  intakeTally?: IntakeTally;
-  /** What is being traced as it is made, as `joinTrace` writes it; null or left out: nothing. */
-  trace?: string | null;
-}
+import {
+  EVERY_POST,
+  type IntakeParts,
+  kindOf,
+  type PlannedPost,
+  piecesOf,
+  planPiece,
+  planPosts,
+  withEncoding,
+} from './plan-posts.ts';
 
 /** What became of one post. `signals` are wire JSON texts. */
 export type ObservedResult =
@@ -57,22 +32,6 @@ export type ObservedResult =
     }
   | { status: 'rejected'; errors: Fault[] };
 
-/** A post of a source, whose external id may be another post's elsewhere on its platform. */
-export type ScopedPost = ObservedPost & {
-  /** What tells the id apart; left out: no other post of the platform has it. */
-  idScope?: string;
-};
-
-interface Tenancy {
-  tenantId: string;
-  matcher: TenantMatcher;
-  receivers: Receiver[];
-  rule: MatchRule;
-}
-
-/** What one commit takes of a batch: others' changes wait for it, and a large one would hold them up for half a second. */
-const MOST_POSTS_A_COMMIT = 25;
-const MOST_CHARS_A_COMMIT = 30_000;
 /** A post may match a thousand profiles: 25 such posts in one commit held the process for 1.3 s. */
 const MOST_SIGNALS_A_COMMIT = 250;
 
@@ -121,23 +80,6 @@ async function observeInPieces(
     }
   }
   return results.flat();
-}
-
-/** By what was sent alone, so that a request that is run again is cut where it was cut before. */
-function piecesOf<P extends ObservedPost>(posts: readonly P[]): P[][] {
-  const pieces: P[][] = [];
-  let chars = Number.POSITIVE_INFINITY;
-  for (const post of posts) {
-    chars += post.text.length;
-    const last = pieces.at(-1);
-    if (last !== undefined && last.length < MOST_POSTS_A_COMMIT && chars <= MOST_CHARS_A_COMMIT) {
-      last.push(post);
-    } else {
-      pieces.push([post]);
-      chars = post.text.length;
-    }
-  }
-  return pieces;
 }
 
 /** Posts that share a commit: each of their signals is copied to the writer, 2 to 4 KB. */
@@ -246,253 +188,4 @@ async function storeEdits(
     const { id, wire, isChanged } = edited[i] ?? { id: '', wire: null, isChanged: false };
     return isChanged && wire !== null ? [{ place, id, wire }] : [];
   });
-}
-
-/** A post's signals, ready to be stored; none where it was rejected. */
-export interface PlannedPost {
-  signals: NewSignal[];
-  errors: Fault[];
-}
-
-/** Which profiles posts are matched with, and what becomes of a post that matches none of them. */
-export interface MatchRule {
-  /** The profiles that count, those of them that are active; empty: all that are active. */
-  profileIds: readonly string[];
-  /** A post that no profile finds warm makes no signal. */
-  onlyMatching: boolean;
-}
-
-const EVERY_POST: MatchRule = { profileIds: [], onlyMatching: false };
-
-/**
- * Scores posts without storing anything: for changes that store their signals together with something else.
- * @throws DomainError `UNAVAILABLE` where they would wait too long for the encoder; those of a source wait
- */
-export async function planPosts(
-  parts: IntakeParts,
-  tenantId: string,
-  posts: readonly ScopedPost[],
-  rule: MatchRule = EVERY_POST,
-): Promise<PlannedPost[]> {
-  const kind = rule.onlyMatching ? 'source' : kindOf(posts);
-  return await withEncoding(parts, { owner: tenantId, kind }, async (encoding) => {
-    const planned: PlannedPost[][] = [];
-    let left = posts.length;
-    for (const piece of piecesOf(posts)) {
-      left -= piece.length;
-      planned.push(await planPiece(parts, tenantId, piece, { rule, encoding, left }));
-    }
-    return planned.flat();
-  });
-}
-
-function kindOf(posts: readonly unknown[]): WorkKind {
-  return posts.length > 1 ? 'batch' : 'single';
-}
-
-async function withEncoding<T>(
-  { encoder = null }: IntakeParts,
-  work: EncoderWork,
-  run: (encoding: Encoding | null) => Promise<T>,
-): Promise<T> {
-  const encoding = encoder?.begin(work) ?? null;
-  try {
-    return await run(encoding);
-  } finally {
-    encoding?.end();
-  }
-}
-
-/** A post that is encoded is so once, and once more for each of its sentences where it matters: half as many again. */
-const TEXTS_A_POST = 1.5;
-
-/** What a piece's posts are planned with; `left` posts of the same work come after it. */
-interface PieceTerms {
-  rule: MatchRule;
-  encoding: Encoding | null;
-  left: number;
-}
-
-async function planPiece(
-  parts: IntakeParts,
-  tenantId: string,
-  posts: readonly ScopedPost[],
-  { rule, encoding, left }: PieceTerms,
-): Promise<PlannedPost[]> {
-  const [matcher, receivers] = await Promise.all([
-    parts.matchers.of(tenantId),
-    listReceivers(parts, tenantId),
-  ]);
-  const tenancy: Tenancy = { tenantId, matcher, receivers, rule };
-  const nextTurn = createTurns(parts.clock);
-  const readings: ReadPost[] = [];
-  for (const post of posts) {
-    readings.push(await readOne(parts, tenancy, post, encoding !== null));
-    await nextTurn();
-  }
-
-  if (encoding !== null) {
-    // Of what comes after this piece as large a share as of this.
-    const inDoubt = readings.filter(({ isInDoubt }) => isInDoubt).length;
-    const texts = inDoubt * (1 + left / Math.max(1, posts.length)) * TEXTS_A_POST;
-    encoding.expect(Math.ceil(texts));
-    // All at once, so that the encoder has work while posts are read or stored.
-    const encoded = await Promise.all(
-      readings.map(({ words, candidates, isInDoubt }) =>
-        isInDoubt ? readMeaning(words, candidates, encoding) : words,
-      ),
-    );
-    parts.intakeTally?.countEncoded(inDoubt);
-    for (const [place, reading] of encoded.entries())
-      Object.assign(readings[place] ?? {}, { words: reading });
-  }
-
-  const planned: PlannedPost[] = [];
-  for (const reading of readings) {
-    planned.push(await planPost(parts, tenancy, reading, nextTurn));
-    await nextTurn();
-  }
-  return planned;
-}
-
-/** A post that was read, and with whom it may be matched. */
-interface ReadPost {
-  post: ScopedPost;
-  words: PostReading;
-  candidates: readonly Candidate[];
-  /** Signals that it made before, with their scores. */
-  known: ReadonlyMap<CompiledProfile, number>;
-  /** Whether its class hangs on the encoder for a profile that doesn't know it yet. */
-  isInDoubt: boolean;
-}
-
-/** A longer text is looked for by id and address alone: to compare it with eight others may take longer than to encode it. */
-const MOST_COMPARED_UNITS = 4_000;
-/** Profiles that are asked whether they know a post already. Where more are in doubt it is encoded, as that costs less. */
-const MOST_ASKED = 16;
-
-/** Reads a post by its words, and looks whether it is stored already where the encoder would decide: that costs a tenth. */
-async function readOne(
-  parts: IntakeParts,
-  tenancy: Tenancy,
-  post: ScopedPost,
-  withEncoder: boolean,
-): Promise<ReadPost> {
-  const words = readPost(factsOf(post, parts.clock.now()), withEncoder);
-  const candidates = candidatesOf(tenancy.matcher, words, tenancy.matcher.match(words.tokens), {
-    profileIds: tenancy.rule.profileIds,
-    wanted: post.icp_profile_id || undefined,
-  });
-  const doubts = withEncoder ? candidatesInDoubt(words, candidates, MOST_ASKED + 1) : [];
-  const known = new Map<CompiledProfile, number>();
-  if (doubts.length > 0 && doubts.length <= MOST_ASKED) {
-    const isShort = post.text.length <= MOST_COMPARED_UNITS;
-    const seen: SeenPost = { post, type: words.type, nearKeys: isShort ? postNearKeys(post) : [] };
-    // Nobody sees these: they take no ids, of which a request that is run again must take the same ones in the same order.
-    const unseen = { ...parts, newId: () => '' };
-    const signals = doubts.map(({ compiled, hits }) =>
-      newSignal(unseen, { ...tenancy, receivers: [] }, seen, compiled, scorePost(words, compiled, hits)),
-    );
-    const found = await parts.store.findDuplicates(signals);
-    for (const [place, { compiled }] of doubts.entries()) {
-      const duplicate = found[place];
-      if (duplicate) known.set(compiled, duplicate.score);
-    }
-  }
-  return { post, words, candidates, known, isInDoubt: known.size < doubts.length };
-}
-
-/** `nextTurn`: a pause where it is due, as a post may match a thousand profiles. */
-async function planPost(
-  parts: IntakeParts,
-  tenancy: Tenancy,
-  { post, words: reading, candidates, known }: ReadPost,
-  nextTurn: () => Promise<void>,
-): Promise<PlannedPost> {
-  if (candidates.length === 0) {
-    const detail = post.icp_profile_id
-      ? `There is no profile "${post.icp_profile_id}".`
-      : 'No profile is active; activate one or name one here.';
-    return { signals: [], errors: [{ pointer: '/icp_profile_id', detail }] };
-  }
-  const matches: { compiled: CompiledProfile; score: Explanation }[] = [];
-  for (const { compiled, hits } of candidates) {
-    matches.push({ compiled, score: scorePost(reading, compiled, hits) });
-    await nextTurn();
-  }
-  // A signal that is there already has the score that it was stored with.
-  const scoreOf = ({ compiled, score }: (typeof matches)[number]) => known.get(compiled) ?? score.score;
-  matches.sort((a, b) => scoreOf(b) - scoreOf(a));
-  const needsBest = !tenancy.rule.onlyMatching && known.size === 0;
-  const kept = matches.filter(
-    ({ compiled, score }, i) =>
-      (i === 0 && needsBest) || known.has(compiled) || score.score >= compiled.profile.thresholds.warm,
-  );
-  const seen: SeenPost = { post, type: reading.type, nearKeys: postNearKeys(post) };
-  const signals: NewSignal[] = [];
-  for (const { compiled, score } of kept) {
-    signals.push(newSignal(parts, tenancy, seen, compiled, score));
-    await nextTurn();
-  }
-  return { signals, errors: [] };
-}
-
-/** A post with what all of its signals have in common. */
-interface SeenPost {
-  post: ScopedPost;
-  type: SignalType;
-  nearKeys: readonly number[];
-}
-
-function newSignal(
-  { clock, newId, baseUrl, trace = null }: IntakeParts,
-  { tenantId, receivers }: Tenancy,
-  { post: { idScope, ...post }, type, nearKeys }: SeenPost,
-  { profile }: CompiledProfile,
-  score: Explanation,
-): NewSignal {
-  const now = clock.now();
-  const signal = buildSignal({ ...post, signal_type: type }, profile, score, {
-    id: newId('sig'),
-    now,
-    baseUrl,
-  });
-  return {
-    id: signal.signal_id,
-    tenantId,
-    profileId: profile.id,
-    platform: signal.platform.name,
-    externalId: idScope && signal.external_id ? `${idScope} ${signal.external_id}` : signal.external_id,
-    canonicalUrl: canonicalUrl(signal.platform.post_url),
-    signalType: signal.signal_type,
-    classification: signal.classification,
-    score: signal.icp_score,
-    timestamp: now,
-    companyDomain: signal.company.domain,
-    company: signal.company.domain === '' ? null : { id: newId('cmp'), company: signal.company },
-    facts: searchedFacts(signal),
-    personKeys: personKeys(signal.prospect),
-    nearKeys: scopedNearKeys(nearKeys, { tenantId, profileId: profile.id }),
-    wire: JSON.stringify(signal),
-    explanation: JSON.stringify(score),
-    text: post.text,
-    events: signalEvents(signal, { tenantId, now, newId, receivers, trace }),
-  };
-}
-
-function factsOf(
-  { text, signal_type: type, platform, prospect = {}, company = {} }: ObservedPost,
-  now: number,
-) {
-  return {
-    text,
-    type,
-    origin: originOf(prospect, platform),
-    ageMs: platform.posted_at ? Math.max(0, now - Date.parse(platform.posted_at)) : null,
-    title: prospect.title ?? '',
-    companyName: company.name ?? '',
-    industry: company.industry ?? '',
-    headcount: String(company.headcount ?? ''),
-    location: company.location ?? '',
-  };
 }

@@ -3,7 +3,7 @@ import type { IcpProfile } from '../model/icp.ts';
 import { SAMPLE_PLATFORM } from '../model/samples.ts';
 import type { ObservedPost } from '../model/signal.ts';
 import type { SignalStore } from '../store/signal-store.ts';
-import { type IntakeParts, planPosts } from './intake.ts';
+import { type IntakeParts, planPosts } from './plan-posts.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { FACT_FIELDS, type FactField, type Lead } from '../../model/lead.ts';
 import { personKeys } from '../../model/person-keys.ts';
-import type { IntakeParts } from '../../signals/intake.ts';
+import type { IntakeParts } from '../../signals/plan-posts.ts';
 import { changeUntilItHolds } from '../../store/change-until-it-holds.ts';
 import { lanesOf, routeChanges } from '../../webhooks/state-changes.ts';
 import { type LeadCaller, updateOf } from '../changes.ts';
