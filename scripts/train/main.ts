@@ -18,7 +18,7 @@ import { readTuned, type Tuned } from './tuned.ts';
 import { fitTypes } from './types.ts';
 import { crossValidate, fitQuestion, tableOf, withShare } from './validate.ts';
 
-const VERSION = '2026-11-10';
+const VERSION = '2026-11-23';
 const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/model/weights.json');
 /** Margins beyond this do not make up for others that are missed. */
 const MARGIN_CAP = 0.03;
