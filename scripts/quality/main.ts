@@ -5,11 +5,17 @@ import { loadExamples, loadProfiles } from '../train/data.ts';
 import { byKeywords } from './keywords.ts';
 import { calibrationLines, confusionLines, sliceLines, tableLines, typeLines } from './report.ts';
 import { type Judged, scoreExamples } from './scored.ts';
+import { sellerLines } from './sellers.ts';
 
-const folder = process.argv[2];
+const wishesSellers = process.argv[2] === 'sellers';
+const folder = process.argv[wishesSellers ? 3 : 2];
 if (folder === undefined) {
-  console.error('Usage: npm run quality -- FOLDER   (a folder with labels/ and posts/)');
+  console.error('Usage: npm run quality -- [sellers] FOLDER   (a folder with labels/ and posts/)');
   process.exit(64);
+}
+if (wishesSellers) {
+  await printSellers(folder);
+  process.exit(0);
 }
 const examples = loadExamples(folder);
 const profiles = loadProfiles(folder);
@@ -17,6 +23,16 @@ const startedAt = systemClock.monotonic();
 
 function print(title: string, lines: readonly string[]): void {
   console.log(`\n${title}\n${lines.map((line) => `  ${line}`).join('\n')}`);
+}
+
+/** How profiles that were drafted from one line and not touched do on posts that were read for their sellers. */
+async function printSellers(folder: string): Promise<void> {
+  const encoder = whyNoEncoder() === null ? createEncoder() : null;
+  console.log(`Model ${MODEL_VERSION}; profiles drafted from one line, not touched.`);
+  if (encoder !== null)
+    print('With the encoder (precision, recall; 95 % intervals)', await sellerLines(folder, encoder));
+  print('Words alone', await sellerLines(folder, null));
+  await encoder?.close();
 }
 
 async function judge(encoder: Encoder | null): Promise<Judged[]> {

@@ -111,7 +111,7 @@ function exampleOf(set: string, row: Row): Example {
   };
 }
 
-function textOf({ title = '', text = '' }: Row): string {
+export function textOf({ title = '', text = '' }: Row): string {
   const [head, body] = [title.trim(), text.trim()];
   if (body === '' || body.startsWith(head)) return body || head;
   return head === '' ? body : `${head}\n\n${body}`;

@@ -55,13 +55,9 @@ class Layer(nn.Module):
     def forward(self, x, mask):
         batch, tokens, _ = x.shape
         split = lambda t: t.view(batch, tokens, HEADS, WIDTH // HEADS).transpose(1, 2)
-        attended = functional.scaled_dot_product_attention(
-            split(self.query(x)),
-            split(self.key(x)),
-            split(self.value(x)),
-            attn_mask=mask,
-            dropout_p=self.dropout.p if self.training else 0.0,
-        )
+        likeness = (split(self.query(x)) @ split(self.key(x)).transpose(-1, -2)).float() / (WIDTH // HEADS) ** 0.5
+        shares = self.dropout(torch.softmax(likeness.masked_fill(~mask, -1e4), -1))
+        attended = shares.to(x.dtype) @ split(self.value(x)).to(x.dtype)
         attended = attended.transpose(1, 2).reshape(batch, tokens, WIDTH)
         x = self.norm1(x + self.dropout(self.joined(attended)))
         return self.norm2(x + self.dropout(self.narrow(functional.gelu(self.wide(x)))))

@@ -1,0 +1,109 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defaultProfile, type IcpPatch, icpInputSchema, patchProfile } from '../../src/model/icp.ts';
+import type { Classification } from '../../src/model/signal.ts';
+import { draftFromOffer } from '../../src/signals/draft.ts';
+import type { Encoder } from '../../src/signals/encoder/encoder.ts';
+import { addMeaning } from '../../src/signals/meaning.ts';
+import { classify, readPost, scorePost } from '../../src/signals/score.ts';
+import { compileTenant } from '../../test/support/compile-tenant.ts';
+import { textOf } from '../train/data.ts';
+
+interface SellersPost {
+  id: string;
+  title?: string;
+  text?: string;
+  /** Sellers for whom it is a signal. */
+  for: Record<string, 'hot' | 'warm'>;
+}
+
+/** What one seller's drafted profile, not touched, said of one post, and what a reader said. */
+interface Told {
+  seller: string;
+  told: Classification;
+  label: Classification;
+}
+
+const AGE_MS = 6 * 3_600_000;
+const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
+
+/** The table of sellers: each profile is drafted from its one line, and every labelled post is scored with all of them. */
+export async function sellerLines(folder: string, encoder: Encoder | null): Promise<string[]> {
+  const offers: Record<string, string> = JSON.parse(
+    readFileSync(join(folder, 'labels/sellers.json'), 'utf8'),
+  );
+  const posts = readdirSync(join(folder, 'labels'))
+    .filter((name) => name.startsWith('sellers-') && name.endsWith('.jsonl'))
+    .flatMap((name) =>
+      readFileSync(join(folder, 'labels', name), 'utf8')
+        .split('\n')
+        .filter(Boolean),
+    )
+    .map((line) => JSON.parse(line) as SellersPost);
+  const told = await tellAll(posts, offers, encoder);
+  const keys = Object.keys(offers);
+  return [
+    `${'seller'.padEnd(14)} hot or warm: precision, recall                    hot: precision, at least warm, recall`,
+    ...keys.map((key) =>
+      lineOf(
+        key,
+        told.filter(({ seller }) => seller === key),
+      ),
+    ),
+    lineOf('all', told),
+  ];
+}
+
+async function tellAll(
+  posts: readonly SellersPost[],
+  offers: Readonly<Record<string, string>>,
+  encoder: Encoder | null,
+): Promise<Told[]> {
+  const sellers = Object.keys(offers);
+  const profiles = sellers.map((key, i) => {
+    const draft = icpInputSchema.parse({ ...draftFromOffer(offers[key] ?? '', null), name: key }) as IcpPatch;
+    return patchProfile(defaultProfile(`icp_${i}`, 'ten_quality', i), draft);
+  });
+  const tenant = compileTenant(profiles);
+  const told: Told[] = [];
+  for (const post of posts) {
+    const words = readPost({ ...UNKNOWN, text: textOf(post), ageMs: AGE_MS }, encoder !== null);
+    const hits = tenant.match(words.tokens);
+    const candidates = tenant.profiles.map((compiled, place) => ({ compiled, hits: hits.get(place) ?? [] }));
+    const reading = await addMeaning(words, candidates, { encoder });
+    for (const [place, candidate] of candidates.entries()) {
+      const { score, thresholds } = scorePost(reading, candidate.compiled, candidate.hits);
+      const seller = sellers[place] ?? '';
+      told.push({ seller, told: classify(score, thresholds), label: post.for[seller] ?? 'cold' });
+    }
+  }
+  return told;
+}
+
+function lineOf(name: string, told: readonly Told[]): string {
+  const shown = told.filter((each) => each.told !== 'cold');
+  const wanted = told.filter((each) => each.label !== 'cold');
+  const hot = told.filter((each) => each.told === 'hot');
+  const wantedHot = told.filter((each) => each.label === 'hot');
+  const both = (list: readonly Told[], test: (each: Told) => boolean) =>
+    share(list.filter(test).length, list.length);
+  return [
+    name.padEnd(14),
+    both(shown, ({ label }) => label !== 'cold'),
+    both(wanted, (each) => each.told !== 'cold'),
+    '  ',
+    both(hot, ({ label }) => label === 'hot'),
+    both(hot, ({ label }) => label !== 'cold'),
+    both(wantedHot, (each) => each.told === 'hot'),
+  ].join(' ');
+}
+
+/** A share with its 95 % interval (Wilson) and its counts. */
+function share(count: number, of: number): string {
+  if (of === 0) return '–'.padEnd(24);
+  const [p, z] = [count / of, 1.96];
+  const middle = (p + (z * z) / (2 * of)) / (1 + (z * z) / of);
+  const half = (z * Math.sqrt((p * (1 - p)) / of + (z * z) / (4 * of * of))) / (1 + (z * z) / of);
+  const two = (value: number) => Math.max(0, value).toFixed(2).replace(/^0/, '');
+  return `${two(p)} [${two(middle - half)} ${two(middle + half)}] ${count}/${of}`.padEnd(24);
+}
