@@ -97,6 +97,14 @@ test('a great many phrases are compiled in pieces, and after a change only those
   expect([...match(tokenize(text)).keys()].sort((a, b) => a - b)).toEqual([0, 100, 124]);
 });
 
+test('however many phrases a tenant has, a post is searched by few automata', () => {
+  const profiles = Array.from({ length: 4_000 }, (_, i) => ({
+    ...aProfile(`icp_${i}`),
+    phrases: Array.from({ length: 20 }, (_, j) => `phrase ${i} ${j}`),
+  }));
+  expect(compileTenant(profiles).compiled.parts.length).toBeLessThanOrEqual(16);
+});
+
 test('parts find what one automaton finds, at the same places', () => {
   const profiles = fullProfiles().slice(0, 30);
   const phrases = profiles.flatMap((profile) => profile.phrases);
