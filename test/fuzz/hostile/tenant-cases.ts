@@ -1,6 +1,6 @@
 import type { HostileCase } from './case.ts';
 import { outcomeOf } from './case.ts';
-import type { World } from './world.ts';
+import type { Reply, World } from './world.ts';
 
 /** What a tenant of the largest plan may have, chosen so that each post, view or change is as much work as it can be. */
 export function tenantCases(): HostileCase[] {
@@ -11,6 +11,9 @@ export function tenantCases(): HostileCase[] {
     'fifty thousand long phrases, posts that hold many, and changes': manyPhrases,
     'payload formats as large as may be, and a batch of posts': largePayloads,
     'a hundred endpoints, and a batch of posts': manyEndpoints,
+    'a thousand profiles, listed and shown': manyProfiles,
+    'three thousand endpoints, a post, and their lists': veryManyEndpoints,
+    'a phrase of common words that stands nowhere, looked for': commonPhrases,
     'a person named in every post, erased': erasedPerson,
     'posts that are nearly the same': nearPosts,
     'a page of the longest posts': longPages,
@@ -110,6 +113,105 @@ async function manyEndpoints(world: World): Promise<string> {
   const reply = await world.call('POST', '/v1/signals/batch', { signals });
   await removeAll(world, '/v1/webhooks', ids);
   return outcomeOf(reply);
+}
+
+/** Makes so many, some at a time. */
+async function createMany(
+  world: World,
+  path: string,
+  count: number,
+  body: (n: number) => object,
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (let from = 0; from < count; from += 20) {
+    const some = Array.from({ length: Math.min(20, count - from) }, (_, n) =>
+      create(world, path, body(from + n)),
+    );
+    ids.push(...(await Promise.all(some)));
+  }
+  return ids;
+}
+
+async function manyProfiles(world: World): Promise<string> {
+  const ids = await createMany(world, '/v1/icps', 950, (n) => ({
+    name: `P${++made}`,
+    description: 'a'.repeat(1_900),
+    phrases: Array.from(
+      { length: 50 },
+      (_, at) => `${words(18, (word) => ((n * 50 + at) * 18 + word).toString(36))}`,
+    ),
+  }));
+  const lists = await Promise.all(['/v1/icps?limit=100', '/v1/me'].map((path) => world.call('GET', path)));
+  const screens: Reply[] = [];
+  for (const path of [
+    '/profiles',
+    '/signals',
+    '/webhooks/new',
+    '/sources/new',
+    '/find?q=p',
+    '',
+    `/profiles/${ids[0]}`,
+  ])
+    screens.push(await world.screen(`/dashboard${path}`));
+  await removeAll(world, '/v1/icps', ids);
+  return [...new Set([...lists, ...screens].map(outcomeOf))].join(' ');
+}
+
+async function veryManyEndpoints(world: World): Promise<string> {
+  const ids = await createMany(world, '/v1/webhooks', 3_000, (n) => ({
+    url: `https://127.0.0.1:8443/${n}`,
+    label: 'a'.repeat(90),
+    classifications: ['hot', 'warm', 'cold'],
+  }));
+  const replies = [
+    await world.call('POST', '/v1/signals', post('Looking for a CRM, budget approved, we buy this month.')),
+    await world.call('GET', '/v1/webhooks?limit=100'),
+    await world.call('GET', '/v1/deliveries?limit=100'),
+    await world.call('GET', '/v1/events?limit=10'),
+  ];
+  for (const path of [
+    '/settings/integrations/webhooks',
+    '/webhook-logs',
+    '/webhook-logs/events',
+    '/find?q=a',
+    '',
+    '/sources',
+  ])
+    replies.push(await world.screen(`/dashboard${path}`));
+  await removeAll(world, '/v1/webhooks', ids);
+  return [...new Set(replies.map(outcomeOf))].join(' ');
+}
+
+async function commonPhrases(world: World): Promise<string> {
+  for (let from = 0; from < 1_500; from += 100) {
+    const signals = Array.from({ length: 100 }, (_, n) =>
+      post(
+        `Looking for a CRM ${from + n}. ${words(2_400, (at) => ['alpha', 'beta', 'gamma', 'delta'][at % 4] ?? '')}`,
+        n,
+      ),
+    );
+    const stored = await world.call('POST', '/v1/signals/batch', { signals });
+    if (stored.status !== 200) return outcomeOf(stored);
+  }
+  const asked = [
+    '"alpha gamma"',
+    '"beta delta" "gamma alpha"',
+    'alpha beta gamma delta nowhere',
+    '"delta gamma beta alpha"',
+  ];
+  const replies: Reply[] = [];
+  for (const q of asked.map(encodeURIComponent)) {
+    for (const path of [
+      `signals?q=${q}`,
+      `signals?q=${q}&sort=timestamp`,
+      `signals?q=${q}&sort=-icp_score`,
+      `signals?q=${q}&order=stored`,
+      `leads?q=${q}`,
+    ])
+      replies.push(await world.call('GET', `/v1/${path}`));
+    replies.push(await world.screen(`/dashboard/find?q=${q}`));
+  }
+  return [...new Set(replies.map(outcomeOf))].join(' ');
 }
 
 /** What is stored of the person is looked for in every signal of the tenant, and masked there. */
