@@ -1,4 +1,5 @@
 import { requireRoom } from '../accounts/room.ts';
+import { createTurns } from '../lib/turns.ts';
 import type { Fault } from '../model/errors.ts';
 import type { ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/edited-signal.ts';
@@ -61,10 +62,11 @@ async function observeInPieces(
   const results: ObservedResult[][] = [];
   // One commit after the other: a keyed request that is run again meets them in the order in which it made them.
   const pieces = piecesOf(posts);
+  const nextTurn = createTurns(parts.clock);
   let left = posts.length;
   const plan = (piece: readonly ObservedPost[]) => {
     left -= piece.length;
-    return planPiece(parts, tenantId, piece, { rule: EVERY_POST, encoding, left });
+    return planPiece(parts, tenantId, piece, { rule: EVERY_POST, encoding, left, nextTurn });
   };
   let planning = plan(pieces[0] ?? []);
   for (const place of pieces.keys()) {
