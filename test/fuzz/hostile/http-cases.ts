@@ -106,13 +106,13 @@ function pipelineCase(target: string): HostileCase {
     `${target} HTTP/1.1\r\nhost:a\r\n${isLast ? 'connection:close\r\n' : ''}content-length:0\r\n\r\n`;
   const bytes = head(false).repeat(2_500) + head(true);
   return {
-    name: `pipeline: 2,500 of ${target} on each of 24 connections`,
+    name: `pipeline: 2,500 of ${target} on each of eight connections`,
     size: bytes.length,
     async run({ server }) {
       const { hostname, port } = new URL(server.url);
       await Promise.all(
         Array.from(
-          { length: 24 },
+          { length: 8 },
           () =>
             new Promise<void>((resolve) => {
               const socket = connect(Number(port), hostname).resume();
