@@ -49,6 +49,21 @@ test.each([
 });
 
 test.each([
+  'Looking for a booking tool for our firm. EDIT: solved, went with Jobber.',
+  'Looking for a booking tool for our firm.\n\nEDIT: solved',
+  'Need a CRM for 12 people. Which one?\n\nUpdate: found one, thanks all!',
+])('an author who closes the thread asks for nothing more, also where all stands in one line: %j', (text) => {
+  expect(readFeatures(text).features.has('settled_after')).toBe(true);
+});
+
+test.each([
+  'Need a CRM for 12 people. Which one? Edit: we have 3k and need to find one this week',
+  'Need a CRM for 12 people. Which one?\n\nEdit: still not solved, please help',
+])('an edit that goes on asking settles nothing: %j', (text) => {
+  expect(readFeatures(text).features.has('settled_after')).toBe(false);
+});
+
+test.each([
   'We went with a cheap host and regret it. Which host is good for a shop?',
   'Which host is good for a shop?\n\nWe went with a cheap one. It failed. So did the next. And the next. And that was that.',
   'We settled on a host. It is good.',
