@@ -9,6 +9,7 @@ import { createCountsThread } from './counts-thread.ts';
 import { damaged, explainFaults, openDatabase } from './database.ts';
 import { admitKey } from './master-key.ts';
 import { type MigrationResult, migrate } from './migrate.ts';
+import { createSearchThread } from './search-thread.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 import { snapshotBeforeMigration } from './upkeep/snapshot.ts';
 import { createInlineWriter, watchWriter } from './writer.ts';
@@ -63,6 +64,7 @@ export async function openSqliteStore({
       clock,
       writer,
       countsThread: writerThread ? createCountsThread(file) : null,
+      searchThread: writerThread ? createSearchThread(file) : null,
     });
   });
 }

@@ -24,6 +24,7 @@ import { schemaVersion } from './migrate.ts';
 import { createCounts } from './reads/counts.ts';
 import { createNewestStored } from './reads/stored-order.ts';
 import { createReads } from './reads.ts';
+import { isLongSearch, type SearchThread } from './search-thread.ts';
 import type { Writer } from './writer.ts';
 
 export interface SqliteStoreParts {
@@ -32,6 +33,8 @@ export interface SqliteStoreParts {
   writer: Writer;
   /** Counts beside the server's own thread; null: on it. */
   countsThread: CountsThread | null;
+  /** Searches beside the server's own thread; null: on it. */
+  searchThread: SearchThread | null;
 }
 
 /**
@@ -39,7 +42,7 @@ export interface SqliteStoreParts {
  * answered from what is committed, each change goes to the writer by name. The few that take several steps are in `face/`.
  */
 export function createSqliteStore(options: SqliteStoreParts): Store {
-  const { db, clock, writer, countsThread } = options;
+  const { db, clock, writer, countsThread, searchThread } = options;
   const reads = createReads(db);
   const version = schemaVersion(db);
   const acting = new AsyncLocalStorage<AuditActor | null>();
@@ -73,6 +76,10 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
   const asked = promised(reads, (name, args) => read(() => call(reads, name, args)));
   const store: Store = {
     ...asked,
+    async listSignals(tenantId, query) {
+      const found = isLongSearch(query) ? await searchThread?.listSignals(tenantId, query) : null;
+      return found ?? (await asked.listSignals(tenantId, query));
+    },
     ...changes,
     ...claimFace(changes, signs.get),
     ...inHandFace(changes, signs.get),
@@ -100,6 +107,7 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
       waits.close();
       await writer.close();
       await countsThread?.close();
+      await searchThread?.close();
       signs.made()?.end();
       db.close();
     },

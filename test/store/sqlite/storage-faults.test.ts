@@ -22,6 +22,7 @@ async function openWithTenant() {
     clock,
     writer: createInlineWriter(db, createCommitMeter(clock)),
     countsThread: null,
+    searchThread: null,
   });
   await store.createTenant(aTenant('ten_a'));
   return { file, db, store };

@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { expect, onTestFinished, test } from 'vitest';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { isLongSearch } from '../../../src/store/sqlite/search-thread.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
+import { aSignal, aTenant, T0 } from '../../support/store.ts';
+import { ANY, rowsOf } from '../contract/signal-list.ts';
+import { tempFolder } from './temp-folder.ts';
+
+const POSTS = 200;
+/** "b b" stands nowhere, and each post has ten thousand places to look at. */
+const TEXT = 'a b '.repeat(10_000);
+
+async function filledStore() {
+  const file = join(tempFolder(), 'signalpost.db');
+  const store = await openSqliteStore({ file, clock: createManualClock(T0), writerThread: true });
+  onTestFinished(store.close);
+  await store.createTenant(aTenant('ten_a'));
+  const signals = Array.from({ length: POSTS }, (_, i) => aSignal('ten_a', { id: `sig_${i}`, text: TEXT }));
+  for (let at = 0; at < POSTS; at += 20) await store.commitSignals(signals.slice(at, at + 20));
+  return store;
+}
+
+test('a phrase of common words that stands nowhere holds nobody else up, and what does stand is found', async () => {
+  const store = await filledStore();
+  const search = (q: string) => store.listSignals('ten_a', { ...ANY, q, limit: 5 });
+  expect(rowsOf(await search('"a b a"'))).toHaveLength(5);
+  const before = performance.eventLoopUtilization();
+  expect(rowsOf(await search('"b b"'))).toEqual([]);
+  const { active, idle } = performance.eventLoopUtilization(before);
+  // On the server's own thread all of it was active.
+  expect(active).toBeLessThan((active + idle) / 2);
+});
+
+test('searches that were asked for at once are each answered', async () => {
+  const store = await filledStore();
+  const asked = ['"a b"', '"b a"', '"b b"', 'a', '"a b"'];
+  const found = await Promise.all(asked.map((q) => store.listSignals('ten_a', { ...ANY, q, limit: 3 })));
+  expect(found.map((page) => rowsOf(page).length)).toEqual([3, 3, 0, 3, 3]);
+  expect(found[0]?.last).toEqual(found[4]?.last);
+});
+
+test('only words that are to stand beside each other take the other thread', () => {
+  expect(['crm', 'crm tool', null].map((q) => isLongSearch({ q }))).toEqual([false, false, false]);
+  expect(['"crm tool"', 'follow-up', 'x "a b c'].map((q) => isLongSearch({ q }))).toEqual([true, true, true]);
+});
