@@ -113,13 +113,15 @@ describe.each(Object.entries(RESOURCES))('/v1/%s', (kind, [input, first, second]
     expect(statuses).toEqual([200, ...Array(9).fill(412)]);
   });
 
-  test.skipIf(kind === 'campaigns')('DELETE with If-Match ends only what was read', async () => {
-    const { url, etag } = await make();
-    const { etag: present } = await send('PATCH', url, { body: first });
-    expect((await send('DELETE', url, { 'if-match': etag })).status).toBe(412);
-    expect((await send('DELETE', url, { 'if-match': present })).status).toBe(204);
-    expect((await send('DELETE', url, { 'if-match': '*' })).status).toBe(404);
-  });
+  // Campaigns are completed, never deleted.
+  if (kind !== 'campaigns')
+    test('DELETE with If-Match ends only what was read', async () => {
+      const { url, etag } = await make();
+      const { etag: present } = await send('PATCH', url, { body: first });
+      expect((await send('DELETE', url, { 'if-match': etag })).status).toBe(412);
+      expect((await send('DELETE', url, { 'if-match': present })).status).toBe(204);
+      expect((await send('DELETE', url, { 'if-match': '*' })).status).toBe(404);
+    });
 });
 
 test("a lead's stage and deal are moved under the ETag of the lead", async () => {
