@@ -56,8 +56,10 @@ test('a batch that is sent again under its key after kill -9 sends each of its d
   expect(firstStatus).toBeNull();
   const before = new Map(receiver.counts);
 
+  // Awaited from before the start: recovery may have sent everything by the time that the server says that it listens.
+  const recovered = receiver.afterMore(1);
   server = await startServerProcess(dataDir, port);
-  await receiver.afterMore(1);
+  await recovered;
   expect(await post()).toBeLessThan(300);
   await receiver.until(() => receiver.counts.size === POSTS);
   await new Promise((resolve) => setTimeout(resolve, QUIET_MS));

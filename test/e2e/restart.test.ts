@@ -38,8 +38,9 @@ test('SIGTERM lets flights land, exits 0, and nothing is sent twice', async () =
   let server = await start();
   const target = { url: `${receiver.url}/a`, rate_limit_per_minute: 1_000_000 };
   receiver.secrets.set('/a', (await call(server.url, key, '/v1/webhooks', target)).data.secret);
+  const begun = receiver.afterMore(50);
   await postSignals(server.url, key, urls('drain', 200));
-  await receiver.afterMore(50);
+  await begun;
   expect(await server.terminate()).toBe(0);
   const before = receiver.total;
   expect(before).toBeLessThan(200);

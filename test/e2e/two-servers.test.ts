@@ -30,8 +30,9 @@ test('a second server on one file sends nothing that the first holds, and all of
   receiver.secrets.set('/a', (await call(first.url, key, '/v1/webhooks', target)).data.secret);
 
   // Long enough that the second server starts in the middle of them.
+  const begun = receiver.afterMore(20);
   await postSignals(first.url, key, urls('both', 400));
-  await receiver.afterMore(20);
+  await begun;
   const second = await startServerProcess(dataDir, ports[1]);
   onTestFinished(second.kill);
   const whenStarted = receiver.total;
@@ -39,8 +40,9 @@ test('a second server on one file sends nothing that the first holds, and all of
   expect(whenStarted).toBeLessThan(400);
   expect(receiver.total).toBe(400);
 
+  const moreArrived = receiver.afterMore(20);
   await postSignals(first.url, key, urls('after', 100));
-  await receiver.afterMore(20);
+  await moreArrived;
   await first.kill();
   await receiver.until(() => receiver.counts.size === 500);
   expect(receiver.counts.size).toBe(500);

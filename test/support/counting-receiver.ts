@@ -84,6 +84,7 @@ export async function startCountingReceiver(
     },
     /** Resolves when `path post_url` comes for the first time from now on. */
     arrival: (item: string) => new Promise<void>((resolve) => awaited.set(item, resolve)),
+    /** Resolves when `count` more have come than at the call: call it before what brings them, or some have come already. */
     afterMore: (count: number) =>
       new Promise<void>((resolve) => {
         wake = { at: total + count, resolve };
