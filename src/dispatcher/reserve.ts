@@ -64,7 +64,13 @@ function byLane(agenda: Agenda, events: readonly RoutedEvent[]): Map<Lane, Claim
     for (const { id, endpointId, body, tail, status } of deliveries) {
       if (status === 'rejected' || body.length + (tail?.bytes ?? 0) > MOST_BYTES) continue;
       const lane = agenda.lane(endpointId, event.tenantId);
-      const delivery: ClaimedDelivery = { id, attempt: 1, attemptsInCycle: 0, ...bytesOf(body, tail) };
+      const delivery: ClaimedDelivery = {
+        id,
+        attempt: 1,
+        attemptsInCycle: 0,
+        eventType: event.type,
+        ...bytesOf(body, tail),
+      };
       if (event.trace != null) delivery.trace = event.trace;
       const others = lanes.get(lane);
       if (others === undefined) lanes.set(lane, [delivery]);

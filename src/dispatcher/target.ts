@@ -62,8 +62,8 @@ export function seal(
 ): Sealed | LaneTarget['fault'] {
   if (ready === null) return fault;
   if (!isWhole(delivery)) throw new Error('The stored body is lost or unreadable.');
-  const signed = ready.signer.seal(delivery, timestampSeconds(startedAt));
-  const { body, ...rest } = signed;
+  const { body, ...signed } = ready.signer.seal(delivery, timestampSeconds(startedAt));
+  const rest = { ...signed, eventType: delivery.eventType };
   const signatures = span === null ? rest : { ...rest, ...headersOf(span) };
   const { id: deliveryId, attempt } = delivery;
   const headers = deliveryHeaderList({ deliveryId, attempt, startedAt }, signatures);

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { toBodyBytes } from '../model/body-bytes.ts';
-import type { AttemptRecord } from '../model/delivery.ts';
+import type { AttemptRecord, ClaimedDelivery } from '../model/delivery.ts';
 import type { Store } from '../store/store.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 import type { Agenda } from './agenda.ts';
@@ -24,7 +24,9 @@ export function createSendTest({ store, clock, agenda, prepare, flights }: TestS
     if (!lane.throttle.take(now))
       return { kind: 'throttled', retryAfterMs: lane.throttle.nextRoomAt(now) - now };
     const { promise, resolve } = Promise.withResolvers<AttemptRecord>();
-    const delivery = { id: deliveryId, ...toBodyBytes(body), attempt: 1, attemptsInCycle: 0 };
+    const delivery: ClaimedDelivery = {
+      ...{ id: deliveryId, ...toBodyBytes(body), attempt: 1, attemptsInCycle: 0, eventType: 'webhook.test' },
+    };
     const target = prepare(endpoint);
     const terms = { lane, target, delivery, kind: 'test', standing: 'first', onOver: resolve } as const;
     const flight = new Flight(flights, terms);

@@ -10,12 +10,15 @@ export interface AttemptKey {
   startedAt: number;
 }
 
-type Signatures = Pick<SentRequest, 'serviceSignature' | 'standardSignature' | 'traceparent' | 'tracestate'>;
+type Signatures = Pick<
+  SentRequest,
+  'serviceSignature' | 'standardSignature' | 'eventType' | 'traceparent' | 'tracestate'
+>;
 
 /** The headers we set on a delivery's request, name and value in turn; the connection adds `Host` and `Content-Length`. */
 export function deliveryHeaderList(
   { deliveryId, attempt, startedAt }: AttemptKey,
-  { serviceSignature, standardSignature, traceparent, tracestate }: Signatures,
+  { serviceSignature, standardSignature, eventType, traceparent, tracestate }: Signatures,
 ): string[] {
   const headers = [
     'content-type',
@@ -33,6 +36,7 @@ export function deliveryHeaderList(
     'webhook-signature',
     standardSignature,
   ];
+  if (eventType !== undefined) headers.push('x-event-type', eventType);
   if (traceparent !== undefined) headers.push('traceparent', traceparent);
   if (tracestate !== undefined) headers.push('tracestate', tracestate);
   return headers;

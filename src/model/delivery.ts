@@ -1,4 +1,5 @@
 import type { BodyBytes } from './body-bytes.ts';
+import type { EventType } from './event.ts';
 
 /**
  * States of a delivery:
@@ -22,6 +23,9 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 /** A body over this many bytes is rejected before delivery (specification, section 8). */
 export const MAX_BODY_BYTES = 262_144;
 
+/** What a delivery says that it is of: a test is of no event. */
+export type SentEventType = EventType | 'webhook.test';
+
 /** A delivery taken for one attempt, with its body. */
 export interface ClaimedDelivery extends BodyBytes {
   id: string;
@@ -29,6 +33,8 @@ export interface ClaimedDelivery extends BodyBytes {
   attempt: number;
   /** Attempts made before this one since the delivery (last) became pending; decides whether a retry is left. */
   attemptsInCycle: number;
+  /** Type of its event; goes out as `X-Event-Type`. */
+  eventType: SentEventType;
   /** The trace of what caused its event, as `joinTrace` writes it; left out where nothing is traced. */
   trace?: string | null;
 }
@@ -72,6 +78,8 @@ export interface SentRequest {
   serviceSignature: string;
   /** `webhook-signature`, with its version. */
   standardSignature: string;
+  /** `X-Event-Type`; left out in attempts from before it was sent. */
+  eventType?: SentEventType;
   /** Sent twice, as the connection was closed at the first: both count for the throttle. */
   repeated?: true;
   /** The attempt's own, where it was traced (W3C Trace Context). */

@@ -24,6 +24,7 @@ describe('a delivery', () => {
     expect(headers['user-agent']).toBe('Signalpost-Webhooks/1');
     expect(headers['content-type']).toBe('application/json');
     expect(headers['x-service-attempt']).toBe('1');
+    expect(headers['x-event-type']).toBe('signal.detected');
     expect(headers['webhook-id']).toBe(deliveryId);
     expect(headers['x-service-signature']).toBe(
       createHmac('sha256', secret).update(request.body).digest('hex'),

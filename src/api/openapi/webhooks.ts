@@ -42,6 +42,7 @@ const HEADERS: [name: string, description: string, schema: JsonSchema][] = [
     'Number of this attempt over the whole life of the delivery',
     { type: 'integer', minimum: 1 },
   ],
+  ['X-Event-Type', 'Type of the event', { type: 'string', enum: [...EVENT_TYPES, 'webhook.test'] }],
   ['webhook-id', 'The delivery: the same over retries and replays', { type: 'string' }],
   ['webhook-timestamp', 'When this attempt was made, in Unix seconds', { type: 'integer' }],
   [

@@ -322,6 +322,7 @@ function expectGiven(given: ClaimedDelivery[], wanted: rules.ExpectedDelivery[])
   ).toEqual(
     wanted.map(({ id, body, hasBody, attempts, before }) => ({
       ...{ id, body: hasBody ? body : '', attempt: attempts + 1, attemptsInCycle: attempts - before },
+      eventType: 'signal.detected',
     })),
   );
 }

@@ -23,7 +23,7 @@ interface DueRow {
 
 /** What a claim gives out, as it crosses from the writer. */
 export interface StoredDeliveries {
-  /** A JSON array: id, attempt, attempts in this cycle and bytes of the body of each in turn. */
+  /** A JSON array: id, type of the event, attempt, attempts in this cycle and bytes of the body of each in turn. */
   list: string;
   /** Their bodies, one behind the other. A lost one has no bytes: its delivery is given out, so that it ends with its reason. */
   bodies: Uint8Array;
@@ -196,12 +196,12 @@ export function claimChanges(db: Database) {
  */
 function gathered(index: 'deliveries_due' | 'deliveries_urgent', terms: string): string {
   return `SELECT count(*) AS count,
-      group_concat('"' || id || '",' || (attempt_count + 1) || ',' || (attempt_count - cycle_start) || ','
-        || octet_length(body)) AS list,
+      group_concat('"' || id || '","' || event_type || '",' || (attempt_count + 1) || ','
+        || (attempt_count - cycle_start) || ',' || octet_length(body)) AS list,
       group_concat('"' || id || '":' || (attempt_count + 1)) AS held,
       CAST(group_concat(body, '') AS BLOB) AS bodies
     FROM (
-      SELECT d.id, d.attempt_count, d.cycle_start, coalesce(${WHOLE_BODY}, '') AS body
+      SELECT d.id, d.event_type, d.attempt_count, d.cycle_start, coalesce(${WHOLE_BODY}, '') AS body
       FROM deliveries d INDEXED BY ${index} ${BODY_JOINS}
       WHERE d.endpoint_id = +? AND d.${WAITING} ${terms}
       ORDER BY d.next_attempt_at, d.id LIMIT +?)`;

@@ -1,4 +1,4 @@
-import type { ClaimedDelivery } from '../../../model/delivery.ts';
+import type { ClaimedDelivery, SentEventType } from '../../../model/delivery.ts';
 import type { DeliveryStore, HeldAttempt } from '../../delivery-store.ts';
 import type { StoredDeliveries } from '../changes/claims.ts';
 import type { Changes } from '../changes.ts';
@@ -43,10 +43,11 @@ function toClaimed(stored: StoredDeliveries | null): ClaimedDelivery[] {
   const list = JSON.parse(stored.list) as (string | number)[];
   const deliveries: ClaimedDelivery[] = [];
   let start = 0;
-  for (let i = 0; i < list.length; i += 4) {
-    const end = start + (list[i + 3] as number);
-    const [attempt, attemptsInCycle] = [list[i + 1] as number, list[i + 2] as number];
-    deliveries.push({ id: list[i] as string, attempt, attemptsInCycle, bytes, start, end });
+  for (let i = 0; i < list.length; i += 5) {
+    const end = start + (list[i + 4] as number);
+    const [attempt, attemptsInCycle] = [list[i + 2] as number, list[i + 3] as number];
+    const [id, eventType] = [list[i] as string, list[i + 1] as SentEventType];
+    deliveries.push({ id, eventType, attempt, attemptsInCycle, bytes, start, end });
     start = end;
   }
   return deliveries;
