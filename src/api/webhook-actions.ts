@@ -1,4 +1,4 @@
-import { webhookResourceSchema, webhookWithSecretSchema } from '../model/webhook.ts';
+import { newSecretSchema, webhookResourceSchema, webhookWithSecretSchema } from '../model/webhook.ts';
 import { pauseEndpoint, regenerateSecret, resumeEndpoint } from '../webhooks/endpoint-changes.ts';
 import { endpointResource } from '../webhooks/endpoints.ts';
 import type { Routes } from './routes.ts';
@@ -9,14 +9,16 @@ export function addWebhookActions(webhooks: Routes): void {
     operationId: 'regenerateWebhookSecret',
     summary: 'Give an endpoint a new secret; answers it',
     description:
-      'Every later attempt is signed with the new secret only, retries of earlier deliveries included.',
+      'Every later attempt is signed with the new secret, retries of earlier deliveries included: with it alone, or, for the hours of a grace, in `webhook-signature` also with the one before.',
     scope: 'webhooks:write',
     versioned: true,
     problems: ['CONFLICT'],
     showsSecret: true,
+    body: newSecretSchema,
     answer: webhookWithSecretSchema,
-    async handle({ parts, caller, params, tag }) {
-      const { endpoint, secret } = await regenerateSecret(parts, caller.tenant, params.id);
+    async handle({ parts, caller, params: { id }, body, tag }) {
+      const order = { id, graceHours: body?.grace_hours ?? 0 };
+      const { endpoint, secret } = await regenerateSecret(parts, caller.tenant, order);
       parts.endpointChanged(endpoint.id);
       return { ...tag(endpoint, endpointResource(endpoint)), secret };
     },

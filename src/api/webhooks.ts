@@ -1,5 +1,5 @@
 import {
-  webhookInputSchema,
+  webhookCreateSchema,
   webhookPatchSchema,
   webhookResourceSchema,
   webhookWithSecretSchema,
@@ -21,7 +21,7 @@ export function addWebhooks(routesOf: RoutesOf): void {
     versioned: true,
     problems: ['PLAN_REQUIRED'],
     showsSecret: true,
-    body: webhookInputSchema,
+    body: webhookCreateSchema,
     answer: webhookWithSecretSchema,
     async handle({ parts, caller, body, tag }) {
       const { endpoint, secret } = await createEndpoint(parts, caller.tenant, body);

@@ -56,7 +56,7 @@ export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show
     return back(reply, endpoint, 'done=resumed');
   });
   add('secret', async (request, reply, { id }) => {
-    const { endpoint, secret } = await regenerateSecret(parts, memberOf(request).tenant, id);
+    const { endpoint, secret } = await regenerateSecret(parts, memberOf(request).tenant, { id });
     parts.endpointChanged(id);
     return showWebhook(parts, show, { request, reply, endpoint, shown: { secret } });
   });

@@ -1,3 +1,4 @@
+import { addAll } from '../lib/lists.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { Span } from '../lib/tracing.ts';
@@ -5,7 +6,9 @@ import type { BodyBytes } from '../model/body-bytes.ts';
 import type { ClaimedDelivery, SentRequest } from '../model/delivery.ts';
 import { deliveryHeaderList, timestampSeconds } from '../model/delivery-headers.ts';
 import type { Endpoint } from '../model/webhook.ts';
-import { createSigner, type Signer } from '../webhooks/signature.ts';
+import { signerOf } from '../webhooks/endpoint-signer.ts';
+import { headersContext } from '../webhooks/endpoints.ts';
+import type { Signer } from '../webhooks/signature.ts';
 import { checkTarget } from '../webhooks/targets.ts';
 import type { DispatcherLog } from './dispatcher.ts';
 import type { SendRequest } from './send.ts';
@@ -17,8 +20,8 @@ const QUOTATION_MARK = 0x22;
 /** An endpoint made ready to send to, once a version. */
 export interface LaneTarget {
   endpoint: Endpoint;
-  /** Null where the endpoint cannot be sent to; `fault` says why, and every attempt ends in it. */
-  ready: { origin: string; host: string; path: string; signer: Signer } | null;
+  /** `own`: its own headers, name and value in turn. Null where it cannot be sent to; `fault` says why, and every attempt ends in it. */
+  ready: { origin: string; host: string; path: string; signer: Signer; own: string[] } | null;
   fault: 'internal' | 'blocked_target';
 }
 
@@ -41,14 +44,21 @@ export function createPrepareTarget(parts: {
     const checked = checkTarget(endpoint.settings.url, parts.allow);
     if ('fault' in checked) return { endpoint, ready: null, fault: 'blocked_target' };
     try {
-      const signer = createSigner(parts.secretBox.open(endpoint.secretBox, endpoint.id));
+      const signer = signerOf(parts.secretBox, endpoint);
+      const own = ownHeaders(parts.secretBox, endpoint);
       const { origin, host, pathname, search } = checked.url;
-      return { endpoint, ready: { origin, host, path: pathname + search, signer }, fault: 'internal' };
+      return { endpoint, ready: { origin, host, path: pathname + search, signer, own }, fault: 'internal' };
     } catch (error) {
       parts.log.error({ err: error, endpointId: endpoint.id }, 'an endpoint secret cannot be opened');
       return { endpoint, ready: null, fault: 'internal' };
     }
   };
+}
+
+function ownHeaders(secretBox: SecretBox, { id, headersBox }: Endpoint): string[] {
+  if (headersBox === null) return [];
+  const headers = JSON.parse(secretBox.open(headersBox, headersContext(id))) as Record<string, string>;
+  return Object.entries(headers).flat();
 }
 
 /**
@@ -63,10 +73,15 @@ export function seal(
   if (ready === null) return fault;
   if (!isWhole(delivery)) throw new Error('The stored body is lost or unreadable.');
   const { body, ...signed } = ready.signer.seal(delivery, timestampSeconds(startedAt));
-  const rest = { ...signed, eventType: delivery.eventType };
+  const rest: typeof signed & Pick<SentRequest, 'eventType' | 'own'> = {
+    ...signed,
+    eventType: delivery.eventType,
+  };
+  if (ready.own.length > 0) rest.own = endpoint.headers;
   const signatures = span === null ? rest : { ...rest, ...headersOf(span) };
   const { id: deliveryId, attempt } = delivery;
   const headers = deliveryHeaderList({ deliveryId, attempt, startedAt }, signatures);
+  if (ready.own.length > 0) addAll(headers, ready.own);
   const timeoutMs = endpoint.settings.timeout_seconds * 1_000;
   const { origin, path, host } = ready;
   return {

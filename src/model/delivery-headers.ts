@@ -50,9 +50,10 @@ export function deliveryHeaders(key: AttemptKey, signatures: Signatures): Record
   return headers;
 }
 
-/** All headers of a request that was sent, made again from what is kept of it. */
+/** All headers of a request that was sent, made again from what is kept of it: of the endpoint's own only the end. */
 export function sentHeaders(key: AttemptKey, sent: SentRequest): Record<string, string> {
-  return { host: sent.host, ...deliveryHeaders(key, sent), 'content-length': String(sent.contentLength) };
+  const ours = deliveryHeaders(key, sent);
+  return { host: sent.host, ...sent.own, ...ours, 'content-length': String(sent.contentLength) };
 }
 
 /** The `webhook-timestamp` of an attempt: whole Unix seconds (standardwebhooks.com). */

@@ -80,6 +80,8 @@ export interface SentRequest {
   standardSignature: string;
   /** `X-Event-Type`; left out in attempts from before it was sent. */
   eventType?: SentEventType;
+  /** What is shown of the endpoint's own headers; left out where it has none. */
+  own?: Record<string, string>;
   /** Sent twice, as the connection was closed at the first: both count for the throttle. */
   repeated?: true;
   /** The attempt's own, where it was traced (W3C Trace Context). */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { endpointHeadersSchema } from './endpoint-headers.ts';
 import { eventTypeSchema } from './event.ts';
 import { payloadFormatSchema, savedFormatSchema } from './payload-format.ts';
 import { classificationSchema, signalTypeSchema } from './signal.ts';
@@ -78,8 +79,12 @@ export const webhookInputSchema = z.strictObject({
 });
 export type WebhookInput = z.infer<typeof webhookInputSchema>;
 
+/** An endpoint as a caller makes it: its settings, and what is kept apart from them. */
+export const webhookCreateSchema = webhookInputSchema.extend({ headers: endpointHeadersSchema.default({}) });
+export type WebhookCreate = WebhookInput & Partial<z.infer<typeof webhookCreateSchema>>;
+
 /** A change of settings: what is left out stays as it is. */
-export const webhookPatchSchema = z.strictObject(settings).partial();
+export const webhookPatchSchema = z.strictObject({ ...settings, headers: endpointHeadersSchema }).partial();
 export type WebhookPatch = z.infer<typeof webhookPatchSchema>;
 
 /** An endpoint on the wire. `secret` is whole in the answer of its creation only; later `secret_last4` tells which it is. */
@@ -102,14 +107,36 @@ export const webhookResourceSchema = z
     batching: z.enum(BATCHINGS),
     rate_limit_per_minute: z.int(),
     auto_resume: z.boolean(),
+    headers: z.record(z.string(), z.string()).describe('The last 4 characters of each value'),
     status: z.enum(ENDPOINT_STATUSES),
     paused_reason: z.enum(PAUSED_REASONS).nullable(),
     paused_at: z.iso.datetime().nullable(),
     consecutive_failures: z.int().describe('Failed attempts in a row; at 20 it is paused'),
     secret_last4: z.string(),
+    previous_secret_expires_at: z.iso
+      .datetime()
+      .nullable()
+      .describe('Until then deliveries are signed with the secret before, too; null: with one secret'),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'Webhook' });
+
+/** Most hours that an endpoint's secret goes on being used after a new one was made. */
+const MOST_GRACE_HOURS = 48;
+
+/** Body of the order for a new secret. */
+export const newSecretSchema = z
+  .strictObject({
+    grace_hours: z
+      .number()
+      .min(0)
+      .max(MOST_GRACE_HOURS)
+      .default(0)
+      .describe(
+        'For so long `webhook-signature` holds two signatures, that of the new secret first; `X-Service-Signature` and `signature` use the new one at once. 0 also ends a grace that runs',
+      ),
+  })
+  .nullish();
 
 /** An endpoint where its secret is shown: in the answer of its creation, and of giving it a new one. */
 export const webhookWithSecretSchema = webhookResourceSchema
@@ -127,6 +154,12 @@ export interface Endpoint {
   /** AES-256-GCM box of the secret, bound to the endpoint's id. */
   secretBox: Uint8Array;
   secretLast4: string;
+  /** The box of the secret before, and until when (Unix milliseconds) `webhook-signature` has one by it too. */
+  previousSecretBox: Uint8Array | null;
+  previousSecretUntil: number | null;
+  /** What is shown of its own headers, and the box of them as JSON; null: it has none. */
+  headers: Record<string, string>;
+  headersBox: Uint8Array | null;
   status: (typeof ENDPOINT_STATUSES)[number];
   pausedReason: PausedReason | null;
   pausedAt: number | null;

@@ -3,11 +3,12 @@ import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint, WebhookPatch } from '../model/webhook.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import { acceptSettings, refuseMismatch, tooManyEndpoints } from './endpoint-rules.ts';
-import { type EndpointParts, findEndpoint, noEndpoint } from './endpoints.ts';
+import { type EndpointParts, findEndpoint, noEndpoint, sealHeaders } from './endpoints.ts';
 import { generateSecret } from './signature.ts';
 
 /** Retries made due in one commit: about 20 ms of the store's writer. */
 const RELEASED_AT_ONCE = 2_000;
+const HOUR_MS = 3_600_000;
 
 /** Changes the settings that are given and keeps the others. @throws DomainError as `createEndpoint`, and `NOT_FOUND` */
 export async function changeEndpoint(
@@ -16,24 +17,29 @@ export async function changeEndpoint(
   { id, patch, when = UNCONDITIONAL }: { id: string; patch: WebhookPatch; when?: Precondition },
 ): Promise<Endpoint> {
   await findEndpoint(parts.store, tenant.id, id); // an unknown id is told before a fault of its settings
-  const given = definedOnly(await acceptSettings(parts, tenant, patch));
+  const { headers, ...changed } = patch;
+  const given = definedOnly(await acceptSettings(parts, tenant, changed));
+  const sealed = headers === undefined ? {} : sealHeaders(parts, id, headers);
   return await rewrite(parts, { tenantId: tenant.id, id, what: 'settings' }, (endpoint) => {
     when(endpoint);
     const settings = { ...endpoint.settings, ...given };
     refuseMismatch(settings);
-    return { ...endpoint, settings };
+    return { ...endpoint, settings, ...sealed };
   });
 }
 
-/** Gives the endpoint a new secret, which every later attempt uses; the old one counts no more. */
+/** Gives the endpoint a new secret, which every later attempt uses; for `graceHours` the old one counts beside it. */
 export async function regenerateSecret(
   parts: EndpointParts,
   tenant: Tenant,
-  id: string,
+  { id, graceHours = 0 }: { id: string; graceHours?: number },
 ): Promise<{ endpoint: Endpoint; secret: string }> {
+  const until = graceHours === 0 ? null : parts.clock.now() + Math.round(graceHours * HOUR_MS);
   const secret = generateSecret(parts.random);
   const endpoint = await rewrite(parts, { tenantId: tenant.id, id, what: 'secret' }, (current) => ({
     ...current,
+    previousSecretBox: until === null ? null : current.secretBox,
+    previousSecretUntil: until,
     secretBox: parts.secretBox.seal(secret, id),
     secretLast4: secret.slice(-4),
   }));

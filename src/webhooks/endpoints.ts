@@ -3,9 +3,10 @@ import { toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { type EndpointHeaders, shownHeaders } from '../model/endpoint-headers.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Tenant } from '../model/tenant.ts';
-import type { Endpoint, WebhookInput, WebhookResource } from '../model/webhook.ts';
+import type { Endpoint, WebhookCreate, WebhookResource } from '../model/webhook.ts';
 import type { EndpointStore } from '../store/endpoint-store.ts';
 import { acceptSettings, type RuleParts, refuseMismatch, tooManyEndpoints } from './endpoint-rules.ts';
 import { generateSecret } from './signature.ts';
@@ -24,11 +25,12 @@ export interface EndpointParts extends RuleParts {
 export async function createEndpoint(
   parts: EndpointParts,
   tenant: Tenant,
-  input: WebhookInput,
+  input: WebhookCreate,
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   const { store, clock, random, newId, secretBox } = parts;
   const plan = effectivePlan(tenant, clock.now());
-  const settings = await acceptSettings(parts, tenant, input);
+  const { headers = {}, ...given } = input;
+  const settings = await acceptSettings(parts, tenant, given);
   refuseMismatch(settings);
   const secret = generateSecret(random);
   const id = newId('whk');
@@ -38,6 +40,9 @@ export async function createEndpoint(
     settings,
     secretBox: secretBox.seal(secret, id),
     secretLast4: secret.slice(-4),
+    previousSecretBox: null,
+    previousSecretUntil: null,
+    ...sealHeaders(parts, id, headers),
     status: 'active',
     pausedReason: null,
     pausedAt: null,
@@ -48,6 +53,22 @@ export async function createEndpoint(
   const created = await store.createEndpoint(endpoint, planLimits(plan).endpoints);
   if (!created) throw tooManyEndpoints(plan);
   return { endpoint, secret };
+}
+
+/** An endpoint's own headers as they are kept. */
+export function sealHeaders(
+  { secretBox }: Pick<EndpointParts, 'secretBox'>,
+  id: string,
+  headers: EndpointHeaders,
+): Pick<Endpoint, 'headers' | 'headersBox'> {
+  const isNone = Object.keys(headers).length === 0;
+  const headersBox = isNone ? null : secretBox.seal(JSON.stringify(headers), headersContext(id));
+  return { headers: shownHeaders(headers), headersBox };
+}
+
+/** What the box of an endpoint's headers is bound to. */
+export function headersContext(id: string): string {
+  return `${id}/headers`;
 }
 
 /** The tenant's endpoint of that id. @throws DomainError `NOT_FOUND` */
@@ -64,17 +85,20 @@ export function noEndpoint(id: string): DomainError {
 
 /** An endpoint as every answer shows it, without its secret. */
 export function endpointResource(endpoint: Endpoint): WebhookResource {
+  const { previousSecretUntil } = endpoint;
   const { url, label, ...settings } = endpoint.settings;
   return {
     id: endpoint.id,
     url,
     label,
     ...settings,
+    headers: endpoint.headers,
     status: endpoint.status,
     paused_reason: endpoint.pausedReason,
     paused_at: endpoint.pausedAt === null ? null : toIso(endpoint.pausedAt),
     consecutive_failures: endpoint.consecutiveFailures,
     secret_last4: endpoint.secretLast4,
+    previous_secret_expires_at: previousSecretUntil === null ? null : toIso(previousSecretUntil),
     created_at: toIso(endpoint.createdAt),
   };
 }

@@ -22,15 +22,24 @@ export interface SignedBody extends Omit<SentRequest, 'host' | 'contentLength'> 
   body: Buffer;
 }
 
+/** The secret before, which counts beside the new one up to a moment (Unix milliseconds). */
+export interface PreviousSecret {
+  secret: string;
+  untilMs: number;
+}
+
 /**
  * Two schemes in one request (specification, section 5; standardwebhooks.com):
  * - `signature`, the body's last member, and `X-Service-Signature` are lowercase hex HMAC-SHA256 keyed with the secret
  *   string as shown (UTF-8): the first over the body without that member, the second over the exact bytes sent;
- * - `webhook-signature` is `v1,` + base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the secret's 32 bytes.
+ * - `webhook-signature` is `v1,` + base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the secret's 32 bytes; while
+ *   `previous` counts too, one by that follows after a space.
  */
-export function createSigner(secret: string): Signer {
+export function createSigner(secret: string, previous: PreviousSecret | null = null): Signer {
   const withString = createHmacSha256(Buffer.from(secret, 'utf8'));
-  const withBytes = createHmacSha256(Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64'));
+  const withBytes = createHmacSha256(keyOf(secret));
+  const before = previous === null ? null : createHmacSha256(keyOf(previous.secret));
+  const beforeUntil = Math.floor((previous?.untilMs ?? 0) / 1_000);
   return {
     seal({ id, bytes, start: from, end: to }, timestampSeconds) {
       // One buffer for all: key block, what the standard signature has before the body, the body with its last member.
@@ -47,11 +56,18 @@ export function createSigner(secret: string): Signer {
       const serviceSignature = withString.digest(buffer, start, end, 'hex');
 
       buffer.write(head, BLOCK_BYTES, 'latin1');
-      const standardSignature = `v1,${withBytes.digest(buffer, BLOCK_BYTES, end, 'base64')}`;
+      let standardSignature = `v1,${withBytes.digest(buffer, BLOCK_BYTES, end, 'base64')}`;
+      if (before !== null && timestampSeconds < beforeUntil) {
+        standardSignature += ` v1,${before.digest(buffer, BLOCK_BYTES, end, 'base64')}`;
+      }
       buffer.fill(0, 0, start); // keys: the memory is pooled, and what it is used for next is not ours to know
       return { body: buffer.subarray(start, end), bodySignature, serviceSignature, standardSignature };
     },
   };
+}
+
+function keyOf(secret: string): Buffer {
+  return Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
 }
 
 /** `body`, a JSON object, with its `signature` member appended last. */

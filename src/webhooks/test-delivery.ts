@@ -7,12 +7,12 @@ import { DomainError } from '../model/errors.ts';
 import { isPreset } from '../model/payload-format.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import { sentBody, timingsOf } from './delivery-resource.ts';
+import { signerOf } from './endpoint-signer.ts';
 import { signalPayload } from './payload.ts';
 import type { Notice } from './presets/notice.ts';
 import { presetBody } from './presets/preset-body.ts';
 import { signalNotice } from './presets/signal-notice.ts';
 import { SAMPLE_SIGNAL } from './sample-signal.ts';
-import { createSigner } from './signature.ts';
 
 /** One test delivery, as the dispatcher is asked to send it: signed and sent like any other, outside every queue. */
 export interface TestRequest {
@@ -62,7 +62,7 @@ export function expectedTest(
   { secretBox }: { secretBox: SecretBox },
   endpoint: Endpoint,
 ): { body: string; signature: string } {
-  const signer = createSigner(secretBox.open(endpoint.secretBox, endpoint.id));
+  const signer = signerOf(secretBox, endpoint);
   const sealed = signer.seal({ id: 'dlv_test', ...toBodyBytes(testBody(endpoint)) }, 0);
   return { body: sealed.body.toString('utf8'), signature: sealed.serviceSignature };
 }

@@ -56,6 +56,9 @@ export interface HarnessOptions {
 
 export const TENANT = 'ten_a';
 
+/** What seals the secrets of its endpoints. */
+export const HARNESS_BOX = createSecretBox(Buffer.alloc(32, 7), systemRandom);
+
 export async function createHarness(options: HarnessOptions = {}): Promise<Harness> {
   const { store: inner, clock } = await openTestStore({
     clock: createManualClock(options.startAt),
@@ -63,7 +66,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
   });
   const random = { ...systemRandom, fraction: () => 0 };
   const newId = createIds(clock, random);
-  const secretBox = createSecretBox(Buffer.alloc(32, 7), random);
+  const secretBox = HARNESS_BOX;
   const outcomes: Outcome[] = [];
   const waiting: { count: number; resolve: () => void }[] = [];
   const tenants = new Set<string>();

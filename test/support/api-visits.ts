@@ -135,6 +135,7 @@ async function visitWebhooks({ visit }: Guide): Promise<Hooks> {
     label: 'CRM',
     event_types: SUBSCRIBED,
     classifications: ['hot', 'warm'],
+    headers: { Authorization: 'Bearer 0f9c2a7be41d' },
   });
   const bad = await visit('createWebhook', 'POST /v1/webhooks', { url: 'https://127.0.0.1:8443/old' });
   const { id } = good.data;
@@ -146,7 +147,9 @@ async function visitWebhooks({ visit }: Guide): Promise<Hooks> {
   await visit('pauseWebhook', `POST /v1/webhooks/${id}/pause`);
   await visit('resumeWebhook', `POST /v1/webhooks/${id}/resume`);
   await visit('getWebhookSourceIps', 'GET /v1/webhooks/source-ips');
-  const { data } = await visit('regenerateWebhookSecret', `POST /v1/webhooks/${id}/secret`);
+  const { data } = await visit('regenerateWebhookSecret', `POST /v1/webhooks/${id}/secret`, {
+    grace_hours: 24,
+  });
   return { good: { id, secret: data.secret }, bad: bad.data };
 }
 

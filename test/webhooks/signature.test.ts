@@ -42,6 +42,24 @@ test('the Standard Webhooks library verifies the same request unchanged', () => 
   );
 });
 
+test('while the secret before counts too, its signature follows the new one’s, and no longer', () => {
+  const before = generateSecret(systemRandom);
+  const signer = createSigner(secret, { secret: before, untilMs: now * 1_000 + 1_000 });
+  const during = signer.seal({ id: 'dlv_1', ...toBodyBytes(body) }, now);
+  const old = createSigner(before).seal({ id: 'dlv_1', ...toBodyBytes(body) }, now);
+  expect(during.standardSignature.split(' ')[0]).toBe(
+    new Webhook(secret).sign('dlv_1', new Date(now * 1_000), during.body.toString('utf8')),
+  );
+  const both = deliveryHeaders(key, during);
+  for (const each of [secret, before]) {
+    expect(new Webhook(each).verify(during.body.toString('utf8'), both)).toBeTruthy();
+  }
+  expect(during.body.equals(sealed.body)).toBe(true); // its own signatures are by the new secret alone
+  expect(during.serviceSignature).not.toBe(old.serviceSignature);
+  const after = signer.seal({ id: 'dlv_1', ...toBodyBytes(body) }, now + 1);
+  expect(after.standardSignature).not.toContain(' ');
+});
+
 test('it refuses the request once a byte is changed', () => {
   const changed = sealed.body.toString('utf8').replace('sig_1', 'sig_2');
   expect(() => new Webhook(secret).verify(changed, headers)).toThrow();

@@ -18,7 +18,9 @@ export function endpointChanges(db: Database) {
   const insert = ENDPOINTS.insert(db);
   const update = db.prepare<Record<string, unknown>[]>(
     `UPDATE webhook_endpoints
-     SET settings = :settings, secret_box = :secretBox, secret_last4 = :secretLast4, version = version + 1
+     SET settings = :settings, secret_box = :secretBox, secret_last4 = :secretLast4,
+       previous_secret_box = :previousSecretBox, previous_secret_until = :previousSecretUntil,
+       headers = :headers, headers_box = :headersBox, version = version + 1
      WHERE id = :id AND tenant_id = :tenantId AND version = :version AND deleted_at IS NULL`,
   );
   const markDeleted = db.prepare<Record<string, unknown>[]>(
@@ -40,9 +42,9 @@ export function endpointChanges(db: Database) {
       insert(endpoint);
       return true;
     },
-    updateEndpoint({ id, tenantId, version, settings, secretBox, secretLast4 }, now) {
-      const row = { id, tenantId, version, secretBox, secretLast4, settings };
-      if (update.run(ENDPOINTS.encode(row)).changes === 0) return false;
+    updateEndpoint(endpoint, now) {
+      const { id, settings } = endpoint;
+      if (update.run(ENDPOINTS.encode(endpoint)).changes === 0) return false;
       state.planProbe(id, settings.auto_resume ? nextProbeAt(now, 0) : null);
       return true;
     },
