@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { readTracing, type TracingConfig } from './config-tracing.ts';
 import { type AddressSet, type Cidr, parseCidr } from './lib/network.ts';
+import { inPackage } from './lib/package.ts';
 import { formatKeys, type KeyRing, parseKeys } from './secrets-key.ts';
 import { readSites } from './source-sites.ts';
 
@@ -73,7 +74,7 @@ export function loadConfig(env: NodeJS.ProcessEnv, own: AddressSet | null = null
     baseUrl: read.base('BASE_URL')?.replace(/\/+$/, '') ?? `http://localhost:${port}`,
     dataDir: resolve(read.text('DATA_DIR') ?? './data'),
     secretsKey: read.keys('SECRETS_KEY'),
-    contentDir: resolve(read.text('CONTENT_DIR') ?? './content'),
+    contentDir: resolve(read.text('CONTENT_DIR') ?? inPackage('content')),
     trustProxy: read.cidrs('TRUST_PROXY'),
     publicRateLimit: read.integer('PUBLIC_RATE_LIMIT', 60, 1, 1_000_000),
     dashboardRateLimit: read.integer('DASHBOARD_RATE_LIMIT', 300, 1, 1_000_000),

@@ -1,5 +1,4 @@
 import { type Logger, pino } from 'pino';
-import packageJson from '../package.json' with { type: 'json' };
 import { createFeedbackLinks, type FeedbackLinks } from './accounts/feedback-links.ts';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
@@ -17,6 +16,7 @@ import { type Clock, systemClock, toIso } from './lib/clock.ts';
 import { type Cursors, createCursors } from './lib/cursor.ts';
 import { createIds, type NewId } from './lib/ids.ts';
 import { type AddressSet, createAddressSet } from './lib/network.ts';
+import { PACKAGE } from './lib/package.ts';
 import { createPeriodic, type Periodic } from './lib/periodic.ts';
 import { type Random, systemRandom } from './lib/random.ts';
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts';
@@ -261,7 +261,7 @@ async function createHousekeeping(
 /** What a log of several starts is told apart by. */
 function descriptionOf({ config, store, encoder }: Runtime): Record<string, string | number> {
   return {
-    version: packageJson.version,
+    version: PACKAGE.version,
     node: process.version,
     schema_version: store.pulse().schemaVersion,
     model_version: MODEL_VERSION,

@@ -51,6 +51,11 @@ const FORBIDDEN: { pattern: RegExp; allowedIn: string; instead: string }[] = [
     allowedIn: 'src/lib/text.ts',
     instead: 'a run of combining marks takes seconds; use normalised of src/lib/text.ts',
   },
+  {
+    pattern: /new URL\('[^']+\.ts'|package\.json' with/gu,
+    allowedIn: '',
+    instead: 'dist has no .ts file and no package.json; use moduleBeside or PACKAGE of src/lib/package.ts',
+  },
 ];
 
 function wordingFaults(sources: string[]): string[] {

@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { ConfigError, loadConfig } from '../src/config.ts';
 import { ownAddresses } from '../src/lib/network.ts';
@@ -110,4 +111,9 @@ test('deliveries leave from an address of this machine, or the server does not s
     expect(() => at(address), address).toThrow(
       'WEBHOOK_LOCAL_ADDRESS: must be an IP address of this machine',
     );
+});
+
+test('without CONTENT_DIR the pages are those of the package, wherever the process was started', () => {
+  const { contentDir } = loadConfig({});
+  expect(contentDir).toBe(fileURLToPath(new URL('../content', import.meta.url)));
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createTenant } from '../accounts/tenants.ts';
+import { inPackage } from '../lib/package.ts';
 import { portOf } from './arguments.ts';
 import { createDeliveryCount, type DeliveryCount } from './delivery-count.ts';
 import { deliveryLines, isGenuine } from './delivery-lines.ts';
@@ -14,7 +15,7 @@ import { showSources } from './demo-sources.ts';
 import { CommandError, type Ports } from './ports.ts';
 import { startReceiver } from './receiver.ts';
 
-const SAMPLES = join(import.meta.dirname, '../../data/samples.jsonl');
+const SAMPLES = inPackage('data/samples.jsonl');
 const USUAL_PORT = 3000;
 const DELIVERY_TIMEOUT_MS = 60_000;
 

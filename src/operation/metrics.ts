@@ -1,10 +1,10 @@
 import { collectDefaultMetrics } from 'prom-client';
-import packageJson from '../../package.json' with { type: 'json' };
 import type { DispatcherPulse } from '../dispatcher/dispatcher.ts';
 import type { LoadGate } from '../http/load.ts';
 import type { RequestTally } from '../http/request-tally.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Distribution } from '../lib/distribution.ts';
+import { PACKAGE } from '../lib/package.ts';
 import type { Encoder } from '../signals/encoder/encoder.ts';
 import type { EncoderFigures } from '../signals/encoder/queue.ts';
 import type { IntakeTally } from '../signals/intake-tally.ts';
@@ -249,7 +249,7 @@ function addStore({ gauge, counter, histogram }: Exposition, now: () => Reading)
 }
 
 function addRest({ gauge }: Exposition, now: () => Reading): void {
-  const { version } = packageJson;
+  const { version } = PACKAGE;
   gauge({ name: 'signalpost_build_info', help: 'Which release runs.', labels: ['version'] }, () => [
     [{ version }, 1],
   ]);

@@ -25,8 +25,8 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
-import packageJson from '../../package.json' with { type: 'json' };
 import type { TracingConfig } from '../config-tracing.ts';
+import { PACKAGE } from '../lib/package.ts';
 import { formatTraceparent, parseTraceparent, type Span, splitTrace, type Tracer } from '../lib/tracing.ts';
 
 /** Spans on their way to a collector. */
@@ -47,7 +47,7 @@ export function startTracing(config: TracingConfig, log: Pick<Logger, 'warn'>): 
   const silent = () => undefined;
   const logger = { error: warn, warn: silent, info: silent, debug: silent, verbose: silent };
   diag.setLogger(logger, { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
-  const { name, version } = packageJson;
+  const { name, version } = PACKAGE;
   const provider = new TracerProvider({
     sampler: samplerOf(config),
     // What the operator names in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES goes before our own.

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../lib/clock.ts';
 import { createFifo, type Fifo } from '../../lib/fifo.ts';
+import { moduleBeside } from '../../lib/package.ts';
 import { SourceFault } from '../source-fault.ts';
 import { stoppedFault } from '../stopped.ts';
 import type { ParseAnswer, ParseRequest, Parser, ReceivedDocument } from './parser.ts';
@@ -50,7 +51,7 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
   let closed = false;
 
   function start(): Thread {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+    const worker = new Worker(moduleBeside(import.meta.url, './worker'), {
       execArgv: [],
       // A larger space for the young made nothing quicker and cost 20 MB.
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: maxHeapMb, stackSizeMb: 4 },

@@ -15,7 +15,8 @@ const override: Override = ({ zodSchema, jsonSchema }) => {
 const settings = { zodToJsonConfig: { override } };
 
 /** A route's zod schemas as JSON Schema. */
-export const transformRoute = createJsonSchemaTransform(settings);
+export const transformRoute: ReturnType<typeof createJsonSchemaTransform> =
+  createJsonSchemaTransform(settings);
 
 /** The schemas with an id as components of the document. */
 export const transformDocument = createJsonSchemaTransformObject(settings);

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../lib/clock.ts';
+import { moduleBeside } from '../../lib/package.ts';
 import { createRecentMap } from '../../lib/recent-map.ts';
 import { DomainError } from '../../model/errors.ts';
 import { ENCODER_FOLDER, forbidTelemetry } from './load-encoder.ts';
@@ -100,7 +101,7 @@ export function createEncoder({
 
   function start(): Worker {
     forbidTelemetry();
-    const started = new Worker(new URL('./thread.ts', import.meta.url), { workerData: { folder } });
+    const started = new Worker(moduleBeside(import.meta.url, './thread'), { workerData: { folder } });
     started.on('message', settle);
     started.on('error', (error) => end(error.message));
     started.on('exit', () => worker === started && end('its thread ended'));

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { inPackage } from '../../lib/package.ts';
 
 /** Turns a short text into numbers by which texts of one meaning are near each other; the same text, the same numbers. */
 export interface TextEncoder384 {
@@ -11,7 +12,7 @@ const MAX_TOKENS = 128;
 const END_TOKEN = 102;
 
 /** Where the encoder's weights lie in the tree. */
-export const ENCODER_FOLDER = join(import.meta.dirname, '../../../data/models/minilm-l6-int8');
+export const ENCODER_FOLDER = inPackage('data/models/minilm-l6-int8');
 
 /**
  * onnxruntime 1.30 tells Microsoft of each process and model, and leaves files in the temporary folder, unless it is told

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder } from '../../lib/make-folder.ts';
+import { moduleBeside } from '../../lib/package.ts';
 import type { ContentFault } from './content-error.ts';
 import type { Token, TokenizerAnswer, TokenizerRequest, TokenLines } from './tokenizer.ts';
 
@@ -71,7 +72,7 @@ async function highlightMissing(
  * lives. Without our environment: what is in it is none of its business.
  */
 function tokenize(blocks: TokenizerRequest): Promise<TokenizerAnswer> {
-  const tokenizer = fork(new URL('./tokenizer.ts', import.meta.url), { execArgv: [], env: {} });
+  const tokenizer = fork(moduleBeside(import.meta.url, './tokenizer'), { execArgv: [], env: {} });
   return new Promise((resolve, reject) => {
     tokenizer.once('message', (answer) => resolve(answer as TokenizerAnswer));
     tokenizer.on('error', reject); // what cannot be started fails a second time when it is sent something

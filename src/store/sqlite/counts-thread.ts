@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { moduleBeside } from '../../lib/package.ts';
 import type { StoreCounts } from '../figures.ts';
 import type { CountsAnswer } from './counts-worker.ts';
 
@@ -17,7 +18,7 @@ export function createCountsThread(file: string): CountsThread {
   let underWay: Promise<StoreCounts> | null = null;
 
   function start(): Worker {
-    const made = new Worker(new URL('./counts-worker.ts', import.meta.url), {
+    const made = new Worker(moduleBeside(import.meta.url, './counts-worker'), {
       workerData: { file },
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { moduleBeside } from '../../lib/package.ts';
 import type { SignalQuery } from '../../model/signal.ts';
 import { phrasesOf } from '../../rules/words.ts';
 import type { SignalPage } from '../signal-store.ts';
@@ -39,7 +40,7 @@ export function createSearchThread(file: string): SearchThread {
   }
 
   function start(): Worker {
-    const made = new Worker(new URL('./search-worker.ts', import.meta.url), {
+    const made = new Worker(moduleBeside(import.meta.url, './search-worker'), {
       workerData: { file },
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 },

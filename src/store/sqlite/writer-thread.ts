@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { moduleBeside } from '../../lib/package.ts';
 import { DomainError } from '../../model/errors.ts';
 import type { CommitMeter } from '../commit-meter.ts';
 import type { Committed } from '../write-queue.ts';
@@ -19,7 +20,7 @@ interface Pending {
  */
 export function createThreadWriter(data: WriterData, meter: CommitMeter): Writer {
   // Without the process's own flags: a thread refuses some of them, and the server would not start.
-  const worker = new Worker(new URL('./writer-worker.ts', import.meta.url), {
+  const worker = new Worker(moduleBeside(import.meta.url, './writer-worker'), {
     workerData: data,
     execArgv: [],
     // Its objects live for one commit: less than V8's default of 96 MiB for the young costs nothing, and saves 45.

@@ -7,7 +7,7 @@ import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
 import { createStoredOrder } from './stored-order.ts';
 
-interface Digest {
+export interface Digest {
   digestEnabled: boolean;
   digestHour: number;
 }
@@ -63,14 +63,9 @@ export function digestReads(db: Database) {
     )
     .pluck();
 
-  return {
-    getSettings(tenantId) {
-      const row = selectOne.get(tenantId);
-      return row === null ? null : toSettings(row);
-    },
-    dueDigests: (now, limit) => selectDue.all(now, limit).map(toSettings),
-    // Of one moment: what is moved to the end between two looks would be in neither.
-    findBest: db.transaction((tenantId: string, { after, from, limit }: DigestRange): FoundSignals => {
+  // Of one moment: what is moved to the end between two looks would be in neither.
+  const findBest: (tenantId: string, range: DigestRange) => FoundSignals = db.transaction(
+    (tenantId, { after, from, limit }) => {
       const counts = countClasses.all({ tenantId, after, from });
       const of = (name: string) => counts.find(({ classification }) => classification === name)?.n ?? 0;
       return {
@@ -80,6 +75,15 @@ export function digestReads(db: Database) {
         warm: of('warm'),
         wires: selectBest.all({ tenantId, after, from, limit }),
       };
-    }),
+    },
+  );
+
+  return {
+    getSettings(tenantId) {
+      const row = selectOne.get(tenantId);
+      return row === null ? null : toSettings(row);
+    },
+    dueDigests: (now, limit) => selectDue.all(now, limit).map(toSettings),
+    findBest,
   } satisfies Part<DigestStore>;
 }

@@ -4,7 +4,7 @@ import type { DeliveryStore, DueLane } from '../../delivery-store.ts';
 import type { Part } from '../../store.ts';
 import { WAITING } from './shown-state.ts';
 
-interface StartRow {
+export interface StartRow {
   endpointId: string;
   startedAt: number;
 }

@@ -26,12 +26,20 @@ type Values = Record<string, unknown>;
 export type ListStatement = Statement<Values[], ListRows>;
 
 /** The few statements that all pages of signals come to, prepared when they are first needed. */
-export function createListStatements(db: Database) {
+export interface ListStatements {
+  page(shape: Shape, source: Source, explain: boolean): ListStatement;
+  /** The best score of the tenant's signals from `:minScore` to `:most`. */
+  bestScore: Statement<Values[], number | null>;
+  /** How many rows there are, counted up to `limit`. */
+  count(source: Source): Statement<Values[], number>;
+}
+
+export function createListStatements(db: Database): ListStatements {
   const pages = new Map<string, ListStatement>();
   const counts = new Map<Source, Statement<Values[], number>>();
 
   return {
-    page(shape: Shape, source: Source, explain: boolean): ListStatement {
+    page(shape, source, explain) {
       const key = `${shape} ${source} ${explain}`;
       const known = pages.get(key);
       if (known !== undefined) return known;
@@ -39,15 +47,13 @@ export function createListStatements(db: Database) {
       pages.set(key, statement);
       return statement;
     },
-    /** The best score of the tenant's signals from `:minScore` to `:most`. */
     bestScore: db
       .prepare<Values[], number | null>(
         `SELECT max(score) FROM signals INDEXED BY signals_by_score
          WHERE tenant_id = +:tenantId AND score BETWEEN :minScore AND :most`,
       )
       .pluck(),
-    /** How many rows there are, counted up to `limit`. */
-    count(source: Source): Statement<Values[], number> {
+    count(source) {
       const statement = counts.get(source) ?? db.prepare<Values[], number>(countSql(source)).pluck();
       counts.set(source, statement);
       return statement;

@@ -4,7 +4,12 @@ import { DomainError } from '../../../model/errors.ts';
 import type { SignalQuery } from '../../../model/signal.ts';
 import type { SignalPage } from '../../signal-store.ts';
 import { filterTerm } from '../search-terms.ts';
-import { createListStatements, type ListRows, type RowRange } from './signal-list-sql.ts';
+import {
+  createListStatements,
+  type ListRows,
+  type ListStatements,
+  type RowRange,
+} from './signal-list-sql.ts';
 import { matchOf } from './signal-match.ts';
 import { createTermBeginnings } from './term-beginnings.ts';
 
@@ -24,8 +29,6 @@ const SORT_MAX = 1_000;
 
 /** Words that a beginning may become, in the order of letters; each is one list more to walk along. */
 const MOST_BEGUN = 32;
-
-type Statements = ReturnType<typeof createListStatements>;
 
 /** Pages of signals: walks that end when the page is full. No OFFSET, no totals. */
 export function createSignalList(db: Database, { sortMax = SORT_MAX } = {}) {
@@ -63,7 +66,7 @@ interface Ask {
   sortMax: number;
 }
 
-function byTime(statements: Statements, { query, range, after }: Ask): ListRows[] {
+function byTime(statements: ListStatements, { query, range, after }: Ask): ListRows[] {
   const oldestFirst = query.sort === 'timestamp';
   const statement = statements.page(
     oldestFirst ? 'oldestFirst' : 'newestFirst',
@@ -75,7 +78,7 @@ function byTime(statements: Statements, { query, range, after }: Ask): ListRows[
   return statement.all({ ...range, below: min(range.below, after) });
 }
 
-function byScore(statements: Statements, ask: Ask): ListRows[] {
+function byScore(statements: ListStatements, ask: Ask): ListRows[] {
   const { query, range, after, sortMax } = ask;
   const everything = range.match === null && query.from === null && query.to === null;
   if (!everything && isFew(statements, range, sortMax)) {
@@ -87,7 +90,7 @@ function byScore(statements: Statements, ask: Ask): ListRows[] {
 
 /** The few rows of one post, each asked for by itself, so that all other filters hold as in any list. */
 function ofExternalId(
-  statements: Statements,
+  statements: ListStatements,
   { query, range, after }: Ask,
   seqs: readonly bigint[],
 ): ListRows[] {
@@ -112,12 +115,12 @@ const ORDERS: Record<SignalQuery['sort'], (one: bigint, other: bigint) => boolea
     (one & SCORE_MASK) === (other & SCORE_MASK) ? one > other : (one & SCORE_MASK) > (other & SCORE_MASK),
 };
 
-function isFew(statements: Statements, range: RowRange, max: number): boolean {
+function isFew(statements: ListStatements, range: RowRange, max: number): boolean {
   return (statements.count(sourceOf(range)).get({ ...range, limit: max + 1 }) ?? 0) <= max;
 }
 
 /** What is left of the last row's score, then the scores below it. */
-function alongScores(statements: Statements, { query, range, after }: Ask): ListRows[] {
+function alongScores(statements: ListStatements, { query, range, after }: Ask): ListRows[] {
   const score = after === null ? SCORE_MASK : after & SCORE_MASK;
   const ofScore = statements.page('ofScore', 'tenant', query.explain);
   const rows = after === null ? [] : ofScore.all({ ...range, score, below: min(range.below, after) });
@@ -126,7 +129,7 @@ function alongScores(statements: Statements, { query, range, after }: Ask): List
   return [...rows, ...statements.page('belowScore', 'tenant', query.explain).all({ ...range, score, limit })];
 }
 
-function scoreByScore(statements: Statements, { query, range, after }: Ask, match: string): ListRows[] {
+function scoreByScore(statements: ListStatements, { query, range, after }: Ask, match: string): ListRows[] {
   const { tenantId, minScore } = range;
   const rows: ListRows[] = [];
   let left = range.limit;
