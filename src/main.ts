@@ -1,13 +1,15 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=16
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import closeWithGrace from 'close-with-grace';
-import { CommandError, type Opened, type OpenOptions, type Ports } from './cli/ports.ts';
+import { CommandError, type Opened, type OpenOptions, type Ports, type Release } from './cli/ports.ts';
 import { runCommand } from './cli/program.ts';
+import { programName } from './cli/program-name.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { prepareEngine } from './engine.ts';
 import { systemClock } from './lib/clock.ts';
 import { ownAddresses } from './lib/network.ts';
+import { PACKAGE } from './lib/package.ts';
 import { printable } from './lib/printable.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 
@@ -62,6 +64,14 @@ function requireDatabase({ dataDir }: Config): void {
 async function loadContent({ contentDir, baseUrl, dataDir }: Config): Promise<SiteContent> {
   const { loadSiteContent } = await import('./site/content/site-content.ts');
   return loadSiteContent({ contentDir, baseUrl, cacheFile: join(dataDir, 'cache', 'code.json') });
+}
+
+async function release(): Promise<Release> {
+  const [{ latestVersion }, { MODEL_VERSION }] = await Promise.all([
+    import('./store/sqlite/migrate.ts'),
+    import('./signals/score.ts'),
+  ]);
+  return { version: PACKAGE.version, schema: latestVersion(), model: MODEL_VERSION };
 }
 
 async function migrate(): Promise<{ file: string; from: number; to: number }> {
@@ -151,6 +161,8 @@ function showProgress(text: string | null): void {
 
 const ports: Ports = {
   env: process.env,
+  program: programName(process.argv[1] ?? '', process.env),
+  release,
   clock: systemClock,
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),

@@ -9,6 +9,10 @@ import type { Matchers } from '../signals/matchers.ts';
 /** What the process hands to its commands: they know neither the runtime nor the HTTP server. */
 export interface Ports {
   env: NodeJS.ProcessEnv;
+  /** How this program is called from a shell. */
+  program: string;
+  /** Which release this is; loads what knows it. */
+  release(): Promise<Release>;
   clock: Clock;
   /** Results, a line at a time, on stdout. */
   out(line: string): void;
@@ -25,6 +29,20 @@ export interface Ports {
   upkeep(): Promise<Upkeep>;
   /** Runs `stop` with the signal's name and ends the process with 0 when SIGTERM, SIGHUP or Ctrl-C comes. */
   onStop(stop: (reason: string) => Promise<void>): void;
+}
+
+/** What tells two releases apart. */
+export interface Release {
+  version: string;
+  /** That it brings a database to. */
+  schema: number;
+  /** That scores come from. */
+  model: string;
+}
+
+/** For people, beginning with the version alone. */
+export function releaseLine({ version, schema, model }: Release): string {
+  return `${version} (schema ${schema}, model ${model})`;
 }
 
 /** Backups and checks of the data folder; the messages of what it throws are for the operator. */

@@ -1,5 +1,4 @@
 import { Command, CommanderError } from 'commander';
-import packageJson from '../../package.json' with { type: 'json' };
 import { printable } from '../lib/printable.ts';
 import { addCompletion } from './completion.ts';
 import { addDemo } from './demo.ts';
@@ -12,13 +11,16 @@ import { addMigrate } from './migrate.ts';
 import { addOpenApi } from './openapi.ts';
 import { addOperations } from './operations.ts';
 import { addPage } from './page.ts';
-import { CommandError, EXIT, type Ports } from './ports.ts';
+import { CommandError, EXIT, type Ports, releaseLine } from './ports.ts';
 import { addServe } from './serve.ts';
 import { addTenantCreate } from './tenant-create.ts';
 import { addTenantList } from './tenant-list.ts';
 import { addTenantPlan } from './tenant-plan.ts';
 import { addOwnerReset, addTenantSetupLink } from './tenant-setup-link.ts';
 import { addUpkeep } from './upkeep.ts';
+
+/** Ends the reading of arguments: the answer takes modules that no other command is to load. */
+class VersionAsked extends Error {}
 
 /** Runs one command; no arguments mean `serve`. @throws CommandError, and whatever opening and starting throw */
 export async function runCommand(args: readonly string[], ports: Ports): Promise<void> {
@@ -31,6 +33,7 @@ export async function runCommand(args: readonly string[], ports: Ports): Promise
   try {
     await program.parseAsync(args.length === 0 ? ['serve'] : args, { from: 'user' });
   } catch (error) {
+    if (error instanceof VersionAsked) return ports.out(releaseLine(await ports.release()));
     // Commander has printed its own message by now; help and version that were asked for are no fault.
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) throw new CommandError('', EXIT.usage);
@@ -40,7 +43,10 @@ export async function runCommand(args: readonly string[], ports: Ports): Promise
 function createProgram(ports: Ports): Command {
   const program = new Command('signalpost')
     .description("A trade business's public site and its signal intelligence, in one server process.")
-    .version(packageJson.version)
+    .option('-V, --version', 'print the version, with those of schema and scoring model')
+    .on('option:version', () => {
+      throw new VersionAsked();
+    })
     .exitOverride()
     .showHelpAfterError('Add --help for what it takes.')
     .configureOutput({

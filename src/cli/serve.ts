@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { foundingToken } from '../accounts/founding.ts';
-import type { Opened, Ports } from './ports.ts';
+import { type Opened, type Ports, releaseLine } from './ports.ts';
+import { shellWord } from './program-name.ts';
 
 /** `serve`: runs the server until SIGTERM or Ctrl-C; also what the process does when it is told nothing. */
 export function addServe(parent: Command, ports: Ports): void {
@@ -20,7 +21,7 @@ async function serve(ports: Ports): Promise<void> {
     await opened.close();
     throw error;
   });
-  ports.out(`Signalpost listens at ${url}`);
+  ports.out(`Signalpost ${releaseLine(await ports.release())} listens at ${url}`);
   if (first) welcome(ports, opened);
 }
 
@@ -31,18 +32,14 @@ function welcome(ports: Ports, { baseUrl, cursors }: Opened): void {
   ports.out('There is no tenant yet. This link makes the first one in a browser, until there is one:');
   ports.out(`  ${baseUrl}/dashboard/setup#token=${foundingToken(cursors)}`);
   ports.out('This command makes one too, and prints its set-up link and a full-access API key:');
-  ports.out(`  ${tenantCommand(ports.env)}`);
+  ports.out(`  ${tenantCommand(ports)}`);
 }
 
 /** The command must meet the server's own folder and address, so what decides them is repeated. */
-function tenantCommand(env: NodeJS.ProcessEnv): string {
+function tenantCommand({ env, program }: Ports): string {
   const settings = ['DATA_DIR', 'BASE_URL', 'PORT']
     .filter((name) => env[name]?.trim())
     .map((name) => `${name}=${shellWord(env[name] ?? '')} `);
-  const command = 'npm run --silent signalpost -- tenant create --name "Your firm" --email you@example.com';
-  return `${settings.join('')}${command}`;
-}
-
-function shellWord(text: string): string {
-  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  const command = 'tenant create --name "Your firm" --email you@example.com';
+  return `${settings.join('')}${program} ${command}`;
 }

@@ -22,9 +22,9 @@ import { createResetAsker } from './reset.ts';
 import type { Show } from './screens.ts';
 
 const COMMANDS = {
-  tenant: 'npm run --silent signalpost -- tenant create --name "Your firm" --email you@example.com',
-  link: 'npm run --silent signalpost -- tenant setup-link TENANT',
-  reset: 'npm run --silent signalpost -- owner reset --email you@example.com',
+  tenant: 'signalpost tenant create --name "Your firm" --email you@example.com',
+  link: 'signalpost tenant setup-link TENANT',
+  reset: 'signalpost owner reset --email you@example.com',
 };
 
 /** Log-in, log-out, and choosing a password with a one-time link. */

@@ -71,7 +71,7 @@ test('a shell that is not known is refused with those that are', async () => {
   expect(stderr).toContain('bash, zsh, fish');
 });
 
-test('--version is that of the package', async () => {
-  const { code, stdout } = await runInProcess(['--version']);
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+test.each(['--version', '-V'])('%s names version, schema and model', async (option) => {
+  const { code, stdout } = await runInProcess([option]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '1.2.3 (schema 4, model 2026-01-31)\n' });
 });

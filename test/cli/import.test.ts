@@ -43,6 +43,8 @@ afterEach(async () => {
 async function run(...args: string[]) {
   const said = { out: [] as string[], err: [] as string[], bars: [] as (string | null)[], code: 0 };
   const ports: Ports = {
+    program: 'signalpost',
+    release: async () => ({ version: '1.2.3', schema: 4, model: '2026-01-31' }),
     env: {},
     clock: opened.clock,
     out: (line) => void said.out.push(line),

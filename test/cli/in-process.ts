@@ -20,6 +20,8 @@ export async function runInProcess(
   let stdout = '';
   let stderr = '';
   const ports: Ports = {
+    program: 'signalpost',
+    release: async () => ({ version: '1.2.3', schema: 4, model: '2026-01-31' }),
     env,
     clock,
     out: (line) => {
