@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+/*
+ * Makes `dist` from `src`: JavaScript, declarations and source maps by the compiler, everything else copied. Types are not
+ * checked here but by `npm run check`, which takes three times as long.
+ */
+const REPOSITORY = resolve(import.meta.dirname, '../..');
+const SOURCE = join(REPOSITORY, 'src');
+const TARGET = join(REPOSITORY, 'dist');
+
+function compile(): void {
+  const tsc = join(REPOSITORY, 'node_modules/typescript/bin/tsc');
+  const args = [tsc, '--project', join(REPOSITORY, 'tsconfig.build.json'), '--noCheck'];
+  const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' });
+  if (status !== 0) throw new Error(`The compiler ended with ${status}.`);
+}
+
+/** Migrations, templates, styles and lists, which the modules find beside themselves. */
+function copyAssets(): number {
+  const assets = globSync('**/*', { cwd: SOURCE }).filter(
+    (name) => !name.endsWith('.ts') && statSync(join(SOURCE, name)).isFile(),
+  );
+  for (const name of assets) {
+    mkdirSync(dirname(join(TARGET, name)), { recursive: true });
+    copyFileSync(join(SOURCE, name), join(TARGET, name));
+  }
+  return assets.length;
+}
+
+/** The compiler rewrites imports only. An address of a TypeScript file would lead nowhere. */
+function refuseTypeScript(modules: readonly string[]): void {
+  const address = /(?:new URL|join|resolve|fork)\([^()\n]*\.ts['"`]/;
+  const wrong = modules.filter((name) => address.test(readFileSync(join(TARGET, name), 'utf8')));
+  if (wrong.length === 0) return;
+  throw new Error(`${wrong.join(', ')}: names a .ts file; use moduleBeside of src/lib/package.ts.`);
+}
+
+rmSync(TARGET, { recursive: true, force: true });
+compile();
+const modules = globSync('**/*.js', { cwd: TARGET });
+refuseTypeScript(modules);
+const assets = copyAssets();
+chmodSync(join(TARGET, 'main.js'), 0o755);
+console.log(`dist: ${modules.length} modules, ${assets} other files.`);
