@@ -24,6 +24,7 @@ import { createLoadGate, LOAD_LIMITS, type LoadLimits } from './http/load.ts';
 import { createLongPolls, LONG_POLL_LIMITS, type LongPollLimits } from './http/long-polls.ts';
 import type { DescribedApi, Document } from './http/openapi/document-types.ts';
 import { createProblems } from './http/problems.ts';
+import { readInTurns } from './http/reading-turns.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
 import { addRequestLog } from './http/request-log.ts';
 import { routableTarget } from './http/request-path.ts';
@@ -90,6 +91,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     clientErrorHandler: createClientErrorHandler(clientErrors),
   });
   boundConnections(app.server, connections);
+  readInTurns(app.server, parts.clock);
   handleInOrder(app.server);
   answerSpecialRequests(
     app.server,

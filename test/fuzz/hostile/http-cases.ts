@@ -65,7 +65,8 @@ export function httpCases(): HostileCase[] {
     ),
     ...HEADERS.flatMap((header) => shapesOfHead(true).map((shape) => headerCase(header, shape))),
     ...Object.entries(LISTS).flatMap(([header, item]) => PAGES.map((page) => listCase(page, header, item))),
-    ...PIPELINED.map((target) => pipelineCase(target)),
+    ...PIPELINED.flatMap((target) => [8, 24].map((connections) => pipelineCase(target, connections))),
+    ...['POST /nowhere', 'POST /v1/signals', 'POST /dashboard/login', 'GET /api/health'].map(chunksCase),
     ...['OPTIONS', 'HEAD', 'PUT', 'DELETE', 'POST'].map((method) =>
       ofSent(`path: ${method} of slashes`, { method, path: `${'/'.repeat(HEAD_CHARS)}x` }),
     ),
@@ -100,19 +101,33 @@ const PIPELINED = [
   ],
 ];
 
-/** As many requests as fit into what is read at once, on many connections at once. */
-function pipelineCase(target: string): HostileCase {
+/** Many requests in one piece, on many connections at once. */
+function pipelineCase(target: string, connections: number): HostileCase {
   const head = (isLast: boolean) =>
     `${target} HTTP/1.1\r\nhost:a\r\n${isLast ? 'connection:close\r\n' : ''}content-length:0\r\n\r\n`;
-  const bytes = head(false).repeat(2_500) + head(true);
   return {
-    name: `pipeline: 2,500 of ${target} on each of eight connections`,
+    ...wireCase(head(false).repeat(2_500) + head(true), connections),
+    name: `pipeline: 2,500 of ${target} on each of ${connections} connections`,
+  };
+}
+
+/** A body whose every byte the parser hands on by itself. */
+function chunksCase(target: string): HostileCase {
+  const head = `${target} HTTP/1.1\r\nhost:a\r\nconnection:close\r\ncontent-type:application/json\r\ntransfer-encoding:chunked\r\n\r\n`;
+  return {
+    ...wireCase(`${head}${'1\r\n \r\n'.repeat(20_000)}0\r\n\r\n`, 24),
+    name: `chunks: 20,000 of a byte, ${target}, on each of 24 connections`,
+  };
+}
+
+function wireCase(bytes: string, connections: number): Pick<HostileCase, 'size' | 'run'> {
+  return {
     size: bytes.length,
     async run({ server }) {
       const { hostname, port } = new URL(server.url);
       await Promise.all(
         Array.from(
-          { length: 8 },
+          { length: connections },
           () =>
             new Promise<void>((resolve) => {
               const socket = connect(Number(port), hostname).resume();

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { readInTurns } from '../../src/http/reading-turns.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+
+/** Each look at it is a millisecond later. */
+function tickingClock() {
+  let ms = 0;
+  return { monotonic: () => ++ms };
+}
+
+async function listen(handle: RequestListener, clock = tickingClock()): Promise<Server> {
+  const server = createServer(handle);
+  readInTurns(server, clock);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return server;
+}
+
+async function dial(server: Server): Promise<Socket> {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('it does not listen');
+  const socket = connect(address.port, '127.0.0.1');
+  socket.on('error', () => {}); // closed before all was written
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Everything that comes back until the connection is closed. */
+async function readAll(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  await once(socket, 'close');
+  return Buffer.concat(chunks).toString();
+}
+
+const get = (path: string, last = false) =>
+  `GET ${path} HTTP/1.1\r\nhost: a\r\n${last ? 'connection: close\r\n' : ''}\r\n`;
+
+test('no turn of the event loop parses all that many connections sent in one piece', async () => {
+  let count = 0;
+  let most = 0;
+  const server = await listen((_request, response) => {
+    count++;
+    response.end();
+  });
+  let seen = 0;
+  let over = false;
+  const look = () => {
+    most = Math.max(most, count - seen);
+    seen = count;
+    if (!over) setImmediate(look);
+  };
+  look();
+  const sockets = await Promise.all(Array.from({ length: 24 }, () => dial(server)));
+  const bytes = get('/').repeat(1_000) + get('/', true);
+  const ended = sockets.map((socket) => readAll(socket));
+  for (const socket of sockets) socket.write(bytes);
+  const said = await Promise.all(ended);
+  over = true;
+  expect(said.map((text) => text.match(/HTTP\/1\.1 200/g)?.length)).toEqual(Array(24).fill(1_001));
+  // A slice has 70 of these requests; left alone Node handles 24 thousand in a turn or two.
+  expect(most).toBeLessThan(1_000);
+});
+
+test('a small request waits for no large one', async () => {
+  const order: string[] = [];
+  const server = await listen((request, response) => {
+    request.resume();
+    request.on('end', () => {
+      order.push(request.url ?? '');
+      response.end();
+    });
+  });
+  const [large, small] = await Promise.all([dial(server), dial(server)]);
+  const body = Buffer.alloc(600_000, 'a');
+  const ended = Promise.all([readAll(large), readAll(small)]);
+  large.write(
+    `POST /large HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n`,
+  );
+  large.write(body);
+  small.write(get('/small', true));
+  await ended;
+  expect(order).toEqual(['/small', '/large']);
+});
+
+test('a body that is read slowly arrives whole, and so does the request behind it', async () => {
+  const body = Buffer.from(Array.from({ length: 700_000 }, (_, n) => n % 251));
+  const hashes: string[] = [];
+  const server = await listen(async (request, response) => {
+    const hash = createHash('sha256');
+    for await (const chunk of request) {
+      hash.update(chunk);
+      await new Promise(setImmediate);
+    }
+    hashes.push(hash.digest('hex'));
+    response.end(request.url);
+  }, systemClock);
+  const socket = await dial(server);
+  const ended = readAll(socket);
+  socket.write(
+    Buffer.concat([
+      Buffer.from(`POST /first HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n`),
+      body,
+      Buffer.from(get('/second', true)),
+    ]),
+  );
+  expect(await ended).toMatch(/\/first.*\/second/s);
+  const hashOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+  expect(hashes.toSorted()).toEqual([hashOf(body), hashOf(Buffer.alloc(0))].toSorted());
+});
+
+test('what was sent before the end of a connection is parsed before its end', async () => {
+  const server = await listen((request, response) => {
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+    });
+    request.on('end', () => response.end(`${length} bytes`));
+  });
+  const socket = await dial(server);
+  const ended = readAll(socket);
+  socket.end(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 50000\r\n\r\n${'a'.repeat(50_000)}`);
+  expect(await ended).toContain('50000 bytes');
+});
+
+test('nothing of a connection that broke off reaches another one', async () => {
+  const urls = new Set<string>();
+  const server = await listen((request, response) => {
+    urls.add(request.url ?? '');
+    request.resume();
+    if (request.url === '/broken') request.socket.destroy();
+    else response.end();
+  });
+  for (let round = 0; round < 20; round++) {
+    const [broken, sound] = await Promise.all([dial(server), dial(server)]);
+    const ended = Promise.all([readAll(broken), readAll(sound)]);
+    broken.write(`${get('/broken')}${'GET /leaked HTTP/1.1\r\n\r\n'.repeat(2_000)}`);
+    sound.write(get('/sound').repeat(500) + get('/sound', true));
+    const [, said] = await ended;
+    expect(said.match(/HTTP\/1\.1 200/g)).toHaveLength(501);
+  }
+  // The rest of the slice in which its connection was closed is parsed with it.
+  urls.delete('/leaked');
+  expect([...urls].sort()).toEqual(['/broken', '/sound']);
+});
+
+test('bytes that are no HTTP are reported once, and nothing behind them is parsed', async () => {
+  let errors = 0;
+  let requests = 0;
+  const server = await listen((_request, response) => {
+    requests++;
+    response.end();
+  });
+  server.on('clientError', (_error, socket) => {
+    errors++;
+    socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
+  });
+  const socket = await dial(server);
+  const ended = readAll(socket);
+  socket.end(`nonsense\r\n\r\n${get('/').repeat(1_000)}`);
+  expect(await ended).toContain('400 Bad Request');
+  expect({ errors, requests }).toEqual({ errors: 1, requests: 0 });
+});
