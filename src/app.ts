@@ -32,6 +32,7 @@ import { createRequestTally } from './http/request-tally.ts';
 import { addTracing } from './http/tracing.ts';
 import { validatorCompiler } from './http/validation.ts';
 import type { Tracer } from './lib/tracing.ts';
+import { mcp } from './mcp/mcp.ts';
 import { operation } from './operation/operation.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 import { pages, publicApi } from './site/site.ts';
@@ -140,6 +141,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   // The site tells of the signal API, and faces do not know each other: what it needs is handed on here.
   const signalTold = Promise.withResolvers<DescribedApi>();
   app.register(v1, { ...site, onDescribed: signalTold.resolve, prefix: '/v1' });
+  app.register(mcp, { ...site, prefix: '/mcp' });
   app.register(dashboard, { ...site, sendsMail: config.smtpUrl !== null, prefix: '/dashboard' });
   app.register(feedback, parts);
   app.register(pages, { ...site, publicApi: told.promise, signalApi: signalTold.promise });

@@ -17,6 +17,12 @@ export const SIGNAL_OPERATIONS_PATH = '/v1/operations';
 export const SIGNAL_OPENAPI_PATH = '/v1/openapi.json';
 export const SIGNAL_DOCS_PATH = '/developers/signal-api';
 
+/** For agents: how to get a key, where to connect, how to follow what is new. */
+export const AGENTS_PATH = '/developers/agents';
+/** The MCP server card, and the address where some clients look for it. */
+export const MCP_CARD_PATH = '/.well-known/mcp';
+export const MCP_CARD_PATHS = [MCP_CARD_PATH, '/.well-known/mcp/server-card.json'] as const;
+
 /** Where a page's markdown always is: `/pricing.md`; `/index.md` for `/`. */
 export function markdownPath(pagePath: string): string {
   return pagePath === '/' ? '/index.md' : `${pagePath}.md`;

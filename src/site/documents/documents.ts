@@ -2,6 +2,7 @@ import { OPENAPI_PATH } from '../../model/public-api.ts';
 import { createApiCatalog } from './api-catalog.ts';
 import { lateDocument, type SiteDocument } from './document.ts';
 import { createLlms, createLlmsFull } from './llms.ts';
+import { createMcpDocuments } from './mcp.ts';
 import type { DocumentParts } from './parts.ts';
 import { createRobots } from './robots.ts';
 import { createSecurityTxt } from './security-txt.ts';
@@ -23,6 +24,7 @@ export async function createDocuments(parts: DocumentParts): Promise<SiteDocumen
     createRobots(parts),
     catalog,
     createSecurityTxt(parts),
+    ...createMcpDocuments(parts),
   ];
 }
 

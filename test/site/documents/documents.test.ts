@@ -19,6 +19,9 @@ test.each([
   ['/robots.txt', 'text/plain; charset=utf-8'],
   ['/.well-known/api-catalog', 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'],
   ['/.well-known/security.txt', 'text/plain; charset=utf-8'],
+  ['/.well-known/mcp', 'application/json'],
+  ['/.well-known/mcp/server-card.json', 'application/json'],
+  ['/.well-known/oauth-protected-resource/mcp', 'application/json'],
 ])('%s is %s, whatever is asked for, and may be kept for a while', async (url, type) => {
   for (const accept of ['*/*', 'text/markdown', 'application/json']) {
     const answer = await t.app.inject({ url, headers: { accept } });

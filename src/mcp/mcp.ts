@@ -1,0 +1,106 @@
+import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import packageJson from '../../package.json' with { type: 'json' };
+import { addAuthentication, callerOf } from '../http/auth.ts';
+import { addCompression } from '../http/compression.ts';
+import { addDoers } from '../http/doers.ts';
+import { addFaceGate } from '../http/face-gate.ts';
+import { addKeyLimits, type KeyLimitParts } from '../http/key-limits.ts';
+import type { LoadGate } from '../http/load.ts';
+import type { Problems } from '../http/problems.ts';
+import { addShedding } from '../http/shedding.ts';
+import { tracedParts } from '../http/tracing.ts';
+import { setApiHeaders } from '../http/versions.ts';
+import { MCP_METADATA_PATH } from '../model/mcp.ts';
+import { refuseForeignCallers } from './callers.ts';
+import { createServer } from './server.ts';
+import type { McpCall, ToolParts } from './tool.ts';
+
+/** What the face needs of the process. */
+export interface McpParts extends ToolParts, KeyLimitParts {
+  problems: Problems;
+  load: LoadGate;
+}
+
+/** The Model Context Protocol over Streamable HTTP, without sessions; registered under `/mcp`. */
+export async function mcp(app: FastifyInstance, parts: McpParts): Promise<void> {
+  app.addHook('onRequest', (_request, reply, done) => {
+    setApiHeaders(reply);
+    done();
+  });
+  refuseForeignCallers(app, parts);
+  const limits = addKeyLimits(app, parts);
+  addFaceGate(app, {
+    problems: parts.problems,
+    hint: `Send JSON-RPC with POST; see ${parts.baseUrl}/developers/agents`,
+    admit: limits.admitClient,
+  });
+  tellOfMetadata(app, parts.baseUrl);
+  addAuthentication(app, { ...parts, limits });
+  addShedding(app, { load: parts.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
+  addDoers(app, parts.store, ({ caller }) =>
+    caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
+  );
+  addCompression(app);
+
+  const calls = new WeakMap<Request, FastifyRequest>();
+  const handler = createMcpHandler(
+    ({ requestInfo }) => {
+      const request = requestInfo && calls.get(requestInfo);
+      if (request === undefined) throw new Error('a server is made for a request');
+      return createServer(callOf(parts, request), {
+        version: packageJson.version,
+        report: (err) => request.log.error({ err, request_id: request.id }, 'tool failed'),
+      });
+    },
+    // What is listed changes with the key alone, so that there is nothing to listen for.
+    { maxSubscriptions: 0, keepAliveMs: 0 },
+  );
+  app.addHook('onClose', () => handler.close());
+  app.post('', { config: { scope: 'any' } }, (request, reply) => answer(handler, calls, request, reply));
+}
+
+function callOf(parts: McpParts, request: FastifyRequest): McpCall {
+  const caller = callerOf(request);
+  return { parts: tracedParts(request, parts), caller, tenantId: caller.tenant.id };
+}
+
+/** Hands a request that was read and authenticated to the SDK, and its whole answer to Fastify. */
+async function answer(
+  handler: McpHttpHandler,
+  calls: WeakMap<Request, FastifyRequest>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const asked = new Request(`http://localhost${request.url}`, {
+    method: 'POST',
+    headers: new Headers(
+      Object.entries(request.headers).flatMap(([name, value]) =>
+        typeof value === 'string' ? [[name, value] as [string, string]] : [],
+      ),
+    ),
+  });
+  calls.set(asked, request);
+  const answered = await handler.fetch(asked, { parsedBody: request.body });
+  reply.code(answered.status);
+  for (const name of ['content-type', 'allow', 'mcp-protocol-version']) {
+    const value = answered.headers.get(name);
+    if (value !== null) reply.header(name, value);
+  }
+  // An answer of the 2025 era is a stream of one message, which ends at once.
+  const body = await answered.text();
+  return reply.serializer((text: string) => text).send(body);
+}
+
+/** RFC 9728, section 5.1: who is refused learns where tokens come from. */
+function tellOfMetadata(app: FastifyInstance, baseUrl: string): void {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (reply.statusCode === 401) {
+      reply.header(
+        'www-authenticate',
+        `Bearer realm="Signalpost", resource_metadata="${baseUrl}${MCP_METADATA_PATH}"`,
+      );
+    }
+    done();
+  });
+}

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SCOPES } from '../../src/model/key.ts';
+import { BASE_URL, buildTestApp, type TestApp } from '../support/app.ts';
+import { connectMcp } from '../support/mcp.ts';
+
+let t: TestApp;
+beforeAll(async () => {
+  t = await buildTestApp();
+});
+afterAll(() => t.app.close());
+
+const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+const ACCEPT = { accept: 'application/json, text/event-stream' };
+
+function post(headers: Record<string, string>, payload: object = LIST) {
+  return t.app.inject({ method: 'POST', url: '/mcp', headers: { ...ACCEPT, ...headers }, payload });
+}
+
+describe('without a valid key', () => {
+  test('401 names the metadata of the resource, which answers', async () => {
+    const metadata = `${BASE_URL}/.well-known/oauth-protected-resource/mcp`;
+    for (const headers of [{}, { authorization: 'Bearer sp_live_wrong' }]) {
+      const answer = await post(headers);
+      expect(answer.statusCode).toBe(401);
+      expect(answer.headers['www-authenticate']).toBe(
+        `Bearer realm="Signalpost", resource_metadata="${metadata}"`,
+      );
+      expect(answer.json()).toMatchObject({ code: 'UNAUTHENTICATED' });
+    }
+    const document = await t.app.inject({ url: new URL(metadata).pathname });
+    expect(document.json()).toMatchObject({
+      resource: `${BASE_URL}/mcp`,
+      bearer_methods_supported: ['header'],
+      scopes_supported: SCOPES,
+    });
+  });
+});
+
+test.each(['GET', 'DELETE', 'PUT', 'PATCH'] as const)('%s is 405 with Allow', async (method) => {
+  const answer = await t.app.inject({ method, url: '/mcp', headers: t.auth });
+  expect(answer.statusCode).toBe(405);
+  expect(answer.headers.allow).toMatch(/POST/);
+  expect(answer.headers.allow).not.toMatch(/GET|DELETE/);
+});
+
+test.each([
+  ['a Host that is not ours', { host: 'evil.example' }, 403],
+  ['a Host that begins like ours', { host: 'signals.example.com.evil.example' }, 403],
+  ['an Origin that is not ours', { host: 'signals.example.com', origin: 'https://evil.example' }, 403],
+  ['an opaque Origin', { host: 'signals.example.com', origin: 'null' }, 403],
+  ['our own Host and Origin', { host: 'signals.example.com', origin: BASE_URL }, 200],
+  ['a loopback address', { host: '127.0.0.1:3000' }, 200],
+  ['an address of the network', { host: '10.0.0.7:3000' }, 200],
+])('%s', async (_, headers, status) => {
+  expect((await post({ ...t.auth, ...headers })).statusCode).toBe(status);
+});
+
+test('a batch, a body that is no JSON-RPC and an unknown method are refused, and nothing fails', async () => {
+  expect((await post(t.auth, [])).statusCode).toBe(400);
+  expect((await post(t.auth, { hello: 1 })).statusCode).toBe(400);
+  const unknown = await post(t.auth, { jsonrpc: '2.0', id: 1, method: 'no/such' });
+  expect(unknown.body).toContain('-32601');
+  expect(t.logLines.filter((line) => line.includes('tool failed'))).toEqual([]);
+});
+
+describe('scopes', () => {
+  test('a key lists and runs the tools of its scopes alone', async () => {
+    const { auth } = await t.addKey({ scopes: ['signals:read'] });
+    const client = await connectMcp(t.app, auth);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['search_signals', 'get_signal', 'get_digest']);
+    await expect(client.callTool({ name: 'list_leads', arguments: {} })).rejects.toThrow(/leads:read/);
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates.map(({ name }) => name)).toEqual(['signal']);
+  });
+
+  test('a key without any lists nothing', async () => {
+    const { auth } = await t.addKey({ scopes: [] });
+    const client = await connectMcp(t.app, auth);
+    expect((await client.listTools()).tools).toEqual([]);
+  });
+
+  test('to move a lead takes the scope of the pipeline, too', async () => {
+    const lead = await t.app.inject({
+      method: 'POST',
+      url: '/v1/leads',
+      headers: t.auth,
+      payload: { email: 'moved@example.com' },
+    });
+    const { auth } = await t.addKey({ scopes: ['leads:write'] });
+    const client = await connectMcp(t.app, auth);
+    const args = { lead_id: lead.json().data.id, stage: 'won' };
+    expect(await client.callTool({ name: 'update_lead', arguments: args })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('pipeline:write') }],
+    });
+  });
+});
+
+test('a request counts for the limit of its key, and a revoked key is refused at once', async () => {
+  const { auth, id } = await t.addKey({ scopes: ['signals:read'], rateLimit: 2 });
+  expect((await post(auth)).headers['ratelimit-remaining']).toBe('1');
+  await post(auth);
+  const limited = await post(auth);
+  expect(limited.statusCode).toBe(429);
+  expect(limited.headers['retry-after']).toMatch(/^\d+$/);
+  const other = await t.addKey({ scopes: ['signals:read'] });
+  await t.store.revokeKey(other.id, t.clock.now());
+  expect((await post(other.auth)).statusCode).toBe(401);
+  expect(id).toMatch(/^key_/);
+});
