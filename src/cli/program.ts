@@ -7,6 +7,7 @@ import { addKeyCreate } from './key-create.ts';
 import { addKeyList } from './key-list.ts';
 import { addKeyRevoke } from './key-revoke.ts';
 import { addListen } from './listen.ts';
+import { addMcp } from './mcp.ts';
 import { addMigrate } from './migrate.ts';
 import { addOpenApi } from './openapi.ts';
 import { addOperations } from './operations.ts';
@@ -71,6 +72,7 @@ function createProgram(ports: Ports): Command {
   addImport(program, ports);
   addUpkeep(program, key, ports);
   addListen(program, ports);
+  addMcp(program, ports);
   addDemo(program, ports);
   addCompletion(program, ports);
   return program;

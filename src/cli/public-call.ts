@@ -61,7 +61,8 @@ async function ask(ports: Ports, url: string, headers: Record<string, string>): 
   }
 }
 
-function serverAddress(env: NodeJS.ProcessEnv, option: string | undefined): string {
+/** The address of the server that a command asks, without a trailing slash. @throws CommandError */
+export function serverAddress(env: NodeJS.ProcessEnv, option: string | undefined): string {
   const text = option ?? (env.SIGNALPOST_URL || `http://localhost:${env.PORT || 3000}`);
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') {

@@ -1,0 +1,114 @@
+import { createInterface } from 'node:readline';
+import type { Command } from 'commander';
+import { CommandError, EXIT, type Ports } from './ports.ts';
+import { serverAddress } from './public-call.ts';
+import { fetchText, NetworkError } from './request.ts';
+
+const TIMEOUT_MS = 30_000;
+const INTERNAL_ERROR = -32_603;
+const VERSION_META = 'io.modelcontextprotocol/protocolVersion';
+
+/** A JSON-RPC message of a client, as far as its headers follow from it. */
+interface Message {
+  id?: string | number;
+  method?: string;
+  params?: { name?: string; uri?: string; _meta?: Record<string, unknown> };
+}
+
+/** `mcp`: the server's MCP face for clients that start a program; every message is a request to `/mcp`. */
+export function addMcp(parent: Command, ports: Ports): void {
+  parent
+    .command('mcp')
+    .description('serve MCP over stdin and stdout, from the server at SIGNALPOST_URL with SIGNALPOST_API_KEY')
+    .option('--base-url <url>', 'address of the server (or SIGNALPOST_URL; else http://localhost:PORT)')
+    .action(({ baseUrl }: { baseUrl?: string }) => relay(ports, baseUrl));
+}
+
+async function relay(ports: Ports, baseUrl: string | undefined): Promise<void> {
+  const key = ports.env.SIGNALPOST_API_KEY?.trim();
+  if (!key) throw new CommandError('SIGNALPOST_API_KEY: set it to an API key, sp_live_…', EXIT.config);
+  const url = `${serverAddress(ports.env, baseUrl)}/mcp`;
+  const underWay = new Set<Promise<void>>();
+  for await (const line of createInterface({ input: process.stdin })) {
+    if (line.trim() === '') continue;
+    const work = answerLine(ports, { url, key, line }).finally(() => underWay.delete(work));
+    underWay.add(work);
+  }
+  await Promise.all(underWay);
+}
+
+async function answerLine(
+  ports: Ports,
+  { url, key, line }: { url: string; key: string; line: string },
+): Promise<void> {
+  const message = parseMessage(line);
+  try {
+    const headers = { ...headersOf(message), authorization: `Bearer ${key}` };
+    const call = { url, method: 'POST' as const, headers, body: line, timeoutMs: TIMEOUT_MS };
+    const answer = await fetchText(ports.clock, call);
+    const text = messageIn(answer.text);
+    if (text !== null) ports.out(text);
+    else if (message.id !== undefined) ports.out(failure(message.id, refusalIn(answer)));
+  } catch (error) {
+    if (!(error instanceof NetworkError)) throw error;
+    ports.err(error.message);
+    if (message.id !== undefined) ports.out(failure(message.id, error.message));
+  }
+}
+
+function parseMessage(line: string): Message {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** What the HTTP binding repeats of a message in its headers (revision 2026-07-28, SEP-2243). */
+function headersOf({ method, params }: Message): Record<string, string> {
+  const version = params?._meta?.[VERSION_META];
+  const name = params?.name ?? params?.uri;
+  return {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    ...(typeof version === 'string' && {
+      'mcp-protocol-version': version,
+      ...(method !== undefined && { 'mcp-method': method }),
+      ...(typeof name === 'string' && { 'mcp-name': encodeHeader(name) }),
+    }),
+  };
+}
+
+/** A value that a header cannot carry is sent in base64, marked as such (SEP-2243). */
+function encodeHeader(value: string): string {
+  return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)
+    ? value
+    : `=?base64?${Buffer.from(value).toString('base64')}?=`;
+}
+
+/** The one JSON-RPC message of an answer, as a line; null: it holds none. */
+function messageIn(text: string): string | null {
+  const data = /^data: ?(\{.*)$/m.exec(text)?.[1] ?? text;
+  try {
+    const value: unknown = JSON.parse(data);
+    const isMessage = typeof value === 'object' && value !== null && 'jsonrpc' in value;
+    return isMessage ? JSON.stringify(value) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What a problem document says. */
+function refusalIn({ status, text }: { status: number; text: string }): string {
+  try {
+    const { code, detail } = JSON.parse(text);
+    return `${code}: ${detail}`;
+  } catch {
+    return `The server answered ${status}.`;
+  }
+}
+
+function failure(id: string | number, message: string): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message } });
+}
