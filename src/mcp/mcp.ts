@@ -1,6 +1,5 @@
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import packageJson from '../../package.json' with { type: 'json' };
 import { addAuthentication, callerOf } from '../http/auth.ts';
 import { addCompression } from '../http/compression.ts';
 import { addDoers } from '../http/doers.ts';
@@ -11,6 +10,7 @@ import type { Problems } from '../http/problems.ts';
 import { addShedding } from '../http/shedding.ts';
 import { tracedParts } from '../http/tracing.ts';
 import { setApiHeaders } from '../http/versions.ts';
+import { PACKAGE } from '../lib/package.ts';
 import { MCP_METADATA_PATH } from '../model/mcp.ts';
 import { refuseForeignCallers } from './callers.ts';
 import { createServer } from './server.ts';
@@ -49,7 +49,7 @@ export async function mcp(app: FastifyInstance, parts: McpParts): Promise<void> 
       const request = requestInfo && calls.get(requestInfo);
       if (request === undefined) throw new Error('a server is made for a request');
       return createServer(callOf(parts, request), {
-        version: packageJson.version,
+        version: PACKAGE.version,
         report: (err) => request.log.error({ err, request_id: request.id }, 'tool failed'),
       });
     },

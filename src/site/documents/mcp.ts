@@ -1,4 +1,4 @@
-import packageJson from '../../../package.json' with { type: 'json' };
+import { PACKAGE } from '../../lib/package.ts';
 import { SCOPES } from '../../model/key.ts';
 import { MCP_DESCRIPTION, MCP_METADATA_PATH, MCP_PATH, MCP_VERSIONS } from '../../model/mcp.ts';
 import { AGENTS_PATH, MCP_CARD_PATH, MCP_CARD_PATHS } from '../addresses.ts';
@@ -20,7 +20,7 @@ function createCard({ baseUrl, content, madeAt }: DocumentParts, path: string): 
     name: `${reversed}/signalpost`,
     title: `${content.identity.name}: Signalpost`,
     description: MCP_DESCRIPTION,
-    version: packageJson.version,
+    version: PACKAGE.version,
     websiteUrl: `${baseUrl}${AGENTS_PATH}`,
     remotes: [
       {
