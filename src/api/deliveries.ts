@@ -4,6 +4,7 @@ import { DomainError } from '../model/errors.ts';
 import { timeInput } from '../model/text.ts';
 import type { DeliveryLog } from '../store/delivery-store.ts';
 import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
+import { refusePull } from '../webhooks/endpoint-changes.ts';
 import { findEndpoint } from '../webhooks/endpoints.ts';
 import { replayAll, replayDelivery } from '../webhooks/replays.ts';
 import { addDeadLetters } from './dead-letters.ts';
@@ -81,10 +82,12 @@ function addReplays(deliveries: Routes): void {
     operationId: 'replayWebhookDeliveries',
     summary: 'Send deliveries of an endpoint again; answers how many',
     scope: 'webhooks:write',
+    problems: ['CONFLICT'],
     body: replayOrderSchema,
     answer: z.strictObject({ replayed: z.int().describe('Deliveries that are due again') }),
     async handle({ parts, tenantId, params, body }) {
       const endpoint = await findEndpoint(parts.store, tenantId, params.id);
+      refusePull(endpoint, 'replayed');
       const { status = 'dead', from = null, to = null } = body ?? {};
       const order = { endpointId: endpoint.id, status, from, to };
       return { replayed: await replayAll(parts, tenantId, order) };

@@ -32,6 +32,7 @@ export function addWebhookActions(webhooks: Routes): void {
     ].join(' '),
     scope: 'webhooks:write',
     versioned: true,
+    problems: ['CONFLICT'],
     answer: webhookResourceSchema,
     async handle({ parts, caller, params, tag }) {
       const endpoint = await pauseEndpoint(parts, caller.tenant, params.id);

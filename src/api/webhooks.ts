@@ -9,6 +9,7 @@ import { createEndpoint, endpointResource, findEndpoint } from '../webhooks/endp
 import { addList } from './list.ts';
 import type { RoutesOf } from './routes.ts';
 import { addWebhookActions } from './webhook-actions.ts';
+import { addWebhookFeed } from './webhook-feed.ts';
 import { addWebhookTests } from './webhook-tests.ts';
 
 /** `/v1/webhooks`: endpoints that events are delivered to. */
@@ -74,6 +75,7 @@ export function addWebhooks(routesOf: RoutesOf): void {
       parts.endpointChanged(id);
     },
   });
+  addWebhookFeed(webhooks);
   addWebhookActions(webhooks);
   addWebhookTests(webhooks);
 }

@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import { fold } from '../lib/text.ts';
 import type { Lead } from '../model/lead.ts';
 import type { Signal } from '../model/signal.ts';
-import { endpointResource } from '../webhooks/endpoints.ts';
 import { queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { nameOf } from './lead-screen.ts';
@@ -10,6 +9,7 @@ import { filtersOf as leadFilters } from './leads.ts';
 import { NAVIGATION } from './navigation.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+import { shownEndpoint } from './shown-endpoint.ts';
 import { filtersOf as signalFilters } from './signals.ts';
 import { WEBHOOKS } from './webhooks.ts';
 
@@ -84,7 +84,7 @@ async function find({ store }: DashboardParts, tenantId: string, q: string): Pro
   return [
     ...byId(q),
     ...pagesLike(words),
-    ...like(endpoints.map(endpointResource), ({ id, label, url, status }) => ({
+    ...like(endpoints.map(shownEndpoint), ({ id, label, url, status }) => ({
       ...{ kind: 'Webhook', path: `/dashboard${WEBHOOKS}/${id}` },
       ...{ label: label || url, detail: label ? `${url} ${status}` : status },
     })),

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../model/errors.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
-import { endpointResource } from '../webhooks/endpoints.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
 import { REASON_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
 import { highlight } from './highlight.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+import { hostOf, shownEndpoint } from './shown-endpoint.ts';
 
 /** Events about a signal that its screen shows. */
 const MOST_EVENTS = 10;
@@ -36,9 +36,7 @@ export async function showSignal(
     domain === '' ? null : parts.store.findCompany(tenant.id, { domain: domain.toLowerCase() }),
   ]);
   const names = new Map(
-    endpoints
-      .map(endpointResource)
-      .map((endpoint) => [endpoint.id, endpoint.label || new URL(endpoint.url).host]),
+    endpoints.map(shownEndpoint).map((endpoint) => [endpoint.id, endpoint.label || hostOf(endpoint.url)]),
   );
   const reasons = [...explanation.factors, ...explanation.negatives];
   const evidence = reasons.flatMap((factor) => factor.evidence.filter(({ field }) => field === 'text'));

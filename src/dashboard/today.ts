@@ -4,11 +4,11 @@ import { SAMPLE_PLATFORM } from '../model/samples.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
 import { sourceResource } from '../model/source.ts';
 import type { Store } from '../store/store.ts';
-import { endpointResource } from '../webhooks/endpoints.ts';
 import { PAUSE_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+import { shownEndpoint } from './shown-endpoint.ts';
 import { filtersOf } from './signals.ts';
 import { changesSince, lastVisit } from './visits.ts';
 
@@ -63,7 +63,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       offer: '',
       domain: '',
       faults: {},
-      paused: endpoints.map(endpointResource).filter(({ status }) => status === 'paused'),
+      paused: endpoints.map(shownEndpoint).filter(({ status }) => status === 'paused'),
       pausedShown: PAUSED_SHOWN,
       pauseWords: PAUSE_WORDS,
       failing,

@@ -5,6 +5,7 @@ import type { Endpoint } from '../model/webhook.ts';
 import {
   deleteEndpoint,
   pauseEndpoint,
+  refusePull,
   regenerateSecret,
   resumeEndpoint,
 } from '../webhooks/endpoint-changes.ts';
@@ -66,6 +67,7 @@ export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show
     return showWebhook(parts, show, { request, reply, endpoint, shown: { test: { ...result, words } } });
   });
   add('replay', async (request, reply, endpoint) => {
+    refusePull(endpoint, 'replayed');
     const form = formOf(request);
     const order = {
       endpointId: endpoint.id,

@@ -4,7 +4,7 @@ import { DELIVERY_STATUSES } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
 import { EVENT_TYPES } from '../model/event.ts';
 import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
-import { endpointResource, noEndpoint } from '../webhooks/endpoints.ts';
+import { noEndpoint } from '../webhooks/endpoints.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
 import { replayAll, replayDelivery } from '../webhooks/replays.ts';
 import { ERROR_WORDS, REASON_WORDS, STATUS_WORDS, timingWords } from './delivery-words.ts';
@@ -14,6 +14,7 @@ import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+import { shownEndpoint } from './shown-endpoint.ts';
 
 const LOGS = '/webhook-logs';
 /** Deliveries that are sent again by one form. */
@@ -69,8 +70,8 @@ function addList(
       query,
       isFiltered: isFiltered(query),
       deliveries: page.rows.map(deliveryResource),
-      endpoints: endpoints.map(endpointResource),
-      nameOf: namesOf(endpoints.map(endpointResource)),
+      endpoints: endpoints.map(shownEndpoint),
+      nameOf: namesOf(endpoints.map(shownEndpoint)),
       statuses: DELIVERY_STATUSES,
       events: EVENT_TYPES,
       errorWords: ERROR_WORDS,
@@ -104,7 +105,7 @@ function addEvents(app: FastifyInstance, parts: DashboardParts, show: Show): voi
       ...pages,
       query,
       rows: page.rows.map((event) => eventResource(event, endpoints, now)),
-      nameOf: namesOf(endpoints.map(endpointResource)),
+      nameOf: namesOf(endpoints.map(shownEndpoint)),
       events: EVENT_TYPES,
       reasonWords: REASON_WORDS,
     });
@@ -123,7 +124,7 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       template: 'webhook-log',
       title: `Delivery of ${delivery.event}`,
       delivery,
-      endpoint: endpoint === null ? null : endpointResource(endpoint),
+      endpoint: endpoint === null ? null : shownEndpoint(endpoint),
       longestMs: largestOf(
         delivery.attempts.map(({ duration_ms }) => duration_ms),
         1,

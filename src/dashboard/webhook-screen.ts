@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from '../model/webhook.ts';
 import { deliveryResource } from '../webhooks/delivery-resource.ts';
-import { endpointResource } from '../webhooks/endpoints.ts';
 import { expectedTest } from '../webhooks/test-delivery.ts';
 import { PAUSE_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+import { hostOf, shownEndpoint } from './shown-endpoint.ts';
 import { formOfSettings, WEBHOOK_CHOICES } from './webhook-form.ts';
 
 const RECENT = 5;
@@ -31,7 +31,7 @@ export async function showWebhook(
     parts.store.listDeliveries(tenant.id, { ...ofEndpoint, status: null, limit: RECENT }),
     endpoint.status === 'paused' ? parts.store.countWaiting(endpoint.id, MOST_COUNTED + 1) : 0,
   ]);
-  const resource = endpointResource(endpoint);
+  const resource = shownEndpoint(endpoint);
   return show(request, reply, {
     template: 'webhook',
     title: resource.label || hostOf(resource.url),
@@ -51,8 +51,4 @@ export async function showWebhook(
     fault: null,
     ...shown,
   });
-}
-
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : url;
 }

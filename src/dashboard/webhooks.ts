@@ -2,12 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import { DomainError } from '../model/errors.ts';
 import { changeEndpoint } from '../webhooks/endpoint-changes.ts';
-import { createEndpoint, endpointResource, noEndpoint } from '../webhooks/endpoints.ts';
+import { createEndpoint, noEndpoint } from '../webhooks/endpoints.ts';
 import { previewFormat } from '../webhooks/preview.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+import { shownEndpoint } from './shown-endpoint.ts';
 import { emptyWebhookForm, formatOf, settingsOf, WEBHOOK_CHOICES } from './webhook-form.ts';
 import { showWebhook } from './webhook-screen.ts';
 
@@ -28,7 +29,7 @@ function addList(app: FastifyInstance, { store, clock, sourceIps }: DashboardPar
     return show(request, reply, {
       template: 'webhooks',
       title: 'Webhooks',
-      endpoints: endpoints.map(endpointResource),
+      endpoints: endpoints.map(shownEndpoint),
       limit: limits.endpoints,
       sourceIps: limits.sourceIps ? sourceIps : null,
     });

@@ -62,7 +62,7 @@ function byLane(agenda: Agenda, events: readonly RoutedEvent[]): Map<Lane, Claim
   };
   for (const { event, deliveries } of events) {
     for (const { id, endpointId, body, tail, status } of deliveries) {
-      if (status === 'rejected' || body.length + (tail?.bytes ?? 0) > MOST_BYTES) continue;
+      if (status !== 'pending' || body.length + (tail?.bytes ?? 0) > MOST_BYTES) continue;
       const lane = agenda.lane(endpointId, event.tenantId);
       const delivery: ClaimedDelivery = {
         id,

@@ -65,6 +65,9 @@ export interface NewDelivery {
   endpointId: string;
   body: string;
   tail?: BodyTail;
-  /** `rejected` where the body would exceed the size limit; it is logged and never sent. */
-  status: 'pending' | 'rejected';
+  /**
+   * `rejected` where the body would exceed the size limit: it is logged and never sent. `delivered` for an endpoint that is
+   * read: its feed has it from the commit on.
+   */
+  status: 'pending' | 'rejected' | 'delivered';
 }

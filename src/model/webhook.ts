@@ -9,6 +9,9 @@ const ENDPOINT_STATUSES = ['active', 'paused'] as const;
 /** How signals come: each by itself, or one message for what was found in an hour or a day. */
 export const BATCHINGS = ['instant', 'hourly', 'daily'] as const;
 export const PAUSED_REASONS = ['failures', 'gone', 'manual', 'plan'] as const;
+/** Whether an endpoint is called, or read. */
+const ENDPOINT_MODES = ['push', 'pull'] as const;
+export type EndpointMode = (typeof ENDPOINT_MODES)[number];
 export type PausedReason = (typeof PAUSED_REASONS)[number];
 
 /** Requests in any 60 s that an endpoint gets unless its plan allows more. */
@@ -21,7 +24,11 @@ const uniqueList = <T extends z.ZodType>(item: T) =>
     .transform((list) => [...new Set(list)] as z.output<T>[]);
 
 const settings = {
-  url: z.string().trim().min(1).max(2_048).describe('Public HTTPS address that deliveries are posted to'),
+  url: z
+    .string()
+    .trim()
+    .max(2_048)
+    .describe('Public HTTPS address that deliveries are posted to; none with `mode: pull`'),
   label: lineText(200).describe('A name of your own'),
   event_types: uniqueList(eventTypeSchema)
     .refine((l) => l.length > 0, 'must name at least one event')
@@ -60,7 +67,7 @@ const settings = {
 
 /** Settings of an endpoint as a caller writes them (specification, section 2; empty filter lists let everything through). */
 export const webhookInputSchema = z.strictObject({
-  url: settings.url,
+  url: settings.url.default(''),
   label: settings.label.default(''),
   event_types: settings.event_types.default(['signal.detected']),
   signal_types: settings.signal_types.default([]),
@@ -80,7 +87,13 @@ export const webhookInputSchema = z.strictObject({
 export type WebhookInput = z.infer<typeof webhookInputSchema>;
 
 /** An endpoint as a caller makes it: its settings, and what is kept apart from them. */
-export const webhookCreateSchema = webhookInputSchema.extend({ headers: endpointHeadersSchema.default({}) });
+export const webhookCreateSchema = webhookInputSchema.extend({
+  mode: z
+    .enum(ENDPOINT_MODES)
+    .default('push')
+    .describe('`pull`: it has no `url` and is not called; read `GET /v1/webhooks/{id}/feed` instead'),
+  headers: endpointHeadersSchema.default({}),
+});
 export type WebhookCreate = WebhookInput & Partial<z.infer<typeof webhookCreateSchema>>;
 
 /** A change of settings: what is left out stays as it is. */
@@ -91,7 +104,8 @@ export type WebhookPatch = z.infer<typeof webhookPatchSchema>;
 export const webhookResourceSchema = z
   .strictObject({
     id: z.string(),
-    url: z.string(),
+    mode: z.enum(ENDPOINT_MODES).describe('`push`: it is called; `pull`: it is read'),
+    url: z.string().nullable().describe('null: it is read, not called'),
     label: z.string(),
     event_types: z.array(eventTypeSchema),
     signal_types: z.array(signalTypeSchema),
@@ -150,6 +164,8 @@ export type WebhookResource = z.infer<typeof webhookResourceSchema>;
 export interface Endpoint {
   id: string;
   tenantId: string;
+  mode: EndpointMode;
+  /** `url` is empty where it is read. */
   settings: WebhookInput;
   /** AES-256-GCM box of the secret, bound to the endpoint's id. */
   secretBox: Uint8Array;

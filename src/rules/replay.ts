@@ -6,6 +6,8 @@ export interface Replayable {
   status: DeliveryStatus;
   hasBody: boolean;
   endpointDeleted: boolean;
+  /** Its endpoint is read, not called. */
+  isPull: boolean;
 }
 
 /** Why a delivery is not sent again, or null where it is. */
@@ -13,8 +15,10 @@ export function replayRefusal({
   status,
   hasBody,
   endpointDeleted,
-}: Replayable): 'no_endpoint' | 'rejected' | 'waiting' | 'no_body' | null {
+  isPull,
+}: Replayable): 'no_endpoint' | 'pull' | 'rejected' | 'waiting' | 'no_body' | null {
   if (endpointDeleted) return 'no_endpoint';
+  if (isPull) return 'pull';
   if (status === 'rejected') return 'rejected';
   if (status === 'pending' || status === 'retrying') return 'waiting';
   return hasBody ? null : 'no_body';

@@ -46,8 +46,8 @@ export interface DeliveryQuery extends Place {
 /** What became of a wish to send a delivery again. */
 export type ReplayResult =
   | { outcome: 'replayed'; endpointId: string }
-  /** `waiting`: it has not ended yet; `no_body`: what to send is not kept any more; `no_endpoint`: that was deleted. */
-  | { outcome: 'absent' | 'waiting' | 'rejected' | 'no_body' | 'no_endpoint' };
+  /** `waiting`: it has not ended yet; `no_body`: what to send is not kept any more; `no_endpoint`: that was deleted; `pull`: that is read. */
+  | { outcome: 'absent' | 'waiting' | 'rejected' | 'no_body' | 'no_endpoint' | 'pull' };
 
 /** Deliveries of one endpoint to be sent again, a part at a time. */
 export interface ReplayRange {

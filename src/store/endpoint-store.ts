@@ -3,7 +3,7 @@ import type { PayloadShape } from '../model/payload-shape.ts';
 import type { Endpoint } from '../model/webhook.ts';
 
 /** An endpoint as events are routed to it. `shape` null: the standard payload. */
-export interface Receiver extends Pick<Endpoint, 'id' | 'settings'> {
+export interface Receiver extends Pick<Endpoint, 'id' | 'mode' | 'settings'> {
   shape: PayloadShape | null;
 }
 

@@ -10,6 +10,7 @@ import type { EndpointStore } from './endpoint-store.ts';
 import type { ErasureStore } from './erasure-store.ts';
 import type { EventStore } from './event-store.ts';
 import type { FactorStore } from './factor-store.ts';
+import type { FeedStore } from './feed-store.ts';
 import type { FiguresStore } from './figures.ts';
 import type { HeldKey, IdempotencyStore } from './idempotency-store.ts';
 import type { KeyStore } from './key-store.ts';
@@ -42,6 +43,7 @@ export interface Store
     EndpointStore,
     DeliveryStore,
     EventStore,
+    FeedStore,
     DeliveryLogStore,
     PlanStore,
     MailStore,

@@ -87,7 +87,7 @@ function batchOf(
   }: { receiver: Receiver; tenantId: string; since: number; read: BatchedSignals },
 ) {
   const body = bodyOf(receiver, read, `${baseUrl}/dashboard/signals?from=${toIso(since)}`);
-  const delivery = { id: newId('dlv'), endpointId: receiver.id, ...body, status: bodyStatus(body) };
+  const delivery = { id: newId('dlv'), endpointId: receiver.id, ...body, status: bodyStatus(body, receiver) };
   return { endpointId: receiver.id, tenantId, read, delivery, now: clock.now() };
 }
 

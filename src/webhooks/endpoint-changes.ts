@@ -1,4 +1,5 @@
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
+import { DomainError } from '../model/errors.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint, WebhookPatch } from '../model/webhook.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
@@ -16,9 +17,9 @@ export async function changeEndpoint(
   tenant: Tenant,
   { id, patch, when = UNCONDITIONAL }: { id: string; patch: WebhookPatch; when?: Precondition },
 ): Promise<Endpoint> {
-  await findEndpoint(parts.store, tenant.id, id); // an unknown id is told before a fault of its settings
+  const { mode } = await findEndpoint(parts.store, tenant.id, id); // an unknown id is told before a fault of its settings
   const { headers, ...changed } = patch;
-  const given = definedOnly(await acceptSettings(parts, tenant, changed));
+  const given = definedOnly(await acceptSettings(parts, tenant, { mode, settings: changed }));
   const sealed = headers === undefined ? {} : sealHeaders(parts, id, headers);
   return await rewrite(parts, { tenantId: tenant.id, id, what: 'settings' }, (endpoint) => {
     when(endpoint);
@@ -48,9 +49,19 @@ export async function regenerateSecret(
 
 /** Starts no attempt to it any more, and holds what waits. One that is paused already stays so until resumed by hand. */
 export async function pauseEndpoint(parts: EndpointParts, tenant: Tenant, id: string): Promise<Endpoint> {
+  refusePull(await findEndpoint(parts.store, tenant.id, id), 'paused');
   const paused = await parts.store.pauseEndpoint(tenant.id, id, parts.clock.now());
   if (!paused) throw noEndpoint(id);
   return await findEndpoint(parts.store, tenant.id, id);
+}
+
+/** @throws DomainError `CONFLICT` where the endpoint is read and not called, so that there is nothing to be `done` */
+export function refusePull({ id, mode }: Endpoint, done: 'paused' | 'tested' | 'replayed'): void {
+  if (mode === 'push') return;
+  const detail = `The endpoint "${id}" has mode "pull": it is read at its feed and not called, so that it cannot be ${done}.`;
+  throw new DomainError('CONFLICT', detail, {
+    hint: `Read GET /v1/webhooks/${id}/feed; a reader that stops loses nothing for 7 days.`,
+  });
 }
 
 /**

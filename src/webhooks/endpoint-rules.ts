@@ -6,7 +6,7 @@ import { DomainError } from '../model/errors.ts';
 import { isPreset, type PayloadFormat, PRESETS } from '../model/payload-format.ts';
 import { formatBytes } from '../model/payload-shape.ts';
 import type { Plan, Tenant } from '../model/tenant.ts';
-import type { WebhookInput, WebhookPatch } from '../model/webhook.ts';
+import type { Endpoint, WebhookInput, WebhookPatch } from '../model/webhook.ts';
 import type { Store } from '../store/store.ts';
 import { checkResolvedTarget, checkTarget, hostOf, type Lookup } from './targets.ts';
 
@@ -26,13 +26,14 @@ export interface RuleParts {
 export async function acceptSettings<S extends WebhookPatch>(
   parts: RuleParts,
   tenant: Tenant,
-  settings: S,
+  { mode, settings }: { mode: Endpoint['mode']; settings: S },
 ): Promise<S> {
   const plan = effectivePlan(tenant, parts.clock.now());
   refuseRate(plan, settings.rate_limit_per_minute ?? 0);
   refuseFormat(plan, settings.payload_format ?? null);
   await refuseUnknownProfiles(parts.store, tenant.id, settings.icp_profile_ids ?? []);
-  return settings.url === undefined
+  if (mode === 'pull' && settings.url) throw pullHasNoUrl();
+  return settings.url === undefined || mode === 'pull'
     ? settings
     : { ...settings, url: await acceptTarget(parts, settings.url) };
 }
@@ -57,6 +58,7 @@ export function refuseMismatch({ url, payload_format: format, batching }: Webhoo
     throw new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/batching', detail }] });
   }
   if (format === null || !isPreset(format) || format.preset !== 'ntfy') return;
+  if (url === '') return;
   const { pathname, origin } = new URL(url);
   if (withoutTrailingSlashes(pathname) !== `/${format.topic}`) return;
   // At a topic's own address ntfy would show the JSON as it is.
@@ -78,7 +80,18 @@ function refuseRate(plan: Plan, rate: number): void {
   throw beyondPlan(plan, { counted: 'maxRatePerMinute', needed: rate, fact });
 }
 
+function pullHasNoUrl(): DomainError {
+  const detail =
+    'An endpoint with mode "pull" is read at its feed and has no "url": leave it out, or make one with mode "push".';
+  return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/url', detail }] });
+}
+
 async function acceptTarget({ allowTargets, lookup }: RuleParts, text: string): Promise<string> {
+  if (text === '') {
+    const detail =
+      'must be the address that deliveries are posted to; to read them instead, set mode to "pull"';
+    throw badTarget(text, detail, allowTargets);
+  }
   const target = checkTarget(text, allowTargets);
   if ('fault' in target) throw badTarget(text, target.fault, allowTargets);
   const fault = await checkResolvedTarget(target.url, allowTargets, lookup);

@@ -29,14 +29,15 @@ export async function createEndpoint(
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   const { store, clock, random, newId, secretBox } = parts;
   const plan = effectivePlan(tenant, clock.now());
-  const { headers = {}, ...given } = input;
-  const settings = await acceptSettings(parts, tenant, given);
+  const { headers = {}, mode = 'push', ...given } = input;
+  const settings = await acceptSettings(parts, tenant, { mode, settings: given });
   refuseMismatch(settings);
   const secret = generateSecret(random);
   const id = newId('whk');
   const endpoint: Endpoint = {
     id,
     tenantId: tenant.id,
+    mode,
     settings,
     secretBox: secretBox.seal(secret, id),
     secretLast4: secret.slice(-4),
@@ -89,7 +90,8 @@ export function endpointResource(endpoint: Endpoint): WebhookResource {
   const { url, label, ...settings } = endpoint.settings;
   return {
     id: endpoint.id,
-    url,
+    mode: endpoint.mode,
+    url: url === '' ? null : url,
     label,
     ...settings,
     headers: endpoint.headers,

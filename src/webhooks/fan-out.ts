@@ -31,7 +31,12 @@ export function fanOut(
       continue;
     }
     const body = bodyOf(endpoint);
-    routed.deliveries.push({ id: newId('dlv'), endpointId: endpoint.id, ...body, status: bodyStatus(body) });
+    routed.deliveries.push({
+      id: newId('dlv'),
+      endpointId: endpoint.id,
+      ...body,
+      status: bodyStatus(body, endpoint),
+    });
   }
   return routed;
 }
@@ -60,10 +65,14 @@ function lets<T>(list: readonly T[], value: T): boolean {
   return list.length === 0 || list.includes(value);
 }
 
-/** The limit is on what would be sent, so the signature member counts (specification, section 8). */
-export function bodyStatus({ body, tail }: ShapedBody): NewDelivery['status'] {
+/** How a delivery begins. The limit is on what would be sent, so the signature member counts (specification, section 8). */
+export function bodyStatus(
+  { body, tail }: ShapedBody,
+  { mode }: Pick<Receiver, 'mode'>,
+): NewDelivery['status'] {
+  const fitting = mode === 'pull' ? 'delivered' : 'pending';
   const added = SIGNATURE_MEMBER_BYTES + (tail?.bytes ?? 0);
   // UTF-8 takes at most 3 bytes for a UTF-16 unit: most bodies need no count.
-  if (body.length * 3 + added <= MAX_BODY_BYTES) return 'pending';
-  return Buffer.byteLength(body) + added > MAX_BODY_BYTES ? 'rejected' : 'pending';
+  if (body.length * 3 + added <= MAX_BODY_BYTES) return fitting;
+  return Buffer.byteLength(body) + added > MAX_BODY_BYTES ? 'rejected' : fitting;
 }

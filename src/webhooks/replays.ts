@@ -48,6 +48,7 @@ const REASONS = {
   waiting: 'has not ended yet: an attempt is planned, or it is held',
   rejected: 'was larger than 256 KB and is never sent',
   no_body: 'can no longer be sent: its body is not kept any more',
+  pull: 'is read at the feed of its endpoint, which is not called',
   no_endpoint: 'was made for an endpoint that is deleted',
 } as const;
 

@@ -52,7 +52,7 @@ export async function routeChanges(
 export function lanesOf(events: readonly RoutedEvent[], taken: ReadonlySet<string> = new Set()): NewWork[] {
   return events.flatMap(({ event: { tenantId }, deliveries }) =>
     deliveries
-      .filter(({ id }) => !taken.has(id))
+      .filter(({ id, status }) => !taken.has(id) && status !== 'delivered')
       .map(({ endpointId, status }) => ({
         ...{ endpointId, tenantId },
         ...(status === 'rejected' && { rejected: true }),

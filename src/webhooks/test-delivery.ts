@@ -7,6 +7,7 @@ import { DomainError } from '../model/errors.ts';
 import { isPreset } from '../model/payload-format.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import { sentBody, timingsOf } from './delivery-resource.ts';
+import { refusePull } from './endpoint-changes.ts';
 import { signerOf } from './endpoint-signer.ts';
 import { signalPayload } from './payload.ts';
 import type { Notice } from './presets/notice.ts';
@@ -79,6 +80,7 @@ export async function testEndpoint(
   parts: { newId: NewId; sendTest: SendTest },
   endpoint: Endpoint,
 ): Promise<SentTest> {
+  refusePull(endpoint, 'tested');
   const body = testBody(endpoint);
   const deliveryId = parts.newId('dlv');
   const answer = await parts.sendTest({ endpoint, deliveryId, body });

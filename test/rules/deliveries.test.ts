@@ -8,7 +8,7 @@ test('what is not tried any more is a dead letter for its time where they are ke
   expect(endUndelivered(false, T0)).toEqual({ status: 'discarded' });
 });
 
-const ended = { status: 'dead', hasBody: true, endpointDeleted: false } as const;
+const ended = { status: 'dead', hasBody: true, endpointDeleted: false, isPull: false } as const;
 
 test.each([
   ['that has ended is', ended, null],
@@ -17,6 +17,7 @@ test.each([
   ['that a filter rejected is not', { ...ended, status: 'rejected' } as const, 'rejected'],
   ['whose body is not kept is not', { ...ended, hasBody: false }, 'no_body'],
   ['whose endpoint is deleted is not', { ...ended, endpointDeleted: true }, 'no_endpoint'],
+  ['whose endpoint is read is not', { ...ended, isPull: true }, 'pull'],
 ])('a delivery %s sent again', (_, delivery, refusal) => {
   expect(replayRefusal(delivery)).toBe(refusal);
 });

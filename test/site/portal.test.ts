@@ -6,7 +6,7 @@ import { EVENT_TYPES } from '../../src/model/event.ts';
 import { SCOPES } from '../../src/model/key.ts';
 import { STAGES } from '../../src/model/pipeline.ts';
 import { SIGNAL_TYPES } from '../../src/model/signal.ts';
-import { PAUSED_REASONS, webhookInputSchema } from '../../src/model/webhook.ts';
+import { PAUSED_REASONS, webhookCreateSchema } from '../../src/model/webhook.ts';
 
 const guide = (name: string) =>
   readFileSync(new URL(`../../content/developers/${name}.md`, import.meta.url), 'utf8');
@@ -48,7 +48,7 @@ test('every route that the guides name is one of the API', () => {
 
 test.each([
   ['webhooks', 'event', EVENT_TYPES],
-  ['webhooks', 'setting of an endpoint', Object.keys(webhookInputSchema.shape)],
+  ['webhooks', 'setting of an endpoint', Object.keys(webhookCreateSchema.shape)],
   ['webhooks', 'status of a delivery', DELIVERY_STATUSES],
   ['webhooks', 'reason of a pause', PAUSED_REASONS],
   ['signal-api', 'stage', STAGES],

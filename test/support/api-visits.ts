@@ -123,10 +123,11 @@ interface Hook {
   secret: string;
 }
 
-/** One that takes everything, and one whose deliveries will fail. */
+/** One that takes everything, one whose deliveries will fail, and one that is read. */
 interface Hooks {
   good: Hook;
   bad: Hook;
+  feed: Hook;
 }
 
 async function visitWebhooks({ visit }: Guide): Promise<Hooks> {
@@ -139,6 +140,7 @@ async function visitWebhooks({ visit }: Guide): Promise<Hooks> {
   });
   const bad = await visit('createWebhook', 'POST /v1/webhooks', { url: 'https://127.0.0.1:8443/old' });
   const { id } = good.data;
+  const feed = await visit('createWebhook', 'POST /v1/webhooks', { mode: 'pull', label: 'Nightly import' });
   await visit('listWebhooks', 'GET /v1/webhooks?limit=1');
   await visit('getWebhook', `GET /v1/webhooks/${id}`);
   await visit('updateWebhook', `PATCH /v1/webhooks/${id}`, { min_score: 40 });
@@ -150,7 +152,7 @@ async function visitWebhooks({ visit }: Guide): Promise<Hooks> {
   const { data } = await visit('regenerateWebhookSecret', `POST /v1/webhooks/${id}/secret`, {
     grace_hours: 24,
   });
-  return { good: { id, secret: data.secret }, bad: bad.data };
+  return { good: { id, secret: data.secret }, bad: bad.data, feed: feed.data };
 }
 
 async function visitSignals({ visit }: Guide): Promise<string> {
@@ -301,13 +303,17 @@ async function visitSources({ visit }: Guide): Promise<void> {
   await visit('resumeSource', `POST /v1/sources/${data.id}/resume`);
 }
 
-async function visitDeliveries({ visit, deliver }: Guide, { good, bad }: Hooks): Promise<void> {
+async function visitDeliveries({ visit, deliver }: Guide, { good, bad, feed }: Hooks): Promise<void> {
   await deliver({ endpointId: good.id, secret: good.secret, reply: 'success' });
   await deliver({ endpointId: bad.id, secret: bad.secret, reply: 'failure' });
   const { data } = await visit('listDeliveries', 'GET /v1/deliveries?limit=1&status=delivered');
   await visit('getDelivery', `GET /v1/deliveries/${data[0].id}`);
-  await visit('listWebhookDeliveries', `GET /v1/webhooks/${good.id}/deliveries?limit=1`);
-  await visit('replayDelivery', `POST /v1/deliveries/${data[0].id}/replay`);
+  const sent = await visit(
+    'listWebhookDeliveries',
+    `GET /v1/webhooks/${good.id}/deliveries?limit=1&status=delivered`,
+  );
+  await visit('readWebhookFeed', `GET /v1/webhooks/${feed.id}/feed?limit=1`);
+  await visit('replayDelivery', `POST /v1/deliveries/${sent.data[0].id}/replay`);
   await visit('listEvents', 'GET /v1/events?limit=2');
   const dead = await visit('listDeadLetters', 'GET /v1/dead-letters?limit=1');
   await visit('getDeadLetter', `GET /v1/dead-letters/${dead.data[0].id}`);

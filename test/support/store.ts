@@ -101,6 +101,7 @@ export function anEndpoint(tenantId: string, overrides: Partial<Endpoint> = {}):
   return {
     id: newId('whk'),
     tenantId,
+    mode: 'push',
     settings: webhookInputSchema.parse({ url: 'https://receiver.example.com/hook' }),
     secretBox: new TextEncoder().encode('sealed secret'),
     secretLast4: 'wxyz',

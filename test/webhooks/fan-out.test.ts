@@ -24,7 +24,7 @@ const signal = {
 
 function endpoint(settings: Partial<WebhookInput> = {}): Receiver {
   const input = webhookInputSchema.parse({ url: 'https://receiver.example/', ...settings });
-  return { id: 'whk_1', settings: input, shape: null };
+  return { id: 'whk_1', mode: 'push', settings: input, shape: null };
 }
 
 test('an endpoint without filters gets every signal.detected', () => {

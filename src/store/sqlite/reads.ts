@@ -11,6 +11,7 @@ import { digestReads } from './reads/digests.ts';
 import { endpointReads } from './reads/endpoints.ts';
 import { erasureReads } from './reads/erasure.ts';
 import { eventReads } from './reads/events.ts';
+import { feedReads } from './reads/feeds.ts';
 import { createKeptReads } from './reads/kept.ts';
 import { keptTenantReads } from './reads/kept-tenants.ts';
 import { keyReads } from './reads/keys.ts';
@@ -48,6 +49,7 @@ export function createReads(db: Database) {
     ...endpointReads(db),
     ...receiverReads(db),
     ...eventReads(db),
+    ...feedReads(db),
     ...deliveryReads(db),
     ...laneReads(db),
     ...mailReads(db),

@@ -11,6 +11,7 @@ import { describeEndpointChanges } from './endpoint-changes.ts';
 import { describeEndpoints } from './endpoints.ts';
 import { describeErasure } from './erasure.ts';
 import { describeEvents } from './events.ts';
+import { describeFeeds } from './feeds.ts';
 import { describeFigures } from './figures.ts';
 import { describeIdempotency } from './idempotency.ts';
 import { describeKeys } from './keys.ts';
@@ -40,6 +41,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeAccounts(open);
     describeStoredRows(open);
     describeStoredOrder(open);
+    describeFeeds(open);
     describeKeys(open);
     describeSessions(open);
     describeTeam(open);

@@ -4,6 +4,7 @@ import type { Part } from '../../store.ts';
 import { createBestOfBatch } from '../reads/batches.ts';
 import { createBodies } from './bodies.ts';
 import { createDeliveryWriter } from './events.ts';
+import { createLatePlace } from './late-deliveries.ts';
 
 /** What is sent in one message instead of one by one. */
 export function batchChanges(db: Database) {
@@ -24,6 +25,7 @@ export function batchChanges(db: Database) {
   const readBest = createBestOfBatch(db);
   const bodies = createBodies(db);
   const insertDelivery = createDeliveryWriter(db);
+  const addPlace = createLatePlace(db);
 
   return {
     commitBatch({ endpointId, tenantId, read, delivery, now }) {
@@ -35,6 +37,7 @@ export function batchChanges(db: Database) {
       if (!isAsRead) return false;
       const event = { ...last, tenantId, createdAt: now };
       if (!insertDelivery(event, delivery, bodies.createPlaces(tenantId))) return false;
+      addPlace(tenantId, delivery.id, now);
       take.run(delivery.id, endpointId, last.id);
       return true;
     },

@@ -10,6 +10,7 @@ interface ReplayRow {
   endpoint_id: string;
   has_body: number;
   deleted: number;
+  pull: number;
 }
 
 /**
@@ -19,7 +20,7 @@ interface ReplayRow {
 export function replayChanges(db: Database) {
   const selectOne = db.prepare<[string, string], ReplayRow>(
     `SELECT d.status, d.endpoint_id, d.body_id IS NOT NULL AS has_body,
-            e.deleted_at IS NOT NULL AS deleted
+            e.deleted_at IS NOT NULL AS deleted, e.mode = 'pull' AS pull
      FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id WHERE d.id = ? AND d.tenant_id = ?`,
   );
   const again = db.prepare<[number, string, string]>(
@@ -37,6 +38,7 @@ export function replayChanges(db: Database) {
         status,
         hasBody: row.has_body === 1,
         endpointDeleted: row.deleted === 1,
+        isPull: row.pull === 1,
       });
       if (refusal !== null) return { outcome: refusal };
       again.run(now, id, row.status);

@@ -43,6 +43,7 @@ export function retentionChanges(db: Database) {
   );
   const deleteDelivery = db.prepare<[string]>('DELETE FROM deliveries WHERE id = ?');
   const deleteBatched = db.prepare<[string]>('DELETE FROM batched_events WHERE delivery_id = ?');
+  const deleteLatePlace = db.prepare<[string]>('DELETE FROM late_deliveries WHERE delivery_id = ?');
   const selectRemovable = db
     .prepare<[string], number>(
       `SELECT 1 FROM deliveries d WHERE d.id = ? AND NOT (d.${WAITING})
@@ -60,6 +61,7 @@ export function retentionChanges(db: Database) {
     if (selectRemovable.get(id) === undefined) return false;
     bodies.remove(id);
     deleteBatched.run(id);
+    deleteLatePlace.run(id);
     deleteDelivery.run(id);
     return true;
   }

@@ -8,6 +8,7 @@ import { type CreationPage, pageByCreation } from './pages.ts';
 export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {
   id: 'plain',
   tenantId: 'plain',
+  mode: 'plain',
   settings: 'json',
   secretBox: 'bytes',
   secretLast4: 'plain',

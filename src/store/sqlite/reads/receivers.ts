@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { shapeOf } from '../../../model/payload-shape.ts';
-import type { WebhookInput } from '../../../model/webhook.ts';
+import type { EndpointMode, WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStore, Receiver } from '../../endpoint-store.ts';
 import type { Part } from '../../store.ts';
 
@@ -22,9 +22,9 @@ export function receiverReads(db: Database) {
     `SELECT id, version FROM webhook_endpoints INDEXED BY webhook_endpoints_live
      WHERE tenant_id = +? AND deleted_at IS NULL ORDER BY id`,
   );
-  const selectSettings = db
-    .prepare<[string], string>('SELECT settings FROM webhook_endpoints WHERE id = ?')
-    .pluck();
+  const selectOne = db.prepare<[string], { mode: EndpointMode; settings: string }>(
+    'SELECT mode, settings FROM webhook_endpoints WHERE id = ?',
+  );
   /** By endpoint, the one asked for last at the end. */
   const kept = new Map<string, Kept>();
   let keptBytes = 0;
@@ -35,10 +35,10 @@ export function receiverReads(db: Database) {
   }
 
   function read(id: string, version: number): Kept {
-    const text = selectSettings.get(id) ?? '{}';
+    const { mode = 'push', settings: text = '{}' } = selectOne.get(id) ?? {};
     const settings = JSON.parse(text) as WebhookInput;
     const shape = settings.payload_format === null ? null : shapeOf(settings.payload_format);
-    return { version, bytes: text.length, receiver: { id, settings, shape } };
+    return { version, bytes: text.length, receiver: { id, mode, settings, shape } };
   }
 
   return {

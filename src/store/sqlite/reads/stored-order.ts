@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { DomainError } from '../../../model/errors.ts';
 import type { Place, StoredPage } from '../../../model/page.ts';
+import type { StoredWait } from '../../event-store.ts';
 
 /** The tables that hold the order by commit (migration 032). */
 const TABLES = { signals: 'signal_positions', events: 'event_positions' } as const;
@@ -48,12 +49,19 @@ export function createStoredOrder(db: Database, kind: StoredKind) {
 }
 
 /** The newest place of a tenant's that is taken, by kind. */
-export function createNewestStored(db: Database): (tenantId: string, kind: StoredKind) => number {
+export function createNewestStored(db: Database): (tenantId: string, kind: StoredWait['kind']) => number {
   const orders = { signals: createStoredOrder(db, 'signals'), events: createStoredOrder(db, 'events') };
-  return (tenantId, kind) => orders[kind].newest(tenantId);
+  const selectLate = db
+    .prepare<[string], number | null>('SELECT max(position) FROM late_deliveries WHERE tenant_id = ?')
+    .pluck();
+  return (tenantId, kind) =>
+    kind === 'feeds'
+      ? Math.max(orders.events.newest(tenantId), selectLate.get(tenantId) ?? 0)
+      : orders[kind].newest(tenantId);
 }
 
-function positionOf({ after }: Pick<Place, 'after'>): number {
+/** The place that a page has been read up to. @throws DomainError `INVALID_CURSOR` */
+export function positionOf({ after }: Pick<Place, 'after'>): number {
   const position = after === null ? 0 : after[0];
   if (typeof position === 'number') return position;
   throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { FEED_SQL } from '../../../src/store/sqlite/reads/feeds.ts';
+
+test('a stretch of a feed is two walks along the order by commit, and looks at no delivery of another event', () => {
+  const db = openDatabase(':memory:');
+  migrate(db);
+  const values = { tenantId: 't', endpointId: 'w', after: 0, until: 1, limit: 1 };
+  const steps = db
+    .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${FEED_SQL}`)
+    .all(values)
+    .map((step) => step.detail)
+    .join('; ');
+  db.close();
+  expect(steps).toContain('SEARCH p USING PRIMARY KEY (tenant_id=? AND position>? AND position<?)');
+  expect(steps).toContain('SEARCH d USING INDEX deliveries_by_event (event_id=?)');
+  expect(steps).toContain('SEARCH l USING PRIMARY KEY (tenant_id=? AND position>? AND position<?)');
+  expect(steps).not.toContain('SCAN');
+});
