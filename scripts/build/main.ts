@@ -43,4 +43,4 @@ const modules = globSync('**/*.js', { cwd: TARGET });
 refuseTypeScript(modules);
 const assets = copyAssets();
 chmodSync(join(TARGET, 'main.js'), 0o755);
-console.log(`dist: ${modules.length} modules, ${assets} other files.`);
+console.error(`dist: ${modules.length} modules, ${assets} other files.`);

@@ -53,7 +53,7 @@ export function whyNoEncoder(folder: string = ENCODER_FOLDER): string | null {
     try {
       resolve(name);
     } catch {
-      return `the optional package ${name} is not installed`;
+      return `the optional package ${name} is not installed (npm's --ignore-scripts installs it without what its own script downloads)`;
     }
   }
   return existsSync(join(folder, 'model.onnx')) ? null : `${folder} holds no model.onnx`;
