@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { deliveryDetailSchema, deliverySchema } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
-import { timeInput } from '../model/text.ts';
+import { eventTypeSchema } from '../model/event.ts';
+import { idInput, timeInput } from '../model/text.ts';
 import type { DeliveryLog } from '../store/delivery-store.ts';
 import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
 import { refusePull } from '../webhooks/endpoint-changes.ts';
 import { findEndpoint } from '../webhooks/endpoints.ts';
-import { replayAll, replayDelivery } from '../webhooks/replays.ts';
+import { replayAll, replayDelivery, replayListed } from '../webhooks/replays.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { deliveryQuery, toDeliveryFilters } from './delivery-query.ts';
 import { addList } from './list.ts';
@@ -22,7 +23,22 @@ const replayOrderSchema = z
       .describe('How they ended; of expired ones the body is gone, so that none of them can be sent'),
     from: timeInput.nullable().optional().describe('Made from this time on'),
     to: timeInput.nullable().optional().describe('Made before this time; absent: now'),
+    event_types: z
+      .array(eventTypeSchema)
+      .max(50)
+      .optional()
+      .describe('Only of events of these types; empty: of all'),
+    ids: z
+      .array(idInput)
+      .min(1)
+      .max(500)
+      .optional()
+      .describe('These deliveries alone, however they ended; those that cannot be sent again are passed by'),
   })
+  .refine(
+    ({ ids, ...others }) => ids === undefined || Object.keys(others).every((name) => name === 'status'),
+    'takes "ids" or a range, not both',
+  )
   .nullish();
 
 /** `/v1/deliveries` and the deliveries of an endpoint: what was sent, and sending it again. */
@@ -88,8 +104,9 @@ function addReplays(deliveries: Routes): void {
     async handle({ parts, tenantId, params, body }) {
       const endpoint = await findEndpoint(parts.store, tenantId, params.id);
       refusePull(endpoint, 'replayed');
-      const { status = 'dead', from = null, to = null } = body ?? {};
-      const order = { endpointId: endpoint.id, status, from, to };
+      const { status = 'dead', from = null, to = null, event_types: eventTypes = [], ids } = body ?? {};
+      const order = { endpointId: endpoint.id, status, from, to, eventTypes };
+      if (ids !== undefined) return { replayed: await replayListed(parts, tenantId, { ...order, ids }) };
       return { replayed: await replayAll(parts, tenantId, order) };
     },
   });

@@ -8,6 +8,8 @@ import type { DeliveryQuery } from '../store/delivery-log-store.ts';
 
 const EVENT_ID = /^evt_[0-9a-z]{1,60}$/;
 
+const idFilter = z.string().min(1).max(64).nullable().default(null);
+
 /** Filters of every list of deliveries, but for the status. */
 export const deliveryFilters = {
   event: z
@@ -20,6 +22,8 @@ export const deliveryFilters = {
     .nullable()
     .default(null)
     .describe('Type of the event, or the id of one'),
+  event_id: idFilter.describe('Only deliveries of this event'),
+  subject_id: idFilter.describe('Only of events about this signal, lead, campaign or delivery'),
   from: queryTime.describe('Made from this time on'),
   to: queryTime.describe('Made before this time'),
 };
@@ -30,13 +34,15 @@ export const deliveryQuery = { status: deliveryStatusSchema.nullable().default(n
 interface AskedDeliveries {
   status: DeliveryStatus | null;
   event: string | null;
+  event_id: string | null;
+  subject_id: string | null;
   from: number | null;
   to: number | null;
 }
 
 /** What is asked of the store, but for the place; of all endpoints where `endpointId` is null. */
 export function toDeliveryFilters(
-  { status, event, from, to }: AskedDeliveries,
+  { status, event, event_id, subject_id: subjectId, from, to }: AskedDeliveries,
   endpointId: string | null,
 ): Omit<DeliveryQuery, keyof Place> {
   return {
@@ -45,7 +51,8 @@ export function toDeliveryFilters(
     to,
     endpointId,
     eventType: event !== null && isEventType(event) ? event : null,
-    eventId: event !== null && !isEventType(event) ? event : null,
+    eventId: event_id ?? (event !== null && !isEventType(event) ? event : null),
+    subjectId,
   };
 }
 

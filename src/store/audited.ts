@@ -116,6 +116,8 @@ const ACTS: Acts = {
   recordTestSend: ([{ endpointId }]) => ({ action: 'webhook.test', subject: endpointId }),
   replayDelivery: ([, id], { outcome }) =>
     outcome === 'replayed' ? { action: 'delivery.replay', subject: id } : null,
+  replayList: ([{ endpointId }], count) =>
+    count === 0 ? null : { action: 'webhook.replay', subject: endpointId, count, gatheredBy: endpointId },
   replayRange: ([{ endpointId }], { replayed }) =>
     replayed === 0
       ? null

@@ -39,6 +39,8 @@ export interface DeliveryQuery extends Place {
   status: DeliveryStatus | null;
   eventType: EventType | null;
   eventId: string | null;
+  /** What the events are about; left out: anything. */
+  subjectId?: string | null;
   from: number | null;
   to: number | null;
 }
@@ -57,10 +59,20 @@ export interface ReplayRange {
   /** Half open, of when the deliveries were made. */
   from: number | null;
   to: number;
+  /** Only of events of this type; left out: of any. */
+  eventType?: EventType;
   /** Where the part before ended. */
   after: Position | null;
   /** Deliveries to look at in this part. */
   limit: number;
+  now: number;
+}
+
+/** Deliveries of one endpoint to be sent again, by their ids. */
+export interface ReplayList {
+  tenantId: string;
+  endpointId: string;
+  ids: string[];
   now: number;
 }
 
@@ -81,6 +93,8 @@ export interface DeliveryLogStore {
   countWaiting(endpointId: string, most: number): Promise<number>;
   /** Makes a delivery that has ended due again, under its own id; its attempts go on counting. */
   replayDelivery(tenantId: string, id: string, now: number): Promise<ReplayResult>;
+  /** Makes those due again that can be, each as {@link replayDelivery} does; how many. */
+  replayList(list: ReplayList): Promise<number>;
   /** How many of a part were made due, and where the next part begins (null: nothing is left). */
   replayRange(range: ReplayRange): Promise<{ replayed: number; next: Position | null }>;
   /** Moves what was held since `heldBefore` to the dead letters, until `deadUntil`, or discards it; how many. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
+import type { EventType } from '../model/event.ts';
 import type { Position } from '../model/page.ts';
 import type { DeliveryLogStore, ReplayableStatus, ReplayResult } from '../store/delivery-log-store.ts';
 
@@ -18,6 +19,8 @@ export interface ReplayOrder {
   status: ReplayableStatus;
   from: number | null;
   to: number | null;
+  /** Empty: of any. */
+  eventTypes?: readonly EventType[];
 }
 
 /** Sends one delivery again, under its own id. @throws DomainError `NOT_FOUND`, `CONFLICT` where it cannot be */
@@ -29,12 +32,38 @@ export async function replayDelivery(parts: ReplayParts, tenantId: string, id: s
 
 /** Sends all of an order again, a part a commit, and the first of it before the last is stored; how many there were. */
 export async function replayAll(parts: ReplayParts, tenantId: string, order: ReplayOrder): Promise<number> {
+  const { eventTypes = [] } = order;
+  if (eventTypes.length === 0) return await replayRange(parts, tenantId, order, {});
+  let count = 0;
+  for (const eventType of new Set(eventTypes)) {
+    count += await replayRange(parts, tenantId, order, { eventType });
+  }
+  return count;
+}
+
+/** Sends these of an endpoint's deliveries again that can be; how many there were. */
+export async function replayListed(
+  parts: ReplayParts,
+  tenantId: string,
+  { endpointId, ids }: Pick<ReplayOrder, 'endpointId'> & { ids: string[] },
+): Promise<number> {
+  const count = await parts.store.replayList({ tenantId, endpointId, ids, now: parts.clock.now() });
+  if (count > 0) parts.nudge([{ endpointId, tenantId }]);
+  return count;
+}
+
+async function replayRange(
+  parts: ReplayParts,
+  tenantId: string,
+  order: ReplayOrder,
+  only: { eventType?: EventType },
+): Promise<number> {
   const now = parts.clock.now();
   let count = 0;
   let after: Position | null = null;
   do {
     const part = await parts.store.replayRange({
-      ...{ tenantId, endpointId: order.endpointId, status: order.status, from: order.from },
+      ...{ tenantId, endpointId: order.endpointId, status: order.status, from: order.from, ...only },
       ...{ to: order.to ?? now + 1, after, limit: REPLAYED_AT_ONCE, now },
     });
     count += part.replayed;

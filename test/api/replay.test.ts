@@ -129,3 +129,70 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     expect((await t.call('POST', '/v1/webhooks/whk_none/replay', {})).statusCode).toBe(404);
   });
 });
+
+describe('POST /v1/webhooks/{id}/replay, by ids or by event', () => {
+  const replay = (body: object) => t.call('POST', `/v1/webhooks/${webhookId}/replay`, body);
+
+  test('sends the listed ones again, each once, and passes by what cannot be sent or is not its own', async () => {
+    const [dead = '', delivered = '', waiting = ''] = await t.addDeliveries(3);
+    await t.attempt(dead, DEAD);
+    await t.attempt(delivered, { status: 'delivered' });
+    const other = await t.addWebhook();
+    await t.addDeliveries(1);
+    const foreign = (await t.call('GET', `/v1/webhooks/${other.id}/deliveries`)).json().data[0].id;
+    await t.attempt(foreign, { status: 'delivered' });
+    t.nudged.length = 0;
+    const answer = await replay({ ids: [dead, delivered, dead, waiting, foreign, 'dlv_none'] });
+    expect(answer.json().data).toEqual({ replayed: 2 });
+    expect(t.nudged).toEqual([{ endpointId: webhookId, tenantId: t.tenant.id }]);
+    expect(await Promise.all([dead, delivered, foreign].map(statusOf))).toEqual([
+      ...['pending', 'pending', 'delivered'],
+    ]);
+  });
+
+  test('takes events of the named types alone', async () => {
+    await t.call('PATCH', `/v1/webhooks/${webhookId}`, {
+      event_types: ['signal.detected', 'signal.new_hot'],
+    });
+    const ids = await t.addDeliveries(2);
+    for (const id of ids) await t.attempt(id, DEAD);
+    const types = await Promise.all(
+      ids.map(async (id) => (await t.call('GET', `/v1/deliveries/${id}`)).json().data.event),
+    );
+    const hot = types.filter((type) => type === 'signal.new_hot').length;
+    expect(hot).toBe(2);
+    expect((await replay({ event_types: ['signal.new_hot'] })).json().data).toEqual({ replayed: hot });
+    const status = await Promise.all(ids.map(statusOf));
+    expect(status).toEqual(types.map((type) => (type === 'signal.new_hot' ? 'pending' : 'dead')));
+  });
+
+  test('takes ids or a range, not both', async () => {
+    const answer = await replay({ ids: ['dlv_1'], from: '2026-01-01T00:00:00Z' });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json().errors[0].detail).toContain('not both');
+  });
+});
+
+describe('the log, filtered', () => {
+  test('by an event and by what it is about, of the tenant alone', async () => {
+    await t.call('PATCH', `/v1/webhooks/${webhookId}`, {
+      event_types: ['signal.detected', 'signal.new_hot'],
+    });
+    await t.addDeliveries(2);
+    const list = async (query: string, headers = t.auth) =>
+      (await t.call('GET', `/v1/deliveries?${query}`, undefined, headers)).json().data;
+    const all = await list('');
+    const [{ event_id, subject_id }] = all;
+    const ofSubject = await list(`subject_id=${subject_id}`);
+    expect(ofSubject).toEqual(all.filter((one: typeof all) => one.subject_id === subject_id));
+    expect(ofSubject).toHaveLength(2);
+    expect(await list(`event_id=${event_id}`)).toEqual([all[0]]);
+    expect(await list(`subject_id=${subject_id}&event=signal.detected&status=pending`)).toHaveLength(1);
+    expect(await list(`subject_id=${subject_id}&event_id=evt_other`)).toEqual([]);
+    const { auth } = await t.addTenant();
+    expect(await list(`subject_id=${subject_id}`, auth)).toEqual([]);
+    const page = await t.call('GET', `/v1/deliveries?subject_id=${subject_id}&limit=1`);
+    const { next_cursor } = page.json().pagination;
+    expect(await list(`subject_id=${subject_id}&limit=1&cursor=${next_cursor}`)).toEqual(ofSubject.slice(1));
+  });
+});

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import { replayRefusal } from '../../../rules/replay.ts';
-import type { DeliveryLogStore } from '../../delivery-log-store.ts';
+import type { DeliveryLogStore, ReplayResult } from '../../delivery-log-store.ts';
 import type { Part } from '../../store.ts';
 import { createDeliveryWalk } from '../reads/delivery-walk.ts';
 
@@ -29,26 +29,31 @@ export function replayChanges(db: Database) {
   );
   const walk = createDeliveryWalk(db);
 
+  function replayOne(tenantId: string, id: string, now: number, only: string | null = null): ReplayResult {
+    const row = selectOne.get(id, tenantId);
+    if (row === undefined || (only !== null && row.endpoint_id !== only)) return { outcome: 'absent' };
+    const status = row.status as DeliveryStatus;
+    const refusal = replayRefusal({
+      status,
+      hasBody: row.has_body === 1,
+      endpointDeleted: row.deleted === 1,
+      isPull: row.pull === 1,
+    });
+    if (refusal !== null) return { outcome: refusal };
+    again.run(now, id, row.status);
+    return { outcome: 'replayed', endpointId: row.endpoint_id };
+  }
+
   return {
-    replayDelivery(tenantId, id, now) {
-      const row = selectOne.get(id, tenantId);
-      if (row === undefined) return { outcome: 'absent' };
-      const status = row.status as DeliveryStatus;
-      const refusal = replayRefusal({
-        status,
-        hasBody: row.has_body === 1,
-        endpointDeleted: row.deleted === 1,
-        isPull: row.pull === 1,
-      });
-      if (refusal !== null) return { outcome: refusal };
-      again.run(now, id, row.status);
-      return { outcome: 'replayed', endpointId: row.endpoint_id };
-    },
-    replayRange({ tenantId, endpointId, status, from, to, after, limit, now }) {
+    replayDelivery: replayOne,
+    replayList: ({ tenantId, endpointId, ids, now }) =>
+      [...new Set(ids)].filter((id) => replayOne(tenantId, id, now, endpointId).outcome === 'replayed')
+        .length,
+    replayRange({ tenantId, endpointId, status, eventType = null, from, to, after, limit, now }) {
       const { found, next } = walk(
         {
           ...{ tenantId, endpointId, from, to, direction: 'ASC' },
-          ...{ statuses: [status], ofEndpoints: null, eventType: null },
+          ...{ statuses: [status], ofEndpoints: null, eventType },
         },
         after === null ? null : { createdAt: Number(after[0]), id: String(after[1]) },
         { scan: limit, limit },

@@ -23,8 +23,8 @@ export function deliveryPageFace(
 
   /** The keys of a page and one more, newest first; null where they are to be found by a walk. */
   function sortedKeys(tenantId: string, query: DeliveryQuery): DeliveryKey[] | null {
-    const { endpointId, status, eventType, eventId } = query;
-    if (eventId !== null) return log.ofEvent(tenantId, eventId, query);
+    const { endpointId, status, eventType, eventId, subjectId = null } = query;
+    if (eventId !== null || subjectId !== null) return log.ofFew(tenantId, { eventId, subjectId }, query);
     const waiting = waitingTerms(status);
     if (waiting === null) return null;
     const endpointIds = log.endpointsIn(tenantId, waiting.endpoint, endpointId);

@@ -16,6 +16,9 @@ interface WaitingRow extends DeliveryKey {
   eventType: EventType;
 }
 
+/** An event, or a subject: of either there are few deliveries. */
+type OfFew = Pick<DeliveryQuery, 'eventId' | 'subjectId'>;
+
 /** What pages of deliveries are made of; the walks are in `delivery-walk.ts`. */
 export function createDeliveryPages(db: Database) {
   const selectEndpoints = db.prepare<[string], { id: string; status: string }>(
@@ -30,6 +33,12 @@ export function createDeliveryPages(db: Database) {
   );
   const selectOfEvent = db
     .prepare<[string, string], string>('SELECT id FROM deliveries WHERE event_id = ? AND +tenant_id = ?')
+    .pluck();
+  const selectOfSubject = db
+    .prepare<[string, string], string>(
+      `SELECT d.id FROM events v INDEXED BY events_by_subject CROSS JOIN deliveries d ON d.event_id = v.id
+       WHERE v.subject_id = ? AND v.tenant_id = ?`,
+    )
     .pluck();
   const selectShown = db.prepare<[string], DeliverySummary>(
     `SELECT ${SHOWN_COLUMNS} FROM deliveries d ${SHOWN_JOINS} WHERE d.id = ?`,
@@ -58,13 +67,17 @@ export function createDeliveryPages(db: Database) {
       }
       return rows;
     },
-    /** Every delivery of an event that fits, as the filters of `query` say, newest first. */
-    ofEvent: (tenantId: string, eventId: string, query: DeliveryQuery): DeliveryKey[] =>
-      selectOfEvent
-        .all(eventId, tenantId)
+    /** Every delivery of the event, or of the events about the subject, that the filters of `query` let through, newest first. */
+    ofFew(tenantId: string, { eventId, subjectId }: OfFew, query: DeliveryQuery): DeliveryKey[] {
+      const ids =
+        eventId === null
+          ? selectOfSubject.all(subjectId ?? '', tenantId)
+          : selectOfEvent.all(eventId, tenantId);
+      return ids
         .flatMap((id) => selectShown.all(id))
         .filter((row) => fits(row, query))
-        .sort(newestFirst),
+        .sort(newestFirst);
+    },
     /** A delivery as it is listed; nothing where it was removed meanwhile. */
     listed(id: string): ListedDelivery[] {
       const row = selectShown.get(id);
@@ -90,8 +103,9 @@ export function isInRange(row: DeliveryKey, { from, to, after }: DeliveryQuery):
 }
 
 function fits(row: DeliverySummary, query: DeliveryQuery): boolean {
-  const { endpointId, status, eventType } = query;
+  const { endpointId, status, eventType, subjectId = null } = query;
   return (
+    (subjectId === null || row.subjectId === subjectId) &&
     (endpointId === null || row.endpointId === endpointId) &&
     (status === null || row.status === status) &&
     (eventType === null || row.eventType === eventType) &&
