@@ -1,6 +1,6 @@
-import type { HighlighterCore } from 'shiki/core';
-
-const TOKEN_CLASS = /^var\(--t-token-([a-z-]+)\)$/;
+import type { LanguageInput } from '@shikijs/primitive';
+import { codeToTokensBase, createShikiPrimitiveAsync, type ShikiPrimitive } from '@shikijs/primitive';
+import { CODE_THEME, kindOf } from './code-theme.ts';
 
 /** Code, and the language that it says to be in. */
 export type TokenizerRequest = { language: string; code: string }[];
@@ -20,36 +20,45 @@ process.once('message', async (request: TokenizerRequest) => {
 });
 
 async function tokenizeAll(blocks: TokenizerRequest): Promise<TokenizerAnswer> {
-  const { bundledLanguages } = await import('shiki/langs');
-  const isKnown = (language: string) => Object.hasOwn(bundledLanguages, language);
-  const highlighter = await createHighlighter(
-    new Set(blocks.map(({ language }) => language).filter(isKnown)),
+  const names = new Set(blocks.map(({ language }) => grammarOf(language)));
+  const grammars = new Map(
+    await Promise.all([...names].map(async (name) => [name, await load(name)] as const)),
   );
-  return blocks.map(({ language, code }) =>
-    isKnown(language) ? tokenLines(highlighter, language, code) : null,
-  );
-}
-
-/** Loads only the languages that are wanted. */
-async function createHighlighter(wanted: ReadonlySet<string>): Promise<HighlighterCore> {
-  const [
-    { createHighlighterCore, createCssVariablesTheme },
-    { createOnigurumaEngine },
-    { bundledLanguages },
-  ] = await Promise.all([import('shiki/core'), import('shiki/engine/oniguruma'), import('shiki/langs')]);
-  return createHighlighterCore({
-    // Half the time of shiki's JavaScript engine here (0.46 s against 0.98 s for eight languages).
-    engine: createOnigurumaEngine(import('shiki/wasm')),
-    themes: [createCssVariablesTheme({ name: 'classes', variablePrefix: '--t-' })],
-    langs: Object.entries(bundledLanguages).flatMap(([name, load]) => (wanted.has(name) ? [load] : [])),
+  const langs = [...grammars.values()].filter((grammar) => grammar !== null);
+  const [{ createOnigurumaEngine }, wasm] = await Promise.all([
+    import('@shikijs/engine-oniguruma'),
+    import('@shikijs/engine-oniguruma/wasm-inlined'),
+  ]);
+  // Half the time of shiki's JavaScript engine here (0.46 s against 0.98 s for eight languages).
+  const engine = createOnigurumaEngine(wasm);
+  const shiki = await createShikiPrimitiveAsync({ engine, themes: [CODE_THEME], langs });
+  return blocks.map(({ language, code }) => {
+    const lang = grammarOf(language);
+    return grammars.get(lang) === null ? null : tokenLines(shiki, lang, code);
   });
 }
 
-function tokenLines(highlighter: HighlighterCore, language: string, code: string): TokenLines {
+/** Names that no module can have. */
+const SYMBOLS: Readonly<Record<string, string>> = { 'c++': 'cpp', 'c#': 'csharp', 'f#': 'fsharp' };
+
+function grammarOf(language: string): string {
+  return SYMBOLS[language] ?? language;
+}
+
+/** Null: there is no such language. */
+async function load(name: string): Promise<LanguageInput | null> {
+  if (!/^[\w+-]+$/.test(name)) return null;
+  try {
+    return (await import(`@shikijs/langs/${name}`)).default;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED')
+      return null;
+    throw error;
+  }
+}
+
+function tokenLines(shiki: ShikiPrimitive, lang: string, code: string): TokenLines {
   // Without its limit of 500 ms a line: on a busy machine a line was left half coloured, and kept so in the cache.
-  const options = { lang: language, theme: 'classes', tokenizeTimeLimit: 0 };
-  const lines = highlighter.codeToTokensBase(code, options);
-  return lines.map((line) =>
-    line.map(({ content, color }) => [content, TOKEN_CLASS.exec(color ?? '')?.[1] ?? null]),
-  );
+  const lines = codeToTokensBase(shiki, code, { lang, theme: CODE_THEME.name ?? '', tokenizeTimeLimit: 0 });
+  return lines.map((line) => line.map(({ content, color }) => [content, kindOf(color)]));
 }

@@ -1,6 +1,5 @@
-import { Readable } from 'node:stream';
-import { SitemapStream, streamToPromise } from 'sitemap';
 import { toIso } from '../../lib/clock.ts';
+import { escapeHtml } from '../../lib/html.ts';
 import { OPENAPI_PATH } from '../../model/public-api.ts';
 import {
   LLMS_FULL_PATH,
@@ -16,24 +15,22 @@ import type { DocumentParts } from './parts.ts';
 import { bySection } from './sections.ts';
 
 /** `/sitemap.xml`: the address of every page. */
-export async function createSitemapXml({ baseUrl, content, madeAt }: DocumentParts): Promise<SiteDocument> {
-  const items = content.pages.map(({ path, lastModified }) => ({
-    url: pageUrl(baseUrl, path),
-    lastmod: toIso(lastModified),
-  }));
-  const stream = Readable.from(items).pipe(new SitemapStream({ xmlns: PLAIN }));
+export function createSitemapXml({ baseUrl, content, madeAt }: DocumentParts): SiteDocument {
+  const entries = content.pages.map(
+    ({ path, lastModified }) =>
+      `<url><loc>${escapeHtml(pageUrl(baseUrl, path))}</loc><lastmod>${toIso(lastModified)}</lastmod></url>`,
+  );
   return fixedDocument({
     path: SITEMAP_XML_PATH,
     title: 'Sitemap (XML)',
     description: 'The address of every page, for search engines.',
     contentType: 'application/xml; charset=utf-8',
-    body: (await streamToPromise(stream)).toString('utf8'),
+    body: `<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="${SITEMAP}">${entries.join('')}</urlset>`,
     lastModified: madeAt,
   });
 }
 
-/** No namespaces of news, images and videos: there are none. */
-const PLAIN = { news: false, xhtml: false, image: false, video: false };
+const SITEMAP = 'http://www.sitemaps.org/schemas/sitemap/0.9';
 
 /** `/sitemap.md`: the same pages with what they are about. */
 export function createSitemapMd({ baseUrl, content, madeAt }: DocumentParts): SiteDocument {

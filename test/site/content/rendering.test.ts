@@ -51,6 +51,11 @@ describe('what the Content-Security-Policy of pages forbids is not in them', () 
     expect(page.html).not.toContain('style=');
   });
 
+  test.each(['c++', 'c#', 'cs', 'sh', 'ts', 'yml'])('%s is a language, as people write it', async (name) => {
+    const page = await render(`# A\n\n\`\`\`${name}\nx = "1"\n\`\`\`\n`);
+    expect(page.html).toMatch(/class="t-\w+/);
+  });
+
   test('structured data cannot end its script element', async () => {
     const { pages } = await load({
       'site.json': JSON.stringify({ ...SITE_JSON, name: '</script><script>alert(1)</script>' }),
