@@ -3,11 +3,24 @@ import type { DescribedApi, Document } from '../http/openapi/document-types.ts';
 import { paginationSchema } from '../http/paging.ts';
 import { JSON_TYPE } from '../http/problems.ts';
 import { CACHE_BRIEFLY, type Representation, represent, sendRepresentation } from '../http/representation.ts';
+import { suggest } from '../http/suggest.ts';
 import { TAG_NAMES, type TagName } from '../model/api-tags.ts';
+import { DomainError } from '../model/errors.ts';
 import { listOperations, partOfDocument } from './openapi/parts.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
 const tagQuery = { tag: z.enum(TAG_NAMES).optional().describe('Only the operations of this tag') };
+
+const MAX_NAME_CHARS = 100;
+const partQuery = {
+  ...tagQuery,
+  operation: z
+    .string()
+    .min(1)
+    .max(MAX_NAME_CHARS)
+    .optional()
+    .describe('Only this operation, by its `operationId`, such as `createSignal`'),
+};
 
 const link = z.url();
 const indexSchema = z.strictObject({
@@ -70,22 +83,43 @@ function addOperations(account: Routes, document: () => Document): void {
 
 function addOpenApi(account: Routes, document: () => Document): void {
   const served = new Map<TagName | undefined, Representation>();
+  const whole = (tag: TagName | undefined) => {
+    const representation = served.get(tag) ?? toRepresentation(partOfDocument(document(), { tag }));
+    served.set(tag, representation);
+    return representation;
+  };
   account.add('GET /openapi.json', {
     operationId: 'getOpenApi',
-    summary: 'This description, or the part of one tag',
+    summary: 'This description, or the part of one tag or operation',
     description: 'A part stands by itself: it holds the components that its operations need.',
     scope: 'none',
-    query: tagQuery,
+    query: partQuery,
     response: {
       200: z.looseObject({ openapi: z.string() }).describe('An OpenAPI 3.1 document'),
       304: z.undefined().describe('The one that you have (`If-None-Match`)'),
     },
-    answer({ query: { tag }, request, reply }) {
-      const representation = served.get(tag) ?? toRepresentation(partOfDocument(document(), tag));
-      served.set(tag, representation);
+    answer({ query: { tag, operation }, request, reply }) {
+      // Of one operation there are too many parts to keep them all, and each is small.
+      const representation =
+        operation === undefined ? whole(tag) : toRepresentation(partOfOperation(document(), operation, tag));
       reply.removeHeader('cache-control'); // its own, not that of answers
       sendRepresentation(request, reply, representation);
     },
+  });
+}
+
+/** @throws DomainError `INVALID_REQUEST` where there is no such operation */
+function partOfOperation(document: Document, operation: string, tag: TagName | undefined): Document {
+  const part = partOfDocument(document, { operation, tag });
+  if (Object.keys(part.paths).length > 0) return part;
+  const near = suggest(
+    operation,
+    listOperations(document, tag).map(({ operation_id }) => operation_id),
+  );
+  const detail = `There is no operation "${operation}"${near === null ? '' : `; did you mean "${near}"`}.`;
+  throw new DomainError('INVALID_REQUEST', detail, {
+    hint: 'GET /v1/operations lists all of them.',
+    errors: [{ parameter: 'operation', detail }],
   });
 }
 

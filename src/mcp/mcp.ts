@@ -6,7 +6,7 @@ import { addDoers } from '../http/doers.ts';
 import { addFaceGate } from '../http/face-gate.ts';
 import { addKeyLimits, type KeyLimitParts } from '../http/key-limits.ts';
 import type { LoadGate } from '../http/load.ts';
-import type { Problems } from '../http/problems.ts';
+import { type Problems, sendAsIs } from '../http/problems.ts';
 import { addShedding } from '../http/shedding.ts';
 import { tracedParts } from '../http/tracing.ts';
 import { setApiHeaders } from '../http/versions.ts';
@@ -80,6 +80,8 @@ async function answer(
       ),
     ),
   });
+  // The 2025 era refuses who does not take both types; those get their one message as JSON below.
+  asked.headers.set('accept', 'application/json, text/event-stream');
   calls.set(asked, request);
   const answered = await handler.fetch(asked, { parsedBody: request.body });
   reply.code(answered.status);
@@ -89,7 +91,13 @@ async function answer(
   }
   // An answer of the 2025 era is a stream of one message, which ends at once.
   const body = await answered.text();
-  return reply.serializer((text: string) => text).send(body);
+  const message = /^data: (\{.*)$/m.exec(body)?.[1];
+  const isJson = message !== undefined && !request.headers.accept?.includes('text/event-stream');
+  return isJson ? sendAsIs(reply, 'application/json', message) : reply.serializer(asText).send(body);
+}
+
+function asText(text: string): string {
+  return text;
 }
 
 /** RFC 9728, section 5.1: who is refused learns where tokens come from. */

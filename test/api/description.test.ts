@@ -102,6 +102,21 @@ test('a part has a tag of its own, and a whole that was asked for before stays w
   expect([again.statusCode, again.body]).toEqual([304, '']);
 });
 
+test('a slice of one operation holds it alone, with what it needs, and costs a fraction', async () => {
+  const whole = (await t.app.inject('/v1/openapi.json')).body.length;
+  for (const { operation_id, path, method } of (await t.app.inject('/v1/operations')).json().data) {
+    const answer = await t.app.inject(`/v1/openapi.json?operation=${operation_id}`);
+    const part = answer.json();
+    expect(Object.keys(part.paths)).toEqual([path]);
+    expect(Object.keys(part.paths[path])).toEqual([method.toLowerCase()]);
+    expect(answer.body.length).toBeLessThan(whole / 5);
+    expect(() => createSchemaCheck(part)({ $ref: '#/components/schemas/Problem' }, {})).not.toThrow();
+  }
+  const unknown = await t.app.inject('/v1/openapi.json?operation=createSignl');
+  expect(unknown.statusCode).toBe(400);
+  expect(unknown.json().detail).toContain('did you mean "createSignal"');
+});
+
 test.each(['leads', 'Nothing', ''])('the tag "%s" is refused with the names there are', async (tag) => {
   for (const path of ['/v1/openapi.json', '/v1/operations']) {
     const answer = await t.app.inject(`${path}?tag=${tag}`);

@@ -28,14 +28,24 @@ export function listOperations(document: Document, tag: TagName | undefined): Op
   );
 }
 
-/** The part of the document that one tag is about, with the components that it needs; all of it without a tag. */
-export function partOfDocument(document: Document, tag: TagName | undefined): Document {
-  if (tag === undefined) return document;
+/** Which operations of the document are asked for. */
+export interface PartFilter {
+  tag?: TagName | undefined;
+  operation?: string | undefined;
+}
+
+/** The asked part of the document, with the components that it needs; all of it where nothing is asked for. */
+export function partOfDocument(document: Document, { tag, operation }: PartFilter): Document {
+  if (tag === undefined && operation === undefined) return document;
+  const isAsked = (one: Operation) =>
+    belongs(one, tag) && (operation === undefined || one.operationId === operation);
+  const paths = operationsWhere(document.paths, isAsked);
+  const named = Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags ?? []));
   const part = {
     ...document,
-    tags: document.tags.filter(({ name }) => name === tag),
-    paths: operationsOfTag(document.paths, tag),
-    webhooks: operationsOfTag(document.webhooks ?? {}, tag),
+    tags: document.tags.filter(({ name }) => (operation === undefined ? name === tag : named.includes(name))),
+    paths,
+    webhooks: operationsWhere(document.webhooks ?? {}, isAsked),
     components: Object.fromEntries(
       Object.entries(document.components).map(([kind, entries]) => [kind, { ...entries }]),
     ),
@@ -44,13 +54,13 @@ export function partOfDocument(document: Document, tag: TagName | undefined): Do
   return part;
 }
 
-function operationsOfTag<T extends Record<string, Operation>>(
+function operationsWhere<T extends Record<string, Operation>>(
   paths: Record<string, T>,
-  tag: TagName,
+  isAsked: (operation: Operation) => boolean,
 ): Record<string, T> {
   return Object.fromEntries(
     Object.entries(paths).flatMap(([path, item]) => {
-      const kept = Object.entries(item).filter(([, operation]) => belongs(operation, tag));
+      const kept = Object.entries(item).filter(([, operation]) => isAsked(operation));
       return kept.length === 0 ? [] : [[path, Object.fromEntries(kept) as T]];
     }),
   );

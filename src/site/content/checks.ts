@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { TAG_NAMES } from '../../model/api-tags.ts';
+import { MCP_METADATA_PATH } from '../../model/mcp.ts';
 import { OPENAPI_PATH, PUBLIC_OPERATIONS } from '../../model/public-api.ts';
 import {
   API_CATALOG_PATH,
   FAVICON_PATH,
   LLMS_FULL_PATH,
   LLMS_PATH,
+  MCP_CARD_PATHS,
   ROBOTS_PATH,
   SECURITY_PATH,
   SIGNAL_API_PATH,
@@ -47,6 +49,8 @@ export const OTHER_PATHS: readonly string[] = [
   SITEMAP_MD_PATH,
   ROBOTS_PATH,
   API_CATALOG_PATH,
+  MCP_METADATA_PATH,
+  ...MCP_CARD_PATHS,
   SECURITY_PATH,
   FAVICON_PATH,
 ];

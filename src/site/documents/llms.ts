@@ -1,7 +1,10 @@
 import { estimateTokenCount } from 'tokenx';
 import type { Operation } from '../../http/openapi/document-types.ts';
+import { excerpt } from '../../lib/text.ts';
+import { MCP_PATH } from '../../model/mcp.ts';
 import { PUBLIC_OPERATIONS } from '../../model/public-api.ts';
 import {
+  AGENTS_PATH,
   API_CATALOG_PATH,
   LLMS_FULL_PATH,
   LLMS_PATH,
@@ -38,13 +41,18 @@ function llmsText(parts: DocumentParts, others: LlmsOthers): string {
   const { identity } = content;
   const groups = bySection({ identity, pages: parts.completePages() }).map(({ section, pages }) => ({
     section,
-    entries: pages.map((page) => ({ ...page, url: `${baseUrl}${markdownPath(page.path)}` })),
+    entries: pages.map((page) => ({
+      ...page,
+      description: brief(page.description),
+      url: `${baseUrl}${markdownPath(page.path)}`,
+    })),
   }));
   const optional = groups.find(({ section }) => section === OPTIONAL_SECTION);
   const body = [
     `# ${identity.name}`,
     `> ${identity.description}`,
     INTRODUCTION,
+    forAgents(parts),
     ...groups.filter((group) => group !== optional).map(({ section, entries }) => list(section, entries)),
     list('API', [
       ...operationEntries(parts),
@@ -90,7 +98,22 @@ export interface LlmsOthers {
   optional: readonly SiteDocument[];
 }
 
-const INTRODUCTION = `Every page is markdown too: ask for \`Accept: text/markdown\`, or use its \`.md\` address as below. The numbers tell about how many tokens an answer has. The public API needs no key; start with its status. The signal API takes posts, scores them and delivers signals; it needs a key, its description does not.`;
+const INTRODUCTION =
+  'Pages are markdown at their `.md` addresses; numbers are lengths in tokens. The public API needs no key. The signal API takes posts, scores them and delivers signals; it needs a key, its description does not.';
+
+/** The signals that most agents come for, in one request: none has to read a description first. */
+const HOT_THIS_WEEK = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'search_signals', arguments: { classification: 'hot', since: '7d', limit: 5 } },
+});
+
+function forAgents({ baseUrl, content }: DocumentParts): string {
+  const hasPage = content.pages.some(({ path }) => path === AGENTS_PATH);
+  const page = hasPage ? ` Read [For agents](${baseUrl}${markdownPath(AGENTS_PATH)}) first.` : '';
+  return `Agents with an API key use MCP at ${baseUrl}${MCP_PATH}.${page} This week's hot signals with reasons: \`curl ${baseUrl}${MCP_PATH} -H "Authorization: Bearer $API_KEY" --json '${HOT_THIS_WEEK}'\``;
+}
 
 /** `/llms-full.txt`: every page's markdown in one file. */
 export function createLlmsFull({ baseUrl, content, madeAt, completePages }: DocumentParts): SiteDocument {
@@ -112,6 +135,14 @@ function operationEntries({ baseUrl, publicApi }: DocumentParts): Entry[] {
     description: operation.description,
     tokens: estimateTokenCount(JSON.stringify(exampleOf(paths[operation.path]?.get))),
   }));
+}
+
+const MAX_DESCRIPTION_CHARS = 48;
+
+/** What a list of all pages has room for: its first sentence, cut at a word. */
+function brief(description: string): string {
+  const [sentence = description] = /^.+?[.!?](?= \p{Lu}|$)/su.exec(description) ?? [];
+  return excerpt(sentence, MAX_DESCRIPTION_CHARS);
 }
 
 function documentEntry(baseUrl: string, document: SiteDocument, now: number): Entry {
