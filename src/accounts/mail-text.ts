@@ -26,6 +26,8 @@ export function mailText(facts: MailFacts, baseUrl: string, token?: string): Mai
   switch (facts.kind) {
     case 'endpoint_paused':
       return endpointPaused(facts, baseUrl);
+    case 'endpoint_failing':
+      return endpointFailing(facts, baseUrl);
     case 'endpoints_over_plan':
       return endpointsOverPlan(facts, baseUrl);
     case 'source_failing':
@@ -56,6 +58,23 @@ function endpointPaused(facts: FactsOf<'endpoint_paused'>, baseUrl: string): Mai
       '',
       `What was sent and what came back: ${baseUrl}${WEBHOOKS}/${facts.endpointId}`,
       `To resume it by API: POST ${baseUrl}/v1/webhooks/${facts.endpointId}/resume`,
+      '',
+    ].join('\n'),
+  };
+}
+
+function endpointFailing(facts: FactsOf<'endpoint_failing'>, baseUrl: string): MailText {
+  const { label, host, failures, pausesAt, endpointId } = facts;
+  const name = label === '' ? host : `"${label}" (${host})`;
+  return {
+    subject: `Webhook failing: ${label === '' ? host : label}`,
+    text: [
+      `The last ${failures} attempts to deliver to the webhook endpoint ${name} failed, one after the other.`,
+      '',
+      `After ${pausesAt} failures in a row it is paused, and what is due for it is held for up to 7 days. Nothing is lost so far.`,
+      '',
+      `What was sent and what came back: ${baseUrl}${WEBHOOKS}/${endpointId}`,
+      `To try it by API: POST ${baseUrl}/v1/webhooks/${endpointId}/test`,
       '',
     ].join('\n'),
   };

@@ -36,6 +36,7 @@ export const REASON_WORDS: Record<OutcomeReason, string> = {
   classification: 'its filter leaves out this class',
   icp_profile: 'its filter leaves out this profile',
   min_score: 'the score is below its least score',
+  about_itself: 'the event is about this webhook',
   endpoint_created_later: 'the webhook was made later',
   log_removed: 'too long ago; the log is kept for 30 days',
 };

@@ -75,7 +75,7 @@ export class Lane implements Waiter {
     return this.#target;
   }
 
-  /** True where the store may count failures that a success has to reset. */
+  /** True where the store may count failures that a success has to reset, or a success is news. */
   get isFailing(): boolean {
     return this.#failing;
   }
@@ -273,10 +273,11 @@ export class Lane implements Waiter {
   #adopt(target: LaneTarget): void {
     if (this.#hand.size > 0) this.dropCopy(AT_ONCE);
     this.#target = target;
-    const { settings, consecutiveFailures, tenantId } = target.endpoint;
+    const { settings, consecutiveFailures, alarm, tenantId } = target.endpoint;
     this.belongTo(tenantId);
     this.throttle.setLimit(settings.rate_limit_per_minute);
-    if (consecutiveFailures + this.#failures - this.#confirmedFailures === 0) this.#failing = false;
+    const failures = consecutiveFailures + this.#failures - this.#confirmedFailures;
+    if (failures === 0 && alarm === 'none') this.#failing = false;
   }
 
   get #knownVersion(): number {

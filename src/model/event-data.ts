@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { campaignStatusSchema } from './campaign.ts';
 import { replyClassSchema } from './campaign-event.ts';
-import type { EventType } from './event.ts';
+import { type EventType, eventTypeSchema } from './event.ts';
 import { leadSchema } from './lead.ts';
 import { actorSchema, dealSchema, stageSchema } from './pipeline.ts';
 import { signalSchema } from './signal.ts';
+import { PAUSED_REASONS } from './webhook.ts';
 
 /** The body of `signal.detected`, without its signature: a signal less the ids it is tied to (specification, section 2). */
 export const signalPayloadSchema = signalSchema.omit({
@@ -41,6 +42,13 @@ export type DigestData = z.infer<typeof digestDataSchema>;
 
 const leadId = z.string().describe('The lead it is about');
 const campaign = { campaign_id: z.string(), campaign_name: z.string() };
+
+const endpoint = {
+  endpoint_id: z.string().describe('The endpoint it is about, which is not sent it'),
+  label: z.string(),
+  host: z.string().describe("The target's; empty where it has none"),
+};
+const failures = z.int().describe('Failed attempts in a row');
 
 /** `data` of each event that is delivered in an envelope; a state change holds `previous` and `current`. */
 export const EVENT_DATA = {
@@ -88,6 +96,34 @@ export const EVENT_DATA = {
     current: dealSchema,
     actor: actorSchema,
     lead: leadSchema,
+  }),
+  'endpoint.failing': z.strictObject({
+    ...endpoint,
+    consecutive_failures: failures,
+    pauses_at: z.int().describe('Failures in a row at which it is paused'),
+    previous: z.enum(['active', 'failing']),
+    current: z.literal('failing'),
+  }),
+  'endpoint.paused': z.strictObject({
+    ...endpoint,
+    reason: z.enum(PAUSED_REASONS),
+    consecutive_failures: failures,
+    previous: z.enum(['active', 'failing']),
+    current: z.literal('paused'),
+  }),
+  'endpoint.recovered': z.strictObject({
+    ...endpoint,
+    previous: z.enum(['failing', 'paused']),
+    current: z.literal('active'),
+  }),
+  'delivery.dead': z.strictObject({
+    delivery_id: z.string().describe('In the dead-letter queue; replay it by this id'),
+    ...endpoint,
+    event: eventTypeSchema.describe('Type of the event that could not be delivered'),
+    event_id: z.string(),
+    subject_id: z.string().describe('What that event is about'),
+    attempt_count: z.int().describe('Over its whole life'),
+    expires_at: z.iso.datetime().describe('When it leaves the queue'),
   }),
 } satisfies Record<Exclude<EventType, 'signal.detected'>, z.ZodType>;
 

@@ -17,6 +17,7 @@ const OUTCOME_REASONS = [
   'classification',
   'icp_profile',
   'min_score',
+  'about_itself',
   'endpoint_created_later',
   'log_removed',
 ] as const;
@@ -32,7 +33,7 @@ const outcomeSchema = z.strictObject({
     .enum(OUTCOME_REASONS)
     .nullable()
     .describe(
-      'null where it was delivered. `batch_due`: it waits to be sent in one message with others; `event_type` to `min_score` name the filter of the endpoint that kept the event from it; `log_removed`: what became of it is not kept any more',
+      'null where it was delivered. `batch_due`: it waits to be sent in one message with others; `event_type` to `min_score` name the filter of the endpoint that kept the event from it; `about_itself`: it is about this endpoint; `log_removed`: what became of it is not kept any more',
     ),
 });
 export type EventOutcome = z.output<typeof outcomeSchema>;
@@ -43,7 +44,9 @@ export const eventResourceSchema = z
     id: z.string(),
     type: eventTypeSchema,
     timestamp: z.iso.datetime(),
-    subject_id: z.string().describe('Id of the signal, lead or campaign that it is about'),
+    subject_id: z
+      .string()
+      .describe('Id of the signal, lead, campaign, endpoint or delivery that it is about'),
     data: z
       .record(z.string(), z.unknown())
       .describe('As endpoints get it in `data`; of `signal.detected` the `signal_id`'),

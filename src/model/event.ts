@@ -9,10 +9,27 @@ export const EVENT_TYPES = [
   'digest.ready',
   'reply.classified',
   'deal.changed',
+  'endpoint.failing',
+  'endpoint.paused',
+  'endpoint.recovered',
+  'delivery.dead',
 ] as const;
 /** The events an endpoint can subscribe to. `signal.detected` delivers the signal payload, all others the envelope. */
 export const eventTypeSchema = z.enum(EVENT_TYPES);
 export type EventType = z.infer<typeof eventTypeSchema>;
+
+/** Events about deliveries themselves: none of them is sent to the endpoint that it is about. */
+const OPERATIONAL_TYPES = [
+  'endpoint.failing',
+  'endpoint.paused',
+  'endpoint.recovered',
+  'delivery.dead',
+] as const;
+export type OperationalType = (typeof OPERATIONAL_TYPES)[number];
+
+export function isOperational(type: EventType): type is OperationalType {
+  return OPERATIONAL_TYPES.some((each) => each === type);
+}
 
 /** Something that happened, kept whether or not anyone was told. `data` is JSON text. */
 export interface EventRow {
@@ -27,7 +44,13 @@ export interface EventRow {
 }
 
 /** Why an endpoint was not sent an event. */
-export type SkipReason = 'event_type' | 'signal_type' | 'classification' | 'icp_profile' | 'min_score';
+export type SkipReason =
+  | 'event_type'
+  | 'signal_type'
+  | 'classification'
+  | 'icp_profile'
+  | 'min_score'
+  | 'about_itself';
 
 /** One event and what every endpoint of the tenant gets of it. */
 export interface RoutedEvent {

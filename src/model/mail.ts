@@ -22,6 +22,15 @@ export type MailFacts =
       host: string;
       reason: Exclude<PausedReason, 'manual' | 'plan'>;
     }
+  | {
+      kind: 'endpoint_failing';
+      endpointId: string;
+      label: string;
+      host: string;
+      /** Failed attempts in a row, and at how many it is paused. */
+      failures: number;
+      pausesAt: number;
+    }
   | { kind: 'endpoints_over_plan'; plan: string; limit: number; endpointIds: string[] }
   | {
       kind: 'source_failing';

@@ -180,6 +180,8 @@ export interface Endpoint {
   pausedReason: PausedReason | null;
   pausedAt: number | null;
   consecutiveFailures: number;
+  /** What somebody was notified of: its next success is news. */
+  alarm: 'none' | 'failing' | 'paused';
   version: number;
   createdAt: number;
 }

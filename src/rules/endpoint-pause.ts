@@ -5,6 +5,9 @@ import type { PausedReason } from '../model/webhook.ts';
 /** Failed attempts in a row that pause an endpoint (specification, section 3). */
 const PAUSE_AT_FAILURES = 20;
 
+/** Failed attempts in a row at which somebody is notified, before it is paused; at the first of them by mail, too. */
+const WARN_AT_FAILURES = [10, 15];
+
 const MINUTE_MS = 60_000;
 const FIRST_PROBE_MINUTES = 5;
 const LAST_PROBE_MINUTES = 60;
@@ -30,6 +33,28 @@ export function pauseAfterFailure(
   return { reason: 'failures', probeAt: autoResume ? nextProbeAt(at, 0) : null };
 }
 
+/** An endpoint that fails and is not paused yet, as its event says it. */
+export interface FailingFacts {
+  consecutive_failures: number;
+  pauses_at: number;
+  previous: 'active' | 'failing';
+  current: 'failing';
+}
+
+/** What is to be told of an active endpoint after its `failures`th failure in a row; null: nothing. */
+export function warningAt(failures: number): { facts: FailingFacts; byMail: boolean } | null {
+  const index = WARN_AT_FAILURES.indexOf(failures);
+  if (index === -1) return null;
+  const previous = stateAfter(failures - 1);
+  const facts = { consecutive_failures: failures, pauses_at: PAUSE_AT_FAILURES, previous } as const;
+  return { facts: { ...facts, current: 'failing' }, byMail: index === 0 };
+}
+
+/** What an active endpoint is called after so many failures in a row. */
+export function stateAfter(failures: number): 'active' | 'failing' {
+  return failures < (WARN_AT_FAILURES[0] ?? 0) ? 'active' : 'failing';
+}
+
 /** What a probe's outcome does to its endpoint. */
 export type ProbeStep = { step: 'activate' | 'end_probes' | 'nothing' } | { step: 'probe_again'; at: number };
 
@@ -43,7 +68,7 @@ export function afterProbe(
   return probes === null ? { step: 'nothing' } : { step: 'probe_again', at: nextProbeAt(at, probes + 1) };
 }
 
-/** An endpoint as it is when it has just been paused. */
+/** An endpoint as it is when it has just been paused, or is failing. */
 export interface PausedEndpoint {
   id: string;
   tenantId: string;
@@ -60,6 +85,25 @@ export function pauseMail(endpoint: PausedEndpoint, reason: PausedReason, now: n
     id: `mal_${id.slice(4)}_${version}`,
     tenantId,
     facts: { kind: 'endpoint_paused', endpointId: id, label, host: URL.parse(url)?.host ?? '', reason },
+    createdAt: now,
+  };
+}
+
+/** What the owner is told of an endpoint that fails. */
+export function failingMail(endpoint: PausedEndpoint, facts: FailingFacts, now: number): NewMail {
+  const { id, tenantId, version, label, url } = endpoint;
+  const { consecutive_failures: failures, pauses_at: pausesAt } = facts;
+  return {
+    id: `mal_${id.slice(4)}_f${version}_${now}`,
+    tenantId,
+    facts: {
+      kind: 'endpoint_failing',
+      endpointId: id,
+      label,
+      host: URL.parse(url)?.host ?? '',
+      failures,
+      pausesAt,
+    },
     createdAt: now,
   };
 }

@@ -16,6 +16,7 @@ import type { HeldKey, IdempotencyStore } from './idempotency-store.ts';
 import type { KeyStore } from './key-store.ts';
 import type { LeadStore } from './lead-store.ts';
 import type { MailStore } from './mail-store.ts';
+import type { NoticeStore } from './notice-store.ts';
 import type { PlanStore } from './plan-store.ts';
 import type { ProfileStore } from './profile-store.ts';
 import type { SessionStore } from './session-store.ts';
@@ -47,6 +48,7 @@ export interface Store
     DeliveryLogStore,
     PlanStore,
     MailStore,
+    NoticeStore,
     DigestStore,
     BatchStore,
     IdempotencyStore,

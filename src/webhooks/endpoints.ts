@@ -48,6 +48,7 @@ export async function createEndpoint(
     pausedReason: null,
     pausedAt: null,
     consecutiveFailures: 0,
+    alarm: 'none',
     version: 1,
     createdAt: clock.now(),
   };

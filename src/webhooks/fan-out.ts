@@ -17,11 +17,12 @@ export function fanOut(
   endpoints: readonly Receiver[],
   newId: NewId,
   signal: Signal | null,
+  notTo: string | null = null,
 ): RoutedEvent {
   const routed: RoutedEvent = { event, deliveries: [], batched: [], skipped: [] };
   if (signal?.classification === 'hot') routed.urgent = true;
   for (const endpoint of endpoints) {
-    const reason = skipReason(event, endpoint, signal);
+    const reason = endpoint.id === notTo ? 'about_itself' : skipReason(event, endpoint, signal);
     if (reason !== null) {
       routed.skipped.push({ endpointId: endpoint.id, reason });
       continue;

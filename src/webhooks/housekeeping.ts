@@ -8,6 +8,7 @@ import { DEAD_LETTER_MS } from '../rules/dead-letters.ts';
 import type { Store } from '../store/store.ts';
 import { sendBatches } from './batches.ts';
 import { type DigestParts, makeDigests } from './digests.ts';
+import { announceNotices } from './notices.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -44,6 +45,7 @@ type IsStopping = () => boolean;
 export function housekeepingJobs(parts: HousekeepingParts): PeriodicJob[] {
   return [
     { name: 'mail', everyMs: 5 * SECOND_MS, run: (isStopping) => workOutbox(parts, isStopping) },
+    { name: 'notices', everyMs: 2 * SECOND_MS, run: (isStopping) => announceNotices(parts, isStopping) },
     { name: 'digests', everyMs: 15 * SECOND_MS, run: (isStopping) => makeDigests(parts, isStopping) },
     { name: 'batches', everyMs: 15 * SECOND_MS, run: (isStopping) => sendBatches(parts, isStopping) },
     { name: 'trials', everyMs: MINUTE_MS, run: () => holdToPlans(parts) },

@@ -12,6 +12,8 @@ export interface StateChange {
   type: Exclude<EventType, 'signal.detected' | 'signal.new_hot'>;
   subjectId: string;
   data: Record<string, unknown>;
+  /** The endpoint that it is about, and that is not sent it. */
+  notTo?: string;
 }
 
 export interface RouteParts {
@@ -31,7 +33,7 @@ export async function routeChanges(
   if (changes.length === 0) return [];
   const receivers = await listReceivers({ store, clock }, tenantId);
   const createdAt = clock.now();
-  return changes.map(({ type, subjectId, data }) => {
+  return changes.map(({ type, subjectId, data, notTo = null }) => {
     const event = {
       id: newId('evt'),
       tenantId,
@@ -41,7 +43,7 @@ export async function routeChanges(
       createdAt,
       trace,
     };
-    return fanOut(event, createEnvelopes(event), receivers, newId, null);
+    return fanOut(event, createEnvelopes(event), receivers, newId, null, notTo);
   });
 }
 

@@ -148,7 +148,7 @@ async function startRun(receiver: Receiver) {
           consecutiveFailures: failures,
         });
         const mail = await harness.store.listMail(TENANT, 200);
-        const told = mail.filter(({ facts }) => 'endpointId' in facts && facts.endpointId === id);
+        const told = mail.filter(({ facts }) => facts.kind === 'endpoint_paused' && facts.endpointId === id);
         expect(told).toHaveLength(pauses);
       }
       expect(late).toEqual([]);

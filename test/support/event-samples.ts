@@ -45,5 +45,20 @@ export const EVENT_SAMPLES: Record<EventType, object> = {
     ...{ campaign_id: 'cam_1', campaign_name: 'Spring', event_id: 'r1', lead_id: '', email: 'x@example.com' },
     ...{ step: 1, reply_class: 'not_now', auto: false, occurred_at: AT, previous: null, current: 'not_now' },
   },
+  'endpoint.failing': {
+    ...{ endpoint_id: 'whk_1', label: 'CRM', host: 'crm.example.com', consecutive_failures: 10 },
+    ...{ pauses_at: 20, previous: 'active', current: 'failing' },
+  },
+  'endpoint.paused': {
+    ...{ endpoint_id: 'whk_1', label: '', host: 'crm.example.com', reason: 'failures' },
+    ...{ consecutive_failures: 20, previous: 'failing', current: 'paused' },
+  },
+  'endpoint.recovered': {
+    ...{ endpoint_id: 'whk_1', label: 'CRM', host: 'crm.example.com', previous: 'paused', current: 'active' },
+  },
+  'delivery.dead': {
+    ...{ delivery_id: 'dlv_1', endpoint_id: 'whk_1', label: 'CRM', host: 'crm.example.com' },
+    ...{ event: 'signal.detected', event_id: 'evt_1', subject_id: 'sig_1', attempt_count: 4, expires_at: AT },
+  },
   'deal.changed': { lead_id: 'led_1', previous: null, current: DEAL, actor: ACTOR, lead: LEAD },
 };

@@ -113,6 +113,7 @@ export function anEndpoint(tenantId: string, overrides: Partial<Endpoint> = {}):
     pausedReason: null,
     pausedAt: null,
     consecutiveFailures: 0,
+    alarm: 'none',
     version: 1,
     createdAt: T0,
     ...overrides,

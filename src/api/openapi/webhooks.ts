@@ -22,6 +22,10 @@ const SUMMARIES: Record<string, string> = {
   'digest.ready': 'The digest of the day is ready',
   'reply.classified': 'A reply was classified',
   'deal.changed': 'A deal changed',
+  'endpoint.failing': 'Attempts to an endpoint fail one after the other',
+  'endpoint.paused': 'An endpoint was paused',
+  'endpoint.recovered': 'An endpoint that failed or was paused took a delivery again',
+  'delivery.dead': 'A delivery ran out of retries',
   'webhook.test': 'A test delivery was asked for',
 };
 

@@ -13,6 +13,7 @@ import { keptStepChanges } from './changes/kept-steps.ts';
 import { keyChanges } from './changes/keys.ts';
 import { leadChanges } from './changes/leads.ts';
 import { mailChanges } from './changes/mail.ts';
+import { noticeChanges } from './changes/notices.ts';
 import { outcomeChanges } from './changes/outcomes.ts';
 import { processChanges } from './changes/processes.ts';
 import { profileChanges } from './changes/profiles.ts';
@@ -57,6 +58,7 @@ export function createChanges(db: Database, log: WriteAheadLog = createWriteAhea
     ...retentionChanges(db),
     ...testSendChanges(db),
     ...mailChanges(db),
+    ...noticeChanges(db),
     ...digestChanges(db),
     ...batchChanges(db),
     ...idempotencyChanges(db),

@@ -19,6 +19,7 @@ import { laneReads } from './reads/lanes.ts';
 import { leadSignalReads } from './reads/lead-signals.ts';
 import { leadReads } from './reads/leads.ts';
 import { mailReads } from './reads/mail.ts';
+import { noticeReads } from './reads/notices.ts';
 import { profileReads } from './reads/profiles.ts';
 import { receiverReads } from './reads/receivers.ts';
 import { sessionReads } from './reads/sessions.ts';
@@ -53,6 +54,7 @@ export function createReads(db: Database) {
     ...deliveryReads(db),
     ...laneReads(db),
     ...mailReads(db),
+    ...noticeReads(db),
     ...digestReads(db),
     ...batchReads(db),
     ...sourceReads(db),

@@ -38,6 +38,23 @@ export function eventNotice({ type, data: text }: Pick<EventRow, 'type' | 'data'
         `Changed by ${actor.name}`,
       );
     }
+    case 'endpoint.failing': {
+      const { label, host, consecutive_failures, pauses_at } = EVENT_DATA[type].parse(data);
+      const when = `${consecutive_failures} attempts failed in a row; it is paused at ${pauses_at}.`;
+      return plainNotice(`Webhook failing: ${label || host}`, when);
+    }
+    case 'endpoint.paused': {
+      const { label, host, reason } = EVENT_DATA[type].parse(data);
+      return plainNotice(`Webhook paused: ${label || host}`, `Reason: ${reason}`);
+    }
+    case 'endpoint.recovered': {
+      const { label, host } = EVENT_DATA[type].parse(data);
+      return plainNotice(`Webhook recovered: ${label || host}`);
+    }
+    case 'delivery.dead': {
+      const { label, host, event, attempt_count } = EVENT_DATA[type].parse(data);
+      return plainNotice(`Not delivered: ${event} to ${label || host}`, `${attempt_count} attempts failed.`);
+    }
     case 'digest.ready':
       return digestNotice(EVENT_DATA[type].parse(data));
     case 'signal.new_hot': {

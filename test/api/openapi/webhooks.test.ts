@@ -13,7 +13,9 @@ interface Webhook {
 }
 
 /** Nothing makes one yet, so that there is no real one to show. */
-const NOT_MADE_YET = ['digest.ready'];
+const NOT_MADE_YET = [
+  ...['digest.ready', 'endpoint.failing', 'endpoint.paused', 'endpoint.recovered', 'delivery.dead'],
+];
 
 let t: TestApp;
 let webhooks: Record<string, { post: Webhook }>;

@@ -50,7 +50,8 @@ export function describeProbing(open: OpenStore): void {
         version: 2,
       });
       expect(await claim(store, 'whk_a')).toMatchObject({ deliveries: [], endpoint: 'gone' });
-      expect(await store.dueMail(T0 + 7, 10)).toHaveLength(1);
+      const kinds = (await store.dueMail(T0 + 7, 10)).map(({ facts }) => facts.kind);
+      expect(kinds.sort()).toEqual(['endpoint_failing', 'endpoint_paused']);
     });
 
     test('a receiver that is gone pauses it at the first, and no probe is planned', async () => {

@@ -9,6 +9,8 @@ export const MINUTE = 60_000;
 export const DAY = 86_400_000;
 export const LEASE_MS = 60_000;
 const WEEK = 7 * DAY;
+/** Failures in a row at which the owner gets a first mail. */
+const WARN_AT = 10;
 const PAUSE_AT = 20;
 const RETRY_SECONDS = [1, 5, 30, 180, 1_080];
 
@@ -165,7 +167,10 @@ function countFailures({ now }: Expected, endpoint: ExpectedEndpoint, ending: En
   if (ending !== 'failure' && ending !== 'gone') return;
   endpoint.failures++;
   if (endpoint.paused !== null || endpoint.deleted) return;
-  if (ending !== 'gone' && endpoint.failures < PAUSE_AT) return;
+  if (ending !== 'gone' && endpoint.failures < PAUSE_AT) {
+    if (endpoint.failures === WARN_AT) endpoint.mails++;
+    return;
+  }
   endpoint.paused = ending === 'gone' ? 'gone' : 'failures';
   endpoint.pausedAt = now;
   endpoint.mails++;

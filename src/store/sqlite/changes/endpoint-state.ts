@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import { type Pause, pauseMail } from '../../../rules/endpoint-pause.ts';
+import { type Pause, pauseMail, stateAfter } from '../../../rules/endpoint-pause.ts';
 import { createMailWriter } from './mail.ts';
+import { createNoticeWriter } from './notices.ts';
 
 /**
  * States of an endpoint:
@@ -13,15 +14,16 @@ import { createMailWriter } from './mail.ts';
  */
 export function createEndpointState(db: Database) {
   const addMail = createMailWriter(db);
+  const addNotice = createNoticeWriter(db);
   const pause = db.prepare<
     Record<string, unknown>[],
-    { tenant_id: string; settings: string; version: number }
+    { tenant_id: string; settings: string; version: number; consecutive_failures: number }
   >(
     `UPDATE webhook_endpoints
      SET status = 'paused', paused_reason = :reason, paused_at = :now, next_probe_at = :probeAt, probes = 0,
-         version = version + 1
+         alarm = 'paused', version = version + 1
      WHERE id = :id AND status = 'active' AND deleted_at IS NULL
-     RETURNING tenant_id, settings, version`,
+     RETURNING tenant_id, settings, version, consecutive_failures`,
   );
   // One that is paused already goes on being held since when it was, and is no longer resumed by itself.
   const holdByHand = db.prepare<[string]>(
@@ -55,6 +57,14 @@ export function createEndpointState(db: Database) {
       const { label, url } = JSON.parse(row.settings) as { label: string; url: string };
       const mail = pauseMail({ id, tenantId: row.tenant_id, version: row.version, label, url }, reason, now);
       if (mail !== null) addMail(mail);
+      const failures = row.consecutive_failures;
+      const facts = {
+        reason,
+        consecutive_failures: failures,
+        previous: stateAfter(failures),
+        current: 'paused',
+      };
+      addNotice({ tenantId: row.tenant_id, type: 'endpoint.paused', endpointId: id, facts });
       return true;
     },
     holdByHand: (id: string): boolean => holdByHand.run(id).changes === 1,

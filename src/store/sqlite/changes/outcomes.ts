@@ -3,6 +3,7 @@ import type { AttemptRecord, Outcome } from '../../../model/delivery.ts';
 import { WAITING } from '../reads/shown-state.ts';
 import { createEndpointHealth } from './endpoint-health.ts';
 import { createReplyEraser } from './event-erasure.ts';
+import { createDeadNotices } from './notices.ts';
 
 /** An attempt as the table holds it. */
 export interface StoredAttempt extends Pick<AttemptRecord, 'id' | 'attempt' | 'startedAt' | 'durationMs'> {
@@ -38,6 +39,7 @@ export function outcomeChanges(db: Database) {
     .pluck();
   const emptyReplies = createReplyEraser(db);
   const settleHealth = createEndpointHealth(db);
+  const addDeadNotice = createDeadNotices(db);
 
   /** What the attempt brought back, where the delivery was erased while it was under way: its body is gone then. */
   function forgetReplyOfErased(deliveryId: string): void {
@@ -63,6 +65,7 @@ export function outcomeChanges(db: Database) {
         return false;
       }
       if (probe && next.status === 'retrying') spare.run(deliveryId);
+      if (next.status === 'dead') addDeadNotice(deliveryId, next.expiresAt);
       settleHealth(outcome);
       return true;
     },

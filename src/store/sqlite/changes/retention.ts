@@ -7,6 +7,7 @@ import { createDeliveryWalk } from '../reads/delivery-walk.ts';
 import { WAITING } from '../reads/shown-state.ts';
 import { createBodies } from './bodies.ts';
 import { createDiscard } from './discard.ts';
+import { createDeadNotices } from './notices.ts';
 
 interface HeldLane {
   id: string;
@@ -22,10 +23,11 @@ export function retentionChanges(db: Database) {
     `SELECT id, json_extract(settings, '$.dead_letter') AS dead_letter FROM webhook_endpoints
      WHERE status = 'paused' AND deleted_at IS NULL AND paused_at <= ?`,
   );
-  const endHeld = db.prepare<[string, number | null, string, number, number]>(
+  const endHeld = db.prepare<[string, number | null, string, number, number], { id: string }>(
     `UPDATE deliveries SET status = ?, next_attempt_at = NULL, expires_at = ? WHERE id IN (
        SELECT id FROM deliveries INDEXED BY deliveries_due
-       WHERE endpoint_id = ? AND ${WAITING} AND next_attempt_at <= ? ORDER BY next_attempt_at LIMIT ?)`,
+       WHERE endpoint_id = ? AND ${WAITING} AND next_attempt_at <= ? ORDER BY next_attempt_at LIMIT ?)
+     RETURNING id`,
   );
   const selectExpired = db
     .prepare<[number, number], string>(
@@ -34,6 +36,7 @@ export function retentionChanges(db: Database) {
     .pluck();
   const markExpired = db.prepare<[string]>("UPDATE deliveries SET status = 'expired' WHERE id = ?");
   const bodies = createBodies(db);
+  const addDeadNotice = createDeadNotices(db);
   const selectUncleared = db
     .prepare<[], string>('SELECT id FROM webhook_endpoints WHERE deleted_at IS NOT NULL AND cleared = 0')
     .pluck();
@@ -73,7 +76,9 @@ export function retentionChanges(db: Database) {
         if (ended >= limit) break;
         const end = endUndelivered(dead_letter === 1, deadUntil);
         const expiresAt = end.status === 'dead' ? end.expiresAt : null;
-        ended += endHeld.run(end.status, expiresAt, id, heldBefore, limit - ended).changes;
+        const moved = endHeld.all(end.status, expiresAt, id, heldBefore, limit - ended);
+        if (expiresAt !== null) for (const each of moved) addDeadNotice(each.id, expiresAt);
+        ended += moved.length;
       }
       return ended;
     },

@@ -20,6 +20,7 @@ export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {
   pausedReason: 'plain',
   pausedAt: 'plain',
   consecutiveFailures: 'plain',
+  alarm: 'plain',
   version: 'plain',
   createdAt: 'plain',
 });

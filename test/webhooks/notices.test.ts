@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createIds } from '../../src/lib/ids.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import type { DeliveryNext } from '../../src/model/delivery.ts';
+import { EVENT_DATA, envelopeSchema } from '../../src/model/event-data.ts';
+import { announceNotices } from '../../src/webhooks/notices.ts';
+import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
+
+const TYPES = ['endpoint.failing', 'endpoint.paused', 'endpoint.recovered', 'delivery.dead'];
+
+let t: WebhookApp;
+/** The endpoint that fails, subscribed to what is said of it, too; and one that watches. */
+let failing: { id: string };
+let watcher: { id: string };
+beforeEach(async () => {
+  t = await buildWebhookApp();
+  failing = await t.addWebhook({ label: 'CRM', event_types: ['signal.detected', ...TYPES] });
+  watcher = await t.addWebhook({ event_types: TYPES });
+});
+afterEach(() => t.app.close());
+
+const RETRY: DeliveryNext = { status: 'retrying', at: 0 };
+const DELIVERED: DeliveryNext = { status: 'delivered' };
+
+async function announce(): Promise<void> {
+  const newId = createIds(t.clock, systemRandom);
+  const { store, clock, nudged } = t;
+  await announceNotices({ store, clock, newId, nudge: (lanes) => void nudged.push(...lanes) });
+}
+
+interface Told {
+  type: string;
+  subject_id: string;
+  data: Record<string, unknown>;
+  deliveries: { endpoint_id: string; status: string; reason: string | null }[];
+}
+
+/** The events about deliveries so far, oldest first. */
+async function told(): Promise<Told[]> {
+  await announce();
+  const query = TYPES.map((type) => `type=${type}`).join('&');
+  return (await t.call('GET', `/v1/events?order=stored&limit=100&${query}`)).json().data;
+}
+
+/** One delivery of the failing endpoint, attempted so many times without success. */
+async function fail(times: number): Promise<string> {
+  await t.addDeliveries(1);
+  const { rows } = await t.store.listDeliveries(t.tenant.id, {
+    ...{ endpointId: failing.id, status: null, eventType: 'signal.detected', eventId: null },
+    ...{ from: null, to: null, limit: 1, after: null },
+  });
+  const id = rows[0]?.id ?? '';
+  for (let number = 1; number <= times; number++) await t.attempt(id, RETRY, number);
+  return id;
+}
+
+test('at 10 and 15 failures in a row it is failing, and the owner gets mail at 10', async () => {
+  await fail(9);
+  expect(await told()).toEqual([]);
+  await fail(5);
+  const [first, ...others] = await told();
+  expect(others).toEqual([]);
+  expect(first).toMatchObject({
+    type: 'endpoint.failing',
+    subject_id: failing.id,
+    data: {
+      ...{ endpoint_id: failing.id, label: 'CRM', host: '127.0.0.1:9' },
+      ...{ consecutive_failures: 10, pauses_at: 20, previous: 'active', current: 'failing' },
+    },
+  });
+  await fail(1);
+  expect((await told()).map(({ data }) => data.consecutive_failures)).toEqual([10, 15]);
+  const mail = await t.store.listMail(t.tenant.id, 10);
+  expect(mail.map(({ facts }) => facts)).toEqual([
+    {
+      ...{ kind: 'endpoint_failing', endpointId: failing.id, label: 'CRM', host: '127.0.0.1:9' },
+      ...{ failures: 10, pausesAt: 20 },
+    },
+  ]);
+});
+
+test('each is sent to endpoints that are subscribed, never to the one that it is about, and is what is described', async () => {
+  await fail(20);
+  const events = await told();
+  expect(events.map(({ type }) => type)).toEqual(['endpoint.failing', 'endpoint.failing', 'endpoint.paused']);
+  for (const { deliveries } of events) {
+    expect(deliveries).toContainEqual(
+      expect.objectContaining({ endpoint_id: failing.id, status: 'skipped', reason: 'about_itself' }),
+    );
+    expect(deliveries).toContainEqual(
+      expect.objectContaining({ endpoint_id: watcher.id, status: 'pending' }),
+    );
+  }
+  expect(t.nudged).toContainEqual({ endpointId: watcher.id, tenantId: t.tenant.id });
+  const feed = (await t.call('GET', `/v1/webhooks/${watcher.id}/feed`)).json().data;
+  for (const { type, payload } of feed as {
+    type: keyof typeof EVENT_DATA;
+    payload: Record<string, unknown>;
+  }[]) {
+    const { signature: _signature, ...body } = payload;
+    expect(() => envelopeSchema(type, EVENT_DATA[type]).parse(body)).not.toThrow();
+  }
+  expect(feed).toHaveLength(3);
+});
+
+test('a pause says its reason, and the first success after a resume that it has recovered', async () => {
+  await t.call('POST', `/v1/webhooks/${failing.id}/pause`);
+  await t.call('POST', `/v1/webhooks/${failing.id}/resume`);
+  const id = await fail(0);
+  await t.attempt(id, DELIVERED);
+  const other = await fail(0);
+  await t.attempt(other, DELIVERED);
+  expect((await told()).map(({ type, data }) => [type, data.reason ?? data.previous])).toEqual([
+    ['endpoint.paused', 'manual'],
+    ['endpoint.recovered', 'paused'],
+  ]);
+});
+
+test('it recovers from failing as well, once, and a few failures are no news', async () => {
+  await t.attempt(await fail(10), DELIVERED, 11);
+  await t.attempt(await fail(9), DELIVERED, 10);
+  expect((await told()).map(({ type, data }) => [type, data.previous])).toEqual([
+    ['endpoint.failing', 'active'],
+    ['endpoint.recovered', 'failing'],
+  ]);
+});
+
+test('a dead delivery is told of by its id, but not one of such an event', async () => {
+  const id = await fail(0);
+  const expiresAt = t.clock.now() + 1_000;
+  await t.attempt(id, { status: 'dead', expiresAt });
+  const [dead] = await told();
+  expect(dead).toMatchObject({
+    type: 'delivery.dead',
+    subject_id: id,
+    data: {
+      ...{ delivery_id: id, endpoint_id: failing.id, event: 'signal.detected', attempt_count: 1 },
+      ...{ expires_at: new Date(expiresAt).toISOString() },
+    },
+  });
+  const [{ id: notice }] = (await t.call('GET', `/v1/webhooks/${watcher.id}/deliveries`)).json().data;
+  await t.attempt(notice, { status: 'dead', expiresAt });
+  expect(await told()).toHaveLength(1);
+});
+
+test('what was held for too long is told of, too', async () => {
+  const id = await fail(0);
+  await t.call('POST', `/v1/webhooks/${failing.id}/pause`);
+  const now = t.clock.now();
+  await t.store.endHeld({ heldBefore: now + 1, deadUntil: now + 2, limit: 10 });
+  expect((await told()).map(({ type, subject_id }) => [type, subject_id])).toEqual([
+    ['endpoint.paused', failing.id],
+    ['delivery.dead', id],
+  ]);
+});
+
+test('two processes make one event of each', async () => {
+  await fail(10);
+  const [notice] = await t.store.listNotices(10);
+  const ids = [notice?.id ?? 0];
+  const change = { tenantId: t.tenant.id, ids, events: [] };
+  expect(await t.store.commitNotices({ ...change, tenantId: 'ten_other' })).toBe(false);
+  expect(await t.store.commitNotices(change)).toBe(true);
+  expect(await t.store.commitNotices(change)).toBe(false);
+  expect(await t.store.listNotices(10)).toEqual([]);
+});
