@@ -1,78 +1,142 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  globSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../test/support/server-process.ts';
 import { readCommand, readDockerfile, readPairs } from './dockerfile.ts';
 
 /*
- * Does what the Dockerfile says in a folder of its own, where there is no builder of images: its COPY and RUN, then its
- * ENTRYPOINT and HEALTHCHECK with its ENV, and a stop. What it cannot tell: whether the base image has what is needed, and
- * that the server need not be root.
+ * Does what the Dockerfile says in folders, where there is no builder of images: its stages with their COPY and RUN, then its
+ * ENTRYPOINT and HEALTHCHECK with its ENV, and a stop. The size of a layer is that of the files that its step adds. As root the server
+ * runs as nobody, who can write nowhere but in /data. What it cannot tell: whether the base image has what is needed, and how
+ * large that is.
  */
 const REPOSITORY = resolve(import.meta.dirname, '../..');
 const START_MS = 60_000;
+const MOST_MB = 350;
+/** debian:trixie-slim for amd64 by `docker image ls`; for arm64 it is larger by a fifth. */
+const BASE_MB = 79;
+const NODE = '/usr/local/bin/node';
+const isRoot = process.getuid?.() === 0;
+const NOBODY = { uid: 65_534, gid: 65_534 };
 
-const root = mkdtempSync(join(tmpdir(), 'signalpost-image-'));
+const home = mkdtempSync(join(tmpdir(), 'signalpost-image-'));
+chmodSync(home, 0o755);
+/** Every stage is built at the same place, as in a builder: what is compiled is found again by its path. */
+const root = join(home, 'root');
 const inRoot = (path: string, from = '/') => join(root, resolve(from, path));
-const { PATH = '', HOME } = process.env;
-const env: Record<string, string> = { PATH, HOME: root };
-let folder = '/';
-let entrypoint: string[] = [];
-let health: string[] = [];
+const { PATH = '' } = process.env;
+const layers: { step: string; bytes: number }[] = [];
+let stage = newStage('');
+
+function newStage(name: string) {
+  mkdirSync(root, { mode: 0o755 });
+  const env: Record<string, string> = { PATH };
+  return { name, env, folder: '/', asUser: false, entrypoint: [] as string[], health: [] as string[] };
+}
+
+/** Paths of the image as they are here. */
+function here(text: string): string {
+  return text.replace(/(^|\s)(\/(?:data|app|usr\/local\/bin)\b)/g, (_, gap, path) => gap + inRoot(path));
+}
+
+function environment(): Record<string, string> {
+  return Object.fromEntries(Object.entries(stage.env).map(([name, value]) => [name, here(value)]));
+}
 
 function run(command: string): void {
-  // The image's own paths and users are not this machine's.
-  const here = command.replace(/(^|\s)\/(data|app)\b/g, (_, gap, name) => `${gap}${inRoot(`/${name}`)}`);
-  const owned = here.replace(/chown node:node (\S+)/g, 'test -d $1');
-  // How this machine reaches the registry, as a builder is told by build arguments; never its cache, which is cleaned.
-  const network = { ...process.env, npm_config_cache: join(root, 'npm-cache') };
-  const options = { cwd: inRoot(folder), env: { ...network, ...env, HOME: HOME ?? root } };
-  const { status } = spawnSync('sh', ['-ec', owned], { ...options, stdio: 'inherit' });
+  const owned = here(command)
+    .replace(/useradd [^&]*&& /, '')
+    .replace(/chown node:node (\S+)/g, isRoot ? `chown ${NOBODY.uid}:${NOBODY.gid} $1` : 'test -d $1');
+  // How this machine reaches the registry, as a builder is told by build arguments.
+  const env = { ...process.env, ...environment() };
+  const user = stage.asUser && isRoot ? { ...NOBODY, env: environment() } : { env };
+  const options = { cwd: inRoot(stage.folder), ...user, stdio: 'inherit' } as const;
+  const { status } = spawnSync('sh', ['-ec', owned], options);
   if (status !== 0) throw new Error(`RUN ${command}: ended with ${status}`);
 }
 
 function copy(rest: string): void {
-  const names = rest.split(/\s+/).filter((name) => !name.startsWith('--'));
+  const words = rest.split(/\s+/);
+  const [, from] = words.map((word) => /^--from=(.+)$/.exec(word)).find((match) => match !== null) ?? [];
+  const names = words.filter((word) => !word.startsWith('--'));
   const target = names.pop() ?? '.';
   const asFolder = target.endsWith('/') || names.length > 1;
   for (const name of names) {
-    const to = asFolder ? join(inRoot(target, folder), basename(name)) : inRoot(target, folder);
-    cpSync(join(REPOSITORY, name), to, { recursive: true });
+    const to = asFolder ? join(inRoot(target, stage.folder), basename(name)) : inRoot(target, stage.folder);
+    // This Node is the one that the base image of the build brings.
+    const source =
+      name === NODE ? process.execPath : join(from === undefined ? REPOSITORY : join(home, from), name);
+    mkdirSync(dirname(to), { recursive: true });
+    cpSync(source, to, { recursive: true });
   }
 }
 
+function begin(rest: string): void {
+  const [image = '', , name = 'image'] = rest.split(/\s+/);
+  const [, wanted] = /^node:(\d+)/.exec(image) ?? [];
+  if (wanted !== undefined && wanted !== process.versions.node.split('.')[0])
+    throw new Error(`The image is ${image}, and this is Node ${process.version}.`);
+  renameSync(root, join(home, stage.name === '' ? 'nothing' : stage.name));
+  stage = newStage(name);
+  layers.length = 0;
+}
+
 function enter(path: string): void {
-  folder = path;
+  stage.folder = path;
   mkdirSync(inRoot(path), { recursive: true });
+}
+
+function sizeOf(folder: string): number {
+  return globSync(join(folder, '**/{*,.*}'))
+    .map((path) => lstatSync(path))
+    .reduce((sum, file) => sum + (file.isDirectory() ? 0 : file.size), 0);
 }
 
 function build(): void {
   for (const { word, rest } of readDockerfile(readFileSync(join(REPOSITORY, 'Dockerfile'), 'utf8'))) {
     console.error(`${word} ${rest}`);
-    if (word === 'FROM') requireNode(rest);
-    else if (word === 'ENV') Object.assign(env, readPairs(rest));
+    const before = word === 'COPY' || word === 'RUN' ? sizeOf(root) : 0;
+    if (word === 'FROM') begin(rest);
+    else if (word === 'ENV') Object.assign(stage.env, readPairs(rest));
     else if (word === 'WORKDIR') enter(rest);
     else if (word === 'COPY') copy(rest);
     else if (word === 'RUN') run(rest);
-    else if (word === 'ENTRYPOINT') entrypoint = readCommand(rest);
-    else if (word === 'HEALTHCHECK') health = readCommand(rest);
-    else if (!['VOLUME', 'USER', 'EXPOSE', 'LABEL'].includes(word)) throw new Error(`What is ${word}?`);
+    else if (word === 'USER') stage.asUser = true;
+    else if (word === 'ENTRYPOINT') stage.entrypoint = readCommand(rest);
+    else if (word === 'HEALTHCHECK') stage.health = readCommand(rest);
+    else if (!['VOLUME', 'EXPOSE', 'LABEL'].includes(word)) throw new Error(`What is ${word}?`);
+    if (word === 'COPY' || word === 'RUN')
+      layers.push({ step: `${word} ${rest}`, bytes: sizeOf(root) - before });
   }
-  for (const name of ['DATA_DIR', 'NODE_COMPILE_CACHE']) env[name] = inRoot(env[name] ?? '/');
 }
 
-function requireNode(image: string): void {
-  const wanted = /^node:(\d+)/.exec(image)?.[1];
-  if (wanted !== process.versions.node.split('.')[0])
-    throw new Error(`The image is ${image}, and this is Node ${process.version}.`);
+function showLayers(): void {
+  const line = (megabytes: number, text: string) =>
+    console.log(`${megabytes.toFixed(1).padStart(7)} MB  ${text.slice(0, 90)}`);
+  line(BASE_MB, 'debian:trixie-slim, which is not looked at here');
+  for (const { step, bytes } of layers) line(bytes / 1e6, step);
+  const total = layers.reduce((sum, { bytes }) => sum + bytes / 1e6, BASE_MB);
+  line(total, `in all, unpacked; the aim is ${MOST_MB}`);
+  if (total > MOST_MB) process.exitCode = 1;
 }
 
 function start(command: readonly string[]): ChildProcess {
-  const [program = '', ...args] = command;
-  return spawn(program, args, { cwd: inRoot(folder), env, stdio: ['ignore', 'inherit', 'inherit'] });
+  const [program = '', ...args] = command.map(here);
+  const options = { cwd: inRoot(stage.folder), env: environment(), ...(isRoot && NOBODY) };
+  return spawn(program, args, { ...options, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
 async function statusOf(command: readonly string[]): Promise<number | null> {
@@ -82,16 +146,16 @@ async function statusOf(command: readonly string[]): Promise<number | null> {
 }
 
 async function useImage(): Promise<void> {
-  env.PORT = String(await freePort());
-  const server = start(entrypoint);
+  stage.env.PORT = String(await freePort());
+  const server = start(stage.entrypoint);
   const until = performance.now() + START_MS;
   let healthy = 1;
   while (healthy !== 0 && performance.now() < until && server.exitCode === null) {
     await sleep(500);
-    healthy = (await statusOf(health)) ?? 1;
+    healthy = (await statusOf(stage.health)) ?? 1;
   }
   const named = ['--name', 'Image', '--email', 'image@example.com', '--json'];
-  const made = healthy === 0 ? await statusOf([...entrypoint, 'tenant', 'create', ...named]) : null;
+  const made = healthy === 0 ? await statusOf([...stage.entrypoint, 'tenant', 'create', ...named]) : null;
   server.kill('SIGTERM');
   const [code] = server.exitCode === null ? await once(server, 'exit') : [server.exitCode];
   const seen = { healthcheck: healthy, tenant_create: made, stop: code };
@@ -101,7 +165,8 @@ async function useImage(): Promise<void> {
 
 try {
   build();
+  showLayers();
   await useImage();
 } finally {
-  rmSync(root, { recursive: true, force: true });
+  rmSync(home, { recursive: true, force: true });
 }

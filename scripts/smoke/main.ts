@@ -2,18 +2,17 @@ import { strict as assert } from 'node:assert';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { bareEnv, call, npm, type Place, serve, signalpost } from './steps.ts';
+import { bareEnv, npm, type Place, run, useServer } from './steps.ts';
 
 /*
  * Packs, installs the package into an empty folder with an odd name, and uses what is there: the demo, the command line,
  * the server with all of its threads, backup and restore. Node strips no types meanwhile, and nothing but the folders for data can
  * be written.
  */
+/** The user `nobody`: root may write anywhere, and nothing would be read-only. */
+const NOBODY = { uid: 65_534, gid: 65_534 };
+const isRoot = process.getuid?.() === 0;
 const REPOSITORY = resolve(import.meta.dirname, '../..');
-const POST = {
-  platform: { name: 'reddit' },
-  text: 'Looking for a new booking tool for our plumbing firm, need it by Friday. Any recommendations?',
-};
 
 /** What npm says of a package that it has packed. */
 interface Packed {
@@ -57,55 +56,46 @@ function install(archive: string): void {
 function dataFolder(name: string): string {
   const folder = join(data, name);
   mkdirSync(folder, { recursive: true });
-  if (process.getuid?.() === 0) chownSync(folder, 65_534, 65_534);
+  if (isRoot) chownSync(folder, NOBODY.uid, NOBODY.gid);
   return folder;
 }
 
-function placeOf(name: string, more: NodeJS.ProcessEnv = {}): Place {
+function placeOf(name: string): Place {
   const [DATA_DIR, TMPDIR] = [dataFolder(name), dataFolder('tmp')];
-  return { cwd: home, env: bareEnv({ DATA_DIR, TMPDIR, PORT: '0', LOG_LEVEL: 'info', ...more }) };
+  return {
+    program: [join(home, 'node_modules/.bin/signalpost')],
+    cwd: home,
+    env: bareEnv({ DATA_DIR, TMPDIR, PORT: '0' }),
+    ...(isRoot && { user: NOBODY }),
+  };
 }
 
 function showDemo(): void {
   const { version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
-  const named = signalpost(['--version'], placeOf('none'));
+  const named = run(['--version'], placeOf('none'));
   assert.match(
     named,
     new RegExp(`^${version.replaceAll('.', '\\.')} \\(schema \\d+, model \\d{4}-\\d\\d-\\d\\d\\)\n$`),
   );
-  const shown = signalpost(['demo', '--once', '--sources'], placeOf('none'));
+  const shown = run(['demo', '--once', '--sources'], placeOf('none'));
   assert.match(shown, /All \d+ deliveries of warm and hot signals came and were verified\./);
   say(`${named.trim()}: the demo's deliveries came, its sources were read`);
 }
 
-async function useServer(): Promise<string> {
+async function backUp(): Promise<string> {
   const place = placeOf('live');
-  const named = ['--name', 'Smoke', '--email', 'smoke@example.com', '--json'];
-  const { api_key: key } = JSON.parse(signalpost(['tenant', 'create', ...named], place));
-  const server = await serve(place);
   const backup = join(dataFolder('backups'), 'smoke.db');
-  try {
-    const me = (await call(server.url, key, '/v1/me')) as { data: { scoring: { encoder: string } } };
-    assert.equal(me.data.scoring.encoder, 'on');
-    const posted = (await call(server.url, key, '/v1/signals', POST)) as { data: { status: string } };
-    assert.equal(posted.data.status, 'created');
-    const found = (await call(server.url, key, '/v1/signals?q=%22booking+tool%22')) as { data: unknown[] };
-    assert.equal(found.data.length, 1, 'the search finds nothing');
-    assert.match(String(await call(server.url, key, '/metrics')), /signalpost_signals_total/);
-    assert.match(signalpost(['backup', backup, '--with-key'], place), /checked/);
-  } finally {
-    await server.stop();
-  }
-  assert.match(signalpost(['check'], place), /is sound/);
+  await useServer(place, () => assert.match(run(['backup', backup, '--with-key'], place), /checked/));
+  assert.match(run(['check'], place), /is sound/);
   say('the server took, found and backed a signal up, with the encoder, and stopped');
   return backup;
 }
 
-async function restore(backup: string): Promise<void> {
+function restore(backup: string): void {
   const place = placeOf('restored');
-  assert.match(signalpost(['restore', backup], place), /The master key came with the backup/);
-  assert.match(signalpost(['check'], place), /is sound/);
-  assert.match(signalpost(['tenant', 'list'], place), /Smoke/);
+  assert.match(run(['restore', backup], place), /The master key came with the backup/);
+  assert.match(run(['check'], place), /is sound/);
+  assert.match(run(['tenant', 'list'], place), /Smoke/);
   say('the backup is restored');
 }
 
@@ -114,7 +104,7 @@ function useWords(): void {
   for (const name of ['onnxruntime-node', '@huggingface']) {
     rmSync(join(home, 'node_modules', name), { recursive: true });
   }
-  const shown = signalpost(['demo', '--once'], placeOf('none'));
+  const shown = run(['demo', '--once'], placeOf('none'));
   assert.match(shown, /All \d+ deliveries/);
   say('without optional packages words alone decide');
 }
@@ -125,7 +115,7 @@ try {
   writeFileSync(join(home, 'package.json'), '{}');
   install(pack());
   showDemo();
-  await restore(await useServer());
+  restore(await backUp());
   useWords();
 } finally {
   rmSync(root, { recursive: true, force: true });

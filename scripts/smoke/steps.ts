@@ -1,19 +1,18 @@
+import { strict as assert } from 'node:assert';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const LIMIT_MS = 60_000;
-/** The user `nobody`: as root, who may write anywhere, nothing would be read-only. */
-const NOBODY = 65_534;
-const isRoot = process.getuid?.() === 0;
-const asNobody = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
 
-/** Where a program runs, and with what environment. */
+/** A program, where it runs, with what environment, and as whom if not as this process's user. */
 export interface Place {
+  program: readonly [string, ...string[]];
   cwd: string;
   env: NodeJS.ProcessEnv;
+  user?: { uid: number; gid: number };
 }
 
 /** A server under way, at `url`. */
@@ -34,32 +33,22 @@ export function npm(args: readonly string[], cwd: string): string {
   const cli = process.env.npm_execpath;
   if (cli === undefined) throw new Error('Run it by npm: npm run smoke.');
   const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
-  return finish([process.execPath, cli, ...args], { cwd, env }, {});
+  return run(args, { program: [process.execPath, cli], cwd, env });
 }
 
-/** Runs the installed program to its end, as a user who can write nowhere but in the folders for data. */
-export function signalpost(args: readonly string[], place: Place): string {
-  return finish([programOf(place), ...args], place, asNobody);
-}
-
-function finish([program = '', ...args]: readonly string[], place: Place, user: object): string {
-  const options = { ...place, ...user, encoding: 'utf8', timeout: LIMIT_MS, maxBuffer: 1 << 26 } as const;
-  const { status, stdout, stderr, error } = spawnSync(program, args, options);
+/** Runs the program to its end. @throws where that is not 0 */
+export function run(args: readonly string[], { program, cwd, env, user }: Place): string {
+  const [file, ...first] = program;
+  const options = { cwd, env, ...user, encoding: 'utf8', timeout: LIMIT_MS, maxBuffer: 1 << 26 } as const;
+  const { status, stdout, stderr, error } = spawnSync(file, [...first, ...args], options);
   if (status === 0) return stdout;
-  throw new Error(`${program} ${args.join(' ')} ended with ${status}: ${error ?? ''}\n${stdout}\n${stderr}`);
+  throw new Error(`${file} ${args.join(' ')} ended with ${status}: ${error ?? ''}\n${stdout}\n${stderr}`);
 }
 
-function programOf({ cwd }: Place): string {
-  return join(cwd, 'node_modules/.bin/signalpost');
-}
-
-/** Starts the installed server and resolves when it listens. */
-export async function serve(place: Place): Promise<Running> {
-  const child = spawn(programOf(place), ['serve'], {
-    ...place,
-    ...asNobody,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+/** Starts the program as a server and resolves when it listens. */
+async function serve({ program, cwd, env, user }: Place): Promise<Running> {
+  const [file, ...first] = program;
+  const child = spawn(file, [...first, 'serve'], { cwd, env, ...user, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
@@ -95,11 +84,39 @@ function untilListening(stdout: Readable, said: () => string): Promise<string> {
 }
 
 /** Calls the API. @throws where the answer is no success */
-export async function call(url: string, key: string, path: string, body?: object): Promise<unknown> {
+async function call(url: string, key: string, path: string, body?: object): Promise<unknown> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
   const response = await fetch(url + path, { headers, signal: AbortSignal.timeout(LIMIT_MS), ...sent });
   const text = await response.text();
   if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
   return response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text;
+}
+
+const POST = {
+  platform: { name: 'reddit' },
+  text: 'Looking for a new booking tool for our plumbing firm, need it by Friday. Any recommendations?',
+};
+
+/**
+ * Starts a server on a fresh folder, makes a tenant, and has a post stored, scored by the encoder, searched for and counted, so that every
+ * thread has worked; `meanwhile` is done before the server is stopped.
+ */
+export async function useServer(place: Place, meanwhile: () => void): Promise<void> {
+  const named = ['--name', 'Smoke', '--email', 'smoke@example.com', '--json'];
+  const { api_key: key } = JSON.parse(run(['tenant', 'create', ...named], place));
+  const server = await serve(place);
+  try {
+    const me = (await call(server.url, key, '/v1/me')) as { data: { scoring: { encoder: string } } };
+    assert.equal(me.data.scoring.encoder, 'on');
+    const posted = (await call(server.url, key, '/v1/signals', POST)) as { data: { status: string } };
+    assert.equal(posted.data.status, 'created');
+    const found = (await call(server.url, key, '/v1/signals?q=%22booking+tool%22')) as { data: unknown[] };
+    assert.equal(found.data.length, 1, 'the search finds nothing');
+    assert.match(String(await call(server.url, key, '/metrics')), /signalpost_signals_total/);
+    run(['health', '--ready', '--base-url', server.url], place);
+    meanwhile();
+  } finally {
+    await server.stop();
+  }
 }

@@ -1,0 +1,25 @@
+import { globSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+/* Takes out of node_modules, in the folder where it runs, what a server on this system never loads. */
+const { platform, arch } = process;
+const isMusl = !('glibcVersionRuntime' in (process.report.getReport() as { header: object }).header);
+const remove = (path: string) => rmSync(join('node_modules', path), { recursive: true, force: true });
+
+function keepOnly(folder: string, kept: string): void {
+  const names = readdirSync(join('node_modules', folder));
+  if (!names.includes(kept)) throw new Error(`${folder} has no ${kept}: this system is not among its own.`);
+  for (const name of names.filter((one) => one !== kept)) remove(join(folder, name));
+}
+
+const runtimes = 'onnxruntime-node/bin/napi-v6';
+keepOnly(runtimes, platform);
+keepOnly(join(runtimes, platform), arch);
+keepOnly('better-sqlite3/prebuilds', `${platform}${isMusl ? 'musl' : ''}-${arch}.node`);
+for (const sources of ['deps', 'src', 'binding.gyp']) remove(join('better-sqlite3', sources));
+
+const reading = globSync('node_modules/**/*.{map,ts,mts,cts,md,markdown}').filter(
+  (path) => !/licen[cs]e|notice/i.test(path),
+);
+for (const path of reading) rmSync(path, { recursive: true, force: true });
+console.log(`${reading.length} files that only people and compilers read are removed.`);
