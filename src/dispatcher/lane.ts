@@ -90,6 +90,11 @@ export class Lane implements Waiter {
     return this.#probing;
   }
 
+  /** One at a time, in the order of events. */
+  get #isOrdered(): boolean {
+    return this.#target?.endpoint.ordered === true;
+  }
+
   /** True while a failure may have paused the endpoint without us knowing: the store decides that at commit. */
   get #isDoubtful(): boolean {
     return this.#failures !== this.#confirmedFailures;
@@ -97,7 +102,8 @@ export class Lane implements Waiter {
 
   maySend(now: number, inFlightLimit: number): boolean {
     if (this.#hand.size === 0 || this.#target === null || this.#isDoubtful) return false;
-    return this.#inFlight < inFlightLimit && this.throttle.room(now) > 0;
+    const limit = this.#isOrdered ? 1 : inFlightLimit;
+    return this.#inFlight < limit && this.throttle.room(now) > 0;
   }
 
   /** True where a claim is worth its while: half of what was claimed ahead is used up, or it must be confirmed. */
@@ -112,7 +118,9 @@ export class Lane implements Waiter {
 
   /** How many more deliveries a claim should bring, within the throttle's room. */
   demand(now: number): number {
-    const room = IN_FLIGHT_PER_ENDPOINT - this.#inFlight + (this.#healthy ? AHEAD : 0);
+    const room = this.#isOrdered
+      ? 1 - this.#inFlight
+      : IN_FLIGHT_PER_ENDPOINT - this.#inFlight + (this.#healthy ? AHEAD : 0);
     const most = Math.max(1, Math.floor(MOST_BYTES / Math.max(this.#hand.bodyBytes, 1)));
     // Before the first claim the endpoint's own limit is not known: the throttle then stands at the default.
     return Math.max(0, Math.min(room, most, this.throttle.room(now)) - this.#hand.size - this.#reserved);
@@ -191,6 +199,7 @@ export class Lane implements Waiter {
   /** How many of so many deliveries that are about to be stored can be sent at once: none where others wait before them. */
   roomFor(count: number, now: number, wallNow: number): number {
     if (this.#target === null || this.#claiming || this.#isDoubtful || this.#dueAt <= wallNow) return 0;
+    if (this.#isOrdered) return 0; // which is the first, the store knows
     return Math.min(count, this.demand(now));
   }
 

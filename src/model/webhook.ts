@@ -86,6 +86,12 @@ export const webhookInputSchema = z.strictObject({
 });
 export type WebhookInput = z.infer<typeof webhookInputSchema>;
 
+const orderedSchema = z
+  .boolean()
+  .describe(
+    'One delivery at a time, in the order of events: those behind one that fails wait until it is delivered, dead or discarded',
+  );
+
 /** An endpoint as a caller makes it: its settings, and what is kept apart from them. */
 export const webhookCreateSchema = webhookInputSchema.extend({
   mode: z
@@ -93,11 +99,14 @@ export const webhookCreateSchema = webhookInputSchema.extend({
     .default('push')
     .describe('`pull`: it has no `url` and is not called; read `GET /v1/webhooks/{id}/feed` instead'),
   headers: endpointHeadersSchema.default({}),
+  ordered: orderedSchema.default(false),
 });
 export type WebhookCreate = WebhookInput & Partial<z.infer<typeof webhookCreateSchema>>;
 
 /** A change of settings: what is left out stays as it is. */
-export const webhookPatchSchema = z.strictObject({ ...settings, headers: endpointHeadersSchema }).partial();
+export const webhookPatchSchema = z
+  .strictObject({ ...settings, headers: endpointHeadersSchema, ordered: orderedSchema })
+  .partial();
 export type WebhookPatch = z.infer<typeof webhookPatchSchema>;
 
 /** An endpoint on the wire. `secret` is whole in the answer of its creation only; later `secret_last4` tells which it is. */
@@ -121,6 +130,7 @@ export const webhookResourceSchema = z
     batching: z.enum(BATCHINGS),
     rate_limit_per_minute: z.int(),
     auto_resume: z.boolean(),
+    ordered: z.boolean().describe('One delivery at a time, in the order of events'),
     headers: z.record(z.string(), z.string()).describe('The last 4 characters of each value'),
     status: z.enum(ENDPOINT_STATUSES),
     paused_reason: z.enum(PAUSED_REASONS).nullable(),
@@ -176,6 +186,7 @@ export interface Endpoint {
   /** What is shown of its own headers, and the box of them as JSON; null: it has none. */
   headers: Record<string, string>;
   headersBox: Uint8Array | null;
+  ordered: boolean;
   status: (typeof ENDPOINT_STATUSES)[number];
   pausedReason: PausedReason | null;
   pausedAt: number | null;

@@ -18,14 +18,14 @@ export async function changeEndpoint(
   { id, patch, when = UNCONDITIONAL }: { id: string; patch: WebhookPatch; when?: Precondition },
 ): Promise<Endpoint> {
   const { mode } = await findEndpoint(parts.store, tenant.id, id); // an unknown id is told before a fault of its settings
-  const { headers, ...changed } = patch;
+  const { headers, ordered, ...changed } = patch;
   const given = definedOnly(await acceptSettings(parts, tenant, { mode, settings: changed }));
   const sealed = headers === undefined ? {} : sealHeaders(parts, id, headers);
   return await rewrite(parts, { tenantId: tenant.id, id, what: 'settings' }, (endpoint) => {
     when(endpoint);
     const settings = { ...endpoint.settings, ...given };
     refuseMismatch(settings);
-    return { ...endpoint, settings, ...sealed };
+    return { ...endpoint, settings, ...sealed, ordered: ordered ?? endpoint.ordered };
   });
 }
 

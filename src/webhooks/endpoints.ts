@@ -29,7 +29,7 @@ export async function createEndpoint(
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   const { store, clock, random, newId, secretBox } = parts;
   const plan = effectivePlan(tenant, clock.now());
-  const { headers = {}, mode = 'push', ...given } = input;
+  const { headers = {}, mode = 'push', ordered = false, ...given } = input;
   const settings = await acceptSettings(parts, tenant, { mode, settings: given });
   refuseMismatch(settings);
   const secret = generateSecret(random);
@@ -44,6 +44,7 @@ export async function createEndpoint(
     previousSecretBox: null,
     previousSecretUntil: null,
     ...sealHeaders(parts, id, headers),
+    ordered,
     status: 'active',
     pausedReason: null,
     pausedAt: null,
@@ -95,6 +96,7 @@ export function endpointResource(endpoint: Endpoint): WebhookResource {
     url: url === '' ? null : url,
     label,
     ...settings,
+    ordered: endpoint.ordered,
     headers: endpoint.headers,
     status: endpoint.status,
     paused_reason: endpoint.pausedReason,

@@ -109,6 +109,7 @@ export function anEndpoint(tenantId: string, overrides: Partial<Endpoint> = {}):
     previousSecretUntil: null,
     headers: {},
     headersBox: null,
+    ordered: false,
     status: 'active',
     pausedReason: null,
     pausedAt: null,

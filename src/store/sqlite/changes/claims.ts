@@ -56,6 +56,12 @@ export interface StoredProbeClaim extends LeaseTerms {
   held: string;
 }
 
+/** The delivery that is sent next to an endpoint which is sent one after the other. */
+interface HeadRow {
+  id: string;
+  dueAt: number;
+}
+
 interface LeaseRow {
   endpoint_id: string;
   token: string;
@@ -89,6 +95,15 @@ export function claimChanges(db: Database) {
   const selectOldest = db.prepare<[string, string, number], DueRow>(
     gathered('deliveries_due', 'AND d.id NOT IN (SELECT key FROM json_each(?))'),
   );
+  const selectOne = db.prepare<[string, string, number], DueRow>(gathered(null, 'AND d.id = ?'));
+  const selectFirstRetried = db.prepare<[string], HeadRow>(
+    `SELECT id, next_attempt_at AS dueAt FROM deliveries INDEXED BY deliveries_retrying
+     WHERE endpoint_id = ? AND status = 'retrying' ORDER BY body_id LIMIT 1`,
+  );
+  const selectFirstPending = db.prepare<[string], HeadRow>(
+    `SELECT id, next_attempt_at AS dueAt FROM deliveries INDEXED BY deliveries_due
+     WHERE endpoint_id = ? AND ${WAITING} ORDER BY next_attempt_at, body_id LIMIT 1`,
+  );
   const selectLeftDue = db
     .prepare<[string, number, string], number>(
       `SELECT d.next_attempt_at FROM deliveries d INDEXED BY deliveries_due
@@ -111,24 +126,57 @@ export function claimChanges(db: Database) {
     `UPDATE deliveries SET next_attempt_at = ?
      WHERE id IN (${waitingIds} AND status = 'pending' AND next_attempt_at > ?)`,
   );
-  const selectActiveVersion = db
-    .prepare<[string], number>(
-      "SELECT version FROM webhook_endpoints WHERE id = ? AND status = 'active' AND deleted_at IS NULL",
-    )
-    .pluck();
+  const selectActiveVersion = db.prepare<[string], { version: number; ordered: number }>(
+    "SELECT version, ordered FROM webhook_endpoints WHERE id = ? AND status = 'active' AND deleted_at IS NULL",
+  );
   const selectById = ENDPOINTS.select<[string]>(db, 'WHERE id = ?');
   const probes = createProbeSchedule(db);
 
   /** What a claim tells its caller about the endpoint. */
-  function changedSince(id: string, knownVersion: number): LaneClaim['endpoint'] {
-    const version = selectActiveVersion.get(id);
-    if (version === undefined) return 'gone';
+  function changedSince(id: string, version: number, knownVersion: number): LaneClaim['endpoint'] {
     if (version === knownVersion) return null;
     try {
       return selectById.get(id) ?? 'gone';
     } catch {
       return 'gone'; // its settings are unreadable: that must not end the claim of every other endpoint
     }
+  }
+
+  /** The first in the order of events of all that wait: one that is retried, as the others then wait behind it. */
+  function headOf(endpointId: string): HeadRow | undefined {
+    return selectFirstRetried.get(endpointId) ?? selectFirstPending.get(endpointId);
+  }
+
+  /** Of an endpoint that is sent one after the other: its first delivery, where none is on its way and it is due. */
+  function selectInOrder({ endpointId, limit, held, now }: LaneTerms): {
+    row: DueRow | undefined;
+    waitsUntil: number | null;
+  } {
+    const head = limit > 0 && held === '{}' ? headOf(endpointId) : undefined;
+    if (head === undefined) return { row: undefined, waitsUntil: null };
+    if (head.dueAt > now) return { row: undefined, waitsUntil: head.dueAt };
+    return { row: selectOne.get(endpointId, head.id, 1), waitsUntil: null };
+  }
+
+  /** As a probe sends it, due or not; nothing where one is on its way. */
+  function selectHead(endpointId: string, held: string): DueRow | undefined {
+    const head = held === '{}' ? headOf(endpointId) : undefined;
+    return head === undefined ? undefined : selectOne.get(endpointId, head.id, 1);
+  }
+
+  function claimInOrder(terms: LaneTerms) {
+    const { endpointId, held, now, leaseUntil, leaseToken, process } = terms;
+    const lease = selectLease.get(endpointId);
+    if (lease !== undefined && lease.token !== leaseToken && lease.until > now) {
+      return { deliveries: null, nextDueAt: lease.until };
+    }
+    const { row, waitsUntil } = selectInOrder(terms);
+    const given = heldWith(held, row?.held ?? null);
+    const next =
+      waitsUntil ?? selectLeftDue.get(endpointId, now, given) ?? selectNextDue.get(endpointId, now);
+    if (given !== held || lease !== undefined)
+      writeLease.run(endpointId, leaseToken, leaseUntil, given, process);
+    return { deliveries: toStored(row), nextDueAt: next ?? null };
   }
 
   function claimDue(terms: LaneTerms) {
@@ -155,10 +203,15 @@ export function claimChanges(db: Database) {
     claimLanes({ lanes, ...terms }: StoredClaim): StoredLaneClaim[] {
       let bytes = 0;
       return lanes.map(({ endpointId, limit: asked, knownVersion, held, oldest = 0 }) => {
-        const endpoint = changedSince(endpointId, knownVersion);
-        if (endpoint === 'gone') return { endpointId, deliveries: null, nextDueAt: null, endpoint };
+        const current = selectActiveVersion.get(endpointId);
+        const endpoint =
+          current === undefined ? 'gone' : changedSince(endpointId, current.version, knownVersion);
+        if (current === undefined || endpoint === 'gone') {
+          return { endpointId, deliveries: null, nextDueAt: null, endpoint };
+        }
         const limit = bytes < MOST_BYTES ? asked : 0;
-        const claimed = claimDue({ endpointId, limit, oldest: Math.min(oldest, limit), held, ...terms });
+        const claimOne = current.ordered === 1 ? claimInOrder : claimDue;
+        const claimed = claimOne({ endpointId, limit, oldest: Math.min(oldest, limit), held, ...terms });
         bytes += claimed.deliveries?.bodies.length ?? 0;
         return { endpointId, endpoint, ...claimed };
       });
@@ -176,7 +229,8 @@ export function claimChanges(db: Database) {
       const lease = selectLease.get(endpointId);
       if (lease !== undefined && lease.token !== leaseToken && lease.until > now) return null;
       const endpoint = selectById.get(endpointId);
-      const row = selectOldest.get(endpointId, held, 1);
+      const row =
+        endpoint?.ordered === true ? selectHead(endpointId, held) : selectOldest.get(endpointId, held, 1);
       const delivery = toStored(row);
       if (endpoint === null || delivery === null) return null;
       writeLease.run(endpointId, leaseToken, leaseUntil, heldWith(held, row?.held ?? null), process);
@@ -194,7 +248,8 @@ export function claimChanges(db: Database) {
  * The waiting deliveries of one endpoint that also meet `terms`, a number of them at most, in one row. What stands under a
  * plus is hidden from the planner (docs/decisions/hot-statements-hide-parameters.md).
  */
-function gathered(index: 'deliveries_due' | 'deliveries_urgent', terms: string): string {
+function gathered(index: 'deliveries_due' | 'deliveries_urgent' | null, terms: string): string {
+  const by = index === null ? '' : `INDEXED BY ${index}`;
   return `SELECT count(*) AS count,
       group_concat('"' || id || '","' || event_type || '",' || (attempt_count + 1) || ','
         || (attempt_count - cycle_start) || ',' || octet_length(body)) AS list,
@@ -202,7 +257,7 @@ function gathered(index: 'deliveries_due' | 'deliveries_urgent', terms: string):
       CAST(group_concat(body, '') AS BLOB) AS bodies
     FROM (
       SELECT d.id, d.event_type, d.attempt_count, d.cycle_start, coalesce(${WHOLE_BODY}, '') AS body
-      FROM deliveries d INDEXED BY ${index} ${BODY_JOINS}
+      FROM deliveries d ${by} ${BODY_JOINS}
       WHERE d.endpoint_id = +? AND d.${WAITING} ${terms}
       ORDER BY d.next_attempt_at, d.id LIMIT +?)`;
 }

@@ -20,7 +20,7 @@ export function endpointChanges(db: Database) {
     `UPDATE webhook_endpoints
      SET settings = :settings, secret_box = :secretBox, secret_last4 = :secretLast4,
        previous_secret_box = :previousSecretBox, previous_secret_until = :previousSecretUntil,
-       headers = :headers, headers_box = :headersBox, version = version + 1
+       headers = :headers, headers_box = :headersBox, ordered = :ordered, version = version + 1
      WHERE id = :id AND tenant_id = :tenantId AND version = :version AND deleted_at IS NULL`,
   );
   const markDeleted = db.prepare<Record<string, unknown>[]>(

@@ -16,6 +16,7 @@ export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {
   previousSecretUntil: 'plain',
   headers: 'json',
   headersBox: 'bytes',
+  ordered: 'flag',
   status: 'plain',
   pausedReason: 'plain',
   pausedAt: 'plain',
