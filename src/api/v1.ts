@@ -9,6 +9,7 @@ import { refuseStrayBodies } from '../http/no-body.ts';
 import { addOneATurn } from '../http/one-a-turn.ts';
 import { addShedding } from '../http/shedding.ts';
 import { setApiHeaders } from '../http/versions.ts';
+import { lineWaitMs } from '../lib/turns.ts';
 import { addCampaigns } from './campaigns.ts';
 import { addCompanies } from './companies.ts';
 import { addDeliveries } from './deliveries.ts';
@@ -41,7 +42,8 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
   });
   addAuthentication(app, { ...parts, limits });
   addShedding(app, { load: parts.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
-  parts.load.watchTurns(addOneATurn(app, parts.clock));
+  addOneATurn(app, parts);
+  parts.load.watchTurns(lineWaitMs);
   addDoers(app, parts.store, ({ caller }) =>
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
   );

@@ -34,7 +34,7 @@ export interface LoadLimits {
 }
 
 export const LOAD_LIMITS: LoadLimits = {
-  least: 100,
+  least: 32,
   most: 4_000,
   mostBytes: 256 * 1024 * 1024,
   // Long enough for hundreds of posts that come at once; more of a standing queue makes all wait, and no more is taken in by it.
@@ -50,6 +50,8 @@ export interface LoadGate {
   /** Null where the request is let in; then {@link leave} must follow, once. */
   enter(asked: Asked): Refusal | null;
   leave(asked: Asked): void;
+  /** Counts one that was let in and is turned away all the same, before anything was done for it. */
+  refuse(strain: Strain, waitMs: number): Refusal;
   /** Takes a request that only waits out of those in flight, until the returned function is called. */
   park(): () => void;
   /** What the turns of one face wait for counts from now on. */
@@ -116,6 +118,10 @@ export function createLoadGate({
       own.requests--;
       own.bytes -= bytes;
       if (own.requests === 0) byOwner.delete(owner);
+    },
+    refuse(strain, waitMs) {
+      refused[strain]++;
+      return soon(strain, waitMs);
     },
     park() {
       inFlight--;

@@ -6,7 +6,7 @@ import { createFifo } from '../lib/fifo.ts';
 /** What of one connection is parsed at a time: a hundred of the smallest requests, or 1 ms of chunks of a byte. */
 const SLICE_BYTES = 2_048;
 /** What parsing may take of one turn of the event loop, for all connections together. */
-const MAX_TURN_MS = 5;
+const MAX_TURN_MS = 2;
 /** The same bound where a clock stands still. */
 const MAX_TURN_SLICES = 64;
 

@@ -37,7 +37,8 @@ export function addShedding(
   });
 }
 
-function overloaded({ strain, retryAfterSeconds }: Refusal): DomainError {
+/** The error of a request that is turned away. */
+export function overloaded({ strain, retryAfterSeconds }: Refusal): DomainError {
   return new DomainError('UNAVAILABLE', `${DETAILS[strain]} Nothing was changed.`, {
     hint: `Wait ${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'} (Retry-After), then try again.`,
     retryAfterSeconds,

@@ -1,7 +1,12 @@
 import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
+import { createLoadGate, type LoadGate } from '../../src/http/load.ts';
 import { addOneATurn } from '../../src/http/one-a-turn.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { DomainError } from '../../src/model/errors.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+
+const idleGate = (): LoadGate => createLoadGate({ clock: systemClock, store: { waitMs: () => 0 } });
 
 test('requests that come together are handled in their order, each in a turn of its own', async () => {
   const app = Fastify();
@@ -14,7 +19,7 @@ test('requests that come together are handled in their order, each in a turn of 
   };
   setImmediate(count);
   const handled: { id: string; turn: number }[] = [];
-  addOneATurn(app, systemClock);
+  addOneATurn(app, { clock: systemClock, load: idleGate() });
   app.get<{ Params: { id: string } }>('/:id', async ({ params }) => {
     handled.push({ id: params.id, turn });
     return {};
@@ -32,11 +37,40 @@ test('requests that come together are handled in their order, each in a turn of 
 test('a handler that fails holds up nobody', async () => {
   const app = Fastify();
   onTestFinished(() => app.close());
-  addOneATurn(app, systemClock);
+  addOneATurn(app, { clock: systemClock, load: idleGate() });
   app.get<{ Params: { id: string } }>('/:id', ({ params }) => {
     if (params.id === '1') throw new Error('fails');
     return {};
   });
   const answers = await Promise.all(['1', '2', '3'].map((id) => app.inject(`/${id}`)));
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([500, 200, 200]);
+});
+
+test('a request that waited too long for its turn is refused, and those in time are handled', async () => {
+  const app = Fastify();
+  onTestFinished(() => app.close());
+  const clock = createManualClock();
+  const load = createLoadGate({ clock, store: { waitMs: () => 0 } });
+  addOneATurn(app, { clock, load });
+  const handled: string[] = [];
+  app.get<{ Params: { id: string } }>('/:id', async ({ params }) => {
+    handled.push(params.id);
+    clock.advance(400); // of a busy server
+    return {};
+  });
+  const refusals: unknown[] = [];
+  app.setErrorHandler((error, _request, reply) => {
+    refusals.push(error);
+    return reply.code(503).send();
+  });
+  await app.ready();
+  const ids = ['1', '2', '3', '4', '5', '6'];
+  const answers = await Promise.all(ids.map((id) => app.inject(`/${id}`)));
+  expect(handled).toEqual(['1', '2', '3', '4']);
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200, 503, 503]);
+  for (const refusal of refusals) {
+    expect(refusal).toBeInstanceOf(DomainError);
+    expect(refusal).toMatchObject({ code: 'UNAVAILABLE', extra: { retryAfterSeconds: expect.any(Number) } });
+  }
+  expect(load.refused.turns).toBe(2);
 });
