@@ -27,6 +27,7 @@ import type { Tracing } from './operation/tracing.ts';
 import type { Encoder } from './signals/encoder/encoder.ts';
 import { openEncoder } from './signals/encoder/open-encoder.ts';
 import { createIntakeTally, type IntakeTally } from './signals/intake-tally.ts';
+import { runJobs } from './signals/jobs.ts';
 import { createMatchers, type Matchers } from './signals/matchers.ts';
 import { MODEL_VERSION } from './signals/score.ts';
 import { createSuggester, type Suggester } from './signals/suggester.ts';
@@ -127,6 +128,9 @@ export interface Server {
   stop(reason?: string): Promise<void>;
 }
 
+/** Between two looks for jobs that were taken on. */
+const JOBS_EVERY_MS = 1_000;
+
 /** Listens first, then delivers: a process that cannot have its port must not touch another's deliveries. */
 export async function startServer(runtime: Runtime, content: SiteContent): Promise<Server> {
   const { config, logger } = runtime;
@@ -171,6 +175,18 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     sourcesChanged: poller.wake,
     refusalOf: createRefusals(runtime.clock, web),
   });
+  const bulk = createPeriodic({
+    clock: runtime.clock,
+    jobs: [
+      {
+        name: 'jobs',
+        everyMs: JOBS_EVERY_MS,
+        run: (isStopping) =>
+          runJobs({ ...runtime, baseUrl, nudge: dispatcher.nudge, reserve: dispatcher.reserve }, isStopping),
+      },
+    ],
+    onError: (job, err) => logger.warn({ err, job }, 'a job could not be gone on with; it is tried again'),
+  });
   const housekeeping = await createHousekeeping(runtime, {
     endpointChanged: dispatcher.endpointChanged,
     nudge: dispatcher.nudge,
@@ -183,6 +199,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
   const url = await app.listen({ host: config.host, port: config.port });
   const waiting = await dispatcher.start();
   housekeeping.start();
+  bulk.start();
   await poller.start();
   logger.info(
     { ...descriptionOf(runtime), url, endpoints_waiting: waiting, sources_broken_off: brokenOff.length },
@@ -196,6 +213,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
       const parts = [
         () => app.close(),
         housekeeping.stop,
+        bulk.stop,
         () => Promise.all([poller.stop(), documents.close()]),
         async () => enrichment?.close(),
         () => dispatcher.stop(DRAIN_MS),

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { check, MAX_FAULTS } from '../http/faults.ts';
 import { findBadText } from '../http/json-body.ts';
@@ -51,6 +52,9 @@ function batchAnswer<C extends Counts, O extends z.ZodRawShape>(counts: C, own: 
 /** What became of an item that could be read: its own members, or why it was rejected after all. */
 export type ItemOutcome<T> = T | { faults: readonly Fault[] };
 
+/** An item of a batch that is done later: what was read, or why it is rejected. */
+export type LaterItem<I> = { input: I } | { rejected: ReturnType<typeof shownErrors> };
+
 /** A batch of what `item` describes; `T` is a result's own members, with `rejected` among its statuses. */
 export interface Batch<
   Name extends string,
@@ -67,6 +71,14 @@ export interface Batch<
   own: z.ZodRawShape;
   /** A rejected item's own members. */
   none: T;
+  /**
+   * Takes a batch on, to be done after the answer, where the request prefers that (RFC 7240, `respond-async`): the job's
+   * representation, which is at `/jobs/{id}`. Left out: it cannot be.
+   */
+  later?: {
+    answer: z.ZodType<{ id: string }>;
+    run(call: Call<Name, NoQuery, z.ZodType>, items: LaterItem<z.output<S>>[]): Promise<{ id: string }>;
+  };
   /** Takes the items that can be read, all at once; answers an outcome for each, in their order. */
   run(
     call: Call<Name, NoQuery, z.ZodType>,
@@ -81,19 +93,36 @@ export function addBatch<
   S extends z.ZodType,
   T extends { status: string },
 >(routes: Routes, path: Path, batch: Batch<NamesIn<Path>, C, S, T>): void {
-  const { name, item, maxItems, counts, own, none, run, ...told } = batch;
+  const { name, item, maxItems, counts, own, none, run, later, ...told } = batch;
   routes.add(`POST ${path}`, {
     ...told,
     bodyLimit: BATCH_BODY_BYTES,
     config: { itemwise: true, batchOf: name },
     body: batchBody(name, item, maxItems),
-    response: { 200: batchAnswer(counts, own) },
+    response: {
+      200: batchAnswer(counts, own),
+      ...(later && {
+        202: z
+          .strictObject({ data: later.answer })
+          .describe('Taken on; read the job for progress and results'),
+      }),
+    },
     async answer(call) {
       const nextTurn = createTurns(call.parts.clock);
       const checked: ReturnType<typeof checkItem<S>>[] = [];
       for (const one of call.body[name] ?? []) {
         checked.push(checkItem(item, one));
         await nextTurn();
+      }
+      if (later !== undefined && prefersLater(call.request)) {
+        const items = checked.map(
+          (one, index): LaterItem<z.output<S>> =>
+            one.ok ? { input: one.value } : { rejected: shownErrors(`/${name}/${index}`, one) },
+        );
+        const job = await later.run(call, items);
+        call.reply.code(202).header('preference-applied', 'respond-async');
+        call.reply.header('location', `${call.parts.baseUrl}/v1/jobs/${job.id}`);
+        return { data: job };
       }
       const inputs = checked.flatMap((one) => (one.ok ? [one.value] : []));
       const outcomes = (await run(call, inputs)).values();
@@ -110,6 +139,12 @@ export function addBatch<
       return { data: { results, ...Object.fromEntries(numbers) } };
     },
   });
+}
+
+/** RFC 7240, section 4.1. */
+function prefersLater({ headers }: FastifyRequest): boolean {
+  const preferences = [headers.prefer ?? []].flat().join(',').split(',');
+  return preferences.some((each) => each.split(';')[0]?.trim().toLowerCase() === 'respond-async');
 }
 
 function checkItem<S extends z.ZodType>(schema: S, item: unknown) {

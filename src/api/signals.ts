@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { DomainError, type Fault } from '../model/errors.ts';
+import { jobSchema } from '../model/job.ts';
 import { MAX_BATCH_SIGNALS, observedPostSchema, signalSchema } from '../model/signal.ts';
 import { type ObservedResult, observePosts } from '../signals/intake.ts';
+import { createBatchJob, jobResource } from '../signals/jobs.ts';
 import { addBatch, type ItemOutcome } from './batch.ts';
+import { addJobs } from './jobs.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 import { addSignalFeedback } from './signal-feedback.ts';
 import { addSignalReads } from './signal-reads.ts';
@@ -21,6 +24,7 @@ export function addSignals(routesOf: RoutesOf): void {
   const signals = routesOf('Signals');
   addSignalReads(signals);
   addSignalWrites(signals);
+  addJobs(signals);
   addSignalRemoval(signals);
   addSignalFeedback(signals);
 }
@@ -51,6 +55,11 @@ function addSignalWrites(signals: Routes): void {
   addBatch(signals, '/signals/batch', {
     operationId: 'createSignals',
     summary: `Score, store and route up to ${MAX_BATCH_SIGNALS} observed posts`,
+    description:
+      'With the header `Prefer: respond-async` the batch is taken on and answered at once, with 202 and a job: `GET /v1/jobs/{id}` ' +
+      'has its progress and results for 7 days. Without it, a batch that would wait too long for the sentence encoder is 503 with ' +
+      '`Retry-After` before anything is stored.',
+    problems: ['RATE_LIMITED'],
     scope: 'signals:write',
     name: 'signals',
     item: observedPostSchema,
@@ -61,6 +70,13 @@ function addSignalWrites(signals: Routes): void {
       signal_ids: z.array(z.string()).describe('The signals that it made or is a duplicate of'),
     },
     none: { status: 'rejected', signal_ids: [] } as Outcome,
+    later: {
+      answer: jobSchema,
+      async run({ parts, tenantId }, items) {
+        const jobItems = items.map((item) => ('input' in item ? { post: item.input } : item));
+        return jobResource(await createBatchJob(parts, tenantId, jobItems));
+      },
+    },
     async run({ parts, tenantId }, posts) {
       const observed = await observePosts(parts, tenantId, posts);
       return observed.map(toOutcome);

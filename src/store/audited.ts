@@ -72,6 +72,9 @@ const ACTS: Acts = {
   removeSuggestionDecision: ([, profileId], removed) =>
     removed === null ? null : { action: 'suggestion.undo', subject: profileId },
 
+  // Said when it is taken on: what it stores later is the process's own doing.
+  createJob: ([{ id, total }], made) =>
+    made ? { action: 'signal.create', subject: id, count: total, gatheredBy: 'signals' } : null,
   commitSignals: (_, committed) => {
     const made = committed.filter(({ status }) => status === 'created');
     const [first] = made;

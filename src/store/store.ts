@@ -13,6 +13,7 @@ import type { FactorStore } from './factor-store.ts';
 import type { FeedStore } from './feed-store.ts';
 import type { FiguresStore } from './figures.ts';
 import type { HeldKey, IdempotencyStore } from './idempotency-store.ts';
+import type { JobStore } from './job-store.ts';
 import type { KeyStore } from './key-store.ts';
 import type { LeadStore } from './lead-store.ts';
 import type { MailStore } from './mail-store.ts';
@@ -52,6 +53,7 @@ export interface Store
     DigestStore,
     BatchStore,
     IdempotencyStore,
+    JobStore,
     SourceStore,
     FiguresStore {
   /**

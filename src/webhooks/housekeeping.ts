@@ -2,6 +2,7 @@ import { type MailParts, workOutbox } from '../accounts/mail.ts';
 import { endTrials } from '../accounts/plan-changes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { PeriodicJob } from '../lib/periodic.ts';
+import { JOB_MS } from '../model/job.ts';
 import { NEAR_WINDOW_MS } from '../model/near-keys.ts';
 import type { Position } from '../model/page.ts';
 import { DEAD_LETTER_MS } from '../rules/dead-letters.ts';
@@ -85,6 +86,7 @@ export async function forgetOld(
   await inChunks(isStopping, () => store.pruneAttempts(now - LOG_MS, AT_ONCE));
   for (const { id } of await store.listTenants()) await forgetDeliveries(store, id, now - LOG_MS, isStopping);
   await inChunks(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));
+  await inChunks(isStopping, () => store.pruneJobs(now - JOB_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneMail(now - MAIL_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneKeys(now - REVOKED_KEY_MS, AT_ONCE));
   await inChunks(isStopping, () => store.pruneNearKeys(now - NEAR_WINDOW_MS, AT_ONCE));

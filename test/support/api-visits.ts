@@ -161,6 +161,9 @@ async function visitSignals({ visit }: Guide): Promise<string> {
   await visit('createSignals', 'POST /v1/signals/batch', {
     signals: [COLD_POST, POST, { platform: { name: 'reddit' }, text: '' }],
   });
+  const later = { prefer: 'respond-async' };
+  const job = await visit('createSignals', 'POST /v1/signals/batch', { signals: [COLD_POST] }, later);
+  await visit('getJob', `GET /v1/jobs/${job.data.id}`);
   const id = data.signals[0].signal_id;
   await visit('listSignals', 'GET /v1/signals?limit=1&sort=-icp_score');
   await visit('getSignal', `GET /v1/signals/${id}`);

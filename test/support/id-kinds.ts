@@ -12,6 +12,7 @@ const PREFIXES: Record<string, string> = {
   '/v1/deliveries': 'dlv',
   '/v1/dead-letters': 'dlv',
   '/v1/events': 'evt',
+  '/v1/jobs': 'job',
 };
 
 /** Every id in a text of JSON, each once. */

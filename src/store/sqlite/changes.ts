@@ -9,6 +9,7 @@ import { endpointChanges } from './changes/endpoints.ts';
 import { erasureChanges } from './changes/erasure.ts';
 import { idempotencyChanges } from './changes/idempotency.ts';
 import { inHandChanges } from './changes/in-hand.ts';
+import { jobChanges } from './changes/jobs.ts';
 import { keptStepChanges } from './changes/kept-steps.ts';
 import { keyChanges } from './changes/keys.ts';
 import { leadChanges } from './changes/leads.ts';
@@ -57,6 +58,7 @@ export function createChanges(db: Database, log: WriteAheadLog = createWriteAhea
     ...replayChanges(db),
     ...retentionChanges(db),
     ...testSendChanges(db),
+    ...jobChanges(db),
     ...mailChanges(db),
     ...noticeChanges(db),
     ...digestChanges(db),

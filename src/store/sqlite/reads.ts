@@ -12,6 +12,7 @@ import { endpointReads } from './reads/endpoints.ts';
 import { erasureReads } from './reads/erasure.ts';
 import { eventReads } from './reads/events.ts';
 import { feedReads } from './reads/feeds.ts';
+import { jobReads } from './reads/jobs.ts';
 import { createKeptReads } from './reads/kept.ts';
 import { keptTenantReads } from './reads/kept-tenants.ts';
 import { keyReads } from './reads/keys.ts';
@@ -53,6 +54,7 @@ export function createReads(db: Database) {
     ...feedReads(db),
     ...deliveryReads(db),
     ...laneReads(db),
+    ...jobReads(db),
     ...mailReads(db),
     ...noticeReads(db),
     ...digestReads(db),

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createIds } from '../../src/lib/ids.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createSeededRandom } from '../../src/lib/seeded-random.ts';
+import { JOB_MS } from '../../src/model/job.ts';
+import { runJobs } from '../../src/signals/jobs.ts';
+import type { KeptIntakeParts } from '../../src/signals/kept-intake.ts';
+import { createMatchers } from '../../src/signals/matchers.ts';
+import type { Store } from '../../src/store/store.ts';
+import { BASE_URL } from '../support/app.ts';
+import { anotherPost, buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
+
+let t: WebhookApp;
+beforeEach(async () => {
+  t = await buildWebhookApp();
+});
+afterEach(() => t.app.close());
+
+function partsWith(store: Store = t.store): KeptIntakeParts {
+  return {
+    ...{ store, clock: t.clock, newId: createIds(t.clock, systemRandom), baseUrl: BASE_URL },
+    ...{ matchers: createMatchers(store), seededRandom: createSeededRandom(Buffer.alloc(32, 7)) },
+    nudge: (lanes) => void t.nudged.push(...lanes),
+  };
+}
+
+const posts = (count: number) => Array.from({ length: count }, (_, i) => anotherPost(i));
+const postLater = (signals: object[], headers: Record<string, string> = {}) =>
+  t.app.inject({
+    ...{ method: 'POST', url: '/v1/signals/batch', payload: { signals } },
+    headers: { ...t.auth, prefer: 'respond-async', ...headers },
+  });
+const jobOf = async (id: string) => (await t.call('GET', `/v1/jobs/${id}`)).json().data;
+const countSignals = async () => (await t.call('GET', '/v1/signals?limit=100')).json().data.length;
+
+test('a batch that may be done later is answered with its job, and nothing is stored yet', async () => {
+  const answer = await postLater(posts(3));
+  expect(answer.statusCode).toBe(202);
+  const job = answer.json().data;
+  expect(answer.headers.location).toBe(`${BASE_URL}/v1/jobs/${job.id}`);
+  expect(answer.headers['preference-applied']).toBe('respond-async');
+  expect(job).toMatchObject({ status: 'pending', total: 3, processed: 0, results: [], finished_at: null });
+  expect(await jobOf(job.id)).toEqual(job);
+  expect(await countSignals()).toBe(0);
+});
+
+test('its job comes to what the answer would have been', async () => {
+  const items = [
+    ...posts(60),
+    { platform: { name: 'reddit' }, text: '' },
+    anotherPost(0),
+    { ...anotherPost(99), icp_profile_id: 'icp_none' },
+  ];
+  const { id } = (await postLater(items)).json().data;
+  await t.addWebhook();
+  await runJobs(partsWith());
+  const job = await jobOf(id);
+  expect(job).toMatchObject({
+    ...{ status: 'done', total: 63, processed: 63, created: 60, duplicates: 1, rejected: 2, error: null },
+    ...{ finished_at: expect.any(String) },
+  });
+  expect(t.nudged).toHaveLength(60);
+  const { id: other } = (await t.addTenant()).tenant;
+  expect(await t.store.getJob(other, id)).toBeNull();
+
+  const fresh = await buildWebhookApp();
+  const now = (await fresh.call('POST', '/v1/signals/batch', { signals: items })).json().data;
+  await fresh.app.close();
+  const alike = (results: { signal_ids: string[] }[]) =>
+    results.map(({ signal_ids, ...rest }) => ({ ...rest, made: signal_ids.length }));
+  expect(alike(job.results)).toEqual(alike(now.results));
+});
+
+test('cut off anywhere it goes on with nothing done twice and nothing left out', async () => {
+  const { id } = (await postLater(posts(60))).json().data;
+  let left = 1;
+  const dying: Store = {
+    ...t.store,
+    async advanceJob(step) {
+      if (left-- > 0) return t.store.advanceJob(step);
+      throw new Error('killed between a step and its record');
+    },
+  };
+  await expect(runJobs(partsWith(dying))).rejects.toThrow('killed');
+  expect(await jobOf(id)).toMatchObject({ status: 'running', processed: 25 });
+  expect(await countSignals()).toBe(50);
+  await runJobs(partsWith());
+  expect(await jobOf(id)).toMatchObject({ status: 'done', created: 60, duplicates: 0 });
+  expect(await countSignals()).toBe(60);
+});
+
+test('an account has 20 that are not done, and a key replays the first answer', async () => {
+  const key = { 'idempotency-key': 'a-key' };
+  const first = await postLater(posts(1), key);
+  const again = await postLater(posts(1), key);
+  expect(again.json()).toEqual(first.json());
+  expect(again.headers['idempotent-replayed']).toBe('true');
+  for (let i = 1; i < 20; i++) await postLater(posts(1));
+  const refused = await postLater(posts(1));
+  expect(refused.statusCode).toBe(429);
+  expect(refused.headers['retry-after']).toBe('30');
+  const { auth } = await t.addTenant();
+  expect((await postLater(posts(1), auth)).statusCode).toBe(202);
+});
+
+test('a finished job is removed after 7 days, one that waits is not', async () => {
+  const { id } = (await postLater(posts(1))).json().data;
+  const before = t.clock.now() + 1;
+  expect(await t.store.pruneJobs(before, 10)).toBe(0);
+  await runJobs(partsWith());
+  expect(await t.store.pruneJobs(before - JOB_MS, 10)).toBe(0);
+  expect(await t.store.pruneJobs(before, 10)).toBe(1);
+  expect((await t.call('GET', `/v1/jobs/${id}`)).statusCode).toBe(404);
+});
