@@ -8,5 +8,5 @@ while IFS= read -r line; do
   esac
   eval "[ -n \"\${$name+set}\" ]" || export "$name=${line#*=}"
 done < /etc/signalpost.env
-if [ "$(id -u)" = 0 ]; then exec runuser -u signalpost -- /opt/signalpost/src/main.ts "$@"; fi
-exec /opt/signalpost/src/main.ts "$@"
+if [ "$(id -u)" = 0 ]; then exec runuser -u signalpost -- /opt/signalpost/node_modules/.bin/signalpost "$@"; fi
+exec /opt/signalpost/node_modules/.bin/signalpost "$@"
