@@ -5,6 +5,7 @@ import type { NewWork } from '../model/event.ts';
 import type { NewMail } from '../model/mail.ts';
 import type { Source, SourceError, SourcePosition } from '../model/source.ts';
 import { hintFor } from '../model/source-hints.ts';
+import { storeEditedPosts } from '../signals/intake.ts';
 import { type IntakeParts, planPosts, type ScopedPost } from '../signals/plan-posts.ts';
 import { openSecrets } from '../signals/source-settings.ts';
 import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
@@ -17,7 +18,7 @@ import { READERS } from './readers.ts';
 import { needRoom } from './room.ts';
 import type { Sites } from './sites.ts';
 import { PutOff, SourceFault } from './source-fault.ts';
-import { itemKey, type SourceItem, toPost } from './source-item.ts';
+import { isEdited, itemKey, itemMark, keyOfMark, type SourceItem, toPost } from './source-item.ts';
 import { STOPPED } from './stopped.ts';
 import type { Web } from './web.ts';
 
@@ -83,13 +84,24 @@ async function read(parts: RunParts, claimed: ClaimedSource): Promise<SourceRun 
   try {
     const reading = await readInTime(parts, claimed);
     const oldest = oldestOf(claimed.source, startedAt);
-    const fresh = unseen(reading.items, position).filter(
+    const marks = marksOf(claimed);
+    const fresh = unseen(reading.items, marks).filter(
       ({ postedAt }) => postedAt === null || postedAt >= oldest,
     );
     const taken = fresh.slice(0, MAX_ITEMS);
     if (taken.length > 0) await needRoom(parts, claimed.source.tenantId);
-    const matched = await matchInParts(parts, claimed, taken);
-    if (matched === null) return null;
+    const edited = taken.filter((item) => marks.has(itemKey(item)));
+    const posts = edited.map(toPost).filter((post) => post !== null);
+    // Before the position: where the process ends in between they are found again.
+    await storeEditedPosts(parts, claimed.source.tenantId, posts);
+    const matched = await matchInParts(
+      parts,
+      claimed,
+      taken.filter((item) => !edited.includes(item)),
+    );
+    // An edit may make a post of interest to a profile that it was nothing to.
+    const again = matched && (await matchInParts(parts, claimed, edited));
+    if (matched === null || again === null) return null;
     const now = clock.now();
     const run = runOf(claimed, { startedAt, now });
     const cut = taken.length < fresh.length;
@@ -99,10 +111,10 @@ async function read(parts: RunParts, claimed: ClaimedSource): Promise<SourceRun 
       nextPollAt: more ? Math.min(run.nextPollAt, now + MORE_AFTER_MS) : run.nextPollAt,
       notBefore: reading.notBefore ?? 0,
       position: cut ? partOf(position, reading, taken) : advanced(position, reading),
-      itemsSeen: taken.length,
+      itemsSeen: taken.length - edited.length,
       itemsMatched: matched.items,
-      signals: matched.signals,
-      signalsAdded: matched.added,
+      signals: [...matched.signals, ...again.signals],
+      signalsAdded: matched.added + again.added,
       quota: reading.quota ?? null,
     };
   } catch (error) {
@@ -121,7 +133,7 @@ function oldestOf({ maxAgeDays }: Source, now: number): number {
 async function readInTime(parts: RunParts, { source, position }: ClaimedSource): Promise<Reading> {
   const { clock, sites } = parts;
   const now = clock.now();
-  const known = new Set(position.seen);
+  const known = new Set(position.seen.map(keyOfMark));
   const over = new AbortController();
   const fault = new SourceFault(
     'timeout',
@@ -276,29 +288,56 @@ async function match(parts: RunParts, source: Source, items: readonly SourceItem
   return planned.map(({ signals }) => signals);
 }
 
-function unseen(items: readonly SourceItem[], { seen }: SourcePosition): SourceItem[] {
-  const known = new Set(seen);
+/** Their edits are told otherwise, as a posting that changed, or they are shown without their text once it was read. */
+const NEVER_EDITED: readonly Source['kind'][] = ['sec_form_d', 'smartrecruiters'];
+
+/** What is remembered of items, by their keys. */
+function marksOf({ source, position }: ClaimedSource): Map<string, string> {
+  const isCompared = !NEVER_EDITED.includes(source.kind);
+  return new Map(
+    position.seen.map((mark) => {
+      const key = keyOfMark(mark);
+      return [key, isCompared ? mark : key];
+    }),
+  );
+}
+
+/** Those that are new, and those whose author has edited them; the changes of a job are items of their own. */
+function unseen(items: readonly SourceItem[], marks: ReadonlyMap<string, string>): SourceItem[] {
+  const met = new Set<string>();
   return items.filter((item) => {
     const key = itemKey(item);
-    if (known.has(key)) return false;
-    known.add(key);
-    return true;
+    if (met.has(key)) return false;
+    met.add(key);
+    const mark = marks.get(key);
+    return mark === undefined || (item.department === undefined && isEdited(item, mark));
   });
 }
 
-/** Keys of this reading come first: what a feed still shows is what must not be forgotten. */
+/** Of each item the first, as it was shown last. */
+function distinct(marks: readonly string[]): string[] {
+  const byKey = new Map<string, string>();
+  for (const mark of marks) {
+    const key = keyOfMark(mark);
+    if (!byKey.has(key)) byKey.set(key, mark);
+  }
+  return [...byKey.values()];
+}
+
+/** Marks of this reading come first: what a feed still shows is what must not be forgotten. */
 function advanced(before: SourcePosition, { items, position }: Reading): SourcePosition {
   const keep = keptOf(Math.max(2 * items.length, items.length === 0 ? before.seen.length : 0));
-  const seen = [...new Set([...items.map(itemKey), ...before.seen])].slice(0, keep);
+  const seen = distinct([...items.map(itemMark), ...before.seen]).slice(0, keep);
   const { etag = null, lastModified = null, newestAt = null, cursor = null } = position;
   return { etag, lastModified, newestAt, cursor, seen };
 }
 
 /** After a part of a reading only: asked again from where it began, without validators, so that the rest is shown again. */
 function partOf(before: SourcePosition, { items }: Reading, taken: readonly SourceItem[]): SourcePosition {
-  const known = new Set([...before.seen, ...taken.map(itemKey)]);
-  const shown = items.map(itemKey).filter((key) => known.has(key));
-  const seen = [...new Set([...shown, ...before.seen])].slice(0, keptOf(2 * items.length));
+  const marks = distinct([...taken.map(itemMark), ...before.seen]);
+  const known = new Map(marks.map((mark) => [keyOfMark(mark), mark]));
+  const shown = items.map((item) => known.get(itemKey(item))).filter((mark) => mark !== undefined);
+  const seen = distinct([...shown, ...before.seen]).slice(0, keptOf(2 * items.length));
   return { ...before, etag: null, lastModified: null, seen };
 }
 

@@ -32,10 +32,31 @@ export interface SourceItem {
 }
 
 const MAX_ID = 300;
+const KEY_CHARS = 16;
+const TEXT_CHARS = 8;
 
 /** What an item is remembered by: short, and no part of anybody's text. */
 export function itemKey({ id }: Pick<SourceItem, 'id'>): string {
-  return createHash('sha256').update(id).digest('base64url').slice(0, 16);
+  return createHash('sha256').update(id).digest('base64url').slice(0, KEY_CHARS);
+}
+
+/**
+ * What an item is remembered by together with its text, so that an edit of it is noticed: its key, and a digest of what its
+ * author wrote. Those that were remembered before texts were are keys alone.
+ */
+export function itemMark(item: SourceItem): string {
+  const text = JSON.stringify([item.title, item.body]);
+  return itemKey(item) + createHash('sha256').update(text).digest('base64url').slice(0, TEXT_CHARS);
+}
+
+/** The key of a remembered item. */
+export function keyOfMark(mark: string): string {
+  return mark.slice(0, KEY_CHARS);
+}
+
+/** Whether the item is remembered with another text than it has. */
+export function isEdited(item: SourceItem, mark: string): boolean {
+  return mark.length > KEY_CHARS && mark !== itemMark(item);
 }
 
 /** An item as an observed post; null where nothing of it can be read. What does not fit a post's form is left out. */

@@ -19,6 +19,8 @@ import {
   piecesOf,
   planPiece,
   planPosts,
+  type ScopedPost,
+  storedIdOf,
   withEncoding,
 } from './plan-posts.ts';
 
@@ -137,7 +139,7 @@ async function storePlanned(
 /** A stored signal whose post has another text by now: the post at `place`, with what was scored of it. */
 interface Edit {
   place: number;
-  post: ObservedPost;
+  post: ScopedPost;
   scored: readonly NewSignal[];
   outdated: OutdatedSignal;
 }
@@ -158,6 +160,28 @@ function editsOf(
     }
   }
   return [...edits.values()];
+}
+
+/** Gives the signals of posts that were stored with another text the one that they have now; the others stay as they are. */
+export async function storeEditedPosts(
+  parts: IntakeParts,
+  tenantId: string,
+  posts: readonly ScopedPost[],
+): Promise<void> {
+  for (const post of posts) {
+    const { platform, external_id: shownId = '', text } = post;
+    if (shownId === '') continue;
+    const stored = {
+      tenantId,
+      platform: platform.name,
+      shownId,
+      externalId: storedIdOf(post) ?? shownId,
+      text,
+    };
+    const outdated = await parts.store.findOutdatedSignals(stored);
+    const edits = outdated.map((each): Edit => ({ place: 0, post, scored: [], outdated: each }));
+    await storeEdits(parts, tenantId, edits);
+  }
 }
 
 /**

@@ -49,6 +49,17 @@ export type ScopedPost = ObservedPost & {
   idScope?: string;
 };
 
+/** The id by which a post is known again in the store; null where it has none. */
+export function storedIdOf({
+  idScope,
+  external_id: id = null,
+}: {
+  idScope?: string | undefined;
+  external_id?: string | null | undefined;
+}): string | null {
+  return idScope && id ? `${idScope} ${id}` : id;
+}
+
 interface Tenancy {
   tenantId: string;
   matcher: TenantMatcher;
@@ -281,7 +292,7 @@ function newSignal(
     tenantId,
     profileId: profile.id,
     platform: signal.platform.name,
-    externalId: idScope && signal.external_id ? `${idScope} ${signal.external_id}` : signal.external_id,
+    externalId: storedIdOf({ idScope, external_id: signal.external_id }),
     canonicalUrl: canonicalUrl(signal.platform.post_url),
     signalType: signal.signal_type,
     classification: signal.classification,

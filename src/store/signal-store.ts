@@ -53,6 +53,16 @@ export interface OutdatedSignal {
   wire: string;
 }
 
+/** A post as it is now. */
+export interface PostText {
+  tenantId: string;
+  platform: string;
+  /** Its external id as signals show it, and as it is known again by: these differ for a feed's item. */
+  shownId: string;
+  externalId: string;
+  text: string;
+}
+
 /** An edit of a stored signal's post. */
 export interface SignalEdit {
   /**
@@ -155,6 +165,8 @@ export interface SignalStore {
    * has edited the post.
    */
   findDuplicates(signals: readonly NewSignal[]): Promise<(StoredDuplicate | null)[]>;
+  /** The stored signals of a post, of whatever profile, that have another text than it has now. */
+  findOutdatedSignals(post: PostText): Promise<OutdatedSignal[]>;
   /**
    * Gives stored signals the text, score and class of their edited posts, and the end of the order by commit. Id, time,
    * lead, feedback and what was delivered stay. One that has the text already is left alone.

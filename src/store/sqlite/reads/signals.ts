@@ -3,6 +3,7 @@ import type { DeliveryLogStore } from '../../delivery-log-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
 import type {
   Judgement,
+  OutdatedSignal,
   SignalDetail,
   SignalFeedback,
   SignalStore,
@@ -88,6 +89,11 @@ export function signalReads(db: Database) {
     .prepare<[string], number>('SELECT position FROM stored_rows WHERE tenant_id = ?')
     .pluck();
   const findKnown = createKnownSignal(db);
+  const selectOutdated = db.prepare<Record<string, unknown>[], OutdatedSignal>(
+    `SELECT id, profile_id AS profileId, wire FROM signals INDEXED BY signals_by_external_id
+     WHERE tenant_id = +:tenantId AND json_extract(wire, '$.external_id') = +:shownId AND external_id = +:externalId
+       AND platform = :platform AND text <> :text`,
+  );
 
   return {
     getSignal: (tenantId, id) => selectOne.get(id, tenantId) ?? null,
@@ -96,6 +102,7 @@ export function signalReads(db: Database) {
     latestSignals,
     storedPosition: (tenantId) => selectPosition.get(tenantId) ?? 0,
     recentSignals: (tenantId, limit) => selectSignals.all(tenantId, limit),
+    findOutdatedSignals: (post) => selectOutdated.all({ ...post }),
     findDuplicates: (signals) =>
       signals.map((signal) => {
         const known = findKnown(signal);
