@@ -141,7 +141,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   // The site tells of the signal API, and faces do not know each other: what it needs is handed on here.
   const signalTold = Promise.withResolvers<DescribedApi>();
   app.register(v1, { ...site, onDescribed: signalTold.resolve, prefix: '/v1' });
-  app.register(mcp, { ...site, prefix: '/mcp' });
+  app.register(mcp, { ...site, eventErrors: config.mcpEventErrors, prefix: '/mcp' });
   app.register(dashboard, { ...site, sendsMail: config.smtpUrl !== null, prefix: '/dashboard' });
   app.register(feedback, parts);
   app.register(pages, { ...site, publicApi: told.promise, signalApi: signalTold.promise });

@@ -35,6 +35,8 @@ export interface Config {
   sourceContact: string | null;
   adminMetricsToken: string | null;
   signalEncoder: EncoderMode;
+  /** Numbers of refusals of MCP Events. */
+  mcpEventErrors: (typeof EVENT_ERRORS)[number];
   /** Null: nothing is traced. */
   tracing: TracingConfig | null;
 }
@@ -42,6 +44,9 @@ export interface Config {
 const ENCODER_MODES = ['auto', 'off'] as const;
 /** Whether the sentence encoder helps to score: `auto` where it is installed. */
 export type EncoderMode = (typeof ENCODER_MODES)[number];
+
+/** The numbers of the draft, which ChatGPT reads, and those that SEP-3415 ended with. */
+const EVENT_ERRORS = ['draft', 'sep-3415'] as const;
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -90,6 +95,7 @@ export function loadConfig(env: NodeJS.ProcessEnv, own: AddressSet | null = null
     sourceContact: read.contact('SOURCE_CONTACT'),
     adminMetricsToken: read.text('ADMIN_METRICS_TOKEN'),
     signalEncoder: read.oneOf('SIGNAL_ENCODER', ENCODER_MODES, 'auto'),
+    mcpEventErrors: read.oneOf('MCP_EVENT_ERRORS', EVENT_ERRORS, 'draft'),
     tracing: readTracing(read, faults),
   };
   if (read.text('DATABASE_URL') !== null) {

@@ -175,6 +175,7 @@ export class Flight extends Exchange {
     const { next, gone, streak } = decide({
       result,
       settings: target.endpoint.settings,
+      mode: target.endpoint.mode,
       attemptsInCycle: delivery.attemptsInCycle,
       now: at,
       fraction: result.error === null ? 0 : random.fraction(),

@@ -1,16 +1,19 @@
 import type { DeliveryNext, Outcome } from '../model/delivery.ts';
-import type { WebhookInput } from '../model/webhook.ts';
+import type { EndpointMode, WebhookInput } from '../model/webhook.ts';
 import { DEAD_LETTER_MS, endUndelivered } from '../rules/dead-letters.ts';
 import { retryDelayMs } from './backoff.ts';
 import type { SendResult } from './send.ts';
 
 /** RFC 9110, section 15.5.11. */
 const GONE = 410;
+/** RFC 9110, section 15.5.14: to an MCP client, whose receiver bounds what it takes, the event is not sent again. */
+const TOO_LARGE = 413;
 
 /** Everything that decides where a delivery goes after an attempt. */
 export interface Verdict {
   result: Pick<SendResult, 'error' | 'response' | 'retryAfterMs'>;
   settings: WebhookInput;
+  mode: EndpointMode;
   /** Attempts before this one since the delivery became pending. */
   attemptsInCycle: number;
   /** When the attempt ended, Unix milliseconds. */
@@ -38,11 +41,12 @@ export interface Verdict {
  */
 export function decide(verdict: Verdict): Pick<Outcome, 'next' | 'streak' | 'gone'> {
   const { error, response } = verdict.result;
+  const isTooLarge = verdict.mode === 'mcp' && response?.status === TOO_LARGE;
   if (error === null) return { next: { status: 'delivered' }, streak: 'reset', gone: false };
   const faultless = error.code === 'blocked_target' || error.code === 'internal';
   return {
-    next: afterFailure(verdict, error.code === 'internal'),
-    streak: faultless ? 'keep' : 'add',
+    next: afterFailure(verdict, error.code === 'internal' || isTooLarge),
+    streak: faultless || isTooLarge ? 'keep' : 'add',
     gone: response?.status === GONE,
   };
 }

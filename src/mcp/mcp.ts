@@ -13,11 +13,12 @@ import { setApiHeaders } from '../http/versions.ts';
 import { PACKAGE } from '../lib/package.ts';
 import { MCP_METADATA_PATH } from '../model/mcp.ts';
 import { refuseForeignCallers } from './callers.ts';
+import type { EventParts } from './events.ts';
 import { createServer } from './server.ts';
-import type { McpCall, ToolParts } from './tool.ts';
+import type { McpCall } from './tool.ts';
 
 /** What the face needs of the process. */
-export interface McpParts extends ToolParts, KeyLimitParts {
+export interface McpParts extends EventParts, KeyLimitParts {
   problems: Problems;
   load: LoadGate;
 }
@@ -50,6 +51,7 @@ export async function mcp(app: FastifyInstance, parts: McpParts): Promise<void> 
       if (request === undefined) throw new Error('a server is made for a request');
       return createServer(callOf(parts, request), {
         version: PACKAGE.version,
+        events: parts,
         report: (err) => request.log.error({ err, request_id: request.id }, 'tool failed'),
       });
     },

@@ -1,6 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { allows } from '../accounts/keys.ts';
 import { refused, succeeded, type ToolResult } from './answers.ts';
+import { addEvents, EVENT_CAPABILITIES, type EventParts } from './events.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
 import { readResource, resourceTemplates } from './resources.ts';
 import type { McpCall } from './tool.ts';
@@ -19,6 +20,7 @@ const NO_CACHE = { ttlMs: 0, cacheScope: 'private' } as const;
 /** What a server is made with, beside the request that it serves. */
 export interface ServerOptions {
   version: string;
+  events: EventParts;
   /** Logs what no client can act on, and gives it a name to ask about. */
   report(error: unknown): void;
 }
@@ -27,11 +29,11 @@ export interface ServerOptions {
  * A server for one request: both eras of the protocol make one for each. Not the SDK's `McpServer`, which is told of every
  * tool anew each time and converts its schemas.
  */
-export function createServer(call: McpCall, { version, report }: ServerOptions): Server {
+export function createServer(call: McpCall, { version, events, report }: ServerOptions): Server {
   const server = new Server(
     { name: 'signalpost', title: 'Signalpost', version },
     {
-      capabilities: { tools: {}, resources: {}, prompts: {} },
+      capabilities: { tools: {}, resources: {}, prompts: {}, ...EVENT_CAPABILITIES },
       instructions: INSTRUCTIONS,
       cacheHints: {
         'server/discover': LIST_CACHE,
@@ -52,6 +54,7 @@ export function createServer(call: McpCall, { version, report }: ServerOptions):
   server.setRequestHandler('resources/read', ({ params }) => readResource(call, params.uri));
   server.setRequestHandler('prompts/list', () => ({ prompts: listPrompts() }));
   server.setRequestHandler('prompts/get', ({ params }) => getPrompt(params.name, params.arguments));
+  addEvents(server, call, events);
   return server;
 }
 

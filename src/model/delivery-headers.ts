@@ -12,30 +12,29 @@ export interface AttemptKey {
 
 type Signatures = Pick<
   SentRequest,
-  'serviceSignature' | 'standardSignature' | 'eventType' | 'traceparent' | 'tracestate'
+  'serviceSignature' | 'webhookId' | 'standardSignature' | 'eventType' | 'traceparent' | 'tracestate'
 >;
 
 /** The headers we set on a delivery's request, name and value in turn; the connection adds `Host` and `Content-Length`. */
 export function deliveryHeaderList(
   { deliveryId, attempt, startedAt }: AttemptKey,
-  { serviceSignature, standardSignature, eventType, traceparent, tracestate }: Signatures,
+  { serviceSignature, standardSignature, webhookId, eventType, traceparent, tracestate }: Signatures,
 ): string[] {
   const headers = [
     'content-type',
     'application/json',
     'user-agent',
     USER_AGENT,
-    'x-service-signature',
-    serviceSignature,
     'x-service-attempt',
     String(attempt),
     'webhook-id',
-    deliveryId,
+    webhookId ?? deliveryId,
     'webhook-timestamp',
     String(timestampSeconds(startedAt)),
     'webhook-signature',
     standardSignature,
   ];
+  if (serviceSignature !== '') headers.push('x-service-signature', serviceSignature);
   if (eventType !== undefined) headers.push('x-event-type', eventType);
   if (traceparent !== undefined) headers.push('traceparent', traceparent);
   if (tracestate !== undefined) headers.push('tracestate', tracestate);

@@ -72,7 +72,7 @@ export interface AttemptRecord {
 export interface SentRequest {
   host: string;
   contentLength: number;
-  /** The body's `signature` member, hex. */
+  /** The body's `signature` member, hex; empty: it was sent without one, and without `X-Service-Signature`. */
   bodySignature: string;
   /** `X-Service-Signature`, hex. */
   serviceSignature: string;
@@ -80,6 +80,8 @@ export interface SentRequest {
   standardSignature: string;
   /** `X-Event-Type`; left out in attempts from before it was sent. */
   eventType?: SentEventType;
+  /** `webhook-id` where it is not the delivery's. */
+  webhookId?: string;
   /** What is shown of the endpoint's own headers; left out where it has none. */
   own?: Record<string, string>;
   /** Sent twice, as the connection was closed at the first: both count for the throttle. */

@@ -11,7 +11,8 @@ export const BATCHINGS = ['instant', 'hourly', 'daily'] as const;
 export const PAUSED_REASONS = ['failures', 'gone', 'manual', 'plan'] as const;
 /** Whether an endpoint is called, or read. */
 const ENDPOINT_MODES = ['push', 'pull'] as const;
-export type EndpointMode = (typeof ENDPOINT_MODES)[number];
+/** `mcp`: it is called for a subscription of an MCP client, with which it ends; no list of endpoints has it. */
+export type EndpointMode = (typeof ENDPOINT_MODES)[number] | 'mcp';
 export type PausedReason = (typeof PAUSED_REASONS)[number];
 
 /** Requests in any 60 s that an endpoint gets unless its plan allows more. */

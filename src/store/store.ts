@@ -23,6 +23,7 @@ import type { ProfileStore } from './profile-store.ts';
 import type { SessionStore } from './session-store.ts';
 import type { SignalStore } from './signal-store.ts';
 import type { SourceStore } from './source-store.ts';
+import type { SubscriptionStore } from './subscription-store.ts';
 import type { TeamStore } from './team-store.ts';
 
 /**
@@ -55,6 +56,7 @@ export interface Store
     IdempotencyStore,
     JobStore,
     SourceStore,
+    SubscriptionStore,
     FiguresStore {
   /**
    * The store for a held request's changes: each is stored in one commit with the fact that the request has made it, and

@@ -92,7 +92,7 @@ export function endpointResource(endpoint: Endpoint): WebhookResource {
   const { url, label, ...settings } = endpoint.settings;
   return {
     id: endpoint.id,
-    mode: endpoint.mode,
+    mode: endpoint.mode === 'pull' ? 'pull' : 'push',
     url: url === '' ? null : url,
     label,
     ...settings,

@@ -5,6 +5,7 @@ import { isPresetShape } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { ShapedBody } from './format.ts';
+import { isOccurrence, occurrenceBody } from './mcp-body.ts';
 import { SIGNATURE_MEMBER_BYTES } from './signature.ts';
 
 /**
@@ -23,6 +24,12 @@ export function fanOut(
   if (signal?.classification === 'hot') routed.urgent = true;
   for (const endpoint of endpoints) {
     const reason = endpoint.id === notTo ? 'about_itself' : skipReason(event, endpoint, signal);
+    if (endpoint.mode === 'mcp') {
+      // What it does not get is no reason in anybody's list: subscriptions are no endpoints of the tenant's own.
+      if (reason === null && isOccurrence(event, endpoint.settings.label))
+        routed.deliveries.push(toSubscription(event, endpoint, signal, newId));
+      continue;
+    }
     if (reason !== null) {
       routed.skipped.push({ endpointId: endpoint.id, reason });
       continue;
@@ -40,6 +47,16 @@ export function fanOut(
     });
   }
   return routed;
+}
+
+function toSubscription(
+  event: EventRow,
+  endpoint: Receiver,
+  signal: Signal | null,
+  newId: NewId,
+): NewDelivery {
+  const body = { body: occurrenceBody(event, endpoint.settings.label, signal) };
+  return { id: newId('dlv'), endpointId: endpoint.id, ...body, status: bodyStatus(body, endpoint) };
 }
 
 /** Whether its signals wait to be sent in one message; without its preset, as after a change of plan, they do not. */

@@ -10,6 +10,7 @@ import type { Store } from '../store/store.ts';
 import { sendBatches } from './batches.ts';
 import { type DigestParts, makeDigests } from './digests.ts';
 import { announceNotices } from './notices.ts';
+import { endSubscriptions } from './subscriptions.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -49,6 +50,11 @@ export function housekeepingJobs(parts: HousekeepingParts): PeriodicJob[] {
     { name: 'notices', everyMs: 2 * SECOND_MS, run: (isStopping) => announceNotices(parts, isStopping) },
     { name: 'digests', everyMs: 15 * SECOND_MS, run: (isStopping) => makeDigests(parts, isStopping) },
     { name: 'batches', everyMs: 15 * SECOND_MS, run: (isStopping) => sendBatches(parts, isStopping) },
+    {
+      name: 'subscriptions',
+      everyMs: 15 * SECOND_MS,
+      run: (isStopping) => endSubscriptions(parts, isStopping),
+    },
     { name: 'trials', everyMs: MINUTE_MS, run: () => holdToPlans(parts) },
     { name: 'expiry', everyMs: MINUTE_MS, run: (isStopping) => expireDeliveries(parts, isStopping) },
     { name: 'retention', everyMs: HOUR_MS, run: (isStopping) => forgetOld(parts, isStopping) },

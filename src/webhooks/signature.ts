@@ -2,6 +2,7 @@ import type { Random } from '../lib/random.ts';
 import type { BodyBytes } from '../model/body-bytes.ts';
 import type { SentRequest } from '../model/delivery.ts';
 import { BLOCK_BYTES, createHmacSha256 } from './hmac.ts';
+import { eventIdIn } from './mcp-body.ts';
 
 const SECRET_PREFIX = 'whsec_';
 /** Of `{}`, which has no member before the signature. */
@@ -66,12 +67,45 @@ export function createSigner(secret: string, previous: PreviousSecret | null = n
   };
 }
 
+/**
+ * Signs by Standard Webhooks alone, and sends bodies as they are: what MCP clients verify. An event's `webhook-id` is the
+ * event's own, whichever delivery of it this is.
+ */
+export function createStandardSigner(secret: string, previous: PreviousSecret | null = null): Signer {
+  const hmacs = [secret, ...(previous === null ? [] : [previous.secret])].map((each) =>
+    createHmacSha256(keyOf(each)),
+  );
+  const beforeUntil = Math.floor((previous?.untilMs ?? 0) / 1_000);
+  return {
+    seal({ id, ...stored }, timestampSeconds) {
+      const webhookId = eventIdIn(stored) ?? id;
+      const head = `${webhookId}.${timestampSeconds}.`;
+      const start = BLOCK_BYTES + head.length;
+      const buffer = Buffer.allocUnsafe(start + stored.end - stored.start);
+      buffer.write(head, BLOCK_BYTES, 'latin1');
+      const end = start + stored.bytes.copy(buffer, start, stored.start, stored.end);
+      const counting = timestampSeconds < beforeUntil ? hmacs : hmacs.slice(0, 1);
+      const signatures = counting.map((hmac) => `v1,${hmac.digest(buffer, BLOCK_BYTES, end, 'base64')}`);
+      buffer.fill(0, 0, BLOCK_BYTES);
+      const standardSignature = signatures.join(' ');
+      return {
+        body: buffer.subarray(start, end),
+        bodySignature: '',
+        serviceSignature: '',
+        standardSignature,
+        webhookId,
+      };
+    },
+  };
+}
+
 function keyOf(secret: string): Buffer {
   return Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
 }
 
-/** `body`, a JSON object, with its `signature` member appended last. */
+/** `body`, a JSON object, with its `signature` member appended last; as it is where it was sent without one. */
 export function withSignature(body: string, signature: string): string {
+  if (signature === '') return body;
   return `${body.slice(0, -1)}${body === '{}' ? '' : ','}"signature":"${signature}"}`;
 }
 

@@ -9,7 +9,15 @@ const failed = {
   response: answered(500),
   retryAfterMs: null,
 } as const;
-const base = { result: failed, settings, attemptsInCycle: 0, now: 1_000, fraction: 0, probe: false };
+const base = {
+  result: failed,
+  settings,
+  mode: 'push' as const,
+  attemptsInCycle: 0,
+  now: 1_000,
+  fraction: 0,
+  probe: false,
+};
 
 describe('what an attempt does to its delivery', () => {
   it('delivers on success and ends the endpoint’s row of failures', () => {

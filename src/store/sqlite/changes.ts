@@ -25,6 +25,7 @@ import { createSignalWriter, signalChanges } from './changes/signals.ts';
 import { sourceRunChanges } from './changes/source-runs.ts';
 import { sourceChanges } from './changes/sources.ts';
 import { storageChanges } from './changes/storage.ts';
+import { subscriptionChanges } from './changes/subscriptions.ts';
 import { teamChanges } from './changes/team.ts';
 import { tenantChanges } from './changes/tenants.ts';
 import { testSendChanges } from './changes/test-sends.ts';
@@ -66,6 +67,7 @@ export function createChanges(db: Database, log: WriteAheadLog = createWriteAhea
     ...idempotencyChanges(db),
     ...sourceChanges(db),
     ...sourceRunChanges(db, signals),
+    ...subscriptionChanges(db),
     ...processChanges(db),
     ...storageChanges(db),
   };

@@ -27,6 +27,7 @@ import { sessionReads } from './reads/sessions.ts';
 import { signalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
 import { storageReads } from './reads/storage.ts';
+import { subscriptionReads } from './reads/subscriptions.ts';
 import { teamReads } from './reads/team.ts';
 import { tenantReads } from './reads/tenants.ts';
 
@@ -60,6 +61,7 @@ export function createReads(db: Database) {
     ...digestReads(db),
     ...batchReads(db),
     ...sourceReads(db),
+    ...subscriptionReads(db),
     ...storageReads(db),
   };
   return { ...reads, ...keptTenantReads(createKeptReads(db), reads) };

@@ -32,6 +32,7 @@ import { describeSourceRuns } from './source-runs.ts';
 import { describeSources } from './sources.ts';
 import { describeStoredOrder } from './stored-order.ts';
 import { describeStoredRows } from './stored-rows.ts';
+import { describeSubscriptions } from './subscriptions.ts';
 import { describeTeam } from './team.ts';
 import type { OpenStore } from './under-test.ts';
 
@@ -72,5 +73,6 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeSources(open);
     describeSourceRuns(open);
     describeEvents(open);
+    describeSubscriptions(open);
   });
 }

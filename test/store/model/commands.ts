@@ -338,7 +338,7 @@ const CODES = {
 async function record(world: World, now: number, flight: Flight, ending: Ending): Promise<boolean> {
   const { deliveryId, endpointId, attempt, attemptsInCycle, settings, probe } = flight;
   const result = resultOf(ending);
-  const verdict = decide({ result, settings, attemptsInCycle, now, fraction: 0, probe });
+  const verdict = decide({ result, settings, mode: 'push', attemptsInCycle, now, fraction: 0, probe });
   const id = `att_${String(++world.attempts).padStart(6, '0')}`;
   const log = { ...{ id, attempt, startedAt: now, durationMs: 1, sent: null, timings: {} }, ...result };
   return await world.store.recordOutcome({

@@ -8,7 +8,7 @@ export function createEndpointPlan(db: Database): (tenantId: string, terms: Plan
   const state = createEndpointState(db);
   const selectActive = db
     .prepare<[string], string>(
-      `SELECT id FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL AND status = 'active'
+      `SELECT id FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL AND status = 'active' AND mode <> 'mcp'
        ORDER BY created_at, id`,
     )
     .pluck();

@@ -12,7 +12,7 @@ const DISCARDED_AT_ONCE = 1_000;
 export function endpointChanges(db: Database) {
   const count = db
     .prepare<[string], number>(
-      'SELECT count(*) FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL',
+      "SELECT count(*) FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp'",
     )
     .pluck();
   const insert = ENDPOINTS.insert(db);
@@ -29,7 +29,8 @@ export function endpointChanges(db: Database) {
   );
   const countActive = db
     .prepare<[string], number>(
-      `SELECT count(*) FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL AND status = 'active'`,
+      `SELECT count(*) FROM webhook_endpoints
+       WHERE tenant_id = ? AND deleted_at IS NULL AND status = 'active' AND mode <> 'mcp'`,
     )
     .pluck();
   const { getEndpoint } = endpointReads(db);

@@ -29,16 +29,16 @@ export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {
 export function endpointReads(db: Database) {
   const selectOfTenant = ENDPOINTS.select<[string]>(
     db,
-    'WHERE tenant_id = +? AND deleted_at IS NULL ORDER BY created_at, id',
+    "WHERE tenant_id = +? AND deleted_at IS NULL AND mode <> 'mcp' ORDER BY created_at, id",
   );
   const selectPage = ENDPOINTS.select<[{ tenantId: string } & CreationPage]>(
     db,
-    `WHERE tenant_id = :tenantId AND deleted_at IS NULL AND (created_at, id) > (:createdAt, :id)
+    `WHERE tenant_id = :tenantId AND deleted_at IS NULL AND mode <> 'mcp' AND (created_at, id) > (:createdAt, :id)
      ORDER BY created_at, id LIMIT :limit`,
   );
   const selectOne = ENDPOINTS.select<[string, string]>(
     db,
-    'WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
+    "WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp'",
   );
 
   return {

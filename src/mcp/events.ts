@@ -1,0 +1,190 @@
+import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { allows } from '../accounts/keys.ts';
+import { DomainError } from '../model/errors.ts';
+import {
+  EventRefusal,
+  type EventRefusalKind,
+  MCP_EVENT_NAMES,
+  MCP_EVENTS,
+  type McpEventName,
+} from '../model/mcp-events.ts';
+import { pollOccurrences } from '../webhooks/occurrences.ts';
+import { type SubscriptionParts, subscribe, unsubscribe } from '../webhooks/subscriptions.ts';
+import { slimSchema } from './slim-schema.ts';
+import type { McpCall, ToolParts } from './tool.ts';
+
+/** What events need beside what tools do. */
+export interface EventParts extends ToolParts, SubscriptionParts {
+  eventErrors: EventErrors;
+}
+
+/** Which numbers refusals have: those of the draft, which ChatGPT reads, or those that SEP-3415 ended with. */
+export type EventErrors = 'draft' | 'sep-3415';
+
+const EVENT_EXTENSION = 'io.modelcontextprotocol/events';
+const CODES: Record<EventErrors, Record<Exclude<EventRefusalKind, 'InvalidParams'>, number>> = {
+  draft: {
+    NotFound: -32_011,
+    Forbidden: -32_012,
+    ResourceExhausted: -32_013,
+    Unsupported: -32_014,
+    CallbackEndpointError: -32_015,
+  },
+  'sep-3415': {
+    NotFound: -32_023,
+    Forbidden: -32_024,
+    ResourceExhausted: -32_025,
+    Unsupported: -32_026,
+    CallbackEndpointError: -32_027,
+  },
+};
+
+/** Both spellings: ChatGPT reads the first, SEP-3415 has the second. */
+export const EVENT_CAPABILITIES = { events: {}, extensions: { [EVENT_EXTENSION]: {} } };
+
+const HOUR_MS = 3_600_000;
+const MIN_TTL_MS = 60_000;
+const MAX_TTL_MS = 7 * 24 * HOUR_MS;
+const MAX_EVENTS = 50;
+const SECRET_BYTES = { min: 24, max: 64 };
+
+const secretSchema = z
+  .string()
+  .max(100)
+  .refine(isSecret, 'must be "whsec_" and the base64 of 24 to 64 bytes');
+const argumentsSchema = z.record(z.string(), z.unknown()).nullish();
+const subscribeParams = z.looseObject({
+  name: z.string(),
+  arguments: argumentsSchema,
+  delivery: z.looseObject({ mode: z.string(), url: z.string().max(2_048), secret: secretSchema }),
+  ttlMs: z.number().nullish(),
+});
+const unsubscribeParams = z.union([
+  z.looseObject({
+    name: z.string(),
+    arguments: argumentsSchema,
+    delivery: z.looseObject({ url: z.string().max(2_048) }),
+  }),
+  z.looseObject({ id: z.string().max(64) }),
+]);
+const pollParams = z.looseObject({
+  name: z.string(),
+  arguments: argumentsSchema,
+  cursor: z.string().max(2_000).nullish(),
+  maxEvents: z.int().min(1).optional(),
+});
+const listParams = z.looseObject({}).optional();
+const anyResult = z.looseObject({});
+
+/** The methods of the events extension (SEP-3415), which the SDK does not know. */
+export function addEvents(server: Server, call: McpCall, parts: EventParts): void {
+  const handle = <P extends z.ZodType>(
+    method: string,
+    params: P,
+    run: (params: z.output<P>) => Promise<Record<string, unknown>>,
+  ) => {
+    // Checked here and not by the SDK, so that a fault names its field.
+    server.setRequestHandler(method, { params: z.unknown(), result: anyResult }, async (given) => {
+      try {
+        return await run(params.parse(given));
+      } catch (error) {
+        throw refusalOf(error, parts.eventErrors);
+      }
+    });
+  };
+  handle('events/list', listParams, async () => ({ events: listEvents(call) }));
+  handle('events/subscribe', subscribeParams, async ({ name, delivery, ttlMs, arguments: args }) => {
+    const { mode, url, secret } = delivery;
+    if (mode !== 'webhook') {
+      const detail = `Delivery mode "${mode.slice(0, 50)}" is not served; use "webhook", or events/poll.`;
+      throw new EventRefusal('Unsupported', detail, { feature: 'deliveryMode' });
+    }
+    const event = findEvent(call, name, args);
+    const request = { ...event, url, secret, ttlMs: grantedTtl(ttlMs) };
+    const { id, refreshBefore, wasActive } = await subscribe(parts, call.caller, request);
+    const status = wasActive === null ? {} : { deliveryStatus: { active: wasActive } };
+    return { id, refreshBefore, cursor: null, truncated: false, ...status };
+  });
+  handle('events/unsubscribe', unsubscribeParams, async (params) => {
+    const of =
+      'delivery' in params
+        ? {
+            ...knownEvent(params.name as string, params.arguments),
+            url: (params.delivery as { url: string }).url,
+          }
+        : { id: String(params.id) };
+    await unsubscribe(parts, call.caller, of);
+    return {};
+  });
+  handle('events/poll', pollParams, async ({ name, arguments: args, cursor = null, maxEvents }) => {
+    const event = findEvent(call, name, args);
+    const limit = Math.min(maxEvents ?? MAX_EVENTS, MAX_EVENTS);
+    return { ...(await pollOccurrences(parts, call.tenantId, { ...event, cursor, limit })) };
+  });
+}
+
+/** The events that the key may hear of. */
+function listEvents({ caller }: McpCall) {
+  return MCP_EVENT_NAMES.filter((name) => allows(caller.key.scopes, MCP_EVENTS[name].scope)).map((name) => {
+    const { description, arguments: args, data } = MCP_EVENTS[name];
+    return {
+      ...{ name, description, delivery: ['webhook', 'poll'] },
+      inputSchema: slimSchema(args, 'input'),
+      payloadSchema: slimSchema(data, 'output'),
+    };
+  });
+}
+
+/** @throws EventRefusal where there is no such event, or none for this key: it need not be told which */
+function findEvent({ caller }: McpCall, name: string, args: unknown) {
+  const event = knownEvent(name, args);
+  if (allows(caller.key.scopes, MCP_EVENTS[event.name].scope)) return event;
+  throw noEvent(name);
+}
+
+function knownEvent(name: string, args: unknown) {
+  const known = MCP_EVENT_NAMES.find((each) => each === name);
+  if (known === undefined) throw noEvent(name);
+  return { name: known, arguments: parseArguments(known, args) };
+}
+
+function noEvent(name: string): EventRefusal {
+  return new EventRefusal('NotFound', `There is no event "${name.slice(0, 100)}".`, { kind: 'event' });
+}
+
+function parseArguments(name: McpEventName, args: unknown) {
+  const parsed = MCP_EVENTS[name].arguments.safeParse(args ?? {});
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const detail = `arguments do not fit the inputSchema of "${name}": ${issue?.path.join('.')} ${issue?.message}`;
+  throw new EventRefusal('InvalidParams', detail, { field: 'arguments' });
+}
+
+/** An hour unless asked otherwise; what has no end is granted the longest. */
+function grantedTtl(ttlMs: number | null | undefined): number {
+  if (ttlMs === undefined) return HOUR_MS;
+  if (ttlMs === null) return MAX_TTL_MS;
+  return Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, Math.floor(ttlMs)));
+}
+
+function isSecret(text: string): boolean {
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1] ?? '';
+  const { length } = Buffer.from(encoded, 'base64');
+  return length >= SECRET_BYTES.min && length <= SECRET_BYTES.max;
+}
+
+function refusalOf(error: unknown, errors: EventErrors): unknown {
+  if (error instanceof z.ZodError) {
+    const [issue] = error.issues;
+    const field = issue?.path.join('.') ?? '';
+    return new ProtocolError(ProtocolErrorCode.InvalidParams, `${field}: ${issue?.message}`, { field });
+  }
+  if (error instanceof DomainError) {
+    return new ProtocolError(ProtocolErrorCode.InternalError, `${error.code}: ${error.message}`);
+  }
+  if (!(error instanceof EventRefusal)) return error;
+  const { kind, message, data } = error;
+  const code = kind === 'InvalidParams' ? ProtocolErrorCode.InvalidParams : CODES[errors][kind];
+  return new ProtocolError(code, message, data);
+}
