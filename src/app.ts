@@ -24,6 +24,7 @@ import { createLoadGate, LOAD_LIMITS, type LoadLimits } from './http/load.ts';
 import { createLongPolls, LONG_POLL_LIMITS, type LongPollLimits } from './http/long-polls.ts';
 import type { DescribedApi, Document } from './http/openapi/document-types.ts';
 import { createProblems } from './http/problems.ts';
+import { endQuietConnections } from './http/quiet-connections.ts';
 import { readInTurns } from './http/reading-turns.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
 import { addRequestLog } from './http/request-log.ts';
@@ -94,6 +95,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   boundConnections(app.server, connections);
   if (process.env.NOTURNS === undefined) readInTurns(app.server, parts.clock);
   handleInOrder(app.server);
+  endQuietConnections(app);
   answerSpecialRequests(
     app.server,
     clientErrors,
