@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../lib/clock.ts';
-import { createFifo, type Fifo } from '../../lib/fifo.ts';
+import { createOwnerTurns } from '../../lib/owner-turns.ts';
 import { moduleBeside } from '../../lib/package.ts';
 import { SourceFault } from '../source-fault.ts';
 import { stoppedFault } from '../stopped.ts';
@@ -44,8 +44,7 @@ interface Thread {
 
 /** Starts its thread with the first document. */
 export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP_MB } = {}): Documents {
-  /** By owner, in the order of their turns. */
-  const waiting = new Map<string, Fifo<Job>>();
+  const waiting = createOwnerTurns<Job>();
   let thread: Thread | null = null;
   let current: { job: Job; limit: Timer | null } | null = null;
   let closed = false;
@@ -96,7 +95,7 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     ended?.limit?.cancel();
     thread?.worker.unref();
     if (ended !== null) {
-      letOthers(ended.job.owner);
+      waiting.letOthers(ended.job.owner);
       tell(ended.job);
     }
     begin();
@@ -104,32 +103,13 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
 
   function begin(): void {
     if (current !== null || closed) return;
-    const job = nextJob();
-    if (job === null) return;
+    const job = waiting.next();
+    if (job === undefined) return;
     current = { job, limit: null };
     thread ??= start();
     // It keeps the process alive only while somebody waits for it.
     thread.worker.ref();
     send();
-  }
-
-  /** What an owner asked for while a document of theirs was read comes after what others wait for. */
-  function letOthers(owner: string): void {
-    const jobs = waiting.get(owner);
-    if (jobs === undefined) return;
-    waiting.delete(owner);
-    waiting.set(owner, jobs);
-  }
-
-  /** The oldest of the owner whose turn it is, who then is the last to have one. */
-  function nextJob(): Job | null {
-    for (const [owner, jobs] of waiting) {
-      waiting.delete(owner);
-      const job = jobs.shift();
-      if (jobs.size > 0) waiting.set(owner, jobs);
-      if (job !== undefined) return job;
-    }
-    return null;
   }
 
   function send(): void {
@@ -155,15 +135,13 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
       if (closed) return Promise.reject(stoppedFault());
       return new Promise((resolve, reject) => {
         const request = { parser: parser.name, document: { body, contentType, url }, args };
-        const jobs = waiting.get(owner) ?? createFifo<Job>();
-        jobs.push({ owner, request, resolve: resolve as Job['resolve'], reject });
-        waiting.set(owner, jobs);
+        waiting.push(owner, { owner, request, resolve: resolve as Job['resolve'], reject });
         begin();
       });
     },
     async close() {
       closed = true;
-      for (let job = nextJob(); job !== null; job = nextJob()) job.reject(stoppedFault());
+      for (let job = waiting.next(); job !== undefined; job = waiting.next()) job.reject(stoppedFault());
       const ending = thread;
       if (ending !== null) drop(ending, stoppedFault());
       await ending?.worker.terminate();

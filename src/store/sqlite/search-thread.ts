@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { createOwnerTurns } from '../../lib/owner-turns.ts';
 import { moduleBeside } from '../../lib/package.ts';
 import type { SignalQuery } from '../../model/signal.ts';
 import { phrasesOf } from '../../rules/words.ts';
@@ -12,6 +13,11 @@ export interface SearchThread {
   close(): Promise<void>;
 }
 
+interface Search {
+  request: SearchRequest;
+  resolve(page: SignalPage | null): void;
+}
+
 /** Whether words are to stand beside each other: the index then walks all rows that hold them, until the page is full. */
 export function isLongSearch({ q }: Pick<SignalQuery, 'q'>): boolean {
   return q !== null && phrasesOf(q).some((words) => words.length > 1);
@@ -22,21 +28,37 @@ export function isLongSearch({ q }: Pick<SignalQuery, 'q'>): boolean {
  * in which the server's own thread would answer nobody.
  */
 export function createSearchThread(file: string): SearchThread {
-  const asked = new Map<number, (page: SignalPage | null) => void>();
+  /** Tenants take turns: the thread is given one search at a time. */
+  const waiting = createOwnerTurns<Search>();
+  let current: Search | null = null;
   let worker: Worker | null = null;
   let lastId = 0;
 
-  function settle(id: number, page: SignalPage | null): void {
-    const resolve = asked.get(id);
-    asked.delete(id);
-    if (asked.size === 0) worker?.unref();
-    resolve?.(page);
+  function end(page: SignalPage | null): void {
+    const ended = current;
+    current = null;
+    worker?.unref();
+    if (ended === null) return;
+    waiting.letOthers(ended.request.tenantId);
+    ended.resolve(page);
+    begin();
   }
 
+  function begin(): void {
+    if (current !== null) return;
+    current = waiting.next() ?? null;
+    if (current === null) return;
+    worker ??= start();
+    // It keeps the process alive only while somebody waits for it.
+    worker.ref();
+    worker.postMessage(current.request);
+  }
+
+  /** The thread is gone, and with it the search that it was making. */
   function drop(gone: Worker): void {
     if (worker !== gone) return;
     worker = null;
-    for (const id of [...asked.keys()]) settle(id, null);
+    end(null);
   }
 
   function start(): Worker {
@@ -47,9 +69,9 @@ export function createSearchThread(file: string): SearchThread {
     });
     made.on('message', (answer: SearchAnswer | { id?: never }) => {
       // Under `node --watch` Node itself tells of the worker's imports this way.
-      if (answer.id === undefined) return;
-      const { id, page } = answer;
-      settle(id, page && { json: Buffer.from(page.json), last: page.last });
+      if (answer.id === undefined || answer.id !== current?.request.id) return;
+      const { page } = answer;
+      end(page && { json: Buffer.from(page.json), last: page.last });
     });
     made.on('error', () => drop(made));
     made.on('exit', () => drop(made));
@@ -57,18 +79,13 @@ export function createSearchThread(file: string): SearchThread {
   }
 
   return {
-    listSignals(tenantId, query) {
-      worker ??= start();
-      const thread = worker;
-      return new Promise((resolve) => {
-        const id = ++lastId;
-        asked.set(id, resolve);
-        // It keeps the process alive only while somebody waits for it.
-        thread.ref();
-        thread.postMessage({ id, tenantId, query } satisfies SearchRequest);
-      });
-    },
+    listSignals: (tenantId, query) =>
+      new Promise((resolve) => {
+        waiting.push(tenantId, { request: { id: ++lastId, tenantId, query }, resolve });
+        begin();
+      }),
     async close() {
+      for (let search = waiting.next(); search !== undefined; search = waiting.next()) search.resolve(null);
       const ending = worker;
       if (ending === null) return;
       drop(ending);

@@ -41,6 +41,17 @@ test('searches that were asked for at once are each answered', async () => {
   expect(found[0]?.last).toEqual(found[4]?.last);
 });
 
+test('a search of one tenant waits for one of another, not for all of them', async () => {
+  const store = await filledStore();
+  await store.createTenant(aTenant('ten_b'));
+  const ended: string[] = [];
+  const search = (tenantId: string) =>
+    store.listSignals(tenantId, { ...ANY, q: '"b b"', limit: 5 }).then(() => ended.push(tenantId));
+  const many = Array.from({ length: 6 }, () => search('ten_a'));
+  await Promise.all([...many, search('ten_b')]);
+  expect(ended.indexOf('ten_b')).toBeLessThan(3);
+});
+
 test('only words that are to stand beside each other take the other thread', () => {
   expect(['crm', 'crm tool', null].map((q) => isLongSearch({ q }))).toEqual([false, false, false]);
   expect(['"crm tool"', 'follow-up', 'x "a b c'].map((q) => isLongSearch({ q }))).toEqual([true, true, true]);
