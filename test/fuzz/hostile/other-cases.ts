@@ -199,8 +199,8 @@ function batchCases(): HostileCase[] {
     },
   };
   const judged = {
-    what: 'suggestions of a profile with 500 judged posts',
-    async run({ call }: World) {
+    what: 'suggestions of a profile with 500 judged posts, and their screen',
+    async run({ call, screen }: World) {
       const icp = await call('POST', '/v1/icps', {
         name: `J${++leads}`,
         phrases: ['crm', 'scheduling software'],
@@ -228,7 +228,8 @@ function batchCases(): HostileCase[] {
       const views = [
         call('GET', `/v1/icps/${id}/suggestions`),
         call('GET', `/v1/icps/${id}/quality`),
-        call('POST', '/v1/icps/preview', { phrases: ['crm'], limit: 500 }),
+        call('POST', '/v1/icps/preview', { phrases: ['crm'], limit: 100 }),
+        screen(`/dashboard/profiles/${id}`),
       ];
       return (await Promise.all(views)).map(outcomeOf).join(' ');
     },
