@@ -17,6 +17,9 @@ import type { EventParts } from './events.ts';
 import { createServer } from './server.ts';
 import type { McpCall } from './tool.ts';
 
+/** An acknowledgement comes in one. */
+const MAX_CHUNKS = 16;
+
 /** What the face needs of the process. */
 export interface McpParts extends EventParts, KeyLimitParts {
   problems: Problems;
@@ -55,8 +58,7 @@ export async function mcp(app: FastifyInstance, parts: McpParts): Promise<void> 
         report: (err) => request.log.error({ err, request_id: request.id }, 'tool failed'),
       });
     },
-    // What is listed changes with the key alone, so that there is nothing to listen for.
-    { maxSubscriptions: 0, keepAliveMs: 0 },
+    { keepAliveMs: 0 },
   );
   app.addHook('onClose', () => handler.close());
   app.post('', { config: { scope: 'any' } }, (request, reply) => answer(handler, calls, request, reply));
@@ -92,10 +94,32 @@ async function answer(
     if (value !== null) reply.header(name, value);
   }
   // An answer of the 2025 era is a stream of one message, which ends at once.
-  const body = await answered.text();
+  const body = listens(request.body) ? await firstFrame(answered) : await answered.text();
   const message = /^data: (\{.*)$/m.exec(body)?.[1];
   const isJson = message !== undefined && !request.headers.accept?.includes('text/event-stream');
   return isJson ? sendAsIs(reply, 'application/json', message) : reply.serializer(asText).send(body);
+}
+
+function listens(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && Reflect.get(body, 'method') === 'subscriptions/listen';
+}
+
+/**
+ * The acknowledgement of `subscriptions/listen`, and the end of its stream: what is listed changes with the key alone, so that
+ * there is nothing to wait for, and a connection that is held for nothing is one less for others.
+ */
+async function firstFrame({ body }: Response): Promise<string> {
+  if (body === null) return '';
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let chunks = 0; chunks < MAX_CHUNKS && !text.includes('\n\n'); chunks++) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    text += decoder.decode(value, { stream: true });
+  }
+  await reader.cancel();
+  return text;
 }
 
 function asText(text: string): string {
