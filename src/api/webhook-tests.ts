@@ -6,6 +6,7 @@ import {
   receivedResponseSchema,
   sentRequestSchema,
 } from '../model/delivery-resource.ts';
+import { eventTypeSchema } from '../model/event.ts';
 import { payloadFormatSchema } from '../model/payload-format.ts';
 import { findEndpoint } from '../webhooks/endpoints.ts';
 import { previewFormat } from '../webhooks/preview.ts';
@@ -49,13 +50,20 @@ export function addWebhookTests(webhooks: Routes): void {
     summary: 'Send a test delivery and answer what came of it',
     description: [
       'A `webhook.test` envelope around a fixed sample. It takes a place in the throttle of the endpoint (429 where',
-      'there is none), works while it is paused, and touches neither its failure count nor its pause.',
+      'there is none), works while it is paused, and touches neither its failure count nor its pause. With `event` a sample',
+      'of that event is sent instead, in the shape that the endpoint gets it in.',
     ].join(' '),
     scope: 'webhooks:write',
+    problems: ['CONFLICT'],
+    body: z
+      .strictObject({
+        event: eventTypeSchema.optional().describe('Type of the event; absent: `webhook.test`'),
+      })
+      .nullish(),
     answer: testResultSchema,
-    async handle({ parts, tenantId, params }) {
+    async handle({ parts, tenantId, params, body }) {
       const endpoint = await findEndpoint(parts.store, tenantId, params.id);
-      return testResource(await testEndpoint(parts, endpoint));
+      return testResource(await testEndpoint(parts, endpoint, body?.event ?? null));
     },
   });
   webhooks.post('/webhooks/preview', {

@@ -18,6 +18,7 @@ import { addTenantCreate } from './tenant-create.ts';
 import { addTenantList } from './tenant-list.ts';
 import { addTenantPlan } from './tenant-plan.ts';
 import { addOwnerReset, addTenantSetupLink } from './tenant-setup-link.ts';
+import { addTrigger } from './trigger.ts';
 import { addUpkeep } from './upkeep.ts';
 
 /** Ends the reading of arguments: the answer takes modules that no other command is to load. */
@@ -72,6 +73,7 @@ function createProgram(ports: Ports): Command {
   addImport(program, ports);
   addUpkeep(program, key, ports);
   addListen(program, ports);
+  addTrigger(program, ports);
   addMcp(program, ports);
   addDemo(program, ports);
   addCompletion(program, ports);

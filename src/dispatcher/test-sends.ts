@@ -17,7 +17,7 @@ export interface TestSendParts {
 
 /** Tests go out of turn, within the endpoint's throttle and outside its queue. */
 export function createSendTest({ store, clock, agenda, prepare, flights }: TestSendParts): SendTest {
-  return async ({ endpoint, deliveryId, body }) => {
+  return async ({ endpoint, deliveryId, body, eventType = 'webhook.test' }) => {
     const lane = agenda.lane(endpoint.id, endpoint.tenantId);
     const now = clock.monotonic();
     lane.throttle.setLimit(endpoint.settings.rate_limit_per_minute);
@@ -25,7 +25,7 @@ export function createSendTest({ store, clock, agenda, prepare, flights }: TestS
       return { kind: 'throttled', retryAfterMs: lane.throttle.nextRoomAt(now) - now };
     const { promise, resolve } = Promise.withResolvers<AttemptRecord>();
     const delivery: ClaimedDelivery = {
-      ...{ id: deliveryId, ...toBodyBytes(body), attempt: 1, attemptsInCycle: 0, eventType: 'webhook.test' },
+      ...{ id: deliveryId, ...toBodyBytes(body), attempt: 1, attemptsInCycle: 0, eventType },
     };
     const target = prepare(endpoint);
     const terms = { lane, target, delivery, kind: 'test', standing: 'first', onOver: resolve } as const;

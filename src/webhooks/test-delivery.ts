@@ -1,18 +1,22 @@
 import type { NewId } from '../lib/ids.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { toBodyBytes } from '../model/body-bytes.ts';
-import type { AttemptRecord } from '../model/delivery.ts';
+import type { AttemptRecord, SentEventType } from '../model/delivery.ts';
 import { sentHeaders } from '../model/delivery-headers.ts';
 import { DomainError } from '../model/errors.ts';
+import type { EventType } from '../model/event.ts';
 import { isPreset } from '../model/payload-format.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import { sentBody, timingsOf } from './delivery-resource.ts';
 import { refusePull } from './endpoint-changes.ts';
 import { signerOf } from './endpoint-signer.ts';
-import { signalPayload } from './payload.ts';
+import { formattedPayload } from './format.ts';
+import { eventEnvelope, signalPayload } from './payload.ts';
+import { eventNotice } from './presets/event-notice.ts';
 import type { Notice } from './presets/notice.ts';
 import { presetBody } from './presets/preset-body.ts';
 import { signalNotice } from './presets/signal-notice.ts';
+import { EVENT_SAMPLES } from './sample-events.ts';
 import { SAMPLE_SIGNAL } from './sample-signal.ts';
 
 /** One test delivery, as the dispatcher is asked to send it: signed and sent like any other, outside every queue. */
@@ -23,6 +27,8 @@ export interface TestRequest {
   deliveryId: string;
   /** JSON object without its closing `signature` member, like a stored body. */
   body: string;
+  /** Its `X-Event-Type`; `webhook.test` where it is left out. */
+  eventType?: SentEventType;
 }
 
 /** What came of it; `throttled` where the endpoint's throttle had no room, and nothing was sent. */
@@ -39,6 +45,19 @@ export type SendTest = (request: TestRequest) => Promise<TestAnswer>;
 /** What stands in for the dispatcher where there is none. */
 export const refuseTests: SendTest = () =>
   Promise.reject(new DomainError('UNAVAILABLE', 'This process does not deliver; nothing was sent.'));
+
+/** The body of a sample event of one type, as the endpoint would get it, without its signature. */
+function sampleBody(
+  { tenantId, settings }: Pick<Endpoint, 'tenantId' | 'settings'>,
+  type: EventType,
+): string {
+  const { payload_format: format } = settings;
+  if (type === 'signal.detected') return formattedPayload(SAMPLE_SIGNAL, format);
+  const data = JSON.stringify(EVENT_SAMPLES[type]);
+  if (format !== null && isPreset(format)) return presetBody(format, eventNotice({ type, data }));
+  const createdAt = Date.parse(SAMPLE_SIGNAL.timestamp);
+  return eventEnvelope({ id: 'evt_test', tenantId, type, subjectId: '', data, createdAt });
+}
 
 /**
  * The body of a test delivery without its signature: the `webhook.test` envelope around a sample signal, or the message
@@ -75,15 +94,16 @@ export interface SentTest {
   record: AttemptRecord;
 }
 
-/** Sends the endpoint its test. @throws DomainError `RATE_LIMITED` where the throttle has no room */
+/** Sends the endpoint its test, or a sample of an event. @throws DomainError `RATE_LIMITED` where the throttle has no room */
 export async function testEndpoint(
   parts: { newId: NewId; sendTest: SendTest },
   endpoint: Endpoint,
+  event: EventType | null = null,
 ): Promise<SentTest> {
   refusePull(endpoint, 'tested');
-  const body = testBody(endpoint);
+  const body = event === null ? testBody(endpoint) : sampleBody(endpoint, event);
   const deliveryId = parts.newId('dlv');
-  const answer = await parts.sendTest({ endpoint, deliveryId, body });
+  const answer = await parts.sendTest({ endpoint, deliveryId, body, eventType: event ?? 'webhook.test' });
   if (answer.kind === 'sent') return { deliveryId, body, record: answer.record };
   const seconds = Math.max(1, Math.ceil(answer.retryAfterMs / 1_000));
   throw new DomainError(

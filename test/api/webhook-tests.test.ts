@@ -70,6 +70,17 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect(JSON.parse(body)).toMatchObject({ event: 'webhook.test', tenant_id: t.tenant.id });
   });
 
+  test('sends a sample of the event that is named, as the endpoint gets it', async () => {
+    const { id } = await addWebhook();
+    const send = async (event: string) =>
+      JSON.parse((await t.call('POST', `/v1/webhooks/${id}/test`, { event })).json().data.request.body);
+    expect(await send('deal.changed')).toMatchObject({ event: 'deal.changed', id: 'evt_test' });
+    expect(await send('signal.detected')).toMatchObject({ signal_id: 'sig_sample' });
+    expect(t.tests.map(({ eventType }) => eventType)).toEqual(['deal.changed', 'signal.detected']);
+    const refused = await t.call('POST', `/v1/webhooks/${id}/test`, { event: 'no.such' });
+    expect(refused.statusCode).toBe(400);
+  });
+
   test('sends the same bytes for the same secret, and others for another; their signature is known before', async () => {
     const { id, secret } = await addWebhook();
     const expected = (await t.call('GET', `/v1/webhooks/${id}/test`)).json().data;

@@ -7,8 +7,8 @@ import { eventNotice } from '../../src/webhooks/presets/event-notice.ts';
 import type { Notice } from '../../src/webhooks/presets/notice.ts';
 import { presetBody } from '../../src/webhooks/presets/preset-body.ts';
 import { batchNotice, signalNotice } from '../../src/webhooks/presets/signal-notice.ts';
+import { EVENT_SAMPLES } from '../../src/webhooks/sample-events.ts';
 import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';
-import { EVENT_SAMPLES } from '../support/event-samples.ts';
 import { MESSAGE_SCHEMAS } from '../support/message-schemas.ts';
 
 const ajv = new Ajv({ strict: false, allErrors: true });

@@ -1,5 +1,5 @@
-import type { EventType } from '../../src/model/event.ts';
-import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';
+import type { EventType } from '../model/event.ts';
+import { SAMPLE_SIGNAL } from './sample-signal.ts';
 
 const AT = '2026-01-01T09:00:00.000Z';
 const ACTOR = { id: 'key_1', name: 'CRM' };
@@ -16,7 +16,7 @@ const DEAL = { amount_minor: 120_000, currency: 'USD', status: 'won', close_date
 const { signal_id, classification, icp_score, excerpt, company, profile_url } = SAMPLE_SIGNAL;
 const DIGEST_SIGNAL = { signal_id, classification, icp_score, excerpt, company, profile_url };
 
-/** `data` of one event of each type. */
+/** `data` of one event of each type: what a test of that type is made of. */
 export const EVENT_SAMPLES: Record<EventType, object> = {
   'signal.detected': { signal_id },
   'signal.new_hot': {

@@ -1,0 +1,89 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { type FeedEvent, type FeedSource, followFeed } from '../../src/cli/feed.ts';
+import { forward } from '../../src/cli/forward.ts';
+import { verifyWebhook } from '../../src/client/client.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { generateSecret } from '../../src/webhooks/signature.ts';
+import { startReceiver, status } from '../support/receiver.ts';
+import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
+
+let t: WebhookApp;
+let source: FeedSource;
+beforeEach(async () => {
+  t = await buildWebhookApp();
+  await t.app.listen({ host: '127.0.0.1', port: 0 });
+  const answer = await t.call('POST', '/v1/webhooks', { mode: 'pull' });
+  const folder = mkdtempSync(join(tmpdir(), 'signalpost-follow-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  source = {
+    baseUrl: `http://127.0.0.1:${(t.app.server.address() as AddressInfo).port}`,
+    ...{ apiKey: t.apiKey, webhookId: answer.json().data.id, fromStart: true },
+    placeFile: join(folder, 'deep/place'),
+  };
+});
+afterEach(() => t.app.close());
+
+const ports = { clock: systemClock, err: () => undefined };
+
+/** Follows until so many events were handled, the last of their page, or `handle` throws. */
+async function follow(
+  count: number,
+  handle: (event: FeedEvent) => void = () => undefined,
+): Promise<string[]> {
+  const ids: string[] = [];
+  await followFeed(ports, source, {
+    async handle(event) {
+      handle(event);
+      ids.push(event.id);
+    },
+    isStopping: () => ids.length >= count,
+  });
+  return ids;
+}
+
+test('a feed is followed from where the last run stopped', async () => {
+  const first = await t.addDeliveries(3);
+  expect(await follow(3)).toEqual(first);
+  expect(readFileSync(source.placeFile, 'utf8').trim()).not.toBe('');
+  const all = await t.addDeliveries(2);
+  expect(await follow(2)).toEqual(all.slice(3));
+});
+
+test('what a stop cuts off comes again', async () => {
+  const ids = await t.addDeliveries(3);
+  const cut = follow(3, ({ id }) => {
+    if (id === ids[1]) throw new Error('stopped');
+  });
+  await expect(cut).rejects.toThrow('stopped');
+  expect(await follow(3)).toEqual(ids);
+});
+
+test('a wrong key ends it with what the server says', async () => {
+  source.apiKey = 'sp_live_wrong';
+  await expect(follow(1)).rejects.toThrow(/answered 401/);
+});
+
+test('an event is posted signed, with the bytes that an endpoint would get', async () => {
+  const receiver = await startReceiver(status(202));
+  onTestFinished(() => receiver.close());
+  await t.addDeliveries(1);
+  const secret = generateSecret(systemRandom);
+  let event: FeedEvent | null = null;
+  await follow(1, (each) => {
+    event = each;
+  });
+  if (event === null) throw new Error('nothing came');
+  const terms = { url: `${receiver.url}/hook`, secret, isStopping: () => false, onFault: () => undefined };
+  expect(await forward(systemClock, event, terms)).toBe(202);
+  const [request] = receiver.requests;
+  const { headers, body = '' } = request ?? {};
+  const verified = verifyWebhook({ headers: headers ?? {}, body, secret });
+  const { id, type, payload } = event as FeedEvent;
+  expect(verified).toMatchObject({ id, type });
+  expect({ ...verified.payload, signature: '' }).toEqual({ ...payload, signature: '' });
+});
