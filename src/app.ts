@@ -126,6 +126,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     deprecations,
     baseUrl: config.baseUrl,
     publicRateLimit: config.publicRateLimit,
+    sessionLife: config.sessionLife,
     dashboardLimits: parts.dashboardLimits ?? dashboardLimits(config.dashboardRateLimit),
   };
   addRateLimits(app);

@@ -20,6 +20,8 @@ export interface Config {
   publicRateLimit: number;
   /** Requests in 60 s of one browser in the dashboard; a client has twice as many. */
   dashboardRateLimit: number;
+  /** How long a dashboard session lasts without use, and at most, in days. */
+  sessionLife: { idleDays: number; longestDays: number };
   logLevel: LogLevel;
   smtpUrl: string | null;
   mailFrom: string | null;
@@ -83,6 +85,10 @@ export function loadConfig(env: NodeJS.ProcessEnv, own: AddressSet | null = null
     trustProxy: read.cidrs('TRUST_PROXY'),
     publicRateLimit: read.integer('PUBLIC_RATE_LIMIT', 60, 1, 1_000_000),
     dashboardRateLimit: read.integer('DASHBOARD_RATE_LIMIT', 300, 1, 1_000_000),
+    sessionLife: {
+      idleDays: read.integer('SESSION_IDLE_DAYS', 14, 1, 365),
+      longestDays: read.integer('SESSION_MAX_DAYS', 60, 1, 365),
+    },
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
     smtpUrl: read.url('SMTP_URL', ['smtp:', 'smtps:']),
     mailFrom: read.sender('MAIL_FROM'),

@@ -22,6 +22,7 @@ test('an empty environment gives the documented defaults', () => {
     baseUrl: 'http://localhost:3000',
     publicRateLimit: 60,
     dashboardRateLimit: 300,
+    sessionLife: { idleDays: 14, longestDays: 60 },
     logLevel: 'info',
     webhookAllowTargets: [],
     secretsKey: null,

@@ -60,7 +60,7 @@ async function makeFirst(
   parts: SignInParts & AccountParts,
   { name, email, password, ...from }: FoundingInput,
 ): Promise<Pick<SignedIn, 'token'> | null> {
-  const { store, clock, random, passwords } = parts;
+  const { store, passwords } = parts;
   const named = requiredLine(MAX_NAME_CHARS).safeParse(name);
   const address = emailInput.safeParse(email);
   const errors = [
@@ -74,7 +74,7 @@ async function makeFirst(
   const passwordHash = await passwords.hash(password);
   const input = { name: named.data, email: address.data, plan: 'trial' } as const;
   const { tenant, owner, profile } = newTenant(parts, input);
-  const { token, session } = newSession(clock, random, from.browser);
+  const { token, session } = newSession(parts, from.browser);
   const change = { tenant, owner, profile, passwordHash, session };
   const isMade = await store.as(selfOf(owner, from), () => store.foundTenant(change));
   return isMade ? { token } : null;

@@ -15,9 +15,14 @@ import type { WrongPasswords } from './wrong-passwords.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const MINUTE_MS = 60_000;
-/** A session that is not used for so long ends, and after the second figure however much it is used. */
-const IDLE_MS = 14 * DAY_MS;
-const LONGEST_MS = 60 * DAY_MS;
+/** How long sessions last, in days: without use, and however much they are used. */
+export interface SessionLife {
+  idleDays: number;
+  longestDays: number;
+}
+
+/** Unless the configuration says otherwise. */
+export const SESSION_LIFE: SessionLife = { idleDays: 14, longestDays: 60 };
 /** One address may be an owner of several tenants; the password tells which. */
 const MOST_OF_AN_ADDRESS = 5;
 
@@ -37,6 +42,8 @@ export interface SignInParts {
   /** Signs what the browser holds between the two steps of a log-in. */
   cursors: Cursors;
   secretBox: SecretBox;
+  /** As {@link SESSION_LIFE}, where it is left out. */
+  sessionLife?: SessionLife;
 }
 
 /** Who tries to log in, and from where. */
@@ -65,14 +72,14 @@ export async function usePasswordLink(
   parts: SignInParts,
   { link, password, ...from }: Whence & { link: string; password: string },
 ): Promise<SignedIn | null> {
-  const { store, clock, random, passwords } = parts;
+  const { store, clock, passwords } = parts;
   const linkHash = hashToken(tokenOfLink(link));
   const user = await store.userOfLink(linkHash, clock.now());
   if (user === null) throw spentLink();
   const tenant = await store.getTenant(user.tenantId);
   passwords.refuseWeak(password, { email: user.email, firm: tenant?.name ?? '' });
   const passwordHash = await passwords.hash(password, await hashesElsewhere(store, user));
-  const { token, session } = newSession(clock, random, from.browser);
+  const { token, session } = newSession(parts, from.browser);
   const isFirst = user.passwordHash === null;
   const mail = isFirst ? undefined : credentialsMail(parts, user, { change: 'password_by_link', ...from });
   const begun = user.hasSecondFactor ? null : session;
@@ -160,12 +167,9 @@ export async function finishSignIn(
   return await beginSession(parts, user, from);
 }
 
-async function beginSession(
-  { store, clock, random }: SignInParts,
-  user: User,
-  from: Whence,
-): Promise<SignedIn> {
-  const { token, session } = newSession(clock, random, from.browser);
+async function beginSession(parts: SignInParts, user: User, from: Whence): Promise<SignedIn> {
+  const { store } = parts;
+  const { token, session } = newSession(parts, from.browser);
   await store.as(selfOf(user, from), () => store.createSession({ ...session, userId: user.id }));
   return { user, token };
 }
@@ -185,7 +189,7 @@ export function passwordMark({ passwordHash }: User): string {
 
 /** The session that a browser's token stands for; null where it is none that is in force. Its use prolongs it. */
 export async function openSession(
-  { store, clock }: Pick<SignInParts, 'store' | 'clock'>,
+  { store, clock, sessionLife = SESSION_LIFE }: Pick<SignInParts, 'store' | 'clock' | 'sessionLife'>,
   token: string,
 ): Promise<OpenSession | null> {
   const now = clock.now();
@@ -193,11 +197,15 @@ export async function openSession(
   if (found === null) return null;
   const { session } = found;
   if (now - session.seenAt >= MINUTE_MS) {
-    const expiresAt = Math.min(now + IDLE_MS, session.createdAt + LONGEST_MS);
+    const expiresAt = expiryOf(session.createdAt, now, sessionLife);
     // That its use could not be written is no reason to fail the request.
     await store.touchSession(session.tokenHash, { seenAt: now, expiresAt }).catch(() => undefined);
   }
   return found;
+}
+
+function expiryOf(createdAt: number, now: number, { idleDays, longestDays }: SessionLife): number {
+  return Math.min(now + idleDays * DAY_MS, createdAt + longestDays * DAY_MS);
 }
 
 /** Ends a session; again changes nothing. */
@@ -207,8 +215,7 @@ export async function signOut({ store }: Pick<SignInParts, 'store'>, token: stri
 
 /** A session that begins now, not yet stored, and the token that its browser is to hold. */
 export function newSession(
-  clock: Clock,
-  random: Random,
+  { clock, random, sessionLife = SESSION_LIFE }: Pick<SignInParts, 'clock' | 'random' | 'sessionLife'>,
   browser: string,
 ): { token: string; session: Omit<Session, 'userId'> } {
   const token = random.bytes(32).toString('base64url');
@@ -221,7 +228,7 @@ export function newSession(
       client: browser,
       createdAt: now,
       seenAt: now,
-      expiresAt: now + IDLE_MS,
+      expiresAt: expiryOf(now, now, sessionLife),
     },
   };
 }

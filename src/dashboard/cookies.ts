@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SESSION_LIFE, type SessionLife } from '../accounts/sign-in.ts';
 import { isHttps } from '../http/request-context.ts';
 
 /** A browser keeps a `__Host-` cookie only where it came by https and for this very host. */
@@ -14,13 +15,22 @@ export function cookieOptions(secure: boolean) {
 }
 
 /** The session's cookie. */
-export function sessionCookie(baseUrl: string) {
+export function sessionCookie({
+  baseUrl,
+  sessionLife = SESSION_LIFE,
+}: {
+  baseUrl: string;
+  sessionLife?: SessionLife;
+}) {
   const secure = isHttps(baseUrl);
   const { session: name } = cookieNames(secure);
   return {
     read: (request: FastifyRequest): string | null => request.cookies[name] ?? null,
     set: (reply: FastifyReply, token: string): void =>
-      void reply.setCookie(name, token, { ...cookieOptions(secure), maxAge: 60 * 24 * 3_600 }),
+      void reply.setCookie(name, token, {
+        ...cookieOptions(secure),
+        maxAge: sessionLife.longestDays * 24 * 3_600,
+      }),
     clear: (reply: FastifyReply): void => void reply.clearCookie(name, cookieOptions(secure)),
   };
 }

@@ -55,7 +55,7 @@ const MAX_PARAM_CHARS = 255;
 /** Every request: who asks, whether the screen is there, and whether it may be seen. */
 export function addGate(app: FastifyInstance, parts: DashboardParts, show: () => Show): void {
   const methods = collectMethods(app);
-  const cookie = sessionCookie(parts.baseUrl);
+  const cookie = sessionCookie(parts);
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS);

@@ -39,7 +39,7 @@ export function addLogIn(
     ...{ path: '/reset', title: 'Choose a new password', after: '/dashboard' },
     otherwise: createResetAsker(parts),
   });
-  const cookie = sessionCookie(parts.baseUrl);
+  const cookie = sessionCookie(parts);
   app.post('/logout', { config: { open: true } }, async (request, reply) => {
     const token = cookie.read(request);
     if (token !== null) await signOut(parts, token);
@@ -128,7 +128,7 @@ async function enter(
   parts: DashboardParts,
   { request, reply, token }: { request: FastifyRequest; reply: FastifyReply; token: string },
 ): Promise<void> {
-  const cookie = sessionCookie(parts.baseUrl);
+  const cookie = sessionCookie(parts);
   const before = cookie.read(request);
   if (before !== null) await signOut(parts, before);
   cookie.set(reply, token);
@@ -157,7 +157,7 @@ function addLinkScreen(
   show: Show,
   { path, title, after, otherwise }: LinkScreen,
 ): void {
-  const cookie = sessionCookie(parts.baseUrl);
+  const cookie = sessionCookie(parts);
   const screen = {
     template: 'set-up',
     title,

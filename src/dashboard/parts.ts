@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { SessionLife } from '../accounts/sign-in.ts';
 import type { LoadGate } from '../http/load.ts';
 import type { LeadParts } from '../leads/patience.ts';
 import type { Cursors } from '../lib/cursor.ts';
@@ -26,6 +27,8 @@ export interface DashboardParts extends LeadParts, EndpointParts {
   refusalOf?: (address: string) => Promise<string | null>;
   /** How much may be asked of it in a minute. */
   dashboardLimits: DashboardLimits;
+  /** How long sessions last; as `SESSION_LIFE`, where it is left out. */
+  sessionLife?: SessionLife;
   sendTest: SendTest;
   suggester: Suggester;
   /** Whether there is a mail server; else mail is kept in the outbox alone. */

@@ -58,6 +58,27 @@ test('who knows the password logs in, gets a new session each time, and log-out 
   expect((await browser.get('/dashboard')).headers.location).toBe('/dashboard/login?next=%2Fdashboard');
 });
 
+test('how long sessions last is a setting', async () => {
+  const app = await buildTestApp({ env: { SESSION_IDLE_DAYS: '2', SESSION_MAX_DAYS: '3' } });
+  try {
+    const used = await signedIn(app, app.tenant.id);
+    const status = async () => (await used.get('/dashboard')).statusCode;
+    for (let day = 1; day <= 2; day++) {
+      app.clock.advance(DAY);
+      expect(await status()).toBe(200);
+    }
+    app.clock.advance(DAY); // used each day, and three days old
+    expect(await status()).not.toBe(200);
+    const idle = new TestBrowser(app.app);
+    const login = await idle.post('/dashboard/login', OWNER);
+    expect([login.headers['set-cookie']].flat().join()).toContain(`Max-Age=${3 * 86_400}`);
+    app.clock.advance(2 * DAY);
+    expect((await idle.get('/dashboard')).statusCode).not.toBe(200);
+  } finally {
+    await app.app.close();
+  }
+});
+
 test('a session ends when it is not used for 14 days, and goes on while it is', async () => {
   const browser = await signedIn(made, made.tenant.id);
   for (let i = 0; i < 3; i++) {
