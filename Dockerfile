@@ -15,6 +15,7 @@ RUN npm prune --omit=dev --ignore-scripts && node scripts/image/slim.ts
 COPY content ./content
 COPY data/samples.jsonl ./data/samples.jsonl
 COPY data/models ./data/models
+COPY data/offers ./data/offers
 COPY openapi ./openapi
 # What Node compiles is kept beside it, by the user who will run it: a start then takes half as long, also where nothing can be
 # written.

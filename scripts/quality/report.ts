@@ -21,8 +21,9 @@ export function tableLines(all: readonly Judged[]): string[] {
     'hot at least warm',
     'AUC hot',
   ];
-  const lines = Object.entries(TARGETS).map(([set, targets]) => {
+  const lines = Object.entries(TARGETS).flatMap(([set, targets]) => {
     const rows = all.filter(({ example }) => example.set === set && example.kind !== 'consumer');
+    if (rows.length === 0) return [];
     const shares = [
       shareOf(rows.filter(isHot), labelledHot),
       shareOf(rows.filter(labelledHot), isHot),
@@ -35,7 +36,7 @@ export function tableLines(all: readonly Judged[]): string[] {
       rows.map(labelledHot),
     );
     const cells = shares.map((share, i) => `${share.text}${targetText(share.value, targets[i])}`);
-    return [set, ...cells, `${auc.toFixed(3)}${targetText(auc, targets[5])}`];
+    return [[set, ...cells, `${auc.toFixed(3)}${targetText(auc, targets[5])}`]];
   });
   return align([head, ...lines]);
 }

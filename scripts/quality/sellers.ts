@@ -1,11 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defaultProfile, type IcpPatch, icpInputSchema, patchProfile } from '../../src/model/icp.ts';
+import {
+  defaultProfile,
+  type IcpPatch,
+  type IcpProfile,
+  icpInputSchema,
+  patchProfile,
+} from '../../src/model/icp.ts';
 import type { Classification } from '../../src/model/signal.ts';
 import { draftFromOffer } from '../../src/signals/draft.ts';
 import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
 import { classify, readPost, scorePost } from '../../src/signals/score.ts';
+import { kindsOf } from '../../src/signals/seller.ts';
 import { compileTenant } from '../../test/support/compile-tenant.ts';
 import { textOf } from '../train/data.ts';
 
@@ -60,10 +67,13 @@ async function tellAll(
   encoder: Encoder | null,
 ): Promise<Told[]> {
   const sellers = Object.keys(offers);
-  const profiles = sellers.map((key, i) => {
-    const draft = icpInputSchema.parse({ ...draftFromOffer(offers[key] ?? '', null), name: key }) as IcpPatch;
-    return patchProfile(defaultProfile(`icp_${i}`, 'ten_quality', i), draft);
-  });
+  const profiles: IcpProfile[] = [];
+  for (const [i, key] of sellers.entries()) {
+    const offer = offers[key] ?? '';
+    const near = encoder === null ? [] : await kindsOf(offer, encoder);
+    const draft = icpInputSchema.parse({ ...draftFromOffer(offer, null, near), name: key }) as IcpPatch;
+    profiles.push(patchProfile(defaultProfile(`icp_${i}`, 'ten_quality', i), draft));
+  }
   const tenant = compileTenant(profiles);
   const told: Told[] = [];
   for (const post of posts) {

@@ -23,6 +23,8 @@ interface Row {
   title?: string;
   text?: string;
   label?: Example['label'];
+  /** Of sellers' posts: general buying intent. */
+  buying?: Example['label'];
   kind?: string;
   type?: string;
   sure?: boolean;
@@ -37,8 +39,13 @@ interface Row {
 const SETS = ['general', 'stream', 'asks', 'real', 'tune'] as const;
 /** Further posts by platform, where they are a mixture of their own: bare titles, and adverts that nearly all are hot. */
 const SETS_OF_FURTHER: Readonly<Record<string, string>> = { hackernews: 'titles', jobboard: 'jobs' };
-/** Posts without labels in the folder; the second file is one's own, see README. */
-const FURTHER_FILES = ['posts/stream.jsonl', 'posts/further.jsonl'];
+/** Posts without labels in the folder, and the set that those of them are which we read; the last file is one's own, see README. */
+const FURTHER_FILES = {
+  'posts/stream.jsonl': 'read',
+  // Nearly all of those of its 24,000 that a model scored 10 or more were read.
+  'posts/stream-2.jsonl': 'newer',
+  'posts/further.jsonl': 'read',
+} as const;
 /** Posts that the trial of the data's authors found least likely are taken for cold without having been read. */
 const ASSUMED_COLD_BELOW = 0.03;
 /** Of those so many a hundred are used. */
@@ -48,20 +55,29 @@ const ASSUMED_SHARE = 35;
 export function loadExamples(folder: string): Example[] {
   const posts = new Map(readRows(join(folder, 'posts/posts.jsonl')).map((post) => [post.id, post]));
   const files = readdirSync(join(folder, 'labels')).filter((file) => file.endsWith('.jsonl'));
-  return SETS.flatMap((set) =>
+  const labelled = SETS.flatMap((set) =>
     files
       .filter((file) => file.startsWith(set))
       .flatMap((file) => readRows(join(folder, 'labels', file)))
       .map((row) => exampleOf(set, { ...posts.get(row.id), ...row })),
   );
+  // Chosen because a model called them hot: hard ones, and labelled by the folder's readers.
+  const sellers = files
+    .filter((file) => file.startsWith('sellers'))
+    .flatMap((file) => readRows(join(folder, 'labels', file)))
+    .map((row) => exampleOf('sellers', { ...row, label: row.buying ?? 'cold' }));
+  return [...labelled, ...sellers];
 }
 
 /** Further posts of the folder: those read by us (labels by id, `?` behind those that are unsure), and some taken for cold. */
 export function loadFurther(folder: string, labels: Readonly<Record<string, string>>): Example[] {
-  const further = FURTHER_FILES.map((file) => join(folder, file)).filter((file) => existsSync(file));
-  return further.flatMap(readRows).flatMap((row) => {
+  const further = Object.entries(FURTHER_FILES).flatMap(([name, set]) => {
+    const file = join(folder, name);
+    return existsSync(file) ? readRows(file).map((row) => ({ row, read: set })) : [];
+  });
+  return further.flatMap(({ row, read }) => {
     const [label, sure] = [labels[row.id]?.replace('?', ''), !labels[row.id]?.endsWith('?')];
-    const set = SETS_OF_FURTHER[row.platform ?? ''] ?? 'read';
+    const set = SETS_OF_FURTHER[row.platform ?? ''] ?? read;
     if (label === 'consumer') return [exampleOf(set, { ...row, label: 'cold', kind: 'consumer' })];
     if (label !== undefined) return [exampleOf(set, { ...row, sure, label: label as Example['label'] })];
     const assumed = (row.trial_found ?? 1) < ASSUMED_COLD_BELOW && hash(row.id) % 100 < ASSUMED_SHARE;

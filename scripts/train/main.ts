@@ -1,24 +1,18 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Judge, LearntModel, Linear } from '../../src/signals/model/learnt.ts';
 import { loadProfiles } from './data.ts';
 import { loadAll } from './examples.ts';
 import { figuresOf, type Judged, linesOf, marginOf, placesBySet, type SetFigures } from './figures.ts';
 import { type Row, readRows } from './rows.ts';
-import {
-  FINAL_COUNTS,
-  GIVEN,
-  type Question,
-  SEEDS,
-  SETTINGS,
-  type Settings,
-  TUNED_SEEDS,
-} from './settings.ts';
+import { GIVEN, type Question, SEEDS, SETTINGS, type Settings, WORDS_COUNTS } from './settings.ts';
 import { readTuned, type Tuned } from './tuned.ts';
 import { fitTypes } from './types.ts';
-import { crossValidate, fitQuestion, tableOf, withShare } from './validate.ts';
+import { crossValidate, fitQuestion, givenOf, tableOf } from './validate.ts';
 
-const VERSION = '2026-11-23';
+const VERSION = '2026-11-24';
+/** When thresholds and scores were set by posts that nobody had tuned on. */
+const CALIBRATED_ON = '2026-11-23';
 const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/model/weights.json');
 /** Margins beyond this do not make up for others that are missed. */
 const MARGIN_CAP = 0.03;
@@ -37,20 +31,18 @@ interface Fitted {
   /** By seed. */
   judged: Judged[];
   linear: Record<Question, Linear>;
-  /** What the encoder's share is multiplied by. */
-  trust: Record<Question, number>;
 }
 
-function settingsOf(question: Question, judge: keyof typeof FINAL_COUNTS): Settings {
+function wordsSettings(question: Question): Settings {
   const { counts, ...settings } = SETTINGS[question];
-  return { ...settings, counts: { ...counts, ...FINAL_COUNTS[judge][question] } };
+  return { ...settings, counts: { ...counts, ...WORDS_COUNTS[question] } };
 }
 
 /** By words alone. */
 function fitWords(rows: readonly Row[]): Fitted {
   const places = [...rows.keys()];
   const fitBoth = (question: Question) => {
-    const settings = settingsOf(question, 'words');
+    const settings = wordsSettings(question);
     const table = tableOf(rows, false, settings);
     const odds = SEEDS.map((seed) => crossValidate(rows, table, { question, settings, seed }));
     const weights = fitQuestion(rows, table, { places, question, settings });
@@ -64,49 +56,39 @@ function fitWords(rows: readonly Row[]): Fitted {
   return {
     judged: SEEDS.map((_, i) => ({ hot: hot.odds[i] ?? [], warm: warm.odds[i] ?? [] })),
     linear: { hot: hot.linear, warm: warm.linear },
-    trust: { hot: 0, warm: 0 },
   };
 }
 
-/**
- * With the encoder: how far its share is to be believed, and what features are worth beside it, by shares of an encoder
- * that had not seen the row.
- */
+/** With the encoder: what was fitted together with it, judged on the rows that it was tuned without. */
 function fitEncoder(rows: readonly Row[], tuned: Tuned): Fitted {
-  const places = [...rows.keys()];
-  const [seed] = TUNED_SEEDS;
-  const fitBoth = (question: Question) => {
-    const settings = settingsOf(question, 'encoder');
-    const shares = tuned.validated[seed]?.shares[question] ?? [];
-    const table = withShare(tableOf(rows, false, settings), shares);
-    const odds = crossValidate(rows, table, { question, settings, seed });
-    const weights = fitQuestion(rows, table, { places, question, settings });
-    const trust = weights[table.names.length] ?? 0;
-    const named = table.names.map((name, i) => [name, round(weights[i] ?? 0)] as const);
-    console.error(`${question}: the encoder's share counts ${trust.toFixed(2)}`);
+  const oddsOf = (question: Question) =>
+    tuned.validated.odds[question].map((odds, place) => odds + givenOf(rows[place] as Row));
+  const linearOf = (question: Question): Linear => {
+    const { bias, head, named } = tuned[question];
+    const weights = Object.entries(named.weights).map(([name, weight]) => [name, round(weight)]);
     return {
-      odds,
-      trust,
-      linear: {
-        bias: (weights.at(-1) ?? 0) + trust * tuned[question].bias,
-        weights: { ...Object.fromEntries(named), ...GIVEN },
-        encoder: tuned[question].head.map((weight) => round(trust * weight)),
-      },
+      bias: bias + named.bias,
+      weights: { ...Object.fromEntries(weights), ...GIVEN },
+      encoder: head.map(round),
     };
   };
-  const [hot, warm] = [fitBoth('hot'), fitBoth('warm')];
   return {
-    judged: [{ hot: hot.odds, warm: warm.odds }],
-    linear: { hot: hot.linear, warm: warm.linear },
-    trust: { hot: hot.trust, warm: warm.trust },
+    judged: [{ hot: oddsOf('hot'), warm: oddsOf('warm') }],
+    linear: { hot: linearOf('hot'), warm: linearOf('warm') },
   };
 }
 
 /** Finds the pair of thresholds that serves all sets, and puts the classes' beginnings there. */
-function accept(rows: readonly Row[], { judged, linear }: Fitted): Trained {
-  const cut = chooseCut(rows, judged);
-  const { mean: figures } = allFigures(rows, judged, cut);
-  const { mean: sure } = allFigures(rows, judged, cut, { counts: ({ example }) => example.sure });
+function accept(
+  rows: readonly Row[],
+  { judged, linear }: Fitted,
+  isJudged: (row: Row) => boolean = () => true,
+): Trained {
+  const cut = chooseCut(rows, judged, isJudged);
+  const { mean: figures } = allFigures(rows, judged, cut, { counts: isJudged });
+  const { mean: sure } = allFigures(rows, judged, cut, {
+    counts: (row) => isJudged(row) && row.example.sure,
+  });
   const shifted = (question: Question): Linear => ({
     ...linear[question],
     bias: round(linear[question].bias - cut[question]),
@@ -136,12 +118,16 @@ function allFigures(
   return { each, mean };
 }
 
-function chooseCut(rows: readonly Row[], judged: readonly Judged[]): { hot: number; warm: number } {
+function chooseCut(
+  rows: readonly Row[],
+  judged: readonly Judged[],
+  counts: (row: Row) => boolean,
+): { hot: number; warm: number } {
   let best = { hot: 0, warm: 0, worth: Number.NEGATIVE_INFINITY };
   for (let hot = -2; hot <= 1.5; hot += 0.1) {
     for (let warm = -1.5; warm <= 1; warm += 0.1) {
       const { sum, least } = marginOf(
-        allFigures(rows, judged, { hot, warm }, { withCurve: false }).mean,
+        allFigures(rows, judged, { hot, warm }, { counts, withCurve: false }).mean,
         MARGIN_CAP,
       );
       const worth = sum + least;
@@ -152,17 +138,15 @@ function chooseCut(rows: readonly Row[], judged: readonly Judged[]): { hot: numb
 }
 
 /** What the encoder gives an average post, and how far from that all but one in fifty stay that it was not tuned on. */
-function spreadOf(tuned: Tuned, question: Question, trust: number): { centre: number; reach: number } {
+function spreadOf({ validated, ...tuned }: Tuned, question: Question): { centre: number; reach: number } {
   const mean = (values: readonly number[]) =>
     values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
-  const distances = Object.values(tuned.validated).flatMap(({ shares }) => {
-    const centre = mean(shares[question]);
-    return shares[question].map((share) => Math.abs(share - centre));
-  });
-  distances.sort((a, b) => a - b);
+  const shares = validated.rows.map((row) => validated.shares[question][row] ?? 0);
+  const centre = mean(shares);
+  const distances = shares.map((share) => Math.abs(share - centre)).sort((a, b) => a - b);
   return {
-    centre: round(trust * mean(tuned[question].shares)),
-    reach: round(trust * (distances[Math.floor(distances.length * WITHIN_REACH)] ?? 0)),
+    centre: round(mean(tuned[question].shares)),
+    reach: round(distances[Math.floor(distances.length * WITHIN_REACH)] ?? 0),
   };
 }
 
@@ -175,34 +159,48 @@ function round(value: number): number {
   return Math.round(value * 10 ** DIGITS) / 10 ** DIGITS;
 }
 
-const [folder, work] = process.argv.slice(2);
-if (folder === undefined || work === undefined) {
-  console.error('Usage: npm run train -- FOLDER WORK   (see scripts/train/README.md)');
+const [folder, work, only] = process.argv.slice(2);
+if (folder === undefined || work === undefined || (only !== undefined && only !== '--encoder')) {
+  console.error('Usage: npm run train -- FOLDER WORK [--encoder]   (see scripts/train/README.md)');
   process.exit(64);
 }
 const rows = readRows(loadAll(folder), loadProfiles(folder));
 const tuned = readTuned(work, rows.length);
-const words = accept(rows, fitWords(rows));
-const fitted = fitEncoder(rows, tuned);
-const encoder = accept(rows, fitted);
-const types = fitTypes(rows);
-const [hot, warm] = [spreadOf(tuned, 'hot', fitted.trust.hot), spreadOf(tuned, 'warm', fitted.trust.warm)];
+const unseen = new Set(tuned.validated.rows.map((place) => rows[place]));
+const encoder = accept(rows, fitEncoder(rows, tuned), (row) => unseen.has(row));
+const [hot, warm] = [spreadOf(tuned, 'hot'), spreadOf(tuned, 'warm')];
+const { accepted: before, ...kept } = JSON.parse(readFileSync(WEIGHTS_FILE, 'utf8')) as LearntModel & {
+  accepted: object;
+};
+const trained = only === undefined ? trainWords(rows) : { ...kept, accepted: before };
 const model: LearntModel & { accepted: object } = {
   version: VERSION,
+  calibratedOn: CALIBRATED_ON,
   accepted: {
-    how: 'cross-validated (words twice, the encoder once); thresholds and settings were chosen by it',
-    words: linesOf(words.figures),
+    ...trained.accepted,
+    how: 'words cross-validated twice, the encoder on the folds that it was tuned without; thresholds and settings were chosen by it',
     encoder: linesOf(encoder.figures),
     encoderSure: linesOf(encoder.sure),
-    wordsSure: linesOf(words.sure),
-    types: types.lines,
   },
-  words: words.judge,
+  words: trained.words,
   encoder: { hot: centred(encoder.judge.hot, hot.centre), warm: centred(encoder.judge.warm, warm.centre) },
   encoderCentre: { hot: hot.centre, warm: warm.centre },
   encoderReach: { hot: hot.reach, warm: warm.reach },
-  types: types.linears,
+  types: trained.types,
 };
 writeFileSync(WEIGHTS_FILE, `${JSON.stringify(model, null, 1).replace(/(?<=[\d[,])\n\s+(?=-?\d)/g, ' ')}\n`);
-console.log(`${rows.length} examples\nwords alone\n${linesOf(words.figures).join('\n')}`);
-console.log(`with the encoder\n${linesOf(encoder.figures).join('\n')}\ntypes\n${types.lines.join('\n')}`);
+console.log(
+  `${rows.length} examples, ${unseen.size} of them not tuned on\n${linesOf(encoder.figures).join('\n')}`,
+);
+
+/** What words alone make of a post, and its type. */
+function trainWords(all: readonly Row[]): Pick<LearntModel, 'words' | 'types'> & { accepted: object } {
+  const words = accept(all, fitWords(all));
+  const types = fitTypes(all);
+  console.log(`words alone\n${linesOf(words.figures).join('\n')}\ntypes\n${types.lines.join('\n')}`);
+  return {
+    words: words.judge,
+    types: types.linears,
+    accepted: { words: linesOf(words.figures), wordsSure: linesOf(words.sure), types: types.lines },
+  };
+}

@@ -4,7 +4,7 @@ import { fitAnswers, readFacts } from '../../src/signals/fit.ts';
 import { fitFeatures } from '../../src/signals/model/fit-features.ts';
 import { topicFeatures } from '../../src/signals/model/topic-features.ts';
 import { isKnownToFit } from '../../src/signals/own-ways.ts';
-import { digestOf, digestText } from '../../src/signals/reading/digest.ts';
+import { digestOf, digestParts } from '../../src/signals/reading/digest.ts';
 import { type Feature, readFeatures } from '../../src/signals/reading/features.ts';
 import { tokenize } from '../../src/signals/tokens.ts';
 import { compileTenant } from '../../test/support/compile-tenant.ts';
@@ -38,7 +38,7 @@ export function readRows(examples: readonly Example[], profiles: readonly Record
       for (const [name, feature] of fitFeatures(answers)) features.set(name, feature);
       suits = isKnownToFit(answers);
     }
-    const digest = digestText(example.text, digestOf(post.outline.sentences, post.asks));
+    const digest = digestParts(example.text, digestOf(post.outline.sentences, post.asks)).join(' ');
     return { example, features, digest, numbers: new Float32Array(), isKnownToFit: suits };
   });
 }
@@ -46,7 +46,7 @@ export function readRows(examples: readonly Example[], profiles: readonly Record
 /** Adds the numbers that the encoder of `folder` has for the digests: 10 ms each. */
 export async function encodeRows(rows: readonly Row[], folder: string): Promise<void> {
   const encoder = await loadEncoder(folder);
-  for (const row of rows) row.numbers = await encoder.encode(row.digest);
+  for (const row of rows) row.numbers = (await encoder.encode([row.digest])).numbers;
 }
 
 /** A labelled set's profile as a stored one. */

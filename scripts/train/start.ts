@@ -42,6 +42,10 @@ function fitParts(rows: readonly Row[], question: Question): PartOfQuestion[] {
     return {
       odds: table.rows.map((row: SparseRow) => logOdds(named, row)),
       head: [...weights.slice(names.length, -1)].map((weight) => weight * ENCODER_SCALE),
+      named: {
+        weights: Object.fromEntries(names.map((name, i) => [name, weights[i] ?? 0])),
+        bias: weights.at(-1) ?? 0,
+      },
     };
   };
   const parts: PartOfQuestion[] = [{ seed: null, fold: -1, ...fitOn(everything) }];

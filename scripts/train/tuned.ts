@@ -12,6 +12,8 @@ export interface StartOfPart {
   odds: number[];
   /** What the encoder's numbers weigh. */
   head: number[];
+  /** What the named features weigh. */
+  named: { weights: Record<string, number>; bias: number };
 }
 
 export interface Start {
@@ -30,13 +32,19 @@ export interface Start {
   parts: { seed: number | null; fold: number; hot: StartOfPart; warm: StartOfPart }[];
 }
 
+interface TunedQuestion extends Pick<StartOfPart, 'head' | 'named'> {
+  bias: number;
+  /** What the numbers come to for each row. */
+  shares: number[];
+}
+
 /** The tuned encoder's judgement of every row. */
 export interface Tuned {
-  /** What the numbers of the encoder that was tuned on all rows weigh, and come to for each row. */
-  hot: { head: number[]; bias: number; shares: number[] };
-  warm: { head: number[]; bias: number; shares: number[] };
-  /** By seed: log-odds of each row, and the encoder's share of them, by an encoder that was tuned without it. */
-  validated: Record<string, { odds: Judged; shares: Judged }>;
+  /** By the encoder that was tuned on all rows. */
+  hot: TunedQuestion;
+  warm: TunedQuestion;
+  /** Log-odds, and the encoder's share of them, of the rows of those folds that an encoder was tuned without. */
+  validated: { rows: number[]; odds: Judged; shares: Judged };
 }
 
 /** @throws where the rows were others */

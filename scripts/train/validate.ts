@@ -14,7 +14,6 @@ import { isAbsurd } from './signs.ts';
 
 /** So often weights that contradict common sense are left out and the rest is fitted again. */
 const SIGN_ROUNDS = 1;
-const SHARE_PENALTY = 0.01;
 
 /** Features in a fixed order, and rows over them. */
 export interface Table {
@@ -37,15 +36,6 @@ export function tableOf(rows: readonly Row[], withEncoder: boolean, { penalty }:
   const penalties = new Float64Array(size).fill(penalty.features);
   penalties.fill(penalty.encoder, names.length);
   return { names, rows: rows.map((row) => sparse(row, places, withEncoder)), penalties };
-}
-
-/** A table with the encoder's share of each row behind its features, next to free of penalty. */
-export function withShare({ names, rows, penalties }: Table, shares: readonly number[]): Table {
-  return {
-    names,
-    rows: rows.map(({ places, values }, i) => rowOf([...places, names.length], [...values, shares[i] ?? 0])),
-    penalties: Float64Array.from([...penalties, SHARE_PENALTY]),
-  };
 }
 
 function sparse(
@@ -153,7 +143,7 @@ export function crossValidate(
   return odds.map((odd, place) => odd + givenOf(rows[place] as Row));
 }
 
-function givenOf({ features }: Row): number {
+export function givenOf({ features }: Row): number {
   return Object.entries(GIVEN).reduce(
     (sum, [name, weight]) => sum + weight * (features.get(name)?.value ?? 0),
     0,

@@ -95,6 +95,6 @@ function addTrials(icps: Routes): void {
     scope: 'icps:read',
     body: draftInputSchema,
     answer: icpDraftSchema,
-    handle: ({ parts, tenantId, body }) => draftForSeller(parts.store, tenantId, body),
+    handle: ({ parts, tenantId, body }) => draftForSeller(parts, tenantId, body),
   });
 }

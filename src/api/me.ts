@@ -3,6 +3,7 @@ import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import { toIso } from '../lib/clock.ts';
 import { scopeSchema } from '../model/key.ts';
 import { planSchema } from '../model/tenant.ts';
+import { MODEL } from '../signals/model/learnt.ts';
 import { MODEL_VERSION } from '../signals/score.ts';
 import type { RoutesOf } from './routes.ts';
 
@@ -45,6 +46,9 @@ const meSchema = z.strictObject({
   scoring: z
     .strictObject({
       version: z.string().describe('Of the model; a signal names the one it was scored with'),
+      calibrated_on: z.iso
+        .date()
+        .describe('The day on which its scores were last checked against posts that it had not learnt from'),
       encoder: z.enum(['on', 'off']).describe('Whether the sentence encoder helps; off: words alone decide'),
     })
     .describe('How signals are scored here'),
@@ -98,7 +102,11 @@ export function addMe(routesOf: RoutesOf): void {
           leads: stored.leads,
           campaign_events: stored.campaignEvents,
         },
-        scoring: { version: MODEL_VERSION, encoder: encoder ? ('on' as const) : ('off' as const) },
+        scoring: {
+          version: MODEL_VERSION,
+          calibrated_on: MODEL.calibratedOn,
+          encoder: encoder ? ('on' as const) : ('off' as const),
+        },
       };
     },
   });

@@ -59,7 +59,7 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       if (act === 'draft') {
         const asked = check(draftInputSchema, { offer }, 'body');
         if (!asked.ok) throw refusal(asked, 'body');
-        const draft = await draftForSeller(parts.store, tenant.id, asked.value);
+        const draft = await draftForSeller(parts, tenant.id, asked.value);
         return await screen(request, reply, { offer, form: formOfProfile(draft) });
       }
       // What has no name yet can be tried all the same.

@@ -77,7 +77,7 @@ export function addStart(app: FastifyInstance, parts: DashboardParts, show: Show
           offer: asked.offer,
           ...(asked.domain === '' ? {} : { domain: asked.domain }),
         });
-        const draft = await draftForSeller(store, tenant.id, input);
+        const draft = await draftForSeller(parts, tenant.id, input);
         return await showOffer(request, reply, { ...asked, form: formOfProfile(draft) });
       } catch (error) {
         return showOffer(request, reply, { ...asked, status: 400, faults: faultsOf(error) });

@@ -1,9 +1,14 @@
 import { addAll } from '../lib/lists.ts';
 import { fitAnswers } from './fit.ts';
 import type { TenantMatcher } from './matchers.ts';
+import { generalOdds, likenessOdds, OFFER_BIAS } from './model/offer-judge.ts';
+import type { Offer } from './offer.ts';
 import { isEvent, isKnownToFit, ownWayOf } from './own-ways.ts';
 import type { Hit } from './phrases.ts';
-import type { CompiledProfile, PostReading } from './score.ts';
+import { type CompiledProfile, generalOddsOf, type PostReading } from './score.ts';
+
+/** Log-odds that fit and the profile's own words may bring beside the match. */
+const MOST_BESIDE = 1.5;
 
 /** Of profiles none of whose phrases occur in a post, so many are tried for its best. */
 const MAX_STAND_INS = 16;
@@ -24,11 +29,11 @@ export interface Candidate {
 
 /**
  * The profiles that a post is worth scoring with, oldest first: those whose phrases it holds, those that ask for none, and
- * those that it fits by whom it is about. Where there are neither, the oldest stand in, as a post that was handed in always makes a signal; none of them can be
+ * those that it fits by whom it is about, and those whose offer it may want. Where there are neither, the oldest stand in, as a post that was handed in always makes a signal; none of them can be
  * warm. What this costs does not grow with the number of profiles. Empty: no profile counts.
  */
 export function candidatesOf(
-  { profiles, open, fitting }: TenantMatcher,
+  { profiles, open, fitting, offering }: TenantMatcher,
   reading: PostReading,
   hits: ReadonlyMap<number, Hit[]>,
   rule: ProfileRule,
@@ -41,7 +46,9 @@ export function candidatesOf(
   const onTopic = [...hits].filter(([, found]) => found.some(({ kind }) => kind !== 'excluded'));
   const mayFit = isEvent(reading) || reading.facts.isKnown;
   const suited = mayFit ? fitting.filter((place) => at(place).some(isFor(reading))) : [];
-  const places = new Set([...open, ...suited, ...onTopic.map(([place]) => place)]);
+  const matched =
+    reading.matches.size === 0 ? [] : offering.filter((place) => at(place).some(mayWant(reading)));
+  const places = new Set([...open, ...suited, ...matched, ...onTopic.map(([place]) => place)]);
   const matching = [...places].sort((a, b) => a - b).flatMap(at);
   return matching.length > 0 ? matching : standIns(profiles.length, at);
 }
@@ -53,6 +60,24 @@ function isFor(reading: PostReading): (candidate: Candidate) => boolean {
       isKnownToFit(answers) || ownWayOf(reading, { titles: compiled.profile.titles, hits, answers }) !== null
     );
   };
+}
+
+/** Whether the match with what a profile sells leaves room for a signal, whatever else speaks for it. */
+function mayWant(reading: PostReading): (candidate: Candidate) => boolean {
+  const general = generalOdds(generalOddsOf(reading)).warm + OFFER_BIAS.warm + MOST_BESIDE;
+  return ({ compiled: { offer } }) => {
+    const match = offer === null ? undefined : reading.matches.get(offer);
+    return match !== undefined && general + likenessOdds(match).warm >= 0;
+  };
+}
+
+/** What the profiles that count sell, for a post to be held against. */
+export function offersOf({ profiles, offering }: TenantMatcher, rule: ProfileRule): Offer[] {
+  const counts = countsUnder(rule);
+  return offering.flatMap((place) => {
+    const compiled = profiles[place];
+    return compiled?.offer && counts(compiled) ? [compiled.offer] : [];
+  });
 }
 
 function standIns(count: number, at: (place: number) => Candidate[]): Candidate[] {

@@ -5,6 +5,7 @@ import type { IcpDraft } from '../model/icp-draft.ts';
 import { CATEGORIES, type Category } from './draft/categories.ts';
 import { readIndustry } from './fit/industries.ts';
 import { readPlace } from './fit/places.ts';
+import type { KnownOffer } from './known-offers.ts';
 import { type Tokens, tokenize } from './tokens.ts';
 
 /** What is known of who sells, beside the offer. */
@@ -13,6 +14,7 @@ export interface SellerFacts {
 }
 
 const MAX_DRAFTED_PHRASES = 40;
+const MAX_DRAFTED_TITLES = 6;
 /** Words that sell and bind, and name nothing that anybody looks for. */
 const EMPTY_WORDS = new Set(
   (
@@ -40,16 +42,34 @@ const PLACE =
   /\b(?:in|near|around|across|throughout)\s+((?:the\s+)?\p{Lu}[\p{L}.'-]*(?:,?\s+\p{Lu}[\p{L}.'-]*){0,3})/gu;
 const AUDIENCE = /\bfor\s+([\p{L}\p{N} ,&-]{3,80})/giu;
 
-/** Drafts a profile of who buys what is sold: from the words of the offer and what is known of its kind. Pure. */
-export function draftFromOffer(offer: string, seller: SellerFacts | null): IcpDraft {
+/** What is known of offers that mean the same. */
+type Known = Pick<KnownOffer, 'short' | 'phrases' | 'competitors' | 'titles'>;
+
+/**
+ * Drafts a profile of who buys what is sold: from the words of the offer and what is known of its kind, by its words and, where
+ * `near` says so, by its meaning. Pure.
+ */
+export function draftFromOffer(
+  offer: string,
+  seller: SellerFacts | null,
+  near: readonly Known[] = [],
+): IcpDraft {
   const sold = tokenize(soldIn(offer));
-  const kinds = CATEGORIES.filter((kind) => isOfKind(sold, kind, offer));
-  const own = ownPhrases(sold, kinds);
-  const vendors = kinds.flatMap((kind) => listOf(kind.vendors)).filter((name) => !isSeller(name, seller));
-  const heads = [...own, ...kinds.flatMap((kind) => listOf(kind.phrases))];
+  // What is known by meaning says it better than words that several kinds share.
+  const kinds = near.length > 0 ? [] : CATEGORIES.filter((kind) => isOfKind(sold, kind, offer));
+  const own = ownPhrases(sold, near.length + kinds.length > 0);
+  const vendors = [
+    ...near.flatMap(({ competitors }) => competitors),
+    ...kinds.flatMap((kind) => listOf(kind.vendors)),
+  ].filter((name) => !isSeller(name, seller) && !isNamed(offer, name));
+  const heads = [
+    ...own,
+    ...near.flatMap(({ phrases }) => phrases),
+    ...kinds.flatMap((kind) => listOf(kind.phrases)),
+  ];
   const asked = [...vendors.slice(0, 4).map((vendor) => `${vendor} alternative`)];
   return {
-    name: nameOf(own, kinds, seller),
+    name: nameOf(own, near[0]?.short ?? listOf(kinds[0]?.phrases ?? '')[0], seller),
     description: '',
     offer,
     phrases: distinct([...heads.slice(0, MAX_DRAFTED_PHRASES - asked.length), ...asked]),
@@ -59,7 +79,10 @@ export function draftFromOffer(offer: string, seller: SellerFacts | null): IcpDr
       ...audienceIndustries(offer),
       ...kinds.flatMap((kind) => listOf(kind.industries ?? '')),
     ]),
-    titles: distinct(kinds.flatMap((kind) => listOf(kind.titles))),
+    titles: distinct([
+      ...near.flatMap(({ titles }) => titles),
+      ...kinds.flatMap((kind) => listOf(kind.titles)),
+    ]).slice(0, MAX_DRAFTED_TITLES),
     headcount_ranges: [],
     locations: distinct(placesOf(offer)),
     signal_types: [],
@@ -91,7 +114,7 @@ function wordsOf({ words }: Tokens): string[] {
 }
 
 /** What the offer itself names: runs of two or three words that say something. A kind's list says it better. */
-function ownPhrases(tokens: Tokens, kinds: readonly Category[]): string[] {
+function ownPhrases(tokens: Tokens, isKnown: boolean): string[] {
   const runs: string[][] = [[]];
   tokens.words.forEach((word, i) => {
     const parted = i > 0 && tokens.breaks[i] !== tokens.breaks[i - 1];
@@ -100,7 +123,7 @@ function ownPhrases(tokens: Tokens, kinds: readonly Category[]): string[] {
   });
   // A word alone is as often in posts about something else, so that it makes no topic.
   const phrases = runs.filter((run) => run.length > 1).map((run) => endOf(run).join(' '));
-  return phrases.slice(0, kinds.length > 0 ? 2 : 6);
+  return phrases.slice(0, isKnown ? 2 : 6);
 }
 
 /** The last three words; a number stays with the word before it: "SOC 2". */
@@ -109,12 +132,17 @@ function endOf(run: readonly string[]): readonly string[] {
   return run.length > 3 && /^\d+$/.test(last[0] ?? '') ? run.slice(-4) : last;
 }
 
-function nameOf(own: readonly string[], kinds: readonly Category[], seller: SellerFacts | null): string {
-  const sold = listOf(kinds[0]?.phrases ?? '')[0] ?? own[0] ?? 'offer';
+function nameOf(own: readonly string[], kind: string | undefined, seller: SellerFacts | null): string {
+  const sold = kind ?? own[0] ?? 'offer';
   const buyers = `Buyers of ${sold}`;
   return (seller === null || seller.name === '' ? buyers : `${buyers} for ${seller.name}`)
     .slice(0, 100)
     .trim();
+}
+
+/** What is sold for a product is no rival of it: "Shopify development". */
+function isNamed(offer: string, vendor: string): boolean {
+  return ` ${tokenize(offer).stems.join(' ')} `.includes(` ${tokenize(vendor).stems.join(' ')} `);
 }
 
 function isSeller(vendor: string, seller: SellerFacts | null): boolean {

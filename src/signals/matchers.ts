@@ -20,6 +20,8 @@ export interface TenantMatcher {
   open: readonly number[];
   /** Places of the others that ask about author or company: an event may match them without a phrase. */
   fitting: readonly number[];
+  /** Places of those that say what they sell. */
+  offering: readonly number[];
   /** Phrases of all its profiles: what it costs to keep. */
   size: number;
   compiled: Compiled;
@@ -196,7 +198,8 @@ function matcherOfParts({ parts, symbols }: Compiled): TenantMatcher {
   const fitting = [...all.keys()].filter(
     (place) => !isOpen.has(place) && (all[place]?.fit.questions.length ?? 0) > 0,
   );
-  return { profiles: all, match, open, fitting, size, compiled: { parts, symbols } };
+  const offering = [...all.keys()].filter((place) => all[place]?.offer !== null);
+  return { profiles: all, match, open, fitting, offering, size, compiled: { parts, symbols } };
 }
 
 function keyOf(profiles: readonly CompiledProfile[]): string {

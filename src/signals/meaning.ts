@@ -1,20 +1,15 @@
+import { largestOf } from '../lib/lists.ts';
 import type { Encoder } from './encoder/encoder.ts';
-import { encoderOdds } from './model/judge.ts';
+import { type Encoded, shareOf } from './encoder/load-encoder.ts';
+import { encoderOdds, leaning } from './model/judge.ts';
 import { MODEL } from './model/learnt.ts';
+import { OFFER_MODEL } from './model/offer-judge.ts';
+import type { Offer } from './offer.ts';
+import { addOfferMatches } from './offer-matches.ts';
 import type { Hit } from './phrases.ts';
-import { digestOf, digestText } from './reading/digest.ts';
-import type { Sentence } from './reading/sentences.ts';
-import {
-  type CompiledProfile,
-  classify,
-  hangsOnMeaning,
-  type Meaning,
-  type PostReading,
-  scorePost,
-} from './score.ts';
-
-/** So many sentences are tried for the one that carries the meaning. */
-const MAX_TRIED = 4;
+import { digestOf, digestParts } from './reading/digest.ts';
+import { placeOf, type Sentence } from './reading/sentences.ts';
+import { type CompiledProfile, generalOddsOf, hangsOnMeaning, mayBeWish, type PostReading } from './score.ts';
 
 /** Profiles that a post may match, and where their phrases stand in it. */
 type Candidates = readonly { compiled: CompiledProfile; hits: readonly Hit[] }[];
@@ -45,52 +40,38 @@ export async function addMeaning(
   candidates: Candidates,
   { encoder }: { encoder: Encode | null },
 ): Promise<PostReading> {
-  if (encoder === null || candidatesInDoubt(reading, candidates, 1).length === 0) return reading;
-  return await readMeaning(reading, candidates, encoder);
+  if (encoder === null) return reading;
+  const offers = mayBeWish(reading) ? candidates.flatMap(({ compiled }) => compiled.offer ?? []) : [];
+  if (offers.length === 0 && candidatesInDoubt(reading, candidates, 1).length === 0) return reading;
+  return await readMeaning(reading, offers, { encoder, nextTurn: async () => {} });
 }
 
-/** As {@link addMeaning}, for a post that is known to need it. */
+/** As {@link addMeaning}, for a post that is known to need it. It is held against offers where its author wants anything at all. */
 export async function readMeaning(
   reading: PostReading,
-  candidates: Candidates,
-  { encode }: Encode,
+  offers: readonly Offer[],
+  { encoder, nextTurn }: { encoder: Encode; nextTurn: () => Promise<void> },
 ): Promise<PostReading> {
-  const digest = digestOf(reading.content.outline.sentences, reading.content.asks);
-  const odds = oddsFrom(reading, await encode(digestText(reading.text, digest)));
-  const read = { ...reading, meaning: { odds, place: placeOf(reading, digest[0]) } };
-  const isTold = candidates.some(({ compiled, hits }) => {
-    const { score } = scorePost(read, compiled, hits);
-    return classify(score, compiled.profile.thresholds) !== 'cold';
+  const { judge, content, text } = reading;
+  const digest = digestOf(content.outline.sentences, content.asks);
+  const encoded = await encoder.encode(digestParts(text, digest));
+  const odds = encoderOdds(judge, encoded.numbers, {
+    centre: MODEL.encoderCentre,
+    reach: MODEL.encoderReach,
   });
-  if (!isTold || digest.length < 2) return read;
-  return { ...read, meaning: { odds, place: await findCarrier(reading, digest, { odds, encode }) } };
-}
-
-/** The sentence without which the encoder's share would be least in its direction. */
-async function findCarrier(
-  reading: PostReading,
-  digest: readonly Sentence[],
-  { odds, encode }: { odds: Meaning['odds']; encode(text: string): Promise<Float32Array> },
-): Promise<Meaning['place']> {
   const sign = odds.hot + odds.warm >= 0 ? 1 : -1;
-  let best: { sentence: Sentence; loss: number } | null = null;
-  for (const sentence of digest.slice(0, MAX_TRIED)) {
-    const rest = digest.filter((other) => other !== sentence);
-    const without = oddsFrom(reading, await encode(digestText(reading.text, rest)));
-    const loss = sign * (odds.hot + odds.warm - without.hot - without.warm);
-    if (best === null || loss > best.loss) best = { sentence, loss };
-  }
-  return placeOf(reading, best?.sentence);
+  const place = placeOf(text, carrierOf(reading, digest, { encoded, sign }));
+  const read = { ...reading, meaning: { odds, place } };
+  if (offers.length === 0 || generalOddsOf(read).warm < OFFER_MODEL.leastIntent) return read;
+  return await addOfferMatches(read, offers, { encoder, nextTurn });
 }
 
-function oddsFrom({ judge }: PostReading, numbers: Float32Array): Meaning['odds'] {
-  return encoderOdds(judge, numbers, { centre: MODEL.encoderCentre, reach: MODEL.encoderReach });
-}
-
-/** Without the blanks around it: sentences are cut where the one before them ends. */
-function placeOf({ text }: PostReading, sentence: Sentence | undefined): Meaning['place'] {
-  if (sentence === undefined) return null;
-  const part = text.slice(sentence.start, sentence.end);
-  const start = sentence.start + part.length - part.trimStart().length;
-  return { start, end: start + part.trim().length };
+/** The sentence that brings most to the encoder's share, in its direction. */
+function carrierOf(
+  { judge }: PostReading,
+  digest: readonly Sentence[],
+  { encoded, sign }: { encoded: Encoded; sign: 1 | -1 },
+): Sentence | undefined {
+  const weights = digest.map((_, part) => sign * leaning(judge, shareOf(encoded, part)));
+  return digest[weights.indexOf(largestOf(weights))];
 }

@@ -13,15 +13,17 @@ import type { Store } from '../store/store.ts';
 import type { Reserve } from '../webhooks/in-hand.ts';
 import { listReceivers } from '../webhooks/receivers.ts';
 import { signalEvents } from '../webhooks/signal-events.ts';
-import { type Candidate, candidatesOf } from './candidates.ts';
+import { type Candidate, candidatesOf, offersOf, type ProfileRule } from './candidates.ts';
 import { canonicalUrl } from './canonical-url.ts';
 import type { Encoder, Encoding } from './encoder/encoder.ts';
 import type { EncoderWork, WorkKind } from './encoder/queue.ts';
 import type { IntakeTally } from './intake-tally.ts';
 import type { Matchers, TenantMatcher } from './matchers.ts';
 import { candidatesInDoubt, readMeaning } from './meaning.ts';
+import type { Offer } from './offer.ts';
 import { originOf } from './origin.ts';
-import { type CompiledProfile, type PostReading, readPost, scorePost } from './score.ts';
+import type { Hit } from './phrases.ts';
+import { type CompiledProfile, mayBeWish, type PostReading, readPost, scorePost } from './score.ts';
 import { buildSignal } from './wire.ts';
 
 /** What intake needs of the process. */
@@ -128,9 +130,6 @@ export async function withEncoding<T>(
   }
 }
 
-/** A post that is encoded is so once, and once more for each of its sentences where it matters: half as many again. */
-const TEXTS_A_POST = 1.5;
-
 /** What a piece's posts are planned with; `left` posts of the same work come after it. */
 export interface PieceTerms {
   rule: MatchRule;
@@ -164,17 +163,19 @@ export async function planPiece(
   if (encoding !== null) {
     // Of what comes after this piece as large a share as of this.
     const inDoubt = readings.filter(({ isInDoubt }) => isInDoubt).length;
-    const texts = inDoubt * (1 + left / Math.max(1, posts.length)) * TEXTS_A_POST;
+    const texts = inDoubt * (1 + left / Math.max(1, posts.length));
     encoding.expect(Math.ceil(texts));
     // All at once, so that the encoder has work while posts are read or stored.
-    const encoded = await Promise.all(
-      readings.map(({ words, candidates, isInDoubt }) =>
-        isInDoubt ? readMeaning(words, candidates, encoding) : words,
-      ),
+    const asked = { encoder: encoding, nextTurn };
+    await Promise.all(
+      readings.map(async (read) => {
+        if (!read.isInDoubt) return;
+        read.words = await readMeaning(read.words, read.offers, asked);
+        if (read.words.matches.size > 0)
+          read.candidates = candidatesOf(matcher, read.words, read.hits, read.rule);
+      }),
     );
     parts.intakeTally?.countEncoded(inDoubt);
-    for (const [place, reading] of encoded.entries())
-      Object.assign(readings[place] ?? {}, { words: reading });
   }
 
   const planned: PlannedPost[] = [];
@@ -189,7 +190,11 @@ export async function planPiece(
 interface ReadPost {
   post: ScopedPost;
   words: PostReading;
+  rule: ProfileRule;
+  hits: ReadonlyMap<number, Hit[]>;
   candidates: readonly Candidate[];
+  /** What profiles sell that it is to be held against. */
+  offers: readonly Offer[];
   /** Signals that it made before, with their scores. */
   known: ReadonlyMap<CompiledProfile, number>;
   /** Whether its class hangs on the encoder for a profile that doesn't know it yet. */
@@ -209,13 +214,15 @@ async function readOne(
   withEncoder: boolean,
 ): Promise<ReadPost> {
   const words = readPost(factsOf(post, parts.clock.now()), withEncoder);
-  const candidates = candidatesOf(tenancy.matcher, words, tenancy.matcher.match(words.tokens), {
-    profileIds: tenancy.rule.profileIds,
-    wanted: post.icp_profile_id || undefined,
-  });
-  const doubts = withEncoder ? candidatesInDoubt(words, candidates, MOST_ASKED + 1) : [];
+  const hits = tenancy.matcher.match(words.tokens);
+  const rule = { profileIds: tenancy.rule.profileIds, wanted: post.icp_profile_id || undefined };
+  const candidates = candidatesOf(tenancy.matcher, words, hits, rule);
+  const offers = withEncoder && mayBeWish(words) ? offersOf(tenancy.matcher, rule) : [];
+  const inDoubt = withEncoder ? candidatesInDoubt(words, candidates, MOST_ASKED + 1) : [];
+  const sellers = offers.length === 0 ? [] : candidates.filter(({ compiled }) => compiled.offer !== null);
+  const doubts = [...new Set([...inDoubt, ...sellers.slice(0, MOST_ASKED)])];
   const known = new Map<CompiledProfile, number>();
-  if (doubts.length > 0 && doubts.length <= MOST_ASKED) {
+  if (doubts.length > 0 && inDoubt.length <= MOST_ASKED) {
     const isShort = post.text.length <= MOST_COMPARED_UNITS;
     const seen: SeenPost = { post, type: words.type, nearKeys: isShort ? postNearKeys(post) : [] };
     // Nobody sees these: they take no ids, of which a request that is run again must take the same ones in the same order.
@@ -229,7 +236,21 @@ async function readOne(
       if (duplicate) known.set(compiled, duplicate.score);
     }
   }
-  return { post, words, candidates, known, isInDoubt: known.size < doubts.length };
+  // What one of those that sell something knows was held against all that they sell.
+  const isHeld = sellers.some(({ compiled }) => known.has(compiled));
+  const isDoubted = inDoubt.some(
+    ({ compiled }) => !known.has(compiled) && !(isHeld && compiled.offer !== null),
+  );
+  return {
+    post,
+    words,
+    rule,
+    hits,
+    candidates,
+    offers,
+    known,
+    isInDoubt: isDoubted || (offers.length > 0 && !isHeld),
+  };
 }
 
 /** `nextTurn`: a pause where it is due, as a post may match a thousand profiles. */

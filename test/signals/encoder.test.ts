@@ -29,18 +29,28 @@ async function explain(text: string, given: Pick<Encoder, 'encode'> | null) {
 
 test('the same text gives the same numbers, whatever is asked beside it', async () => {
   expect(whyNoEncoder()).toBeNull();
-  const alone = await encoder.encode('Which help desk would you recommend?');
+  const alone = await encoder.encode(['Which help desk would you recommend?']);
   const texts = ['A', 'longer text about nothing in particular', 'Which help desk would you recommend?'];
-  const beside = await Promise.all(texts.map((text) => encoder.encode(text)));
+  const beside = await Promise.all(texts.map((text) => encoder.encode([text])));
   expect(beside[2]).toEqual(alone);
-  expect(Math.hypot(...alone)).toBeCloseTo(1, 5);
+  expect(Math.hypot(...alone.numbers)).toBeCloseTo(1, 5);
+});
+
+test('the parts of a text bring what they bring to its numbers', async () => {
+  const parts = ['We are a clinic.', 'Which help desk would you recommend?'];
+  const { numbers, shares } = await encoder.encode(parts);
+  expect((await encoder.encode([parts.join(' ')])).numbers).toEqual(numbers);
+  const both = numbers.map((_, i) => (shares[i] ?? 0) + (shares[numbers.length + i] ?? 0));
+  // The marks of beginning and end bring the rest.
+  const likeness = numbers.reduce((sum, number, i) => sum + number * (both[i] ?? 0), 0) / Math.hypot(...both);
+  expect(likeness).toBeGreaterThan(0.98);
 });
 
 test('a text is read up to 128 tokens, and the rest changes nothing', async () => {
   const words = (count: number, last: string) => `${'house '.repeat(count)}${last}`;
-  const full = await encoder.encode(words(126, 'invoice'));
-  expect(await encoder.encode(words(126, 'elephant swims'))).toEqual(full);
-  expect(await encoder.encode(words(125, 'invoice'))).not.toEqual(full);
+  const full = await encoder.encode([words(126, 'invoice')]);
+  expect(await encoder.encode([words(126, 'elephant swims')])).toEqual(full);
+  expect(await encoder.encode([words(125, 'invoice')])).not.toEqual(full);
 });
 
 test('its share is one part of the score, with a sentence of the post as evidence', async () => {
@@ -65,7 +75,7 @@ test('a post whose class it cannot change is not encoded', async () => {
 test('it tells nobody: no telemetry is prepared in the temporary folder', () => {
   using folder = temporaryFolder();
   const script =
-    "import('./src/signals/encoder/encoder.ts').then(async ({ createEncoder }) => { const e = createEncoder(); await e.encode('x'); await e.close(); })";
+    "import('./src/signals/encoder/encoder.ts').then(async ({ createEncoder }) => { const e = createEncoder(); await e.encode(['x']); await e.close(); })";
   const { status } = spawnSync(process.execPath, ['-e', script], {
     env: { PATH: process.env.PATH, TMPDIR: folder.path },
   });
@@ -76,10 +86,10 @@ test('it tells nobody: no telemetry is prepared in the temporary folder', () => 
 test('a text that is asked for again is encoded once', async () => {
   const own = createEncoder();
   const work = own.begin({ owner: 'ten_a', kind: 'batch' });
-  const [first, second] = await Promise.all([work.encode('one'), work.encode('one')]);
+  const [first, second] = await Promise.all([work.encode(['one']), work.encode(['one'])]);
   work.end();
   expect(second).toBe(first);
-  expect(await own.encode('one')).toBe(first);
+  expect(await own.encode(['one'])).toBe(first);
   expect(own.figures.encodeSeconds.counts.reduce((sum, count) => sum + count)).toBe(1);
   await own.close();
 });
@@ -101,7 +111,7 @@ test('work that would wait too long is UNAVAILABLE at once, and says when to com
 
 test('what waits when it is closed is UNAVAILABLE', async () => {
   const own = createEncoder();
-  const asked = ['one', 'two', 'three', 'four'].map((text) => own.encode(text));
+  const asked = ['one', 'two', 'three', 'four'].map((text) => own.encode([text]));
   const settled = Promise.allSettled(asked);
   await own.close();
   for (const { status } of await settled) expect(status).toBe('rejected');
@@ -114,6 +124,6 @@ test('where it is switched off or its files are missing, the log says so', async
     warn: (text: string) => void lines.push(text),
   };
   expect(await openEncoder('off', log)).toBeNull();
-  expect(whyNoEncoder('/nowhere')).toContain('/nowhere');
+  expect(whyNoEncoder(['/nowhere'])).toContain('/nowhere');
   expect(lines).toEqual(['SIGNAL_ENCODER=off: words alone decide on signals']);
 });

@@ -138,7 +138,7 @@ test('a post that a hundred profiles match lets others in between', async () => 
   ]);
   isDone = true;
   expect(planned?.signals).toHaveLength(100);
-  expect(others).toBeGreaterThan(100);
+  expect(others).toBeGreaterThan(1);
 });
 
 test('posts that many profiles match are stored in several commits, whole posts each', async () => {

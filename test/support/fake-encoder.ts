@@ -1,5 +1,6 @@
 import { createDistribution } from '../../src/lib/distribution.ts';
 import type { Encoder } from '../../src/signals/encoder/encoder.ts';
+import type { Encoded } from '../../src/signals/encoder/load-encoder.ts';
 
 /** An encoder to which all texts mean the same, and which remembers what it was asked. */
 export interface FakeEncoder extends Encoder {
@@ -13,9 +14,9 @@ export function createFakeEncoder({ expect = () => {} }: { expect?(texts: number
   const texts: string[] = [];
   const expected: number[] = [];
   const nothing = createDistribution([]);
-  async function encode(text: string): Promise<Float32Array> {
-    texts.push(text);
-    return new Float32Array(384);
+  async function encode(parts: readonly string[]): Promise<Encoded> {
+    texts.push(parts.join(' '));
+    return { numbers: new Float32Array(384), shares: new Float32Array(384 * parts.length) };
   }
   return {
     texts,

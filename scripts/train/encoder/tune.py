@@ -1,6 +1,6 @@
 """Trains the encoder's layers on, together with what weighs its numbers. See ../README.md.
 
-    tune.py BASE WORK             every part, then tuned.json and model.onnx
+    tune.py BASE WORK             every part, then tuned.json and model.onnx; without some folds they are judged by the others
     tune.py BASE WORK --only 1,2  these parts alone, for several processes side by side
 """
 
@@ -148,9 +148,10 @@ def main():
         if whole:
             bias = bias + write_whole(base, encoder, start["rows"], head, shares - bias, options.work / "model.onnx")
         np.savez(options.work / f"part-{number}.npz", shares=shares, outside=outside, head=head, bias=bias)
-    files = [options.work / f"part-{number}.npz" for number in range(len(start["parts"]))]
-    if all(file.exists() for file in files):
-        (options.work / "tuned.json").write_text(json.dumps(join(start, [np.load(file) for file in files])))
+    files = {number: options.work / f"part-{number}.npz" for number in range(len(start["parts"]))}
+    known = {number: np.load(file) for number, file in files.items() if file.exists()}
+    if 0 in known and len(known) > 1:
+        (options.work / "tuned.json").write_text(json.dumps(join(start, known)))
 
 
 def write_whole(base, encoder, rows, head, shares, file):
@@ -166,22 +167,23 @@ def write_whole(base, encoder, rows, head, shares, file):
 
 
 def join(start, parts):
-    """What scripts/train/tuned.ts describes."""
-    tuned, validated = {}, {}
-    for part, got in zip(start["parts"], parts):
-        for k, question in enumerate(QUESTIONS):
-            shares = got["shares"][:, k]
-            if part["seed"] is None:
-                bias, head = float(got["bias"][k]), got["head"][:, k].tolist()
-                own = (shares - bias).tolist()
-                tuned[question] = {"head": head, "bias": bias, "shares": own}
-                continue
-            at = validated.setdefault(str(part["seed"]), {"odds": {}, "shares": {}})
-            odds = at["odds"].setdefault(question, [0.0] * len(shares))
-            kept = at["shares"].setdefault(question, [0.0] * len(shares))
-            for i in np.where(got["outside"])[0]:
-                odds[i] = float(part[question]["odds"][i] + shares[i])
-                kept[i] = float(shares[i])
+    """What scripts/train/tuned.ts describes; `parts` by number, part 0 and those of some folds."""
+    count = len(start["rows"])
+    whole, tuned = parts[0], {}
+    rows = sorted({int(i) for number, got in parts.items() if number > 0 for i in np.where(got["outside"])[0]})
+    validated = {"rows": rows, "odds": {}, "shares": {}}
+    for k, question in enumerate(QUESTIONS):
+        bias = float(whole["bias"][k])
+        shares = (whole["shares"][:, k] - bias).tolist()
+        named = start["parts"][0][question]["named"]
+        tuned[question] = {"head": whole["head"][:, k].tolist(), "bias": bias, "shares": shares, "named": named}
+        odds, kept = [0.0] * count, [0.0] * count
+        for number, got in parts.items():
+            part = start["parts"][number]
+            for i in np.where(got["outside"])[0] if number > 0 else []:
+                odds[i] = float(part[question]["odds"][i] + got["shares"][i, k])
+                kept[i] = float(got["shares"][i, k])
+        validated["odds"][question], validated["shares"][question] = odds, kept
     return {**tuned, "validated": validated}
 
 

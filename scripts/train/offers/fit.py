@@ -1,6 +1,8 @@
-"""Weighs intent, likeness and second look by sellers and posts that the encoder had not seen. See ../README.md.
+"""Weighs general intent and likeness by sellers and posts that the encoder had not seen. See ../README.md.
 
-    fit.py WORK FOLD [FOLD ...]   prints what that is worth, without the second look and with it
+    fit.py WORK FOLD OUT   prints what it comes to (cross-validated over posts), and writes offer-weights.json
+
+WORK/general.json holds general log-odds of posts by id, by an encoder that was tuned without them; posts that it lacks are left out.
 """
 
 import argparse
@@ -11,23 +13,23 @@ from pathlib import Path
 import numpy as np
 
 PENALTY = 1.0
+PARTS = 5
 AIMS = {"hot": (0.45, 0.45), "warm": (0.55, 0.60)}
-QUESTIONS = {"hot": (0, 2), "warm": (1, 1)}
-"""By question: which of the general judge's two odds counts, and the least label that answers yes."""
-
-
-def load(work, folds):
-    rows = []
-    for fold in folds:
-        for post, seller, features, label, given in json.loads((work / f"offers-fold-{fold}.json").read_text()):
-            rows.append((f"{fold}-{post}", seller, *features, given if given >= 0 else label, given >= 0))
-    return rows
+LEAST = {"hot": 2, "warm": 1}
+LABELS = {"cold": 0, "warm": 1, "hot": 2}
+MOST_WORDS = {"phrase": 1.5, "competitor": 1.6}
+"""At most: the drafts that weights are learnt from know more of these sellers than of others."""
+LEAST_GENERAL = {"hot": (0.3, 0.0), "warm": (0.0, 0.25)}
+"""General odds count so much at least: posts were chosen for reading because a model found them hot or warm, so that they say
+too little of what a stream is mostly made of."""
+REACH = 6.0
+LEAST_INTENT_SHARE = 0.02
+"""Of the pairs that are a signal so many are given up for not encoding posts of low intent a second time."""
 
 
 def logistic(x, y):
     x = np.column_stack([x, np.ones(len(x))])
-    weights = np.zeros(x.shape[1])
-    keep = np.full(x.shape[1], PENALTY)
+    weights, keep = np.zeros(x.shape[1]), np.full(x.shape[1], PENALTY)
     keep[-1] = 0
     for _ in range(50):
         odds = 1 / (1 + np.exp(-(x @ weights)))
@@ -41,46 +43,87 @@ def logistic(x, y):
 
 
 def cut_for(odds, yes, aim):
-    """The cut at which precision and recall are furthest above their aims, the worse of the two first."""
-    precision_aim, recall_aim = aim
+    """The cut at which the worse of precision and recall is furthest above its aim."""
     order = np.argsort(-odds)
     right = np.cumsum(yes[order])
     precision, recall = right / np.arange(1, len(order) + 1), right / max(1, yes.sum())
-    margin = np.minimum(precision / precision_aim, recall / recall_aim)
-    best = int(margin.argmax())
+    best = int(np.minimum(precision / aim[0], recall / aim[1]).argmax())
     return odds[order][best] - 1e-6
 
 
-def figures(odds, cut, yes, least):
-    told = odds >= cut
-    return (
-        f"precision {yes[told].mean() if told.any() else 0:.2f}, recall {told[yes].mean() if yes.any() else 0:.2f}"
-        f" (of {yes.sum()}), at least warm {least[told].mean() if told.any() else 0:.2f}, shown {told.sum()}"
-    )
+def average_precision(odds, yes):
+    right = np.cumsum(yes[np.argsort(-odds)])
+    return float((right / np.arange(1, len(right) + 1) * yes[np.argsort(-odds)]).sum() / max(1, yes.sum()))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("work", type=Path)
-    parser.add_argument("folds", type=int, nargs="+")
+    parser.add_argument("fold")
+    parser.add_argument("out", type=Path)
     options = parser.parse_args()
-    rows = load(options.work, options.folds)
-    features = np.array([row[2:6] for row in rows])
-    labels = np.array([row[6] for row in rows])
-    given = np.array([row[7] for row in rows])
-    halves = np.array([zlib.crc32(row[0].encode()) % 2 for row in rows])
-    for question, (intent, least) in QUESTIONS.items():
-        yes = labels >= least
-        for name, columns in (("likeness", [intent, 2]), ("likeness and second look", [intent, 2, 3])):
-            odds = np.zeros(len(rows))
-            for half in (0, 1):
-                rest = halves != half
-                weights = logistic(features[rest][:, columns], yes[rest])
-                told = features[:, columns] @ weights[:-1] + weights[-1]
-                cut = cut_for(told[rest], yes[rest], AIMS[question])
-                odds[~rest] = told[~rest] - cut
-            print(f"{question}, {name}: {figures(odds, 0, yes, labels >= 1)}")
-            print(f"  given sellers: {figures(odds[given], 0, yes[given], labels[given] >= 1)}")
+    rows = json.loads((options.work / f"pairs-{options.fold}.json").read_text())
+    general = json.loads((options.work / "general.json").read_text())
+    held = [row for row in rows if row["whole"] is not None and row["id"] in general]
+    column = lambda name: np.array([float(row[name]) for row in held])
+    label = np.array([LABELS[row["given"] or row["label"]] for row in held])
+    given = np.array([row["given"] is not None for row in held])
+    part = np.array([zlib.crc32(row["id"].encode()) % PARTS for row in held])
+    hot, warm = np.array([general[row["id"]] for row in held]).T
+    whole, sentence = column("whole"), column("sentence")
+    words = np.column_stack([column(name) for name in MOST_WORDS])
+    most = np.array(list(MOST_WORDS.values()))
+
+    scale = logistic(np.column_stack([hot, warm, whole, sentence, words]), label >= 1)[2:4]
+    likeness = whole * scale[0] + sentence * scale[1]
+    centre = float(np.median(likeness[label >= 1])) - 1.5
+    beyond = np.clip(likeness - centre, -REACH, REACH)
+    x = np.column_stack([hot, warm, beyond, words])
+
+    def fitted(question, chosen, yes):
+        weights = logistic(x[chosen], yes[chosen])
+        weights[:2] = np.maximum(weights[:2], LEAST_GENERAL[question])
+        weights[3:5] = np.minimum(weights[3:5], most)
+        return weights
+
+    model = {"whole": scale[0], "sentence": scale[1], "centre": centre, "reach": REACH}
+    wanting = np.sort(warm[label >= 1])
+    model["leastIntent"] = float(wanting[int(LEAST_INTENT_SHARE * len(wanting))])
+    odds = {}
+    for question, least in LEAST.items():
+        yes = label >= least
+        odds[question] = np.zeros(len(x))
+        for n in range(PARTS):
+            rest = part != n
+            weights = fitted(question, rest, yes)
+            told = x @ weights[:-1] + weights[-1]
+            odds[question][~rest] = told[~rest] - cut_for(told[rest], yes[rest], AIMS[question])
+        weights = fitted(question, np.full(len(x), True), yes)
+        told = x @ weights[:-1] + weights[-1]
+        cut = cut_for(told, yes, AIMS[question])
+        model[question] = {
+            "general": {"hot": weights[0], "warm": weights[1]},
+            "likeness": weights[2],
+            "phrase": weights[3],
+            "competitor": weights[4],
+            "bias": weights[5] - cut,
+        }
+        for name, chosen in (("all", np.full(len(x), True)), ("given", given)):
+            y, o = yes[chosen], odds[question][chosen]
+            shown = o >= 0
+            print(
+                f"{question} {name}: precision {y[shown].mean():.2f}, at least warm {(label[chosen] >= 1)[shown].mean():.2f},"
+                f" recall {shown[y].mean():.2f} of {y.sum()}, shown {shown.sum()}, average precision {average_precision(o, y):.3f}"
+            )
+    lost = sum(1 for row in rows if row["whole"] is None and (row["given"] or row["label"]) != "cold")
+    print(f"{len(held)} pairs, {lost} signals among posts that were not held against offers")
+    options.out.write_text(json.dumps(rounded(model), indent=1) + "\n")
+
+
+def rounded(value):
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in value.items()}
+    return round(float(value), 4)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,19 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { moduleBeside } from '../../lib/package.ts';
 import { createRecentMap } from '../../lib/recent-map.ts';
 import { DomainError } from '../../model/errors.ts';
-import { ENCODER_FOLDER, forbidTelemetry } from './load-encoder.ts';
+import { type Encoded, forbidTelemetry, MODEL_FOLDERS, type ModelName } from './load-encoder.ts';
 import { createEncoderQueue, type EncoderFigures, type EncoderWork, type QueuedWork } from './queue.ts';
 
 /** Texts into numbers, in a thread of its own; the same text gives the same numbers, however busy the server is. */
 export interface Encoder {
-  /** The numbers of a text, as a single one of nobody's. @throws DomainError `UNAVAILABLE` where the thread broke */
-  encode(text: string): Promise<Float32Array>;
+  /** Encodes the parts of a text, as a single one of nobody's. @throws DomainError `UNAVAILABLE` where the thread broke */
+  encode(parts: readonly string[], model?: ModelName): Promise<Encoded>;
   /** Begins work of many texts, which must be ended. */
   begin(work: EncoderWork): Encoding;
   readonly figures: EncoderFigures;
@@ -27,14 +28,17 @@ export interface Encoding {
    * @throws DomainError `UNAVAILABLE` where it would wait too long for others' texts
    */
   expect(texts: number): void;
-  /** The numbers of a text. @throws DomainError `UNAVAILABLE` where the thread broke */
-  encode(text: string): Promise<Float32Array>;
+  /** Encodes the parts of a text, sentences for instance. @throws DomainError `UNAVAILABLE` where the thread broke */
+  encode(parts: readonly string[], model?: ModelName): Promise<Encoded>;
   end(): void;
 }
 
-/** Texts in the thread at once: the next one is there when one is done. */
+/** Texts in a thread at once: the next one is there when one is done. */
 const IN_THREAD = 2;
-/** Numbers that are kept, 2 to 4 KB each: a post that comes again within a batch, or from several sources at once, is encoded once. */
+/** The event loop, the writer and the sender have work beside them; each thread takes 60 MB a model. */
+const CORES_A_THREAD = 2;
+const MOST_THREADS = 2;
+/** Texts whose numbers are kept, 3 to 20 KB each: a post that comes again within a batch, or from several sources at once, is encoded once. */
 const MAX_KEPT = 1_024;
 const BROKEN_RETRY_SECONDS = 3;
 const MAX_RETRY_SECONDS = 60;
@@ -42,12 +46,13 @@ const MAX_RETRY_SECONDS = 60;
 /** What the thread is asked, and what it answers. */
 export interface EncodeRequest {
   id: number;
-  text: string;
+  model: ModelName;
+  parts: readonly string[];
 }
-export type EncodeAnswer = { id: number; numbers: Float32Array } | { id: number; error: string };
+export type EncodeAnswer = { id: number; encoded: Encoded } | { id: number; error: string };
 
 /** Why the encoder cannot be used here; null: it can. Looks, but loads nothing. */
-export function whyNoEncoder(folder: string = ENCODER_FOLDER): string | null {
+export function whyNoEncoder(folders: readonly string[] = Object.values(MODEL_FOLDERS)): string | null {
   const { resolve } = createRequire(import.meta.url);
   for (const name of ['onnxruntime-node', '@huggingface/tokenizers']) {
     try {
@@ -56,83 +61,110 @@ export function whyNoEncoder(folder: string = ENCODER_FOLDER): string | null {
       return `the optional package ${name} is not installed (npm's --ignore-scripts installs it without what its own script downloads)`;
     }
   }
-  return existsSync(join(folder, 'model.onnx')) ? null : `${folder} holds no model.onnx`;
+  const without = folders.find((folder) => !existsSync(join(folder, 'model.onnx')));
+  return without === undefined ? null : `${without} holds no model.onnx`;
 }
 
-interface Asked {
-  text: string;
-  resolve(numbers: Float32Array): void;
+interface Asked extends Omit<EncodeRequest, 'id'> {
+  resolve(encoded: Encoded): void;
   reject(error: Error): void;
 }
 
-/** Starts its thread with the first text. */
+interface Thread {
+  worker: Worker;
+  /** By id. */
+  asked: Map<number, Asked>;
+}
+
+function threadsFor(cores: number): number {
+  return Math.max(1, Math.min(MOST_THREADS, Math.floor(cores / CORES_A_THREAD)));
+}
+
+/** Starts a thread with the first text, and others when there is work for them. */
 export function createEncoder({
-  folder = ENCODER_FOLDER,
   clock = systemClock,
+  threads: most = threadsFor(availableParallelism()),
 }: {
-  folder?: string;
   clock?: Pick<Clock, 'monotonic'>;
+  threads?: number;
 } = {}): Encoder {
   const queue = createEncoderQueue<Asked>(clock.monotonic);
-  const inThread = new Map<number, Asked>();
-  /** By text. */
-  const kept = createRecentMap<string, Promise<Float32Array>>(MAX_KEPT);
-  let worker: Worker | null = null;
+  const threads = new Set<Thread>();
+  /** By model and parts. */
+  const kept = createRecentMap<string, Promise<Encoded>>(MAX_KEPT);
   let lastId = 0;
 
-  function settle(answer: EncodeAnswer): void {
-    const asked = inThread.get(answer.id);
+  function settle(thread: Thread, answer: EncodeAnswer): void {
+    const asked = thread.asked.get(answer.id);
     if (asked === undefined) return;
-    inThread.delete(answer.id);
+    thread.asked.delete(answer.id);
     queue.finish();
     fill();
-    if (inThread.size === 0) worker?.unref();
-    if ('numbers' in answer) asked.resolve(answer.numbers);
+    if (thread.asked.size === 0) thread.worker.unref();
+    if ('encoded' in answer) asked.resolve(answer.encoded);
     else asked.reject(broken(answer.error));
   }
 
-  function end(reason: string): void {
-    worker = null;
-    const left = [...inThread.values(), ...queue.clear()];
-    for (const _ of inThread.keys()) queue.finish();
-    inThread.clear();
+  /** What a thread that ended had to do fails, and so does what waits where none is left. */
+  function end(thread: Thread, reason: string): void {
+    if (!threads.delete(thread)) return;
+    const left = [...thread.asked.values(), ...(threads.size === 0 ? queue.clear() : [])];
+    for (const _ of thread.asked.keys()) queue.finish();
+    thread.asked.clear();
     for (const { reject } of left) reject(broken(reason));
   }
 
-  function start(): Worker {
+  function start(): Thread {
     forbidTelemetry();
-    const started = new Worker(moduleBeside(import.meta.url, './thread'), { workerData: { folder } });
-    started.on('message', settle);
-    started.on('error', (error) => end(error.message));
-    started.on('exit', () => worker === started && end('its thread ended'));
-    return started;
+    const thread: Thread = {
+      worker: new Worker(moduleBeside(import.meta.url, './thread')),
+      asked: new Map(),
+    };
+    thread.worker.on('message', (answer: EncodeAnswer) => settle(thread, answer));
+    thread.worker.on('error', (error) => end(thread, error.message));
+    thread.worker.on('exit', () => end(thread, 'its thread ended'));
+    threads.add(thread);
+    return thread;
+  }
+
+  /** The thread with the least to do; one more is started where all of them have something. */
+  function idlest(): Thread | null {
+    const [first] = [...threads].sort((a, b) => a.asked.size - b.asked.size);
+    if (first !== undefined && (first.asked.size === 0 || threads.size === most))
+      return first.asked.size < IN_THREAD ? first : null;
+    return start();
   }
 
   function fill(): void {
-    while (inThread.size < IN_THREAD) {
-      const asked = queue.take();
-      if (asked === undefined) return;
-      worker ??= start();
+    while (queue.figures.waiting > 0) {
+      const thread = idlest();
+      const asked = thread === null ? undefined : queue.take();
+      if (thread === null || asked === undefined) return;
       const id = ++lastId;
-      inThread.set(id, asked);
+      thread.asked.set(id, asked);
       // What waits keeps the process alive; an idle thread does not.
-      worker.ref();
-      worker.postMessage({ id, text: asked.text } satisfies EncodeRequest);
+      thread.worker.ref();
+      thread.worker.postMessage({ id, model: asked.model, parts: asked.parts } satisfies EncodeRequest);
     }
   }
 
-  function encodeFor(work: QueuedWork<Asked>, text: string): Promise<Float32Array> {
-    const known = kept.get(text);
+  function encodeFor(
+    work: QueuedWork<Asked>,
+    parts: readonly string[],
+    model: ModelName = 'intent',
+  ): Promise<Encoded> {
+    const key = JSON.stringify([model, ...parts]);
+    const known = kept.get(key);
     if (known !== undefined) return known;
-    const numbers = new Promise<Float32Array>((resolve, reject) => {
-      work.push({ text, resolve, reject });
+    const encoded = new Promise<Encoded>((resolve, reject) => {
+      work.push({ model, parts, resolve, reject });
       fill();
     });
-    kept.set(text, numbers);
-    numbers.catch(() => {
-      if (kept.get(text) === numbers) kept.delete(text);
+    kept.set(key, encoded);
+    encoded.catch(() => {
+      if (kept.get(key) === encoded) kept.delete(key);
     });
-    return numbers;
+    return encoded;
   }
 
   function begin(work: EncoderWork): Encoding {
@@ -142,16 +174,16 @@ export function createEncoder({
         const refusal = queued.expect(texts);
         if (refusal !== null) throw tooMany(refusal.excessMs);
       },
-      encode: (text) => encodeFor(queued, text),
+      encode: (parts, model) => encodeFor(queued, parts, model),
       end: queued.end,
     };
   }
 
   return {
-    async encode(text) {
+    async encode(parts, model) {
       const encoding = begin({ owner: '', kind: 'single' });
       try {
-        return await encoding.encode(text);
+        return await encoding.encode(parts, model);
       } finally {
         encoding.end();
       }
@@ -159,9 +191,9 @@ export function createEncoder({
     begin,
     figures: queue.figures,
     async close() {
-      const ending = worker;
-      end('the server stops');
-      await ending?.terminate();
+      const ending = [...threads];
+      for (const thread of ending) end(thread, 'the server stops');
+      await Promise.all(ending.map(({ worker }) => worker.terminate()));
     },
   };
 }

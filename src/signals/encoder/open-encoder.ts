@@ -16,7 +16,7 @@ export async function openEncoder(
   const encoder = createEncoder();
   try {
     if (missing !== null) throw new Error(missing);
-    await encoder.encode('ready');
+    await encoder.encode(['ready']);
     return encoder;
   } catch (error) {
     await encoder.close();

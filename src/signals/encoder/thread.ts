@@ -1,16 +1,24 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import type { EncodeAnswer, EncodeRequest } from './encoder.ts';
-import { loadEncoder } from './load-encoder.ts';
+import { loadEncoder, MODEL_FOLDERS, type ModelName, type PartsEncoder } from './load-encoder.ts';
+
+/** Loaded when they are first needed: who sells nothing to anybody needs one only. */
+const models = new Map<ModelName, Promise<PartsEncoder>>();
+
+function modelOf(name: ModelName): Promise<PartsEncoder> {
+  const model = models.get(name) ?? loadEncoder(MODEL_FOLDERS[name]);
+  models.set(name, model);
+  return model;
+}
 
 /** The encoder's thread: answers one text after the other. What it is asked while it loads, waits. */
-const encoder = loadEncoder((workerData as { folder: string }).folder);
 let last: Promise<void> = Promise.resolve();
 
-parentPort?.on('message', ({ id, text }: EncodeRequest) => {
+parentPort?.on('message', ({ id, model, parts }: EncodeRequest) => {
   last = last.then(async () => {
     let answer: EncodeAnswer;
     try {
-      answer = { id, numbers: await (await encoder).encode(text) };
+      answer = { id, encoded: await (await modelOf(model)).encode(parts) };
     } catch (error) {
       answer = { id, error: error instanceof Error ? error.message : String(error) };
     }

@@ -4,6 +4,7 @@ import { MODEL } from './learnt.ts';
 /** The named parts of a score. Parts that a profile weighs carry its weight's name. */
 export type GroupKey =
   | WeightKey
+  | 'offer'
   | 'circumstances'
   | 'form'
   | 'meaning'
@@ -18,6 +19,7 @@ export type GroupKey =
 export const GROUP_LABELS: Readonly<Record<GroupKey, { adds: string; takes: string }>> = {
   intent: { adds: 'Asks for something to buy', takes: 'Asks for nothing to buy' },
   topic: { adds: 'On your topic', takes: 'Only loosely on your topic' },
+  offer: { adds: 'Wants what you offer', takes: 'Wants something else' },
   urgency: { adds: 'Mentions a deadline', takes: 'Dated like news' },
   budget: { adds: 'Mentions a budget', takes: 'Mentions cost, not budget' },
   pain: { adds: 'Describes a problem', takes: 'Complains without asking' },

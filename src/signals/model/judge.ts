@@ -69,11 +69,19 @@ export function encoderOdds(
   };
 }
 
+/** What some of the encoder's numbers bring to both questions together, against an average post's. */
+export function leaning(judge: Judge, numbers: Float32Array): number {
+  return dot(judge.hot.encoder, numbers) + dot(judge.warm.encoder, numbers);
+}
+
 function dot(weights: readonly number[], numbers: Float32Array): number {
   let sum = 0;
   for (let i = 0; i < weights.length; i++) sum += (weights[i] ?? 0) * (numbers[i] ?? 0);
   return sum;
 }
+
+/** Log-odds of hot that take two thirds of the way from 70 to 100. Chosen so that from 80 on three of four are hot, see docs/quality.md. */
+const HOT_SCALE = 5;
 
 /**
  * The score that log-odds come to: hot from 70, warm from 40, rising with both. Within a class it tells how far the post
@@ -81,7 +89,7 @@ function dot(weights: readonly number[], numbers: Float32Array): number {
  * end it. Nothing is so sure that it comes to 100.
  */
 export function scoreOf({ hot, warm }: Odds): number {
-  if (hot >= 0) return Math.floor(70 + 30 * (1 - Math.exp(-hot / 1.5)));
+  if (hot >= 0) return Math.floor(70 + 30 * (1 - Math.exp(-hot / HOT_SCALE)));
   if (warm >= 0)
     return Math.floor(40 + 29.99 * (0.5 * Math.exp(hot / 3) + 0.5 * (1 - Math.exp(-warm / 1.5))));
   return Math.floor(39.99 * Math.exp((0.6 * warm + 0.4 * hot) / 2.5));

@@ -18,6 +18,8 @@ export interface Judge {
 /** The model as it was trained: `npm run train` writes it, with the figures that it was accepted with. */
 export interface LearntModel {
   version: string;
+  /** The day on which thresholds and scores were set by posts that it had not learnt from. */
+  calibratedOn: string;
   /** Without the encoder. */
   words: Judge;
   /** With it. */

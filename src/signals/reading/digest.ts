@@ -20,7 +20,7 @@ export function digestOf(sentences: readonly Sentence[], asks: readonly boolean[
   return chosen;
 }
 
-/** The text of a digest, as the encoder is given it. */
-export function digestText(text: string, sentences: readonly Sentence[]): string {
-  return sentences.map(({ start, end }) => text.slice(start, end).trim()).join(' ');
+/** The sentences of a digest, as the encoder is given them. */
+export function digestParts(text: string, sentences: readonly Sentence[]): string[] {
+  return sentences.map(({ start, end }) => text.slice(start, end).trim());
 }

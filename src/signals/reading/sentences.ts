@@ -90,3 +90,11 @@ function spans(masked: string, titleEnd: number): [number, number][] {
   close(Math.min(masked.length, start + HEAD_UNITS));
   return found;
 }
+
+/** Where a sentence stands, without the blanks around it: sentences are cut where the one before them ends. */
+export function placeOf(text: string, sentence: Sentence | undefined): { start: number; end: number } | null {
+  if (sentence === undefined) return null;
+  const part = text.slice(sentence.start, sentence.end);
+  const start = sentence.start + part.length - part.trimStart().length;
+  return { start, end: start + part.trim().length };
+}

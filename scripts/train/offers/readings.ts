@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type KnownOffer, readKnownOffers } from '../../../src/signals/known-offers.ts';
+
+/** A post as it was read for the sellers of `catalogue.json`: see README. */
+export interface Reading {
+  id: string;
+  buying: 'hot' | 'warm' | 'cold';
+  sure: boolean;
+  /** What its author wants, in the reader's words. */
+  wants: string;
+  /** Sellers of the catalogue for whom it is a signal. */
+  for: Record<string, 'hot' | 'warm'>;
+  /** Offers, written for the post, for which it is one. */
+  offers: string[];
+  /** An offer, written for the post, that shares its words and for which it is none; empty: it has none. */
+  near: string;
+}
+
+/** A seller of `data/offers/known.jsonl`, with posts as people might write them. */
+export interface WrittenSeller extends Pick<KnownOffer, 'key' | 'offer' | 'short'> {
+  /** `not`: shares words, trade or audience with the offer, and wants something else or nothing. */
+  posts: { label: 'hot' | 'warm' | 'not'; text: string }[];
+}
+
+export function readSellers(): Reading[] {
+  return linesOf('readings.jsonl');
+}
+
+export function writtenSellers(): WrittenSeller[] {
+  const known = new Map(readKnownOffers().map((offer) => [offer.key, offer]));
+  return linesOf<Pick<WrittenSeller, 'key' | 'posts'>>('written.jsonl').map(({ key, posts }) => {
+    const offer = known.get(key);
+    if (offer === undefined) throw new Error(`no known offer has the key ${key}`);
+    return { key, offer: offer.offer, short: offer.short, posts };
+  });
+}
+
+function linesOf<T>(file: string): T[] {
+  return readFileSync(join(import.meta.dirname, file), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+}

@@ -1,0 +1,163 @@
+import { expect, test } from 'vitest';
+import { createIds } from '../../src/lib/ids.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { defaultProfile, type IcpPatch, type IcpProfile, patchProfile } from '../../src/model/icp.ts';
+import type { Explanation } from '../../src/model/signal.ts';
+import type { Encoder } from '../../src/signals/encoder/encoder.ts';
+import type { Encoded, ModelName } from '../../src/signals/encoder/load-encoder.ts';
+import { observePosts } from '../../src/signals/intake.ts';
+import { createMatchers } from '../../src/signals/matchers.ts';
+import { addMeaning } from '../../src/signals/meaning.ts';
+import type { IntakeParts } from '../../src/signals/plan-posts.ts';
+import { readPost, scorePost } from '../../src/signals/score.ts';
+import { compileTenant } from '../support/compile-tenant.ts';
+import { createFakeEncoder } from '../support/fake-encoder.ts';
+import { aTenant, openTestStore } from '../support/store.ts';
+
+const ASKS =
+  'Too much mail\n\nWe are a shop of 12 people. Which help desk would you recommend? We want to decide this month.';
+const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
+const TOPICS = ['help desk', 'payroll', 'pallet'];
+
+/** An encoder for which a text means the topics that it names, and nothing else. */
+function topicEncoder() {
+  const asked: { parts: readonly string[]; model: ModelName }[] = [];
+  const numbersOf = (text: string) => {
+    const numbers = new Float32Array(384);
+    for (const [i, topic] of TOPICS.entries()) if (text.toLowerCase().includes(topic)) numbers[i] = 1;
+    if (numbers.every((number) => number === 0)) numbers[TOPICS.length] = 1;
+    return numbers;
+  };
+  const encode: Encoder['encode'] = async (parts, model = 'intent'): Promise<Encoded> => {
+    asked.push({ parts, model });
+    if (model === 'intent')
+      return { numbers: new Float32Array(384), shares: new Float32Array(384 * parts.length) };
+    return {
+      numbers: numbersOf(parts.join(' ')),
+      shares: Float32Array.from(parts.flatMap((part) => [...numbersOf(part)])),
+    };
+  };
+  return { encode, asked };
+}
+
+function profileOf(id: string, patch: IcpPatch): IcpProfile {
+  return patchProfile(defaultProfile(id, 'ten_a', 0), patch);
+}
+
+async function explain(
+  text: string,
+  profiles: readonly IcpProfile[],
+  encoder: Pick<Encoder, 'encode'> | null,
+): Promise<Explanation[]> {
+  const { profiles: compiled, match } = compileTenant(profiles);
+  const words = readPost({ ...UNKNOWN, text }, encoder !== null);
+  const hits = match(words.tokens);
+  const candidates = compiled.map((one, place) => ({ compiled: one, hits: hits.get(place) ?? [] }));
+  const reading = await addMeaning(words, candidates, { encoder });
+  return candidates.map((one) => scorePost(reading, one.compiled, one.hits));
+}
+
+const HELP_DESK = profileOf('icp_desk', { name: 'Desk', offer: 'A help desk for online shops' });
+const PAYROLL = profileOf('icp_pay', { name: 'Pay', offer: 'Payroll for small firms' });
+
+test('a post that wants what a profile offers scores higher than one that wants something else, and the sentence says why', async () => {
+  const [desk, pay] = await explain(ASKS, [HELP_DESK, PAYROLL], topicEncoder());
+  expect(desk?.score).toBeGreaterThan((pay?.score ?? 100) + 30);
+  const match = desk?.factors.find(({ key }) => key === 'offer');
+  expect(match?.label).toBe('Wants what you offer');
+  expect(match?.evidence.map(({ text }) => text)).toEqual(['Which help desk would you recommend?']);
+  expect(pay?.negatives.find(({ key }) => key === 'offer')?.label).toBe('Wants something else');
+  expect(pay?.score).toBeLessThan(40);
+});
+
+test('points add up to the score, with an offer too', async () => {
+  for (const { score, factors, negatives } of await explain(ASKS, [HELP_DESK, PAYROLL], topicEncoder())) {
+    const points = [...factors, ...negatives].reduce((sum, { points: each }) => sum + each, 0);
+    expect(points).toBe(score);
+  }
+});
+
+test('adding a profile changes no other profile’s explanation', async () => {
+  const alone = await explain(ASKS, [HELP_DESK], topicEncoder());
+  const others = Array.from({ length: 20 }, (_, i) =>
+    profileOf(`icp_${i}`, { name: `P ${i}`, offer: `Pallets of kind ${i}` }),
+  );
+  const beside = await explain(ASKS, [...others, HELP_DESK, PAYROLL], topicEncoder());
+  expect(beside[others.length]).toEqual(alone[0]);
+});
+
+test('a post is encoded once for all offers', async () => {
+  const encoder = topicEncoder();
+  await explain(ASKS, [HELP_DESK, PAYROLL], encoder);
+  const posts = encoder.asked.filter(({ parts }) => parts.join(' ').includes('recommend'));
+  expect(posts.map(({ model }) => model)).toEqual(['intent', 'offers']);
+});
+
+test('an offer is encoded once for each version of its profile', async () => {
+  const encoder = topicEncoder();
+  const { profiles: compiled } = compileTenant([HELP_DESK]);
+  for (const text of [ASKS, `${ASKS} Thank you!`]) {
+    const candidates = compiled.map((one) => ({ compiled: one, hits: [] }));
+    await addMeaning(readPost({ ...UNKNOWN, text }, true), candidates, { encoder });
+  }
+  expect(encoder.asked.filter(({ parts }) => parts[0] === HELP_DESK.offer)).toHaveLength(1);
+});
+
+test('what the encoder failed to make of an offer is asked for again', async () => {
+  const encoder = topicEncoder();
+  let fails = true;
+  const flaky: Pick<Encoder, 'encode'> = {
+    encode: (parts, model) =>
+      fails && parts[0] === HELP_DESK.offer
+        ? Promise.reject(new Error('broke'))
+        : encoder.encode(parts, model),
+  };
+  const { profiles: compiled } = compileTenant([HELP_DESK]);
+  const candidates = compiled.map((one) => ({ compiled: one, hits: [] }));
+  const read = () => addMeaning(readPost({ ...UNKNOWN, text: ASKS }, true), candidates, { encoder: flaky });
+  await expect(read()).rejects.toThrow('broke');
+  fails = false;
+  expect((await read()).matches.size).toBe(1);
+});
+
+test('without the encoder the words of a profile decide, and an offer alone makes no topic', async () => {
+  const [plain, worded] = await explain(
+    ASKS,
+    [HELP_DESK, profileOf('icp_words', { name: 'Words', offer: HELP_DESK.offer, phrases: ['help desk'] })],
+    null,
+  );
+  expect(plain?.negatives.map(({ key }) => key)).toContain('off_topic');
+  expect(worded?.score).toBeGreaterThanOrEqual(40);
+});
+
+test('a weight of 0 for the topic leaves the offer out', async () => {
+  const weights = { ...PAYROLL.weights, topic: 0 };
+  const [pay] = await explain(ASKS, [{ ...PAYROLL, weights }], topicEncoder());
+  expect([...(pay?.factors ?? []), ...(pay?.negatives ?? [])].map(({ key }) => key)).not.toContain('offer');
+});
+
+test('an observed post becomes a signal of the profile whose offer it wants, though no phrase names it', async () => {
+  const { store, clock } = await openTestStore();
+  await store.createTenant(aTenant('ten_a'));
+  for (const profile of [PAYROLL, HELP_DESK]) await store.createProfile(profile, 10, 1_000);
+  const fake = createFakeEncoder();
+  const { encode } = topicEncoder();
+  const encoder = {
+    ...fake,
+    encode,
+    begin: (work: Parameters<Encoder['begin']>[0]) => ({ ...fake.begin(work), encode }),
+  };
+  const parts: IntakeParts = {
+    store,
+    clock,
+    newId: createIds(clock, systemRandom),
+    baseUrl: 'http://localhost',
+    matchers: createMatchers(store),
+    encoder,
+  };
+  const platform = { name: 'forum', post_url: 'https://forum.example/1' };
+  await observePosts(parts, 'ten_a', [{ platform, text: ASKS }]);
+  const profiles = (await store.listPosts('ten_a', 10)).map(({ profileId }) => profileId);
+  expect(profiles).toContain('icp_desk');
+  expect(profiles).not.toContain('icp_pay');
+});
