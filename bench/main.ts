@@ -15,6 +15,7 @@ import { benchSignals } from './signals/bench.ts';
 import { benchHealth, benchPage } from './site/bench.ts';
 import { benchSources } from './sources/bench.ts';
 import { benchTenants } from './tenants/bench.ts';
+import { benchTokens } from './tokens/bench.ts';
 import { benchFanout } from './way/fanout.ts';
 import { benchLatency } from './way/latency.ts';
 import { benchNeighbours } from './way/neighbours.ts';
@@ -38,6 +39,7 @@ const BENCHES: Record<string, (profileDir?: string) => Promise<Figure[]>> = {
   signals: benchSignals,
   sources: benchSources,
   tenants: benchTenants,
+  tokens: benchTokens,
 };
 
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SubscribedEndpoint } from '../../../src/store/subscription-store.ts';
 import { aKey, anEndpoint, aSignal, T0 } from '../../support/store.ts';
+import { addDeliveries, anOutcome } from './claiming.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 const MOST = { ofKey: 2, ofTenant: 3 };
@@ -76,6 +77,24 @@ export function describeSubscriptions(open: OpenStore): void {
       again.subscription = { ...made.subscription, endpointId: 'whk_again' };
       expect(await store.createSubscription(again, MOST)).toBe('created');
       expect(await store.commitSignals([aSignal('ten_a')])).toHaveLength(1);
+    });
+
+    test('whose receiver fails or is gone are paused, and nobody is told: they are no endpoints of the owner', async () => {
+      const store = await openWithKeys();
+      const { subscription, endpoint } = aSubscription('sub_1');
+      await store.createSubscription({ subscription, endpoint }, MOST);
+      const ids = Array.from({ length: 11 }, (_, n) => `dlv_${n}`);
+      await addDeliveries(store, endpoint.id, ids, T0, 'ten_a');
+      for (const [n, id] of ids.entries()) {
+        const gone = n === ids.length - 1;
+        const next = { status: 'discarded' as const };
+        const of = { deliveryId: id, endpointId: endpoint.id, next, streak: 'add' as const, gone };
+        await store.recordOutcome(anOutcome(of, { id: `att_${n}` }));
+      }
+      const found = await store.findSubscription('ten_a', 'sub_1');
+      expect(found?.endpoint).toMatchObject({ status: 'paused', pausedReason: 'gone', alarm: 'none' });
+      expect(await store.listMail('ten_a', 10)).toEqual([]);
+      expect(await store.listNotices(10)).toEqual([]);
     });
 
     test('end with their time, their key, and a receiver that is gone; others stay', async () => {

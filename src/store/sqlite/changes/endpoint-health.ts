@@ -13,7 +13,8 @@ interface FailingRow {
   label: string;
   url: string;
   version: number;
-  isActive: number;
+  /** Whether it is one of the tenant's own that is not paused. */
+  isWatched: number;
 }
 
 /** What an outcome that counts does to its endpoint, as part of the same commit. */
@@ -22,7 +23,7 @@ export function createEndpointHealth(db: Database): (outcome: Omit<Outcome, 'att
     `UPDATE webhook_endpoints SET consecutive_failures = consecutive_failures + 1 WHERE id = ?
      RETURNING consecutive_failures AS failures, settings ->> '$.auto_resume' AS autoResume, tenant_id AS tenantId,
        settings ->> '$.label' AS label, settings ->> '$.url' AS url, version,
-       status = 'active' AND deleted_at IS NULL AS isActive`,
+       status = 'active' AND deleted_at IS NULL AND mode <> 'mcp' AS isWatched`,
   );
   // The condition saves the write in the common case, success after success.
   const resetFailures = db.prepare<[string]>(
@@ -55,7 +56,7 @@ export function createEndpointHealth(db: Database): (outcome: Omit<Outcome, 'att
   }
 
   function warn(endpointId: string, row: FailingRow, at: number): void {
-    const warning = row.isActive === 1 ? warningAt(row.failures) : null;
+    const warning = row.isWatched === 1 ? warningAt(row.failures) : null;
     if (warning === null) return;
     const { facts, byMail } = warning;
     setAlarm.run('failing', endpointId);

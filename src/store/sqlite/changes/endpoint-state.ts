@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { EndpointMode } from '../../../model/webhook.ts';
 import { type Pause, pauseMail, stateAfter } from '../../../rules/endpoint-pause.ts';
 import { createMailWriter } from './mail.ts';
 import { createNoticeWriter } from './notices.ts';
@@ -17,13 +18,13 @@ export function createEndpointState(db: Database) {
   const addNotice = createNoticeWriter(db);
   const pause = db.prepare<
     Record<string, unknown>[],
-    { tenant_id: string; settings: string; version: number; consecutive_failures: number }
+    { tenant_id: string; mode: EndpointMode; settings: string; version: number; consecutive_failures: number }
   >(
     `UPDATE webhook_endpoints
      SET status = 'paused', paused_reason = :reason, paused_at = :now, next_probe_at = :probeAt, probes = 0,
-         alarm = 'paused', version = version + 1
+         alarm = iif(mode = 'mcp', 'none', 'paused'), version = version + 1
      WHERE id = :id AND status = 'active' AND deleted_at IS NULL
-     RETURNING tenant_id, settings, version, consecutive_failures`,
+     RETURNING tenant_id, mode, settings, version, consecutive_failures`,
   );
   // One that is paused already goes on being held since when it was, and is no longer resumed by itself.
   const holdByHand = db.prepare<[string]>(
@@ -54,6 +55,8 @@ export function createEndpointState(db: Database) {
     pause(id: string, now: number, { reason, probeAt }: Pause): boolean {
       const row = pause.get({ id, now, reason, probeAt });
       if (row === undefined) return false;
+      // A subscription's client sees to it, and the account's owner has no such endpoint.
+      if (row.mode === 'mcp') return true;
       const { label, url } = JSON.parse(row.settings) as { label: string; url: string };
       const mail = pauseMail({ id, tenantId: row.tenant_id, version: row.version, label, url }, reason, now);
       if (mail !== null) addMail(mail);
