@@ -32,6 +32,8 @@ export function mailText(facts: MailFacts, baseUrl: string, token?: string): Mai
       return endpointsOverPlan(facts, baseUrl);
     case 'source_failing':
       return sourceFailing(facts, baseUrl);
+    case 'source_paused':
+      return sourcePaused(facts, baseUrl);
     case 'digest':
       return { subject: digestSubject(facts), text: digestText(facts, []) };
     case 'invitation':
@@ -110,6 +112,22 @@ function sourceFailing(facts: FactsOf<'source_failing'>, baseUrl: string): MailT
       'It is tried again, at least every six hours, and goes on where it was. This is the only mail about it.',
       '',
       `The source and its last runs: ${baseUrl}/dashboard/sources/${facts.sourceId}`,
+      '',
+    ].join('\n'),
+  };
+}
+
+function sourcePaused(facts: FactsOf<'source_paused'>, baseUrl: string): MailText {
+  return {
+    subject: `Source paused: ${facts.name}`,
+    text: [
+      `Signalpost has paused the source "${facts.name}".`,
+      '',
+      facts.message,
+      '',
+      'Once resumed it goes on where it was. If that happens again, tell the operator of the server.',
+      '',
+      `To look at it and resume it: ${baseUrl}/dashboard/sources/${facts.sourceId}`,
       '',
     ].join('\n'),
   };

@@ -41,6 +41,7 @@ export type MailFacts =
       message: string;
       hint: string;
     }
+  | { kind: 'source_paused'; sourceId: string; name: string; message: string }
   | {
       kind: 'digest';
       date: string;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { mailText } from '../../../src/accounts/mail-text.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { aRun, aSource } from '../../support/sources.ts';
@@ -67,8 +68,9 @@ test('a source in whose reading the process ended rests and says so; at the thir
     const source = await store.getSource('ten_a', 'src_1');
     const due = source?.nextPollAt ?? 0;
     if (source?.status === 'active') await read(store, `run_${now}`, due);
+    const mail = await store.listMail('ten_a', 10);
     await store.close();
-    return { tooEarly, due, source };
+    return { tooEarly, due, source, mail };
   };
   const once = await after(T0 + 1_000);
   expect(once).toMatchObject({
@@ -78,9 +80,20 @@ test('a source in whose reading the process ended rests and says so; at the thir
   });
   const twice = await after(once.due);
   expect(twice).toMatchObject({ tooEarly: [], due: once.due + 30 * 60_000, source: { status: 'active' } });
-  const { source } = await after(twice.due);
+  expect([once.mail, twice.mail]).toEqual([[], []]);
+  const { source, mail } = await after(twice.due);
   expect(source).toMatchObject({ status: 'paused', version: 2 });
   expect(source?.lastError?.message).toContain('3 times in a row. It is paused; resume it');
+  expect(mail.map(({ facts }) => facts)).toEqual([
+    { kind: 'source_paused', sourceId: 'src_1', name: source?.name, message: source?.lastError?.message },
+  ]);
+  const { subject, text } = mailText(
+    mail[0]?.facts ?? { kind: 'message', subject: '', text: '' },
+    'https://s.example.com',
+  );
+  expect(subject).toBe(`Source paused: ${source?.name}`);
+  expect(text).toContain('https://s.example.com/dashboard/sources/src_1');
+  expect((await after(twice.due + 1)).mail).toHaveLength(1);
 });
 
 test('a run that ends, whatever came of it, makes it the first time again', async () => {

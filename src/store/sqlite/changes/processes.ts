@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { afterBrokenRun } from '../../../rules/broken-run.ts';
+import { createMailWriter } from './mail.ts';
 
 /** Processes whose leases end, each by its name. */
 export interface Departed {
@@ -8,6 +9,14 @@ export interface Departed {
   /** Whether leases in its own name end too: they are those of a dispatcher or poller before this one. */
   own: boolean;
   dead: string[];
+}
+
+/** A source that was being read when its process ended. */
+interface BrokenRow {
+  id: string;
+  tenantId: string;
+  name: string;
+  brokenOff: number;
 }
 
 /** Leases of deliveries and sources that nobody holds any more. */
@@ -23,8 +32,8 @@ export function processChanges(db: Database) {
     )
     .pluck();
   // Leases without a process are of a version that kept them when it was stopped.
-  const selectBroken = db.prepare<[string], { id: string; brokenOff: number }>(
-    `SELECT id, broken_off AS brokenOff FROM sources
+  const selectBroken = db.prepare<[string], BrokenRow>(
+    `SELECT id, tenant_id AS tenantId, name, broken_off AS brokenOff FROM sources
      WHERE lease_until > 0 AND lease_process <> '' AND lease_process IN (SELECT value FROM json_each(?))
      ORDER BY next_poll_at, id`,
   );
@@ -47,6 +56,8 @@ export function processChanges(db: Database) {
        AND NOT EXISTS (SELECT 1 FROM sources WHERE lease_process = processes.name AND lease_until > 0)`,
   );
 
+  const addMail = createMailWriter(db);
+
   const namesOf = ({ process, own, dead }: Departed) => JSON.stringify(own ? [...dead, process] : dead);
 
   return {
@@ -59,9 +70,14 @@ export function processChanges(db: Database) {
     endSourceLeases(departed: Departed & { now: number }): string[] {
       register.run(departed.process);
       const { dead, now } = departed;
-      for (const [place, { id, brokenOff }] of selectBroken.all(JSON.stringify(dead)).entries()) {
+      for (const [place, { id, tenantId, name, brokenOff }] of selectBroken
+        .all(JSON.stringify(dead))
+        .entries()) {
         const { error, isPaused, notBefore } = afterBrokenRun({ times: brokenOff + 1, place, now });
         breakOff.run({ id, now, error: JSON.stringify(error), notBefore, isPaused: isPaused ? 1 : 0 });
+        if (!isPaused) continue;
+        const facts = { kind: 'source_paused', sourceId: id, name, message: error.message } as const;
+        addMail({ id: `mail_${id}_paused_${now}`, tenantId, facts, createdAt: now });
       }
       const ended = endSources.all(namesOf(departed));
       forget.run(JSON.stringify(departed.dead));
