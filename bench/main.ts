@@ -14,6 +14,7 @@ import { type Figure, medianOf, report, table } from './report.ts';
 import { benchSignals } from './signals/bench.ts';
 import { benchHealth, benchPage } from './site/bench.ts';
 import { benchSources } from './sources/bench.ts';
+import { benchStart } from './start/bench.ts';
 import { benchTenants } from './tenants/bench.ts';
 import { benchTokens } from './tokens/bench.ts';
 import { benchFanout } from './way/fanout.ts';
@@ -38,6 +39,7 @@ const BENCHES: Record<string, (profileDir?: string) => Promise<Figure[]>> = {
   page: benchPage,
   signals: benchSignals,
   sources: benchSources,
+  start: benchStart,
   tenants: benchTenants,
   tokens: benchTokens,
 };

@@ -19,11 +19,11 @@ export interface BenchServer {
 
 /**
  * Starts the server as its user does, the limiter on but out of reach and every request logged. It has a data folder of its
- * own, which ends with it, unless `env` names one.
+ * own, which ends with it, unless `env` names one. `main` is the program, TypeScript if it is left out.
  */
-export async function startServer(env: NodeJS.ProcessEnv = {}): Promise<BenchServer> {
+export async function startServer(env: NodeJS.ProcessEnv = {}, main = MAIN): Promise<BenchServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
-  const child = spawn(process.execPath, [...START_FLAGS, MAIN, 'serve'], {
+  const child = spawn(process.execPath, [...START_FLAGS, main, 'serve'], {
     env: {
       ...{
         PATH: process.env.PATH,

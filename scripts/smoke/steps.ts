@@ -46,7 +46,7 @@ export function run(args: readonly string[], { program, cwd, env, user }: Place)
 }
 
 /** Starts the program as a server and resolves when it listens. */
-async function serve({ program, cwd, env, user }: Place): Promise<Running> {
+export async function serve({ program, cwd, env, user }: Place): Promise<Running> {
   const [file, ...first] = program;
   const child = spawn(file, [...first, 'serve'], { cwd, env, ...user, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
@@ -84,7 +84,7 @@ function untilListening(stdout: Readable, said: () => string): Promise<string> {
 }
 
 /** Calls the API. @throws where the answer is no success */
-async function call(url: string, key: string, path: string, body?: object): Promise<unknown> {
+export async function call(url: string, key: string, path: string, body?: object): Promise<unknown> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
   const response = await fetch(url + path, { headers, signal: AbortSignal.timeout(LIMIT_MS), ...sent });
