@@ -101,6 +101,12 @@ export const webhookCreateSchema = webhookInputSchema.extend({
     .describe('`pull`: it has no `url` and is not called; read `GET /v1/webhooks/{id}/feed` instead'),
   headers: endpointHeadersSchema.default({}),
   ordered: orderedSchema.default(false),
+  backfill_days: z
+    .int()
+    .min(0)
+    .max(30)
+    .default(0)
+    .describe('It also gets the events of so many days before it was made, as far as they pass its filters'),
 });
 export type WebhookCreate = WebhookInput & Partial<z.infer<typeof webhookCreateSchema>>;
 
@@ -188,6 +194,8 @@ export interface Endpoint {
   headers: Record<string, string>;
   headersBox: Uint8Array | null;
   ordered: boolean;
+  /** From when on it gets events of before it was made, Unix milliseconds; null: it has them, or asked for none. */
+  backfillFrom: number | null;
   status: (typeof ENDPOINT_STATUSES)[number];
   pausedReason: PausedReason | null;
   pausedAt: number | null;

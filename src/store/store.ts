@@ -1,5 +1,6 @@
 import type { AccountStore } from './account-store.ts';
 import type { AuditStore } from './audit-store.ts';
+import type { BackfillStore } from './backfill-store.ts';
 import type { BatchStore } from './batch-store.ts';
 import type { CampaignStore } from './campaign-store.ts';
 import type { CompanyStore } from './company-store.ts';
@@ -52,6 +53,7 @@ export interface Store
     MailStore,
     NoticeStore,
     DigestStore,
+    BackfillStore,
     BatchStore,
     IdempotencyStore,
     JobStore,

@@ -11,6 +11,8 @@ import type { EndpointStore } from '../store/endpoint-store.ts';
 import { acceptSettings, type RuleParts, refuseMismatch, tooManyEndpoints } from './endpoint-rules.ts';
 import { generateSecret } from './signature.ts';
 
+const DAY_MS = 24 * 3_600_000;
+
 /** What the use cases of endpoints need of the process. */
 export interface EndpointParts extends RuleParts {
   random: Random;
@@ -29,9 +31,10 @@ export async function createEndpoint(
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   const { store, clock, random, newId, secretBox } = parts;
   const plan = effectivePlan(tenant, clock.now());
-  const { headers = {}, mode = 'push', ordered = false, ...given } = input;
+  const { headers = {}, mode = 'push', ordered = false, backfill_days: days = 0, ...given } = input;
   const settings = await acceptSettings(parts, tenant, { mode, settings: given });
   refuseMismatch(settings);
+  if (days > 0 && settings.batching !== 'instant') throw noBackfillOfBatches();
   const secret = generateSecret(random);
   const id = newId('whk');
   const endpoint: Endpoint = {
@@ -45,6 +48,7 @@ export async function createEndpoint(
     previousSecretUntil: null,
     ...sealHeaders(parts, id, headers),
     ordered,
+    backfillFrom: days === 0 ? null : clock.now() - days * DAY_MS,
     status: 'active',
     pausedReason: null,
     pausedAt: null,
@@ -56,6 +60,12 @@ export async function createEndpoint(
   const created = await store.createEndpoint(endpoint, planLimits(plan).endpoints);
   if (!created) throw tooManyEndpoints(plan);
   return { endpoint, secret };
+}
+
+function noBackfillOfBatches(): DomainError {
+  const detail =
+    'Events of before cannot come in messages of several: leave "batching" at "instant", or "backfill_days" out.';
+  return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/backfill_days', detail }] });
 }
 
 /** An endpoint's own headers as they are kept. */

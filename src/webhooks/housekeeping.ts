@@ -7,6 +7,7 @@ import { NEAR_WINDOW_MS } from '../model/near-keys.ts';
 import type { Position } from '../model/page.ts';
 import { DEAD_LETTER_MS } from '../rules/dead-letters.ts';
 import type { Store } from '../store/store.ts';
+import { backfillEndpoints } from './backfills.ts';
 import { sendBatches } from './batches.ts';
 import { type DigestParts, makeDigests } from './digests.ts';
 import { announceNotices } from './notices.ts';
@@ -48,6 +49,7 @@ export function housekeepingJobs(parts: HousekeepingParts): PeriodicJob[] {
   return [
     { name: 'mail', everyMs: 5 * SECOND_MS, run: (isStopping) => workOutbox(parts, isStopping) },
     { name: 'notices', everyMs: 2 * SECOND_MS, run: (isStopping) => announceNotices(parts, isStopping) },
+    { name: 'backfills', everyMs: 2 * SECOND_MS, run: (isStopping) => backfillEndpoints(parts, isStopping) },
     { name: 'digests', everyMs: 15 * SECOND_MS, run: (isStopping) => makeDigests(parts, isStopping) },
     { name: 'batches', everyMs: 15 * SECOND_MS, run: (isStopping) => sendBatches(parts, isStopping) },
     {

@@ -190,6 +190,7 @@ function make(
     pausedAt: null,
     consecutiveFailures: 0,
     alarm: 'none',
+    backfillFrom: null,
     version: 1,
     createdAt,
   };

@@ -110,6 +110,7 @@ export function anEndpoint(tenantId: string, overrides: Partial<Endpoint> = {}):
     headers: {},
     headersBox: null,
     ordered: false,
+    backfillFrom: null,
     status: 'active',
     pausedReason: null,
     pausedAt: null,

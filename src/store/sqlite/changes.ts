@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { auditChanges } from './changes/audit.ts';
+import { backfillChanges } from './changes/backfills.ts';
 import { batchChanges } from './changes/batches.ts';
 import { campaignChanges } from './changes/campaigns.ts';
 import { claimChanges } from './changes/claims.ts';
@@ -63,6 +64,7 @@ export function createChanges(db: Database, log: WriteAheadLog = createWriteAhea
     ...mailChanges(db),
     ...noticeChanges(db),
     ...digestChanges(db),
+    ...backfillChanges(db),
     ...batchChanges(db),
     ...idempotencyChanges(db),
     ...sourceChanges(db),

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { auditReads } from './reads/audit.ts';
+import { backfillReads } from './reads/backfills.ts';
 import { batchReads } from './reads/batches.ts';
 import { boardReads } from './reads/board.ts';
 import { campaignEventReads } from './reads/campaign-events.ts';
@@ -59,6 +60,7 @@ export function createReads(db: Database) {
     ...mailReads(db),
     ...noticeReads(db),
     ...digestReads(db),
+    ...backfillReads(db),
     ...batchReads(db),
     ...sourceReads(db),
     ...subscriptionReads(db),

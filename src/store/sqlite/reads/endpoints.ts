@@ -17,6 +17,7 @@ export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {
   headers: 'json',
   headersBox: 'bytes',
   ordered: 'flag',
+  backfillFrom: 'plain',
   status: 'plain',
   pausedReason: 'plain',
   pausedAt: 'plain',

@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createIds } from '../../src/lib/ids.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import type { Store } from '../../src/store/store.ts';
+import { backfillEndpoints } from '../../src/webhooks/backfills.ts';
+import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
+
+const DAY_MS = 86_400_000;
+
+let t: WebhookApp;
+beforeEach(async () => {
+  t = await buildWebhookApp();
+});
+afterEach(() => t.app.close());
+
+async function backfill(store: Store = t.store): Promise<void> {
+  const newId = createIds(t.clock, systemRandom);
+  await backfillEndpoints({ store, clock: t.clock, newId, nudge: (lanes) => void t.nudged.push(...lanes) });
+}
+
+async function addReader(settings: object): Promise<string> {
+  return (await t.call('POST', '/v1/webhooks', { mode: 'pull', ...settings })).json().data.id;
+}
+
+/** What a feed holds, as the ids of signals. */
+async function subjects(id: string): Promise<string[]> {
+  const { data } = (await t.call('GET', `/v1/webhooks/${id}/feed?limit=100`)).json();
+  return data.map(({ payload }: { payload: { signal_id?: string } }) => payload.signal_id ?? '');
+}
+
+const signalIds = async () =>
+  (await t.call('GET', '/v1/signals?order=stored&limit=100'))
+    .json()
+    .data.map((s: { signal_id: string }) => s.signal_id);
+
+test('an endpoint gets the events of so many days before it was made, in their order, and each once', async () => {
+  await t.addDeliveries(2);
+  t.clock.advance(3 * DAY_MS);
+  await t.addDeliveries(3);
+  const wanted = (await signalIds()).slice(2);
+  const id = await addReader({ backfill_days: 2 });
+  const none = await addReader({});
+  expect(await subjects(id)).toEqual([]);
+  await backfill();
+  await backfill();
+  expect(await subjects(id)).toEqual(wanted);
+  expect(await subjects(none)).toEqual([]);
+  await t.addDeliveries(1);
+  expect(await subjects(id)).toEqual((await signalIds()).slice(2));
+  expect(await t.store.listBackfills(10)).toEqual([]);
+});
+
+test('its filters and its format count, and deliveries to an address are due', async () => {
+  await t.addDeliveries(2);
+  const picky = await addReader({ backfill_days: 1, min_score: 100 });
+  const { id } = await t.addWebhook({ backfill_days: 1, payload_format: { include: ['signal_id'] } });
+  await backfill();
+  expect(await subjects(picky)).toEqual([]);
+  const { data } = (await t.call('GET', `/v1/webhooks/${id}/deliveries`)).json();
+  expect(data.map(({ status }: { status: string }) => status)).toEqual(['pending', 'pending']);
+  expect(t.nudged).toContainEqual({ endpointId: id, tenantId: t.tenant.id });
+  const { body } = (await t.call('GET', `/v1/deliveries/${data[0].id}`)).json().data;
+  expect(Object.keys(JSON.parse(body))).toEqual(['signal_id']);
+});
+
+test('what another process has done is not done again, and a deleted signal does not come', async () => {
+  await t.addDeliveries(2);
+  const [gone = '', left = ''] = await signalIds();
+  await t.call('DELETE', `/v1/signals/${gone}`);
+  const id = await addReader({ backfill_days: 1 });
+  let raced = false;
+  const store: Store = {
+    ...t.store,
+    async commitBackfill(step) {
+      if (!raced) {
+        raced = true;
+        await backfill();
+      }
+      return t.store.commitBackfill(step);
+    },
+  };
+  await backfill(store);
+  expect(await subjects(id)).toEqual([left]);
+});
+
+test("another tenant's events are not among them", async () => {
+  await t.addDeliveries(1);
+  const { auth } = await t.addTenant();
+  const made = await t.call('POST', '/v1/webhooks', { mode: 'pull', backfill_days: 30 }, auth);
+  await backfill();
+  const feed = await t.call('GET', `/v1/webhooks/${made.json().data.id}/feed`, undefined, auth);
+  expect(feed.json().data).toEqual([]);
+});
+
+test.each([
+  [{ backfill_days: 31 }, '/backfill_days'],
+  [{ backfill_days: 1, batching: 'daily', payload_format: { preset: 'slack' } }, '/backfill_days'],
+])('%j is refused', async (settings, pointer) => {
+  const answer = await t.call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', ...settings });
+  expect(answer.statusCode).toBe(400);
+  expect(answer.json().errors).toMatchObject([{ pointer }]);
+});
