@@ -4,6 +4,7 @@ import { systemRandom } from '../../src/lib/random.ts';
 import type { DeliveryNext } from '../../src/model/delivery.ts';
 import { EVENT_DATA, envelopeSchema } from '../../src/model/event-data.ts';
 import { announceNotices } from '../../src/webhooks/notices.ts';
+import { anEndpoint, aRoutedEvent } from '../support/store.ts';
 import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 
 const TYPES = ['endpoint.failing', 'endpoint.paused', 'endpoint.recovered', 'delivery.dead'];
@@ -163,4 +164,15 @@ test('two processes make one event of each', async () => {
   expect(await t.store.commitNotices(change)).toBe(true);
   expect(await t.store.commitNotices(change)).toBe(false);
   expect(await t.store.listNotices(10)).toEqual([]);
+});
+
+test('of a subscription that a client of MCP made there are none, and no mail that it fails', async () => {
+  const { id: tenantId } = t.tenant;
+  await t.store.createEndpoint(anEndpoint(tenantId, { id: 'whk_mcp', mode: 'mcp' }), null);
+  const event = aRoutedEvent(tenantId, ['whk_mcp'], { deliveryIds: ['dlv_mcp'] });
+  await t.store.commitNotices({ tenantId, ids: [], events: [event] });
+  for (let number = 1; number <= 12; number++) await t.attempt('dlv_mcp', RETRY, number);
+  await t.attempt('dlv_mcp', { status: 'dead', expiresAt: t.clock.now() }, 13);
+  expect(await told()).toEqual([]);
+  expect(await t.store.listMail(tenantId, 10)).toEqual([]);
 });

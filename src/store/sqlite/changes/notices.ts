@@ -5,13 +5,14 @@ import type { NoticeStore } from '../../notice-store.ts';
 import type { Part } from '../../store.ts';
 import { createEventWriter } from './events.ts';
 
-/** Stores a notice: part of the change that it is of. */
+/** Stores a notice: part of the change that it is of. Of subscriptions that a client of MCP made there is none. */
 export function createNoticeWriter(db: Database): (notice: Omit<EndpointNotice, 'id'>) => void {
   const insert = db.prepare<[string, string, string, string]>(
-    'INSERT INTO endpoint_notices (tenant_id, type, endpoint_id, facts) VALUES (?, ?, ?, ?)',
+    `INSERT INTO endpoint_notices (tenant_id, type, endpoint_id, facts)
+     SELECT ?, ?, id, ? FROM webhook_endpoints WHERE id = ? AND mode <> 'mcp'`,
   );
   return ({ tenantId, type, endpointId, facts }) => {
-    insert.run(tenantId, type, endpointId, JSON.stringify(facts));
+    insert.run(tenantId, type, JSON.stringify(facts), endpointId);
   };
 }
 
