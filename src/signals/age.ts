@@ -13,8 +13,8 @@ const HALF_LIFE_DAYS: Readonly<Record<SignalType, number>> = {
   funding_event: 60,
   job_change: 60,
 };
-/** A day is no age: sources are asked once an hour to once a day. */
-const FRESH_MS = DAY_MS;
+/** Three days are no age: sources are read once an hour to once a day, and nobody chooses a supplier over a weekend. */
+const FRESH_MS = 3 * DAY_MS;
 
 /** The share of its worth that a post of this age still has. Older is never more. */
 export function freshness(type: SignalType, ageMs: number): number {
