@@ -8,7 +8,7 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 COPY scripts ./scripts
-RUN node scripts/build/main.ts && find dist -name '*.d.ts' -delete
+RUN node scripts/build/main.ts && find dist \( -name '*.d.ts' -o -name '*.map' \) -delete
 # Of what is left: binaries of other systems, SQLite's sources, and what only people and compilers read.
 RUN npm prune --omit=dev --ignore-scripts && node scripts/image/slim.ts
 

@@ -18,7 +18,7 @@ keepOnly(join(runtimes, platform), arch);
 keepOnly('better-sqlite3/prebuilds', `${platform}${isMusl ? 'musl' : ''}-${arch}.node`);
 for (const sources of ['deps', 'src', 'binding.gyp']) remove(join('better-sqlite3', sources));
 
-const reading = globSync('node_modules/**/*.{map,ts,mts,cts,md,markdown}').filter(
+const reading = globSync('node_modules/**/{*.{map,ts,mts,cts,md,markdown},test,tests}').filter(
   (path) => !/licen[cs]e|notice/i.test(path),
 );
 for (const path of reading) rmSync(path, { recursive: true, force: true });

@@ -36,3 +36,16 @@ export const NO_SETTINGS = {
   subreddit: null,
   client_id: null,
 };
+
+/** Events about deliveries themselves: none of them is sent to the endpoint that it is about. */
+const OPERATIONAL_TYPES = [
+  'endpoint.failing',
+  'endpoint.paused',
+  'endpoint.recovered',
+  'delivery.dead',
+] as const;
+export type OperationalType = (typeof OPERATIONAL_TYPES)[number];
+
+export function isOperational(type: string): type is OperationalType {
+  return OPERATIONAL_TYPES.some((each) => each === type);
+}

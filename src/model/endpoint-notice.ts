@@ -1,4 +1,4 @@
-import type { OperationalType } from './event.ts';
+import type { OperationalType } from './constants.ts';
 
 /** What happened to an endpoint or to one of its deliveries, not yet an event. */
 export interface EndpointNotice {

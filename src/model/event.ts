@@ -18,19 +18,6 @@ export const EVENT_TYPES = [
 export const eventTypeSchema = z.enum(EVENT_TYPES);
 export type EventType = z.infer<typeof eventTypeSchema>;
 
-/** Events about deliveries themselves: none of them is sent to the endpoint that it is about. */
-const OPERATIONAL_TYPES = [
-  'endpoint.failing',
-  'endpoint.paused',
-  'endpoint.recovered',
-  'delivery.dead',
-] as const;
-export type OperationalType = (typeof OPERATIONAL_TYPES)[number];
-
-export function isOperational(type: EventType): type is OperationalType {
-  return OPERATIONAL_TYPES.some((each) => each === type);
-}
-
 /** Something that happened, kept whether or not anyone was told. `data` is JSON text. */
 export interface EventRow {
   id: string;

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
+import { isOperational } from '../../../model/constants.ts';
 import type { EndpointNotice } from '../../../model/endpoint-notice.ts';
-import { type EventType, isOperational } from '../../../model/event.ts';
+import type { EventType } from '../../../model/event.ts';
 import type { NoticeStore } from '../../notice-store.ts';
 import type { Part } from '../../store.ts';
 import { createEventWriter } from './events.ts';
