@@ -98,15 +98,20 @@ test('what is sent after a new secret was given is signed with it, and not with 
   webhook = { ...webhook, secret };
 });
 
-test('twenty failures in a row pause it, the owner gets mail, and nothing is lost', async () => {
+test('ten failures in a row warn the owner by mail, twenty pause it, and nothing is lost', async () => {
   receiver.answer = status(500);
   await post(20);
   await expect.poll(async () => (await endpoint()).status, PATIENCE).toBe('paused');
   expect(await endpoint()).toMatchObject({ paused_reason: 'failures' });
   await expect.poll(() => withStatus('held'), PATIENCE).toBe(20);
-  await expect.poll(() => smtp.received.length, PATIENCE).toBe(1);
-  expect(smtp.received[0]).toMatchObject({ from: 'post@signals.example.com', to: ['owner@example.com'] });
-  expect(smtp.received[0]?.source).toContain('Subject: Webhook paused: CRM');
+  await expect.poll(() => smtp.received.length, PATIENCE).toBe(2);
+  for (const mail of smtp.received) {
+    expect(mail).toMatchObject({ from: 'post@signals.example.com', to: ['owner@example.com'] });
+  }
+  expect(smtp.received.map(({ source }) => /^Subject: (.+?)\r?$/m.exec(source)?.[1])).toEqual([
+    'Webhook failing: CRM',
+    'Webhook paused: CRM',
+  ]);
 
   receiver.answer = status(200);
   expect(await call('POST', `/v1/webhooks/${webhook.id}/resume`)).toMatchObject({

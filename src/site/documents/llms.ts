@@ -137,7 +137,7 @@ function operationEntries({ baseUrl, publicApi }: DocumentParts): Entry[] {
   }));
 }
 
-const MAX_DESCRIPTION_CHARS = 48;
+const MAX_DESCRIPTION_CHARS = 40;
 
 /** What a list of all pages has room for: its first sentence, cut at a word. */
 function brief(description: string): string {
