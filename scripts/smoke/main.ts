@@ -82,6 +82,15 @@ function showDemo(): void {
   say(`${named.trim()}: the demo's deliveries came, its sources were read`);
 }
 
+/** As another program would: by the package's name, from its own folder. */
+function importClient(): void {
+  const script =
+    "import { createClient, verifyWebhook } from 'signalpost/client'; console.log(typeof createClient, typeof verifyWebhook)";
+  const node: Place = { ...placeOf('none'), program: [process.execPath] };
+  assert.equal(run(['--input-type=module', '--eval', script], node), 'function function\n');
+  say('the client is imported');
+}
+
 async function backUp(): Promise<string> {
   const place = placeOf('live');
   const backup = join(dataFolder('backups'), 'smoke.db');
@@ -115,6 +124,7 @@ try {
   writeFileSync(join(home, 'package.json'), '{}');
   install(pack());
   showDemo();
+  importClient();
   restore(await backUp());
   useWords();
 } finally {

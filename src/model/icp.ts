@@ -135,7 +135,9 @@ const thresholdsSchema = z.strictObject({
 
 const settings = {
   description: descriptionSchema.optional(),
-  offer: offerSchema.optional().describe('What you sell, in a sentence or two'),
+  offer: offerSchema
+    .optional()
+    .describe('What you sell, in a sentence or two: posts are matched with it by meaning'),
   phrases: termsSchema(MAX_PHRASES)
     .optional()
     .describe('Words and phrases that tell that a post is on topic'),

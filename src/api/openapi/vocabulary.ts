@@ -138,7 +138,7 @@ export const VOCABULARY: Record<string, string> = {
   end: 'Where it ends, in code points',
 
   // Profiles
-  offer: 'What the tenant sells',
+  offer: 'What the tenant sells; posts are matched with it by meaning',
   phrases: 'Words and phrases that are on topic',
   excluded_phrases: 'Phrases that count against a post',
   competitors: 'Names that are on topic, and whose staff do not count',
