@@ -5,16 +5,15 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { pino } from 'pino';
 import { z } from 'zod';
-import { signalQuerySchema, toSignalQuery } from '../../src/api/signal-query.ts';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { prepareEngine } from '../../src/engine.ts';
 import { addAuthentication, callerOf } from '../../src/http/auth.ts';
 import { addKeyLimits } from '../../src/http/key-limits.ts';
-import { cursorScope, paginate, paginationSchema, readCursor } from '../../src/http/paging.ts';
+import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from '../../src/http/paging.ts';
 import { createProblems } from '../../src/http/problems.ts';
 import { setApiHeaders } from '../../src/http/versions.ts';
-import { signalSchema } from '../../src/model/signal.ts';
+import { signalFilters, signalSchema } from '../../src/model/signal.ts';
 import { openRuntime, type Runtime } from '../../src/runtime.ts';
 import { loadSiteContent } from '../../src/site/content/site-content.ts';
 import { type PageMade, timePagesMade } from './page-made.ts';
@@ -72,16 +71,17 @@ async function zodPages(app: FastifyInstance, { runtime }: { runtime: Runtime })
     {
       config: { scope: 'signals:read' },
       schema: {
-        querystring: signalQuerySchema,
+        querystring: signalFilters.query.extend(pagingQuery),
         response: { 200: z.strictObject({ data: z.array(signalSchema), pagination: paginationSchema }) },
       },
     },
     async (request, reply) => {
       const { tenant } = callerOf(request);
-      const { filters, rest } = toSignalQuery(request.query);
+      const { limit, cursor, ...query } = request.query;
+      const filters = signalFilters.toFilters(query);
       const scope = cursorScope('signals', tenant.id, filters);
-      const after = readCursor(cursors, scope, request.query.cursor);
-      const page = await store.listSignals(tenant.id, { ...filters, ...rest, after });
+      const after = readCursor(cursors, scope, cursor);
+      const page = await store.listSignals(tenant.id, { ...filters, limit, explain: false, after });
       const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
       return {
         data: JSON.parse(`[${page.json.toString()}]`),
@@ -89,7 +89,7 @@ async function zodPages(app: FastifyInstance, { runtime }: { runtime: Runtime })
           baseUrl: config.baseUrl,
           nextCursor,
           hasMore: nextCursor !== null,
-          limit: rest.limit,
+          limit,
         }),
       };
     },
@@ -106,6 +106,5 @@ function cursorAt({ config, cursors }: Runtime, order: { cursorAt: number; tenan
     .raw()
     .get(order.tenantId, order.cursorAt);
   db.close();
-  const { filters } = toSignalQuery(signalQuerySchema.parse({}));
-  return cursors.encode(cursorScope('signals', order.tenantId, filters), position ?? []);
+  return cursors.encode(cursorScope('signals', order.tenantId, signalFilters.of({})), position ?? []);
 }

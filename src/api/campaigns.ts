@@ -1,10 +1,9 @@
 import { campaignResource, changeCampaign, createCampaign, findCampaign } from '../campaigns/campaigns.ts';
-import { listOf } from '../http/query.ts';
 import {
+  campaignFilters,
   campaignInputSchema,
   campaignPatchSchema,
   campaignSchema,
-  campaignStatusSchema,
 } from '../model/campaign.ts';
 import { addCampaignEvents } from './campaign-events.ts';
 import { addCampaignStats } from './campaign-stats.ts';
@@ -34,11 +33,10 @@ export function addCampaigns(routesOf: RoutesOf): void {
     operationId: 'listCampaigns',
     summary: 'Campaigns, newest first',
     scope: 'campaigns:read',
-    query: { status: listOf(campaignStatusSchema).describe('Only campaigns that are in one of these') },
+    query: campaignFilters.query.shape,
     item: campaignSchema,
-    filters: ({ query: { status } }) => ({ status }),
-    read: ({ parts: { store }, tenantId }, { status, ...place }) =>
-      store.listCampaigns(tenantId, { statuses: status, ...place }),
+    filters: ({ query }) => campaignFilters.toFilters(query),
+    read: ({ parts: { store }, tenantId }, asked) => store.listCampaigns(tenantId, asked),
     show: ({ rows }) => rows.map(campaignResource),
   });
   campaigns.get('/campaigns/:id', {

@@ -1,9 +1,6 @@
 import { z } from 'zod';
 import { companyResources, getCompany, putCompany, readCompanyDetail } from '../companies/companies.ts';
-import { listOf } from '../http/query.ts';
-import { fold } from '../lib/text.ts';
-import { companyDetailSchema, companyInputSchema, companySchema } from '../model/company.ts';
-import { domainFilter } from '../model/domain.ts';
+import { companyDetailSchema, companyFilters, companyInputSchema, companySchema } from '../model/company.ts';
 import { MAX_URL_CHARS } from '../model/text.ts';
 import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
@@ -16,23 +13,6 @@ const params = {
     .describe('Its id (`cmp_…`) or its domain; `www.` and the rest of an address are left out'),
 };
 
-const listQuery = {
-  domain: listOf(domainFilter).describe('Only companies at one of these'),
-  industry: listOf(z.string().max(300)).describe('Only companies of one of these, in any case'),
-  q: z
-    .string()
-    .trim()
-    .max(200)
-    .optional()
-    .describe('A part of the name or the domain, in any case, with or without diacritics'),
-  sort: z
-    .enum(['-created_at', '-last_signal_at'])
-    .default('-created_at')
-    .describe(
-      '`-last_signal_at` is exact to the hour; a company whose signal comes while you page may move to a page you have seen',
-    ),
-};
-
 /** `/v1/companies`: who the signals come from. */
 export function addCompanies(routesOf: RoutesOf): void {
   const companies = routesOf('Companies');
@@ -40,14 +20,9 @@ export function addCompanies(routesOf: RoutesOf): void {
     operationId: 'listCompanies',
     summary: 'Companies that signals named or that you added',
     scope: 'companies:read',
-    query: listQuery,
+    query: companyFilters.query.shape,
     item: companySchema,
-    filters: ({ query }) => ({
-      domains: query.domain,
-      industries: query.industry.map(fold),
-      search: query.q ? fold(query.q) : null,
-      sort: query.sort,
-    }),
+    filters: ({ query }) => companyFilters.toFilters(query),
     read: ({ parts: { store }, tenantId }, asked) => store.listCompanies(tenantId, asked),
     show: ({ rows }, { parts, tenantId }) => companyResources(parts, tenantId, rows),
   });

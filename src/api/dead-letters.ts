@@ -1,7 +1,6 @@
-import { deliveryDetailSchema, deliverySchema } from '../model/delivery-resource.ts';
+import { deliveryDetailSchema, deliveryFilters, deliverySchema } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
 import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
-import { deliveryFilters, toDeliveryFilters } from './delivery-query.ts';
 import { addList } from './list.ts';
 import type { Routes } from './routes.ts';
 
@@ -11,9 +10,9 @@ export function addDeadLetters(deliveries: Routes): void {
     operationId: 'listDeadLetters',
     summary: 'The dead-letter queue, newest first',
     scope: 'webhooks:read',
-    query: deliveryFilters,
+    query: deliveryFilters.query.omit({ status: true }).shape,
     item: deliverySchema,
-    filters: ({ query }) => toDeliveryFilters({ status: 'dead', ...query }, null),
+    filters: ({ query }) => deliveryFilters.toFilters({ ...query, status: 'dead' }),
     read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
     show: ({ rows }) => rows.map(deliveryResource),
   });

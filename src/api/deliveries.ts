@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deliveryDetailSchema, deliverySchema } from '../model/delivery-resource.ts';
+import { deliveryDetailSchema, deliveryFilters, deliverySchema } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
 import { eventTypeSchema } from '../model/event.ts';
 import { idInput, timeInput } from '../model/text.ts';
@@ -9,7 +9,6 @@ import { refusePull } from '../webhooks/endpoint-changes.ts';
 import { findEndpoint } from '../webhooks/endpoints.ts';
 import { replayAll, replayDelivery, replayListed } from '../webhooks/replays.ts';
 import { addDeadLetters } from './dead-letters.ts';
-import { deliveryQuery, toDeliveryFilters } from './delivery-query.ts';
 import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
 import type { Routes, RoutesOf } from './routes.ts';
@@ -48,9 +47,9 @@ export function addDeliveries(routesOf: RoutesOf): void {
     operationId: 'listDeliveries',
     summary: 'Deliveries to all endpoints, newest first',
     scope: 'webhooks:read',
-    query: deliveryQuery,
+    query: deliveryFilters.query.shape,
     item: deliverySchema,
-    filters: ({ query }) => toDeliveryFilters(query, null),
+    filters: ({ query }) => deliveryFilters.toFilters(query),
     read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
     show: ({ rows }) => rows.map(deliveryResource),
   });
@@ -58,11 +57,13 @@ export function addDeliveries(routesOf: RoutesOf): void {
     operationId: 'listWebhookDeliveries',
     summary: 'Deliveries to one endpoint, newest first',
     scope: 'webhooks:read',
-    query: deliveryQuery,
+    query: deliveryFilters.query.shape,
     item: deliverySchema,
     name: 'webhook-deliveries',
-    filters: async ({ parts, tenantId, params, query }) =>
-      toDeliveryFilters(query, (await findEndpoint(parts.store, tenantId, params.id)).id),
+    filters: async ({ parts, tenantId, params, query }) => ({
+      ...deliveryFilters.toFilters(query),
+      endpointId: (await findEndpoint(parts.store, tenantId, params.id)).id,
+    }),
     read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
     show: ({ rows }) => rows.map(deliveryResource),
   });

@@ -1,7 +1,5 @@
-import { listOf, queryTime } from '../http/query.ts';
 import { createTurns } from '../lib/turns.ts';
-import { eventTypeSchema } from '../model/event.ts';
-import { eventResourceSchema } from '../model/event-resource.ts';
+import { eventFilters, eventResourceSchema } from '../model/event-resource.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
 import { addList } from './list.ts';
 import type { RoutesOf } from './routes.ts';
@@ -17,13 +15,9 @@ export function addEvents(routesOf: RoutesOf): void {
     description:
       'For each event and each endpoint, `deliveries` tells whether it was delivered, and why not where it was not.',
     scope: 'webhooks:read',
-    query: {
-      type: listOf(eventTypeSchema).describe('Only events of these types'),
-      from: queryTime.describe('From this time on'),
-      to: queryTime.describe('Before this time'),
-    },
+    query: eventFilters.query.shape,
     item: eventResourceSchema,
-    filters: ({ query: { type: types, from, to } }) => ({ types, from, to }),
+    filters: ({ query }) => eventFilters.toFilters(query),
     async read({ parts: { store }, tenantId }, asked) {
       const [page, endpoints] = await Promise.all([
         store.listEvents(tenantId, asked),

@@ -1,39 +1,17 @@
 import { z } from 'zod';
-import { wholeNumber } from '../http/paging.ts';
-import { listOf, searchText } from '../http/query.ts';
 import { type AddedLead, addLead } from '../leads/add-lead.ts';
 import { addLeads as addLeadsOf } from '../leads/add-leads.ts';
 import { changeLead } from '../leads/change-lead.ts';
 import { requireLead, versionOf } from '../leads/changes.ts';
 import { eraseLead } from '../leads/erase-lead.ts';
-import { domainFilter } from '../model/domain.ts';
 import { DomainError } from '../model/errors.ts';
-import { type LeadQuery, leadDetailSchema, leadSchema } from '../model/lead.ts';
+import { leadDetailSchema, leadFilters, leadSchema } from '../model/lead.ts';
 import { leadInputSchema, leadPatchSchema, MAX_BATCH_LEADS } from '../model/lead-input.ts';
-import { normaliseEmail } from '../model/person-keys.ts';
-import { stageSchema } from '../model/pipeline.ts';
-import { classificationSchema } from '../model/signal.ts';
 import { addBatch, type ItemOutcome } from './batch.ts';
 import { leadCallerOf, leadText } from './lead-answers.ts';
 import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
 import type { Routes, RoutesOf } from './routes.ts';
-
-const MAX_SEARCH_CHARS = 200;
-
-const leadQuery = {
-  stage: listOf(stageSchema),
-  classification: listOf(classificationSchema).describe('Of the best signal'),
-  min_score: wholeNumber(0, 100).nullable().default(null).describe('Leads without a signal have no score'),
-  company_domain: listOf(domainFilter),
-  source: listOf(z.string().max(300).toLowerCase()).describe('In any case'),
-  tag: z.string().trim().min(1).max(50).toLowerCase().optional().describe('In any case'),
-  email: z.string().trim().min(1).max(254).optional().describe('The lead that has this address'),
-  q: searchText(MAX_SEARCH_CHARS).describe(
-    'Beginnings of words of name, address, title and company; all must occur',
-  ),
-  sort: z.enum(['-created_at', 'created_at', '-icp_score']).default('-created_at'),
-};
 
 /** `/v1/leads`: who they are and what is known of them. */
 export function addLeads(routesOf: RoutesOf): void {
@@ -43,9 +21,9 @@ export function addLeads(routesOf: RoutesOf): void {
     summary: 'Leads, newest first',
     description: 'Without their signals, which each lead by itself shows.',
     scope: 'leads:read',
-    query: leadQuery,
+    query: leadFilters.query.shape,
     item: leadSchema,
-    filters: ({ query }) => toFilters(query),
+    filters: ({ query }) => leadFilters.toFilters(query),
     read: ({ parts: { store }, tenantId }, asked) => store.listLeads(tenantId, asked),
     show: ({ rows }) => Buffer.from(rows.join(',')),
   });
@@ -90,20 +68,6 @@ export function addLeads(routesOf: RoutesOf): void {
     },
   });
   addLeadWrites(leads);
-}
-
-function toFilters(query: z.output<z.ZodObject<typeof leadQuery>>): Omit<LeadQuery, 'limit' | 'after'> {
-  return {
-    stages: query.stage,
-    classifications: query.classification,
-    minScore: query.min_score,
-    companyDomains: query.company_domain,
-    sources: query.source,
-    tag: query.tag ?? null,
-    identity: query.email === undefined ? null : `email:${normaliseEmail(query.email)}`,
-    q: query.q,
-    sort: query.sort,
-  };
 }
 
 /** People in; enriched, merged and in the pipeline before the answer. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { wholeNumber } from '../http/paging.ts';
 import { pathId } from '../http/path.ts';
 import { requireLead, versionOf } from '../leads/changes.ts';
 import { moveLead, setDeal } from '../leads/move-lead.ts';
 import { toIso } from '../lib/clock.ts';
+import { wholeNumber } from '../model/filters.ts';
 import { leadSchema } from '../model/lead.ts';
 import {
   boardStageSchema,

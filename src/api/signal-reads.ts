@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { DomainError } from '../model/errors.ts';
-import { explanationSchema, signalSchema } from '../model/signal.ts';
+import { explanationSchema, signalFilters, signalSchema } from '../model/signal.ts';
 import { addList } from './list.ts';
 import type { Routes } from './routes.ts';
-import { signalQuerySchema, toSignalQuery } from './signal-query.ts';
 
 const listedSignalSchema = signalSchema
   .extend({ explanation: explanationSchema.optional() })
@@ -21,9 +20,15 @@ export function addSignalReads(signals: Routes): void {
     operationId: 'listSignals',
     summary: 'Signals, newest first',
     scope: 'signals:read',
-    query: signalQuerySchema.shape,
+    query: {
+      ...signalFilters.query.shape,
+      include: z
+        .enum(['explanation'])
+        .optional()
+        .describe('`explanation` adds to each signal the reasons for its score.'),
+    },
     item: listedSignalSchema,
-    filters: ({ query }) => toSignalQuery(query).filters,
+    filters: ({ query }) => signalFilters.toFilters(query),
     read: ({ parts: { store }, tenantId, query }, asked) =>
       store.listSignals(tenantId, { ...asked, explain: query.include === 'explanation' }),
     stored: {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { cursorScope, pagingQuery, readCursor, wholeNumber } from '../http/paging.ts';
+import { cursorScope, pagingQuery, readCursor } from '../http/paging.ts';
 import { DomainError } from '../model/errors.ts';
+import { wholeNumber } from '../model/filters.ts';
 import type { Place, Position, StoredPage } from '../model/page.ts';
 import type { StoredWait } from '../store/event-store.ts';
 import type { Call, NoQuery } from './routes.ts';

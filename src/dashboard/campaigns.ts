@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { campaignResource, changeCampaign, findCampaign } from '../campaigns/campaigns.ts';
 import { campaignStats } from '../campaigns/stats.ts';
 import { largestOf } from '../lib/lists.ts';
-import { CAMPAIGN_STATUSES, campaignPatchSchema } from '../model/campaign.ts';
+import { CAMPAIGN_STATUSES, campaignFilters, campaignPatchSchema } from '../model/campaign.ts';
 import { COUNTED, COUNTED_CLASSES } from '../model/campaign-stats.ts';
 import { chartOf, HEIGHT, WIDTH } from './campaign-chart.ts';
-import { isFiltered, someOf } from './filters.ts';
+import { filtersOf, isFiltered } from './filters.ts';
 import { faultsOf, formOf, queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { checked } from './members.ts';
@@ -20,19 +20,20 @@ export function addCampaigns(app: FastifyInstance, parts: DashboardParts, show: 
   app.get('/campaigns', async (request, reply) => {
     const { tenant } = memberOf(request);
     const query = queryOf(request);
-    const statuses = someOf(query, 'status', CAMPAIGN_STATUSES);
+    const { filters, filterFaults } = filtersOf(campaignFilters, query);
     const { page, ...pages } = await readScreenPage(parts, request, {
       name: 'campaigns',
-      filters: { statuses },
-      read: (place) => parts.store.listCampaigns(tenant.id, { statuses, ...place }),
+      filters,
+      read: (place) => parts.store.listCampaigns(tenant.id, { ...filters, ...place }),
     });
     return show(request, reply, {
       template: 'campaigns',
       title: 'Campaigns',
       ...pages,
+      filterFaults,
       campaigns: page.rows.map(campaignResource),
       statuses: CAMPAIGN_STATUSES,
-      chosen: statuses,
+      chosen: filters.statuses,
       isFiltered: isFiltered(query),
     });
   });

@@ -1,28 +1,21 @@
 import type { FastifyInstance } from 'fastify';
 import { companyResources, getCompany, readCompanyDetail } from '../companies/companies.ts';
-import { fold } from '../lib/text.ts';
+import { companyFilters } from '../model/company.ts';
 import { COMPANY_FACTS } from '../model/company-facts.ts';
 import type { Signal } from '../model/signal.ts';
-import { isFiltered, manyOf, oneOf } from './filters.ts';
+import { filtersOf, isFiltered } from './filters.ts';
 import { queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
-const SORTS = ['-created_at', '-last_signal_at'] as const;
-
 /** `/dashboard/companies`: who the signals come from, and one of them with its people. */
 export function addCompanies(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   app.get('/companies', async (request, reply) => {
     const { tenant } = memberOf(request);
     const query = queryOf(request);
-    const filters = {
-      domains: manyOf(query, 'domain').map((domain) => domain.toLowerCase()),
-      industries: manyOf(query, 'industry').map(fold),
-      search: fold(text(query, 'q').trim().slice(0, 200)) || null,
-      sort: oneOf(query, 'sort', SORTS) ?? '-created_at',
-    };
+    const { filters, filterFaults } = filtersOf(companyFilters, query);
     const { page, ...pages } = await readScreenPage(parts, request, {
       name: 'companies',
       filters,
@@ -32,6 +25,7 @@ export function addCompanies(app: FastifyInstance, parts: DashboardParts, show: 
       template: 'companies',
       title: 'Companies',
       ...pages,
+      filterFaults,
       companies: await companyResources(parts, tenant.id, page.rows),
       typed: { q: text(query, 'q'), industry: text(query, 'industry'), sort: filters.sort },
       isFiltered: isFiltered(query),

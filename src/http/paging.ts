@@ -2,19 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Cursors } from '../lib/cursor.ts';
 import { DomainError } from '../model/errors.ts';
+import { wholeNumber } from '../model/filters.ts';
 import type { Position } from '../model/page.ts';
 import { addLink } from './links.ts';
-
-/** A whole number in a query, as text. */
-export function wholeNumber(min: number, max: number) {
-  const range = `must be a whole number from ${min} to ${max}`;
-  return z
-    .string()
-    .regex(/^\d{1,9}$/, range)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, range)
-    .meta({ 'x-as': { type: 'integer', minimum: min, maximum: max } });
-}
 
 /** No cursor of ours is longer. One that is, is not ours: it is refused as such, and not for its length. */
 const MAX_CURSOR_CHARS = 2_000;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { toIso } from '../lib/clock.ts';
+import { listFilters, listOf } from './filters.ts';
 import type { Place } from './page.ts';
 import { requiredLine, timeInput } from './text.ts';
 
@@ -117,3 +118,9 @@ export interface Campaign {
 export interface CampaignQuery extends Place {
   statuses: CampaignStatus[];
 }
+
+/** The filters of lists of campaigns. */
+export const campaignFilters = listFilters(
+  { status: listOf(campaignStatusSchema).describe('Only campaigns with these statuses.') },
+  ({ status: statuses }) => ({ statuses }),
+);

@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import { fold } from '../lib/text.ts';
 import { COMPANY_FACTS, type CompanyFact, type CompanyFacts } from './company-facts.ts';
+import { domainFilter } from './domain.ts';
+import { listFilters, listOf } from './filters.ts';
 import type { Place } from './page.ts';
 import { type Signal, signalSchema } from './signal.ts';
 import { lineText, webUrl } from './text.ts';
@@ -123,3 +126,30 @@ export interface CompanyQuery extends Place {
   search: string | null;
   sort: '-created_at' | '-last_signal_at';
 }
+
+/** The filters of lists of companies. */
+export const companyFilters = listFilters(
+  {
+    domain: listOf(domainFilter).describe('Only companies with these domains.'),
+    industry: listOf(z.string().max(300)).describe('Only companies in these industries. Case-insensitive.'),
+    q: z
+      .string()
+      .trim()
+      .max(200)
+      .optional()
+      .describe('Part of the name or domain. Matching ignores case and diacritics.'),
+    sort: z
+      .enum(['-created_at', '-last_signal_at'])
+      .default('-created_at')
+      .describe(
+        'Sort order; `-` is descending. `-last_signal_at` is exact to the hour: a company that gets a signal while you page may ' +
+          'move to a page you have already read.',
+      ),
+  },
+  (query): Omit<CompanyQuery, keyof Place> => ({
+    domains: query.domain,
+    industries: query.industry.map(fold),
+    search: query.q ? fold(query.q) : null,
+    sort: query.sort,
+  }),
+);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from './delivery.ts';
-import { eventTypeSchema } from './event.ts';
+import { EVENT_TYPES, type EventType, eventTypeSchema } from './event.ts';
+import { listFilters, queryTime } from './filters.ts';
 
 const time = z.iso.datetime();
 
@@ -92,3 +93,43 @@ export const deliveryDetailSchema = deliverySchema
   })
   .meta({ id: 'DeliveryDetail' });
 export type DeliveryDetail = z.infer<typeof deliveryDetailSchema>;
+
+const EVENT_ID = /^evt_[0-9a-z]{1,60}$/;
+
+const idFilter = z.string().min(1).max(64).nullable().default(null);
+
+/** The filters of lists of deliveries, to all endpoints: for one, set `endpointId` in the result. */
+export const deliveryFilters = listFilters(
+  {
+    status: deliveryStatusSchema.nullable().default(null).describe('Only deliveries with this status.'),
+    event: z
+      .string()
+      .max(64)
+      .refine(
+        (text) => isEventType(text) || EVENT_ID.test(text),
+        `must be an event ID or one of ${EVENT_TYPES.join(', ')}`,
+      )
+      .nullable()
+      .default(null)
+      .describe('Only deliveries of this event type, or of the event with this ID.'),
+    event_id: idFilter.describe('Only deliveries of the event with this ID.'),
+    subject_id: idFilter.describe(
+      'Only deliveries of events about the signal, lead, campaign, endpoint or delivery with this ID.',
+    ),
+    from: queryTime.describe('Only deliveries created at or after this time.'),
+    to: queryTime.describe('Only deliveries created before this time.'),
+  },
+  ({ status, event, event_id, subject_id: subjectId, from, to }) => ({
+    status,
+    from,
+    to,
+    endpointId: null as string | null,
+    eventType: event !== null && isEventType(event) ? event : null,
+    eventId: event_id ?? (event !== null && !isEventType(event) ? event : null),
+    subjectId,
+  }),
+);
+
+function isEventType(text: string): text is EventType {
+  return EVENT_TYPES.some((type) => type === text);
+}

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from './delivery.ts';
 import { eventTypeSchema } from './event.ts';
+import { listFilters, listOf, queryTime } from './filters.ts';
 
 /** Why an endpoint has, has not or will not get an event. */
 const OUTCOME_REASONS = [
@@ -54,3 +55,13 @@ export const eventResourceSchema = z
   })
   .meta({ id: 'Event' });
 export type EventResource = z.output<typeof eventResourceSchema>;
+
+/** The filters of lists of events. */
+export const eventFilters = listFilters(
+  {
+    type: listOf(eventTypeSchema).describe('Only events of these types.'),
+    from: queryTime.describe('Only events at or after this time.'),
+    to: queryTime.describe('Only events before this time.'),
+  },
+  ({ type: types, from, to }) => ({ types, from, to }),
+);

@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import { domainFilter } from './domain.ts';
+import { listFilters, listOf, searchText, wholeNumber } from './filters.ts';
 import type { Place } from './page.ts';
+import { normaliseEmail } from './person-keys.ts';
 import { dealSchema, stageSchema } from './pipeline.ts';
 import { classificationSchema, explanationSchema, signalSchema } from './signal.ts';
 
@@ -134,3 +137,56 @@ export interface LeadQuery extends Place {
   q: string | null;
   sort: '-created_at' | 'created_at' | '-icp_score';
 }
+
+/** The filters of lists of leads. */
+export const leadFilters = listFilters(
+  {
+    stage: listOf(stageSchema).describe('Only leads in these pipeline stages.'),
+    classification: listOf(classificationSchema).describe(
+      'Only leads whose best signal has one of these classifications.',
+    ),
+    min_score: wholeNumber(0, 100)
+      .nullable()
+      .default(null)
+      .describe(
+        'Only leads whose best signal has at least this score. Leads without a signal have no score.',
+      ),
+    company_domain: listOf(domainFilter).describe('Only leads at companies with these domains.'),
+    source: listOf(z.string().max(300).toLowerCase()).describe(
+      'Only leads from these sources, as in their `source`. Case-insensitive.',
+    ),
+    tag: z
+      .string()
+      .trim()
+      .min(1)
+      .max(50)
+      .toLowerCase()
+      .optional()
+      .describe('Only leads with this tag. Case-insensitive.'),
+    email: z
+      .string()
+      .trim()
+      .min(1)
+      .max(254)
+      .optional()
+      .describe('The lead with this email address; at most one.'),
+    q: searchText(200).describe(
+      'Beginnings of words that must all occur in name, email address, title or company.',
+    ),
+    sort: z
+      .enum(['-created_at', 'created_at', '-icp_score'])
+      .default('-created_at')
+      .describe('Sort order; `-` is descending.'),
+  },
+  (query): Omit<LeadQuery, keyof Place> => ({
+    stages: query.stage,
+    classifications: query.classification,
+    minScore: query.min_score,
+    companyDomains: query.company_domain,
+    sources: query.source,
+    tag: query.tag ?? null,
+    identity: query.email === undefined ? null : `email:${normaliseEmail(query.email)}`,
+    q: query.q,
+    sort: query.sort,
+  }),
+);

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { codePointLength } from '../lib/text.ts';
 import { CLASSIFICATIONS } from './constants.ts';
-import { domainSchema } from './domain.ts';
+import { domainFilter, domainSchema } from './domain.ts';
+import { listFilters, listOf, queryTime, searchText, wholeNumber } from './filters.ts';
 import type { Place } from './page.ts';
 import { idInput, lineText, timeText, webUrl } from './text.ts';
 
@@ -145,7 +146,7 @@ export const explanationSchema = z
   .meta({ id: 'Explanation' });
 export type Explanation = z.infer<typeof explanationSchema>;
 
-/** Filters and position of a signals page. Times are Unix milliseconds, half open: from <= timestamp < to. */
+/** Filters and position of a page of signals. Times are Unix milliseconds, half open: from <= timestamp < to. */
 export interface SignalQuery extends Place {
   platforms: string[];
   /** Profile ids or names; a signal fits if either does. */
@@ -166,3 +167,56 @@ export interface SignalQuery extends Place {
   /** Whether each row carries its explanation. */
   explain: boolean;
 }
+
+/** The filters of lists of signals. */
+export const signalFilters = listFilters(
+  {
+    platform: listOf(z.string().max(64).toLowerCase()).describe(
+      'Only signals from these platforms, such as `reddit`. Case-insensitive.',
+    ),
+    icp: listOf(z.string().max(100)).describe(
+      'Only signals of these profiles, by ID or name. Use the ID of a profile whose name contains a comma.',
+    ),
+    from: queryTime.describe('Only signals detected at or after this time.'),
+    to: queryTime.describe('Only signals detected before this time.'),
+    signal_type: listOf(signalTypeSchema).describe('Only signals of these types.'),
+    classification: listOf(classificationSchema).describe('Only signals with these classifications.'),
+    min_score: wholeNumber(0, 100)
+      .nullable()
+      .default(null)
+      .describe('Only signals with at least this score.'),
+    company_domain: listOf(domainFilter).describe('Only signals from companies at these domains.'),
+    external_id: z
+      .string()
+      .min(1)
+      .max(MAX_EXTERNAL_ID_CHARS)
+      .optional()
+      .describe(
+        'Only signals of the post with this ID on its platform, compared exactly. A post has one signal for each profile it matches.',
+      ),
+    q: searchText(500).describe(
+      'Words that must all occur in the text, the people or the company. Matching ignores case and diacritics, and finds singular ' +
+        'and plural. Quote words to search for a phrase.',
+    ),
+    // No default here: whether it was given matters where `order` is.
+    sort: z
+      .enum(['-timestamp', 'timestamp', '-icp_score'])
+      .optional()
+      .meta({ default: '-timestamp' })
+      .describe('Sort order; `-` is descending.'),
+  },
+  (query): Omit<SignalQuery, keyof Place | 'explain'> => ({
+    platforms: query.platform,
+    icps: query.icp,
+    from: query.from,
+    to: query.to,
+    signalTypes: query.signal_type,
+    classifications: query.classification,
+    minScore: query.min_score,
+    companyDomains: query.company_domain,
+    // Only where it is given: cursors from before this filter existed stay valid.
+    ...(query.external_id !== undefined && { externalId: query.external_id }),
+    q: query.q,
+    sort: query.sort ?? '-timestamp',
+  }),
+);
