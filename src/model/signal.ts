@@ -16,7 +16,7 @@ export type Classification = z.infer<typeof classificationSchema>;
 export const MAX_TEXT_CODE_POINTS = 20_000;
 export const MAX_EXCERPT_CODE_POINTS = 500;
 export const MAX_BATCH_SIGNALS = 500;
-export const MAX_EXTERNAL_ID_CHARS = 300;
+const MAX_EXTERNAL_ID_CHARS = 300;
 
 const fact = lineText(300);
 const emailOrEmpty = z.union([z.email().max(254), z.literal('')]).meta({ id: 'EmailOrEmpty' });
