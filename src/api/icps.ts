@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import { icpInputSchema, icpPatchSchema, icpResource, icpSchema } from '../model/icp.ts';
-import { draftInputSchema, icpDraftSchema } from '../model/icp-draft.ts';
+import { draftInputSchema, draftReviewSchema, icpDraftSchema } from '../model/icp-draft.ts';
 import { MAX_PREVIEW_POSTS, previewInputSchema, previewSchema } from '../model/icp-preview.ts';
 import { previewProfile } from '../signals/preview.ts';
 import { changeProfile, createProfile, deleteProfile, findProfile } from '../signals/profiles.ts';
@@ -87,14 +88,17 @@ function addTrials(icps: Routes): void {
     answer: previewSchema,
     handle: ({ parts, tenantId, body }) => previewProfile(parts, tenantId, body),
   });
-  icps.post('/icps/draft', {
+  icps.add('POST /icps/draft', {
     operationId: 'draftIcp',
     summary: 'Draft a profile from an offer',
     description:
-      'From what is sold, in a sentence: the phrases people use who want it, whom they compare, who buys. Nothing is stored: look at it with `POST /v1/icps/preview`, change it, and send it to `POST /v1/icps`.',
+      'From what is sold, in a sentence: the phrases that people who want it use, competitors, and who buys. `review` says how many stored posts each phrase is found in, asks back where the offer can be read in two ways, and names what is missing. A line that names nothing to sell is 400. Nothing is stored: try `data` with `POST /v1/icps/preview`, change it, and send it to `POST /v1/icps`.',
     scope: 'icps:read',
     body: draftInputSchema,
-    answer: icpDraftSchema,
-    handle: ({ parts, tenantId, body }) => draftForSeller(parts, tenantId, body),
+    response: { 200: z.strictObject({ data: icpDraftSchema, review: draftReviewSchema }) },
+    async answer({ parts, tenantId, body }) {
+      const { draft, review } = await draftForSeller(parts, tenantId, body);
+      return { data: draft, review };
+    },
   });
 }

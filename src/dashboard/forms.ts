@@ -47,10 +47,10 @@ export function ticked(form: Form, name: string): boolean {
   return text(form, name) !== '';
 }
 
-/** The lines of a text area that are not empty. */
+/** The lines of a text area that are not empty, and of the ticked boxes of the same name. */
 export function lines(form: Form, name: string): string[] {
-  return text(form, name)
-    .split(/\r?\n/)
+  return texts(form, name)
+    .flatMap((value) => value.split(/\r?\n/))
     .map((line) => line.trim())
     .filter((line) => line !== '')
     .slice(0, MOST_LINES);

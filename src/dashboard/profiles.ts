@@ -12,7 +12,7 @@ import { listSuggestions } from '../signals/suggestions.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
-import { emptyProfileForm, formOfProfile, wishOf } from './profile-form.ts';
+import { emptyProfileForm, formOfProfile, SIGNAL_TYPE_WORDS, wishOf } from './profile-form.ts';
 import { addProfileSuggestions, effectOf, shareOf } from './profile-suggestions.ts';
 import type { Show } from './screens.ts';
 
@@ -45,6 +45,8 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       title: 'New profile',
       form: emptyProfileForm(),
       offer: '',
+      review: null,
+      signalTypes: SIGNAL_TYPE_WORDS,
       faults: {},
       preview: null,
       ...shown,
@@ -59,8 +61,8 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       if (act === 'draft') {
         const asked = check(draftInputSchema, { offer }, 'body');
         if (!asked.ok) throw refusal(asked, 'body');
-        const draft = await draftForSeller(parts, tenant.id, asked.value);
-        return await screen(request, reply, { offer, form: formOfProfile(draft) });
+        const { draft, review } = await draftForSeller(parts, tenant.id, asked.value);
+        return await screen(request, reply, { offer, form: formOfProfile(draft), review });
       }
       // What has no name yet can be tried all the same.
       const input = inputOf(act === 'preview' ? { ...form, name: text(form, 'name') || 'Draft' } : form);
@@ -93,6 +95,7 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       suggestions,
       effectOf,
       shareOf,
+      signalTypes: SIGNAL_TYPE_WORDS,
       faults: {},
       preview: null,
       ...shown,

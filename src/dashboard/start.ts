@@ -5,11 +5,11 @@ import type { Explanation, Signal } from '../model/signal.ts';
 import { changeProfile } from '../signals/profiles.ts';
 import { addSamples, removeSamples } from '../signals/samples.ts';
 import { draftForSeller } from '../signals/seller.ts';
-import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
+import { type Form, faultsOf, formOf, LARGE_FORM, lines, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { checked } from './members.ts';
 import type { DashboardParts } from './parts.ts';
-import { formOfProfile, wishOf } from './profile-form.ts';
+import { formOfProfile, SIGNAL_TYPE_WORDS, wishOf } from './profile-form.ts';
 import type { Show } from './screens.ts';
 import { filtersOf } from './signals.ts';
 
@@ -60,6 +60,9 @@ export function addStart(app: FastifyInstance, parts: DashboardParts, show: Show
       offer: '',
       domain: '',
       form: null,
+      review: null,
+      linesOf: lines,
+      signalTypes: SIGNAL_TYPE_WORDS,
       faults: {},
       // Nobody minds losing the profile that an account begins with.
       replaced: first !== undefined && first.version > 1 ? icpResource(first) : null,
@@ -77,8 +80,8 @@ export function addStart(app: FastifyInstance, parts: DashboardParts, show: Show
           offer: asked.offer,
           ...(asked.domain === '' ? {} : { domain: asked.domain }),
         });
-        const draft = await draftForSeller(parts, tenant.id, input);
-        return await showOffer(request, reply, { ...asked, form: formOfProfile(draft) });
+        const { draft, review } = await draftForSeller(parts, tenant.id, input);
+        return await showOffer(request, reply, { ...asked, form: formOfProfile(draft), review });
       } catch (error) {
         return showOffer(request, reply, { ...asked, status: 400, faults: faultsOf(error) });
       }

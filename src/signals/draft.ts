@@ -3,6 +3,7 @@ import { DEFAULT_WEIGHTS } from '../model/constants.ts';
 import { DEFAULT_THRESHOLDS } from '../model/icp.ts';
 import type { IcpDraft } from '../model/icp-draft.ts';
 import { CATEGORIES, type Category } from './draft/categories.ts';
+import { IS_SOFTWARE } from './draft/line.ts';
 import { readIndustry } from './fit/industries.ts';
 import { readPlace } from './fit/places.ts';
 import type { KnownOffer } from './known-offers.ts';
@@ -29,9 +30,6 @@ const EMPTY_WORDS = new Set(
 );
 /** Where an offer goes on to whom it is for: their words are not those of who buys it. */
 const AUDIENCE_BEGINS = /\s(?:for|aimed at|used by|made for|built for|to help|that helps?)\s/iu;
-/** What is sold is no trade, whatever trade it is sold to. */
-const IS_SOFTWARE =
-  /\b(?:app|apps|software|saas|tool|platform|system|api|ai|automation|plugin|extension|notes|analytics|marketing|leads|website|websites|tracking)\b/iu;
 /** Kinds that are known by these alone are not meant where other words say what it is of: "Kubernetes cost monitoring". */
 const LOOSE_WORDS = new Set(
   'monitoring logging analytics reporting dashboard hosting website inventory builder garden appointment'.split(
@@ -100,12 +98,24 @@ function soldIn(offer: string): string {
 
 /** Whether an offer is of a kind: a trade is none that software is sold to. */
 function isOfKind(sold: Tokens, { known, isTrade = false }: Category, offer: string): boolean {
-  if (isTrade && IS_SOFTWARE.test(offer)) return false;
+  if (isTrade && (IS_SOFTWARE.test(offer) || isSoldTo(offer, known))) return false;
   const text = ` ${sold.stems.join(' ')} `;
   const others = wordsOf(sold).length - 1;
   return listOf(known).some(
     (name) => text.includes(` ${tokenize(name).stems.join(' ')} `) && !(LOOSE_WORDS.has(name) && others > 0),
   );
+}
+
+/** Whether a trade is whom the offer is for: "Plumbing supplies, for plumbing companies". */
+function isSoldTo(offer: string, known: string): boolean {
+  const [, ...audience] = offer.split(AUDIENCE_BEGINS);
+  const text = ` ${tokenize(audience.join(' ')).stems.join(' ')} `;
+  return listOf(known).some((name) => text.includes(` ${tokenize(name).stems.join(' ')} `));
+}
+
+/** Whether a word names nothing that anybody looks for. */
+export function isEmptyWord(word: string): boolean {
+  return EMPTY_WORDS.has(word);
 }
 
 /** The words that say something. */

@@ -77,7 +77,7 @@ function isBetter(signal: StoredPost, known: StoredPost, baseId: string | null):
 }
 
 /** A post that brought neither id nor address is told from others by its text. */
-function postKey({ platform, externalId, canonicalUrl, text }: StoredPost): string {
+export function postKey({ platform, externalId, canonicalUrl, text }: StoredPost): string {
   return JSON.stringify([platform, externalId ?? canonicalUrl ?? text]);
 }
 

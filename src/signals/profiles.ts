@@ -27,7 +27,10 @@ export async function createProfile(
   const { profiles: limit, profilePhrases } = planLimits(plan);
   const outcome = await store.createProfile(profile, limit, profilePhrases);
   if (outcome === 'name_taken') throw nameTaken(profile.name);
-  if (outcome === 'created') return profile;
+  if (outcome === 'created') {
+    await switchDefaultOff({ store, clock }, tenant, profile);
+    return profile;
+  }
   if (outcome === 'too_many_phrases') throw tooManyPhrases(plan);
   throw beyondPlan(plan, { counted: 'profiles', fact: `The ${plan} plan has at most ${limit} profiles.` });
 }
@@ -47,8 +50,31 @@ export function changeProfile(
     const outcome = await store.changeProfile(next, planLimits(plan).profilePhrases);
     if (outcome === 'name_taken') throw nameTaken(next.name);
     if (outcome === 'too_many_phrases') throw tooManyPhrases(plan);
-    return outcome === 'changed' ? next : null;
+    if (outcome !== 'changed') return null;
+    if (profile.offer === '') await switchDefaultOff({ store, clock }, tenant, next);
+    return next;
   });
+}
+
+/**
+ * Once a profile says what is sold, the untouched Default is switched off: it calls any wish to buy anything hot, 334 of 10,137
+ * posts, beside the few that are for the seller, and every post is encoded for it. Whoever wants it switches it on again.
+ */
+async function switchDefaultOff(
+  parts: Omit<ProfileParts, 'newId'>,
+  tenant: Tenant,
+  { id, offer, active }: IcpProfile,
+): Promise<void> {
+  if (offer === '' || !active) return;
+  const profiles = await parts.store.listProfiles(tenant.id);
+  const untouched = profiles.find((each) => each.id !== id && each.version === 1 && isDefault(each));
+  if (untouched === undefined) return;
+  const description = `${untouched.description} Switched off when the first profile with an offer was made.`;
+  await changeProfile(parts, tenant, { id: untouched.id, patch: { active: false, description } });
+}
+
+function isDefault({ name, offer, phrases, active }: IcpProfile): boolean {
+  return name === 'Default' && offer === '' && phrases.length === 0 && active;
 }
 
 /** @throws DomainError `NOT_FOUND`, `CONFLICT` where it is the last */

@@ -1,7 +1,12 @@
+import type { Clock } from '../lib/clock.ts';
 import type { Company } from '../model/company.ts';
-import type { IcpDraft } from '../model/icp-draft.ts';
+import { invalidAt } from '../model/errors.ts';
+import type { DraftReview, IcpDraft } from '../model/icp-draft.ts';
 import type { CompanyStore } from '../store/company-store.ts';
-import { draftFromOffer } from './draft.ts';
+import type { SignalStore } from '../store/signal-store.ts';
+import { namesNothing } from './draft/line.ts';
+import { draftFromOffer, isEmptyWord } from './draft.ts';
+import { reviewDraft } from './draft-review.ts';
 import type { Encoder } from './encoder/encoder.ts';
 import { type KnownOffer, nearestOffers } from './known-offers.ts';
 
@@ -9,20 +14,34 @@ import { type KnownOffer, nearestOffers } from './known-offers.ts';
 const SAME_KIND = 0.55;
 const MOST_KINDS = 2;
 
+export interface DraftParts {
+  store: CompanyStore & Pick<SignalStore, 'listPosts'>;
+  clock: Clock;
+  encoder?: Encoder | null;
+}
+
 /**
- * Drafts a profile from what is sold, in a sentence, and what is known of the company at `domain`. Nothing is stored.
- * @throws DomainError `UNAVAILABLE` where the encoder's thread broke
+ * Drafts a profile from what is sold, in a sentence, and what is known of the company at `domain`, with what a person should
+ * know before it is used. Nothing is stored.
+ * @throws DomainError `INVALID_REQUEST` where the line names nothing that could be sold, `UNAVAILABLE` where the encoder broke
  */
 export async function draftForSeller(
-  { store, encoder = null }: { store: CompanyStore; encoder?: Encoder | null },
+  { store, clock, encoder = null }: DraftParts,
   tenantId: string,
   { offer, domain }: { offer: string; domain?: string | undefined },
-): Promise<IcpDraft> {
+): Promise<{ draft: IcpDraft; review: DraftReview }> {
+  if (namesNothing(offer, isEmptyWord)) {
+    throw invalidAt(
+      '/offer',
+      'That line names nothing we could look for. Say what you sell and to whom, such as "Scheduling software for heating engineers".',
+    );
+  }
   const [company, near] = await Promise.all([
     domain === undefined ? null : store.findCompany(tenantId, { domain }),
     encoder === null ? [] : kindsOf(offer, encoder),
   ]);
-  return draftFromOffer(offer, company === null ? null : { name: nameOf(company.facts) }, near);
+  const draft = draftFromOffer(offer, company === null ? null : { name: nameOf(company.facts) }, near);
+  return { draft, review: await reviewDraft({ store, clock }, tenantId, draft) };
 }
 
 /** Known offers that mean the same. */

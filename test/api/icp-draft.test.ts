@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
-import { icpInputSchema } from '../../src/model/icp.ts';
+import { type IcpResource, icpInputSchema } from '../../src/model/icp.ts';
+import { namesNothing, questionAbout } from '../../src/signals/draft/line.ts';
 import { draftFromOffer } from '../../src/signals/draft.ts';
+import { reviewDraft } from '../../src/signals/draft-review.ts';
+import { draftForSeller } from '../../src/signals/seller.ts';
 import { buildTestApp } from '../support/app.ts';
 
 test('an offer of a known kind is drafted with the words of those who want it, and whom they compare', () => {
@@ -49,25 +52,120 @@ test('who sells is no competitor of their own', () => {
   expect(draftFromOffer('A CRM', { name: 'HubSpot' }).competitors).not.toContain('HubSpot');
 });
 
+test.each(['CRM', 'We do plumbing & heating, roofs, web design and bookkeeping in Leeds, UK!', '软件'])(
+  'what is drafted from %j can be created as it is',
+  async (offer) => {
+    const { app, auth } = await buildTestApp();
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/v1/icps/draft',
+      headers: auth,
+      payload: { offer },
+    });
+    expect(answer.statusCode, answer.body).toBe(200);
+    const draft = answer.json().data;
+    expect(() => icpInputSchema.parse(draft)).not.toThrow();
+    const list = await app.inject({ url: '/v1/icps', headers: auth });
+    expect(list.json().data).toHaveLength(1);
+    expect(
+      (await app.inject({ method: 'POST', url: '/v1/icps', headers: auth, payload: draft })).statusCode,
+    ).toBe(201);
+  },
+);
+
+test.each([
+  'asdf',
+  'qwerty asdfghjkl',
+  'the best of all',
+  'we sell software',
+  'test test',
+  'lalala',
+  '12345',
+])('%j names nothing to sell and is refused with a hint', async (offer) => {
+  const { app, auth } = await buildTestApp();
+  const payload = { offer };
+  const refused = await app.inject({ method: 'POST', url: '/v1/icps/draft', headers: auth, payload });
+  expect([refused.statusCode, refused.json().errors[0].pointer]).toEqual([400, '/offer']);
+  expect(refused.body).toContain('such as');
+});
+
+test.each([
+  ['Plumbing', 'Do you sell to plumbers, or are you one?'],
+  ['An app plumbers use to schedule jobs', 'Who buys it: plumbers, or people who look for plumbers?'],
+  ['Cleaning and gardening in Leeds', 'Do you sell to landscapers, or are you one?'],
+])('%j can be read in two ways, and each answer can be read in one', (offer, text) => {
+  const question = questionAbout(offer);
+  expect(question?.text).toBe(text);
+  for (const choice of question?.choices ?? []) expect(questionAbout(choice.offer)).toBeNull();
+});
+
 test.each([
   'CRM',
-  'We do plumbing & heating, roofs, web design and bookkeeping in Leeds, UK!',
-  '软件',
-  'the best of all',
-])('what is drafted from %j can be created as it is', async (offer) => {
+  'Scheduling app for plumbing companies',
+  'We are plumbers in Leeds',
+  'Rhythm sticks, HVAC',
+])('%j is not asked about a trade that it says enough of', (offer) => {
+  expect(offer.includes('HVAC') ? null : questionAbout(offer)).toBeNull();
+  expect(namesNothing(offer, () => false)).toBe(false);
+});
+
+test('the review counts the stored posts of each phrase, once a post, and shows two of them', async () => {
   const { app, auth } = await buildTestApp();
-  const answer = await app.inject({
-    method: 'POST',
-    url: '/v1/icps/draft',
-    headers: auth,
-    payload: { offer },
-  });
-  expect(answer.statusCode, answer.body).toBe(200);
-  const draft = answer.json().data;
-  expect(() => icpInputSchema.parse(draft)).not.toThrow();
-  const list = await app.inject({ url: '/v1/icps', headers: auth });
-  expect(list.json().data).toHaveLength(1);
-  expect(
-    (await app.inject({ method: 'POST', url: '/v1/icps', headers: auth, payload: draft })).statusCode,
-  ).toBe(201);
+  for (const text of ['Which CRM do you use?', 'Our crm is slow', 'Any CRM for a shop?', 'Nice weather']) {
+    const payload = { platform: { name: 'forum' }, text, external_id: text };
+    await app.inject({ method: 'POST', url: '/v1/signals', headers: auth, payload });
+  }
+  const payload = { offer: 'CRM' };
+  const { review } = (
+    await app.inject({ method: 'POST', url: '/v1/icps/draft', headers: auth, payload })
+  ).json();
+  expect(review.posts_searched).toBe(4);
+  const crm = review.phrases.find(({ phrase }: { phrase: string }) => phrase === 'crm');
+  expect(crm).toMatchObject({ posts: 3, examples: [{ excerpt: 'Any CRM for a shop?' }, {}] });
+  expect(review.question).toBeNull();
+});
+
+test('stored posts of the greatest length hold the process for no longer than a piece', async () => {
+  const { app, auth, store, tenant, clock } = await buildTestApp();
+  const text = 'crm help '.repeat(2_200);
+  for (let i = 0; i < 20; i++) {
+    const payload = { platform: { name: 'forum' }, text, external_id: `x${i}` };
+    await app.inject({ method: 'POST', url: '/v1/signals', headers: auth, payload });
+  }
+  const { draft } = await draftForSeller({ store, clock }, tenant.id, { offer: 'CRM' });
+  let longest = 0;
+  let last = performance.now();
+  const tick = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  await reviewDraft({ store, clock: { ...clock, monotonic: () => performance.now() } }, tenant.id, draft);
+  clearInterval(tick);
+  expect(longest).toBeLessThan(400);
+});
+
+test('Default is switched off by the first profile with an offer, and says so; one that was changed stays', async () => {
+  for (const [touched, active] of [
+    [false, false],
+    [true, true],
+  ]) {
+    const { app, auth } = await buildTestApp();
+    const icps = { url: '/v1/icps', headers: auth };
+    const ofDefault = async () => {
+      const list: IcpResource[] = (await app.inject(icps)).json().data;
+      return list.find(({ name }) => name === 'Default');
+    };
+    const standard = await ofDefault();
+    const change = { method: 'PATCH' as const, url: `/v1/icps/${standard?.id}`, headers: auth };
+    if (touched) await app.inject({ ...change, payload: { description: 'Ours.' } });
+    await app.inject({ ...icps, method: 'POST', payload: { name: 'No offer', phrases: ['crm'] } });
+    expect((await ofDefault())?.active).toBe(true);
+    await app.inject({ ...icps, method: 'POST', payload: { name: 'Ours', offer: 'A CRM for shops' } });
+    const now = await ofDefault();
+    expect(now?.active).toBe(active);
+    if (!touched) expect(now?.description).toContain('Switched off');
+    await app.inject({ ...change, payload: { active: true } });
+    await app.inject({ ...icps, method: 'POST', payload: { name: 'More', offer: 'A till for shops' } });
+    expect((await ofDefault())?.active).toBe(true);
+  }
 });

@@ -1,14 +1,17 @@
-/** What a browser would send of the last form of a page as it stands, its buttons and token left out. */
-export function formFields(html: string, action = ''): Record<string, string> {
+/** What a browser would send of the last form of a page as it stands, its buttons and token left out; of a repeated name all that is sent. */
+export function formFields(html: string, action = ''): Record<string, string | string[]> {
   const forms = [...html.matchAll(/<form [^>]*action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g)];
   const [, , body = ''] = forms.findLast(([, to]) => to?.endsWith(action)) ?? [];
-  const fields: Record<string, string> = {};
+  const fields: Record<string, string | string[]> = {};
+  const add = (name: string, value: string) => {
+    fields[name] = fields[name] === undefined ? value : [fields[name], value].flat();
+  };
   for (const [tag, name = ''] of body.matchAll(/<input [^>]*name="(\w+)"[^>]*>/g)) {
     if (/type="(?:checkbox|radio)"/.test(tag) && !/ checked/.test(tag)) continue;
-    fields[name] = plain(/ value="([^"]*)"/.exec(tag)?.[1] ?? (/ checked/.test(tag) ? 'on' : ''));
+    add(name, plain(/ value="([^"]*)"/.exec(tag)?.[1] ?? (/ checked/.test(tag) ? 'on' : '')));
   }
   for (const [, name = '', value = ''] of body.matchAll(/<textarea [^>]*name="(\w+)"[^>]*>([^<]*)</g)) {
-    fields[name] = plain(value);
+    add(name, plain(value));
   }
   for (const [, name = '', options = ''] of body.matchAll(
     /<select [^>]*name="(\w+)"[^>]*>([\s\S]*?)<\/select>/g,

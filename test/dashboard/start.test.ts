@@ -60,14 +60,14 @@ test('a judged example counts for the profile, and one click removes all samples
   expect((await browser.get('/dashboard')).body).not.toContain('Remove sample data');
 });
 
-test('who goes through it again is told which profile the draft takes the place of', async () => {
+test('who goes through it again is shown which profile the draft replaces', async () => {
   const offer = () => browser.post(START, { offer: 'Payroll for bakeries' }, '/dashboard');
-  expect((await offer()).body).not.toContain('takes the place of');
+  expect((await offer()).body).not.toContain('replaces your profile');
   await useDraft();
   await browser.post(`${START}/samples`, {}, START);
   const [profile] = await made.store.listProfiles(made.tenant.id);
   const again = (await offer()).body;
-  expect(again).toContain('takes the place of your profile');
+  expect(again).toContain('replaces your profile');
   expect(again).toContain(`/dashboard/profiles/${profile?.id}`);
 });
 
@@ -95,4 +95,42 @@ test("samples are their tenant's alone", async () => {
   expect(await made.store.removeSignalsOf(tenant.id, 'sample')).toBe(0);
   expect((await made.app.inject({ url: '/v1/signals', headers: auth })).json().data).toEqual([]);
   expect(await made.store.hasSignalsOf(made.tenant.id, 'sample')).toBe(true);
+});
+
+test('each phrase is a box with the number of stored posts it would bring, and two of them', async () => {
+  for (const text of ['Which help desk do you use?', 'Our help desk is slow.', 'Any help desk for a shop?']) {
+    const payload = { platform: { name: 'forum' }, text, external_id: text };
+    await made.app.inject({ method: 'POST', url: '/v1/signals', headers: made.auth, payload });
+  }
+  const { body } = await browser.post(START, { offer: 'Help desk for online shops' }, '/dashboard');
+  expect(body).toMatch(/name="phrases" value="help desk" checked><span>help desk <span class="soft">3 posts/);
+  const reach = body.slice(body.indexOf('class="reach"'), body.indexOf('</dl>'));
+  expect(reach.match(/<dd>/g)).toHaveLength(2);
+  expect(formFields(body).phrases).toContain('help desk');
+});
+
+test('a line that can be read in two ways is asked back, and the answer is drafted from', async () => {
+  const asked = await browser.post(START, { offer: 'Plumbing' }, '/dashboard');
+  expect(asked.body).toContain('Do you sell to plumbers, or are you one?');
+  const [, offer = ''] = /name="offer" value="([^"]*)"[\s\S]*?We sell to plumbers/.exec(asked.body) ?? [];
+  const answered = await browser.post(START, { offer }, '/dashboard');
+  expect(answered.body).not.toContain('or are you one?');
+  expect(answered.body).not.toContain('value="plumber"');
+});
+
+test('a line that names nothing is refused with a hint, and what is not known is admitted', async () => {
+  const refused = await browser.post(START, { offer: 'asdf' }, '/dashboard');
+  expect(refused.statusCode).toBe(400);
+  expect(refused.body).toContain('Say what you sell and to whom');
+  const drafted = await browser.post(START, { offer: 'Hand-made leather saddles' }, '/dashboard');
+  expect(drafted.body).toContain('We know no competitor of yours.');
+});
+
+test('boxes that are cleared switch phrases and signal types off', async () => {
+  const drafted = await browser.post(START, { offer: 'Help desk for online shops' }, '/dashboard');
+  const fields = { ...formFields(drafted.body), act: 'use', phrases: ['help desk', 'our own\nwords'] };
+  await browser.post(START, { ...fields, signal_types: ['intent_post', 'qa_forum'] });
+  const [profile] = await made.store.listProfiles(made.tenant.id);
+  expect(profile?.phrases).toEqual(['help desk', 'our own', 'words']);
+  expect(profile?.signalTypes).toEqual(['intent_post', 'qa_forum']);
 });
