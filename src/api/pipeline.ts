@@ -57,7 +57,7 @@ export function addPipeline(routesOf: RoutesOf): void {
     summary: 'Move a lead to another stage',
     description:
       'Any open stage to any other, or to `won` or `lost`; `lost` needs a `reason`, and leaving `won` or `lost` needs ' +
-      '`"reopen": true`. The stage it is in already changes nothing. Answers the lead.',
+      '`"reopen": true`. The stage it is in already changes nothing. Its deal is won, lost or open with it. Answers the lead.',
     scope: 'pipeline:write',
     versioned: true,
     problems: ['STAGE_CONFLICT', 'INVALID_TRANSITION'],
@@ -75,9 +75,13 @@ export function addPipeline(routesOf: RoutesOf): void {
   pipeline.put('/pipeline/:id/deal', {
     operationId: 'setDeal',
     summary: "Set a lead's deal",
-    description: 'Replaces the whole deal; the same deal again changes nothing. Does not move the lead.',
+    description:
+      'Replaces the whole deal; the same deal again changes nothing. A deal is won or lost exactly where its lead is: ' +
+      '`"status": "won"` moves the lead to `won`, `lost` needs a `reason`, and a status other than that of a closed lead ' +
+      'needs `"reopen": true`; `open` takes it back to its last open stage.',
     scope: 'pipeline:write',
     versioned: true,
+    problems: ['INVALID_TRANSITION'],
     params,
     body: dealInputSchema,
     answer: dealSchema.extend({ lead_id: z.string() }),
@@ -85,7 +89,7 @@ export function addPipeline(routesOf: RoutesOf): void {
       const changed = await setDeal(parts, leadCallerOf(caller), { id, deal, when });
       parts.nudge(changed.lanes);
       tag(versionOf(changed), await leadText(parts.store, changed.lead));
-      return { lead_id: id, ...deal };
+      return { lead_id: id, ...changed.deal };
     },
   });
 }

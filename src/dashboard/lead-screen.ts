@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { changeLead } from '../leads/change-lead.ts';
 import { requireLead } from '../leads/changes.ts';
 import { eraseLead } from '../leads/erase-lead.ts';
 import { moveLead, setDeal } from '../leads/move-lead.ts';
 import { FACT_FIELDS, type FactField, type Lead, SHOWN_SIGNALS } from '../model/lead.ts';
+import { leadPatchSchema } from '../model/lead-input.ts';
 import { dealInputSchema, moveInputSchema, STAGES } from '../model/pipeline.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
 import { type Form, type FormFaults, faultsOf, formOf, text, ticked } from './forms.ts';
@@ -51,13 +53,31 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
       const deal = checked(dealInputSchema, {
         amount_minor: minorAmount(text(form, 'amount_minor'), text(form, 'currency').trim()),
         currency: text(form, 'currency'),
-        status: text(form, 'status'),
         close_date: text(form, 'close_date') || null,
       });
       const { lanes } = await setDeal(parts, leadCallerOf(request), { id, deal });
       parts.nudge(lanes);
     } catch (error) {
       return showLead(request, reply, id, { status: 400, dealFaults: faultsOf(error), form });
+    }
+    return reply.redirect(`${addressOf(id)}?done=saved`, 303);
+  });
+
+  app.post<Params>('/leads/:id/follow-up', async (request, reply) => {
+    const { id } = request.params;
+    const form = formOf(request);
+    const step = text(form, 'step').trim();
+    const due_date = text(form, 'due_date') || null;
+    try {
+      const patch = checked(leadPatchSchema, {
+        owner: text(form, 'owner'),
+        notes: text(form, 'notes'),
+        // A date alone is a step without words: refused, and not dropped.
+        next_step: step === '' && due_date === null ? null : { text: step, due_date },
+      });
+      await changeLead(parts, leadCallerOf(request), { id, patch });
+    } catch (error) {
+      return showLead(request, reply, id, { status: 400, followFaults: faultsOf(error), form });
     }
     return reply.redirect(`${addressOf(id)}?done=saved`, 303);
   });
@@ -86,6 +106,7 @@ interface Shown {
   status?: number;
   moveFaults?: FormFaults;
   dealFaults?: FormFaults;
+  followFaults?: FormFaults;
   /** What was typed. */
   form?: Form;
 }
@@ -93,12 +114,14 @@ interface Shown {
 function leadScreen({ store }: DashboardParts, show: Show) {
   return async (request: FastifyRequest, reply: FastifyReply, id: string, shown: Shown = {}) => {
     const { lead } = await requireLead(store, memberOf(request).tenant.id, id);
-    const [signals, moves] = await Promise.all([
+    const [signals, moves, members] = await Promise.all([
       store.listSignalsOfLead(id, SHOWN_SIGNALS),
       store.pageStageMoves(id, { after: null, limit: MOST_MOVES }),
+      store.listMembers(memberOf(request).tenant.id),
     ]);
-    const { status = 200, moveFaults = {}, dealFaults = {}, form = {} } = shown;
-    const { deal } = lead;
+    const { status = 200, moveFaults = {}, dealFaults = {}, followFaults = {}, form = {} } = shown;
+    const { deal, next_step: step } = lead;
+    const typed = (name: string, stored: string) => (name in form ? text(form, name) : stored);
     return show(request, reply, {
       template: 'lead',
       title: nameOf(lead),
@@ -111,12 +134,19 @@ function leadScreen({ store }: DashboardParts, show: Show) {
       isClosed: CLOSED.includes(lead.stage),
       moveFaults,
       dealFaults,
+      followFaults,
+      owners: [...new Set([lead.owner, ...members.map(({ email }) => email)])].filter(
+        (email) => email !== '',
+      ),
       typed: {
+        owner: typed('owner', lead.owner),
+        notes: typed('notes', lead.notes),
+        step: typed('step', step?.text ?? ''),
+        dueDate: typed('due_date', step?.due_date ?? ''),
         stage: text(form, 'stage') || lead.stage,
         reason: text(form, 'reason'),
         amount: text(form, 'amount_minor') || (deal ? plainAmount(deal.amount_minor, deal.currency) : ''),
         currency: text(form, 'currency') || (deal?.currency ?? ''),
-        status: text(form, 'status') || (deal?.status ?? 'open'),
         closeDate: text(form, 'close_date') || (deal?.close_date ?? ''),
       },
       money,

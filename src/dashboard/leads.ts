@@ -50,6 +50,7 @@ export function filtersOf(query: Form) {
     minScore: scoreOf(query),
     companyDomains: manyOf(query, 'company_domain').map((domain) => domain.toLowerCase()),
     sources: manyOf(query, 'source').map((source) => source.toLowerCase()),
+    owners: manyOf(query, 'owner').map((owner) => owner.toLowerCase()),
     tag: text(query, 'tag').trim().toLowerCase().slice(0, 50) || null,
     identity: email === '' ? null : `email:${normaliseEmail(email.slice(0, 254))}`,
     q: text(query, 'q').trim().slice(0, 200) || null,

@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { keyResource } from '../model/key.ts';
+import type { Lead } from '../model/lead.ts';
 import { SAMPLE_PLATFORM } from '../model/samples.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
 import { sourceResource } from '../model/source.ts';
+import { dateIn } from '../rules/digest-time.ts';
 import type { Store } from '../store/store.ts';
 import { PAUSE_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
+import { nameOf } from './lead-screen.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { shownEndpoint } from './shown-endpoint.ts';
@@ -18,6 +21,7 @@ const HOT_LOOKED_AT = 24;
 const SOURCES_LOOKED_AT = 100;
 const PAUSED_SHOWN = 5;
 const DEAD_LOOKED_AT = 26;
+const STEPS_SHOWN = 8;
 
 /** `/dashboard`: the hot signals, what needs a person, and the next steps of a new account. */
 export function addToday(app: FastifyInstance, { store, clock, baseUrl }: DashboardParts, show: Show): void {
@@ -32,19 +36,33 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       limit: DEAD_LOOKED_AT,
       after: null,
     };
-    const [latestHot, hotPage, anyPage, endpoints, sources, deadPage, keys, profiles, hasSamples, changes] =
-      await Promise.all([
-        store.latestSignals(tenant.id, { classification: 'hot', limit: HOT_LOOKED_AT }),
-        store.listSignals(tenant.id, hot),
-        store.listSignals(tenant.id, any),
-        store.listEndpoints(tenant.id),
-        store.pageSources(tenant.id, { limit: SOURCES_LOOKED_AT, after: null }),
-        store.listDeliveries(tenant.id, dead),
-        store.listKeys(tenant.id),
-        store.listProfiles(tenant.id),
-        store.hasSignalsOf(tenant.id, SAMPLE_PLATFORM),
-        since === null ? [] : changesSince(store, tenant.id, since),
-      ]);
+    const [
+      latestHot,
+      hotPage,
+      anyPage,
+      endpoints,
+      sources,
+      deadPage,
+      keys,
+      profiles,
+      hasSamples,
+      changes,
+      settings,
+    ] = await Promise.all([
+      store.latestSignals(tenant.id, { classification: 'hot', limit: HOT_LOOKED_AT }),
+      store.listSignals(tenant.id, hot),
+      store.listSignals(tenant.id, any),
+      store.listEndpoints(tenant.id),
+      store.pageSources(tenant.id, { limit: SOURCES_LOOKED_AT, after: null }),
+      store.listDeliveries(tenant.id, dead),
+      store.listKeys(tenant.id),
+      store.listProfiles(tenant.id),
+      store.hasSignalsOf(tenant.id, SAMPLE_PLATFORM),
+      since === null ? [] : changesSince(store, tenant.id, since),
+      store.getSettings(tenant.id),
+    ]);
+    const today = dateIn(settings?.timezone ?? 'UTC', now.at);
+    const due = await store.listDueSteps(tenant.id, { until: today, limit: STEPS_SHOWN + 1 });
     // What a batch stored late has an earlier time than others that are shown already: the last stored come first.
     const newest = onceEach([...parse(latestHot), ...parse(hotPage.json)]).slice(0, HOT_LOOKED_AT);
     const hotSignals = await stillWanted(store, tenant.id, newest);
@@ -63,6 +81,10 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       offer: '',
       domain: '',
       faults: {},
+      due: due.slice(0, STEPS_SHOWN).map((wire) => JSON.parse(wire) as Lead),
+      moreDue: due.length > STEPS_SHOWN,
+      today,
+      nameOf,
       paused: endpoints.map(shownEndpoint).filter(({ status }) => status === 'paused'),
       pausedShown: PAUSED_SHOWN,
       pauseWords: PAUSE_WORDS,

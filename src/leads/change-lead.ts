@@ -1,3 +1,4 @@
+import { invalidAt } from '../model/errors.ts';
 import type { FactField, Lead } from '../model/lead.ts';
 import type { LeadPatch } from '../model/lead-input.ts';
 import { attachSignals } from '../model/lead-score.ts';
@@ -29,6 +30,8 @@ export async function changeLead(
   return changeUntilItHolds('lead', async () => {
     const stored = await requireLead(store, tenantId, id);
     when(versionOf(stored));
+    // An owner who has left the team stays until there is another.
+    if (patch.owner && patch.owner !== stored.lead.owner) await requireMember(store, tenantId, patch.owner);
     const patched = applyPatch(stored.lead, patch, clock.now());
     if (JSON.stringify(patched) === JSON.stringify(stored.lead)) return stored;
     const keys = identityKeys(patched);
@@ -62,6 +65,9 @@ function applyPatch(lead: Lead, patch: LeadPatch, at: number): Lead {
     source: patch.source === undefined ? lead.source : (patch.source ?? ''),
     tags: patch.tags === undefined ? lead.tags : boundTags(uniteTags(patch.tags ?? [], [])),
     custom_fields: patchCustomFields(lead.custom_fields, patch.custom_fields),
+    owner: patch.owner === undefined ? lead.owner : (patch.owner ?? ''),
+    notes: patch.notes === undefined ? lead.notes : (patch.notes ?? ''),
+    next_step: patch.next_step === undefined ? lead.next_step : patch.next_step,
   };
 }
 
@@ -77,6 +83,13 @@ function patchCustomFields(
     else patched[name] = value;
   }
   return boundCustomFields(patched);
+}
+
+/** @throws DomainError `INVALID_REQUEST` where nobody of the team has the address */
+async function requireMember(store: Store, tenantId: string, email: string): Promise<void> {
+  const members = await store.listMembers(tenantId);
+  if (members.some((member) => member.email.toLowerCase() === email)) return;
+  throw invalidAt('/owner', `"${email}" is not the address of a member of your team.`);
 }
 
 /** Who has the keys; strong ones may be nobody else's. A name at a company stays with the lead that bore it first. */

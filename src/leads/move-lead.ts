@@ -1,10 +1,14 @@
-import type { Deal, MoveInput } from '../model/pipeline.ts';
+import type { Lead } from '../model/lead.ts';
+import { type Deal, type DealInput, dealStatusIn, type MoveInput, type Stage } from '../model/pipeline.ts';
 import type { IntakeParts } from '../signals/plan-posts.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
-import type { LeadChange, StoredLead } from '../store/lead-store.ts';
+import type { StoredLead } from '../store/lead-store.ts';
 import { lanesOf, routeChanges, type StateChange } from '../webhooks/state-changes.ts';
 import { type LeadCaller, requireLead, updateOf, versionOf } from './changes.ts';
 import { decideMove } from './stages.ts';
+
+/** More than anybody closes and opens again without an open stage between. */
+const MOVES_LOOKED_AT = 50;
 
 /** A lead as it was asked to be; `lanes` names the endpoints that now have work. */
 export interface ChangedLead extends StoredLead {
@@ -14,7 +18,7 @@ export interface ChangedLead extends StoredLead {
 }
 
 /**
- * Moves a lead through the pipeline, with the history and the event in one commit. Moves at once are decided one after
+ * Moves a lead through the pipeline, with its deal, the history and the events in one commit. Moves at once are decided one after
  * the other, each on what the one before it left.
  * @throws DomainError `NOT_FOUND`, `STAGE_CONFLICT`, `INVALID_TRANSITION`, `INVALID_REQUEST`
  */
@@ -28,42 +32,73 @@ export async function moveLead(
     when(versionOf(stored));
     const { stage: previous } = stored.lead;
     if (!decideMove(previous, move)) return { ...stored, isChanged: false, lanes: [] };
-    const { stage: current, reason } = move;
-    const change = updateOf(parts, caller, { stored, lead: { ...stored.lead, stage: current }, reason });
-    const data = { previous, current, reason, actor: caller.actor };
-    return commitWith(parts, change, { type: 'pipeline.stage_changed', subjectId: id, data });
+    const { stage, reason } = move;
+    const { deal } = stored.lead;
+    const lead = { ...stored.lead, stage, deal: deal && { ...deal, status: dealStatusIn(stage) } };
+    return commit(parts, caller, { stored, lead, reason });
   });
 }
 
 /**
- * Sets what the lead may be worth, with the event in one commit; the same deal again changes nothing.
- * @throws DomainError `NOT_FOUND`
+ * Sets what the lead may be worth. A deal is won or lost exactly where its lead is, so that its status moves the lead, by
+ * the rules of any move; the same deal again changes nothing.
+ * @throws DomainError `NOT_FOUND`, `INVALID_TRANSITION`, `INVALID_REQUEST`
  */
 export async function setDeal(
   parts: IntakeParts,
   caller: LeadCaller,
-  { id, deal, when = UNCONDITIONAL }: { id: string; deal: Deal; when?: Precondition },
-): Promise<ChangedLead> {
+  { id, deal: input, when = UNCONDITIONAL }: { id: string; deal: DealInput; when?: Precondition },
+): Promise<ChangedLead & { deal: Deal }> {
+  const { status: wanted, reason, reopen, ...worth } = input;
   return changeUntilItHolds('lead', async () => {
     const stored = await requireLead(parts.store, caller.tenantId, id);
     when(versionOf(stored));
-    const previous = stored.lead.deal;
-    if (isSame(previous, deal)) return { ...stored, isChanged: false, lanes: [] };
-    const change = updateOf(parts, caller, { stored, lead: { ...stored.lead, deal } });
-    const data = { previous, current: deal, actor: caller.actor };
-    return commitWith(parts, change, { type: 'deal.changed', subjectId: id, data });
+    const { stage } = stored.lead;
+    const deal = { ...worth, status: wanted ?? dealStatusIn(stage) };
+    let next = stage;
+    if (deal.status !== dealStatusIn(stage)) {
+      next = deal.status === 'open' ? await lastOpenStage(parts, id) : deal.status;
+      decideMove(stage, { stage: next, reason, reopen, expected_stage: null });
+    } else if (isSame(stored.lead.deal, deal)) {
+      return { ...stored, deal, isChanged: false, lanes: [] };
+    }
+    const changed = await commit(parts, caller, {
+      stored,
+      lead: { ...stored.lead, stage: next, deal },
+      reason,
+    });
+    return changed && { ...changed, deal };
   });
 }
 
-/** Commits the change with its event, which carries the lead as it then is; null where it no longer holds. */
-async function commitWith(
+/** Where a closed lead stood before; one that was closed from the beginning is new. */
+async function lastOpenStage({ store }: IntakeParts, id: string): Promise<Stage> {
+  const { rows } = await store.pageStageMoves(id, { after: null, limit: MOVES_LOOKED_AT });
+  const stages = rows.flatMap(({ previous }) => (previous === null ? [] : [previous]));
+  return stages.find((stage) => dealStatusIn(stage) === 'open') ?? 'new';
+}
+
+/** Commits a lead with the events of what changed, which carry it as it then is; null where it no longer holds. */
+async function commit(
   parts: IntakeParts,
-  change: LeadChange,
-  { type, subjectId, data }: StateChange,
+  caller: LeadCaller,
+  wanted: { stored: StoredLead; lead: Lead; reason: string },
 ): Promise<ChangedLead | null> {
-  const { lead, tenantId } = change;
-  const told = { type, subjectId, data: { lead_id: subjectId, ...data, lead } };
-  const events = await routeChanges(parts, tenantId, [told]);
+  const { id: subjectId, stage: fromStage, deal: fromDeal } = wanted.stored.lead;
+  const change = updateOf(parts, caller, wanted);
+  const { lead } = change;
+  const { actor } = caller;
+  const about = { lead_id: subjectId };
+  const changes: StateChange[] = [];
+  if (lead.stage !== fromStage) {
+    const data = { ...about, previous: fromStage, current: lead.stage, reason: wanted.reason, actor, lead };
+    changes.push({ type: 'pipeline.stage_changed', subjectId, data });
+  }
+  if (lead.deal !== null && !isSame(fromDeal, lead.deal)) {
+    const data = { ...about, previous: fromDeal, current: lead.deal, actor, lead };
+    changes.push({ type: 'deal.changed', subjectId, data });
+  }
+  const events = await routeChanges(parts, caller.tenantId, changes);
   const isChanged = await parts.store.commitLead({ ...change, events });
   const version = change.expectedVersion + 1;
   return isChanged ? { lead, version, isChanged, lanes: lanesOf(events) } : null;

@@ -9,6 +9,7 @@ import { boundedRecord, emailInput, idInput, lineText, requiredLine } from './te
 export const MAX_BATCH_LEADS = 100;
 export const MAX_TAGS = 100;
 export const MAX_CUSTOM_FIELDS = 50;
+const MAX_NOTES_CHARS = 5_000;
 const MAX_SIGNAL_IDS = 100;
 
 /** Absent, null and empty all say "nothing": exports of other systems write any of them. */
@@ -19,6 +20,7 @@ const optional = <T extends z.ZodType>(id: string, schema: T) =>
     .optional();
 
 const fact = lineText(300).nullable().meta({ id: 'OptionalText' }).optional();
+const optionalEmail = optional('OptionalEmail', emailInput);
 const linkedinUrl = z
   .string()
   .trim()
@@ -40,7 +42,7 @@ const personFields = {
   name: fact,
   first_name: fact,
   last_name: fact,
-  email: optional('OptionalEmail', emailInput).describe('E-mail address'),
+  email: optionalEmail.describe('E-mail address'),
   linkedin_url: optional('OptionalProfileUrl', linkedinUrl).describe(
     'Address of the profile, such as linkedin.com/in/jane-doe',
   ),
@@ -94,5 +96,11 @@ export const leadPatchSchema = z.strictObject({
   source: fact,
   tags: z.union([tags, z.null()]).optional().describe('Replaces all tags'),
   custom_fields: customFields.nullish().describe('Merged by name; null removes one, or all of them'),
+  owner: optionalEmail.describe('E-mail address of a member of your team'),
+  notes: z.string().trim().max(MAX_NOTES_CHARS).nullish().describe('What your team has noted'),
+  next_step: z
+    .strictObject({ text: requiredLine(300), due_date: z.iso.date().nullable().default(null) })
+    .nullish()
+    .describe('What is to be done next, and the day on which you are reminded of it'),
 });
 export type LeadPatch = z.output<typeof leadPatchSchema>;

@@ -78,6 +78,15 @@ export type Provenance = z.infer<typeof provenanceSchema>;
 /** Values that callers attach under names of their own: small, as events carry a lead twice, before and after. */
 export const customValueSchema = z.union([z.string().max(500), z.number(), z.boolean()]);
 
+/** What is to be done next. From its date on it is in Today, as long as the lead is open. */
+const nextStepSchema = z
+  .strictObject({
+    text: z.string(),
+    due_date: z.iso.date().nullable().describe('The day from which on you are reminded of it'),
+  })
+  .meta({ id: 'NextStep' })
+  .describe('What is to be done next');
+
 /** A lead as every API shows it; what is not known is an empty string, as in signals. */
 export const leadSchema = z
   .strictObject({
@@ -101,6 +110,9 @@ export const leadSchema = z
     tags: z.array(z.string()),
     custom_fields: z.record(z.string(), customValueSchema),
     deal: dealSchema.nullable(),
+    owner: z.string().describe('E-mail address of the team member who follows up; empty where nobody does'),
+    notes: z.string().describe('What your team has noted'),
+    next_step: nextStepSchema.nullable().describe('What is to be done next; null where nothing is planned'),
     provenance: z
       .record(z.string(), provenanceSchema)
       .describe('Where each known fact came from and how sure it is, by its name: `title`, `company.domain`'),
@@ -130,6 +142,8 @@ export interface LeadQuery extends Place {
   minScore: number | null;
   companyDomains: string[];
   sources: string[];
+  /** Addresses of those who follow up. */
+  owners: string[];
   tag: string | null;
   /** Identity key of an e-mail address or profile: at most one lead has it. */
   identity: string | null;
@@ -154,6 +168,9 @@ export const leadFilters = listFilters(
     company_domain: listOf(domainFilter).describe('Only leads at companies with these domains.'),
     source: listOf(z.string().max(300).toLowerCase()).describe(
       'Only leads from these sources, as in their `source`. Case-insensitive.',
+    ),
+    owner: listOf(z.string().max(254).toLowerCase()).describe(
+      'Only leads that these members of the team follow up, by email address.',
     ),
     tag: z
       .string()
@@ -184,6 +201,7 @@ export const leadFilters = listFilters(
     minScore: query.min_score,
     companyDomains: query.company_domain,
     sources: query.source,
+    owners: query.owner,
     tag: query.tag ?? null,
     identity: query.email === undefined ? null : `email:${normaliseEmail(query.email)}`,
     q: query.q,

@@ -18,6 +18,13 @@ export const dealSchema = z
   .meta({ id: 'Deal' });
 export type Deal = z.infer<typeof dealSchema>;
 
+const moveReason = z
+  .string()
+  .trim()
+  .max(1_000)
+  .nullish()
+  .transform((reason) => reason ?? '');
+
 /** Body of `PUT /v1/pipeline/{id}/deal`: the whole deal, as PUT says. */
 export const dealInputSchema = z.strictObject({
   amount_minor: dealSchema.shape.amount_minor,
@@ -28,20 +35,24 @@ export const dealInputSchema = z.strictObject({
     .refine((code) => CURRENCIES.has(code), 'must be an ISO 4217 currency code such as "USD"')
     .meta({ minLength: 3, maxLength: 3 })
     .describe('ISO 4217 code, such as "USD"'),
-  status: dealSchema.shape.status.default('open'),
+  status: dealSchema.shape.status
+    .nullish()
+    .describe('`won` and `lost` move the lead there; where absent, the deal is as its stage says'),
   close_date: dealSchema.shape.close_date.default(null),
+  reason: moveReason.describe('Required where `lost` moves the lead; kept in the history'),
+  reopen: z.boolean().default(false).describe('Must be true where the lead leaves "won" or "lost"'),
 });
+export type DealInput = z.output<typeof dealInputSchema>;
+
+/** A deal is won or lost exactly where its lead is, and open in every other stage. */
+export function dealStatusIn(stage: Stage): Deal['status'] {
+  return stage === 'won' || stage === 'lost' ? stage : 'open';
+}
 
 /** Body of `PUT /v1/pipeline/{id}/stage`. */
 export const moveInputSchema = z.strictObject({
   stage: stageSchema,
-  reason: z
-    .string()
-    .trim()
-    .max(1_000)
-    .nullish()
-    .transform((reason) => reason ?? '')
-    .describe('Required for "lost"; kept in the history'),
+  reason: moveReason.describe('Required for "lost"; kept in the history'),
   expected_stage: stageSchema
     .nullish()
     .transform((stage) => stage ?? null)

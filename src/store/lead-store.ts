@@ -91,6 +91,8 @@ export interface LeadStore {
   commitLead(change: LeadChange): Promise<boolean>;
   /** Every stage in the order of the pipeline, each with its `limit` newest leads. */
   readBoard(tenantId: string, limit: number): Promise<BoardColumn[]>;
+  /** Open leads whose next step is due on `until` (`2026-01-31`) or before, the longest due first, as wire JSON texts. */
+  listDueSteps(tenantId: string, due: { until: string; limit: number }): Promise<string[]>;
   /** Counts one question to the enrichment provider on `day` (`2026-01-31`); false, and not counted, where there were `limit`. */
   countEnrichment(day: string, limit: number): Promise<boolean>;
   /** Moves of a lead, newest first. */

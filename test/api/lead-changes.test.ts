@@ -261,3 +261,29 @@ test('each route needs its scope', async () => {
     expect(answer.json()).toMatchObject({ status: 403, code: 'INSUFFICIENT_SCOPE', required_scope: scope });
   }
 });
+
+test('a lead has an owner of the team, notes and a next step, and is listed by its owner', async () => {
+  const { id } = await add({ email: 'jane@acme.com' });
+  await add({ email: 'bob@acme.com' });
+  const [{ email: owner = '' } = {}] = await t.store.listMembers(t.tenant.id);
+  const followUp = {
+    owner,
+    notes: 'Met at the fair.\nWants SSO.',
+    next_step: { text: 'Call', due_date: '2026-02-01' },
+  };
+  const answer = await patch(id, { ...followUp, owner: owner.toUpperCase() });
+  expect(leadDetailSchema.parse(answer.json().data)).toMatchObject(followUp);
+  expect(emails((await get(`/v1/leads?owner=${owner}`)).json())).toEqual(['jane@acme.com']);
+  const { data } = (await patch(id, { owner: null, notes: '', next_step: null })).json();
+  expect(data).toMatchObject({ owner: '', notes: '', next_step: null });
+});
+
+test.each([
+  ['/owner', { owner: 'stranger@example.com' }],
+  ['/notes', { notes: 'x'.repeat(5_001) }],
+  ['/next_step/text', { next_step: { text: ' ' } }],
+  ['/next_step/due_date', { next_step: { text: 'Call', due_date: '2026-02-30' } }],
+])('a follow-up with a fault at %s is refused there', async (pointer, payload) => {
+  const { id } = await add({ email: 'jane@acme.com' });
+  expect((await patch(id, payload)).json()).toMatchObject({ status: 400, errors: [{ pointer }] });
+});

@@ -194,12 +194,67 @@ test('a deal is set whole, shown with the lead, and told of', async () => {
   expect((await get(`/v1/leads/${id}`)).json().data).toMatchObject({ stage: 'new', deal });
 
   t.clock.advance(1); // what is told in one millisecond is in no order
-  await put('deal', { amount_minor: 1, currency: 'EUR', status: 'won' });
-  const next = { amount_minor: 1, currency: 'EUR', status: 'won', close_date: null };
+  await put('deal', { amount_minor: 1, currency: 'EUR' });
+  const next = { amount_minor: 1, currency: 'EUR', status: 'open', close_date: null };
   expect(await told()).toMatchObject([
     { event: 'deal.changed', data: { lead_id: id, previous: null, current: deal } },
     { event: 'deal.changed', data: { lead_id: id, previous: deal, current: next } },
   ]);
+});
+
+const DEAL = { amount_minor: 480_000, currency: 'USD' };
+
+async function standing() {
+  const { stage, deal } = (await get(`/v1/leads/${id}`)).json().data;
+  return [stage, deal?.status ?? null];
+}
+
+test('a deal is won, lost and opened again with its lead, in one commit with both events', async () => {
+  const told = await listen();
+  await put('deal', DEAL);
+  await put('stage', { stage: 'contacted' });
+  expect(await standing()).toEqual(['contacted', 'open']);
+  t.clock.advance(1);
+  await put('stage', { stage: 'won' });
+  expect(await standing()).toEqual(['won', 'won']);
+  await put('stage', { stage: 'lost', reason: 'No budget', reopen: true });
+  expect(await standing()).toEqual(['lost', 'lost']);
+  await put('stage', { stage: 'qualified', reopen: true });
+  expect(await standing()).toEqual(['qualified', 'open']);
+  const atWon = (await told()).filter(({ data }) => data.lead.stage === 'won');
+  expect(atWon.map(({ event }) => event).sort()).toEqual(['deal.changed', 'pipeline.stage_changed']);
+  for (const { data } of atWon) expect(data.lead.deal.status).toBe('won');
+});
+
+test('a deal that is won or lost moves its lead, by the rules of any move', async () => {
+  await put('stage', { stage: 'engaged' });
+  await put('deal', { ...DEAL, status: 'won' });
+  expect(await standing()).toEqual(['won', 'won']);
+  const [latest] = (await get(`/v1/pipeline/${id}/history`)).json().data;
+  expect(latest).toMatchObject({ previous: 'engaged', current: 'won' });
+  // What it is worth may still change, and by itself that opens nothing.
+  expect((await put('deal', { ...DEAL, amount_minor: 1 })).json().data.status).toBe('won');
+
+  const closed = await put('deal', { ...DEAL, status: 'open' });
+  expect(closed.json()).toMatchObject({ status: 422, code: 'INVALID_TRANSITION' });
+  await put('deal', { ...DEAL, status: 'open', reopen: true });
+  expect(await standing()).toEqual(['engaged', 'open']);
+
+  const lost = await put('deal', { ...DEAL, status: 'lost' });
+  expect(lost.json()).toMatchObject({ status: 400, errors: [{ pointer: '/reason' }] });
+  expect(await standing()).toEqual(['engaged', 'open']);
+  await put('deal', { ...DEAL, status: 'lost', reason: 'They chose another' });
+  expect(await standing()).toEqual(['lost', 'lost']);
+});
+
+test('a deal of a lead that was closed without one is as its stage says, and a lead closed from the beginning opens as new', async () => {
+  const won = await add({ email: 'bob@acme.com', stage: 'won' });
+  expect((await put('deal', DEAL, { lead: won })).json().data.status).toBe('won');
+  await put('deal', { ...DEAL, status: 'open', reopen: true }, { lead: won });
+  expect((await get(`/v1/leads/${won}`)).json().data).toMatchObject({
+    stage: 'new',
+    deal: { status: 'open' },
+  });
 });
 
 test('the same deal again is 200 and no event', async () => {

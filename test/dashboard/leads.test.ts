@@ -49,7 +49,7 @@ test('a lead moves by a form, which asks for what is missing and keeps what was 
   const lost = await browser.post(`${page}/stage`, { stage: 'lost' }, page);
   expect(lost.statusCode).toBe(400);
   expect(lost.body).toContain('<option value="lost" selected>');
-  expect(lost.body).toContain('why the lead is lost');
+  expect(lost.body).toContain('Add a reason for losing this lead.');
   const stale = await browser.post(`${page}/stage`, { stage: 'won', expected_stage: 'new' }, page);
   expect(stale.body).toContain('The lead is in &quot;engaged&quot;');
   expect(await stageOf(id)).toBe('engaged');
@@ -130,4 +130,34 @@ test('what strangers write is text on every screen of leads', async () => {
   ]) {
     isHarmless((await browser.get(url)).body);
   }
+});
+
+test('owner, notes and next step are set by a form, and a step that is due is in Today until it is done', async () => {
+  const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
+  const page = `/dashboard/leads/${id}`;
+  const today = new Date(made.clock.now()).toISOString().slice(0, 10);
+  const fields = { owner: 'owner@example.com', notes: 'Wants SSO.', step: 'Call about SSO', due_date: today };
+  const wrong = await browser.post(`${page}/follow-up`, { ...fields, step: '' }, page);
+  expect(wrong.statusCode).toBe(400);
+  expect(wrong.body).toContain('Say what is to be done');
+  expect(wrong.body).toContain('Wants SSO.</textarea>');
+  expect((await browser.get('/dashboard')).body).not.toContain('Follow up');
+  await browser.post(`${page}/follow-up`, fields, page);
+  expect((await browser.get(page)).body).toContain('<option value="owner@example.com" selected>');
+  expect((await browser.get('/dashboard')).body).toMatch(/today<\/span> <a href="[^"]+">Call about SSO<\/a>/);
+  made.clock.advance(86_400_000);
+  expect((await browser.get('/dashboard')).body).toContain(`due ${today}`);
+  await browser.post(`${page}/stage`, { stage: 'won' }, page);
+  expect((await browser.get('/dashboard')).body).not.toContain('Call about SSO');
+});
+
+test("won on the lead's page is won on the board", async () => {
+  const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
+  const page = `/dashboard/leads/${id}`;
+  await browser.post(`${page}/deal`, { amount_minor: '4800', currency: 'USD' }, page);
+  await browser.post(`${page}/stage`, { stage: 'won' }, page);
+  const { body } = await browser.get('/dashboard/pipeline');
+  const won = body.slice(body.indexOf('data-stage="won"'), body.indexOf('data-stage="lost"'));
+  expect(won.match(/USD 4,800/g)).toHaveLength(2);
+  expect((await browser.get(page)).body).toMatch(/USD 4,800<\/strong> <span class="badge won">won/);
 });

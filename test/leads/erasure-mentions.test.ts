@@ -16,7 +16,12 @@ beforeEach(async () => {
 });
 afterEach(() => t.app.close());
 
-async function call(method: 'POST' | 'PUT' | 'GET' | 'DELETE', url: string, payload?: object, key?: string) {
+async function call(
+  method: 'POST' | 'PATCH' | 'PUT' | 'GET' | 'DELETE',
+  url: string,
+  payload?: object,
+  key?: string,
+) {
   const headers = { ...t.auth, ...(key === undefined ? {} : { 'idempotency-key': key }) };
   const answer = await t.app.inject({ method, url, headers, ...(payload && { payload }) });
   expect(answer.statusCode, answer.body).toBeLessThan(300);
@@ -136,6 +141,8 @@ test("feedback on others' posts, and others' leads with tags, source, fields, re
     tags: ['via zebediah quirke', 'vip'],
     custom_fields: { recommended_by: 'Quirke, Zebediah <zq@acme.com>' },
   });
+  const followUp = { notes: reason, next_step: { text: 'Ask Zebediah Quirke again' } };
+  await call('PATCH', `/v1/leads/${other.id}`, followUp);
   await call('PUT', `/v1/pipeline/${other.id}/stage`, { stage: 'lost', reason });
   expect(tracedTables()).toEqual(
     new Set(['events', 'lead_identities', 'lead_tags', 'leads', 'signal_feedback', 'stage_moves']),

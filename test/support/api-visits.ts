@@ -197,7 +197,10 @@ async function visitLeads({ visit }: Guide, signalId: string): Promise<string> {
   });
   await visit('listLeads', 'GET /v1/leads?limit=1');
   await visit('getLead', `GET /v1/leads/${data.id}`);
-  await visit('updateLead', `PATCH /v1/leads/${data.id}`, { title: 'Head of Operations' });
+  await visit('updateLead', `PATCH /v1/leads/${data.id}`, {
+    title: 'Head of Operations',
+    next_step: { text: 'Send the quote', due_date: '2026-02-06' },
+  });
   return data.id;
 }
 

@@ -45,6 +45,7 @@ export const VOCABULARY: Record<string, string> = {
   Source: 'Where posts are detected.',
   SourceRun: 'What came of reading a source once.',
   SourceError: 'Why a source could not be read, and what to do about it.',
+  NextStep: 'What is to be done next.',
   StageMove: "A lead's move to another stage.",
   UrlOrEmpty: 'An http or https address; empty: not known.',
   Settings: 'What a tenant has settled for itself.',

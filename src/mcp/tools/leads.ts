@@ -77,6 +77,7 @@ export const listLeads = defineTool({
           minScore: filters.min_score ?? null,
           companyDomains: filters.company_domain === undefined ? [] : [filters.company_domain],
           sources: [],
+          owners: [],
           tag: null,
           identity: null,
           q: filters.q ?? null,

@@ -12,6 +12,7 @@ const ANY: LeadQuery = {
   minScore: null,
   companyDomains: [],
   sources: [],
+  owners: [],
   tag: null,
   identity: null,
   q: null,

@@ -10,6 +10,7 @@ const ANY: LeadQuery = {
   minScore: null,
   companyDomains: [],
   sources: [],
+  owners: [],
   tag: null,
   identity: null,
   q: null,
@@ -42,6 +43,7 @@ describe('a page of leads is a walk along an index, never a sort', () => {
     ['a classification', { classifications: ['hot'] }, 'leads_by_classification'],
     ['a source', { sources: ['web'] }, 'leads_by_source'],
     ['a least score', { minScore: 70 }, 'leads_by_time'],
+    ['an owner', { owners: ['ann@acme.com'] }, 'leads_by_owner'],
     ['a tag', { tag: 'vip' }, 'PRIMARY KEY'],
     ['a tag and a stage', { tag: 'vip', stages: ['new'] }, 'PRIMARY KEY'],
   ])('for %s', (_, query, index) => {

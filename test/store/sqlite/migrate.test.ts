@@ -2,10 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { toIso } from '../../../src/lib/clock.ts';
 import { createKeyProof } from '../../../src/lib/key-proof.ts';
+import { type Lead, leadSchema } from '../../../src/model/lead.ts';
 import { StoreOpenError } from '../../../src/store/errors.ts';
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { aLead } from '../../support/leads.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
+import { T0 } from '../../support/store.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const PROOF = createKeyProof(Buffer.alloc(32), 'SECRETS_KEY');
@@ -136,3 +140,44 @@ function atVersion(version: number) {
   before.pragma('application_id = 0x5367506f');
   return { file, before };
 }
+
+test('a deal that was closed before its lead moves it, and the stage of a closed lead holds for its deal', async () => {
+  const { file, before } = atVersion(44);
+  const wire = (id: string, stage: string, status: string | null) =>
+    JSON.stringify({
+      ...aLead(id, { stage: stage as Lead['stage'], updated_at: toIso(T0 + 5_000) }),
+      ...{ owner: undefined, notes: undefined, next_step: undefined },
+      deal: status === null ? null : { amount_minor: 1, currency: 'USD', status, close_date: null },
+    });
+  const insert = `INSERT INTO leads
+    (id, tenant_id, stage, score, classification, company_domain, source, deal_currency, created_at, version, wire)
+    VALUES (?, 'ten_a', ?, -1, '', '', '', ?, 1, 1, ?)`;
+  before.exec("INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'pro', 1)");
+  for (const [id, stage, status] of [
+    ['led_1', 'contacted', 'won'],
+    ['led_2', 'lost', 'open'],
+    ['led_3', 'new', 'open'],
+    ['led_4', 'won', null],
+  ] as const) {
+    before.prepare(insert).run(id, stage, status === null ? null : 'USD', wire(id, stage, status));
+    before.exec(`INSERT INTO stage_moves VALUES ('${id}', 1, NULL, 'new', '', 'key_1', 'test', ${T0}, NULL)`);
+  }
+  before.close();
+  await migrateSqlite(file, PROOF);
+
+  const store = await openSqliteStore({ file, clock: createManualClock(), keyProof: PROOF });
+  const leads = ['led_1', 'led_2', 'led_3', 'led_4'].map(async (id) =>
+    leadSchema.parse((await store.getLead('ten_a', id))?.lead),
+  );
+  expect((await Promise.all(leads)).map(({ stage, deal }) => [stage, deal?.status])).toEqual([
+    ['won', 'won'],
+    ['lost', 'lost'],
+    ['new', 'open'],
+    ['won', undefined],
+  ]);
+  const { rows } = await store.pageStageMoves('led_1', { after: null, limit: 1 });
+  expect(rows).toMatchObject([{ position: 2, previous: 'contacted', current: 'won', stayedMs: 5_000 }]);
+  const board = await store.readBoard('ten_a', 0);
+  expect(board.find(({ stage }) => stage === 'won')?.count).toBe(2);
+  await store.close();
+});

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { fromIso } from '../../../lib/clock.ts';
 import type { Lead } from '../../../model/lead.ts';
+import { dealStatusIn } from '../../../model/pipeline.ts';
 import { leadWords } from '../../../rules/words.ts';
 
 /** What is filtered, sorted and summed beside a lead's JSON. */
@@ -14,6 +15,8 @@ function columnsOf(lead: Lead) {
     source: lead.source.toLowerCase(),
     dealCurrency: lead.deal?.currency ?? null,
     dealAmount: lead.deal?.amount_minor ?? null,
+    owner: lead.owner,
+    nextDue: dealStatusIn(lead.stage) === 'open' ? (lead.next_step?.due_date ?? null) : null,
     wire: JSON.stringify(lead),
   };
 }
@@ -22,16 +25,16 @@ function columnsOf(lead: Lead) {
 export function createLeadRow(db: Database) {
   const insert = db.prepare<Record<string, unknown>[]>(
     `INSERT INTO leads
-       (id, tenant_id, stage, score, classification, company_domain, source, deal_currency, deal_amount, created_at,
-        version, wire)
+       (id, tenant_id, stage, score, classification, company_domain, source, deal_currency, deal_amount, owner, next_due,
+        created_at, version, wire)
      VALUES
-       (:id, :tenantId, :stage, :score, :classification, :companyDomain, :source, :dealCurrency, :dealAmount,
-        :createdAt, 1, :wire)`,
+       (:id, :tenantId, :stage, :score, :classification, :companyDomain, :source, :dealCurrency, :dealAmount, :owner,
+        :nextDue, :createdAt, 1, :wire)`,
   );
   const update = db.prepare<Record<string, unknown>[]>(
     `UPDATE leads SET stage = :stage, score = :score, classification = :classification,
             company_domain = :companyDomain, source = :source, deal_currency = :dealCurrency,
-            deal_amount = :dealAmount, version = version + 1, wire = :wire
+            deal_amount = :dealAmount, owner = :owner, next_due = :nextDue, version = version + 1, wire = :wire
      WHERE id = :id`,
   );
   // The first lead that bears a name at a company keeps it: others of that name are told apart by their addresses.

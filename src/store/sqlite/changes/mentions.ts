@@ -149,6 +149,8 @@ function createLeadMask(db: Database) {
       source: maskMentions(lead.source, pattern),
       tags: [...new Set(lead.tags.map((tag) => maskMentions(tag, pattern)))],
       custom_fields: JSON.parse(maskJson(JSON.stringify(lead.custom_fields), pattern)),
+      notes: maskMentions(lead.notes, pattern),
+      next_step: lead.next_step && { ...lead.next_step, text: maskMentions(lead.next_step.text, pattern) },
     };
     leadRow.update(left);
     leadRow.setTags(tenantId, left);

@@ -29,7 +29,8 @@ export function erasureReads(db: Database) {
   );
   const selectLeads = db.prepare<[string, number, number], MentionRow>(
     `SELECT l.rowid AS place, l.id,
-            json_array(l.wire ->> '$.source', l.wire -> '$.tags', l.wire -> '$.custom_fields',
+            json_array(l.wire ->> '$.source', l.wire -> '$.tags', l.wire -> '$.custom_fields', l.wire ->> '$.notes',
+                       l.wire ->> '$.next_step.text',
                        (SELECT json_group_array(m.reason) FROM stage_moves m WHERE m.lead_id = l.id)) AS json
      FROM leads l INDEXED BY leads_in_order WHERE l.tenant_id = ? AND l.rowid > ? ORDER BY l.rowid LIMIT ?`,
   );

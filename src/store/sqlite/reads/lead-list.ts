@@ -96,6 +96,8 @@ function addFilters(where: Where, tenantId: string, query: LeadQuery, ordered: b
   addList(where, 'classification', query.classifications, ordered);
   addList(where, 'source', query.sources, ordered);
   addDomains(where, query.companyDomains);
+  if (query.owners.length > 0) add(where, "l.owner <> ''"); // as the index says
+  addList(where, 'owner', query.owners, ordered);
   if (query.minScore !== null) {
     add(where, query.sort === '-icp_score' ? 'l.score >= ?' : '+l.score >= ?', query.minScore);
   }

@@ -22,6 +22,12 @@ const MOVES = new Table<Omit<StageMoveRow, 'actor'> & { actorId: string; actorNa
 /** Leads and their history; which signals are theirs is in `lead-signals.ts`. */
 export function leadReads(db: Database) {
   const selectOne = LEADS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
+  const selectDue = db
+    .prepare<[string, string, number], string>(
+      `SELECT wire FROM leads INDEXED BY leads_by_next_due
+       WHERE tenant_id = ? AND next_due IS NOT NULL AND next_due <= ? ORDER BY next_due, id LIMIT ?`,
+    )
+    .pluck();
   const selectHolder = db
     .prepare<[string, string], string>('SELECT lead_id FROM lead_identities WHERE tenant_id = ? AND key = ?')
     .pluck();
@@ -38,6 +44,7 @@ export function leadReads(db: Database) {
     listLeads: createLeadList(db),
     findIdentities: (tenantId, keys) =>
       keys.map((key) => ({ key, leadId: selectHolder.get(tenantId, key) ?? null })),
+    listDueSteps: (tenantId, { until, limit }) => selectDue.all(tenantId, until, limit),
     pageStageMoves: (leadId, { limit, after }) =>
       pageOf(selectMoves.all(leadId, Number(after?.[0] ?? Number.MAX_SAFE_INTEGER), limit + 1), limit, {
         toRow: ({ actorId, actorName, ...move }) => ({ ...move, actor: { id: actorId, name: actorName } }),
