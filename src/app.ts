@@ -6,25 +6,25 @@ import { v1 } from './api/v1.ts';
 import type { Config } from './config.ts';
 import { dashboard } from './dashboard/dashboard.ts';
 import { type DashboardLimits, dashboardLimits } from './dashboard/request-limits.ts';
+import { type DigestLinkParts, digestLinks } from './digest-links/digest-links.ts';
 import type { DispatcherPulse } from './dispatcher/dispatcher.ts';
-import { type FeedbackParts, feedback } from './feedback/feedback.ts';
 import { answerSpecialRequests, createClientErrorHandler } from './http/client-errors.ts';
 import {
   boundConnections,
   CONNECTION_LIMITS,
   type ConnectionLimits,
   connectionOptions,
+  endQuietConnections,
 } from './http/connections.ts';
 import { addDeprecations, DEPRECATIONS, type Deprecation } from './http/deprecations.ts';
 import { addErrorHandler, createErrorHandler } from './http/errors.ts';
-import { handleInOrder } from './http/in-order.ts';
+import { handleInOrder } from './http/handler-turns.ts';
 import { addJsonBody } from './http/json-body.ts';
 import { addRateLimits } from './http/limits.ts';
 import { createLoadGate, LOAD_LIMITS, type LoadLimits } from './http/load.ts';
 import { createLongPolls, LONG_POLL_LIMITS, type LongPollLimits } from './http/long-polls.ts';
 import type { DescribedApi, Document } from './http/openapi/document-types.ts';
 import { createProblems } from './http/problems.ts';
-import { endQuietConnections } from './http/quiet-connections.ts';
 import { readInTurns } from './http/reading-turns.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
 import { addRequestLog } from './http/request-log.ts';
@@ -41,7 +41,7 @@ import { pages, publicApi } from './site/site.ts';
 /** What the faces need of the process. */
 export interface AppParts
   extends Omit<ApiParts, 'problems' | 'baseUrl' | 'deprecations' | 'sourceIps' | 'load' | 'longPolls'>,
-    Pick<FeedbackParts, 'feedbackLinks'> {
+    Pick<DigestLinkParts, 'feedbackLinks'> {
   config: Config;
   logger: Logger;
   /** The public site's pages and identity. */
@@ -146,7 +146,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   app.register(v1, { ...site, onDescribed: signalTold.resolve, prefix: '/v1' });
   app.register(mcp, { ...site, eventErrors: config.mcpEventErrors, prefix: '/mcp' });
   app.register(dashboard, { ...site, sendsMail: config.smtpUrl !== null, prefix: '/dashboard' });
-  app.register(feedback, parts);
+  app.register(digestLinks, parts);
   app.register(pages, { ...site, publicApi: told.promise, signalApi: signalTold.promise });
   return app;
 }

@@ -1,9 +1,9 @@
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
-import { createKeyProof, type KeyProof } from './lib/key-proof.ts';
-import { makeFolder } from './lib/make-folder.ts';
+import { makeFolder } from './lib/folders.ts';
 import type { Random } from './lib/random.ts';
+import { createKeyProof, type KeyProof } from './lib/secret-box.ts';
 import { makeSecretsKey, readSecretsKey, secretsKeyFile } from './secrets-key.ts';
 import { refuseOtherKey } from './store/sqlite/master-key.ts';
 

@@ -10,7 +10,7 @@ import { prepareEngine } from './engine.ts';
 import { systemClock } from './lib/clock.ts';
 import { ownAddresses } from './lib/network.ts';
 import { PACKAGE } from './lib/package.ts';
-import { printable } from './lib/printable.ts';
+import { printable } from './lib/text.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 
 const EXIT_UNEXPECTED = 70; // sysexits.h EX_SOFTWARE

@@ -1,6 +1,6 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { leaveToOwner } from './lib/owner.ts';
+import { leaveToOwner } from './lib/folders.ts';
 import type { Random } from './lib/random.ts';
 
 const KEY_BYTES = 32;

@@ -4,8 +4,8 @@ import type { Upkeep } from './cli/ports.ts';
 import { type Config, loadConfig } from './config.ts';
 import { closeDataFolder } from './data-folder.ts';
 import { systemClock, toIso } from './lib/clock.ts';
-import { createKeyProof, type KeyProof } from './lib/key-proof.ts';
 import { systemRandom } from './lib/random.ts';
+import { createKeyProof, type KeyProof } from './lib/secret-box.ts';
 import {
   addKey,
   formatKeys,

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../lib/html.ts';
+import { escapeHtml } from '../lib/text.ts';
 import type { MailFacts } from '../model/mail.ts';
 import type { Signal } from '../model/signal.ts';
 

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { check, MAX_FAULTS } from '../http/faults.ts';
 import { findBadText } from '../http/json-body.ts';
-import { createTurns } from '../lib/turns.ts';
+import { createYielder } from '../lib/yielding.ts';
 import type { Fault } from '../model/errors.ts';
 import type { Call, NamesIn, NoQuery, Routes, Told } from './routes.ts';
 
@@ -108,7 +108,7 @@ export function addBatch<
       }),
     },
     async answer(call) {
-      const nextTurn = createTurns(call.parts.clock);
+      const nextTurn = createYielder(call.parts.clock);
       const checked: ReturnType<typeof checkItem<S>>[] = [];
       for (const one of call.body[name] ?? []) {
         checked.push(checkItem(item, one));

@@ -1,4 +1,4 @@
-import { createTurns } from '../lib/turns.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { eventFilters, eventResourceSchema } from '../model/event-resource.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
 import { addList } from './list.ts';
@@ -34,7 +34,7 @@ export function addEvents(routesOf: RoutesOf): void {
     },
     async show({ rows, endpoints }, { parts: { clock } }) {
       const now = clock.now();
-      const nextTurn = createTurns(clock);
+      const nextTurn = createYielder(clock);
       const texts: string[] = [];
       for (const event of rows) {
         texts.push(JSON.stringify(eventResource(event, endpoints, now)));

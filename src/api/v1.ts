@@ -1,15 +1,15 @@
 import type { FastifyInstance } from 'fastify';
+import { recordActors } from '../http/actors.ts';
 import { addAuthentication } from '../http/auth.ts';
 import { addCompression } from '../http/compression.ts';
-import { addDoers } from '../http/doers.ts';
 import { addFaceGate } from '../http/face-gate.ts';
+import { addOneATurn } from '../http/handler-turns.ts';
 import { addIdempotency } from '../http/idempotency.ts';
 import { addKeyLimits } from '../http/key-limits.ts';
-import { refuseStrayBodies } from '../http/no-body.ts';
-import { addOneATurn } from '../http/one-a-turn.ts';
 import { addShedding } from '../http/shedding.ts';
+import { refuseStrayBodies } from '../http/validation.ts';
 import { setApiHeaders } from '../http/versions.ts';
-import { lineWaitMs } from '../lib/turns.ts';
+import { lineWaitMs } from '../lib/yielding.ts';
 import { addCampaigns } from './campaigns.ts';
 import { addCompanies } from './companies.ts';
 import { addDeliveries } from './deliveries.ts';
@@ -44,7 +44,7 @@ export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
   addShedding(app, { load: parts.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
   addOneATurn(app, parts);
   parts.load.watchTurns(lineWaitMs);
-  addDoers(app, parts.store, ({ caller }) =>
+  recordActors(app, parts.store, ({ caller }) =>
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
   );
   addIdempotency(app, parts);

@@ -39,7 +39,7 @@ export function instant(text: string): number {
 /** Standard Webhooks: a key of 24 to 64 bytes. */
 const SECRET_BYTES = { min: 24, max: 64 };
 
-/** A webhook secret as it was shown; what was cut off while it was copied is told here and not by every delivery. */
+/** A webhook secret as it was shown; a truncated copy is reported here instead of at every delivery. */
 export function webhookSecret(text: string): string {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text.trim())?.[1] ?? '';
   const key = Buffer.from(encoded, 'base64');

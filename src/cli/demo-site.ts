@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, toHttpDate } from '../lib/clock.ts';
-import { escapeHtml } from '../lib/html.ts';
+import { escapeHtml } from '../lib/text.ts';
 
 /** A small site on this machine with what sources read: a forum whose page names its feed, and a company's jobs. */
 export interface DemoSite {
@@ -35,7 +35,7 @@ const JOBS = [
   },
 ];
 
-/** Starts the site on a free port. `onRequest` hears of each request, as its log would show it. */
+/** Starts the site on a free port. `onRequest` is called for each request, as an access log would show it. */
 export async function startDemoSite(clock: Clock, onRequest: (line: string) => void): Promise<DemoSite> {
   const threads = [...THREADS];
   const startedAt = clock.now();

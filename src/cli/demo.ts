@@ -3,17 +3,16 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { z } from 'zod';
 import { createTenant } from '../accounts/tenants.ts';
+import type { Clock } from '../lib/clock.ts';
 import { inPackage } from '../lib/package.ts';
+import { excerpt } from '../lib/text.ts';
 import { portOf } from './arguments.ts';
-import { createDeliveryCount, type DeliveryCount } from './delivery-count.ts';
-import { deliveryLines, isGenuine } from './delivery-lines.ts';
-import { createDemoApi, type DemoApi } from './demo-api.ts';
-import { curlCommand, signalLine } from './demo-lines.ts';
 import { type DemoSite, startDemoSite } from './demo-site.ts';
-import { showSources } from './demo-sources.ts';
 import { CommandError, type Ports } from './ports.ts';
-import { startReceiver } from './receiver.ts';
+import { deliveryLines, isGenuine, startReceiver } from './receiver.ts';
+import { fetchText } from './request.ts';
 
 const SAMPLES = inPackage('data/samples.jsonl');
 const USUAL_PORT = 3000;
@@ -39,7 +38,7 @@ type Undo = (() => Promise<unknown>)[];
 
 async function demo(ports: Ports, options: DemoOptions): Promise<void> {
   const undo: Undo = [];
-  // One ending, whoever asks first: the demo itself, a fault, or Ctrl-C.
+  // One ending, whichever comes first: the demo itself, a fault, or Ctrl-C.
   let ending: Promise<void> | null = null;
   const end = () => {
     ending ??= undoAll(undo);
@@ -156,4 +155,186 @@ function tryPort(port: number): Promise<number | null> {
 
 function fail(message: string): never {
   throw new CommandError(message);
+}
+
+interface SourcesPart {
+  clock: Clock;
+  api: DemoApi;
+  site: DemoSite;
+  count: DeliveryCount;
+  out(line: string): void;
+}
+
+const READ_WITHIN_MS = 30_000;
+const LOOK_EVERY_MS = 100;
+
+/** Sources that are read live: a forum by the feed that its page names, and a company's jobs; then the forum again. */
+async function showSources({ clock, api, site, count, out }: SourcesPart): Promise<void> {
+  out(`\nA small site at ${site.url} has a forum and a company's jobs; both are made sources, and read:\n`);
+  const forum = await api.createSource({ kind: 'rss', name: 'Forum', url: `${site.url}/forum/` });
+  const jobs = await api.createSource({ kind: 'lever', name: 'Jobs', board: 'northgate' });
+  const before = await readOnce(forum);
+  await readOnce(jobs);
+  out(
+    '\nSomebody writes another thread, and the forum is read again; what was read before makes no second signal:\n',
+  );
+  site.post();
+  await api.runSource(forum.id);
+  await readOnce(forum, before);
+
+  async function readOnce({ id }: ReadSource, last: ReadSource | null = null): Promise<ReadSource> {
+    const until = clock.monotonic() + READ_WITHIN_MS;
+    for (;;) {
+      const source = await api.readSource(id);
+      if (source.last_run_at !== null && source.last_run_at !== last?.last_run_at) return told(source, last);
+      if (clock.monotonic() > until)
+        throw new CommandError(`The source "${source.name}" was not read in time.`);
+      await new Promise<void>((resolve) => void setTimeout(resolve, LOOK_EVERY_MS));
+    }
+  }
+
+  function told(source: ReadSource, last: ReadSource | null): ReadSource {
+    const { name, last_error: error } = source;
+    if (error !== null) throw new CommandError(`The source "${name}" was not read: ${error.message}`);
+    const read = source.items_seen - (last?.items_seen ?? 0);
+    const made = source.signals_made - (last?.signals_made ?? 0);
+    for (let i = 0; i < made; i++) count.expect();
+    out(`     ${name}: ${read} new post${read === 1 ? '' : 's'}, ${made} signal${made === 1 ? '' : 's'}`);
+    return source;
+  }
+}
+
+const MARKS: Record<string, string> = { hot: 'HOT ', warm: 'warm', cold: 'cold' };
+
+/** A scored signal in one line: score, class, platform, excerpt, and the factor that decided most. */
+function signalLine({ icp_score, classification, platform, ...signal }: ScoredSignal): string {
+  const { factors, negatives } = signal.explanation;
+  const [top] = [...negatives, ...factors].sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
+  const reason = top
+    ? `${top.label} ${top.points > 0 ? '+' : ''}${top.points}`
+    : 'Nothing speaks for a purchase';
+  const head = `${String(icp_score).padStart(3)}  ${MARKS[classification] ?? classification}`;
+  const text = excerpt(signal.excerpt.replace(/\s+/g, ' '), 60);
+  return `${head}  ${platform.name.padEnd(11)} ${text.padEnd(60)}  ${reason}`;
+}
+
+/** A command that posts one more signal; its text needs no quoting in a shell. */
+function curlCommand(url: string, apiKey: string): string {
+  const post = {
+    platform: { name: 'reddit' },
+    text: 'Looking for a new booking tool for our plumbing firm, budget approved, need it by Friday. Any recommendations?',
+  };
+  return [
+    `curl -sS -X POST ${url}/v1/signals \\`,
+    `  -H 'Authorization: Bearer ${apiKey}' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '${JSON.stringify(post)}'`,
+  ].join('\n');
+}
+
+/** Counts deliveries against those expected; a delivery may come before it is known to be expected. */
+interface DeliveryCount {
+  expect(): void;
+  add(): void;
+  expected(): number;
+  /** Resolves when as many came as were expected. @throws CommandError where they do not in time */
+  complete(): Promise<void>;
+}
+
+function createDeliveryCount(clock: Clock, timeoutMs: number): DeliveryCount {
+  let expected = 0;
+  let came = 0;
+  let whenComplete = (): void => undefined;
+  return {
+    expect() {
+      expected++;
+    },
+    add() {
+      came++;
+      if (came >= expected) whenComplete();
+    },
+    expected: () => expected,
+    complete() {
+      if (came >= expected) return Promise.resolve();
+      return new Promise((resolve, reject) => {
+        const late = () =>
+          reject(new CommandError(`${expected - came} of ${expected} deliveries did not come.`));
+        const timer = clock.after(timeoutMs, late);
+        whenComplete = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+    },
+  };
+}
+
+const TIMEOUT_MS = 30_000;
+
+const webhookAnswer = z.object({ data: z.object({ id: z.string(), secret: z.string() }) });
+const postAnswer = z.object({
+  data: z.object({ signals: z.tuple([z.object({ signal_id: z.string() })]).rest(z.unknown()) }),
+});
+const factor = z.object({ points: z.number(), label: z.string() });
+const signalAnswer = z.object({
+  data: z.object({
+    icp_score: z.number(),
+    classification: z.string(),
+    excerpt: z.string(),
+    platform: z.object({ name: z.string() }),
+    explanation: z.object({ factors: z.array(factor), negatives: z.array(factor) }),
+  }),
+});
+type ScoredSignal = z.infer<typeof signalAnswer>['data'];
+
+const sourceAnswer = z.object({
+  data: z.object({
+    id: z.string(),
+    name: z.string(),
+    last_run_at: z.string().nullable(),
+    last_error: z.object({ message: z.string() }).nullable(),
+    items_seen: z.number(),
+    signals_made: z.number(),
+  }),
+});
+type ReadSource = z.infer<typeof sourceAnswer>['data'];
+
+/** The demo's view of the HTTP API: what any client with a key could do. */
+interface DemoApi {
+  /** Makes an endpoint for warm and hot signals; resolves with its secret. */
+  createWebhook(url: string): Promise<string>;
+  /** Posts one observed post, as JSON text, and reads back how it was scored. */
+  observe(post: string): Promise<ScoredSignal>;
+  createSource(source: object): Promise<ReadSource>;
+  readSource(id: string): Promise<ReadSource>;
+  /** Has it read now, without waiting for it. */
+  runSource(id: string): Promise<ReadSource>;
+}
+
+function createDemoApi(parts: { clock: Clock; url: string; apiKey: string }): DemoApi {
+  async function call<T>(answer: z.ZodType<T>, path: string, body?: string): Promise<T> {
+    const headers = { authorization: `Bearer ${parts.apiKey}`, 'content-type': 'application/json' };
+    const { status, text } = await fetchText(parts.clock, {
+      url: `${parts.url}${path}`,
+      timeoutMs: TIMEOUT_MS,
+      headers,
+      ...(body === undefined ? {} : { method: 'POST', body }),
+    });
+    if (status >= 200 && status < 300) return answer.parse(JSON.parse(text));
+    throw new CommandError(`${path} answered ${status}: ${text}`);
+  }
+
+  return {
+    async createWebhook(url) {
+      const settings = { url, label: 'Demo receiver', classifications: ['hot', 'warm'] };
+      return (await call(webhookAnswer, '/v1/webhooks', JSON.stringify(settings))).data.secret;
+    },
+    async observe(post) {
+      const [signal] = (await call(postAnswer, '/v1/signals', post)).data.signals;
+      return (await call(signalAnswer, `/v1/signals/${signal.signal_id}`)).data;
+    },
+    createSource: async (source) => (await call(sourceAnswer, '/v1/sources', JSON.stringify(source))).data,
+    readSource: async (id) => (await call(sourceAnswer, `/v1/sources/${id}`)).data,
+    runSource: async (id) => (await call(sourceAnswer, `/v1/sources/${id}/run`, '')).data,
+  };
 }

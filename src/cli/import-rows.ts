@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
-import { measureJson } from '../lib/measure-json.ts';
+import { measureJson } from '../lib/json.ts';
 
 /** One thing of a file, or why it could not be read. */
 export interface ImportRow {
@@ -11,7 +11,7 @@ export interface ImportRow {
   value: { ok: true; item: unknown } | { ok: false; fault: string };
 }
 
-/** Longer lines are told of and not kept: a post has at most 20,000 characters. */
+/** Longer lines are reported and skipped: a post has at most 20,000 characters. */
 const MAX_LINE_CHARACTERS = 256 * 1024;
 /** As of a body of `/v1`. */
 const MAX_DEPTH = 32;

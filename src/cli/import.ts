@@ -1,15 +1,17 @@
+import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { printableLine } from '../lib/printable.ts';
-import type { ObservedPost } from '../model/signal.ts';
-import { type BatchOutcome, importBatch } from './import-batch.ts';
-import { readPost } from './import-posts.ts';
+import { check } from '../http/faults.ts';
+import { canonicalJson } from '../lib/json.ts';
+import { printableLine } from '../lib/text.ts';
+import type { Fault } from '../model/errors.ts';
+import { type ObservedPost, observedPostSchema } from '../model/signal.ts';
 import { type ImportRow, readRows } from './import-rows.ts';
 import { CommandError, EXIT, type Opened, type Ports, withStorage } from './ports.ts';
 
 /** Rows taken in by one commit or two: what a person who stops it waits for. */
 const BATCH_ROWS = 100;
-const MAX_TOLD = 20;
+const MAX_SHOWN = 20;
 const BAR_CELLS = 24;
 
 interface Options {
@@ -24,7 +26,7 @@ export function addImport(parent: Command, ports: Ports): void {
     .command('import')
     .argument('<file>', 'JSON Lines, a post or a signal each; or CSV, where the name ends in .csv')
     .description(
-      'take posts or signals of a file in; stopped half way, the same command goes on. Exit code 0: all came in, 1: some were rejected',
+      'import posts or signals from a file; run it again to resume. Exit code 0: all were imported, 1: some were rejected',
     )
     .option('--tenant <id>', 'whose they are; may be left out where there is one tenant')
     .option('--dry-run', 'check every row and store nothing')
@@ -76,7 +78,7 @@ async function runImport(ports: Ports, { opened, file, tenantId, options }: Impo
 
   function reject(line: number, fault: string): void {
     tally.rejected++;
-    if (tally.rejected <= MAX_TOLD) ports.err(printableLine(`${file}:${line}: ${fault}`));
+    if (tally.rejected <= MAX_SHOWN) ports.err(printableLine(`${file}:${line}: ${fault}`));
   }
 
   async function flush(bytes: number): Promise<void> {
@@ -131,10 +133,89 @@ export function progressText(share: number, rows: number): string {
 
 function tell(ports: Ports, tally: Tally, { dryRun, json }: Options): void {
   const { rows, created, duplicates, rejected } = tally;
-  if (rejected > MAX_TOLD) ports.err(`and ${rejected - MAX_TOLD} more rejected rows`);
+  if (rejected > MAX_SHOWN) ports.err(`and ${rejected - MAX_SHOWN} more rejected rows`);
   if (json) ports.out(JSON.stringify({ ...tally, dry_run: dryRun === true }));
   else if (dryRun)
     ports.out(`${rows} rows: ${rows - rejected} can be read, ${rejected} cannot; nothing was stored.`);
   else ports.out(`${rows} rows: ${created} created, ${duplicates} duplicates, ${rejected} rejected.`);
   if (rejected > 0) ports.setExitCode(EXIT.failed);
+}
+
+/** What became of the rows of a batch. */
+interface BatchOutcome {
+  created: number;
+  duplicates: number;
+  /** By place in the batch, why it was rejected after all. */
+  rejected: { index: number; fault: string }[];
+}
+
+const ROUTE = 'import';
+
+/** Takes a batch in under a key made of its content: stopped half way, the same command goes on. */
+async function importBatch(
+  opened: Opened,
+  tenantId: string,
+  { number, posts }: { number: number; posts: readonly ObservedPost[] },
+): Promise<BatchOutcome> {
+  // Here, as scoring is much to load, and no other command needs it.
+  const { observeKept } = await import('../signals/kept-intake.ts');
+  const fingerprint = createHash('sha256').update(JSON.stringify(posts)).digest('hex');
+  const kept = { tenantId, route: ROUTE, key: `${number}-${fingerprint}`, posts };
+  const outcome = await observeKept(opened, kept, (results): BatchOutcome => {
+    const count = (status: string) => results.filter((result) => result.status === status).length;
+    return {
+      created: count('created'),
+      duplicates: count('duplicate'),
+      rejected: results.flatMap((result, index) =>
+        result.status === 'rejected' ? [{ index, fault: faultText(result.errors) }] : [],
+      ),
+    };
+  });
+  if (outcome === null) throw new CommandError('This file is being imported by another process.');
+  return outcome;
+}
+
+/** What else a signal has than the post it was made of: it is made anew when it comes in. */
+const MADE_OF_IT = new Set([
+  ...['signal_id', 'classification', 'icp_score', 'timestamp', 'icp_profile_name', 'profile_url'],
+  ...['icp_profile_id', 'lead_id', 'also_seen', 'explanation', 'excerpt', 'signature'],
+]);
+
+/** A row as a post, or what is wrong with it. */
+type ReadPost = { ok: true; post: ObservedPost } | { ok: false; fault: string };
+
+/**
+ * A post, or a signal as the API shows it, which becomes the post that it was made of. One that says nothing of where it is
+ * from gets an external id made of its content, so that it comes in once however often the file does.
+ */
+function readPost(item: unknown): ReadPost {
+  if (!isObject(item)) {
+    return { ok: false, fault: 'is no object: each row is a post, or a signal as the API shows it.' };
+  }
+  const checked = check(observedPostSchema, 'signal_id' in item ? postOf(item) : item, 'body');
+  if (!checked.ok) return { ok: false, fault: faultText(checked.faults, checked.total) };
+  const post = checked.value;
+  const isKnownAgain = post.external_id !== undefined || (post.platform.post_url ?? '') !== '';
+  return { ok: true, post: isKnownAgain ? post : { ...post, external_id: contentId(post) } };
+}
+
+/** The faults of a row in a line, in the words of the API, each after its place: `prospect.email`. */
+function faultText(faults: readonly Fault[], total = faults.length): string {
+  const shown = faults.map(
+    ({ pointer = '', detail }) => `${pointer.slice(1).replaceAll('/', '.')}: ${detail}`,
+  );
+  return [...shown, ...(total > faults.length ? [`and ${total - faults.length} more faults`] : [])].join(' ');
+}
+
+function isObject(item: unknown): item is Record<string, unknown> {
+  return typeof item === 'object' && item !== null && !Array.isArray(item);
+}
+
+function postOf(signal: Record<string, unknown>): Record<string, unknown> {
+  const own = Object.entries(signal).filter(([name, value]) => !MADE_OF_IT.has(name) && value !== null);
+  return { text: signal.excerpt, ...Object.fromEntries(own) };
+}
+
+function contentId(post: ObservedPost): string {
+  return `import-${createHash('sha256').update(canonicalJson(post)).digest('hex').slice(0, 32)}`;
 }

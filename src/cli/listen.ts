@@ -1,13 +1,16 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Clock } from '../lib/clock.ts';
 import { systemRandom } from '../lib/random.ts';
-import { generateSecret } from '../webhooks/signature.ts';
+import { toBodyBytes } from '../model/body-bytes.ts';
+import type { SentEventType } from '../model/delivery.ts';
+import { deliveryHeaders, timestampSeconds } from '../model/delivery-headers.ts';
+import { createSigner, generateSecret } from '../webhooks/signature.ts';
 import { integer, portOf, webhookSecret } from './arguments.ts';
-import { deliveryJson, deliveryLines } from './delivery-lines.ts';
-import { followFeed } from './feed.ts';
-import { forward } from './forward.ts';
 import { CommandError, EXIT, type Ports } from './ports.ts';
-import { startReceiver } from './receiver.ts';
+import { deliveryJson, deliveryLines, startReceiver } from './receiver.ts';
+import { fetchText, NetworkError } from './request.ts';
 
 interface Options {
   port?: number;
@@ -35,7 +38,7 @@ export function addListen(parent: Command, ports: Ports): void {
   parent
     .command('listen')
     .description(
-      'receive, verify and print deliveries on 127.0.0.1; with --from follow the feed of an endpoint instead, which needs no address that the server can reach',
+      'receive, verify and print deliveries on 127.0.0.1; with --from, follow the feed of an endpoint, which needs no public address',
     )
     .option(
       '--port <port>',
@@ -136,4 +139,159 @@ async function listen(ports: Ports, options: Options): Promise<void> {
   say(`Listening at ${receiver.url}, answering ${status}${delay > 0 ? ` after ${delay} ms` : ''}.`);
   if (secret === null) say('No --secret was given: deliveries are printed, nothing is verified.');
   say('The server delivers here if it runs with WEBHOOK_ALLOW_TARGETS=127.0.0.0/8,::1/128. Ctrl-C ends.');
+}
+
+const FORWARD_TIMEOUT_MS = 30_000;
+const FIRST_WAIT_MS = 1_000;
+const MOST_WAIT_MS = 10_000;
+
+/**
+ * Posts an event of a feed to an address, signed as a delivery is, and returns the status that came back. Where nothing
+ * answers there it is tried again until something does, or `isStopping`: then null.
+ */
+export async function forward(
+  clock: Clock,
+  event: FeedEvent,
+  { url, secret, isStopping, onFault }: ForwardTerms,
+): Promise<number | null> {
+  const { signature: _signature, ...payload } = event.payload;
+  const body = toBodyBytes(JSON.stringify(payload));
+  for (let attempt = 1; !isStopping(); attempt++) {
+    const startedAt = clock.now();
+    const sealed = createSigner(secret).seal({ id: event.id, ...body }, timestampSeconds(startedAt));
+    const key = { deliveryId: event.id, attempt, startedAt };
+    const headers = deliveryHeaders(key, { ...sealed, eventType: event.type as SentEventType });
+    try {
+      const text = sealed.body.toString('utf8');
+      const answer = await fetchText(clock, {
+        url,
+        method: 'POST',
+        headers,
+        body: text,
+        timeoutMs: FORWARD_TIMEOUT_MS,
+      });
+      return answer.status;
+    } catch (error) {
+      if (!(error instanceof NetworkError)) throw error;
+      if (attempt === 1) onFault(`${error.message}; waiting for it`);
+      const waitMs = Math.min(FIRST_WAIT_MS * attempt, MOST_WAIT_MS);
+      await new Promise<void>((resolve) => clock.after(waitMs, resolve));
+    }
+  }
+  return null;
+}
+
+interface ForwardTerms {
+  url: string;
+  secret: string;
+  isStopping(): boolean;
+  onFault(text: string): void;
+}
+
+/** An event of a feed; `payload` is the JSON that would be posted. */
+export interface FeedEvent {
+  id: string;
+  type: string;
+  timestamp: string;
+  payload: Record<string, unknown>;
+}
+
+interface FeedPage {
+  data: FeedEvent[];
+  pagination: { next_cursor: string; has_more: boolean };
+  truncated: boolean;
+}
+
+/** Where a feed is, and where its place is kept between runs. */
+export interface FeedSource {
+  baseUrl: string;
+  apiKey: string;
+  webhookId: string;
+  /** A file; what it holds is the cursor of the page that was done last. */
+  placeFile: string;
+  /** Where to begin without a place: the oldest event there is, or what comes from now on. */
+  fromStart: boolean;
+}
+
+const WAIT_SECONDS = 20;
+const POLL_TIMEOUT_MS = 40_000;
+const RETRY_MS = 2_000;
+/** Refusals that waiting does not change. */
+const FINAL = new Set([400, 401, 403, 404]);
+
+/**
+ * Follows a feed until `isStopping`: `handle` has done with an event before the next one, and with a page before its cursor
+ * is kept, so that what a stop cuts off comes again. @throws CommandError where the server refuses
+ */
+export async function followFeed(
+  { clock, err }: Pick<Ports, 'clock' | 'err'>,
+  source: FeedSource,
+  { handle, isStopping }: { handle(event: FeedEvent): Promise<void>; isStopping(): boolean },
+): Promise<void> {
+  let cursor = readPlace(source) ?? (source.fromStart ? null : 'now');
+  let isFirst = true;
+  while (!isStopping()) {
+    const page = await readPage(clock, source, { cursor, wait: isFirst ? 0 : WAIT_SECONDS }).catch(
+      (error: unknown) => {
+        if (isFirst || !(error instanceof NetworkError)) throw asCommandError(error);
+        err(`${error.message}; trying again`);
+        return null;
+      },
+    );
+    isFirst = false;
+    if (page === null) {
+      await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
+      continue;
+    }
+    if (page.truncated) err('Events between the last run and 7 days ago are gone.');
+    for (const event of page.data) {
+      if (isStopping()) return;
+      await handle(event);
+    }
+    cursor = page.pagination.next_cursor;
+    keepPlace(source, cursor);
+  }
+}
+
+async function readPage(
+  clock: Ports['clock'],
+  { baseUrl, apiKey, webhookId }: FeedSource,
+  { cursor, wait }: { cursor: string | null; wait: number },
+): Promise<FeedPage> {
+  const url = new URL(`${baseUrl}/v1/webhooks/${encodeURIComponent(webhookId)}/feed`);
+  url.searchParams.set('wait', String(wait));
+  if (cursor !== null) url.searchParams.set('cursor', cursor);
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const answer = await fetchText(clock, { url: url.href, headers, timeoutMs: POLL_TIMEOUT_MS });
+  if (answer.status === 200) return JSON.parse(answer.text) as FeedPage;
+  const said = `The server answered ${answer.status}: ${detailOf(answer.text)}`;
+  if (FINAL.has(answer.status)) throw new CommandError(said);
+  throw new NetworkError(said);
+}
+
+function detailOf(text: string): string {
+  try {
+    return String((JSON.parse(text) as { detail?: unknown }).detail ?? text);
+  } catch {
+    return text.slice(0, 200);
+  }
+}
+
+function asCommandError(error: unknown): unknown {
+  return error instanceof NetworkError ? new CommandError(error.message, EXIT.network) : error;
+}
+
+function readPlace({ placeFile }: FeedSource): string | null {
+  try {
+    return readFileSync(placeFile, 'utf8').trim() || null;
+  } catch {
+    return null;
+  }
+}
+
+/** Written beside and renamed: a stop in between leaves the one before. */
+function keepPlace({ placeFile }: FeedSource, cursor: string): void {
+  mkdirSync(dirname(placeFile), { recursive: true });
+  writeFileSync(`${placeFile}.new`, `${cursor}\n`);
+  renameSync(`${placeFile}.new`, placeFile);
 }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { CommandError, EXIT, type Ports } from './ports.ts';
-import { serverAddress } from './public-call.ts';
+import { serverAddress } from './public-commands.ts';
 import { fetchText, NetworkError } from './request.ts';
 
 const TIMEOUT_MS = 30_000;

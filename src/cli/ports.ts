@@ -18,7 +18,7 @@ export interface Ports {
   out(line: string): void;
   /** Diagnostics, a line at a time, on stderr. */
   err(line: string): void;
-  /** Shows how far a long piece of work is, in place of what it showed before; null: it has ended. Left out: nobody looks. */
+  /** Shows the progress of long work, replacing the last line; null ends it. Omitted when there is no terminal. */
   progress?(text: string | null): void;
   setExitCode(code: number): void;
   /** Opens data folder and storage as `env` (the process's own if left out) says; nothing listens yet. */
@@ -47,7 +47,7 @@ export function releaseLine({ version, schema, model }: Release): string {
 
 /** Backups and checks of the data folder; the messages of what it throws are for the operator. */
 export interface Upkeep {
-  /** `onProgress` hears how much is done, in [0, 1]. */
+  /** `onProgress` receives the share done, in [0, 1]. */
   backUp(
     target: string,
     withKey: boolean,
@@ -90,7 +90,7 @@ export interface Opened extends AccountParts {
 /** Exit codes of the command line. */
 export const EXIT = { ok: 0, failed: 1, network: 2, rateLimited: 3, usage: 64, config: 78 } as const;
 
-/** A fault of what was asked for, in words for whoever asked; ends the process with `exitCode`. */
+/** A user-facing error of a command; ends the process with `exitCode`. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;

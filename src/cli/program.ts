@@ -1,25 +1,22 @@
 import { Command, CommanderError } from 'commander';
-import { printable } from '../lib/printable.ts';
+import { printable } from '../lib/text.ts';
 import { addCompletion } from './completion.ts';
 import { addDemo } from './demo.ts';
 import { addImport } from './import.ts';
-import { addKeyCreate } from './key-create.ts';
-import { addKeyList } from './key-list.ts';
-import { addKeyRevoke } from './key-revoke.ts';
+import { addKeyCreate, addKeyList, addKeyRevoke } from './keys.ts';
 import { addListen } from './listen.ts';
 import { addMcp } from './mcp.ts';
-import { addMigrate } from './migrate.ts';
-import { addOpenApi } from './openapi.ts';
-import { addOperations } from './operations.ts';
-import { addPage } from './page.ts';
 import { CommandError, EXIT, type Ports, releaseLine } from './ports.ts';
-import { addServe } from './serve.ts';
-import { addTenantCreate } from './tenant-create.ts';
-import { addTenantList } from './tenant-list.ts';
-import { addTenantPlan } from './tenant-plan.ts';
-import { addOwnerReset, addTenantSetupLink } from './tenant-setup-link.ts';
+import { addOpenApi, addOperations, addPage } from './public-commands.ts';
+import { addMigrate, addServe, addUpkeep } from './server.ts';
+import {
+  addOwnerReset,
+  addTenantCreate,
+  addTenantList,
+  addTenantPlan,
+  addTenantSetupLink,
+} from './tenants.ts';
 import { addTrigger } from './trigger.ts';
-import { addUpkeep } from './upkeep.ts';
 
 /** Ends the reading of arguments: the answer takes modules that no other command is to load. */
 class VersionAsked extends Error {}

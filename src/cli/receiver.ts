@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, toIso } from '../lib/clock.ts';
 import { CommandError } from './ports.ts';
 import { type Verification, verifyDelivery } from './verify-delivery.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /** A delivery as it came in. `verifications` is null where there was no secret to verify it with. */
-export interface Delivery {
+interface Delivery {
   receivedAt: number;
   id: string;
   attempt: string;
@@ -20,7 +20,7 @@ export interface Delivery {
   body: Record<string, unknown> | undefined;
 }
 
-export interface ReceiverOptions {
+interface ReceiverOptions {
   port: number;
   clock: Clock;
   /** Asked for each delivery, so that it may become known later. */
@@ -30,7 +30,7 @@ export interface ReceiverOptions {
   onDelivery(delivery: Delivery): void;
 }
 
-export interface Receiver {
+interface Receiver {
   url: string;
   close(): Promise<void>;
 }
@@ -107,4 +107,45 @@ function parseObject(bytes: Buffer): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
+}
+
+const WHAT_TO_CHECK =
+  "    Check that the secret is this endpoint's current one (a new one ends the old), and that nothing between changed the bytes.";
+
+/** Whether a delivery passed; null where nothing was verified. */
+export function isGenuine({ verifications }: Delivery): boolean | null {
+  return verifications === null ? null : verifications.every(({ fault }) => fault === null);
+}
+
+/** A delivery for people: one line, and where it is not genuine what is wrong and what to look at. */
+export function deliveryLines(delivery: Delivery): string[] {
+  const { verifications, event, subject, attempt } = delivery;
+  const time = toIso(delivery.receivedAt).slice(11, 19);
+  const what = `${event} ${subject || '(no id)'}  attempt ${attempt || '?'}  ${delivery.id || '(no webhook-id)'}`;
+  const faults = (verifications ?? []).filter(({ fault }) => fault !== null);
+  if (verifications === null) return [`${time}  not verified  ${what}`];
+  if (faults.length === 0)
+    return [`${time}  verified  ${what}  (${verifications.map((v) => v.name).join(', ')})`];
+  const passed = verifications.filter(({ fault }) => fault === null).map(({ name }) => `    ${name}: ok`);
+  return [
+    `${time}  !!! SIGNATURE MISMATCH !!!  ${what}`,
+    ...faults.map(({ name, fault }) => `    ${name}: ${fault}`),
+    ...passed,
+    WHAT_TO_CHECK,
+  ];
+}
+
+/** A delivery for programs: one line of JSON. */
+export function deliveryJson(delivery: Delivery): string {
+  const checks = delivery.verifications?.map(({ name, fault }) => [name, fault ?? 'ok']);
+  return JSON.stringify({
+    received_at: toIso(delivery.receivedAt),
+    webhook_id: delivery.id,
+    event: delivery.event,
+    subject_id: delivery.subject,
+    attempt: Number(delivery.attempt),
+    verified: isGenuine(delivery),
+    checks: checks === undefined ? null : Object.fromEntries(checks),
+    body: delivery.body ?? null,
+  });
 }

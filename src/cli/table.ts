@@ -1,5 +1,5 @@
 import { largestOf } from '../lib/lists.ts';
-import { printableLine } from '../lib/printable.ts';
+import { printableLine } from '../lib/text.ts';
 
 /** Rows under headings, columns aligned by spaces; ends no line in blanks. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {

@@ -1,8 +1,8 @@
 import { OPERATIONS, type Operations } from './operations.ts';
 import { type ClientRequest, type Sender, send } from './send.ts';
 
-export { SignalpostError } from './errors.ts';
 export type * from './operations.ts';
+export { SignalpostError } from './send.ts';
 export { verifyWebhook, WebhookVerificationError } from './verify-webhook.ts';
 
 /** Settings of a client. */

@@ -1,5 +1,3 @@
-import { SignalpostError } from './errors.ts';
-
 /** What a client sends requests with. */
 export interface Sender {
   baseUrl: string;
@@ -92,4 +90,24 @@ function problemOf(text: string): Record<string, unknown> {
 /** Half a second, doubled each time, up to half as long again at random. */
 function backoffMs(attempt: number, fraction: number): number {
   return Math.min(FIRST_WAIT_MS * 2 ** attempt, MOST_WAIT_MS) * (1 + fraction / 2);
+}
+
+/** An answer that is no success: a problem of RFC 9457 as the server made it. */
+export class SignalpostError extends Error {
+  override readonly name = 'SignalpostError';
+  readonly status: number;
+  /** Such as `NOT_FOUND`; `UNKNOWN` where something else than the server answered. */
+  readonly code: string;
+  /** Faults of single members or parameters. */
+  readonly errors: readonly { pointer?: string; parameter?: string; detail: string }[];
+  /** What support finds the request by. */
+  readonly requestId: string | null;
+
+  constructor(status: number, problem: Record<string, unknown>) {
+    super(typeof problem.detail === 'string' ? problem.detail : `The server answered ${status}.`);
+    this.status = status;
+    this.code = typeof problem.code === 'string' ? problem.code : 'UNKNOWN';
+    this.errors = Array.isArray(problem.errors) ? problem.errors : [];
+    this.requestId = typeof problem.request_id === 'string' ? problem.request_id : null;
+  }
 }

@@ -5,8 +5,8 @@ import { selfOf } from '../accounts/credentials.ts';
 import { createMailLimits } from '../accounts/mail-limits.ts';
 import { createPasswords } from '../accounts/passwords.ts';
 import { CODE_TRIES, createWrongPasswords } from '../accounts/wrong-passwords.ts';
+import { recordActors } from '../http/actors.ts';
 import { addCompression } from '../http/compression.ts';
-import { addDoers } from '../http/doers.ts';
 import { clientOf } from '../http/limits.ts';
 import { addShedding } from '../http/shedding.ts';
 import { followTrace } from '../http/tracing.ts';
@@ -60,7 +60,7 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   addGate(app, parts, shown);
   addShedding(app, { load: parts.load, ownerOf: (request) => request.signedIn?.tenant.id ?? '' });
   await addCsrf(app, parts);
-  addDoers(app, parts.store, (request) =>
+  recordActors(app, parts.store, (request) =>
     request.signedIn === null ? null : selfOf(request.signedIn.user, { client: clientOf(request) }),
   );
   addCompression(app);

@@ -1,6 +1,5 @@
-import type { Timer } from '../lib/clock.ts';
+import { type Timer, watchSteps } from '../lib/clock.ts';
 import { createRecentMap } from '../lib/recent-map.ts';
-import { watchSteps } from '../lib/step-watch.ts';
 import { storageFaultOf } from '../model/errors.ts';
 import type { ClaimedSource, DueSource } from '../store/source-store.ts';
 import { chooseRuns } from './choose-runs.ts';

@@ -1,5 +1,5 @@
 import type { SecretBox } from '../lib/secret-box.ts';
-import { createTurns } from '../lib/turns.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { storageFaultOf } from '../model/errors.ts';
 import type { NewWork } from '../model/event.ts';
 import type { NewMail } from '../model/mail.ts';
@@ -273,7 +273,7 @@ function backoffMs(source: Pick<Source, 'intervalSeconds' | 'failures'>, code: s
 /** The signals of each item. @throws SourceFault where no profile is there to match with */
 async function match(parts: RunParts, source: Source, items: readonly SourceItem[]): Promise<NewSignal[][]> {
   const posts: ScopedPost[] = [];
-  const nextTurn = createTurns(parts.clock);
+  const nextTurn = createYielder(parts.clock);
   for (const item of items) {
     const post = toPost(item);
     if (post !== null) posts.push(post);

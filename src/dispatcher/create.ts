@@ -1,5 +1,4 @@
-import type { Timer } from '../lib/clock.ts';
-import { watchSteps } from '../lib/step-watch.ts';
+import { type Timer, watchSteps } from '../lib/clock.ts';
 import type { DueLane } from '../store/delivery-store.ts';
 import { createConnect } from '../webhooks/connect.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';

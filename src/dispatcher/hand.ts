@@ -1,5 +1,5 @@
-import { createFifo } from '../lib/fifo.ts';
 import { letGo } from '../lib/own-bytes.ts';
+import { createFifo } from '../lib/queues.ts';
 import type { ClaimedDelivery } from '../model/delivery.ts';
 
 /** What comes into a hand together. */

@@ -1,4 +1,4 @@
-import { createFifo, type Fifo } from '../lib/fifo.ts';
+import { createFifo, type Fifo } from '../lib/queues.ts';
 
 /** Who waits for a turn: one of a tenant's endpoints. */
 export interface Waiter {

@@ -36,7 +36,7 @@ export function addAuthentication(app: FastifyInstance, parts: AuthParts): void 
     if (scope === 'none') return (await parts.limits.admitClient(request, reply)) ? undefined : reply;
     const caller = await identify(request, parts).catch((error: Error) => error);
     if (caller === null || caller instanceof Error) {
-      // Whoever it is, the answer tells a limit, and nobody may try keys without one.
+      // Failed attempts are limited too, so that keys cannot be guessed, and the response carries the limit.
       if (await parts.limits.admitClient(request, reply)) throw caller ?? unauthenticated(request);
       return reply;
     }

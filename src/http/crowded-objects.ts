@@ -1,4 +1,4 @@
-import { endOfString } from '../lib/measure-json.ts';
+import { endOfString } from '../lib/json.ts';
 
 /** No object of any request has so many members that mean something. */
 const MOST_MEMBERS = 1_000;

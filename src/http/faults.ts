@@ -13,7 +13,7 @@ export type Checked<T> =
   | { ok: false; faults: Fault[]; total: number; unknownNames: boolean };
 
 /**
- * More faults than these are counted and not told: a body of a megabyte can hold 450,000 unknown members, and each would
+ * More faults than these are counted and not listed: a body of a megabyte can hold 450,000 unknown members, and each would
  * be compared with every name that is known.
  */
 export const MAX_FAULTS = 20;
@@ -21,7 +21,7 @@ export const MAX_FAULTS = 20;
 type Issue = z.core.$ZodIssue;
 type Names = WeakMap<readonly string[], string[]>;
 
-/** Checks `data` against `schema`; tells at most {@link MAX_FAULTS} faults. `prefix` is the pointer of `data` itself within the body. */
+/** Checks `data` against `schema`; lists at most {@link MAX_FAULTS} faults. `prefix` is the pointer of `data` itself within the body. */
 export function check<S extends z.ZodType>(
   schema: S,
   data: unknown,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createIds, type NewId } from '../lib/ids.ts';
+import { canonicalJson } from '../lib/json.ts';
 import type { Random } from '../lib/random.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import { DomainError } from '../model/errors.ts';
@@ -61,8 +61,8 @@ export function runParts<P extends RunParts>(request: FastifyRequest, parts: P, 
 /**
  * Gives every POST that is added to `app` from now on its `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header):
  * the first success is kept and replayed. A key is reserved, durably, before the body is checked, and answered, durably,
- * before the caller hears of it. A request that fails with nothing done frees its key; one that was cut off with
- * something done is run to its end by whoever sends it again ({@link runParts}).
+ * before the caller gets the response. A request that fails with nothing done frees its key; one that was cut off with
+ * something done is completed by the next request with its key ({@link runParts}).
  */
 export function addIdempotency(app: FastifyInstance, parts: IdempotencyParts): void {
   app.decorateRequest('idempotency', null);
@@ -91,7 +91,7 @@ export function addIdempotency(app: FastifyInstance, parts: IdempotencyParts): v
     const held = request.idempotency;
     const kept = toKept(reply, payload);
     keepOrRelease(held, kept, parts.store)
-      // The change is made, or was refused: its caller hears so even where the key cannot be settled.
+      // The change was made or refused: the caller gets that response even if the key cannot be settled.
       .catch((err: unknown) => {
         request.log.error({ err, request_id: request.id }, 'idempotency key not settled');
       })

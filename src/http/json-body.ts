@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { measureJson } from '../lib/measure-json.ts';
-import { standInLine } from '../lib/turns.ts';
+import { measureJson } from '../lib/json.ts';
+import { standInLine } from '../lib/yielding.ts';
 import { DomainError, type Fault, invalidAt } from '../model/errors.ts';
 import { thinOut } from './crowded-objects.ts';
 import { namesOf, toPointer } from './faults.ts';
-import { needsNoBody } from './no-body.ts';
+import { needsNoBody } from './validation.ts';
 
 const MAX_DEPTH = 32;
 /**

@@ -34,7 +34,7 @@ export interface KeyLimits {
 }
 
 /**
- * Limits by key and by tenant, and by client for who has no key. The headers tell whichever leaves fewer. What a key is
+ * Limits by key and by tenant, and by client for callers without a key. The headers show whichever limit is closer. What a key is
  * refused does not count for the tenant, so that one key that runs wild leaves the others their share.
  */
 export function addKeyLimits(app: FastifyInstance, parts: KeyLimitParts): KeyLimits {
@@ -61,8 +61,8 @@ export function addKeyLimits(app: FastifyInstance, parts: KeyLimitParts): KeyLim
     const items = itemsOf(request);
     if (items <= ITEMS_A_REQUEST) return undefined;
     const taken = tenants.takeMore(request, Math.ceil(items / ITEMS_A_REQUEST) - 1);
-    const told = Number(reply.getHeader('ratelimit-remaining'));
-    if (taken.retryAfterSeconds === null && taken.remaining >= told) return undefined;
+    const shown = Number(reply.getHeader('ratelimit-remaining'));
+    if (taken.retryAfterSeconds === null && taken.remaining >= shown) return undefined;
     const whose = `A batch counts as a request for every ${ITEMS_A_REQUEST} items: the limit`;
     return answer(request, reply, taken, whose) ? undefined : reply;
   });

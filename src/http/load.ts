@@ -8,7 +8,7 @@ export type Strain = (typeof STRAINS)[number];
 
 /** Who asks, and with how large a body, as far as it is known. */
 export interface Asked {
-  /** A tenant's id; '' where nobody is known. */
+  /** A tenant's id; '' for an unauthenticated caller. */
   owner: string;
   bytes: number;
 }

@@ -4,7 +4,6 @@ import type { Cursors } from '../lib/cursor.ts';
 import { DomainError } from '../model/errors.ts';
 import { wholeNumber } from '../model/filters.ts';
 import type { Position } from '../model/page.ts';
-import { addLink } from './links.ts';
 
 /** No cursor of ours is longer. One that is, is not ours: it is refused as such, and not for its length. */
 const MAX_CURSOR_CHARS = 2_000;
@@ -34,7 +33,7 @@ export const paginationSchema = z
   .meta({ id: 'Pagination' });
 export type Pagination = z.infer<typeof paginationSchema>;
 
-/** What a cursor counts for: whoever changes one part of it gets pages that do not fit together. */
+/** What a cursor is bound to: changing any part of the query mid-list would return inconsistent pages. */
 export function cursorScope(route: string, tenantId: string, filters: unknown): string {
   return JSON.stringify([route, tenantId, filters]);
 }
@@ -64,4 +63,10 @@ export function paginate(
     addLink(reply, `<${page.baseUrl}${next.pathname}${next.search}>; rel="next"`);
   }
   return { next_cursor: page.nextCursor, has_more: hasMore, limit: page.limit };
+}
+
+/** Adds to the answer's `Link` header (RFC 8288), which may hold links of others already. */
+export function addLink(reply: FastifyReply, link: string): void {
+  const present = reply.getHeader('link');
+  reply.header('link', present === undefined ? link : `${String(present)}, ${link}`);
 }

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
-import { createFifo } from '../lib/fifo.ts';
+import { createFifo } from '../lib/queues.ts';
 
 /** What of one connection is parsed at a time: a hundred of the smallest requests, or 1 ms of chunks of a byte. */
 const SLICE_BYTES = 2_048;
@@ -114,7 +114,7 @@ function readSocket(socket: Socket, queue: (reading: Reading) => void): void {
     reading.isFresh = true;
     if (!hasEnded) return;
     hasEnded = false;
-    setImmediate(() => !isOver() && end()); // Node answers what was complete before it is told of the end
+    setImmediate(() => !isOver() && end()); // Node answers complete requests before it sees the end
   }
 
   socket.on('data', (bytes: Buffer) => {

@@ -35,7 +35,7 @@ export interface RepresentationInput {
   body: string | Buffer;
   contentType: string;
   cacheControl: string;
-  /** Unix milliseconds; null where no date is told. */
+  /** Unix milliseconds; null for no Last-Modified. */
   lastModified: number | null;
   headers?: Record<string, string>;
 }

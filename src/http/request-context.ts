@@ -38,7 +38,7 @@ export function createRequestIds(newId: NewId): (raw: IncomingMessage) => string
   };
 }
 
-/** What browsers are told where TLS is in use: a first visit by http could be kept on http (RFC 6797). A year, this host alone. */
+/** HSTS (RFC 6797), sent where TLS is in use: one year, this host only. */
 export const HSTS = { name: 'strict-transport-security', value: 'max-age=31536000' } as const;
 
 /** Whether the address that links are made with is one of TLS; the server itself speaks none. */

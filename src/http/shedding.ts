@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DomainError } from '../model/errors.ts';
 import type { Asked, LoadGate, Refusal, Strain } from './load.ts';
 
-/** A body whose length is not told beforehand counts as one of the larger ones that there are. */
-const UNTOLD_BYTES = 64 * 1024;
+/** A body of unknown length counts as one of the larger ones. */
+const UNKNOWN_BYTES = 64 * 1024;
 
 const DETAILS: Record<Strain, string> = {
   requests: 'Too many requests are being answered.',
@@ -15,8 +15,8 @@ const DETAILS: Record<Strain, string> = {
 };
 
 /**
- * Turns requests of a face away with 503 while the server has more than it can do, before their bodies are read. Comes after
- * authentication: who may not enter hears that, and an owner's share can be known.
+ * Answers 503 while the server is overloaded, before bodies are read. Runs after authentication, so that 401 and 403 take
+ * precedence and each owner's share is known.
  */
 export function addShedding(
   app: FastifyInstance,
@@ -46,7 +46,7 @@ export function overloaded({ strain, retryAfterSeconds }: Refusal): DomainError 
 }
 
 function bodyBytes({ headers }: IncomingMessage): number {
-  const told = headers['content-length'];
-  if (told !== undefined) return Number(told) || 0;
-  return headers['transfer-encoding'] === undefined ? 0 : UNTOLD_BYTES;
+  const length = headers['content-length'];
+  if (length !== undefined) return Number(length) || 0;
+  return headers['transfer-encoding'] === undefined ? 0 : UNKNOWN_BYTES;
 }

@@ -1,4 +1,4 @@
-import { createTurns } from '../lib/turns.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { LeadInput } from '../model/lead-input.ts';
 import { personKeys } from '../model/person-keys.ts';
@@ -26,7 +26,7 @@ export async function addLeads(
   const lastOf = new Map<string, Promise<unknown>>();
   const results: Promise<AddedLead | DomainError>[] = [];
   const { clock } = partsOf('');
-  const nextTurn = createTurns(clock);
+  const nextTurn = createYielder(clock);
   // One for all of them: a hundred leads of one person wait for each other.
   const until = clock.monotonic() + PATIENCE_MS;
   for (const [index, input] of inputs.entries()) {

@@ -43,7 +43,7 @@ export function nearKeys(text: string): number[] {
   }
   return Array.from({ length: BANDS }, (_, band) => {
     const [a = 0, b = 0] = [least[band * ROWS], least[band * ROWS + 1]];
-    // 48 bits: the most that a number of JavaScript and a column of integers hold alike, and enough to be rarely wrong.
+    // 48 bits fit a JavaScript number and an integer column exactly, and collide rarely enough.
     return mix(a ^ Math.imul(band + 1, 0x85ebca6b)) * 0x10000 + (mix(b ^ band) >>> 16);
   });
 }

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
-import type { Random } from './random.ts';
+import { type Random, systemRandom } from './random.ts';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -53,4 +53,42 @@ function openWith(key: Buffer, bytes: Buffer, context: string): string {
 /** A 32-byte key for one purpose, so that no two uses share one (HKDF-SHA256, RFC 5869). */
 export function deriveKey(masterKey: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', masterKey, '', `signalpost/${purpose}`, 32));
+}
+
+/** What tells one master key from another without being it. */
+export interface KeyProof {
+  /** Where the key was found, as an operator knows it: `SECRETS_KEY`, or a path. */
+  source: string;
+  /** Derived from the key alone; nothing leads back from it. */
+  check: string;
+  /** The same of the keys before it, which still open what they closed. */
+  olderChecks: readonly string[];
+  /** Whether the key opens what was sealed in `context`. */
+  opens(box: Uint8Array, context: string): boolean;
+}
+
+/** The proof of `masterKey` (32 bytes) and the keys before it. */
+export function createKeyProof(
+  masterKey: Buffer,
+  source: string,
+  olderKeys: readonly Buffer[] = [],
+): KeyProof {
+  const box = createSecretBox(masterKey, systemRandom, olderKeys);
+  return {
+    source,
+    check: checkOf(masterKey),
+    olderChecks: olderKeys.map(checkOf),
+    opens(sealed, context) {
+      try {
+        box.open(sealed, context);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+  };
+}
+
+function checkOf(key: Buffer): string {
+  return deriveKey(key, 'key-check').toString('hex');
 }

@@ -2,7 +2,7 @@ import { createCipheriv, createHmac, createSecretKey } from 'node:crypto';
 import type { Random } from './random.ts';
 import { deriveKey } from './secret-box.ts';
 
-/** Chance that is the same each time it is asked for by the same seed, and that nobody can foresee without the key. */
+/** Randomness that is the same for the same seed, and unpredictable without the key. */
 export type SeededRandom = (seed: string) => Random;
 
 const FRACTION_BYTES = 4;

@@ -64,3 +64,31 @@ export function withoutTrailingSlashes(path: string): string {
   while (end > 0 && path[end - 1] === '/') end--;
   return path.slice(0, end);
 }
+
+/** Text as it stands in HTML, in elements and in quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
+}
+
+/** Control characters but line ends and tabs: a terminal may obey them. */
+const CONTROL = /[^\P{Cc}\n\t]/gu;
+const ANY_CONTROL = /\p{Cc}/gu;
+
+/** A text that may hold what others wrote, as a terminal can show it: control characters as `\u001b`. */
+export function printable(text: string): string {
+  return text.replaceAll('\r\n', '\n').replace(CONTROL, escapeOf);
+}
+
+/** The same on a single line: line breaks are escaped too. */
+export function printableLine(text: string): string {
+  return text.replace(ANY_CONTROL, escapeOf);
+}
+
+function escapeOf(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

@@ -1,6 +1,6 @@
 /** One piece of work within a trace. */
 export interface Span {
-  /** What those are told who work for it: a `traceparent` (W3C Trace Context, section 3.2). */
+  /** The `traceparent` header for outgoing requests (W3C Trace Context, section 3.2). */
   readonly traceparent: string;
   /** What the systems before it keep in the trace, passed on with it: a `tracestate` (section 3.3), null where there is none. */
   readonly tracestate: string | null;

@@ -14,7 +14,7 @@ export interface Window {
   resetSeconds: number;
   /** Whether other keys count in it too: their counts must not be taken back. */
   isShared: boolean;
-  /** For its user: whether somebody was told that it is full. */
+  /** For the caller: whether the limit was reported already. */
   isTold: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface Windows {
  * The windows live in two generations, each filled for a window's length: when the younger is that old, nothing in the elder
  * can still be open, and it is dropped whole.
  *
- * No open window is ever dropped, so that nobody frees a key of theirs by using many others. Where the younger generation
+ * No open window is ever dropped, so a key's count cannot be reset by using many others. Where the younger generation
  * holds `most` keys, those that are new share windows, by checksum: counted too high, never too low. A million keys in one
  * window's length are 14 to a shared window; the windows of two such lengths take 16 MiB.
  */

@@ -1,8 +1,8 @@
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { recordActors } from '../http/actors.ts';
 import { addAuthentication, callerOf } from '../http/auth.ts';
 import { addCompression } from '../http/compression.ts';
-import { addDoers } from '../http/doers.ts';
 import { addFaceGate } from '../http/face-gate.ts';
 import { addKeyLimits, type KeyLimitParts } from '../http/key-limits.ts';
 import type { LoadGate } from '../http/load.ts';
@@ -42,7 +42,7 @@ export async function mcp(app: FastifyInstance, parts: McpParts): Promise<void> 
   tellOfMetadata(app, parts.baseUrl);
   addAuthentication(app, { ...parts, limits });
   addShedding(app, { load: parts.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
-  addDoers(app, parts.store, ({ caller }) =>
+  recordActors(app, parts.store, ({ caller }) =>
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
   );
   addCompression(app);

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { DispatcherPulse } from '../dispatcher/dispatcher.ts';
 import type { LoadGate } from '../http/load.ts';
 import type { RequestTally } from '../http/request-tally.ts';
@@ -10,7 +10,6 @@ import type { EncoderFigures } from '../signals/encoder/queue.ts';
 import type { IntakeTally } from '../signals/intake-tally.ts';
 import type { StoreCounts, StorePulse } from '../store/figures.ts';
 import type { Store } from '../store/store.ts';
-import { createExposition, type Exposition, type Sample } from './exposition.ts';
 
 /** What metrics are made of. */
 export interface MetricsParts {
@@ -266,4 +265,69 @@ function addRest({ gauge }: Exposition, now: () => Reading): void {
     'Active sources whose last run failed.',
     () => now().counts.sourcesFailing,
   );
+}
+
+type Labels = Record<string, string | number>;
+/** A value of a series, with the labels that tell it from the others of its metric. */
+type Sample<V> = [labels: Labels, value: V];
+
+interface MetricName {
+  name: string;
+  help: string;
+  labels?: readonly string[];
+}
+
+/** A metric that is read when somebody asks: what is counted elsewhere in plain numbers is only shown here. */
+interface Exposition {
+  registry: Registry;
+  gauge(metric: MetricName, read: () => Sample<number>[]): void;
+  counter(metric: MetricName, read: () => Sample<number>[]): void;
+  histogram(metric: MetricName, read: () => Sample<Distribution>[]): void;
+}
+
+function createExposition(): Exposition {
+  const registry = new Registry();
+  const base = ({ name, help, labels = [] }: MetricName) => ({ name, help, labelNames: [...labels] });
+  return {
+    registry,
+    gauge(metric, read) {
+      const gauge: Gauge = new Gauge({ ...base(metric), registers: [registry], collect });
+      function collect() {
+        gauge.reset();
+        for (const [labels, value] of read()) gauge.set(labels, value);
+      }
+    },
+    counter(metric, read) {
+      const counter: Counter = new Counter({ ...base(metric), registers: [registry], collect });
+      function collect() {
+        counter.reset();
+        for (const [labels, value] of read()) counter.inc(labels, value);
+      }
+    },
+    histogram(metric, read) {
+      const histogram = new Histogram({ ...base(metric), registers: [] });
+      // prom-client stores each value it is given; the registry reads a metric's values through this method.
+      const { name, help } = metric;
+      const getForPromString = async () => ({
+        ...{ name, help, type: 'histogram' },
+        values: read().flatMap(([labels, value]) => seriesOf(name, labels, value)),
+      });
+      registry.registerMetric(Object.assign(histogram, { getForPromString }));
+    },
+  };
+}
+
+/** Buckets are cumulative: each holds what those below it hold. */
+function seriesOf(name: string, labels: Labels, { bounds, counts, sum }: Distribution) {
+  let below = 0;
+  const buckets = counts.map((count, at) => {
+    below += count;
+    const le = bounds[at] ?? '+Inf';
+    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: below };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: below },
+  ];
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { createTurns } from '../lib/turns.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { defaultProfile } from '../model/icp.ts';
 import type { DraftReview, IcpDraft } from '../model/icp-draft.ts';
 import { SAMPLE_PLATFORM } from '../model/samples.ts';
@@ -27,7 +27,7 @@ export async function reviewDraft(
   }));
   const looked = readPhrases({ ...defaultProfile('', tenantId, 0), phrases: draft.phrases });
   const matcher = compilePhrases([looked]);
-  const nextTurn = createTurns(clock);
+  const nextTurn = createYielder(clock);
   const met = new Set<string>();
   for (const post of await store.listPosts(tenantId, MOST_SIGNALS)) {
     const key = postKey(post);

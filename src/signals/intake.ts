@@ -1,5 +1,5 @@
 import { requireRoom } from '../accounts/room.ts';
-import { createTurns } from '../lib/turns.ts';
+import { createYielder } from '../lib/yielding.ts';
 import type { Fault } from '../model/errors.ts';
 import type { ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/edited-signal.ts';
@@ -10,7 +10,6 @@ import { newHotEvents } from '../webhooks/signal-events.ts';
 import { lanesOf } from '../webhooks/state-changes.ts';
 import type { Encoding } from './encoder/encoder.ts';
 import type { WayIn } from './intake-tally.ts';
-
 import {
   EVERY_POST,
   type IntakeParts,
@@ -64,7 +63,7 @@ async function observeInPieces(
   const results: ObservedResult[][] = [];
   // One commit after the other: a keyed request that is run again meets them in the order in which it made them.
   const pieces = piecesOf(posts);
-  const nextTurn = createTurns(parts.clock);
+  const nextTurn = createYielder(parts.clock);
   let left = posts.length;
   const plan = (piece: readonly ObservedPost[]) => {
     left -= piece.length;

@@ -1,4 +1,4 @@
-import { standInLine } from '../lib/turns.ts';
+import { standInLine } from '../lib/yielding.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import { phraseCount } from '../rules/profile-phrases.ts';
 import type { ProfileStore } from '../store/profile-store.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
-import { createTurns } from '../lib/turns.ts';
+import { createYielder } from '../lib/yielding.ts';
 import type { Fault } from '../model/errors.ts';
 import type { NewWork } from '../model/event.ts';
 import { postNearKeys, scopedNearKeys } from '../model/near-keys.ts';
@@ -101,7 +101,7 @@ export async function planPosts(
   const kind = rule.onlyMatching ? 'source' : kindOf(posts);
   return await withEncoding(parts, { owner: tenantId, kind }, async (encoding) => {
     const planned: PlannedPost[][] = [];
-    const nextTurn = createTurns(parts.clock);
+    const nextTurn = createYielder(parts.clock);
     let left = posts.length;
     for (const piece of piecesOf(posts)) {
       left -= piece.length;

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { createTurns } from '../lib/turns.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { defaultProfile, type IcpProfile } from '../model/icp.ts';
 import type { Preview, PreviewedPost, PreviewInput, Verdict } from '../model/icp-preview.ts';
 import type { Classification, Signal } from '../model/signal.ts';
@@ -36,7 +36,7 @@ export async function previewProfile(
   const chosen = onePerPost(signals, baseId ?? null).slice(0, limit);
 
   const posts: PreviewedPost[] = [];
-  const nextTurn = createTurns(clock);
+  const nextTurn = createYielder(clock);
   const encoding = encoder?.begin({ owner: tenantId, kind: 'single' }) ?? null;
   try {
     encoding?.expect(chosen.length);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
-import { createFifo, type Fifo } from '../lib/fifo.ts';
+import { createFifo, type Fifo } from '../lib/queues.ts';
 import { createRecentMap } from '../lib/recent-map.ts';
-import { createTurns } from '../lib/turns.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { IcpSuggestion } from '../model/icp-quality.ts';
@@ -45,7 +45,7 @@ export function createSuggester(store: SignalStore, clock: Clock): Suggester {
 
   async function make(profile: IcpProfile, judgements: readonly Judgement[]) {
     return line.inTurn(async () => {
-      const nextTurn = createTurns(clock);
+      const nextTurn = createYielder(clock);
       const posts: JudgedPost[] = [];
       for (const judgement of judgements) {
         const signal = await store.getSignal(profile.tenantId, judgement.signalId);

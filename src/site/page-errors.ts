@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Problem, type Problems, sendAsIs } from '../http/problems.ts';
 import { pathOf } from '../http/request-path.ts';
+import { editDistance } from '../http/suggest.ts';
 import { OPENAPI_PATH } from '../model/public-api.ts';
 import {
   DOCS_PATH,
@@ -12,33 +13,32 @@ import {
   SITEMAP_XML_PATH,
   STATUS_PATH,
 } from './addresses.ts';
-import type { SiteContent, TitledLink } from './content/site-content.ts';
+import type { SiteContent, SitePage, TitledLink } from './content/site-content.ts';
 import { MARKDOWN } from './documents/document.ts';
-import { nearestPages } from './nearest.ts';
 import type { Negotiate } from './negotiation.ts';
-import { CONTENT_SECURITY_POLICY, siteLinks } from './page-headers.ts';
+import { CONTENT_SECURITY_POLICY, siteLinks } from './pages.ts';
 
 const HTML = 'text/html; charset=utf-8';
 /** Long enough to recognise what was asked for. */
 const MAX_SHOWN_PATH = 200;
 
-export interface PageErrorParts {
+interface PageErrorParts {
   baseUrl: string;
   content: SiteContent;
   negotiate: Negotiate;
   problems: Problems;
 }
 
-/** What the site answers where it has no page to give. */
+/** The site's responses when it has no page to return. */
 export interface PageErrors {
   /** 404 with the ways on: markdown where it is asked for, else a page. */
   notFound(request: FastifyRequest, reply: FastifyReply): FastifyReply;
   badAddress(request: FastifyRequest, reply: FastifyReply): FastifyReply;
-  /** Needs `Allow` set. */
+  /** Expects `Allow` to be set. */
   methodNotAllowed(request: FastifyRequest, reply: FastifyReply): FastifyReply;
 }
 
-/** Errors of pages in the form that suits who asks: page, markdown or problem document. */
+/** Page errors in the format the client accepts: HTML, markdown or a problem document. */
 export function createPageErrors(parts: PageErrorParts): PageErrors {
   const { baseUrl, content } = parts;
   const ways = waysOn(baseUrl);
@@ -87,7 +87,7 @@ function wantsMarkdown(request: FastifyRequest, negotiate: Negotiate): boolean {
   return type === 'text/markdown' || pathOf(request.originalUrl).endsWith('.md');
 }
 
-/** A page for whom asks for pages, markdown for whom asks for that; who states nothing is a program. */
+/** HTML or markdown as negotiated; a client that names neither is a program and gets a problem document. */
 function sendError(
   { content, negotiate, problems }: PageErrorParts,
   request: FastifyRequest,
@@ -135,4 +135,48 @@ function recoveryDocument(path: string, nearest: readonly TitledLink[], ways: re
     ...list(ways),
     '',
   ].join('\n');
+}
+
+const MOST = 3;
+/** Longer paths are compared by their start: the comparison takes time in the product of the lengths. */
+const MAX_COMPARED = 64;
+/** Half the letters right is a typo; less is another word. */
+const NEAR_ENOUGH = 0.5;
+
+/** The pages that a mistaken path was most likely meant for, nearest first; the home page where none is near. */
+function nearestPages(path: string, pages: readonly SitePage[]): SitePage[] {
+  const asked = wordsOf(readable(path));
+  const near = pages
+    .map((page) => ({ page, likeness: likeness(asked, wordsOf(page.path)) }))
+    .filter((candidate) => candidate.likeness >= NEAR_ENOUGH)
+    .sort((a, b) => b.likeness - a.likeness)
+    .slice(0, MOST)
+    .map(({ page }) => page);
+  return near.length > 0 ? near : pages.filter((page) => page.path === '/');
+}
+
+/** 1 for the same path, and nearly that for the same last segment under another parent. */
+function likeness(asked: readonly string[], known: readonly string[]): number {
+  if (known.length === 0) return 0;
+  const whole = similarity(asked.join('/'), known.join('/'));
+  const last = similarity(asked.at(-1) ?? '', known.at(-1) ?? '');
+  return Math.max(whole, last * 0.95);
+}
+
+function similarity(a: string, b: string): number {
+  const longer = Math.max(a.length, b.length);
+  return longer === 0 ? 0 : 1 - editDistance(a, b) / longer;
+}
+
+function wordsOf(path: string): string[] {
+  return path.split('/').filter((word) => word !== '');
+}
+
+function readable(path: string): string {
+  const bare = path.slice(0, MAX_COMPARED).replace(/\.(md|html?|php)$/i, '');
+  try {
+    return decodeURIComponent(bare).toLowerCase();
+  } catch {
+    return bare.toLowerCase();
+  }
 }

@@ -7,20 +7,61 @@ import {
   represent,
   sendRepresentation,
 } from '../http/representation.ts';
-import { markdownPath } from './addresses.ts';
-import type { Page, SiteContent } from './content/site-content.ts';
+import { OPENAPI_PATH } from '../model/public-api.ts';
+import {
+  API_CATALOG_PATH,
+  LLMS_PATH,
+  markdownPath,
+  pageUrl,
+  SIGNAL_API_PATH,
+  SIGNAL_OPENAPI_PATH,
+} from './addresses.ts';
+import type { SiteContent, SitePage } from './content/site-content.ts';
 import { MARKDOWN } from './documents/document.ts';
 import type { Negotiate } from './negotiation.ts';
 import { once } from './once.ts';
-import { CONTENT_SECURITY_POLICY, pageLinks } from './page-headers.ts';
 
-export interface PageParts {
+/**
+ * What pages may load: pictures, the stylesheet and the script of this server, and nothing else. They have no inline
+ * script or style, and send no form; their structured data is a data block, which no policy runs or stops.
+ */
+export const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "img-src 'self'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** `Link` to what describes the whole site (RFC 8288; relations of RFC 8631, RFC 9727). */
+export function siteLinks(baseUrl: string): string[] {
+  return [
+    `<${baseUrl}${LLMS_PATH}>; rel="describedby"; type="text/plain"`,
+    `<${baseUrl}${OPENAPI_PATH}>; rel="service-desc"; type="application/json"`,
+    `<${baseUrl}${SIGNAL_OPENAPI_PATH}>; rel="service-desc"; type="application/json"`,
+    `<${baseUrl}${SIGNAL_API_PATH}>; rel="service-meta"; type="application/json"`,
+    `<${baseUrl}${API_CATALOG_PATH}>; rel="api-catalog"`,
+  ];
+}
+
+/** The same and the page's own: its address for all, and its markdown. */
+function pageLinks(baseUrl: string, path: string): string {
+  return [
+    `<${pageUrl(baseUrl, path)}>; rel="canonical"`,
+    `<${baseUrl}${markdownPath(path)}>; rel="alternate"; type="text/markdown"`,
+    ...siteLinks(baseUrl),
+  ].join(', ');
+}
+
+interface PageParts {
   baseUrl: string;
   content: SiteContent;
   negotiate: Negotiate;
   problems: Problems;
   /** The pages with what they get from the signal API's description. */
-  completePages(): readonly Page[];
+  completePages(): readonly SitePage[];
 }
 
 /** A page's two representations, and the one that its markdown address always gives. */
@@ -49,7 +90,7 @@ export function addAssets(
   }
 }
 
-function addPage(app: FastifyInstance, page: Page, parts: PageParts): void {
+function addPage(app: FastifyInstance, page: SitePage, parts: PageParts): void {
   const { baseUrl, negotiate, problems } = parts;
   const answers = answersAtStart(page, parts);
   const available = [
@@ -80,14 +121,14 @@ function addPage(app: FastifyInstance, page: Page, parts: PageParts): void {
 }
 
 /** Made now, but for a page that is completed by what is made when it is first asked for. */
-function answersAtStart(page: Page, { baseUrl, completePages }: PageParts): () => PageAnswers {
+function answersAtStart(page: SitePage, { baseUrl, completePages }: PageParts): () => PageAnswers {
   const whole = () => completePages().find(({ path }) => path === page.path) ?? page;
   const answers = once(() => answersOf(page.complete === undefined ? page : whole(), baseUrl));
   if (page.complete === undefined) answers();
   return answers;
 }
 
-function answersOf(page: Page, baseUrl: string): PageAnswers {
+function answersOf(page: SitePage, baseUrl: string): PageAnswers {
   const common = {
     vary: 'Accept',
     link: pageLinks(baseUrl, page.path),

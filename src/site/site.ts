@@ -1,22 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import { compress } from '../http/compression.ts';
 import type { Deprecation } from '../http/deprecations.ts';
+import { handleTogether } from '../http/handler-turns.ts';
 import type { DescribedApi, Document } from '../http/openapi/document-types.ts';
 import type { Problems } from '../http/problems.ts';
 import { sendRepresentation } from '../http/representation.ts';
-import { handleTogether } from '../http/together.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { SiteContent } from './content/site-content.ts';
 import { createDocuments } from './documents/documents.ts';
 import { describePublicApi } from './documents/openapi.ts';
-import { addHealth } from './health.ts';
+import { addPageGate, addPublicGate } from './gates.ts';
 import { createNegotiation } from './negotiation.ts';
 import { once } from './once.ts';
 import { createPageErrors } from './page-errors.ts';
-import { addPageGate } from './page-gate.ts';
 import { addAssets, addPages } from './pages.ts';
-import { addPublicGate } from './public-gate.ts';
-import { addStatus } from './status.ts';
+import { addHealth, addStatus } from './status.ts';
 
 export interface SiteParts {
   baseUrl: string;
@@ -28,13 +26,13 @@ export interface SiteParts {
   publicRateLimit: number;
 }
 
-/** What the public API needs besides. */
+/** Dependencies of the public API only. */
 export interface PublicApiParts extends SiteParts {
-  /** Hears how it describes itself, once its routes are there. */
+  /** Called with the API's description once its routes are registered. */
   onDescribed(description: () => Document): void;
 }
 
-/** What the pages need besides; each API is known once its routes are there. */
+/** Dependencies of the pages only; each API resolves once its routes are registered. */
 export interface PagesParts extends SiteParts {
   publicApi: Promise<() => Document>;
   signalApi: Promise<DescribedApi>;
@@ -52,9 +50,9 @@ export async function publicApi(app: FastifyInstance, parts: PublicApiParts): Pr
 }
 
 /**
- * The site's pages and documents, and the answer to every path that no face knows; registered without a prefix.
- * Everything is made here, at start: a request only picks. What takes the description of an API, which costs up
- * to 150 ms, is made when it is first asked for.
+ * The site's pages and documents, and the response for every unknown path; registered without a prefix.
+ * Responses are built once at start. What needs the description of an API, which costs up to 150 ms, is built on
+ * first use.
  */
 export async function pages(app: FastifyInstance, parts: PagesParts): Promise<void> {
   const { clock, content } = parts;

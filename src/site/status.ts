@@ -1,8 +1,15 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { sendAsIs } from '../http/problems.ts';
 import { API_VERSION } from '../http/versions.ts';
-import type { Clock } from '../lib/clock.ts';
-import { OPENAPI_PATH, PUBLIC_OPERATIONS, statusOperation } from '../model/public-api.ts';
+import { type Clock, toIso } from '../lib/clock.ts';
+import {
+  healthOperation,
+  OPENAPI_PATH,
+  PUBLIC_OPERATIONS,
+  PUBLIC_TAG,
+  type PublicOperation,
+  statusOperation,
+} from '../model/public-api.ts';
 import {
   DOCS_PATH,
   LLMS_PATH,
@@ -13,13 +20,11 @@ import {
   VERSIONING_PATH,
 } from './addresses.ts';
 import type { SiteIdentity } from './content/identity.ts';
-import { addOperation } from './operation.ts';
-import { createTimedBody } from './timed-body.ts';
 
 const VERSIONING_POLICY =
   'The version stands in the path (/api/v1). Within v1 changes are backward-compatible; a breaking change is a new version, and the previous one stays supported for at least 12 months.';
 
-export interface StatusParts {
+interface StatusParts {
   baseUrl: string;
   identity: SiteIdentity;
 }
@@ -56,5 +61,49 @@ export function statusDocument({ baseUrl, identity }: StatusParts, time: string)
       endpoints: PUBLIC_OPERATIONS.map(({ path, description }) => ({ method: 'GET', path, description })),
       time,
     },
+  };
+}
+
+/** `GET /api/health`: the liveness probe. */
+export function addHealth(app: FastifyInstance, { baseUrl, clock }: { baseUrl: string; clock: Clock }): void {
+  const bodyAt = createTimedBody((time) => healthDocument(baseUrl, time));
+  addOperation(app, healthOperation, (_request, reply) => {
+    sendAsIs(reply, 'application/json', bodyAt(clock.now()));
+  });
+}
+
+/** The answer at `time`, RFC 3339. */
+export function healthDocument(baseUrl: string, time: string) {
+  return { success: true, data: { status: 'ok', service: new URL(baseUrl).hostname, time } };
+}
+
+/** Where the public API's plugin is registered; the paths of its operations begin with it. */
+const API_PREFIX = '/api';
+
+/** Adds the route of an operation to the face that is registered under /api. */
+function addOperation(app: FastifyInstance, operation: PublicOperation, handler: RouteHandlerMethod): void {
+  const { operationId, summary, description, response } = operation;
+  app.get(
+    operation.path.slice(API_PREFIX.length),
+    { schema: { operationId, tags: [PUBLIC_TAG], summary, description, response: { 200: response } } },
+    handler,
+  );
+}
+
+const PLACE = '\u0000time\u0000';
+
+/** JSON of a document in which only the time changes: serialized once, with the time filled in per request. */
+function createTimedBody(document: (time: string) => unknown): (ms: number) => string {
+  const [head = '', tail = ''] = JSON.stringify(document(PLACE)).split(JSON.stringify(PLACE).slice(1, -1));
+
+  // Under load many answers share a millisecond, and formatting it is the most expensive part of one.
+  let lastMs = Number.NaN;
+  let body = '';
+  return (ms) => {
+    if (ms !== lastMs) {
+      lastMs = ms;
+      body = `${head}${toIso(ms)}${tail}`;
+    }
+    return body;
   };
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { createFifo, type Fifo } from '../lib/fifo.ts';
+import { createFifo, type Fifo } from '../lib/queues.ts';
 import { DomainError } from '../model/errors.ts';
 
 /** What became of a batch: what each change came to, in their order, and which of them failed. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { addAll } from '../lib/lists.ts';
-import { createTurns } from '../lib/turns.ts';
+import { createYielder } from '../lib/yielding.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Backfill, BackfillStep } from '../store/backfill-store.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
@@ -52,7 +52,7 @@ async function step(parts: BackfillParts, { position, from, until, ...ids }: Bac
     after: position === 0 ? null : [position],
   });
   const items: BackfillStep['items'] = [];
-  const nextTurn = createTurns(clock);
+  const nextTurn = createYielder(clock);
   for (const event of page.rows) {
     addAll(items, await itemsOf(parts, event, receiver));
     await nextTurn();

@@ -1,5 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
-import { toIso } from '../lib/clock.ts';
+import { type Clock, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { isPresetShape } from '../model/payload-shape.ts';
 import type { Settings } from '../model/settings.ts';

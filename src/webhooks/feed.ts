@@ -1,8 +1,7 @@
 import { effectivePlan } from '../accounts/plans.ts';
-import type { Clock } from '../lib/clock.ts';
-import { toIso } from '../lib/clock.ts';
+import { type Clock, toIso } from '../lib/clock.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { createTurns } from '../lib/turns.ts';
+import { createYielder } from '../lib/yielding.ts';
 import { toBodyBytes } from '../model/body-bytes.ts';
 import { FEED_MS } from '../model/feed.ts';
 import type { Place } from '../model/page.ts';
@@ -28,7 +27,7 @@ export async function readFeed(
   place: Place,
 ): Promise<FeedPage> {
   const since = clock.now() - FEED_MS;
-  const nextTurn = createTurns(clock);
+  const nextTurn = createYielder(clock);
   let page = await store.readFeed(tenantId, { endpointId: id, since, ...place });
   const { truncated } = page;
   for (let stretch = 1; stretch < MOST_STRETCHES && page.count === 0 && page.hasMore; stretch++) {

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { canonicalJson } from '../lib/canonical-json.ts';
 import { toIso } from '../lib/clock.ts';
+import { canonicalJson } from '../lib/json.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
 import type { NewWork } from '../model/event.ts';

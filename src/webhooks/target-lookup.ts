@@ -1,6 +1,6 @@
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import type { Clock, Timer } from '../lib/clock.ts';
-import { createFifo } from '../lib/fifo.ts';
+import { createFifo } from '../lib/queues.ts';
 import type { Lookup } from './targets.ts';
 
 /** As the system resolves: each occupies one of libuv's four threads. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { LEFT_OUT, thinOut } from '../../src/http/crowded-objects.ts';
 import { check } from '../../src/http/faults.ts';
-import { measureJson } from '../../src/lib/measure-json.ts';
+import { measureJson } from '../../src/lib/json.ts';
 
 const thin = (text: string, known: string[] = []) =>
   JSON.parse(thinOut(text, measureJson(text, 32).members, new Set(known)));

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, expect, test } from 'vitest';
 import { addDeprecations, DEPRECATIONS, type Deprecation } from '../../src/http/deprecations.ts';
-import { addLink } from '../../src/http/links.ts';
+import { addLink } from '../../src/http/paging.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 
 const JUNE = Date.UTC(2026, 5, 1);

@@ -3,9 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { addErrorHandler, createErrorHandler } from '../../src/http/errors.ts';
 import { addJsonBody } from '../../src/http/json-body.ts';
-import { refuseStrayBodies } from '../../src/http/no-body.ts';
 import { createProblems } from '../../src/http/problems.ts';
-import { validatorCompiler } from '../../src/http/validation.ts';
+import { refuseStrayBodies, validatorCompiler } from '../../src/http/validation.ts';
 
 let app: FastifyInstance;
 beforeEach(async () => {

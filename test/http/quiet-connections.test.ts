@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { endQuietConnections } from '../../src/http/quiet-connections.ts';
+import { endQuietConnections } from '../../src/http/connections.ts';
 
 const HEAD = 'GET /held HTTP/1.1\r\nHost: localhost\r\n';
 

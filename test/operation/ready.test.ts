@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { DispatcherPulse } from '../../src/dispatcher/dispatcher.ts';
-import { createReadiness } from '../../src/operation/readiness.ts';
+import { createReadiness } from '../../src/operation/operation.ts';
 import type { StorePulse } from '../../src/store/figures.ts';
 import { buildTestApp } from '../support/app.ts';
 import { createManualClock } from '../support/manual-clock.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createProblems } from '../../src/http/problems.ts';
 import { ERROR_CODES } from '../../src/model/errors.ts';
-import type { Page, SiteContent } from '../../src/site/content/site-content.ts';
+import type { SiteContent, SitePage } from '../../src/site/content/site-content.ts';
 import { BASE_URL } from '../support/app.ts';
 import { loadStarterSite } from '../support/starter-site.ts';
 
@@ -11,8 +11,8 @@ beforeAll(async () => {
 });
 
 /** Read off the finished HTML with plain searches, sharing nothing with the code that made it. */
-const idsOf = ({ html }: Page) => [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
-const hrefsOf = ({ html }: Page) =>
+const idsOf = ({ html }: SitePage) => [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
+const hrefsOf = ({ html }: SitePage) =>
   [...html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(([, href = '']) => href);
 
 test('it has the pages that a trade business needs, and the developers portal', () => {

@@ -79,3 +79,69 @@ test('what the status links to is there', async () => {
     expect([link, answer.statusCode]).toEqual([link, 200]);
   }
 });
+
+test('GET /api/health answers exactly the promised document', async () => {
+  const answer = await t.app.inject('/api/health');
+  expect(answer.statusCode).toBe(200);
+  expect(answer.json()).toEqual({
+    success: true,
+    data: { status: 'ok', service: 'signals.example.com', time: '2026-01-01T00:00:00.000Z' },
+  });
+});
+
+test('GET /api/health has every header an API answer must have, and no more than one of each', async () => {
+  const { headers } = await t.app.inject('/api/health');
+  expect(headers).toMatchObject({
+    'content-type': 'application/json',
+    'x-api-version': 'v1',
+    'cache-control': 'no-store',
+    'ratelimit-limit': '60',
+    'ratelimit-remaining': '59',
+    'ratelimit-reset': String(Date.UTC(2026, 0, 1, 0, 1) / 1000),
+    'ratelimit-policy': '60;w=60',
+    ratelimit: '"default";r=59;t=60',
+    'access-control-allow-origin': '*',
+    'x-content-type-options': 'nosniff',
+  });
+  expect(headers['x-request-id']).toMatch(/^req_[0-9a-z]{25}$/);
+  const exposed = String(headers['access-control-expose-headers']).split(', ');
+  expect(exposed).toEqual(
+    expect.arrayContaining([
+      'X-API-Version',
+      'RateLimit-Limit',
+      'RateLimit-Remaining',
+      'RateLimit-Reset',
+      'RateLimit-Policy',
+      'RateLimit',
+      'Retry-After',
+    ]),
+  );
+});
+
+test('HEAD equals GET without the body', async () => {
+  const get = await t.app.inject('/api/health');
+  const head = await t.app.inject({ method: 'HEAD', url: '/api/health' });
+  expect(head.statusCode).toBe(200);
+  expect(head.body).toBe('');
+  const counted = ['ratelimit-remaining', 'ratelimit', 'x-request-id', 'date'];
+  for (const name of Object.keys(get.headers)) {
+    if (!counted.includes(name)) expect(head.headers[name]).toBe(get.headers[name]);
+  }
+});
+
+test('OPTIONS answers 204 with Allow, and lets a browser of any origin ask', async () => {
+  const answer = await t.app.inject({
+    method: 'OPTIONS',
+    url: '/api/health',
+    headers: { origin: 'https://elsewhere.example', 'access-control-request-method': 'GET' },
+  });
+  expect(answer.statusCode).toBe(204);
+  expect(answer.body).toBe('');
+  expect(answer.headers).toMatchObject({
+    allow: 'GET, HEAD, OPTIONS',
+    'access-control-allow-origin': '*',
+    'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+    'x-api-version': 'v1',
+    'ratelimit-remaining': '59',
+  });
+});

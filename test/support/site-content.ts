@@ -1,4 +1,4 @@
-import type { Page, SiteContent } from '../../src/site/content/site-content.ts';
+import type { SiteContent, SitePage } from '../../src/site/content/site-content.ts';
 
 /** When the pages of the test site were changed. */
 export const PAGES_CHANGED_AT = Date.UTC(2025, 10, 5, 12);
@@ -55,7 +55,7 @@ export function aSite(overrides: Partial<SiteContent> = {}): SiteContent {
 }
 
 /** A page whose text tells which it is. */
-export function aPage(path: string, title: string, section: string): Page {
+export function aPage(path: string, title: string, section: string): SitePage {
   const description = `What the page ${title} is about.`;
   return {
     path,

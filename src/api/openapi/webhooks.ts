@@ -2,7 +2,7 @@ import type { FastifySchema } from 'fastify';
 import { z } from 'zod';
 import type { Document, JsonSchema, Operation, Parameter } from '../../http/openapi/document-types.ts';
 import type { Examples } from '../../http/openapi/examples.ts';
-import { transformRoute } from '../../http/openapi/zod-schemas.ts';
+import { transformRoute } from '../../http/openapi/schemas.ts';
 import { EVENT_TYPES } from '../../model/event.ts';
 import { EVENT_DATA, envelopeSchema, signalPayloadSchema } from '../../model/event-data.ts';
 

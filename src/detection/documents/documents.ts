@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../lib/clock.ts';
-import { createOwnerTurns } from '../../lib/owner-turns.ts';
 import { moduleBeside } from '../../lib/package.ts';
+import { createFairQueue } from '../../lib/queues.ts';
 import { SourceFault } from '../source-fault.ts';
 import { stoppedFault } from '../stopped.ts';
 import type { ParseAnswer, ParseRequest, Parser, ReceivedDocument } from './parser.ts';
@@ -44,7 +44,7 @@ interface Thread {
 
 /** Starts its thread with the first document. */
 export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP_MB } = {}): Documents {
-  const waiting = createOwnerTurns<Job>();
+  const waiting = createFairQueue<Job>();
   let thread: Thread | null = null;
   let current: { job: Job; limit: Timer | null } | null = null;
   let closed = false;

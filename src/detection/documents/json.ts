@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { measureJson } from '../../lib/measure-json.ts';
+import { measureJson } from '../../lib/json.ts';
 import { SourceFault } from '../source-fault.ts';
 import { MOST_ITEMS } from './bounds.ts';
 import type { Parser } from './parser.ts';

@@ -77,7 +77,7 @@ function open(node: unknown): void {
 
 /**
  * Generators take a member of a component that has a default for one that is always there (openapi-typescript), as it is
- * in answers. In a body it may be left out, so that its default is told in words.
+ * in answers. In a body it may be omitted, so its default is stated in the description.
  */
 function makeDefaultsOptional(node: unknown): void {
   forEachSchema(node, (schema) => {

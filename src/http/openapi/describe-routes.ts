@@ -2,23 +2,28 @@ import { STATUS_CODES } from 'node:http';
 import swagger from '@fastify/swagger';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { z } from 'zod';
+import { toHttpDate } from '../../lib/clock.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { Deprecation } from '../deprecations.ts';
 import { makeCompatible } from './compatibility.ts';
-import { markDeprecated } from './deprecated.ts';
-import { describeMembers, type Vocabulary } from './describe-members.ts';
-import type { Answer, Document, Operation, Parameter } from './document-types.ts';
+import type { Answer, Document, JsonSchema, Operation, Parameter } from './document-types.ts';
 import { addExamples, type Examples } from './examples.ts';
 import { ANSWER_HEADERS, HEADERS, headerRef } from './headers.ts';
 import { addProblems, type Meanings } from './problem-answers.ts';
-import { pruneComponents, renameLoneInputs, tidyParameter, tidySchemas } from './schemas.ts';
-import { transformDocument, transformRoute } from './zod-schemas.ts';
+import {
+  pruneComponents,
+  renameLoneInputs,
+  tidyParameter,
+  tidySchemas,
+  transformDocument,
+  transformRoute,
+} from './schemas.ts';
 
 /** What an operation's route says besides its schemas. */
 export type DescribedRoute = Pick<RouteOptions, 'config' | 'schema'> & { method: string; url: string };
 
 /** What a face says of itself besides its routes. */
-export interface FaceDescription {
+interface FaceDescription {
   head: Omit<Document, 'paths' | 'components'>;
   /** Its own, with the schema `Problem`; headers and answers are added. */
   components: Document['components'];
@@ -139,4 +144,71 @@ function isOptional(schema: unknown): boolean {
 
 function toTemplate(url: string): string {
   return url.replace(/:([A-Za-z0-9_]+)/g, '{$1}');
+}
+
+/** Says of an operation in the registry that it will go, when, and what replaces it. */
+function markDeprecated(
+  operation: Operation,
+  { method, url }: { method: string; url: string },
+  deprecations: readonly Deprecation[],
+): void {
+  const found = deprecations.find((entry) => entry.method === method && entry.path === url);
+  if (found === undefined) return;
+  operation.deprecated = true;
+  const notice = `Deprecated: it goes on ${toHttpDate(found.sunsetAt)}. Use ${found.successor} instead.`;
+  operation.description = [operation.description, notice].filter(Boolean).join('\n\n');
+  for (const answer of Object.values(operation.responses)) {
+    if ('$ref' in answer) continue;
+    answer.headers = {
+      ...answer.headers,
+      Deprecation: headerRef('Deprecation'),
+      Sunset: headerRef('Sunset'),
+      Link: headerRef('Link'),
+    };
+  }
+}
+
+/** What names mean wherever they stand; `Resource.member` stands above `member`. */
+type Vocabulary = Record<string, string>;
+
+/** Gives every component, parameter and member that its schema does not describe what the vocabulary says of its name. */
+function describeMembers(document: Document, vocabulary: Vocabulary): void {
+  for (const [name, schema] of Object.entries(document.components.schemas ?? {})) {
+    const described = schema as JsonSchema;
+    described.description ??= vocabulary[name];
+    describeBelow(described, name, vocabulary);
+  }
+  const operations = [document.paths, document.webhooks ?? {}].flatMap((paths) =>
+    Object.values(paths).flatMap((item): Operation[] => Object.values(item)),
+  );
+  for (const operation of operations) describeOperation(operation, vocabulary);
+}
+
+function describeOperation(
+  { operationId = '', parameters = [], requestBody, responses }: Operation,
+  vocabulary: Vocabulary,
+): void {
+  for (const parameter of parameters) {
+    if (!('$ref' in parameter)) parameter.description ??= vocabulary[parameter.name] ?? '';
+  }
+  const answers = Object.values(responses).flatMap((one) =>
+    '$ref' in one ? [] : Object.values(one.content ?? {}),
+  );
+  for (const { schema } of [...Object.values(requestBody?.content ?? {}), ...answers]) {
+    describeBelow(schema, operationId, vocabulary);
+  }
+}
+
+function describeBelow(schema: JsonSchema, place: string, vocabulary: Vocabulary): void {
+  for (const [name, member] of Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>)) {
+    const meaning = vocabulary[`${place}.${name}`] ?? vocabulary[name];
+    // Beside a reference a description counts for this place (JSON Schema 2020-12, section 8.2.3.1).
+    if (member.description === undefined && meaning !== undefined) member.description = meaning;
+    describeBelow(member, name, vocabulary);
+  }
+  for (const part of ['items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf'].flatMap(
+    (key) => schema[key] ?? [],
+  )) {
+    if (typeof part === 'object' && part !== null) describeBelow(part as JsonSchema, place, vocabulary);
+  }
 }

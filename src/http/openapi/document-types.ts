@@ -51,7 +51,7 @@ export interface Document {
   components: Record<string, Record<string, unknown>>;
 }
 
-/** An API as it is told of elsewhere; each part is made when it is first asked for. */
+/** An API's description for other parts of the server; each member is built on first use. */
 export interface DescribedApi {
   description(): Document;
   /** What its index and its list of operations answer. */

@@ -1,5 +1,5 @@
 import { createDistribution, type Distribution } from '../../lib/distribution.ts';
-import { createFifo, type Fifo } from '../../lib/fifo.ts';
+import { createFifo, type Fifo } from '../../lib/queues.ts';
 
 /** What texts are encoded for: a post that somebody waits for, many at once, or what a source found. */
 const KINDS = ['single', 'batch', 'source'] as const;

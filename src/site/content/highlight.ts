@@ -2,10 +2,10 @@ import { fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { makeFolder } from '../../lib/make-folder.ts';
+import { makeFolder } from '../../lib/folders.ts';
 import { moduleBeside } from '../../lib/package.ts';
 import type { ContentFault } from './content-error.ts';
-import type { Token, TokenizerAnswer, TokenizerRequest, TokenLines } from './tokenizer.ts';
+import type { Token, TokenizerAnswer, TokenizerRequest, TokenLines } from './highlight-process.ts';
 
 /** Grows whenever what is made of the same code changes, so that an older cache is not believed. */
 const CACHE_VERSION = 'shiki 4.6.0, classes 2';
@@ -72,7 +72,7 @@ async function highlightMissing(
  * lives. Without our environment: what is in it is none of its business.
  */
 function tokenize(blocks: TokenizerRequest): Promise<TokenizerAnswer> {
-  const tokenizer = fork(moduleBeside(import.meta.url, './tokenizer'), { execArgv: [], env: {} });
+  const tokenizer = fork(moduleBeside(import.meta.url, './highlight-process'), { execArgv: [], env: {} });
   return new Promise((resolve, reject) => {
     tokenizer.once('message', (answer) => resolve(answer as TokenizerAnswer));
     tokenizer.on('error', reject); // what cannot be started fails a second time when it is sent something

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { accentFault, DEFAULT_ACCENT } from './accent.ts';
 import { ContentError } from './content-error.ts';
-import type { PlaceOf } from './located.ts';
-import { readJson } from './located-json.ts';
+import { type PlaceOf, readJson } from './located.ts';
 
 const text = (max: number) => z.string().trim().min(1, 'must not be empty').max(max);
 const sitePath = z.string().regex(/^\/[^\s]*$/, 'must be a path of this site, such as "/contact"');

@@ -3,8 +3,7 @@ import { join, sep } from 'node:path';
 import { z } from 'zod';
 import { addAll } from '../../lib/lists.ts';
 import type { ContentFault } from './content-error.ts';
-import type { PlaceOf } from './located.ts';
-import { readYaml } from './located-yaml.ts';
+import { type PlaceOf, readYaml } from './located.ts';
 
 /** What stands between the two `---` lines at the head of a page file. */
 const frontMatterSchema = z.strictObject({
@@ -45,7 +44,7 @@ export interface PageFile {
 
 /**
  * Every page file under `contentDir`, and the addresses of those whose head cannot be read. Faults are gathered in `faults`,
- * so that all are told at once.
+ * so that all are reported at once.
  */
 export async function readPageFiles(
   contentDir: string,

@@ -1,23 +1,59 @@
-import type { MarkdownIt } from 'markdown-it';
+import type { MarkdownIt, RendererRule, Token } from 'markdown-it';
 import { estimateTokenCount } from 'tokenx';
-import { LLMS_PATH, pageUrl } from '../addresses.ts';
+import type { Document } from '../../http/openapi/document-types.ts';
+import { FAVICON_PATH, LLMS_PATH, pageUrl } from '../addresses.ts';
 import { referenceMarkdown } from '../reference/reference-markdown.ts';
-import { absoluteLinks } from './absolute-links.ts';
-import type { NamedAsset } from './assets.ts';
+import type { Asset, NamedAsset } from './assets.ts';
 import type { ParsedPage } from './checks.ts';
-import { faviconOf } from './favicon.ts';
 import type { Highlight } from './highlight.ts';
 import type { SiteIdentity } from './identity.ts';
-import { parseMarkdown } from './markdown.ts';
+import { fenceLanguage, fenceTitle, type Heading, parseMarkdown, plainText } from './markdown.ts';
 import { operationsMarks } from './placeholders.ts';
-import { createBodyRenderer } from './render-body.ts';
-import type { Page, SiteContent } from './site.ts';
 import { structure } from './structure.ts';
 import { createTemplates, readScript, readStylesheet } from './templates.ts';
 import { createViews } from './views.ts';
 
+/** One page of the site, rendered. */
+export interface SitePage {
+  /** `/`, `/pricing`, `/developers/errors`. */
+  path: string;
+  title: string;
+  description: string;
+  /** Heading it stands under in lists for agents, e.g. `Pages`, `Developers`. */
+  section: string;
+  /** The page's own markdown with absolute links, without front matter. */
+  markdown: string;
+  /** The whole document. */
+  html: string;
+  /** Estimated tokens of `markdown`. */
+  tokens: number;
+  /** Unix milliseconds. */
+  lastModified: number;
+  headings: Heading[];
+  /** The page with the operations of the signal API in it, which are known once the server's routes are. */
+  complete?(api: Document): SitePage;
+}
+
+/** A way on, shown where a page was not found. */
+export interface TitledLink {
+  title: string;
+  url: string;
+}
+
+/** Everything of the site that is made once, at start. */
+export interface SiteContent {
+  identity: SiteIdentity;
+  /** In the order of their sections, then of their places in them. */
+  pages: SitePage[];
+  notFoundHtml(input: { path: string; links: TitledLink[]; nearest: TitledLink[] }): string;
+  errorHtml(input: { status: number; title: string; detail: string }): string;
+  /** Served at `/favicon.ico`, which browsers request unprompted. */
+  favicon: Asset;
+  assets: Asset[];
+}
+
 /** A site that was read and found without fault. */
-export interface CheckedSite {
+interface CheckedSite {
   identity: SiteIdentity;
   baseUrl: string;
   parser: MarkdownIt;
@@ -35,7 +71,7 @@ export async function renderSite(site: CheckedSite): Promise<SiteContent> {
   const views = createViews({ ...site, stylesheet, script, favicon });
   const renderBody = createBodyRenderer(site.parser, site);
 
-  const render = (page: ParsedPage): Page => {
+  const render = (page: ParsedPage): SitePage => {
     const { front, path, lastModified, parsed } = page;
     const markdown = markdownOf(page, site);
     const tokens = estimateTokenCount(markdown);
@@ -45,7 +81,7 @@ export async function renderSite(site: CheckedSite): Promise<SiteContent> {
     const { title, description, section } = front;
     return { path, title, description, section, markdown, html, tokens, lastModified, headings };
   };
-  const pages = site.pages.map((page): Page => {
+  const pages = site.pages.map((page): SitePage => {
     const [mark] = operationsMarks(page.body);
     if (mark === undefined) return render(page);
     const fill = (text: string) =>
@@ -87,4 +123,130 @@ function markdownOf(page: ParsedPage, { parser, baseUrl, assets }: CheckedSite):
   const [heading = '', ...rest] = absolute.trim().split('\n');
   const index = `> For AI agents: the index of this site is ${baseUrl}${LLMS_PATH}`;
   return `${[heading, '', index, ...rest].join('\n')}\n`;
+}
+
+/** The icon of browser tabs: that of `site.json`, or the name's first letter on the accent. */
+function faviconOf({
+  identity,
+  assets,
+}: {
+  identity: SiteIdentity;
+  assets: ReadonlyMap<string, NamedAsset>;
+}): Asset {
+  const own = assets.get(`/assets/${identity.icon}`);
+  if (own !== undefined) return { path: FAVICON_PATH, contentType: own.contentType, body: own.body };
+  const [letter = ''] = [...identity.name].filter((point) => /[\p{L}\p{N}]/u.test(point));
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"><rect width="32" height="32" rx="7" fill="${identity.accent}"/><text x="16" y="23" text-anchor="middle" font-family="system-ui, sans-serif" font-size="20" font-weight="700" fill="#fff">${letter.toUpperCase()}</text></svg>\n`;
+  return { path: FAVICON_PATH, contentType: 'image/svg+xml', body: Buffer.from(svg) };
+}
+
+/** What a page's body needs to be rendered, beside its tokens. */
+interface BodyParts {
+  highlight: Highlight;
+  assets: ReadonlyMap<string, NamedAsset>;
+}
+
+/** Renders tokens to the HTML inside `<main>`. */
+type RenderBody = (tokens: Token[]) => string;
+
+/** Teaches `markdown` the site's own code blocks, tables and images. */
+function createBodyRenderer(markdown: MarkdownIt, { highlight, assets }: BodyParts): RenderBody {
+  const { escapeHtml } = markdown.utils;
+  const { rules } = markdown.renderer;
+
+  rules.fence = (tokens, index) => {
+    const token = tokens[index];
+    if (token === undefined) return '';
+    const code = highlight({ language: fenceLanguage(token), code: token.content.trimEnd() });
+    const title = fenceTitle(token);
+    // Focusable, as wide code scrolls sideways, and a keyboard must reach what is out of sight.
+    const block = `<pre tabindex="0"><code>${code}</code></pre>\n`;
+    if (title === '') return block;
+    return `<figure class="code"><figcaption>${escapeHtml(title)}</figcaption>\n${block}</figure>\n`;
+  };
+  rules.table_open = (tokens, index) =>
+    `<div class="table" role="group" tabindex="0" aria-label="${escapeHtml(tableName(tokens, index))}">\n<table>\n`;
+  rules.table_close = () => '</table>\n</div>\n';
+  rules.th_open = alignedCell;
+  rules.td_open = alignedCell;
+
+  let images = 0;
+  rules.image = (tokens, index) => {
+    const token = tokens[index];
+    const asset = assets.get(String(token?.attrGet('src')));
+    if (token === undefined || asset?.size == null) return '';
+    // What is first on a page is in sight at once; what comes later may wait until it is scrolled to.
+    const loading = images++ === 0 ? '' : ' loading="lazy"';
+    const { width, height } = asset.size;
+    const alt = escapeHtml(token.content);
+    return `<img src="${asset.path}" alt="${alt}" width="${width}" height="${height}"${loading} decoding="async">`;
+  };
+
+  return (tokens) => {
+    images = 0;
+    return markdown.renderer.render(tokens, markdown.options, {});
+  };
+}
+
+/** markdown-it aligns by a style attribute, which the CSP forbids. */
+const alignedCell: RendererRule = (tokens, index, options, _env, renderer) => {
+  const token = tokens[index];
+  if (token === undefined) return '';
+  const style = String(token.attrGet('style') ?? '');
+  token.attrs = null;
+  if (style.includes('right')) token.attrSet('class', 'right');
+  if (style.includes('center')) token.attrSet('class', 'center');
+  if (token.tag === 'th') token.attrSet('scope', 'col');
+  return renderer.renderToken(tokens, index, options);
+};
+
+/** A scrolling table is a named group: by the heading that it stands under. */
+function tableName(tokens: readonly Token[], index: number): string {
+  for (let at = index; at > 0; at--) {
+    if (tokens[at]?.type === 'heading_open') return `Table: ${plainText(tokens[at + 1])}`;
+  }
+  return 'Table';
+}
+
+const CODE_SPAN = /(`+)(?!`).*?[^`]\1(?!`)/g;
+/** `](/path` of a link or an image, and `[name]: /path` of a definition. */
+const INLINE_TARGET = /(\]\(<?)(\/(?!\/)|#)/g;
+const DEFINITION_TARGET = /^( {0,3}\[[^\]]+\]:[ \t]+<?)(\/(?!\/)|#)/;
+
+/**
+ * `markdown` with every link of this site made absolute, so that it still holds where the text was copied to. Code is
+ * left as it is. markdown-it keeps no offsets of links, hence the search in the source.
+ */
+function absoluteLinks(
+  markdown: string,
+  tokens: readonly Token[],
+  { pageUrl, baseUrl, assetPath }: { pageUrl: string; baseUrl: string; assetPath(path: string): string },
+): string {
+  const codeLines = new Set<number>();
+  for (const token of tokens) {
+    if (token.map === null || (token.type !== 'fence' && token.type !== 'code_block')) continue;
+    for (let line = token.map[0]; line < token.map[1]; line++) codeLines.add(line);
+  }
+  const target = (start: string) => (start === '#' ? `${pageUrl}#` : `${baseUrl}/`);
+  const rewrite = (text: string) =>
+    text
+      .replace(INLINE_TARGET, (_all, before: string, start: string) => before + target(start))
+      .replace(DEFINITION_TARGET, (_all, before: string, start: string) => before + target(start))
+      .replaceAll(`${baseUrl}/assets/`, '/assets/')
+      .replace(/\/assets\/[\w.-]+/g, (path) => baseUrl + assetPath(path));
+  return markdown
+    .split('\n')
+    .map((line, index) => (codeLines.has(index) ? line : outsideCodeSpans(line, rewrite)))
+    .join('\n');
+}
+
+/** A code span that goes over lines is not seen as one; the caller proves that every link came out absolute. */
+function outsideCodeSpans(line: string, rewrite: (text: string) => string): string {
+  let result = '';
+  let end = 0;
+  for (const span of line.matchAll(CODE_SPAN)) {
+    result += rewrite(line.slice(end, span.index)) + span[0];
+    end = span.index + span[0].length;
+  }
+  return result + rewrite(line.slice(end));
 }

@@ -7,10 +7,9 @@ import { type LocatedIdentity, loadIdentity } from './identity.ts';
 import { createMarkdown, parseMarkdown } from './markdown.ts';
 import { readPageFiles } from './page-file.ts';
 import { fillPlaceholders, placeholderValues } from './placeholders.ts';
-import { renderSite } from './render-site.ts';
-import type { SiteContent } from './site.ts';
+import { renderSite, type SiteContent } from './render-site.ts';
 
-export type { Page, SiteContent, TitledLink } from './site.ts';
+export type { SiteContent, SitePage, TitledLink } from './render-site.ts';
 
 export interface SiteContentOptions {
   contentDir: string;

@@ -2,7 +2,6 @@ import { toIso } from '../../lib/clock.ts';
 import { markdownPath, pageUrl } from '../addresses.ts';
 import type { Asset, NamedAsset } from './assets.ts';
 import type { ParsedPage } from './checks.ts';
-import { openingHours } from './hours.ts';
 import type { SiteIdentity } from './identity.ts';
 import { jsonLd } from './json-ld.ts';
 import type { Heading } from './markdown.ts';
@@ -19,7 +18,7 @@ const MAX_TITLE = 60;
 const OPTIONAL_SECTION = 'Optional';
 
 /** What the views of all pages are made from. */
-export interface ViewParts {
+interface ViewParts {
   identity: SiteIdentity;
   baseUrl: string;
   /** In the order of lists. */
@@ -31,7 +30,7 @@ export interface ViewParts {
 }
 
 /** A page's own parts of its view. */
-export interface RenderedPage {
+interface RenderedPage {
   page: ParsedPage;
   content: string;
   headings: readonly Heading[];
@@ -39,7 +38,7 @@ export interface RenderedPage {
 }
 
 /** Makes the data that templates print. */
-export interface Views {
+interface Views {
   page(rendered: RenderedPage): PageView;
   message(title: string): MessageView;
 }
@@ -146,4 +145,27 @@ function trailOf(page: ParsedPage, pages: readonly ParsedPage[]): { path: string
 function currentOf(link: string, path: string): 'page' | 'true' | null {
   if (link === path) return 'page';
   return path.startsWith(`${link}/`) ? 'true' : null;
+}
+
+const WEEK: readonly string[] = [
+  'Monday',
+  'Tuesday',
+  'Wednesday',
+  'Thursday',
+  'Friday',
+  'Saturday',
+  'Sunday',
+];
+
+/** Opening hours as people write them: `Monday to Friday`, `07:30–18:00`. */
+function openingHours(hours: SiteIdentity['openingHours']): { days: string; times: string }[] {
+  return hours.map(({ days, opens, closes }) => ({ days: describeDays(days), times: `${opens}–${closes}` }));
+}
+
+/** Three or more consecutive days are written as the first and the last. */
+function describeDays(days: readonly string[]): string {
+  const places = days.map((day) => WEEK.indexOf(day)).sort((a, b) => a - b);
+  const names = places.map((place) => WEEK[place]);
+  const isRun = places.every((place, index) => place === (places[0] ?? 0) + index);
+  return isRun && names.length > 2 ? `${names[0]} to ${names.at(-1)}` : names.join(', ');
 }

@@ -14,9 +14,14 @@ import {
   SIGNAL_OPENAPI_PATH,
   SIGNAL_OPERATIONS_PATH,
 } from '../addresses.ts';
-import { lateDocument, type SiteDocument, TEXT } from './document.ts';
-import type { DocumentParts } from './parts.ts';
-import { bySection, OPTIONAL_SECTION } from './sections.ts';
+import {
+  bySection,
+  type DocumentParts,
+  lateDocument,
+  OPTIONAL_SECTION,
+  type SiteDocument,
+  TEXT,
+} from './document.ts';
 
 interface Entry {
   /** Null for what is called rather than read: it stands as code, so that no agent takes its answer for a page. */

@@ -1,12 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Deprecation } from '../../http/deprecations.ts';
+import { rateLimited } from '../../http/limits.ts';
 import { type DescribedRoute, describeRoutes } from '../../http/openapi/describe-routes.ts';
 import type { Document, Operation } from '../../http/openapi/document-types.ts';
+import type { Examples } from '../../http/openapi/examples.ts';
+import type { Problem, Problems } from '../../http/problems.ts';
 import type { ErrorCode } from '../../model/errors.ts';
-import { PUBLIC_TAG, publicProblemSchema } from '../../model/public-api.ts';
+import { healthOperation, PUBLIC_TAG, publicProblemSchema, statusOperation } from '../../model/public-api.ts';
 import { DOCS_PATH } from '../addresses.ts';
-import { type ExampleParts, publicExamples } from './openapi-examples.ts';
+import type { SiteIdentity } from '../content/identity.ts';
+import { methodNotAllowed, unknownPath } from '../gates.ts';
+import { healthDocument, statusDocument } from '../status.ts';
 
 const VERSION = '3.0.3';
 const UNKNOWN_PATH = '/api/{unknown}';
@@ -85,5 +90,35 @@ function unknownOperation(): Operation {
       },
     ],
     responses: {},
+  };
+}
+
+const TIME = '2026-01-01T09:30:00.000Z';
+const REQUEST_ID = 'req_1m7z9zj3wceqck2wzmktf747g';
+const WAIT_SECONDS = 17;
+
+interface ExampleParts {
+  baseUrl: string;
+  identity: SiteIdentity;
+  problems: Problems;
+  publicRateLimit: number;
+}
+
+/** Example answers, produced by the code that produces the real ones. */
+function publicExamples({ baseUrl, identity, problems, publicRateLimit }: ExampleParts): Examples {
+  const problem = (instance: string, told: Problem): unknown =>
+    JSON.parse(problems.render(told, { requestId: REQUEST_ID, instance }).body);
+  const limited = { limit: publicRateLimit, remaining: 0, retryAfterSeconds: WAIT_SECONDS };
+  const taken = { ...limited, resetSeconds: 0, ttlMs: WAIT_SECONDS * 1000 };
+  return {
+    operations: {
+      [healthOperation.operationId]: { answers: { 200: healthDocument(baseUrl, TIME) } },
+      [statusOperation.operationId]: { answers: { 200: statusDocument({ baseUrl, identity }, TIME) } },
+    },
+    problems: {
+      NOT_FOUND: problem('/api/bookings', unknownPath('/api/bookings', baseUrl)),
+      METHOD_NOT_ALLOWED: problem('/api/health', methodNotAllowed('POST', baseUrl)),
+      RATE_LIMITED: problem('/api/health', rateLimited(taken)),
+    },
   };
 }

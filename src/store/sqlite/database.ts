@@ -1,8 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
-import { makeFolder } from '../../lib/make-folder.ts';
-import { leaveToOwner } from '../../lib/owner.ts';
+import { leaveToOwner, makeFolder } from '../../lib/folders.ts';
 import { StoreOpenError } from '../errors.ts';
 import { sqliteCode } from './faults.ts';
 import { prepareLazily } from './lazy-statement.ts';

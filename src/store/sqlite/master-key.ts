@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
-import type { KeyProof } from '../../lib/key-proof.ts';
+import type { KeyProof } from '../../lib/secret-box.ts';
 import { StoreOpenError } from '../errors.ts';
 import { explainFaults } from './database.ts';
 

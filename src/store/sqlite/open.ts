@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
-import type { KeyProof } from '../../lib/key-proof.ts';
+import type { KeyProof } from '../../lib/secret-box.ts';
 import { createCommitMeter } from '../commit-meter.ts';
 import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
 import type { Store } from '../store.ts';

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { createOwnerTurns } from '../../lib/owner-turns.ts';
 import { moduleBeside } from '../../lib/package.ts';
+import { createFairQueue } from '../../lib/queues.ts';
 import type { SignalQuery } from '../../model/signal.ts';
 import { phrasesOf } from '../../rules/words.ts';
 import type { SignalPage } from '../signal-store.ts';
@@ -29,7 +29,7 @@ export function isLongSearch({ q }: Pick<SignalQuery, 'q'>): boolean {
  */
 export function createSearchThread(file: string): SearchThread {
   /** Tenants take turns: the thread is given one search at a time. */
-  const waiting = createOwnerTurns<Search>();
+  const waiting = createFairQueue<Search>();
   let current: Search | null = null;
   let worker: Worker | null = null;
   let lastId = 0;

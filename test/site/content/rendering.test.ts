@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadSiteContent, type Page, type SiteContent } from '../../../src/site/content/site-content.ts';
+import { loadSiteContent, type SiteContent, type SitePage } from '../../../src/site/content/site-content.ts';
 import { pageFile, SITE_JSON, siteFolder } from '../../support/site-folder.ts';
 
 const BASE = 'https://site.example';
@@ -15,14 +15,14 @@ async function load(files: Record<string, string | Buffer>): Promise<SiteContent
 }
 
 /** The page `/a` of a site where its body is `body`. */
-async function render(body: string, files: Record<string, string | Buffer> = {}): Promise<Page> {
+async function render(body: string, files: Record<string, string | Buffer> = {}): Promise<SitePage> {
   const { pages } = await load({ 'a.md': pageFile(body), ...files });
   const page = pages.find(({ path }) => path === '/a');
   if (page === undefined) throw new Error('no page /a');
   return page;
 }
 
-const mainOf = ({ html }: Page) => /<main id="main">(.*)<\/main>/s.exec(html)?.[1] ?? '';
+const mainOf = ({ html }: SitePage) => /<main id="main">(.*)<\/main>/s.exec(html)?.[1] ?? '';
 
 describe('what the Content-Security-Policy of pages forbids is not in them', () => {
   test('raw HTML is shown as text', async () => {

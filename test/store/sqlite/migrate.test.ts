@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { toIso } from '../../../src/lib/clock.ts';
-import { createKeyProof } from '../../../src/lib/key-proof.ts';
+import { createKeyProof } from '../../../src/lib/secret-box.ts';
 import { type Lead, leadSchema } from '../../../src/model/lead.ts';
 import { StoreOpenError } from '../../../src/store/errors.ts';
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/open.ts';

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../lib/clock.ts';
 import { addAll } from '../../../lib/lists.ts';
-import { createTurns } from '../../../lib/turns.ts';
+import { createYielder } from '../../../lib/yielding.ts';
 import type { EventStore, RecordedEvent } from '../../event-store.ts';
 import { createEventPages } from '../reads/events.ts';
 import { pageOf } from '../reads/pages.ts';
@@ -18,7 +18,7 @@ export function eventPageFace(
   const pages = createEventPages(db);
 
   async function withOutcomes(rows: Parameters<typeof pages.withOutcomes>[0]): Promise<RecordedEvent[]> {
-    const nextTurn = createTurns(clock);
+    const nextTurn = createYielder(clock);
     const events: RecordedEvent[] = [];
     for (let i = 0; i < rows.length; i += AT_ONCE) {
       addAll(events, await read(() => pages.withOutcomes(rows.slice(i, i + AT_ONCE))));

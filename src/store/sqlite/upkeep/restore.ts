@@ -1,6 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
-import { leaveToOwner } from '../../../lib/owner.ts';
+import { leaveToOwner } from '../../../lib/folders.ts';
 import { StoreUpkeepError } from '../../errors.ts';
 import { explainFaults } from '../database.ts';
 import { refuseForeign, refuseNewer, schemaVersion } from '../migrate.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { leaveToOwner } from '../../../lib/owner.ts';
+import { leaveToOwner } from '../../../lib/folders.ts';
 import { StoreOpenError } from '../../errors.ts';
 import { fileSizes } from '../file-sizes.ts';
 import { latestVersion, schemaVersion } from '../migrate.ts';

@@ -1,0 +1,138 @@
+import type { Command } from 'commander';
+import { foundingToken } from '../accounts/founding.ts';
+import { EXIT, type Opened, type Ports, releaseLine } from './ports.ts';
+import { shellWord } from './program-name.ts';
+
+/** `serve`: runs the server until SIGTERM or Ctrl-C; also the default without a command. */
+export function addServe(parent: Command, ports: Ports): void {
+  parent
+    .command('serve')
+    .description('run the server (also without any command)')
+    .action(() => serve(ports));
+}
+
+async function serve(ports: Ports): Promise<void> {
+  const opened = await ports.open({ log: 'requests', takesPosts: true });
+  const first = (await opened.store.listTenants()).length === 0;
+  const starting = opened.start();
+  // A signal may come while the server starts: then it is let start first, so that there is one way to stop.
+  ports.onStop(async (reason) => (await starting).stop(reason));
+  const { url } = await starting.catch(async (error: unknown) => {
+    await opened.close();
+    throw error;
+  });
+  ports.out(`Signalpost ${releaseLine(await ports.release())} listens at ${url}`);
+  if (first) welcome(ports, opened);
+}
+
+/** Where everything is, and the link and the command that lead into it. */
+function welcome(ports: Ports, { baseUrl, cursors }: Opened): void {
+  ports.out(`Site address: ${baseUrl}`);
+  ports.out(`Dashboard: ${baseUrl}/dashboard`);
+  ports.out('There is no tenant yet. This link makes the first one in a browser, until there is one:');
+  ports.out(`  ${baseUrl}/dashboard/setup#token=${foundingToken(cursors)}`);
+  ports.out('This command makes one too, and prints its set-up link and a full-access API key:');
+  ports.out(`  ${tenantCommand(ports)}`);
+}
+
+/** The command must meet the server's own folder and address, so what decides them is repeated. */
+function tenantCommand({ env, program }: Ports): string {
+  const settings = ['DATA_DIR', 'BASE_URL', 'PORT']
+    .filter((name) => env[name]?.trim())
+    .map((name) => `${name}=${shellWord(env[name] ?? '')} `);
+  const command = 'tenant create --name "Your firm" --email you@example.com';
+  return `${settings.join('')}${program} ${command}`;
+}
+
+/** `migrate`: brings the storage to this release's schema, which `serve` also does by itself. */
+export function addMigrate(parent: Command, ports: Ports): void {
+  parent
+    .command('migrate')
+    .description('bring the storage to the schema of this release')
+    .action(async () => {
+      const { file, from, to } = await ports.migrate();
+      const what = from === to ? `is at schema version ${to}` : `went from schema version ${from} to ${to}`;
+      ports.out(`${file} ${what}.`);
+    });
+}
+
+/** `backup`, `restore`, `check` and `key rotate`: what keeps a data folder whole. */
+export function addUpkeep(parent: Command, key: Command, ports: Ports): void {
+  parent
+    .command('backup <file>')
+    .description('back the database up into a file, also while the server runs; the file is checked')
+    .option('--with-key', 'pack the master key with it: keep such a file as you would keep the key')
+    .action((file: string, { withKey = false }: { withKey?: boolean }) => backUp(ports, file, withKey));
+  parent
+    .command('restore <file>')
+    .description('put a backup into the place of the database, which is put aside; the server must not run')
+    .action((file: string) => restore(ports, file));
+  parent
+    .command('check')
+    .description('check everything that is stored, also while the server runs; exit code 0 sound, 1 not')
+    .action(() => check(ports));
+  key
+    .command('rotate')
+    .description('make a new master key; older ones still open what they closed. The server must not run')
+    .action(() => rotate(ports));
+}
+
+async function backUp(ports: Ports, file: string, withKey: boolean): Promise<void> {
+  const upkeep = await ports.upkeep();
+  const { target, bytes, version } = await upkeep.backUp(file, withKey, progress(ports));
+  ports.out(`${target}: ${megabytes(bytes)}, schema version ${version}, checked.`);
+  if (withKey)
+    ports.err('The master key is packed with it: anyone who has the file can read the secrets in it.');
+  else {
+    ports.err(
+      'The master key is not in it, and belongs with it: keep secrets.key (or SECRETS_KEY) too, in another place, ' +
+        'or make the backup with --with-key. Without the key no webhook secret can be read.',
+    );
+  }
+}
+
+async function restore(ports: Ports, from: string): Promise<void> {
+  const upkeep = await ports.upkeep();
+  const { file, putAside, key } = await upkeep.restore(from, progress(ports));
+  ports.out(`${file} is restored from ${from}.`);
+  if (putAside !== null) ports.out(`What was there before lies in ${putAside}.`);
+  if (key === 'packed') ports.out('The master key came with the backup.');
+  if (key === 'missing') {
+    ports.err(
+      'The master key is missing: put the secrets.key that belongs to it beside it, or set SECRETS_KEY, before the start.',
+    );
+  }
+  ports.err('What was delivered after the backup was made is delivered again, under the same webhook-id.');
+}
+
+async function check(ports: Ports): Promise<void> {
+  const { file, findings, total } = (await ports.upkeep()).check();
+  for (const { part, detail } of findings) ports.out(`${part}: ${detail}`);
+  if (total > findings.length) ports.out(`… and ${total - findings.length} more`);
+  ports.out(total === 0 ? `${file} is sound.` : `${file} is not sound: ${total} found.`);
+  if (total > 0) ports.setExitCode(EXIT.failed);
+}
+
+async function rotate(ports: Ports): Promise<void> {
+  const rotated = (await ports.upkeep()).rotateKey();
+  if ('file' in rotated) {
+    ports.out(`${rotated.file} has a new master key; the ones before it stand below it. Back it up.`);
+  } else {
+    ports.err('Set SECRETS_KEY to this from now on: the new key, and those before it. Back it up.');
+    ports.out(rotated.setting);
+  }
+}
+
+/** At most a line for each tenth, on stderr. */
+function progress(ports: Ports): (part: number) => void {
+  let shown = 0;
+  return (part) => {
+    const tenths = Math.floor(part * 10);
+    if (tenths > shown && tenths < 10) ports.err(`${tenths * 10} %`);
+    shown = Math.max(shown, tenths);
+  };
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}

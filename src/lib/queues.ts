@@ -1,0 +1,75 @@
+/** A queue with constant-time ends; `Array.shift` moves every element of a long array. */
+export interface Fifo<T> {
+  readonly size: number;
+  push(item: T): void;
+  peek(): T | undefined;
+  shift(): T | undefined;
+  clear(): void;
+}
+
+export function createFifo<T>(): Fifo<T> {
+  let items: (T | undefined)[] = [];
+  let head = 0;
+  return {
+    get size() {
+      return items.length - head;
+    },
+    push(item) {
+      items.push(item);
+    },
+    peek: () => items[head],
+    shift() {
+      if (head === items.length) return undefined;
+      const item = items[head];
+      items[head++] = undefined;
+      if (head === items.length) {
+        items.length = 0;
+        head = 0;
+      } else if (head > 64 && head * 2 > items.length) {
+        items = items.slice(head);
+        head = 0;
+      }
+      return item;
+    },
+    clear() {
+      items = [];
+      head = 0;
+    },
+  };
+}
+
+/** A fair queue: owners take turns (round robin), and each owner's items leave oldest first. */
+interface FairQueue<T> {
+  push(owner: string, item: T): void;
+  /** The oldest item of the owner whose turn it is; that owner then goes last. Undefined when the queue is empty. */
+  next(): T | undefined;
+  /** Moves an owner to the end, after every other owner who waits. */
+  letOthers(owner: string): void;
+}
+
+export function createFairQueue<T>(): FairQueue<T> {
+  /** In the order of their turns. */
+  const waiting = new Map<string, Fifo<T>>();
+  return {
+    push(owner, item) {
+      const items = waiting.get(owner) ?? createFifo<T>();
+      items.push(item);
+      waiting.set(owner, items);
+    },
+    next() {
+      for (const [owner, items] of waiting) {
+        waiting.delete(owner);
+        const item = items.shift();
+        if (items.size > 0) waiting.set(owner, items);
+        return item;
+      }
+      return undefined;
+    },
+    letOthers(owner) {
+      const items = waiting.get(owner);
+      if (items === undefined) return;
+      waiting.delete(owner);
+      waiting.set(owner, items);
+    },
+  };
+}

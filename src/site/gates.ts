@@ -1,0 +1,141 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { clientOf, createLimiter, rateLimited, setLimitHeaders } from '../http/limits.ts';
+import { collectMethods, sendAllow } from '../http/methods.ts';
+import type { Problem, Problems } from '../http/problems.ts';
+import { CACHE_BRIEFLY } from '../http/representation.ts';
+import { isMalformed, pathOf } from '../http/request-path.ts';
+import { setApiHeaders } from '../http/versions.ts';
+import type { Clock } from '../lib/clock.ts';
+import { withoutTrailingSlashes } from '../lib/text.ts';
+import type { PageErrors } from './page-errors.ts';
+
+/** The methods of everything that the site serves. */
+const SITE_METHODS = 'GET, HEAD, OPTIONS';
+
+/** Answers OPTIONS on a known path; also serves as the CORS preflight for any origin. */
+function sendPreflight(reply: FastifyReply): FastifyReply {
+  reply.header('access-control-allow-methods', SITE_METHODS);
+  reply.header('access-control-allow-headers', '*');
+  reply.header('access-control-max-age', '86400');
+  return sendAllow(reply, SITE_METHODS);
+}
+
+const PAGE_METHODS = new Set(['GET', 'HEAD']);
+const PAGE_EXPOSED = ['ETag', 'Link', 'X-Markdown-Tokens', 'X-Request-Id'].join(', ');
+
+/**
+ * Answers the site's requests that no route takes, before any body is read: an address that cannot be decoded 400, a
+ * trailing slash 308 to the address without it, OPTIONS 204, another method 405, an unknown page 404.
+ */
+export function addPageGate(app: FastifyInstance, errors: PageErrors): void {
+  const routes = collectMethods(app);
+  const exists = (path: string) => routes.allow(path) !== null;
+
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('access-control-allow-origin', '*');
+    reply.header('access-control-expose-headers', PAGE_EXPOSED);
+    const rewritten = request.raw.url !== request.originalUrl;
+    if (!request.is404 && !(rewritten && isMalformed(request.originalUrl))) return done();
+
+    if (isMalformed(request.originalUrl)) {
+      errors.badAddress(request, reply);
+      return;
+    }
+    const path = pathOf(request.originalUrl);
+    const bare = withoutTrailingSlashes(path) || '/';
+    if (!exists(bare)) {
+      errors.notFound(request, reply);
+    } else if (request.method === 'OPTIONS') {
+      sendPreflight(reply);
+    } else if (!PAGE_METHODS.has(request.method)) {
+      reply.header('allow', SITE_METHODS);
+      errors.methodNotAllowed(request, reply);
+    } else {
+      // Only a path that is known is redirected to, so that no `//evil` can become the address of another host.
+      const location = `${bare}${queryOf(request)}`;
+      reply.headers({ location, 'cache-control': CACHE_BRIEFLY, 'content-length': '0' }).code(308).send();
+    }
+  });
+  app.setNotFoundHandler((request, reply) => errors.notFound(request, reply));
+}
+
+function queryOf({ originalUrl }: FastifyRequest): string {
+  const start = originalUrl.indexOf('?');
+  return start === -1 ? '' : originalUrl.slice(start);
+}
+
+const API_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const API_EXPOSED = [
+  'X-API-Version',
+  'X-Request-Id',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'RateLimit-Policy',
+  'RateLimit',
+  'Retry-After',
+].join(', ');
+
+interface PublicGateParts {
+  baseUrl: string;
+  clock: Clock;
+  problems: Problems;
+  /** Requests per client and window. */
+  limit: number;
+}
+
+/**
+ * Checks every request under /api before its body is read, in the order limit (429), method (405), path (404), so that
+ * what is refused counts too. `app` has the prefix `/api`; its not-found handler makes unknown paths pass here.
+ */
+export function addPublicGate(
+  app: FastifyInstance,
+  { baseUrl, clock, problems, limit }: PublicGateParts,
+): void {
+  const methods = collectMethods(app);
+  const limiter = createLimiter(app, clock, { keyOf: clientOf, limitOf: limit });
+
+  app.addHook('onRequest', async (request, reply) => {
+    setApiHeaders(reply);
+    reply.header('access-control-allow-origin', '*');
+    reply.header('access-control-expose-headers', API_EXPOSED);
+    const taken = await limiter.take(request);
+    setLimitHeaders(reply, taken);
+    if (taken.retryAfterSeconds !== null) return problems.send(request, reply, rateLimited(taken));
+    if (!API_METHODS.has(request.method)) {
+      reply.header('allow', SITE_METHODS);
+      return problems.send(request, reply, methodNotAllowed(request.method, baseUrl));
+    }
+    return request.is404 ? answerUnknown(request, reply) : undefined;
+  });
+
+  function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const path = pathOf(request.originalUrl);
+    const isKnown = request.method === 'OPTIONS' && methods.allow(path) !== null;
+    return isKnown ? sendPreflight(reply) : problems.send(request, reply, unknownPath(path, baseUrl));
+  }
+
+  app.setNotFoundHandler(answerUnknown);
+}
+
+/** The problem for a method that is not supported. */
+export function methodNotAllowed(method: string, baseUrl: string): Problem {
+  return {
+    code: 'METHOD_NOT_ALLOWED',
+    detail: `${method} is not served under /api; only ${SITE_METHODS} are.`,
+    extra: { hint: apiMap(baseUrl) },
+  };
+}
+
+/** The problem for a path that no operation has. */
+export function unknownPath(path: string, baseUrl: string): Problem {
+  return {
+    code: 'NOT_FOUND',
+    detail: `Unknown API path: ${path}`,
+    extra: { hint: apiMap(baseUrl) },
+  };
+}
+
+function apiMap(baseUrl: string): string {
+  return `See the OpenAPI description at ${baseUrl}/openapi.json`;
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { createYielder, lineWaitMs, standInLine } from '../../src/lib/yielding.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+
+test('long work pauses when it has had its time, and not before', async () => {
+  const clock = createManualClock();
+  const nextTurn = createYielder(clock, 10);
+  let others = 0;
+  setImmediate(() => others++);
+  clock.advance(9);
+  await nextTurn();
+  expect(others).toBe(0);
+  clock.advance(1);
+  await nextTurn();
+  expect(others).toBe(1);
+});
+
+/** Keeps the thread for so long. */
+function work(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until) {
+    // nothing
+  }
+}
+
+/** How many of these works had gone on after each turn of the event loop in which one did. */
+async function turnsOf(count: number, pieceMs: number): Promise<number[]> {
+  const clock = createManualClock();
+  const works = Array.from({ length: count }, () => createYielder(clock, 10));
+  clock.advance(10);
+  let went = 0;
+  const all = works.map((nextTurn) =>
+    nextTurn().then(() => {
+      work(pieceMs);
+      went++;
+    }),
+  );
+  const seen: number[] = [];
+  for (let turn = 0; went < count && turn < 3 * count; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    seen.push(went);
+  }
+  await Promise.all(all);
+  return [...new Set(seen)].filter((n) => n > 0);
+}
+
+test('of several long works one goes on in each turn of the event loop', async () => {
+  expect(await turnsOf(3, 6)).toEqual([1, 2, 3]);
+});
+
+test('works whose pieces are short share a turn', async () => {
+  expect((await turnsOf(500, 0)).length).toBeLessThan(50);
+});
+
+test('what stands in line is estimated by what was before it', async () => {
+  expect(lineWaitMs()).toBe(0);
+  const going = Array.from({ length: 10 }, () => standInLine().then(() => work(6)));
+  await going[0];
+  await going[1];
+  expect(lineWaitMs()).toBeGreaterThan(0);
+  await Promise.all(going);
+  expect(lineWaitMs()).toBe(0);
+});
