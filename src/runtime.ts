@@ -9,6 +9,7 @@ import { createRefusals } from './detection/refusal.ts';
 import { sitesWith } from './detection/sites.ts';
 import { createWeb } from './detection/web.ts';
 import { createDispatcher } from './dispatcher/create.ts';
+import { continueErasures } from './leads/erase-lead.ts';
 import type { Enrichment } from './leads/patience.ts';
 import { createEnrichment } from './leads/provider/enrichment.ts';
 import { createProvider } from './leads/provider/provider.ts';
@@ -128,8 +129,9 @@ export interface Server {
   stop(reason?: string): Promise<void>;
 }
 
-/** Between two looks for jobs that were taken on. */
+/** Between two looks for jobs that were taken on, and for erasures that another process left undone. */
 const JOBS_EVERY_MS = 1_000;
+const ERASURES_EVERY_MS = 15_000;
 
 /** Listens first, then delivers: a process that cannot have its port must not touch another's deliveries. */
 export async function startServer(runtime: Runtime, content: SiteContent): Promise<Server> {
@@ -183,6 +185,12 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
         everyMs: JOBS_EVERY_MS,
         run: (isStopping) =>
           runJobs({ ...runtime, baseUrl, nudge: dispatcher.nudge, reserve: dispatcher.reserve }, isStopping),
+      },
+      {
+        name: 'erasures',
+        everyMs: ERASURES_EVERY_MS,
+        run: (isStopping) =>
+          continueErasures({ ...runtime, endpointChanged: dispatcher.endpointChanged }, isStopping),
       },
     ],
     onError: (job, err) => logger.warn({ err, job }, 'a job could not be gone on with; it is tried again'),

@@ -64,7 +64,7 @@ export function addLeads(routesOf: RoutesOf): void {
     versioned: true,
     gone: 'Erased',
     async handle({ parts, tenantId, params, when }) {
-      for (const id of await eraseLead(parts, tenantId, params.id, when)) parts.endpointChanged(id);
+      await eraseLead(parts, tenantId, params.id, when);
     },
   });
   addLeadWrites(leads);

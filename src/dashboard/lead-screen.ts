@@ -96,8 +96,7 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
   });
 
   app.post<Params>('/leads/:id/erase', async (request, reply) => {
-    const endpointIds = await eraseLead(parts, memberOf(request).tenant.id, request.params.id);
-    for (const endpointId of endpointIds) parts.endpointChanged(endpointId);
+    await eraseLead(parts, memberOf(request).tenant.id, request.params.id);
     return reply.redirect('/dashboard/leads?done=deleted', 303);
   });
 }

@@ -10,57 +10,89 @@ import type {
   LeadErasure,
   MentionScan,
   Mentions,
+  PendingErasure,
   ScannedEvents,
 } from '../store/erasure-store.ts';
 import type { PersonalSignal, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
 import { requireLead, versionOf } from './changes.ts';
-import { eraseSignal } from './erased-signal.ts';
 import type { LeadParts } from './patience.ts';
 import { areDifferent } from './person.ts';
 
-/** Events, signals and leads looked through in one go: a few milliseconds, between which others get their turn. */
-const EVENTS_AT_ONCE = 2_000;
-const ROWS_AT_ONCE = 500;
+/** Events, signals and leads looked through in one go: some 10 ms, between which others get their turn. */
+const EVENTS_AT_ONCE = 500;
+const ROWS_AT_ONCE = 50;
+const ERASURES_AT_ONCE = 20;
 
 /**
  * Erases a person: the lead, and whatever else tells of them, in signals, events, deliveries and kept answers. What still
- * waits to be delivered is discarded: a receiver has no use for a body without its person. Returns the endpoints whose
- * waiting deliveries were.
+ * waits to be delivered is discarded: a receiver has no use for a body without its person. Calls `changed` with each
+ * endpoint whose waiting deliveries were. The lead goes in one commit, the rest in pieces that follow; where the process
+ * ends between them, the next one goes on ({@link continueErasures}).
  * @throws DomainError `NOT_FOUND`
  */
 export async function eraseLead(
-  { store, enrichment }: Pick<LeadParts, 'store' | 'enrichment'>,
+  { store, enrichment, endpointChanged }: ErasureParts,
   tenantId: string,
   id: string,
   when: Precondition = UNCONDITIONAL,
-): Promise<string[]> {
+): Promise<void> {
   enrichment?.forget();
   let swept: Swept | null = null;
-  return changeUntilItHolds('lead', async () => {
+  await changeUntilItHolds('lead', async () => {
     const stored = await requireLead(store, tenantId, id);
     when(versionOf(stored));
     const person = await findPerson(store, tenantId, stored);
     // Once: it is the long part, and what comes to be meanwhile is found by the lead and the signals it is about.
     const mentions = mentionsOf(stored.lead, person);
-    const signalIds = person.signals.map((signal) => signal.id);
-    swept ??= await sweep(store, { tenantId, id, mentions, signalIds });
-    return store.eraseLead({
+    const signals = person.signals.map((signal) => signal.id);
+    const own = new Set(signals);
+    swept ??= await sweep(store, { tenantId, id, mentions, signalIds: signals });
+    const hasBegun = await store.eraseLead({
       tenantId,
       leadId: id,
       expectedVersion: stored.version,
       keys: person.keys,
-      signals: person.signals.map((signal) => eraseSignal(signal, id)),
+      signals,
       eventIds: swept.events.ids,
-      texts: [id, ...signalIds, ...mentions.texts],
+      texts: [id, ...signals, ...mentions.texts],
       mentions,
       mentioning: {
-        signals: swept.signals.filter((found) => !signalIds.includes(found)),
+        signals: swept.signals.filter((found) => !own.has(found)),
         leads: swept.leads.filter((found) => found !== id),
         events: swept.events.named,
       },
     } satisfies LeadErasure);
+    return hasBegun || null;
   });
+  await finish({ store, endpointChanged }, { tenantId, leadId: id }, () => false);
+}
+
+export interface ErasureParts extends Pick<LeadParts, 'store'> {
+  enrichment?: LeadParts['enrichment'];
+  /** Deliveries of an endpoint that were claimed ahead are no longer what is stored. */
+  endpointChanged(endpointId: string): void;
+}
+
+/** Goes on with erasures that a process had begun and not done when it ended. */
+export async function continueErasures(
+  parts: Pick<ErasureParts, 'store' | 'endpointChanged'>,
+  isStopping: () => boolean,
+): Promise<void> {
+  const pending = await parts.store.listErasures(ERASURES_AT_ONCE);
+  for (const erasure of pending) await finish(parts, erasure, isStopping);
+}
+
+async function finish(
+  { store, endpointChanged }: Pick<ErasureParts, 'store' | 'endpointChanged'>,
+  erasure: PendingErasure,
+  isStopping: () => boolean,
+): Promise<void> {
+  while (!isStopping()) {
+    const { endpointIds, isDone } = await store.continueErasure(erasure);
+    for (const id of endpointIds) endpointChanged(id);
+    if (isDone) return;
+  }
 }
 
 interface Person {

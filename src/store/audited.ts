@@ -99,7 +99,7 @@ const ACTS: Acts = {
     const isDeal = events.some(({ event }) => event.type === 'deal.changed');
     return { action: isDeal ? 'deal.update' : 'lead.update', subject: lead.id };
   },
-  eraseLead: ([{ leadId }], erased) => (erased === null ? null : { action: 'lead.erase', subject: leadId }),
+  eraseLead: ([{ leadId }], erased) => (erased ? { action: 'lead.erase', subject: leadId } : null),
   saveCompany: ([company], saved) => (saved ? { action: 'company.update', subject: company.id } : null),
 
   createCampaign: ([{ id }]) => ({ action: 'campaign.create', subject: id }),

@@ -1,10 +1,3 @@
-/** What is left of a signal when the person behind it is erased. JSON texts. */
-export interface ErasedSignal {
-  id: string;
-  wire: string;
-  explanation: string;
-}
-
 /** A person to be erased, as they were found; the change applies only where nothing was added since. */
 export interface LeadErasure {
   tenantId: string;
@@ -12,8 +5,8 @@ export interface LeadErasure {
   expectedVersion: number;
   /** Every identity key of the person, those that only their signals tell of included. */
   keys: string[];
-  /** Their signals. Others that are attached to the lead are let go. */
-  signals: ErasedSignal[];
+  /** Ids of their signals. Others that are attached to the lead are let go. */
+  signals: string[];
   /** Events that name the person, besides those about the lead and the signals. */
   eventIds: string[];
   /** What no kept answer may hold: ids, addresses, profiles. */
@@ -84,11 +77,30 @@ export interface ErasureStore {
   /** Leads of the stretch that mention the person in source, tags, custom fields or the reasons of their moves. */
   findLeadsNaming(scan: MentionScan): Promise<FoundMentions>;
   /**
-   * Deletes the lead with its identities, tags and history; empties its signals, every event about them, and those events'
-   * deliveries, of which none is sent any more. In other people's posts and leads, and in what was told of them, it blacks
-   * mentions out; addresses and ids with one go. What was overwritten is then in no log of the storage either.
-   * The ids of the endpoints whose waiting deliveries changed; null where what was found no longer holds: nothing is
-   * changed then.
+   * Begins an erasure: deletes the lead with its identities, tags and history, and keeps, in the same commit, what else is to
+   * be erased. False where what was found no longer holds: nothing is changed then.
    */
-  eraseLead(erasure: LeadErasure): Promise<string[] | null>;
+  eraseLead(erasure: LeadErasure): Promise<boolean>;
+  /**
+   * Does the next piece of an erasure that was begun, some 20 ms of work: empties the person's signals, every event about
+   * them, and those events' deliveries, of which none is sent any more. In other people's posts and leads, and in what was
+   * sent of them, it blacks mentions out; addresses and ids with one go. After the last piece, what was overwritten is in no
+   * log of the storage either.
+   */
+  continueErasure(erasure: PendingErasure): Promise<ErasureProgress>;
+  /** Erasures that were begun and are not done, in no order. */
+  listErasures(limit: number): Promise<PendingErasure[]>;
+}
+
+/** An erasure that was begun. */
+export interface PendingErasure {
+  tenantId: string;
+  leadId: string;
+}
+
+/** What a piece of an erasure came to. */
+export interface ErasureProgress {
+  /** Endpoints whose waiting deliveries changed. */
+  endpointIds: string[];
+  isDone: boolean;
 }

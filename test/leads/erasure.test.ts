@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { continueErasures, eraseLead } from '../../src/leads/erase-lead.ts';
 import { explanationSchema, signalSchema } from '../../src/model/signal.ts';
+import type { Store } from '../../src/store/store.ts';
 import { tempFolder } from '../store/sqlite/temp-folder.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 
@@ -148,6 +150,30 @@ test('an erased person is in no value of any table, the full-text index included
   expect(PERSONAL.filter((needle) => bytes.includes(needle))).toEqual([]);
 });
 
+test('an erasure that its process did not finish is finished by the next', async () => {
+  const { lead } = await makePerson();
+  const second = { ...personalPost({ external_id: 'post-secret-2' }), platform: { name: 'second' } };
+  await call('POST', '/v1/signals', second);
+  let pieces = 0;
+  const dying: Store = {
+    ...t.store,
+    async continueErasure(erasure) {
+      if (pieces++ === 1) throw new Error('the process ends here');
+      return t.store.continueErasure(erasure);
+    },
+  };
+  const changed: string[] = [];
+  const parts = { endpointChanged: (id: string) => void changed.push(id) };
+  await expect(eraseLead({ store: dying, ...parts }, t.tenant.id, lead.id)).rejects.toThrow('ends here');
+  expect(traces()).not.toEqual([]);
+  expect((await t.app.inject({ url: `/v1/leads/${lead.id}`, headers: t.auth })).statusCode).toBe(404);
+
+  await continueErasures({ store: t.store, ...parts }, () => false);
+  expect(traces()).toEqual([]);
+  expect(await t.store.listDueLanes()).toEqual([]);
+  expect(await t.store.listErasures(10)).toEqual([]);
+});
+
 test('of the signal stays what was counted: company, score and its points', async () => {
   const { lead, signalId } = await makePerson();
   const before = await call('GET', `/v1/signals/${signalId}`);
@@ -181,7 +207,7 @@ test('nothing that tells of the person is sent any more, and the dispatcher hear
   t.changed.length = 0;
   await call('DELETE', `/v1/leads/${lead.id}`);
   expect(await t.store.listDueLanes()).toEqual([]);
-  expect(t.changed).toEqual([lane?.endpointId]);
+  expect([...new Set(t.changed)]).toEqual([lane?.endpointId]);
 });
 
 test('what receivers had sent back is emptied, and what an attempt under way brings back too', async () => {

@@ -18,6 +18,7 @@ const DELIVERY_US = 20;
 const CHARACTER_US = 0.5;
 const LEAD_US = 1_500;
 const OTHER_US = 200;
+const ERASURE_US = 15_000;
 
 /** Owners that are no tenant: log-ins, probes and housekeeping; claims and outcomes. */
 const PROCESS = '';
@@ -79,6 +80,8 @@ export function costOf([name, args]: AnyCall): number {
       return signalsCost((first as SignalEdit[]).map(({ signal }) => signal));
     case 'commitLead':
       return LEAD_US + signalsCost((first as LeadChange).newSignals);
+    case 'continueErasure':
+      return ERASURE_US;
     case 'makeDone': {
       const done = first as DoneCall;
       return costOf([done.name, done.args]);

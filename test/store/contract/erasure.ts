@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { LeadErasure } from '../../../src/store/erasure-store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { aLead, aLeadUpdate, aNewLead } from '../../support/leads.ts';
 import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
@@ -20,6 +21,19 @@ export function anErasure(overrides: Partial<LeadErasure> = {}): LeadErasure {
   };
 }
 
+/** Erases all of it; the endpoints whose waiting deliveries changed, null where what was found no longer holds. */
+export async function erase(store: Store, erasure: LeadErasure): Promise<string[] | null> {
+  if (!(await store.eraseLead(erasure))) return null;
+  const { tenantId, leadId } = erasure;
+  const endpointIds: string[] = [];
+  for (let pieces = 0; pieces < 1_000; pieces++) {
+    const piece = await store.continueErasure({ tenantId, leadId });
+    endpointIds.push(...piece.endpointIds);
+    if (piece.isDone) return endpointIds;
+  }
+  throw new Error('The erasure does not end.');
+}
+
 /** As much of a signal as is looked at. */
 const wireOf = (excerpt: string) =>
   JSON.stringify({
@@ -29,26 +43,26 @@ const wireOf = (excerpt: string) =>
     external_id: null,
   });
 
-const ERASED = { wire: '{"signal_id":"sig_1"}', explanation: '{"score":80}' };
+const EXPLANATION = JSON.stringify({ score: 80, factors: [], negatives: [], summary: 'Asks for it.' });
 
 export function describeErasure(open: OpenStore): void {
   describe('erasing a person', () => {
     test('takes lead, identities, tags and history away, once', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1', { tags: ['vip'] })));
-      expect(await store.eraseLead(anErasure({ tenantId: 'ten_b' }))).toBeNull();
-      expect(await store.eraseLead(anErasure())).toEqual([]);
+      expect(await erase(store, anErasure({ tenantId: 'ten_b' }))).toBeNull();
+      expect(await erase(store, anErasure())).toEqual([]);
       expect(await store.getLead('ten_a', 'led_1')).toBeNull();
       expect(await store.findIdentities('ten_a', ['email:led_1@acme.com'])).toMatchObject([{ leadId: null }]);
       expect((await store.pageStageMoves('led_1', { after: null, limit: 10 })).rows).toEqual([]);
-      expect(await store.eraseLead(anErasure())).toBeNull();
+      expect(await erase(store, anErasure())).toBeNull();
     });
 
     test('changes nothing where the lead was changed since it was read', async () => {
       const { store } = await openWithTenants(open);
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       await store.commitLead(aLeadUpdate('ten_a', aLead('led_1', { title: 'CTO' })));
-      expect(await store.eraseLead(anErasure())).toBeNull();
+      expect(await erase(store, anErasure())).toBeNull();
       expect(await store.getLead('ten_a', 'led_1')).toMatchObject({ version: 2 });
     });
 
@@ -57,15 +71,55 @@ export function describeErasure(open: OpenStore): void {
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       // By a key that the lead itself does not have.
       const keys = ['email:led_1@acme.com', 'linkedin:in/x'];
-      const signal = aSignal('ten_a', { id: 'sig_1', personKeys: ['linkedin:in/x'] });
+      const signal = aSignal('ten_a', {
+        id: 'sig_1',
+        personKeys: ['linkedin:in/x'],
+        wire: wireOf('Looking for it.'),
+        explanation: EXPLANATION,
+      });
       await store.commitSignals([signal]);
-      expect(await store.eraseLead(anErasure({ keys }))).toBeNull();
+      expect(await erase(store, anErasure({ keys }))).toBeNull();
       expect(await store.getSignal('ten_a', 'sig_1')).toMatchObject({ text: signal.text });
 
-      const signals = [{ id: 'sig_1', ...ERASED }];
-      expect(await store.eraseLead(anErasure({ keys, signals }))).toEqual([]);
-      expect(await store.getSignal('ten_a', 'sig_1')).toEqual({ ...ERASED, text: '' });
+      expect(await erase(store, anErasure({ keys, signals: ['sig_1'] }))).toEqual([]);
+      const left = await store.getSignal('ten_a', 'sig_1');
+      expect(left).toMatchObject({ text: '' });
+      expect(JSON.parse(left?.wire ?? '')).toMatchObject({ excerpt: '' });
+      expect(JSON.parse(left?.explanation ?? '')).toMatchObject({
+        score: 80,
+        summary: expect.stringContaining('erased'),
+      });
       expect(await store.findSignalsOfPerson('ten_a', keys)).toEqual([]);
+    });
+
+    test('goes in pieces, each of which is some posts, and is listed until the last', async () => {
+      const { store } = await openWithTenants(open);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1')));
+      const signals = Array.from({ length: 30 }, (_, n) => `sig_${n}`);
+      const post = { text: 'word '.repeat(4_000), wire: wireOf('Looking for it.'), explanation: EXPLANATION };
+      await store.commitSignals(signals.map((id) => aSignal('ten_a', { id, ...post })));
+      const whole = async () => {
+        const found = await Promise.all(signals.map((id) => store.getSignal('ten_a', id)));
+        return found.filter((signal) => signal?.text !== '').length;
+      };
+      expect(await store.eraseLead(anErasure({ signals }))).toBe(true);
+      expect(await store.getLead('ten_a', 'led_1')).toBeNull();
+
+      let before = await whole();
+      expect(before).toBe(30);
+      let pieces = 0;
+      for (let isDone = false; !isDone && pieces < 100; pieces++) {
+        expect(await store.listErasures(10)).toEqual([{ tenantId: 'ten_a', leadId: 'led_1' }]);
+        ({ isDone } = await store.continueErasure({ tenantId: 'ten_a', leadId: 'led_1' }));
+        const after = await whole();
+        expect(before - after).toBeLessThanOrEqual(5);
+        before = after;
+      }
+      expect(before).toBe(0);
+      expect(pieces).toBeGreaterThan(6);
+      expect(await store.listErasures(10)).toEqual([]);
+      const again = await store.continueErasure({ tenantId: 'ten_a', leadId: 'led_1' });
+      expect(again).toEqual({ endpointIds: [], isDone: true });
     });
 
     test('discards what waits to be delivered of the person, and nothing else, whatever state it is in', async () => {
@@ -77,7 +131,7 @@ export function describeErasure(open: OpenStore): void {
         aSignal('ten_a', { id: 'sig_1', events }),
         aSignal('ten_a', { events: other }),
       ]);
-      expect(await store.eraseLead(anErasure({ eventIds: ['evt_1'] }))).toEqual(['whk_a']);
+      expect(await erase(store, anErasure({ eventIds: ['evt_1'] }))).toEqual(['whk_a']);
       expect(await store.getDelivery('ten_a', 'dlv_1')).toMatchObject({ status: 'discarded', body: null });
       expect(await store.getDelivery('ten_a', 'dlv_2')).toMatchObject({ status: 'pending' });
       const [claim] = await store.claimDeliveries({
@@ -96,7 +150,7 @@ export function describeErasure(open: OpenStore): void {
       await store.commitLead(aNewLead('ten_a', aLead('led_1')));
       const events = [aRoutedEvent('ten_b', ['whk_b'], { id: 'evt_b', deliveryIds: ['dlv_b'] })];
       await store.commitSignals([aSignal('ten_b', { events })]);
-      expect(await store.eraseLead(anErasure({ eventIds: ['evt_b'] }))).toEqual([]);
+      expect(await erase(store, anErasure({ eventIds: ['evt_b'] }))).toEqual([]);
       expect(await store.getDelivery('ten_b', 'dlv_b')).toMatchObject({ status: 'pending' });
     });
 
@@ -127,7 +181,7 @@ export function describeErasure(open: OpenStore): void {
       });
       expect([ids, last]).toEqual([['sig_1'], null]);
       const found = anErasure({ mentions, mentioning: { signals: ids, leads: [], events: [] } });
-      expect(await store.eraseLead(found)).toEqual(['whk_a']);
+      expect(await erase(store, found)).toEqual(['whk_a']);
 
       const masked = 'Ask\n██████████████, not xled_1@acme.com.';
       expect(await store.getSignal('ten_a', 'sig_1')).toEqual({

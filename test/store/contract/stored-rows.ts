@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { aCampaign, aCampaignEvent } from '../../support/campaigns.ts';
 import { aLead, aNewLead } from '../../support/leads.ts';
 import { aSignal } from '../../support/store.ts';
-import { anErasure } from './erasure.ts';
+import { anErasure, erase } from './erasure.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 export function describeStoredRows(open: OpenStore): void {
@@ -21,7 +21,7 @@ export function describeStoredRows(open: OpenStore): void {
         aCampaignEvent('k2'),
       ]);
       expect(await store.countStored('ten_a')).toEqual({ signals: 1, leads: 1, campaignEvents: 2 });
-      await store.eraseLead(anErasure());
+      await erase(store, anErasure());
       expect(await store.countStored('ten_a')).toEqual({ signals: 1, leads: 0, campaignEvents: 2 });
       expect(await store.countStored('ten_b')).toEqual({ signals: 0, leads: 0, campaignEvents: 0 });
     });

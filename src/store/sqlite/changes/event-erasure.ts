@@ -43,7 +43,7 @@ export function createEventEraser(db: Database) {
   return {
     about: (subjectIds: readonly string[]): string[] => selectAbout.all(JSON.stringify(subjectIds)),
     /** Empties events with their deliveries; the endpoints that lost waiting ones, each once. */
-    erase(tenantId: string, eventIds: readonly string[]): string[] {
+    erase(tenantId: string, eventIds: Iterable<string>): string[] {
       const endpointIds = new Set<string>();
       for (const id of new Set(eventIds)) {
         if (emptyEvent.run(ERASED_DATA, id, tenantId).changes === 0) continue;

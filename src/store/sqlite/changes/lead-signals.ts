@@ -15,11 +15,12 @@ export function createLeadSignals(db: Database) {
       "UPDATE signals SET wire = json_set(wire, '$.lead_id', ?) WHERE id = ? RETURNING wire",
     )
     .pluck();
-  const hideLead = db.prepare<[string]>(
-    `UPDATE signals SET wire = json_set(wire, '$.lead_id', NULL)
-     WHERE id IN (SELECT signal_id FROM lead_signals WHERE lead_id = ?)`,
+  const hideLead = db.prepare<[string, string]>(
+    "UPDATE signals SET wire = json_set(wire, '$.lead_id', NULL) WHERE id = ? AND wire ->> '$.lead_id' = ?",
   );
-  const remove = db.prepare<[string]>('DELETE FROM lead_signals WHERE lead_id = ?');
+  const remove = db
+    .prepare<[string], string>('DELETE FROM lead_signals WHERE lead_id = ? RETURNING signal_id')
+    .pluck();
 
   return {
     /** Whether a lead may have the signal: it is the tenant's, and no lead's yet. */
@@ -29,10 +30,11 @@ export function createLeadSignals(db: Database) {
       insert.run(leadId, signalId);
       return showLead.get(leadId, signalId) ?? '';
     },
-    /** The lead's signals are nobody's again. */
-    letGo(leadId: string): void {
-      hideLead.run(leadId);
-      remove.run(leadId);
+    /** The lead's signals are nobody's again, though their JSON still names it. Returns their ids. */
+    letGo: (leadId: string): string[] => remove.all(leadId),
+    /** A signal's JSON no longer names the lead, where it is not another's by now. */
+    hideLead(signalId: string, leadId: string): void {
+      hideLead.run(signalId, leadId);
     },
   };
 }

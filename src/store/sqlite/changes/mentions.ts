@@ -1,10 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import { addAll } from '../../../lib/lists.ts';
 import type { Lead } from '../../../model/lead.ts';
 import { maskJson, maskMentions, mentionPattern, mentionsInJson } from '../../../model/mentions.ts';
 import { personKeys } from '../../../model/person-keys.ts';
 import type { Signal } from '../../../model/signal.ts';
-import type { LeadErasure, Mentions } from '../../erasure-store.ts';
+import type { Mentions } from '../../erasure-store.ts';
 import { BODY_JOINS, WHOLE_BODY } from '../reads/bodies.ts';
 import { WAITING } from '../reads/shown-state.ts';
 import { createLeadRow } from './lead-row.ts';
@@ -33,36 +32,34 @@ interface Masked {
 }
 
 /**
- * Blacks a person out where other people's signals, leads and events mention them, in what was told of these and in what is
- * still to be told.
+ * Blacks a person out where other people's signals, leads and events mention them, in what was sent of these and in what is
+ * still to be sent.
  */
-export function createMentionMask(db: Database): (erasure: LeadErasure) => Masked {
+export function createMentionMask(db: Database) {
   const maskSignal = createSignalMask(db);
   const maskLead = createLeadMask(db);
   const maskEvent = createEventMask(db);
   const selectAbout = db.prepare<[string], string>('SELECT id FROM events WHERE subject_id = ?').pluck();
 
-  return ({ tenantId, mentions, mentioning }) => {
-    const all = mentionPattern(mentions.texts, mentions.names);
-    if (all === null) return { deliveryIds: [], endpointIds: [] };
-    const masked: Masked[] = [];
-    for (const id of mentioning.signals) {
+  return {
+    /** In a signal and the events about it. */
+    signal(tenantId: string, id: string, mentions: Mentions): Masked {
       const pattern = maskSignal(tenantId, id, mentions);
-      if (pattern !== null)
-        addAll(
-          masked,
-          selectAbout.all(id).map((eventId) => maskEvent(eventId, pattern)),
-        );
-    }
-    for (const id of mentioning.leads) maskLead(tenantId, id, all);
-    addAll(
-      masked,
-      mentioning.events.map((eventId) => maskEvent(eventId, all)),
-    );
-    return {
-      deliveryIds: masked.flatMap(({ deliveryIds }) => deliveryIds),
-      endpointIds: masked.flatMap(({ endpointIds }) => endpointIds),
-    };
+      const masked =
+        pattern === null ? [] : selectAbout.all(id).map((eventId) => maskEvent(eventId, pattern));
+      return {
+        deliveryIds: masked.flatMap(({ deliveryIds }) => deliveryIds),
+        endpointIds: masked.flatMap(({ endpointIds }) => endpointIds),
+      };
+    },
+    lead(tenantId: string, id: string, mentions: Mentions): void {
+      const pattern = mentionPattern(mentions.texts, mentions.names);
+      if (pattern !== null) maskLead(tenantId, id, pattern);
+    },
+    event(id: string, mentions: Mentions): Masked {
+      const pattern = mentionPattern(mentions.texts, mentions.names);
+      return pattern === null ? { deliveryIds: [], endpointIds: [] } : maskEvent(id, pattern);
+    },
   };
 }
 
@@ -190,18 +187,66 @@ function createEventMask(db: Database) {
   };
 }
 
-/** Blacks a person out of a tenant's kept answers that are about others. */
-export function createAnswerMask(db: Database): (tenantId: string, mentions: Mentions) => void {
-  // lower() knows ASCII alone, so that the last word of a name is looked for in JavaScript.
-  const select = db.prepare<[string], { rowid: number; body: string }>(
-    "SELECT rowid, body FROM idempotency_keys WHERE tenant_id = ? AND body <> ''",
+/** A stretch of a tenant's kept answers: the place before it, `[route, key]`. */
+type AnswerPlace = [route: string, key: string];
+
+/** Kept answers looked through in one go: some 10 ms. An answer of a batch has a megabyte. */
+const ANSWERS_AT_ONCE = 200;
+const CHARACTERS_AT_ONCE = 500_000;
+
+/**
+ * Goes through the next of a tenant's kept answers: drops those that hold one of `texts`, and blacks the mentions out of
+ * those that are about others. Returns the place of the next stretch; null: there is none.
+ */
+export function createAnswerEraser(db: Database) {
+  const select = db.prepare<
+    [string, string, string],
+    { rowid: number; route: string; key: string; body: string; steps: string }
+  >(
+    `SELECT rowid, route, key, ifnull(body, '') AS body, steps FROM idempotency_keys
+     WHERE tenant_id = ? AND (route, key) > (?, ?) ORDER BY route, key`,
   );
+  const forget = db.prepare<[number]>('DELETE FROM idempotency_keys WHERE rowid = ?');
   const update = db.prepare<[string, number]>('UPDATE idempotency_keys SET body = ? WHERE rowid = ?');
 
-  return (tenantId, { texts, names }) => {
-    const pattern = mentionPattern(texts, names);
-    if (pattern === null) return;
-    const found = select.all(tenantId).filter(({ body }) => mentionsInJson(body, pattern));
-    for (const { rowid, body } of found) update.run(maskJson(body, pattern), rowid);
+  return (
+    tenantId: string,
+    { texts, mentions, after }: { texts: readonly string[]; mentions: Mentions; after: AnswerPlace },
+  ): AnswerPlace | null => {
+    const holds = createTextTest(texts);
+    // lower() knows ASCII alone, so that the last word of a name is looked for in JavaScript.
+    const pattern = mentionPattern(mentions.texts, mentions.names);
+    const forgotten: number[] = [];
+    const masked: [body: string, rowid: number][] = [];
+    let next: AnswerPlace | null = null;
+    let rows = 0;
+    let characters = 0;
+    // No other statement may run while one iterates.
+    for (const { rowid, route, key, body, steps } of select.iterate(tenantId, ...after)) {
+      if (holds(body) || holds(steps)) forgotten.push(rowid);
+      else if (pattern !== null && body !== '' && mentionsInJson(body, pattern))
+        masked.push([maskJson(body, pattern), rowid]);
+      rows++;
+      characters += body.length + steps.length;
+      if (rows < ANSWERS_AT_ONCE && characters < CHARACTERS_AT_ONCE) continue;
+      next = [route, key];
+      break;
+    }
+    for (const rowid of forgotten) forget.run(rowid);
+    for (const one of masked) update.run(...one);
+    return next;
   };
+}
+
+/** Whether a JSON text holds one of the texts; a person may have thousands of signals, so that ids are looked up. */
+function createTextTest(texts: readonly string[]): (json: string) => boolean {
+  const isId = (text: string) => /^(?:sig|led)_[0-9a-z]+$/.test(text);
+  const ids = new Set(texts.filter(isId));
+  const others = texts
+    .filter((text) => !isId(text))
+    .map((text) => JSON.stringify(text).slice(1, -1))
+    .filter((text) => text !== '');
+  return (json) =>
+    Array.from(json.matchAll(/(?:sig|led)_[0-9a-z]+/g)).some(([id]) => ids.has(id)) ||
+    others.some((text) => json.includes(text));
 }

@@ -1,12 +1,16 @@
 import type { Explanation, Signal } from '../model/signal.ts';
-import type { ErasedSignal } from '../store/erasure-store.ts';
-import type { PersonalSignal } from '../store/lead-store.ts';
+
+/** What is shown and explained of a signal. JSON texts. */
+interface SignalTexts {
+  wire: string;
+  explanation: string;
+}
 
 /**
  * A signal without the person behind it: author, post, its address and every quote of it are gone; what was counted
  * (company, score with its points, platform, time of detection) stays. `leadId` is the lead that is erased.
  */
-export function eraseSignal({ id, wire, explanation }: PersonalSignal, leadId: string): ErasedSignal {
+export function eraseSignal({ wire, explanation }: SignalTexts, leadId: string): SignalTexts {
   const { also_seen: _places, ...signal } = JSON.parse(wire) as Signal;
   const erased: Signal = {
     ...signal,
@@ -17,7 +21,7 @@ export function eraseSignal({ id, wire, explanation }: PersonalSignal, leadId: s
     external_id: null,
     lead_id: signal.lead_id === leadId ? null : signal.lead_id,
   };
-  return { id, wire: JSON.stringify(erased), explanation: eraseQuotes(explanation) };
+  return { wire: JSON.stringify(erased), explanation: eraseQuotes(explanation) };
 }
 
 /** The points still add up to the score; what they were given for is no longer quoted. */
