@@ -9,6 +9,7 @@ import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+import { namedSignal } from './shown-signal.ts';
 
 /** `/dashboard/companies`: who the signals come from, and one of them with its people. */
 export function addCompanies(app: FastifyInstance, parts: DashboardParts, show: Show): void {
@@ -45,7 +46,7 @@ export function addCompanies(app: FastifyInstance, parts: DashboardParts, show: 
         value: resource[field],
         from: resource.sources[field] ?? null,
       })),
-      signals: signals.map((wire) => JSON.parse(wire) as Signal),
+      signals: signals.map((wire) => namedSignal(JSON.parse(wire) as Signal)),
       contacts,
     });
   });

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { fold } from '../lib/text.ts';
 import type { Lead } from '../model/lead.ts';
-import type { Signal } from '../model/signal.ts';
+import { type Signal, signalFilters } from '../model/signal.ts';
+import { headlineOf, whereOf } from '../signals/why.ts';
 import { queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { nameOf } from './lead-screen.ts';
@@ -10,7 +11,6 @@ import { NAVIGATION } from './navigation.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { shownEndpoint } from './shown-endpoint.ts';
-import { filtersOf as signalFilters } from './signals.ts';
 import { WEBHOOKS } from './webhooks.ts';
 
 /** Of each kind. */
@@ -74,7 +74,7 @@ async function find({ store }: DashboardParts, tenantId: string, q: string): Pro
       ...page,
     }),
     store.listLeads(tenantId, { ...leadFilters({ q }), ...page }),
-    store.listSignals(tenantId, { ...signalFilters({ q }), qBegins: true, ...page, explain: false }),
+    store.listSignals(tenantId, { ...signalFilters.of({ q }), qBegins: true, ...page, explain: false }),
   ]);
   const like = <T>(items: readonly T[], show: (item: T) => Found) =>
     items
@@ -99,8 +99,10 @@ async function find({ store }: DashboardParts, tenantId: string, q: string): Pro
     }),
     ...(JSON.parse(`[${signals.json.toString('utf8')}]`) as Signal[]).map((signal) => ({
       ...{ kind: 'Signal', path: `/dashboard/signals/${signal.signal_id}` },
-      ...{ label: `${signal.prospect.name || signal.company.name || 'Someone'} on ${signal.platform.name}` },
-      detail: Array.from(signal.excerpt).slice(0, 90).join(''),
+      label: headlineOf(signal.excerpt),
+      detail: [signal.prospect.name || signal.company.name, whereOf(signal.platform)]
+        .filter(Boolean)
+        .join(' · '),
     })),
     ...like(campaigns.rows, ({ id, name, status }) => ({
       ...{ kind: 'Campaign', path: `/dashboard/campaigns/${id}`, label: name, detail: status },

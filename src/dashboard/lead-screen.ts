@@ -6,13 +6,13 @@ import { moveLead, setDeal } from '../leads/move-lead.ts';
 import { FACT_FIELDS, type FactField, type Lead, SHOWN_SIGNALS } from '../model/lead.ts';
 import { leadPatchSchema } from '../model/lead-input.ts';
 import { dealInputSchema, moveInputSchema, STAGES } from '../model/pipeline.ts';
-import type { Explanation, Signal } from '../model/signal.ts';
 import { type Form, type FormFaults, faultsOf, formOf, text, ticked } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { checked, leadCallerOf } from './members.ts';
 import { minorAmount, money, plainAmount } from './money.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+import { type ExplainedSignal, shownSignal } from './shown-signal.ts';
 
 const MOST_MOVES = 50;
 const CLOSED = ['won', 'lost'];
@@ -127,7 +127,7 @@ function leadScreen({ store }: DashboardParts, show: Show) {
       status,
       lead,
       facts: factsOf(lead),
-      signals: signals.map((wire) => JSON.parse(wire) as Signal & { explanation: Explanation }),
+      signals: signals.map((wire) => shownSignal(JSON.parse(wire) as ExplainedSignal)),
       moves: moves.rows,
       stages: STAGES,
       isClosed: CLOSED.includes(lead.stage),

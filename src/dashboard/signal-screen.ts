@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { excerpt } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
@@ -8,6 +9,7 @@ import { highlight } from './highlight.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { hostOf, shownEndpoint } from './shown-endpoint.ts';
+import { shownSignal } from './shown-signal.ts';
 
 /** Events about a signal that its screen shows. */
 const MOST_EVENTS = 10;
@@ -38,14 +40,15 @@ export async function showSignal(
   const names = new Map(
     endpoints.map(shownEndpoint).map((endpoint) => [endpoint.id, endpoint.label || hostOf(endpoint.url)]),
   );
+  const shown = shownSignal({ ...signal, explanation }, found.text);
   const reasons = [...explanation.factors, ...explanation.negatives];
   const evidence = reasons.flatMap((factor) => factor.evidence.filter(({ field }) => field === 'text'));
   return show(request, reply, {
     template: 'signal',
-    title: `${signal.classification} signal from ${signal.platform.name}`,
+    title: excerpt(shown.headline, 55),
     status: fault === null ? 200 : 400,
     fault,
-    signal,
+    signal: shown,
     explanation,
     factors: reasons.filter(({ points, max }) => points !== 0 || max !== 0),
     pieces: highlight(found.text, evidence),

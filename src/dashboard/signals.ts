@@ -2,42 +2,40 @@ import type { FastifyInstance } from 'fastify';
 import { addLead } from '../leads/add-lead.ts';
 import { CLASSIFICATIONS } from '../model/constants.ts';
 import { leadInputSchema } from '../model/lead-input.ts';
-import { SIGNAL_TYPES, type Signal, type SignalQuery } from '../model/signal.ts';
+import { SIGNAL_TYPES, signalFilters } from '../model/signal.ts';
 import { giveFeedback } from '../signals/feedback.ts';
-import { isFiltered, momentOf, oneOf } from './filters.ts';
-import { type Form, faultsOf, formOf, number, queryOf, text } from './forms.ts';
+import { filtersOf, isFiltered } from './filters.ts';
+import { type Form, faultsOf, formOf, queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { checked } from './members.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+import { shownSignals } from './shown-signal.ts';
 import { showSignal } from './signal-screen.ts';
-
-const MAX_SEARCH_CHARS = 500;
-const SORTS = ['-timestamp', 'timestamp', '-icp_score'] as const;
 
 /** The feed of signals, one signal, and what a person says or makes of it. */
 export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   app.get('/signals', async (request, reply) => {
     const { tenant } = memberOf(request);
     const query = queryOf(request);
-    const filters = filtersOf(query);
+    const { filters, filterFaults } = filtersOf(signalFilters, query);
     const [{ page, ...pages }, profiles] = await Promise.all([
       readScreenPage(parts, request, {
         name: 'signals',
         filters,
-        read: (place) => parts.store.listSignals(tenant.id, { ...filters, ...place, explain: false }),
+        read: (place) => parts.store.listSignals(tenant.id, { ...filters, ...place, explain: true }),
       }),
       parts.store.listProfiles(tenant.id),
     ]);
-    const signals: Signal[] = JSON.parse(`[${page.json.toString('utf8')}]`);
     return show(request, reply, {
       template: 'signals',
       title: 'Signals',
       ...pages,
       query,
       isFiltered: isFiltered(query),
-      signals,
+      signals: shownSignals(page.json),
+      filterFaults,
       profiles,
       classifications: CLASSIFICATIONS,
       signalTypes: SIGNAL_TYPES,
@@ -75,24 +73,4 @@ export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Sh
 
 function reasonOf(form: Form): string {
   return text(form, 'reason').trim().slice(0, 1_000);
-}
-
-/** The filters of a query, by the names that `/v1` gives them. */
-export function filtersOf(query: Form): Omit<SignalQuery, 'limit' | 'after' | 'explain'> {
-  const one = (name: string) => (text(query, name) === '' ? [] : [text(query, name)]);
-  const type = oneOf(query, 'signal_type', SIGNAL_TYPES);
-  const classification = oneOf(query, 'classification', CLASSIFICATIONS);
-  const least = number(query, 'min_score');
-  return {
-    platforms: one('platform').map((name) => name.toLowerCase().slice(0, 64)),
-    icps: one('icp').map((name) => name.slice(0, 100)),
-    from: momentOf(query, 'from'),
-    to: momentOf(query, 'to'),
-    signalTypes: type === null ? [] : [type],
-    classifications: classification === null ? [] : [classification],
-    minScore: typeof least === 'number' && least >= 0 && least <= 100 ? least : null,
-    companyDomains: one('company_domain').map((name) => name.toLowerCase().slice(0, 253)),
-    q: text(query, 'q').trim().slice(0, MAX_SEARCH_CHARS) || null,
-    sort: oneOf(query, 'sort', SORTS) ?? '-timestamp',
-  };
 }

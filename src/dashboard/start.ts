@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { icpPatchSchema, icpResource } from '../model/icp.ts';
 import { draftInputSchema } from '../model/icp-draft.ts';
-import type { Explanation, Signal } from '../model/signal.ts';
+import { signalFilters } from '../model/signal.ts';
 import { changeProfile } from '../signals/profiles.ts';
 import { addSamples, removeSamples } from '../signals/samples.ts';
 import { draftForSeller } from '../signals/seller.ts';
@@ -11,7 +11,7 @@ import { checked } from './members.ts';
 import type { DashboardParts } from './parts.ts';
 import { formOfProfile, SIGNAL_TYPE_WORDS, wishOf } from './profile-form.ts';
 import type { Show } from './screens.ts';
-import { filtersOf } from './signals.ts';
+import { shownSignals } from './shown-signal.ts';
 
 const MOST_SAMPLES = 12;
 
@@ -26,16 +26,14 @@ export function addStart(app: FastifyInstance, parts: DashboardParts, show: Show
     const { tenant } = memberOf(request);
     const [page, [profile], endpoints, keys] = await Promise.all([
       store.listSignals(tenant.id, {
-        ...filtersOf({ platform: 'sample', sort: '-icp_score' }),
+        ...signalFilters.of({ platform: 'sample', sort: '-icp_score' }),
         ...{ limit: MOST_SAMPLES, after: null, explain: true },
       }),
       store.listProfiles(tenant.id),
       store.listEndpoints(tenant.id),
       store.listKeys(tenant.id),
     ]);
-    const signals = JSON.parse(`[${page.json.toString('utf8')}]`) as (Signal & {
-      explanation: Explanation;
-    })[];
+    const signals = shownSignals(page.json);
     if (signals.length === 0) return showOffer(request, reply);
     const said = await Promise.all(signals.map(({ signal_id: id }) => store.getFeedback(tenant.id, id)));
     return show(request, reply, {

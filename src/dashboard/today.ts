@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { keyResource } from '../model/key.ts';
 import type { Lead } from '../model/lead.ts';
 import { SAMPLE_PLATFORM } from '../model/samples.ts';
-import type { Explanation, Signal } from '../model/signal.ts';
+import { type Signal, signalFilters } from '../model/signal.ts';
 import { sourceResource } from '../model/source.ts';
 import { dateIn } from '../rules/digest-time.ts';
 import type { Store } from '../store/store.ts';
@@ -12,7 +12,7 @@ import { nameOf } from './lead-screen.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { shownEndpoint } from './shown-endpoint.ts';
-import { filtersOf } from './signals.ts';
+import { shownSignals } from './shown-signal.ts';
 import { changesSince, lastVisit } from './visits.ts';
 
 const HOT_SHOWN = 6;
@@ -29,8 +29,13 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
     const { tenant, user } = memberOf(request);
     const now = { at: clock.now(), position: await store.storedPosition(tenant.id) };
     const since = lastVisit(request, reply, { userId: user.id, now, baseUrl });
-    const hot = { ...filtersOf({ classification: 'hot' }), limit: HOT_LOOKED_AT, after: null, explain: true };
-    const any = { ...filtersOf({}), limit: 1, after: null, explain: false };
+    const hot = {
+      ...signalFilters.of({ classification: 'hot' }),
+      limit: HOT_LOOKED_AT,
+      after: null,
+      explain: true,
+    };
+    const any = { ...signalFilters.of({}), limit: 1, after: null, explain: false };
     const dead = {
       ...{ endpointId: null, status: 'dead' as const, eventType: null, eventId: null, from: null, to: null },
       limit: DEAD_LOOKED_AT,
@@ -64,7 +69,10 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
     const today = dateIn(settings?.timezone ?? 'UTC', now.at);
     const due = await store.listDueSteps(tenant.id, { until: today, limit: STEPS_SHOWN + 1 });
     // What a batch stored late has an earlier time than others that are shown already: the last stored come first.
-    const newest = onceEach([...parse(latestHot), ...parse(hotPage.json)]).slice(0, HOT_LOOKED_AT);
+    const newest = onceEach([...shownSignals(latestHot), ...shownSignals(hotPage.json)]).slice(
+      0,
+      HOT_LOOKED_AT,
+    );
     const hotSignals = await stillWanted(store, tenant.id, newest);
     const hasSignals = anyPage.json.length > 0;
     const failing = sources.rows.map(sourceResource).filter(({ last_error }) => last_error !== null);
@@ -124,8 +132,4 @@ async function stillWanted<T extends Signal>(store: Store, tenantId: string, sig
 
 function onceEach<T extends Signal>(signals: readonly T[]): T[] {
   return [...new Map(signals.map((signal) => [signal.signal_id, signal])).values()];
-}
-
-function parse(json: Buffer): (Signal & { explanation: Explanation })[] {
-  return JSON.parse(`[${json.toString('utf8')}]`);
 }

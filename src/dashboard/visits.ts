@@ -3,10 +3,9 @@ import { isHttps } from '../http/request-context.ts';
 import { fromIso, toIso } from '../lib/clock.ts';
 import type { EventType } from '../model/event.ts';
 import type { Position } from '../model/page.ts';
-import type { Signal } from '../model/signal.ts';
+import { type Signal, signalFilters } from '../model/signal.ts';
 import type { Store } from '../store/store.ts';
 import { cookieOptions } from './cookies.ts';
-import { filtersOf } from './signals.ts';
 
 /** A visit ends where nothing is opened for so long. */
 const VISIT_MS = 30 * 60_000;
@@ -68,7 +67,7 @@ const TOLD: [type: EventType, one: string, many: string, path: string][] = [
 
 /** Signals that were stored after a visit, and from which time on their list has them all. */
 async function signalsSince(store: Store, tenantId: string, since: Visit, classification: string) {
-  const query = { ...filtersOf({ classification }), limit: MOST_COUNTED, explain: false };
+  const query = { ...signalFilters.of({ classification }), limit: MOST_COUNTED, explain: false };
   let found: Count = NONE;
   let from = since.at + 1;
   let after: Position = [since.position];

@@ -143,7 +143,7 @@ test('today shows the next steps of a new account, then what is hot and what nee
   const { id } = (await made.app.inject({ ...target, url: '/v1/webhooks', payload: webhook })).json().data;
   await made.app.inject({ ...target, url: `/v1/webhooks/${id}/pause` });
   const later = await browser.get('/dashboard');
-  expect(later.body).toContain('Jane Hot on reddit');
+  expect(later.body).toContain('Jane Hot');
   expect(later.body).toContain('Paused by hand');
   expect(later.body).not.toContain('Tell us where to look');
 });
