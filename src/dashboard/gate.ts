@@ -74,6 +74,8 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
         sendAllow(reply, allow);
         return reply;
       }
+      // The address of a form's answer, loaded again or kept as a bookmark: the screen that the form stands on is above it.
+      if (request.method === 'GET') return reply.redirect(bare.slice(0, bare.lastIndexOf('/')), 303);
       reply.header('allow', allow);
       throw new DomainError('METHOD_NOT_ALLOWED', `${request.method} is not served here; ${allow} are.`);
     }

@@ -27,6 +27,7 @@ const DONE: Readonly<Record<string, string>> = {
   paused: 'Paused. What is due is held until you resume.',
   resumed: 'Resumed. What was held is being sent.',
   replayed: 'It is being sent again.',
+  'none-selected': 'No delivery was selected.',
   'replayed-none': 'There was nothing to send again.',
   revoked: 'Revoked. The key works no more.',
   thanks: 'Thank you. That helps the next ones.',

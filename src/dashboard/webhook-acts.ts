@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
-import type { Endpoint } from '../model/webhook.ts';
+import { type Endpoint, newSecretSchema } from '../model/webhook.ts';
 import {
   deleteEndpoint,
   pauseEndpoint,
@@ -14,8 +14,9 @@ import { replayAll } from '../webhooks/replays.ts';
 import { testEndpoint, testResource } from '../webhooks/test-delivery.ts';
 import { ERROR_WORDS } from './delivery-words.ts';
 import { momentOf, oneOf } from './filters.ts';
-import { formOf } from './forms.ts';
+import { formOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
+import { checked } from './members.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { doneReplaying, REPLAYABLE } from './webhook-logs.ts';
@@ -57,7 +58,10 @@ export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show
     return back(reply, endpoint, 'done=resumed');
   });
   add('secret', async (request, reply, { id }) => {
-    const { endpoint, secret } = await regenerateSecret(parts, memberOf(request).tenant, { id });
+    const { grace_hours: graceHours } = checked(newSecretSchema.unwrap().unwrap(), {
+      grace_hours: Number(text(formOf(request), 'grace_hours')),
+    });
+    const { endpoint, secret } = await regenerateSecret(parts, memberOf(request).tenant, { id, graceHours });
     parts.endpointChanged(id);
     return showWebhook(parts, show, { request, reply, endpoint, shown: { secret } });
   });

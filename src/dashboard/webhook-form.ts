@@ -1,10 +1,18 @@
+import type { z } from 'zod';
 import { check } from '../http/faults.ts';
 import { refusal } from '../http/validation.ts';
 import { CLASSIFICATIONS } from '../model/constants.ts';
 import { EVENT_TYPES } from '../model/event.ts';
 import { isPreset, PAYLOAD_FIELDS, PRESETS, payloadFormatSchema } from '../model/payload-format.ts';
 import { SIGNAL_TYPES } from '../model/signal.ts';
-import { BATCHINGS, type WebhookInput, webhookInputSchema } from '../model/webhook.ts';
+import {
+  BATCHINGS,
+  type WebhookCreate,
+  type WebhookInput,
+  type WebhookPatch,
+  webhookCreateSchema,
+  webhookInputSchema,
+} from '../model/webhook.ts';
 import { type Form, lines, number, text, texts, ticked } from './forms.ts';
 import { linesOfMembers, memberOfLine } from './member-lines.ts';
 
@@ -25,11 +33,15 @@ export const WEBHOOK_CHOICES = {
 };
 
 /** The form of an endpoint as its template shows it: what was typed is kept, right or wrong. */
-export function formOfSettings(settings: WebhookInput): Form {
+export function formOfSettings(settings: WebhookInput, { ordered = false } = {}): Form {
   const format = settings.payload_format;
   const custom = format !== null && !isPreset(format) ? format : null;
   const shown = custom?.include ?? PAYLOAD_FIELDS.filter((field) => !custom?.exclude?.includes(field));
   return {
+    mode: 'push',
+    backfill_days: '0',
+    ordered: ordered ? 'on' : '',
+    headers: '',
     url: settings.url,
     label: settings.label,
     event_types: settings.event_types,
@@ -59,30 +71,67 @@ export function emptyWebhookForm(): Form {
   return formOfSettings(webhookInputSchema.parse({ url: '-' }));
 }
 
-/** The settings that a form says. @throws DomainError `INVALID_REQUEST` with a fault for each field */
-export function settingsOf(form: Form): WebhookInput {
-  const checked = check(
-    webhookInputSchema,
-    {
-      url: text(form, 'url'),
-      label: text(form, 'label'),
-      event_types: texts(form, 'event_types'),
-      signal_types: texts(form, 'signal_types'),
-      classifications: texts(form, 'classifications'),
-      icp_profile_ids: texts(form, 'icp_profile_ids'),
-      min_score: number(form, 'min_score') ?? 0,
-      max_retries: number(form, 'max_retries') ?? undefined,
-      retry_interval_seconds: number(form, 'retry_interval_seconds'),
-      backoff: text(form, 'backoff') || undefined,
-      timeout_seconds: number(form, 'timeout_seconds') ?? undefined,
-      rate_limit_per_minute: number(form, 'rate_limit_per_minute') ?? undefined,
-      dead_letter: ticked(form, 'dead_letter'),
-      auto_resume: ticked(form, 'auto_resume'),
-      payload_format: wishedFormat(form),
-      batching: text(form, 'batching') || undefined,
-    },
-    'body',
-  );
+/** What a form says of a new endpoint. @throws DomainError `INVALID_REQUEST` with a fault for each field */
+export function createdOf(form: Form): WebhookCreate {
+  const mode = text(form, 'mode') || undefined;
+  return held(webhookCreateSchema, {
+    ...membersOf(form),
+    ...(mode === 'pull' && { url: undefined }),
+    mode,
+    headers: headersOf(form),
+    backfill_days: number(form, 'backfill_days') ?? undefined,
+  });
+}
+
+/**
+ * The settings that a form says, whole. Headers cannot be shown again, so that those of before stay where none is written.
+ * @throws DomainError `INVALID_REQUEST` with a fault for each field
+ */
+export function settingsOf(form: Form): WebhookPatch {
+  const given = headersOf(form);
+  const headers = ticked(form, 'no_headers') ? {} : given;
+  const settings = held(webhookInputSchema.extend({ ordered: webhookCreateSchema.shape.ordered }), {
+    ...membersOf(form),
+  });
+  if (headers === undefined) return settings;
+  return { ...settings, ...held(webhookCreateSchema.pick({ headers: true }), { headers }) };
+}
+
+function membersOf(form: Form) {
+  return {
+    url: text(form, 'url'),
+    label: text(form, 'label'),
+    event_types: texts(form, 'event_types'),
+    signal_types: texts(form, 'signal_types'),
+    classifications: texts(form, 'classifications'),
+    icp_profile_ids: texts(form, 'icp_profile_ids'),
+    min_score: number(form, 'min_score') ?? 0,
+    max_retries: number(form, 'max_retries') ?? undefined,
+    retry_interval_seconds: number(form, 'retry_interval_seconds'),
+    backoff: text(form, 'backoff') || undefined,
+    timeout_seconds: number(form, 'timeout_seconds') ?? undefined,
+    rate_limit_per_minute: number(form, 'rate_limit_per_minute') ?? undefined,
+    dead_letter: ticked(form, 'dead_letter'),
+    auto_resume: ticked(form, 'auto_resume'),
+    ordered: ticked(form, 'ordered'),
+    payload_format: wishedFormat(form),
+    batching: text(form, 'batching') || undefined,
+  };
+}
+
+/** `Name: value`, one a line; undefined where none is written. */
+function headersOf(form: Form): Record<string, string> | undefined {
+  const given = lines(form, 'headers');
+  if (given.length === 0) return undefined;
+  const members = given.map((line) => {
+    const at = line.indexOf(':');
+    return at === -1 ? [line, ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+  });
+  return Object.fromEntries(members);
+}
+
+function held<S extends z.ZodType>(schema: S, data: unknown): z.output<S> {
+  const checked = check(schema, data, 'body');
   if (!checked.ok) throw refusal(checked, 'body');
   return checked.value;
 }

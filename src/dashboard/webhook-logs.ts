@@ -1,15 +1,17 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { largestOf } from '../lib/lists.ts';
 import { DELIVERY_STATUSES } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
 import { EVENT_TYPES } from '../model/event.ts';
+import { MAX_ID_CHARS } from '../model/text.ts';
 import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
 import { noEndpoint } from '../webhooks/endpoints.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
 import { replayAll, replayDelivery } from '../webhooks/replays.ts';
+import { subjectsOf } from './delivery-subjects.ts';
 import { ERROR_WORDS, REASON_WORDS, STATUS_WORDS, timingWords } from './delivery-words.ts';
 import { isFiltered, momentOf, oneOf } from './filters.ts';
-import { type Form, formOf, queryOf, text, texts } from './forms.ts';
+import { type Form, formOf, queryOf, text, texts, ticked } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
@@ -21,6 +23,8 @@ const LOGS = '/webhook-logs';
 const MOST_REPLAYED = 100;
 /** What a delivery can have ended as and be sent again all the same. */
 export const REPLAYABLE = ['dead', 'discarded', 'delivered'] as const;
+/** No control characters, and no host. */
+const LISTS = /^\/dashboard\/(?:webhook-logs|dead-letters)(?:\?[\x21-\x7e]{0,2000})?$/;
 const EVENT_ID = /^evt_[0-9a-z]{1,60}$/;
 
 /** Webhook Logs: every delivery with its attempts, dead letters, and why an event did not go to an endpoint. */
@@ -29,7 +33,7 @@ export function addWebhookLogs(app: FastifyInstance, parts: DashboardParts, show
   addList(app, parts, show, { path: '/dead-letters', template: 'dead-letters', title: 'Dead letters' });
   addEvents(app, parts, show);
   addOne(app, parts, show);
-  addReplays(app, parts);
+  addReplays(app, parts, show);
 }
 
 function filtersOf(query: Form) {
@@ -39,6 +43,7 @@ function filtersOf(query: Form) {
     status: oneOf(query, 'status', DELIVERY_STATUSES),
     eventType: oneOf(query, 'event', EVENT_TYPES),
     eventId: EVENT_ID.test(event) ? event : null,
+    subjectId: text(query, 'subject_id').trim().slice(0, MAX_ID_CHARS) || null,
     from: momentOf(query, 'from'),
     to: momentOf(query, 'to'),
   };
@@ -63,12 +68,18 @@ function addList(
       }),
       parts.store.listEndpoints(tenant.id),
     ]);
+    const subjects = await subjectsOf(parts.store, tenant.id, [
+      ...page.rows.map(({ subjectId }) => subjectId),
+      filters.subjectId ?? '',
+    ]);
     return show(request, reply, {
       template,
       title,
       ...pages,
       query,
       isFiltered: isFiltered(query),
+      subjects,
+      here: placeOf(request),
       deliveries: page.rows.map(deliveryResource),
       endpoints: endpoints.map(shownEndpoint),
       nameOf: namesOf(endpoints.map(shownEndpoint)),
@@ -99,8 +110,14 @@ function addEvents(app: FastifyInstance, parts: DashboardParts, show: Show): voi
       parts.store.listEndpoints(tenant.id),
     ]);
     const now = parts.clock.now();
+    const subjects = await subjectsOf(
+      parts.store,
+      tenant.id,
+      page.rows.map(({ subjectId }) => subjectId),
+    );
     return show(request, reply, {
       template: 'webhook-events',
+      subjects,
       title: 'Events and who was told',
       ...pages,
       query,
@@ -120,10 +137,12 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     if (log === null) throw new DomainError('NOT_FOUND', `There is no delivery "${id}".`);
     const endpoint = await parts.store.getEndpoint(tenant.id, log.endpointId);
     const delivery = deliveryDetail(log);
+    const subjects = await subjectsOf(parts.store, tenant.id, [log.subjectId]);
     return show(request, reply, {
       template: 'webhook-log',
       title: `Delivery of ${delivery.event}`,
       delivery,
+      subject: subjects.get(log.subjectId) ?? null,
       endpoint: endpoint === null ? null : shownEndpoint(endpoint),
       longestMs: largestOf(
         delivery.attempts.map(({ duration_ms }) => duration_ms),
@@ -136,21 +155,54 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   });
 }
 
-function addReplays(app: FastifyInstance, parts: DashboardParts): void {
+function addReplays(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  /** What was delivered is sent again only where that was asked for: a receiver acts on it a second time. */
+  async function askFirst(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    asked: { ids: string[]; back: string },
+  ) {
+    const { ids, back } = asked;
+    if (ids.length === 0 || ticked(formOf(request), 'sure')) return null;
+    const { tenant } = memberOf(request);
+    const logs = await Promise.all(ids.map((id) => parts.store.getDelivery(tenant.id, id)));
+    const delivered = logs.filter((log) => log?.status === 'delivered').length;
+    if (delivered === 0) return null;
+    const many = delivered === 1 ? 'One of them was' : `${delivered} of them were`;
+    return show(request, reply, {
+      template: 'confirm',
+      title: ids.length === 1 ? 'Send this delivery again?' : `Send ${ids.length} deliveries again?`,
+      detail: `${ids.length === 1 ? 'It was' : many} delivered already. The receiver gets it once more, under the same webhook-id.`,
+      action: request.originalUrl,
+      fields: [['sure', 'on'], ['back', back], ...ids.map((id) => ['id', id])],
+      button: 'Send again',
+      back,
+    });
+  }
+
   app.post<{ Params: { delivery: string } }>(`${LOGS}/:delivery/replay`, async (request, reply) => {
     const { delivery } = request.params;
+    const back = `/dashboard${LOGS}/${encodeURIComponent(delivery)}`;
+    const asked = await askFirst(request, reply, { ids: [delivery], back });
+    if (asked !== null) return asked;
     await replayDelivery(parts, memberOf(request).tenant.id, delivery);
-    return reply.redirect(`/dashboard${LOGS}/${delivery}?done=replayed`, 303);
+    return reply.redirect(`${back}?done=replayed`, 303);
   });
   app.post(`${LOGS}/replay`, async (request, reply) => {
     const { tenant } = memberOf(request);
+    const form = formOf(request);
+    const ids = texts(form, 'id').slice(0, MOST_REPLAYED);
+    const back = backOf(form);
+    if (ids.length === 0) return reply.redirect(withDone(back, 'done=none-selected'), 303);
+    const asked = await askFirst(request, reply, { ids, back });
+    if (asked !== null) return asked;
     let count = 0;
-    for (const id of texts(formOf(request), 'id').slice(0, MOST_REPLAYED)) {
+    for (const id of ids) {
       // One that cannot be sent again any more does not keep the others from it.
       const isSent = await replayDelivery(parts, tenant.id, id).then(() => true, toFalse);
       if (isSent) count++;
     }
-    return reply.redirect(`/dashboard${LOGS}?${doneReplaying(count)}`, 303);
+    return reply.redirect(withDone(back, doneReplaying(count)), 303);
   });
   app.post(`${LOGS}/replay-all`, async (request, reply) => {
     const { tenant } = memberOf(request);
@@ -166,8 +218,26 @@ function addReplays(app: FastifyInstance, parts: DashboardParts): void {
     for (const { id } of endpoints) {
       count += await replayAll(parts, tenant.id, { endpointId: id, ...range });
     }
-    return reply.redirect(`/dashboard${LOGS}?${doneReplaying(count)}`, 303);
+    return reply.redirect(withDone(backOf(form), doneReplaying(count)), 303);
   });
+}
+
+/** The list that a form stands on, with its filters. */
+function placeOf({ originalUrl }: FastifyRequest): string {
+  const url = new URL(originalUrl, 'http://here');
+  url.searchParams.delete('done');
+  url.searchParams.delete('count');
+  return url.pathname + url.search;
+}
+
+/** Where a form says that it stands, where that is a list of deliveries. */
+function backOf(form: Form): string {
+  const given = text(form, 'back');
+  return LISTS.test(given) ? given : `/dashboard${LOGS}`;
+}
+
+function withDone(place: string, done: string): string {
+  return `${place}${place.includes('?') ? '&' : '?'}${done}`;
 }
 
 /** What a screen says after a replay of so many. */

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from '../model/webhook.ts';
 import { deliveryResource } from '../webhooks/delivery-resource.ts';
 import { expectedTest } from '../webhooks/test-delivery.ts';
+import { subjectsOf } from './delivery-subjects.ts';
 import { PAUSE_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
@@ -31,6 +32,11 @@ export async function showWebhook(
     parts.store.listDeliveries(tenant.id, { ...ofEndpoint, status: null, limit: RECENT }),
     endpoint.status === 'paused' ? parts.store.countWaiting(endpoint.id, MOST_COUNTED + 1) : 0,
   ]);
+  const subjects = await subjectsOf(
+    parts.store,
+    tenant.id,
+    recent.rows.map(({ subjectId }) => subjectId),
+  );
   const resource = shownEndpoint(endpoint);
   return show(request, reply, {
     template: 'webhook',
@@ -38,11 +44,12 @@ export async function showWebhook(
     endpoint: resource,
     pauseWords: endpoint.pausedReason === null ? '' : PAUSE_WORDS[endpoint.pausedReason],
     held: { count: Math.min(held, MOST_COUNTED), isMore: held > MOST_COUNTED },
+    subjects,
     recent: recent.rows.map(deliveryResource),
     expected: expectedTest(parts, endpoint),
     choices: WEBHOOK_CHOICES,
     profiles,
-    form: formOfSettings(endpoint.settings),
+    form: formOfSettings(endpoint.settings, endpoint),
     faults: {},
     preview: null,
     secret: null,

@@ -9,7 +9,7 @@ import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { shownEndpoint } from './shown-endpoint.ts';
-import { emptyWebhookForm, formatOf, settingsOf, WEBHOOK_CHOICES } from './webhook-form.ts';
+import { createdOf, emptyWebhookForm, formatOf, settingsOf, WEBHOOK_CHOICES } from './webhook-form.ts';
 import { showWebhook } from './webhook-screen.ts';
 
 export const WEBHOOKS = '/settings/integrations/webhooks';
@@ -62,7 +62,7 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       return showForm(request, reply, { form, ...(await previewOf(parts, request, form)) });
     }
     try {
-      const { endpoint, secret } = await createEndpoint(parts, tenant, settingsOf(form));
+      const { endpoint, secret } = await createEndpoint(parts, tenant, createdOf(form));
       return await showWebhook(parts, show, { request, reply, endpoint, shown: { secret, isNew: true } });
     } catch (error) {
       return showForm(request, reply, { form, faults: faultsOf(error), status: statusOf(error) });

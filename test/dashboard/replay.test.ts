@@ -36,3 +36,45 @@ test('one, some, and all that ended since a time are sent again, and the screen 
   expect((await all({ ...since, webhook_id: 'whk_none' })).statusCode).toBe(404);
   expect(made.nudged.length).toBeGreaterThanOrEqual(4);
 });
+
+test('a replay stays on the list it was asked for on, and asks before it sends again what was delivered', async () => {
+  const [first = '', second = ''] = await made.addDeliveries(2);
+  await made.attempt(first, { status: 'dead', expiresAt: made.clock.now() + 1_000_000 });
+  await made.attempt(second, { status: 'delivered' });
+  const statusOf = async (id: string) => (await made.store.getDelivery(made.tenant.id, id))?.status;
+  const list = '/dashboard/dead-letters?event=signal.detected';
+  expect((await browser.get(list)).body).toContain(`name="back" value="${list}"`);
+  const none = await browser.post(`${LOGS}/replay`, { back: list }, LOGS);
+  expect(none.headers.location).toBe(`${list}&done=none-selected`);
+  expect((await browser.get(none.headers.location ?? '')).body).toContain('No delivery was selected.');
+
+  const both = { id: [first, second], back: list };
+  const asked = await browser.post(`${LOGS}/replay`, both, LOGS);
+  expect(asked.statusCode).toBe(200);
+  expect(asked.body).toContain('One of them was delivered already.');
+  expect(await statusOf(first)).toBe('dead');
+  const sure = await browser.post(`${LOGS}/replay`, { ...both, sure: 'on' }, LOGS);
+  expect(sure.headers.location).toBe(`${list}&done=replayed&count=2`);
+
+  await made.attempt(second, { status: 'delivered' }, 2);
+  const one = await browser.post(`${LOGS}/${second}/replay`, {}, `${LOGS}/${second}`);
+  expect(one.body).toContain('It was delivered already.');
+  expect(await statusOf(second)).toBe('delivered');
+  const elsewhere = await browser.post(`${LOGS}/replay`, { back: 'https://evil.example/' }, LOGS);
+  expect(elsewhere.headers.location).toBe(`${LOGS}?done=none-selected`);
+});
+
+test('a row names what it is about, and the log shows what was delivered of one signal', async () => {
+  const [first = '', second = ''] = await made.addDeliveries(2);
+  const subject = (await made.store.getDelivery(made.tenant.id, first))?.subjectId ?? '';
+  const all = (await browser.get(LOGS)).body;
+  expect(all).toMatch(new RegExp(`webhook-logs/${first}">[^<]{10,}</a><span class="sub">signal.detected`));
+  const { body } = await browser.get(`${LOGS}?subject_id=${subject}`);
+  expect(body).toContain(`href="/dashboard/webhook-logs/${first}"`);
+  expect(body).not.toContain(`href="/dashboard/webhook-logs/${second}"`);
+  expect(body).toContain(`Only deliveries about <a href="/dashboard/signals/${subject}"`);
+  expect((await browser.get(`${LOGS}/${first}`)).body).toContain(`${LOGS}?subject_id=${subject}`);
+  expect((await browser.get(`${LOGS}/events`)).body).toMatch(
+    new RegExp(`About <a href="/dashboard/signals/${subject}">[^<]{10,}</a>`),
+  );
+});

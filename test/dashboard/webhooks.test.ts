@@ -91,6 +91,58 @@ test('a webhook is made with every setting, its secret shown once, and its form 
   expect(made.changed).toContain(endpoint?.id);
 });
 
+test('mode, headers, order and earlier events are set by the form, and headers are kept until others are written', async () => {
+  const own = {
+    ordered: 'on',
+    headers: 'X-Team: sales-north\nAuthorization: Bearer abcd1234',
+    backfill_days: '7',
+  };
+  await browser.post(`${LIST}/new`, { ...FORM, ...own });
+  const stored = async () => (await made.store.listEndpoints(made.tenant.id))[0];
+  const shown = { 'X-Team': 'orth', Authorization: '1234' };
+  expect(await stored()).toMatchObject({ mode: 'push', ordered: true, headers: shown });
+  expect((await stored())?.backfillFrom).toBe(made.clock.now() - 7 * 86_400_000);
+  const page = `${LIST}/${(await stored())?.id}`;
+  expect((await browser.get(page)).body).toContain('Set now: X-Team (…orth), Authorization (…1234)');
+  await browser.post(page, { ...FORM, headers: '' });
+  expect(await stored()).toMatchObject({ ordered: false, headers: shown });
+  const wrong = await browser.post(page, { ...FORM, headers: 'Host: evil.example' });
+  expect([wrong.statusCode, wrong.body.includes('signature cannot be set')]).toEqual([400, true]);
+  await browser.post(page, { ...FORM, headers: 'X-Team: sales-south' });
+  expect((await stored())?.headers).toEqual({ 'X-Team': 'outh' });
+  await browser.post(page, { ...FORM, no_headers: 'on' });
+  expect((await stored())?.headers).toEqual({});
+});
+
+test('an endpoint that is read has no address, and its screen says where its feed is', async () => {
+  const created = await browser.post(`${LIST}/new`, { ...FORM, mode: 'pull', url: '', format: 'standard' });
+  const [endpoint] = await made.store.listEndpoints(made.tenant.id);
+  expect([created.statusCode, endpoint?.mode]).toEqual([200, 'pull']);
+  expect(created.body).toContain(`GET /v1/webhooks/${endpoint?.id}/feed`);
+});
+
+test('a new secret leaves the old one signing for the hours that were asked for', async () => {
+  const id = await anId();
+  const page = `${LIST}/${id}`;
+  await browser.post(`${page}/secret`, { grace_hours: '24' }, page);
+  const endpoint = await made.store.getEndpoint(made.tenant.id, id);
+  expect(endpoint?.previousSecretUntil).toBe(made.clock.now() + 24 * 3_600_000);
+  expect((await browser.get(page)).body).toContain('The one before it still signs too');
+  expect((await browser.post(`${page}/secret`, { grace_hours: '49' }, page)).statusCode).toBe(400);
+});
+
+test('the address of a form that was sent, loaded again, leads to the screen it stands on', async () => {
+  const id = await anId();
+  for (const [path, screen] of [
+    [`${LIST}/${id}/test`, `${LIST}/${id}`],
+    ['/dashboard/settings/account/second-factor', '/dashboard/settings/account'],
+    ['/dashboard/settings/account/second-factor/confirm', '/dashboard/settings/account/second-factor'],
+  ] as const) {
+    const answer = await browser.get(path);
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, screen]);
+  }
+});
+
 test('a form that is refused keeps what was typed, and says where it is wrong', async () => {
   const wrong = { ...FORM, url: 'http://10.0.0.1/x', label: 'My label' };
   const refused = await browser.post(`${LIST}/new`, wrong);
