@@ -5,6 +5,7 @@ import type { ApiParts } from './api/parts.ts';
 import { v1 } from './api/v1.ts';
 import type { Config } from './config.ts';
 import { dashboard } from './dashboard/dashboard.ts';
+import type { DashboardParts } from './dashboard/parts.ts';
 import { type DashboardLimits, dashboardLimits } from './dashboard/request-limits.ts';
 import { type DigestLinkParts, digestLinks } from './digest-links/digest-links.ts';
 import type { DispatcherPulse } from './dispatcher/dispatcher.ts';
@@ -41,7 +42,8 @@ import { pages, publicApi } from './site/site.ts';
 /** What the faces need of the process. */
 export interface AppParts
   extends Omit<ApiParts, 'problems' | 'baseUrl' | 'deprecations' | 'sourceIps' | 'load' | 'longPolls'>,
-    Pick<DigestLinkParts, 'feedbackLinks'> {
+    Pick<DigestLinkParts, 'feedbackLinks'>,
+    Pick<DashboardParts, 'previewSource'> {
   config: Config;
   logger: Logger;
   /** The public site's pages and identity. */

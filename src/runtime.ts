@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
 import { createDocuments } from './detection/documents/documents.ts';
 import { createPoller } from './detection/poller.ts';
+import { createSourcePreviews } from './detection/preview.ts';
 import { createRefusals } from './detection/refusal.ts';
 import { sitesWith } from './detection/sites.ts';
 import { createWeb } from './detection/web.ts';
@@ -152,12 +153,13 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     contact: config.sourceContact,
     keepHold: runtime.store.holdHost,
   });
+  const sites = sitesWith(config.sourceSites);
   const poller = createPoller({
     ...runtime,
     baseUrl,
     web,
     documents,
-    sites: sitesWith(config.sourceSites),
+    sites,
     nudge: dispatcher.nudge,
     log: logger,
   });
@@ -176,6 +178,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     tracer,
     sourcesChanged: poller.wake,
     refusalOf: createRefusals(runtime.clock, web),
+    previewSource: createSourcePreviews({ ...runtime, baseUrl, web, documents, sites }),
   });
   const bulk = createPeriodic({
     clock: runtime.clock,

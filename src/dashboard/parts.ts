@@ -5,6 +5,8 @@ import type { LeadParts } from '../leads/patience.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import type { NewWork } from '../model/event.ts';
+import type { Place } from '../signals/places.ts';
+import type { SourcePreview } from '../signals/sources.ts';
 import type { Suggester } from '../signals/suggester.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
@@ -25,6 +27,12 @@ export interface DashboardParts extends LeadParts, EndpointParts {
   sourcesChanged?(): void;
   /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
   refusalOf?: (address: string) => Promise<string | null>;
+  /** What a place would have brought in the last 24 hours; left out: nobody can read it. */
+  previewSource?: (
+    tenantId: string,
+    profileId: string,
+    place: Pick<Place, 'kind' | 'settings'>,
+  ) => Promise<SourcePreview>;
   /** How much may be asked of it in a minute. */
   dashboardLimits: DashboardLimits;
   /** How long sessions last; as `SESSION_LIFE`, where it is left out. */

@@ -37,6 +37,7 @@ const DONE: Readonly<Record<string, string>> = {
   'signed-out': 'You are logged out.',
   founded: 'The account of this server is there already: log in with its email and password.',
   started: 'It runs now.',
+  'source-added': 'Source added. Its first run starts now.',
   accepted: 'Accepted. The profile is changed; you can undo that below.',
   dismissed: 'Dismissed. You can undo that below.',
   undone: 'Undone.',

@@ -8,18 +8,44 @@ import {
 } from '../model/source-settings.ts';
 import { type Form, number, text, texts } from './forms.ts';
 
+const KIND_WORDS: Readonly<Record<SourceKind, string>> = {
+  rss: 'Feed (RSS or Atom)',
+  hackernews: 'Hacker News search',
+  hackernews_hiring: 'Hacker News: Who is hiring?',
+  stackexchange: 'Stack Exchange',
+  greenhouse: 'Greenhouse job board',
+  lever: 'Lever job board',
+  ashby: 'Ashby job board',
+  smartrecruiters: 'SmartRecruiters job board',
+  recruitee: 'Recruitee job board',
+  workable: 'Workable job board',
+  sec_form_d: 'SEC Form D filings',
+  discourse: 'Discourse forum',
+  lemmy: 'Lemmy',
+  mastodon: 'Mastodon tag',
+  lobsters: 'Lobsters',
+  github: 'GitHub issues',
+  bluesky: 'Bluesky',
+  reddit: 'Reddit',
+};
+
+/** What people call a kind of source. */
+export function kindWords(kind: SourceKind): string {
+  return KIND_WORDS[kind];
+}
+
 const LABELS: Readonly<Record<SettingName, string>> = {
   url: 'Address',
-  query: 'Words to search for',
+  query: 'Search words',
   site: 'Site',
-  tagged: 'Tags, up to five',
-  board: 'Company, as its job board’s address names it',
-  tag: 'Tag, without #',
+  tagged: 'Tags (up to five)',
+  board: 'Company name in the job board’s address',
+  tag: 'Tag (without #)',
   subreddit: 'Subreddit',
-  client_id: 'Id of your app',
-  client_secret: 'Secret of your app',
-  token: 'Token, for a larger quota',
-  key: 'Key, for a larger quota',
+  client_id: 'App ID',
+  client_secret: 'App secret',
+  token: 'Token (optional, for a larger quota)',
+  key: 'Key (optional, for a larger quota)',
 };
 
 /** The fields of all kinds, each with the kinds that take it: without script, nobody can hide those of others. */

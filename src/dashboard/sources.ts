@@ -3,14 +3,22 @@ import { sourceInputSchema, sourcePatchSchema, sourceResource, sourceRunResource
 import { SOURCE_KINDS } from '../model/source-settings.ts';
 import { changeSource, createSource, deleteSource, findSource, runSourceNow } from '../signals/sources.ts';
 import { oneOf } from './filters.ts';
-import { type Form, type FormFaults, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
+import { type Form, type FormFaults, faultsOf, formOf, LARGE_FORM, queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { checked } from './members.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
-import { fieldsOf, formOfSource, newSourceOf, SOURCE_FIELDS, sourcePatchOf } from './source-form.ts';
+import {
+  fieldsOf,
+  formOfSource,
+  kindWords,
+  newSourceOf,
+  SOURCE_FIELDS,
+  sourcePatchOf,
+} from './source-form.ts';
 import { guessSource } from './source-guess.ts';
+import { addSourceSuggestions } from './source-suggestions.ts';
 
 const RUNS_SHOWN = 10;
 const EMPTY_FORM: Form = { kind: 'rss', interval: '15', max_age_days: '7' };
@@ -19,6 +27,7 @@ const EMPTY_FORM: Form = { kind: 'rss', interval: '15', max_age_days: '7' };
 export function addSources(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   addList(app, parts, show);
   addNew(app, parts, show);
+  addSourceSuggestions(app, parts, show);
   addOne(app, parts, show);
   addEdit(app, parts, show);
 }
@@ -34,6 +43,7 @@ function addList(app: FastifyInstance, parts: DashboardParts, show: Show): void 
     return show(request, reply, {
       template: 'sources',
       title: 'Sources',
+      kindWords,
       ...pages,
       sources: page.rows.map(sourceResource),
     });
@@ -47,25 +57,26 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       template: 'source-new',
       title: 'New source',
       kinds: SOURCE_KINDS,
+      kindWords,
       fields: SOURCE_FIELDS,
       profiles,
       place: '',
-      isGuess: false,
+      guess: null,
     };
     return show(request, reply, { ...common, form: EMPTY_FORM, faults: {}, ...shown });
   }
-  app.get('/sources/new', { config: { onlyToChange: true } }, (request, reply) => showForm(request, reply));
+  function showGuess(request: FastifyRequest, reply: FastifyReply, asked: string) {
+    const place = asked.trim().slice(0, 2_048);
+    if (place === '') return showForm(request, reply);
+    const guess = guessSource(place);
+    return showForm(request, reply, { place, guess, form: { ...EMPTY_FORM, ...guess.form } });
+  }
+  app.get('/sources/new', { config: { onlyToChange: true } }, (request, reply) =>
+    showGuess(request, reply, text(queryOf(request), 'place')),
+  );
   app.post('/sources/new', LARGE_FORM, async (request, reply) => {
     const form = formOf(request);
-    if (text(form, 'act') === 'guess') {
-      const place = text(form, 'place').trim().slice(0, 2_048);
-      if (place === '') return showForm(request, reply);
-      return showForm(request, reply, {
-        place,
-        form: { ...EMPTY_FORM, ...guessSource(place) },
-        isGuess: true,
-      });
-    }
+    if (text(form, 'act') === 'guess') return showGuess(request, reply, text(form, 'place'));
     try {
       const kind = oneOf(form, 'kind', SOURCE_KINDS) ?? 'rss';
       const input = checked(sourceInputSchema, newSourceOf(form, kind));
@@ -89,6 +100,7 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     return show(request, reply, {
       template: 'source',
       title: source.name,
+      kindWords,
       source,
       runs: runs.rows.map(sourceRunResource),
       profiles: profiles.filter(({ id }) => source.icp_profile_ids.includes(id)),
@@ -131,6 +143,7 @@ function addEdit(app: FastifyInstance, parts: DashboardParts, show: Show): void 
       template: 'source-edit',
       title: `Edit ${source.name}`,
       source,
+      kindWords,
       fields: fieldsOf(source.kind),
       profiles: await parts.store.listProfiles(tenant.id),
       form: formOfSource(source),

@@ -130,16 +130,17 @@ function oldestOf({ maxAgeDays }: Source, now: number): number {
 }
 
 /** One deadline covers all that a run reads, however many pages, hosts and waits that is. */
-async function readInTime(parts: RunParts, { source, position }: ClaimedSource): Promise<Reading> {
+export async function readInTime(
+  parts: Pick<RunParts, 'clock' | 'sites' | 'web' | 'documents' | 'secretBox'>,
+  { source, position }: Pick<ClaimedSource, 'source' | 'position'>,
+  limitMs = RUN_LIMIT_MS,
+): Promise<Reading> {
   const { clock, sites } = parts;
   const now = clock.now();
   const known = new Set(position.seen.map(keyOfMark));
   const over = new AbortController();
-  const fault = new SourceFault(
-    'timeout',
-    `The run was ended, as it took over ${RUN_LIMIT_MS / 60_000} minutes.`,
-  );
-  const timer = clock.after(RUN_LIMIT_MS, () => over.abort(fault));
+  const fault = new SourceFault('timeout', `The run was ended, as it took over ${limitMs / 60_000} minutes.`);
+  const timer = clock.after(limitMs, () => over.abort(fault));
   const journey = { signal: over.signal, asked: 0 };
   const web: Pages = {
     read: (address, options) => parts.web.read(address, options, journey),

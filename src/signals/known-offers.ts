@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { largestOf } from '../lib/lists.ts';
 import { inPackage } from '../lib/package.ts';
 import type { Encoder } from './encoder/encoder.ts';
+import { createNearest } from './nearest.ts';
 
 const linesSchema = z.array(z.string().min(1)).readonly();
 const knownOfferSchema = z.strictObject({
@@ -35,38 +35,14 @@ export interface NearOffer {
   likeness: number;
 }
 
-let encoded: Promise<{ known: KnownOffer; numbers: Float32Array[] }[]> | null = null;
+const nearest = createNearest(readKnownOffers, ({ offer, short }) => [offer, short]);
 
-/** The known offers that are most like an offer by meaning, the likest first. The first call takes about two seconds. */
+/** The known offers that are most like an offer by meaning, the likest first. */
 export async function nearestOffers(
   offer: string,
   encoder: Pick<Encoder, 'encode'>,
   count: number,
 ): Promise<NearOffer[]> {
-  encoded ??= Promise.all(
-    readKnownOffers().map(async (known) => ({
-      known,
-      numbers: await Promise.all([known.offer, known.short].map((text) => numbersOf(text, encoder))),
-    })),
-  );
-  encoded.catch(() => {
-    encoded = null;
-  });
-  const [all, asked] = await Promise.all([encoded, numbersOf(offer, encoder)]);
-  return all
-    .map(({ known, numbers }) => ({
-      known,
-      likeness: largestOf(numbers.map((each) => cosine(asked, each))),
-    }))
-    .sort((a, b) => b.likeness - a.likeness)
-    .slice(0, count);
-}
-
-async function numbersOf(text: string, encoder: Pick<Encoder, 'encode'>): Promise<Float32Array> {
-  return (await encoder.encode([text], 'offers')).numbers;
-}
-
-/** Of numbers at length 1. */
-function cosine(a: Float32Array, b: Float32Array): number {
-  return a.reduce((sum, number, i) => sum + number * (b[i] ?? 0), 0);
+  const near = await nearest(offer, encoder);
+  return near.slice(0, count).map(({ item: known, likeness }) => ({ known, likeness }));
 }

@@ -9,6 +9,7 @@ import type { Tenant } from '../model/tenant.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
 import type { SourceStore } from '../store/source-store.ts';
+import { closedPlaceAt, closedPlaceWords } from './closed-places.ts';
 import { type SettingsParts, secretsOf, settingsOf } from './source-settings.ts';
 
 export interface SourceParts extends SettingsParts {
@@ -20,6 +21,9 @@ export interface SourceParts extends SettingsParts {
    */
   refusalOf?: ((url: string) => Promise<string | null>) | undefined;
 }
+
+/** What a place would have brought in the last 24 hours, the words of the best included; or why that is not known. */
+export type SourcePreview = { read: number; matched: number; best: string | null } | { fault: string };
 
 /** Makes a source; an active one is due at once. @throws DomainError `CONFLICT`, `PLAN_REQUIRED`, `INVALID_REQUEST` */
 export async function createSource(parts: SourceParts, tenant: Tenant, input: SourceInput): Promise<Source> {
@@ -176,7 +180,10 @@ async function refuseForbidden(
   kind: Source['kind'],
   { url }: SourceSettings,
 ): Promise<void> {
-  if (kind !== 'rss' || url === null || refusalOf === undefined) return;
+  if (kind !== 'rss' || url === null) return;
+  const closed = closedPlaceAt(url);
+  if (closed !== null) throw invalidAt('/url', closedPlaceWords(closed));
+  if (refusalOf === undefined) return;
   const refusal = await refusalOf(url);
   if (refusal !== null) throw invalidAt('/url', refusal);
 }

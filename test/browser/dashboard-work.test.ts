@@ -99,7 +99,7 @@ describe.skipIf(mayLackBrowser())('the screens of work in a real browser, agains
     await open('/sources/new');
     await page.getByLabel('Address or subject').fill(`http://127.0.0.1:${site.port}/latest.rss`);
     await page.getByRole('button', { name: 'Fill in' }).click();
-    await page.getByText('Filled in as rss').waitFor();
+    await page.getByText('filled in as a feed').waitFor();
     await page.getByRole('button', { name: 'Add source' }).click();
     await page.getByRole('heading', { level: 1, name: '127.0.0.1' }).waitFor();
     const [source] = await walk.call('GET', '/v1/sources');

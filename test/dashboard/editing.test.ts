@@ -123,9 +123,27 @@ describe('a new source is filled in', () => {
     ['heat pump installers', { kind: 'hackernews', query: 'heat pump installers' }],
     ['https://github.com/search?type=issues&q=crm+import', { kind: 'github', query: 'crm import' }],
     ['https://%', { kind: 'hackernews' }],
+    ['r/SaaS', { kind: 'reddit', subreddit: 'SaaS', name: 'r/SaaS' }],
+    ['/r/SaaS/', { kind: 'reddit', subreddit: 'SaaS' }],
+    ['#heatpump', { kind: 'mastodon', tag: 'heatpump' }],
+    ['https://github.com/acme/app', { kind: 'github', query: 'repo:acme/app' }],
+    ['community.n8n.io/c/questions', { kind: 'discourse', url: 'https://community.n8n.io' }],
+    ['https://lemmy.world', { kind: 'lemmy', url: 'https://lemmy.world' }],
   ])('from %s', (typed, expected) => {
-    expect(guessSource(typed)).toMatchObject(expected);
+    expect(guessSource(typed).form).toMatchObject(expected);
   });
+
+  test.each(['https://www.linkedin.com/feed/', 'facebook.com/groups/hvac', 'https://x.com/acme'])(
+    'not from %s, which no program may read: it says so, and how to bring its posts in',
+    async (place) => {
+      const { body } = await browser.post('/dashboard/sources/new', { act: 'guess', place });
+      expect(body).toContain('does not let programs read its posts');
+      expect(body).toContain('POST /v1/signals');
+      const wish = { kind: 'rss', name: 'Closed', url: `https://${place.replace('https://', '')}` };
+      const made1 = { method: 'POST' as const, url: '/v1/sources', headers: made.auth, payload: wish };
+      expect((await made.app.inject(made1)).json().errors[0].detail).toContain('POST /v1/signals');
+    },
+  );
 
   test('on its screen, and stores nothing', async () => {
     const page = '/dashboard/sources/new';

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { createDocuments } from '../../src/detection/documents/documents.ts';
 import { createPoller, type Poller } from '../../src/detection/poller.ts';
+import { createSourcePreviews } from '../../src/detection/preview.ts';
 import type { ReadingTask } from '../../src/detection/reader.ts';
 import { SITES, sitesWith } from '../../src/detection/sites.ts';
 import { createWeb } from '../../src/detection/web.ts';
@@ -13,6 +14,7 @@ import { NO_SETTINGS } from '../../src/model/constants.ts';
 import type { Source } from '../../src/model/source.ts';
 import type { SourceSettings } from '../../src/model/source-settings.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
+import type { SourcePreview } from '../../src/signals/sources.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Lookup } from '../../src/webhooks/targets.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
@@ -41,6 +43,8 @@ export interface Harness {
   source(id: string): Promise<Source>;
   /** Texts of the signals that were made, the oldest first. */
   texts(): Promise<string[]>;
+  /** What a place would have brought tenant `ten_a`'s profile. */
+  preview(profileId: string, place: Pick<Source, 'kind' | 'settings'>): Promise<SourcePreview>;
   /** Requests for anything but robots.txt. */
   asked(): { path: string; headers: Record<string, unknown> }[];
 }
@@ -107,6 +111,7 @@ export async function createHarness(
   });
   const nudged: Harness['nudged'] = [];
   const sites = sitesWith(Object.fromEntries(Object.keys(SITES).map((kind) => [kind, origin])));
+  const previews = createSourcePreviews({ ...parts, web, documents, sites });
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const poller = createPoller({
     ...parts,
@@ -161,6 +166,7 @@ export async function createHarness(
       const posts = await inner.listPosts('ten_a', 100);
       return posts.map(({ text }) => text).reverse();
     },
+    preview: (profileId, place) => previews('ten_a', profileId, place),
     asked: () => site.requests.filter(({ path }) => path !== '/robots.txt'),
   };
 }

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
 import { foundingToken } from '../../src/accounts/founding.ts';
 import { createTenant, newKey } from '../../src/accounts/tenants.ts';
-import { buildApp } from '../../src/app.ts';
+import { type AppParts, buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { DashboardLimits } from '../../src/dashboard/request-limits.ts';
 import type { DispatcherPulse } from '../../src/dispatcher/dispatcher.ts';
@@ -92,6 +92,8 @@ export interface TestAppOptions {
   expiredCount?(): number;
   /** Stands in for the dispatcher's test deliveries. */
   sendTest?: SendTest;
+  /** Stands in for reading a place; left out: nobody can. */
+  previewSource?: NonNullable<AppParts['previewSource']>;
   /** Words alone decide where it is left out. */
   encoder?: Encoder;
 }

@@ -33,6 +33,25 @@ for (const form of document.querySelectorAll('[data-live-preview]')) {
   });
 }
 
+/* What a suggested source would have brought shows in its place. */
+for (const form of document.querySelectorAll('[data-preview-of]')) {
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    const place = document.getElementById(form.dataset.previewOf);
+    const button = form.querySelector('button');
+    button.disabled = true;
+    place.textContent = 'Reading the last 24 hours…';
+    try {
+      const body = new URLSearchParams(new FormData(form));
+      const page = await fetchPage(form.action, { method: 'POST', body });
+      place.replaceChildren(...page.getElementById(place.id).childNodes);
+    } catch {
+      form.submit();
+    }
+    button.disabled = false;
+  });
+}
+
 /* A list that grows is read again every few seconds, unless somebody works in it, looks elsewhere or has stopped it. */
 for (const region of document.querySelectorAll('[data-live]')) {
   const toggle = document.querySelector('[data-live-toggle]');

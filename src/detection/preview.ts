@@ -1,0 +1,89 @@
+import { NO_SETTINGS } from '../model/constants.ts';
+import type { Source } from '../model/source.ts';
+import type { Place } from '../signals/places.ts';
+import { planPosts } from '../signals/plan-posts.ts';
+import type { SourcePreview } from '../signals/sources.ts';
+import { type RunParts, readInTime } from './run.ts';
+import { PutOff, SourceFault } from './source-fault.ts';
+import { toPost } from './source-item.ts';
+
+const DAY_MS = 86_400_000;
+/** What somebody waits for a preview, and how much of a day's posts it is made of. */
+const PATIENCE_MS = 12_000;
+const MOST_POSTS = 200;
+/** Previews of the whole process at a time: each may read twenty pages. */
+const MOST_AT_ONCE = 4;
+
+/** What a place would have brought in the last 24 hours. It is read as politely as a source, and nothing is stored. */
+export function createSourcePreviews(
+  parts: Omit<RunParts, 'nudge' | 'log'>,
+): (tenantId: string, profileId: string, place: Pick<Place, 'kind' | 'settings'>) => Promise<SourcePreview> {
+  let running = 0;
+  return async (tenantId, profileId, place) => {
+    if (place.kind === 'bluesky')
+      return { fault: 'Bluesky is read as posts are written, so there is no preview.' };
+    if (running >= MOST_AT_ONCE) return { fault: 'Other previews are being made. Try again in a moment.' };
+    running++;
+    try {
+      return await preview(parts, asSource(tenantId, profileId, place, parts.clock.now()));
+    } catch (error) {
+      if (error instanceof PutOff)
+        return { fault: 'The site is being read for another source. Try again soon.' };
+      if (error instanceof SourceFault) return { fault: error.message };
+      throw error;
+    } finally {
+      running--;
+    }
+  };
+}
+
+async function preview(parts: Omit<RunParts, 'nudge' | 'log'>, source: Source): Promise<SourcePreview> {
+  const position = { etag: null, lastModified: null, newestAt: null, seen: [], cursor: null };
+  const { items } = await readInTime(parts, { source, position }, PATIENCE_MS);
+  const since = parts.clock.now() - DAY_MS;
+  const posts = items
+    .filter(({ postedAt }) => postedAt === null || postedAt >= since)
+    .slice(0, MOST_POSTS)
+    .map(toPost)
+    .filter((post) => post !== null);
+  const rule = { profileIds: source.profileIds, onlyMatching: true };
+  const planned = await planPosts(parts, source.tenantId, posts, rule);
+  const found = planned.flatMap(({ signals }) => signals.slice(0, 1));
+  const best = found.sort((a, b) => b.score - a.score)[0];
+  return { read: posts.length, matched: found.length, best: best === undefined ? null : best.text };
+}
+
+/** A source that is not there, as its reader wants it. */
+function asSource(
+  tenantId: string,
+  profileId: string,
+  { kind, settings }: Pick<Place, 'kind' | 'settings'>,
+  now: number,
+): Source {
+  return {
+    id: 'preview',
+    tenantId,
+    kind,
+    name: 'Preview',
+    settings: { ...NO_SETTINGS, ...settings },
+    secrets: {},
+    profileIds: [profileId],
+    intervalSeconds: 900,
+    maxAgeDays: 1,
+    status: 'active',
+    nextPollAt: now,
+    lastRunAt: null,
+    lastSuccessAt: null,
+    lastError: null,
+    failures: 0,
+    failingSince: null,
+    quota: null,
+    itemsSeen: 0,
+    itemsMatched: 0,
+    itemsRelevant: 0,
+    signalsMade: 0,
+    createdAt: now,
+    updatedAt: now,
+    version: 1,
+  };
+}

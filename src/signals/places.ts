@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { inPackage } from '../lib/package.ts';
+import { excerpt } from '../lib/text.ts';
+import { NO_SETTINGS } from '../model/constants.ts';
+import type { IcpProfile } from '../model/icp.ts';
+import { type Source, sourceInputSchema } from '../model/source.ts';
+import { kindSchema, type SourceKind, type SourceSettings } from '../model/source-settings.ts';
+import type { Encoder } from './encoder/encoder.ts';
+import { createNearest } from './nearest.ts';
+import { tokenize } from './tokens.ts';
+
+const lineSchema = z.strictObject({
+  kind: kindSchema,
+  name: z.string().min(1),
+  /** Who is there and what is spoken of. */
+  about: z.string().min(1),
+  settings: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+});
+
+/** A place where posts can be read: a community, a search, a forum, a board. */
+export interface Place {
+  kind: SourceKind;
+  /** Unique in the catalogue, and what its source is called. */
+  name: string;
+  about: string;
+  settings: SourceSettings;
+}
+
+/** Kinds that need something of the tenant's own before they can be read. */
+export const NEEDS_OWN_APP: readonly SourceKind[] = ['reddit'];
+
+const FILE = inPackage('data/offers/places.jsonl');
+/** Of one kind at most so many are proposed: six searches of one site are one place. */
+const MOST_OF_A_KIND = 2;
+/** What a profile says beyond its first words says it again. */
+const MOST_WORDS = 200;
+
+let catalogue: Place[] | null = null;
+
+/** The catalogue; read once. @throws where a line is not as it should be */
+export function readPlaces(): readonly Place[] {
+  catalogue ??= readFileSync(FILE, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => placeOf(lineSchema.parse(JSON.parse(line))));
+  return catalogue;
+}
+
+/** Its settings are checked as those of a source are; of what needs an app of one's own, without the app. */
+function placeOf({ settings, ...line }: z.output<typeof lineSchema>): Place {
+  const input = sourceInputSchema.parse({ kind: line.kind, name: line.name, ...settings });
+  const given = Object.keys(NO_SETTINGS).map((name) => [name, input[name as keyof typeof input] ?? null]);
+  return { ...line, settings: Object.fromEntries(given) as unknown as SourceSettings };
+}
+
+const nearest = createNearest(readPlaces, ({ about }) => [about]);
+
+/**
+ * Places that fit a profile, best first, none that is read already: by the meaning of what is sold where there is an encoder,
+ * else by words; and a search for those who want to leave a competitor.
+ */
+export async function proposePlaces(
+  profile: IcpProfile,
+  {
+    encoder,
+    sources,
+    count,
+  }: { encoder: Encoder | null; sources: readonly Pick<Source, 'kind' | 'settings'>[]; count: number },
+): Promise<Place[]> {
+  const byWords = likenessByWords(profile);
+  const ranked =
+    encoder === null || profile.offer === ''
+      ? readPlaces().map((item) => ({ item, score: byWords(item) }))
+      : (await nearest(profile.offer, encoder)).map(({ item, likeness }) => ({
+          item,
+          score: likeness + byWords(item) / 4,
+        }));
+  const competitor = profile.competitors[0];
+  const all = [
+    ...(competitor === undefined ? [] : [leaversOf(competitor)]),
+    ...ranked
+      .filter(({ score }) => score > 0)
+      .sort((a, b) => b.score - a.score)
+      .map(({ item }) => item),
+  ];
+  const known = new Set(sources.map(keyOf));
+  const narrowed = all.map((place) => narrowedTo(profile, place));
+  const taken = new Map<SourceKind, number>();
+  const chosen: Place[] = [];
+  for (const place of narrowed) {
+    const ofKind = taken.get(place.kind) ?? 0;
+    if (chosen.length === count || ofKind === MOST_OF_A_KIND || known.has(keyOf(place))) continue;
+    taken.set(place.kind, ofKind + 1);
+    chosen.push(place);
+  }
+  return chosen;
+}
+
+/** The place of that name: of the catalogue, or the search that a profile's competitor makes. */
+export function placeNamed(name: string, profile: IcpProfile | null): Place | null {
+  const own = (profile?.competitors ?? []).map(leaversOf).find((place) => place.name === name);
+  const place = own ?? readPlaces().find((each) => each.name === name) ?? null;
+  return place === null || profile === null ? place : narrowedTo(profile, place);
+}
+
+/** All questions of a site are too many for one source: those that a profile's first phrase finds. */
+function narrowedTo({ phrases, offer }: IcpProfile, place: Place): Place {
+  const { kind, settings } = place;
+  if (kind !== 'stackexchange' || settings.tagged !== null) return place;
+  return { ...place, settings: { ...settings, query: phrases[0] ?? (excerpt(offer, 100) || 'recommend') } };
+}
+
+function leaversOf(competitor: string): Place {
+  const query = `${competitor} alternative`;
+  return {
+    kind: 'hackernews',
+    name: `Hacker News: ${query}`,
+    about: `people who want to leave ${competitor}`,
+    settings: { ...NO_SETTINGS, query },
+  };
+}
+
+function keyOf({ kind, settings }: Pick<Source, 'kind' | 'settings'>): string {
+  const { url, query, site, tagged, tag, subreddit } = settings;
+  const asked = kind === 'stackexchange' ? null : query;
+  const host = url === null ? null : URL.parse(url)?.host;
+  return JSON.stringify([kind, host, asked, site, tagged, tag, subreddit]).toLowerCase();
+}
+
+/** How much of a profile's words are a place's, rare ones above all: 0 none, 1 all. */
+function likenessByWords({ offer, phrases, industries, titles }: IcpProfile): (place: Place) => number {
+  const said = tokenize([offer, ...phrases, ...industries, ...titles].join(' . ')).stems.slice(0, MOST_WORDS);
+  const wanted = new Set(said.filter((word) => word.length > 2));
+  const stems = new Map(readPlaces().map((place) => [place, stemsOf(place)]));
+  const places = new Map<string, number>();
+  for (const words of stems.values()) for (const word of words) places.set(word, (places.get(word) ?? 0) + 1);
+  const weight = (word: string) => Math.log((1 + readPlaces().length) / (1 + (places.get(word) ?? 0)));
+  const whole = [...wanted].filter((word) => places.has(word)).reduce((sum, word) => sum + weight(word), 0);
+  return (place) => {
+    const shared = [...(stems.get(place) ?? stemsOf(place))].filter((word) => wanted.has(word));
+    return whole === 0 ? 0 : shared.reduce((sum, word) => sum + weight(word), 0) / whole;
+  };
+}
+
+/** The site's own name says nothing of what is spoken of there. */
+function stemsOf({ name, about }: Place): Set<string> {
+  const own = /^[^:]+: (.*)$/s.exec(name)?.[1] ?? '';
+  return new Set(tokenize(`${own} ${about}`).stems.filter((word) => !FILLING.has(word)));
+}
+
+const FILLING = new Set('and with for who that user people company tool software the need from'.split(' '));
