@@ -50,8 +50,21 @@ export async function benchManyTenants(): Promise<Figure[]> {
         ...order,
       });
 
+    /** All that is awaited; where it does not come, the error says what became of it. */
+    const allOf = (posts: number) =>
+      receivers.arrived(posts * ENDPOINTS).catch((cause: Error) => {
+        const states = db
+          .prepare('SELECT status, attempt_count, count(*) AS n FROM deliveries GROUP BY 1, 2')
+          .all();
+        const faults = db
+          .prepare("SELECT json_extract(detail, '$.error') AS error, count(*) AS n FROM attempts GROUP BY 1")
+          .all();
+        const paused = count("d JOIN webhook_endpoints e ON e.id = d.endpoint_id WHERE e.status = 'paused'");
+        throw new Error(`${cause.message}: ${JSON.stringify({ states, faults, paused })}`);
+      });
+
     const warm = await ask({ seconds: 4, from: 0 });
-    await receivers.arrived(warm.accepted.length * ENDPOINTS);
+    await allOf(warm.accepted.length);
     const before = look();
     const posting = ask({ seconds: SECONDS, from: 1_000_000 });
     // While posts are still accepted: afterwards the outcomes would catch up.
@@ -59,7 +72,7 @@ export async function benchManyTenants(): Promise<Figure[]> {
     const after = look();
     const came = await posting;
     const drainFrom = performance.now();
-    const arrivals = await receivers.arrived(came.accepted.length * ENDPOINTS);
+    const arrivals = await allOf(came.accepted.length);
     const drainMs = performance.now() - drainFrom;
     await server.end();
     const stored = look();

@@ -57,7 +57,7 @@ export async function startFloor(urls: readonly string[]): Promise<Side> {
 /** What stands at the other end. */
 export interface Receivers {
   ports: readonly number[];
-  /** Resolves with number and moment of each of the next `deliveries` that arrive. */
+  /** Resolves with number and moment of each of the next `deliveries` that arrive; rejects where none has come for a minute. */
   arrived(deliveries: number): Promise<{ number: number; at: number }[]>;
   end(): void;
 }
@@ -68,12 +68,15 @@ export async function startReceivers(): Promise<Receivers> {
   return {
     ports: started.ready,
     arrived(deliveries) {
-      const arrived = child.ask<number[]>({ deliveries }).then((flat) =>
-        Array.from({ length: flat.length / 2 }, (_, i) => ({
+      const arrived = child.ask<number[]>({ deliveries }).then((flat) => {
+        const came = flat.length / 2;
+        if (came < deliveries)
+          throw new Error(`${came} of ${deliveries} deliveries arrived, and none for a minute`);
+        return Array.from({ length: came }, (_, i) => ({
           number: flat[2 * i] ?? Number.NaN,
           at: flat[2 * i + 1] ?? Number.NaN,
-        })),
-      );
+        }));
+      });
       arrived.catch(() => {}); // where sending fails first, that is the error to show
       return arrived;
     },
