@@ -1,4 +1,10 @@
 import { defineConfig } from 'vitest/config';
+import { COMPILE_CACHE } from './test/support/compile-cache.ts';
+
+// However tests are run, the threads that they start find our files without their types. Else each takes them out itself, by
+// WebAssembly, and V8 now and then frees code of that which another thread still runs (SIGSEGV or SIGTRAP in
+// WasmEngine::FreeDeadCode, Node 24.21): a file of tests starts hundreds of threads.
+process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
 
 export default defineConfig({
   test: {

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { COMPILE_CACHE } from './support/compile-cache.ts';
 
 /** The part of vitest's JSON report that is read here. */
 interface Report {
@@ -23,10 +22,7 @@ function run(args: string[]): number {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   try {
     const command = ['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...args];
-    // Threads that tests start so find our files without their types. Else each takes them out itself, by WebAssembly, and V8
-    // now and then frees code of that which another thread still runs (SIGSEGV in WasmEngine::FreeDeadCode, Node 24.21).
-    const env = { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env };
-    const { status } = spawnSync(process.execPath, command, { stdio: 'inherit', env });
+    const { status } = spawnSync(process.execPath, command, { stdio: 'inherit' });
     return summarize(readReport(file), status);
   } finally {
     rmSync(folder, { recursive: true, force: true });
