@@ -16,6 +16,7 @@ COPY content ./content
 COPY data/samples.jsonl ./data/samples.jsonl
 COPY data/models ./data/models
 COPY data/offers ./data/offers
+COPY data/words ./data/words
 COPY openapi ./openapi
 # What Node compiles is kept beside it, by the user who will run it: a start then takes half as long, also where nothing can be
 # written.

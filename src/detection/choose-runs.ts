@@ -1,7 +1,7 @@
 import type { DueSource } from '../store/source-store.ts';
 
-/** What is being read now, and who had turns. */
-export interface Turns {
+/** The runs under way, and when each tenant last had one. */
+export interface RunState {
   /** Hosts that are being asked. */
   busy: ReadonlySet<string>;
   /** Runs of each tenant. */
@@ -14,22 +14,22 @@ export interface Turns {
 }
 
 /**
- * Which of `due` are read now: one a host, for the tenant with the fewest runs, among equals for who had no turn for
- * longest, then for what waits longest. Whoever waits for a host holds no place.
+ * Which of `due` to read now: one per host, for the tenant with the fewest runs, then the one whose last turn is oldest,
+ * then the source that is due longest. Waiting for a host takes no slot.
  */
-export function chooseRuns(due: readonly DueSource[], turns: Turns): DueSource[] {
-  const busy = new Set(turns.busy);
-  const running = new Map(turns.running);
+export function chooseRuns(due: readonly DueSource[], state: RunState): DueSource[] {
+  const busy = new Set(state.busy);
+  const running = new Map(state.running);
   const waiting = Map.groupBy(due, ({ tenantId }) => tenantId);
   const chosen: DueSource[] = [];
   const runsOf = (tenantId: string) => running.get(tenantId) ?? 0;
   const order = (a: string, b: string) =>
-    runsOf(a) - runsOf(b) || (turns.lastTurn.get(a) ?? 0) - (turns.lastTurn.get(b) ?? 0);
+    runsOf(a) - runsOf(b) || (state.lastTurn.get(a) ?? 0) - (state.lastTurn.get(b) ?? 0);
 
-  while (chosen.length < turns.places && waiting.size > 0) {
+  while (chosen.length < state.places && waiting.size > 0) {
     const tenantId = [...waiting.keys()].reduce((best, next) => (order(next, best) < 0 ? next : best));
     const queue = waiting.get(tenantId) ?? [];
-    const index = runsOf(tenantId) < turns.share ? queue.findIndex(({ host }) => !busy.has(host)) : -1;
+    const index = runsOf(tenantId) < state.share ? queue.findIndex(({ host }) => !busy.has(host)) : -1;
     const source = queue[index];
     if (source === undefined) {
       waiting.delete(tenantId);

@@ -11,7 +11,7 @@ const KANA = /[\u3041-\u30fa]/;
 
 /**
  * The text of a document in the encoding that its byte order mark, its `Content-Type` or its XML declaration names, in
- * this order (RFC 7303, section 3.2). What names none and is no UTF-8 is read as browsers would.
+ * this order (RFC 7303, section 3.2). Without any, and if it is not UTF-8, it is decoded as browsers do.
  */
 export function decodeText(bytes: Uint8Array, contentType: string): string {
   const marked = BOMS.find(([, bom]) => bom.every((byte, i) => bytes[i] === byte));
@@ -59,7 +59,7 @@ function known(label: string | null): string | null {
   try {
     return new TextDecoder(label).encoding;
   } catch {
-    return null; // a label that nobody knows says nothing
+    return null; // an unknown label
   }
 }
 

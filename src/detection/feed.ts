@@ -1,12 +1,10 @@
 import { type AtomFeed, type JsonFeed, parseFeed, type RdfFeed, type RssFeed } from 'feedsmith';
 import { boundedItems } from './documents/bounds.ts';
 import { crowdOf } from './documents/json.ts';
-import { htmlToText } from './html-text.ts';
-import { platformOf } from './platform.ts';
+import { decodeEntities, htmlToText } from './html-text.ts';
 import { SourceFault } from './source-fault.ts';
 import type { SourceItem } from './source-item.ts';
 import { readTime } from './source-time.ts';
-import { unwrapLink } from './wrapped-link.ts';
 
 /** An item as its format has it, texts as HTML. */
 interface RawItem {
@@ -239,4 +237,91 @@ function discussionOf(link: string, comments: string): string {
 function resolve(link: string, base: string): string {
   const url = link.trim() === '' ? null : URL.parse(link.trim(), base);
   return url !== null && /^https?:$/.test(url.protocol) ? url.href : '';
+}
+
+/** As much of a page as is searched: links to feeds stand in its head. */
+const HEAD_CHARS = 200_000;
+const FEED_TYPES = /^(application\/(rss|atom|rdf)\+xml|application\/feed\+json)$/i;
+/** Ends at the next tag: looking past it from each of ten thousand would take half a second. */
+const LINK = /<link\b[^<>]{0,4096}>/gi;
+const ATTRIBUTE = /([a-z-]{1,20})\s*=\s*(?:"([^"]{0,2048})"|'([^']{0,2048})'|([^\s"'>]{1,2048}))/gi;
+
+/** The first feed that a web page links to; null if there is none or it is not a web page. */
+export function feedLinkIn(html: string, base: string): string | null {
+  const head = html.slice(0, HEAD_CHARS);
+  if (!/^\s*(?:<!--[\s\S]{0,2000}?-->\s*)?<(?:!doctype html|html|head)\b/i.test(head)) return null;
+  for (const [tag] of head.matchAll(LINK)) {
+    const attributes = new Map<string, string>();
+    for (const [, name = '', double, single, bare] of tag.matchAll(ATTRIBUTE)) {
+      attributes.set(name.toLowerCase(), decodeEntities(double ?? single ?? bare ?? ''));
+    }
+    const rel = (attributes.get('rel') ?? '').toLowerCase().split(/\s+/);
+    const type = (attributes.get('type') ?? '').split(';')[0]?.trim() ?? '';
+    const href = attributes.get('href')?.trim() ?? '';
+    if (!rel.includes('alternate') || !FEED_TYPES.test(type) || href === '') continue;
+    const url = URL.parse(href, base);
+    if (url !== null && /^https?:$/.test(url.protocol)) return url.href;
+  }
+  return null;
+}
+
+/** Sites that are called by a name of their own, whatever part of them a post is on. */
+const NAMES: [host: string, name: string][] = [
+  ['reddit.com', 'reddit'],
+  ['github.com', 'github'],
+  ['news.ycombinator.com', 'hackernews'],
+  ['hnrss.org', 'hackernews'],
+  ['stackoverflow.com', 'stackoverflow'],
+  ['superuser.com', 'superuser'],
+  ['serverfault.com', 'serverfault'],
+  ['askubuntu.com', 'askubuntu'],
+  ['linkedin.com', 'linkedin'],
+  ['youtube.com', 'youtube'],
+  ['medium.com', 'medium'],
+];
+
+/** What the platform of a post at `address` is called: its name where it is known, else its host. */
+function platformOf(address: string): string {
+  const host = (URL.parse(address)?.hostname ?? '').replace(/^www\./, '').replace(/\.$/, '');
+  const known = NAMES.find(([site]) => host === site || host.endsWith(`.${site}`));
+  if (known !== undefined) return known[1];
+  if (host.endsWith('.stackexchange.com')) return host.slice(0, -'.stackexchange.com'.length);
+  const name = host
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[._-]+/, '')
+    .slice(0, 64);
+  return name === '' ? 'web' : name;
+}
+
+/** Hosts whose links lead elsewhere, and the parameter that says where. */
+const WRAPPERS: [host: RegExp, path: RegExp, parameters: string[]][] = [
+  [/^(www\.)?google\.[a-z.]{2,6}$/, /^\/url$/, ['url', 'q']],
+  [/^(www\.)?bing\.com$/, /^\/news\/apiclick\.aspx$/, ['url']],
+  [/^lm?\.facebook\.com$/, /^\/l\.php$/, ['u']],
+  [/^out\.reddit\.com$/, /./, ['url']],
+  [/^(www\.)?youtube\.com$/, /^\/redirect$/, ['q']],
+  [/\.safelinks\.protection\.outlook\.com$/, /./, ['url']],
+  [/^t\.umblr\.com$/, /^\/redirect$/, ['z']],
+];
+const MAX_LAYERS = 3;
+
+/** The address that a link leads to in the end, where the link itself says so. */
+export function unwrapLink(link: string): string {
+  let address = link;
+  for (let layer = 0; layer < MAX_LAYERS; layer++) {
+    const inner = innerOf(address);
+    if (inner === null) return address;
+    address = inner;
+  }
+  return address;
+}
+
+function innerOf(address: string): string | null {
+  const url = URL.parse(address);
+  if (url === null) return null;
+  const wrapper = WRAPPERS.find(([host, path]) => host.test(url.hostname) && path.test(url.pathname));
+  const target =
+    wrapper?.[2].map((name) => url.searchParams.get(name)).find((value) => value !== null) ?? null;
+  const inner = target === null ? null : URL.parse(target);
+  return inner !== null && /^https?:$/.test(inner.protocol) ? inner.href : null;
 }

@@ -1,6 +1,6 @@
 import MarkdownIt from 'markdown-it';
 
-/** Elements whose content is no text. */
+/** Elements whose content is not text. */
 const SILENT = new Set([
   'script',
   'style',
@@ -35,7 +35,7 @@ const LEFT_ENTITY = /&(?:amp|quot|apos|nbsp|#39|#x27|#8217|rsquo|lsquo|ldquo|rdq
  */
 export function htmlToText(html: string): string {
   const text = toText(html);
-  // Markup beside real tags is what somebody wrote about; without any, all of it was escaped.
+  // Escaped markup beside real tags is part of the text; without any tags, the whole was escaped.
   if (LEFT_OVER.test(text) && !LEFT_OVER.test(html)) return toText(text);
   return LEFT_ENTITY.test(text) ? decodeEntities(text) : text;
 }
@@ -97,7 +97,7 @@ function tagEnd(html: string, from: number): number {
   return -1;
 }
 
-/** The end of an element whose content is no text; what is never closed ends nowhere. */
+/** The end of an element whose content is not text; an unclosed one ends nowhere. */
 function endOf(html: string, tag: Tag): number {
   if (html[tag.end - 2] === '/') return tag.end;
   const close = new RegExp(`</${tag.name}\\s*>`, 'gi');

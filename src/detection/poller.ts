@@ -41,7 +41,7 @@ export function createPoller(parts: RunParts): Poller {
   let looking: Promise<void> | null = null;
   let lookAgain = false;
 
-  /** Never twice at once: whoever comes meanwhile is served by one more look. */
+  /** Never runs twice at once: calls during a run are merged into one more. */
   function wake(): void {
     if (state !== 'running') return;
     lookAgain = true;

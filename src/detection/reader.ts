@@ -4,15 +4,15 @@ import type { Parser } from './documents/parser.ts';
 import type { Sites } from './sites.ts';
 import { SourceFault } from './source-fault.ts';
 import type { SourceItem } from './source-item.ts';
-import type { Page, ReadOptions } from './web.ts';
+import type { FetchedPage, ReadOptions } from './web.ts';
 
 /** The web as far as a run may use it: all it reads counts against its one deadline. */
 export interface Pages {
   /** Any status but those that ask for a pause. @throws SourceFault, PutOff */
-  read(address: string, options: ReadOptions): Promise<Page>;
+  read(address: string, options: ReadOptions): Promise<FetchedPage>;
   /** Listens to a stream for so long, or until `take` ends it. @throws SourceFault, PutOff */
   listen(address: string, limitMs: number, take: (text: string, end: () => void) => void): Promise<void>;
-  /** Whoever asks the address's host for `scope` waits until then, whatever source or tenant. */
+  /** Requests to the address's host for `scope` wait until then, for all sources and tenants. */
   hold(address: string, scope: string, until: number): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface ReadingTask {
   oldest: number;
   web: Pages;
   /** What a parser makes of an answer, in a thread of its own. @throws SourceFault */
-  parse<Args, Result>(parser: Parser<Args, Result>, page: Page, args: Args): Promise<Result>;
+  parse<Args, Result>(parser: Parser<Args, Result>, page: FetchedPage, args: Args): Promise<Result>;
   sites: Sites;
   secrets: Partial<Record<SecretName, string>>;
   /** Whether an item of this id was not read before. */
@@ -51,12 +51,12 @@ export interface Reading {
 export type Reader = (task: ReadingTask) => Promise<Reading>;
 
 /** The validators that an answer can be asked for again with. */
-export function validatorsOf({ headers }: Page): Pick<SourcePosition, 'etag' | 'lastModified'> {
+export function validatorsOf({ headers }: FetchedPage): Pick<SourcePosition, 'etag' | 'lastModified'> {
   return { etag: headers.etag ?? null, lastModified: headers['last-modified'] ?? null };
 }
 
 /** The answer where it is a success. @throws SourceFault */
-export function demandSuccess(page: Page): Page {
+export function demandSuccess(page: FetchedPage): FetchedPage {
   const { status } = page;
   if (status >= 200 && status < 300) return page;
   if (status === 401 || status === 403) {

@@ -2,10 +2,10 @@ import type { Clock } from '../lib/clock.ts';
 import { SourceFault } from './source-fault.ts';
 import type { Web } from './web.ts';
 
-/** Whoever makes a source waits no longer for its robots.txt: what it says is heard at the first run then. */
+/** Creating a source waits no longer than this for robots.txt; otherwise the first run checks it. */
 const PATIENCE_MS = 5_000;
 
-/** What there is instead, by host. */
+/** Alternatives, by host. */
 const WAYS: [host: RegExp, way: string][] = [
   [/(^|\.)reddit\.com$/, 'Make a source of kind "reddit" with an app of your own.'],
   [/(^|\.)github\.com$/, 'Make a source of kind "github".'],
@@ -13,7 +13,7 @@ const WAYS: [host: RegExp, way: string][] = [
   [/(^|\.)ycombinator\.com$/, 'Make a source of kind "hackernews".'],
 ];
 
-/** Why a program may not read an address, with what can be done instead; null where it may, or where that is not known in time. */
+/** Why robots.txt forbids an address, and the alternative; null if it is allowed, or unknown in time. */
 export function createRefusals(
   clock: Clock,
   web: Pick<Web, 'demand'>,
@@ -38,5 +38,5 @@ export function createRefusals(
 function wayFor(address: string): string {
   const host = URL.parse(address)?.hostname ?? '';
   const known = WAYS.find(([site]) => site.test(host));
-  return known?.[1] ?? 'Ask the site for an API or for leave, or bring its posts in by POST /v1/signals.';
+  return known?.[1] ?? 'Ask the site for an API or for permission, or send its posts to POST /v1/signals.';
 }

@@ -4,8 +4,7 @@ import { Client, errors } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import type { Connect, Dial } from '../webhooks/connect.ts';
 import { ConnectError, codeOf, systemFault } from '../webhooks/connect-error.ts';
-import { SourceFault } from './source-fault.ts';
-import { stoppedFault } from './stopped.ts';
+import { SourceFault, stoppedFault } from './source-fault.ts';
 
 /** From the look-up of the name to the last byte. */
 const TIME_LIMIT_MS = 30_000;
@@ -20,7 +19,7 @@ export interface Answer {
   body: Buffer;
 }
 
-/** How an answer is asked for, beside its address. */
+/** Options of a request, besides its address. */
 export interface RequestOptions {
   headers: Record<string, string>;
   /** Sent by POST; left out for GET. */

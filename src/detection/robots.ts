@@ -3,8 +3,7 @@ import { createRecentMap } from '../lib/recent-map.ts';
 import type { Documents } from './documents/documents.ts';
 import type { Answer } from './request.ts';
 import { MAX_ROBOTS_BYTES, NO_RULES, type RobotsRules, robotsDocument, rulesOf } from './robots-rules.ts';
-import { SourceFault } from './source-fault.ts';
-import { STOPPED } from './stopped.ts';
+import { SourceFault, STOPPED } from './source-fault.ts';
 
 /** RFC 9309, section 2.4: not longer than this. */
 const KEPT_MS = 24 * 3_600_000;
@@ -16,7 +15,7 @@ const MAX_REFUSED = 1_000;
 /** Faults that say nothing of a site's rules: they have a time of their own. */
 const PASSING = new Set(['rate_limited', STOPPED]);
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
-/** Whose turn it is to be parsed: the rules of a site are nobody's own. */
+/** The owner for fair parsing: a site's rules belong to no tenant. */
 const OWNER = 'robots.txt';
 /** What robots.txt files call us. */
 export const ROBOT_NAME = 'Signalpost';
@@ -98,7 +97,7 @@ export function createRobots({ clock, documents, get, pace }: RobotsParts): Robo
   async function fetchRules(origin: string): Promise<RobotsRules> {
     const url = new URL('/robots.txt', origin);
     const { status, body } = await get(url).catch(orNone);
-    // Section 2.3.1.3: none there is no rule.
+    // Section 2.3.1.3: without a file everything is allowed.
     if (status >= 300 && status < 500) return NO_RULES;
     if (status >= 200 && status < 300) {
       const document = { body: body.subarray(0, MAX_ROBOTS_BYTES), contentType: '', url: url.href };

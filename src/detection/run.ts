@@ -1,10 +1,12 @@
+import { requireRoom } from '../accounts/room.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
-import { storageFaultOf } from '../model/errors.ts';
+import { DomainError, storageFaultOf } from '../model/errors.ts';
 import type { NewWork } from '../model/event.ts';
 import type { NewMail } from '../model/mail.ts';
 import type { Source, SourceError, SourcePosition } from '../model/source.ts';
 import { hintFor } from '../model/source-hints.ts';
+import type { SourceKind } from '../model/source-settings.ts';
 import { storeEditedPosts } from '../signals/intake.ts';
 import { type IntakeParts, planPosts, type ScopedPost } from '../signals/plan-posts.ts';
 import { openSecrets } from '../signals/source-settings.ts';
@@ -13,13 +15,23 @@ import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
 import { lanesOf } from '../webhooks/state-changes.ts';
 import { type Documents, TOO_COSTLY } from './documents/documents.ts';
 import { orAborted } from './host-gate.ts';
-import type { Pages, Reading } from './reader.ts';
-import { READERS } from './readers.ts';
-import { needRoom } from './room.ts';
+import type { Pages, Reader, Reading } from './reader.ts';
 import type { Sites } from './sites.ts';
-import { PutOff, SourceFault } from './source-fault.ts';
+import { PutOff, SourceFault, STOPPED } from './source-fault.ts';
 import { isEdited, itemKey, itemMark, keyOfMark, type SourceItem, toPost } from './source-item.ts';
-import { STOPPED } from './stopped.ts';
+import { readJetstream } from './sources/bluesky.ts';
+import { readDiscourse } from './sources/discourse.ts';
+import { readFeedSource } from './sources/feeds.ts';
+import { readGitHub } from './sources/github.ts';
+import { readHackerNews, readHiring } from './sources/hackernews.ts';
+import { readAshby, readGreenhouse, readLever, readRecruitee, readWorkable } from './sources/job-boards.ts';
+import { readLemmy } from './sources/lemmy.ts';
+import { readLobsters } from './sources/lobsters.ts';
+import { readMastodon } from './sources/mastodon.ts';
+import { readReddit } from './sources/reddit.ts';
+import { readFormD } from './sources/sec-form-d.ts';
+import { readSmartRecruiters } from './sources/smart-recruiters.ts';
+import { readStackExchange } from './sources/stack-exchange.ts';
 import type { Web } from './web.ts';
 
 const DAY_MS = 86_400_000;
@@ -289,7 +301,7 @@ async function match(parts: RunParts, source: Source, items: readonly SourceItem
   return planned.map(({ signals }) => signals);
 }
 
-/** Their edits are told otherwise, as a posting that changed, or they are shown without their text once it was read. */
+/** Their edits show up otherwise, as a changed posting, or their text is missing once read. */
 const NEVER_EDITED: readonly Source['kind'][] = ['sec_form_d', 'smartrecruiters'];
 
 /** What is remembered of items, by their keys. */
@@ -345,3 +357,35 @@ function partOf(before: SourcePosition, { items }: Reading, taken: readonly Sour
 function keptOf(wanted: number): number {
   return Math.min(Math.max(MIN_SEEN, wanted), MAX_SEEN);
 }
+
+/** Nothing is passed over where the plan keeps no more signals: all is read again once there is room. @throws SourceFault */
+async function needRoom(parts: Pick<IntakeParts, 'store' | 'clock'>, tenantId: string): Promise<void> {
+  try {
+    await requireRoom(parts, tenantId, 'signals');
+  } catch (error) {
+    const full = error instanceof DomainError && error.code === 'PLAN_REQUIRED';
+    throw full ? new SourceFault('plan_ceiling', error.message) : error;
+  }
+}
+
+/** The reader of each kind. */
+const READERS: Record<SourceKind, Reader> = {
+  rss: readFeedSource,
+  hackernews: readHackerNews,
+  hackernews_hiring: readHiring,
+  stackexchange: readStackExchange,
+  greenhouse: readGreenhouse,
+  lever: readLever,
+  ashby: readAshby,
+  smartrecruiters: readSmartRecruiters,
+  recruitee: readRecruitee,
+  workable: readWorkable,
+  sec_form_d: readFormD,
+  discourse: readDiscourse,
+  lemmy: readLemmy,
+  mastodon: readMastodon,
+  lobsters: readLobsters,
+  github: readGitHub,
+  bluesky: readJetstream,
+  reddit: readReddit,
+};

@@ -21,3 +21,11 @@ export class PutOff extends Error {
     this.until = until;
   }
 }
+
+/** The code of what was cut off as the process stops. */
+export const STOPPED = 'stopped';
+
+/** Not the source's doing: nothing is kept of such a run. */
+export function stoppedFault(): SourceFault {
+  return new SourceFault(STOPPED, 'The process is stopping.');
+}

@@ -24,7 +24,7 @@ export interface SourceItem {
   body: string;
   author: string;
   company?: { name: string; location?: string; industry?: string };
-  /** Of a job: whom it is for, empty where that is not said; whatever else has none. */
+  /** For jobs: the department, empty if not given; other items have none. */
   department?: string;
   /** Tools that a job names. */
   tools?: string[];

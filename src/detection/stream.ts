@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { Connect } from '../webhooks/connect.ts';
 import { SourceFault } from './source-fault.ts';
 
-/** A stream that says nothing for so long has told all there is for now. */
+/** A stream that is silent for this long has no more for now. */
 const IDLE_MS = 3_000;
 const CONNECT_MS = 15_000;
 /** One message; a post is far below. */
@@ -20,7 +20,7 @@ export interface StreamOptions {
   take(text: string, end: () => void): void;
 }
 
-/** Listens to a WebSocket until it has told enough, is silent, or its time is over. @throws SourceFault where it never opens */
+/** Listens to a WebSocket until it sent enough, is silent, or the time is up. @throws SourceFault if it never opens */
 export async function listenTo(
   { clock, connect }: { clock: Clock; connect: Connect },
   { url, headers, limitMs, signal, take }: StreamOptions,
@@ -34,7 +34,7 @@ export async function listenTo(
   let opened = false;
   let ended = false;
   const end = () => {
-    ended = true; // what was read from the wire with the last message is nobody's any more
+    ended = true; // data received after the last message is dropped
     over.resolve();
   };
   const broken = () => {

@@ -1,166 +1,11 @@
-/** Products that companies name in their job posts, spelled as their makers do: many are words of every day in small letters. */
-const TOOLS = [
-  ...[
-    'Salesforce',
-    'HubSpot',
-    'Pipedrive',
-    'Zoho',
-    'Microsoft Dynamics',
-    'Dynamics 365',
-    'SugarCRM',
-    'Close.com',
-    'Copper CRM',
-  ],
-  ...[
-    'Outreach.io',
-    'Salesloft',
-    'Gong',
-    'Apollo.io',
-    'ZoomInfo',
-    'Clearbit',
-    'Lusha',
-    'LinkedIn Sales Navigator',
-  ],
-  ...[
-    'Marketo',
-    'Pardot',
-    'Mailchimp',
-    'Klaviyo',
-    'Braze',
-    'Iterable',
-    'ActiveCampaign',
-    'Customer.io',
-    'SendGrid',
-  ],
-  ...['Google Analytics', 'Google Ads', 'Mixpanel', 'Amplitude', 'Segment', 'Hotjar', 'Semrush', 'Ahrefs'],
-  ...[
-    'Zendesk',
-    'Intercom',
-    'Freshdesk',
-    'Front',
-    'Gorgias',
-    'Gainsight',
-    'ServiceNow',
-    'Twilio',
-    'Five9',
-    'Genesys',
-  ],
-  ...[
-    'SAP',
-    'NetSuite',
-    'Oracle ERP',
-    'Workday',
-    'QuickBooks',
-    'Xero',
-    'Sage',
-    'Coupa',
-    'Concur',
-    'Stripe',
-    'Shopify',
-    'Magento',
-  ],
-  ...['BambooHR', 'Rippling', 'Gusto', 'ADP', 'Personio', 'Greenhouse', 'Lever', 'Ashby'],
-  ...[
-    'Jira',
-    'Confluence',
-    'Asana',
-    'Trello',
-    'monday.com',
-    'ClickUp',
-    'Notion',
-    'Airtable',
-    'Smartsheet',
-    'Miro',
-    'Figma',
-  ],
-  ...[
-    'Slack',
-    'Microsoft Teams',
-    'Zoom',
-    'Google Workspace',
-    'Office 365',
-    'Microsoft 365',
-    'SharePoint',
-    'Power BI',
-  ],
-  ...[
-    'Tableau',
-    'Looker',
-    'Snowflake',
-    'Databricks',
-    'BigQuery',
-    'Redshift',
-    'dbt',
-    'Airflow',
-    'Fivetran',
-    'Kafka',
-    'Spark',
-  ],
-  ...[
-    'AWS',
-    'Azure',
-    'GCP',
-    'Google Cloud',
-    'Kubernetes',
-    'Docker',
-    'Terraform',
-    'Ansible',
-    'Jenkins',
-    'GitHub',
-    'GitLab',
-  ],
-  ...[
-    'Datadog',
-    'Splunk',
-    'New Relic',
-    'PagerDuty',
-    'Grafana',
-    'Prometheus',
-    'Elasticsearch',
-    'Okta',
-    'CrowdStrike',
-  ],
-  ...[
-    'PostgreSQL',
-    'MySQL',
-    'MongoDB',
-    'Redis',
-    'Oracle',
-    'SQL Server',
-    'Python',
-    'Java',
-    'TypeScript',
-    'React',
-    'Node.js',
-  ],
-  ...[
-    'ServiceTitan',
-    'Jobber',
-    'Housecall Pro',
-    'FieldEdge',
-    'Procore',
-    'Buildertrend',
-    'AutoCAD',
-    'Revit',
-    'SolidWorks',
-  ],
-  ...[
-    'Zapier',
-    'Workato',
-    'MuleSoft',
-    'UiPath',
-    'WordPress',
-    'Webflow',
-    'Contentful',
-    'DocuSign',
-    'PandaDoc',
-    'Calendly',
-  ],
-] as const;
+import { readWordTable, wordsSchema } from '../lib/word-table.ts';
 
-const MOST_TOLD = 10;
+/** Products that companies name in job posts, in their makers' spelling: in lower case many are everyday words. */
+const TOOLS = readWordTable('tools', wordsSchema);
 
-// The longest first: of "Microsoft Teams" and "Teams" the whole name counts.
+const MAX_TOOLS = 10;
+
+// Longest first, so that "Microsoft Teams" wins over "Teams".
 const NAMES = [...TOOLS].sort((a, b) => b.length - a.length).map((name) => name.replaceAll('.', '\\.'));
 const PATTERN = new RegExp(`(?<![\\p{L}\\p{N}])(?:${NAMES.join('|')})(?![\\p{L}\\p{N}])`, 'gu');
 
@@ -169,7 +14,7 @@ export function toolsNamed(text: string): string[] {
   const found = new Set<string>();
   for (const [name] of text.matchAll(PATTERN)) {
     found.add(name);
-    if (found.size === MOST_TOLD) break;
+    if (found.size === MAX_TOOLS) break;
   }
   return [...found];
 }

@@ -13,7 +13,7 @@ import { SourceFault } from './source-fault.ts';
 import { listenTo } from './stream.ts';
 
 const MAX_REDIRECTS = 5;
-/** A pause that nobody names, for an answer that says "too many requests". */
+/** The pause after a 429 without Retry-After. */
 const UNNAMED_PAUSE_MS = 5 * 60_000;
 const MAX_PAUSE_MS = 24 * 3_600_000;
 /** What a source's own address may be, and more than any sensible one is. */
@@ -27,14 +27,14 @@ export interface WebParts {
   allowTargets: AddressSet;
   documents: Documents;
   lookup?: Lookup;
-  /** Where somebody can be reached about us, for the User-Agent; null or left out: the base address must do. */
+  /** Contact for the User-Agent; defaults to the base address. */
   contact?: string | null;
   /** Remembers pauses over a restart; left out where nothing is kept. */
   keepHold?(hold: HostHold): Promise<void>;
 }
 
 /** An answer, and where it came from at last. */
-export interface Page extends Answer {
+export interface FetchedPage extends Answer {
   url: string;
 }
 
@@ -64,7 +64,7 @@ export interface ReadOptions {
 /** The web, read politely: one request per host at a time, pauses and robots.txt obeyed, public addresses only. */
 export interface Web {
   /** Any status but those that ask for a pause. @throws SourceFault, PutOff */
-  read(address: string, options: ReadOptions, journey?: Journey): Promise<Page>;
+  read(address: string, options: ReadOptions, journey?: Journey): Promise<FetchedPage>;
   /** Listens to a stream (`ws:`, `wss:`) for so long, or until `take` ends it. @throws SourceFault, PutOff */
   listen(
     address: string,
@@ -72,7 +72,7 @@ export interface Web {
     take: (text: string, end: () => void) => void,
     journey: Journey,
   ): Promise<void>;
-  /** Whoever asks the address's host for `scope` waits until then, after a restart too. */
+  /** Requests to the address's host for `scope` wait until then, also after a restart. */
   hold(address: string, scope: string, until: number): Promise<void>;
   /** Pauses that were asked for before this process began. */
   recall(holds: readonly HostHold[]): void;
@@ -81,7 +81,7 @@ export interface Web {
   abort(): void;
 }
 
-/** What one chain of redirects is asked with. */
+/** Options of one chain of redirects. */
 interface Asking {
   headers: Record<string, string>;
   /** For the first origin alone. */
@@ -121,7 +121,7 @@ export function createWeb(parts: WebParts): Web {
   }
 
   /** Every hop's address is checked, by its text here and by what it resolves to when it is dialled. */
-  async function follow(start: URL, asking: Asking): Promise<Page> {
+  async function follow(start: URL, asking: Asking): Promise<FetchedPage> {
     let url = start;
     const been = new Set<string>();
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {

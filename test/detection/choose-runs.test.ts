@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { chooseRuns, type Turns } from '../../src/detection/choose-runs.ts';
+import { chooseRuns, type RunState } from '../../src/detection/choose-runs.ts';
 
 const due = (...names: string[]) =>
   names.map((name, dueAt) => {
     const [tenantId = '', host = ''] = name.split('@');
     return { id: name, tenantId, host, dueAt };
   });
-const turns = (over: Partial<Turns> = {}): Turns => ({
+const turns = (over: Partial<RunState> = {}): RunState => ({
   busy: new Set(),
   running: new Map(),
   lastTurn: new Map(),

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { decodeText } from '../../src/detection/decode-text.ts';
-import { readFeed } from '../../src/detection/feed.ts';
-import { feedLinkIn } from '../../src/detection/feed-link.ts';
+import { feedLinkIn, readFeed } from '../../src/detection/feed.ts';
 import { SourceFault } from '../../src/detection/source-fault.ts';
 import { toPost } from '../../src/detection/source-item.ts';
 

@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
 import { decodeText } from '../../src/detection/decode-text.ts';
-import { readFeed } from '../../src/detection/feed.ts';
-import { feedLinkIn } from '../../src/detection/feed-link.ts';
+import { feedLinkIn, readFeed, unwrapLink } from '../../src/detection/feed.ts';
 import { createRefusals } from '../../src/detection/refusal.ts';
 import { SourceFault } from '../../src/detection/source-fault.ts';
-import { unwrapLink } from '../../src/detection/wrapped-link.ts';
 import { status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
 import { createHarness, rss, settings, wanting } from './harness.ts';

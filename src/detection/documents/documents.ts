@@ -2,8 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../lib/clock.ts';
 import { moduleBeside } from '../../lib/package.ts';
 import { createFairQueue } from '../../lib/queues.ts';
-import { SourceFault } from '../source-fault.ts';
-import { stoppedFault } from '../stopped.ts';
+import { SourceFault, stoppedFault } from '../source-fault.ts';
 import type { ParseAnswer, ParseRequest, Parser, ReceivedDocument } from './parser.ts';
 
 /** The code of a document whose reading was given up. */
@@ -107,7 +106,7 @@ export function createDocuments({ deadlineMs = DEADLINE_MS, maxHeapMb = MAX_HEAP
     if (job === undefined) return;
     current = { job, limit: null };
     thread ??= start();
-    // It keeps the process alive only while somebody waits for it.
+    // It keeps the process alive only while a result is awaited.
     thread.worker.ref();
     send();
   }

@@ -18,7 +18,7 @@ export function jsonParser<S extends z.ZodType, Args, Result>(
   return { name, parse: ({ body }, args) => toResult(readJson(body, schema), args) };
 }
 
-/** The JSON of an answer; what is wrong with it is told of its first fault. @throws SourceFault `invalid_answer` */
+/** The JSON of a response. @throws SourceFault `invalid_answer`, with the first fault */
 function readJson<S extends z.ZodType>(body: Uint8Array, schema: S): z.output<S> {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
   const crowd = crowdOf(text);
@@ -43,7 +43,7 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new SourceFault('invalid_answer', "The service's answer is no JSON.");
+    throw new SourceFault('invalid_answer', "The service's response is not JSON.");
   }
 }
 

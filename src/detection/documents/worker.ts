@@ -1,13 +1,45 @@
 import { parentPort } from 'node:worker_threads';
+import { robotsDocument } from '../robots-rules.ts';
 import { SourceFault } from '../source-fault.ts';
-import type { ParseAnswer, ParseRequest } from './parser.ts';
-import { PARSERS } from './parsers.ts';
+import { jetstreamFrames } from '../sources/bluesky.ts';
+import { discourseFound, discourseLatest } from '../sources/discourse.ts';
+import { feedDocument } from '../sources/feeds.ts';
+import { gitHubDiscussions, gitHubIssues } from '../sources/github.ts';
+import { hackerNewsHits, hiringPosts, hiringThreads } from '../sources/hackernews.ts';
+import {
+  ashbyBoard,
+  greenhouseBoard,
+  leverBoard,
+  recruiteeBoard,
+  workableBoard,
+} from '../sources/job-boards.ts';
+import { lemmyPosts } from '../sources/lemmy.ts';
+import { lobstersStories } from '../sources/lobsters.ts';
+import { mastodonStatuses } from '../sources/mastodon.ts';
+import { redditPosts, redditToken } from '../sources/reddit.ts';
+import { formDNotice } from '../sources/sec-form-d.ts';
+import { smartRecruitersDetail, smartRecruitersJobs } from '../sources/smart-recruiters.ts';
+import { stackExchangeError, stackExchangeQuestions } from '../sources/stack-exchange.ts';
+import type { ParseAnswer, ParseRequest, Parser } from './parser.ts';
+
+/** Every parser, by its name: what the parsing thread can be asked for. */
+const PARSERS: ReadonlyMap<string, Parser<never, unknown>> = new Map(
+  [
+    robotsDocument,
+    feedDocument,
+    ...[discourseLatest, discourseFound, lemmyPosts, mastodonStatuses, lobstersStories],
+    ...[hackerNewsHits, hiringThreads, hiringPosts, stackExchangeQuestions, stackExchangeError],
+    ...[gitHubIssues, gitHubDiscussions, redditToken, redditPosts, jetstreamFrames, formDNotice],
+    ...[greenhouseBoard, leverBoard, ashbyBoard, recruiteeBoard, workableBoard],
+    ...[smartRecruitersJobs, smartRecruitersDetail],
+  ].map((parser) => [parser.name, parser as Parser<never, unknown>]),
+);
 
 if (parentPort !== null) serve(parentPort);
 
 function serve(port: NonNullable<typeof parentPort>): void {
   port.on('message', (request: ParseRequest) => port.postMessage(answer(request)));
-  // What it took to load counts against nobody's time.
+  // Loading time does not count against any document.
   port.postMessage({ state: 'ready' } satisfies ParseAnswer);
 }
 

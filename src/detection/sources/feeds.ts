@@ -1,10 +1,9 @@
 import { decodeText } from '../decode-text.ts';
 import type { Parser } from '../documents/parser.ts';
-import { readFeed } from '../feed.ts';
-import { feedLinkIn } from '../feed-link.ts';
+import { feedLinkIn, readFeed } from '../feed.ts';
 import { demandSuccess, type Reader, type ReadingTask, validatorsOf } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
-import type { Page } from '../web.ts';
+import type { FetchedPage } from '../web.ts';
 
 const ACCEPT =
   'application/atom+xml, application/rss+xml, application/rdf+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1';
@@ -37,7 +36,7 @@ export const readFeedSource: Reader = async (task) => {
   return readAt(task, page, found);
 };
 
-async function readAt(task: ReadingTask, page: Page, found: string | null) {
+async function readAt(task: ReadingTask, page: FetchedPage, found: string | null) {
   const { items, link } = await task.parse(feedDocument, demandSuccess(page), { orLink: found === null });
   if (link !== null) {
     const start = { ...task, position: { ...task.position, etag: null, lastModified: null } };
@@ -46,6 +45,6 @@ async function readAt(task: ReadingTask, page: Page, found: string | null) {
   return { items, position: { ...validatorsOf(page), cursor: found } };
 }
 
-function ask({ web, position: { etag, lastModified } }: ReadingTask, address: string): Promise<Page> {
+function ask({ web, position: { etag, lastModified } }: ReadingTask, address: string): Promise<FetchedPage> {
   return web.read(address, { accept: ACCEPT, etag, lastModified, robots: true });
 }

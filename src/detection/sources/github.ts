@@ -8,7 +8,7 @@ import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import { SourceFault } from '../source-fault.ts';
 import type { SourceItem } from '../source-item.ts';
 import { readTime } from '../source-time.ts';
-import type { Page } from '../web.ts';
+import type { FetchedPage } from '../web.ts';
 
 /** The search shows 1,000 results of a question; what is newer the next run asks for. */
 const MAX_PAGES = 10;
@@ -98,7 +98,7 @@ export const readGitHub: Reader = async (task) => {
   return { items, position: { newestAt }, more, quota };
 };
 
-async function ask(task: ReadingTask, since: number, page: number): Promise<Page> {
+async function ask(task: ReadingTask, since: number, page: number): Promise<FetchedPage> {
   const { source, web, sites } = task;
   const query = source.settings.query ?? '';
   const kind = /\b(is|type):/.test(query) ? '' : ' is:issue';
@@ -143,7 +143,7 @@ function counted({ secrets }: ReadingTask): string {
   return createHash('sha256').update(secrets.token).digest('base64url').slice(0, 16);
 }
 
-function quotaOf({ headers }: Page, now: number) {
+function quotaOf({ headers }: FetchedPage, now: number) {
   const remaining = Number(headers['x-ratelimit-remaining'] ?? Number.NaN);
   const limit = Number(headers['x-ratelimit-limit'] ?? Number.NaN);
   if (!Number.isInteger(remaining)) return null;

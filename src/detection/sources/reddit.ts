@@ -4,7 +4,7 @@ import { jsonParser, listOf } from '../documents/json.ts';
 import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import { SourceFault } from '../source-fault.ts';
 import type { SourceItem } from '../source-item.ts';
-import type { Page } from '../web.ts';
+import type { FetchedPage } from '../web.ts';
 
 const PAGE = 100;
 /** A listing ends after 1,000 posts. */
@@ -29,7 +29,7 @@ const listingSchema = z.object({
 /** The token that an app is given. */
 export const redditToken = jsonParser('reddit_token', tokenSchema, ({ access_token }) => access_token);
 
-/** A page of a listing, and what the next one is asked for by. */
+/** A page of a listing, and the cursor of the next one. */
 export const redditPosts = jsonParser('reddit_posts', listingSchema, ({ data: { after, children } }) => ({
   items: boundedItems(children.flatMap(({ kind, data }) => (kind === 't3' ? toItem(data) : []))),
   after: after ?? '',
@@ -92,7 +92,7 @@ function appOf({ source }: ReadingTask): string {
   return `app ${source.settings.client_id ?? ''}`;
 }
 
-function quotaOf({ headers }: Page, now: number) {
+function quotaOf({ headers }: FetchedPage, now: number) {
   const remaining = Number.parseFloat(headers['x-ratelimit-remaining'] ?? '');
   const used = Number.parseFloat(headers['x-ratelimit-used'] ?? '');
   if (Number.isNaN(remaining)) return null;

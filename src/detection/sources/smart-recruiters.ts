@@ -5,8 +5,7 @@ import { htmlToText } from '../html-text.ts';
 import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
 import { readTime } from '../source-time.ts';
-import { boardOf, companyOf } from './board.ts';
-import { boardChanges } from './board-changes.ts';
+import { boardChanges, boardOf, companyOf } from './board.ts';
 
 /** Its list tells no texts: those of new jobs are asked for one by one, so many a run. */
 const MAX_DETAILS = 40;
@@ -83,7 +82,7 @@ export const readSmartRecruiters: Reader = async (task) => {
   }
   const { cursor } = task.position;
   const more = wanted.length > now.size;
-  // Of a part nobody knows what closed.
+  // A partial list does not show which jobs closed.
   if (!isWhole) return { items, position: { cursor }, more };
   const changes = boardChanges(cursor, jobs, { now: task.now, platform: 'smartrecruiters', company });
   return { items: [...items, ...changes.items], position: { cursor: changes.cursor }, more };

@@ -8,7 +8,7 @@ import { decodeEntities, htmlToText } from '../html-text.ts';
 import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import { SourceFault } from '../source-fault.ts';
 import type { SourceItem } from '../source-item.ts';
-import type { Page } from '../web.ts';
+import type { FetchedPage } from '../web.ts';
 
 const MAX_PAGES = 5;
 const DAY_MS = 86_400_000;
@@ -37,8 +37,8 @@ const errorSchema = z.object({ error_id: z.int().optional(), error_message: z.st
 export const stackExchangeQuestions = jsonParser(
   'stack_exchange_questions',
   answerSchema,
-  ({ items, ...told }, { site }: { site: string }) => ({
-    ...told,
+  ({ items, ...quota }, { site }: { site: string }) => ({
+    ...quota,
     items: boundedItems(items.map((question) => toItem(question, site))),
   }),
 );
@@ -50,7 +50,7 @@ export const stackExchangeError = jsonParser(
   ({ error_id, error_message = 'no reason given' }) => ({ error_id, message: error_message.slice(0, 200) }),
 );
 
-/** What pauses of this method are held by: they bind whoever asks it, of whatever tenant. */
+/** The scope of a method's pause, which applies to all tenants. */
 const METHOD = '/search/advanced';
 
 /** Questions of a Stack Exchange site, oldest first, so that what one run leaves the next one reads. */
@@ -100,8 +100,8 @@ export const readStackExchange: Reader = async (task) => {
   return { items, position: { newestAt }, notBefore, more, quota };
 };
 
-/** A throttle is of our address: every method waits, whoever asks. */
-async function demandQuestions({ web, parse, now }: ReadingTask, answer: Page): Promise<Page> {
+/** A throttle concerns our address: every method waits, for all tenants. */
+async function demandQuestions({ web, parse, now }: ReadingTask, answer: FetchedPage): Promise<FetchedPage> {
   if (answer.status !== 400) return demandSuccess(answer);
   const { error_id, message: reason } = await parse(stackExchangeError, answer, null);
   const message = `Stack Exchange refused the request: ${reason}.`;

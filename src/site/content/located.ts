@@ -62,7 +62,7 @@ export function readJson<T extends z.ZodType>(
   const placeAt = (offset: number) => placeIn(text, offset);
   const [first] = errors;
   if (first !== undefined || root === undefined) {
-    const detail = `It is no JSON: ${WORDS[first?.error ?? 4] ?? 'this cannot be read'}.`;
+    const detail = `Invalid JSON: ${WORDS[first?.error ?? 4] ?? 'this cannot be read'}.`;
     return { ok: false, faults: [{ file, ...placeAt(first?.offset ?? 0), detail }] };
   }
   const twice = twins(root).map((name): ContentFault => {
