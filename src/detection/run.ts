@@ -369,7 +369,7 @@ async function needRoom(parts: Pick<IntakeParts, 'store' | 'clock'>, tenantId: s
 }
 
 /** The reader of each kind. */
-const READERS: Record<SourceKind, Reader> = {
+export const READERS: Record<SourceKind, Reader> = {
   rss: readFeedSource,
   hackernews: readHackerNews,
   hackernews_hiring: readHiring,

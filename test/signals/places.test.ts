@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { READERS } from '../../src/detection/readers.ts';
+import { READERS } from '../../src/detection/run.ts';
 import { createAddressSet } from '../../src/lib/network.ts';
 import { NO_SETTINGS } from '../../src/model/constants.ts';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
