@@ -20,13 +20,13 @@ function batchBody<N extends string>(name: N, item: z.ZodType, maxItems: number)
     .array(z.unknown().meta({ $ref: `#/components/schemas/${id}Input` }))
     .min(1)
     .max(maxItems)
-    .describe('Each is checked on its own; a bad one does not spoil the rest');
+    .describe('The items. Each is validated on its own: an invalid item does not affect the others.');
   return z.strictObject({ [name]: items } as Record<N, typeof items>);
 }
 
 const faultSchema = z.strictObject({
-  pointer: z.string().describe('JSON pointer (RFC 6901) into the body of the request'),
-  detail: z.string().describe('What is wrong, and what to do'),
+  pointer: z.string().describe('JSON Pointer (RFC 6901) into the request body.'),
+  detail: z.string().describe('Description of the error.'),
 });
 
 /** How many items came to what, by name of the count: `{ duplicates: 'duplicate' }`. */
@@ -36,17 +36,22 @@ type Counts = Record<string, string>;
 function batchAnswer<C extends Counts, O extends z.ZodRawShape>(counts: C, own: O) {
   const statuses = Object.values(counts) as [C[keyof C], ...C[keyof C][]];
   const result = z.strictObject({
-    index: z.int().describe('Place of the item in the request'),
-    status: z.enum(statuses).describe('What became of it'),
+    index: z.int().describe('Index of the item in the request, from 0.'),
+    status: z.enum(statuses).describe('Result of the item.'),
     ...own,
-    errors: z.array(faultSchema).max(MAX_FAULTS).describe('Why it was rejected; else empty'),
-    errors_total: z.int().optional().describe('How many faults it has, where `errors` holds not all'),
+    errors: z.array(faultSchema).max(MAX_FAULTS).describe('Errors of a rejected item; otherwise empty.'),
+    errors_total: z.int().optional().describe('Total number of errors, if `errors` does not list them all.'),
   });
   const numbers = Object.fromEntries(
-    Object.entries(counts).map(([name, status]) => [name, z.int().describe(`Items that are \`${status}\``)]),
+    Object.entries(counts).map(([name, status]) => [
+      name,
+      z.int().describe(`Number of items with the status \`${status}\`.`),
+    ]),
   ) as Record<keyof C, z.ZodInt>;
-  const results = z.array(result).describe('In the order of the request');
-  return z.strictObject({ data: z.strictObject({ results, ...numbers }) });
+  const results = z.array(result).describe('Results of the items, in the order of the request.');
+  return z.strictObject({
+    data: z.strictObject({ results, ...numbers }).describe('Results of the batch.'),
+  });
 }
 
 /** What became of an item that could be read: its own members, or why it was rejected after all. */
@@ -104,7 +109,9 @@ export function addBatch<
       ...(later && {
         202: z
           .strictObject({ data: later.answer })
-          .describe('Taken on; read the job for progress and results'),
+          .describe(
+            'Accepted: the batch is processed in the background. Poll the job for its progress and results.',
+          ),
       }),
     },
     async answer(call) {

@@ -7,16 +7,15 @@ import type { Routes } from './routes.ts';
 
 type Outcome = { status: 'created' | 'duplicate' | 'rejected' };
 
-/** `POST /v1/campaigns/{id}/events`: what happened in a campaign, as its sending system tells it. */
+/** `POST /v1/campaigns/{id}/events`: what happened in a campaign, as the sending system reports it. */
 export function addCampaignEvents(campaigns: Routes): void {
   addBatch(campaigns, '/campaigns/:id/events', {
     operationId: 'recordCampaignEvents',
-    summary: `Record up to ${MAX_BATCH_EVENTS} events of a campaign`,
+    summary: 'Record events of a campaign',
     description: [
-      'Each event is taken on its own: one that is refused does not spoil the rest. The first event with an',
-      '`event_id` counts; a later one of the same campaign is a `duplicate` and changes nothing, even where its',
-      'content differs. Whatever the status of the campaign, events are counted. A classified reply is told by',
-      '`reply.classified`.',
+      `Takes up to ${MAX_BATCH_EVENTS} events. A rejected event does not affect the others. The first event with an \`event_id\` counts;`,
+      'later ones in the same campaign are a `duplicate` and change nothing, even if their content differs. Events are counted in any',
+      'status of the campaign. A classified reply triggers `reply.classified`.',
     ].join(' '),
     scope: 'campaigns:write',
     name: 'events',

@@ -16,34 +16,34 @@ const statsQuery = {
   from: bound
     .optional()
     .describe(
-      "From this time on; a date means its beginning in `timezone`. Left out: the campaign's first event",
+      'Start of the range, as a time, or a date in `timezone`. Defaults to the first event of the campaign.',
     ),
   to: bound
     .optional()
     .describe(
-      "Before this time; a date means its beginning in `timezone`. Left out: after the campaign's last event",
+      'End of the range (exclusive), as a time, or a date in `timezone`. Defaults to the last event of the campaign.',
     ),
   interval: statsIntervalSchema
     .optional()
     .describe(
-      `What a bucket of the series is: at most ${MAX_BUCKETS} of them. Left out: days, or weeks where days are too many`,
+      `Length of a bucket of the series, which has at most ${MAX_BUCKETS}. Defaults to \`day\`, or \`week\` if there would be too many days.`,
     ),
   timezone: z
     .string()
     .max(64)
     .refine(isTimeZone, 'must be an IANA time zone such as "Europe/Berlin"')
     .default('UTC')
-    .describe('The IANA time zone whose days and weeks the series has'),
+    .describe('IANA time zone of the days and weeks.'),
 };
 
 /** `GET /v1/campaigns/{id}/stats`: how a campaign performs. */
 export function addCampaignStats(campaigns: Routes): void {
   campaigns.get('/campaigns/:id/stats', {
     operationId: 'getCampaignStats',
-    summary: 'How a campaign performs',
+    summary: 'Get statistics of a campaign',
     description: [
-      'Counts events (`total`) and distinct recipients (`unique`). Without a range it covers the whole life of the',
-      'campaign. Replies of machines are counted apart and are in no rate. A lead and its address are one recipient.',
+      'Counts events (`total`) and distinct recipients (`unique`). Without a range, all events of the campaign are counted. Automatic',
+      'replies are counted separately and excluded from rates. A lead and its email address are one recipient.',
     ].join(' '),
     scope: 'campaigns:read',
     query: statsQuery,
@@ -77,7 +77,7 @@ function toMoment(parameter: string, text: string | undefined, timezone: string)
   if (text === undefined) return null;
   const moment = text.includes('T') ? fromIso(text) : startOfDate(text, timezone);
   if (!isCampaignTime(moment)) {
-    throw refused(parameter, `"${parameter}" must be a time of the years 1970 to 2999.`);
+    throw refused(parameter, `"${parameter}" must be between the years 1970 and 2999.`);
   }
   return moment;
 }

@@ -10,14 +10,14 @@ import { addCampaignStats } from './campaign-stats.ts';
 import { addList } from './list.ts';
 import type { RoutesOf } from './routes.ts';
 
-/** `/v1/campaigns`: campaigns and where they stand. */
+/** `/v1/campaigns`: campaigns and their status. */
 export function addCampaigns(routesOf: RoutesOf): void {
   const campaigns = routesOf('Campaigns');
   campaigns.create('/campaigns', {
     operationId: 'createCampaign',
     summary: 'Create a campaign',
     description:
-      'A campaign starts as a `draft`. With another `status` it moves there at once, which `campaign.status_changed` tells of.',
+      'A campaign starts as a `draft`. With another `status`, it changes to it immediately, which triggers `campaign.status_changed`.',
     scope: 'campaigns:write',
     versioned: true,
     problems: ['INVALID_TRANSITION'],
@@ -31,7 +31,8 @@ export function addCampaigns(routesOf: RoutesOf): void {
   });
   addList(campaigns, '/campaigns', {
     operationId: 'listCampaigns',
-    summary: 'Campaigns, newest first',
+    summary: 'List campaigns',
+    description: 'Newest first.',
     scope: 'campaigns:read',
     query: campaignFilters.query.shape,
     item: campaignSchema,
@@ -41,7 +42,7 @@ export function addCampaigns(routesOf: RoutesOf): void {
   });
   campaigns.get('/campaigns/:id', {
     operationId: 'getCampaign',
-    summary: 'One campaign',
+    summary: 'Get a campaign',
     scope: 'campaigns:read',
     versioned: true,
     answer: campaignSchema,
@@ -52,11 +53,10 @@ export function addCampaigns(routesOf: RoutesOf): void {
   });
   campaigns.patch('/campaigns/:id', {
     operationId: 'updateCampaign',
-    summary: 'Change a campaign, or move it on',
+    summary: 'Update a campaign',
     description: [
-      'What is left out stays as it is. `status` moves `draft → scheduled → active ⇄ paused → completed` or',
-      '`draft → active`; any status can become `completed`, which is final. The same status again changes nothing',
-      'and tells nobody; a move is told by `campaign.status_changed`.',
+      'Omitted members stay as they are. The `status` changes `draft → scheduled → active ⇄ paused → completed` or',
+      '`draft → active`; any status can change to `completed`, which is final. Each change triggers `campaign.status_changed`.',
     ].join(' '),
     scope: 'campaigns:write',
     versioned: true,

@@ -10,15 +10,16 @@ const params = {
   company: z
     .string()
     .meta({ maxLength: MAX_URL_CHARS })
-    .describe('Its id (`cmp_…`) or its domain; `www.` and the rest of an address are left out'),
+    .describe('ID (`cmp_…`) or domain of the company. A website address is reduced to its domain.'),
 };
 
-/** `/v1/companies`: who the signals come from. */
+/** `/v1/companies`: the companies that signals come from. */
 export function addCompanies(routesOf: RoutesOf): void {
   const companies = routesOf('Companies');
   addList(companies, '/companies', {
     operationId: 'listCompanies',
-    summary: 'Companies that signals named or that you added',
+    summary: 'List companies',
+    description: 'Companies named in signals or added by you, newest first by default.',
     scope: 'companies:read',
     query: companyFilters.query.shape,
     item: companySchema,
@@ -28,7 +29,8 @@ export function addCompanies(routesOf: RoutesOf): void {
   });
   companies.get('/companies/:company', {
     operationId: 'getCompany',
-    summary: 'One company: what it is, what it signals, who is known there',
+    summary: 'Get a company',
+    description: 'Returns the company with its best signals and the people known there.',
     scope: 'companies:read',
     params,
     answer: companyDetailSchema,
@@ -37,11 +39,10 @@ export function addCompanies(routesOf: RoutesOf): void {
   });
   companies.put('/companies/:company', {
     operationId: 'putCompany',
-    summary: 'Set what you know of a company',
+    summary: 'Set facts of a company',
     description: [
-      'What you set stands above what signals say. What is left out stays as it is; null takes a value of yours',
-      'away, so that what signals say shows again. A domain that is not known yet makes a company (201); an id must',
-      'be known.',
+      'Your values take precedence over those seen in signals. Omitted members stay as they are; `null` removes your value, so that',
+      'the one seen in signals applies again. An unknown domain creates a company (201); an ID must exist.',
     ].join(' '),
     scope: 'companies:write',
     params,
@@ -56,7 +57,7 @@ export function addCompanies(routesOf: RoutesOf): void {
   });
 }
 
-/** The answer of a single company, its signals spliced in as they are stored; the tests hold it to its schema. */
+/** The response of a single company, with its signals as stored JSON; tests check it against its schema. */
 async function detailText(
   parts: ApiParts,
   tenantId: string,

@@ -4,11 +4,12 @@ import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.
 import { addList } from './list.ts';
 import type { Routes } from './routes.ts';
 
-/** `/v1/dead-letters`: deliveries that have used up their retries, kept for 7 days to be sent again. */
+/** `/v1/dead-letters`: deliveries that ran out of retries, kept for 7 days to be replayed. */
 export function addDeadLetters(deliveries: Routes): void {
   addList(deliveries, '/dead-letters', {
     operationId: 'listDeadLetters',
-    summary: 'The dead-letter queue, newest first',
+    summary: 'List dead letters',
+    description: 'Deliveries that ran out of retries, newest first. They are kept for 7 days.',
     scope: 'webhooks:read',
     query: deliveryFilters.query.omit({ status: true }).shape,
     item: deliverySchema,
@@ -18,7 +19,8 @@ export function addDeadLetters(deliveries: Routes): void {
   });
   deliveries.get('/dead-letters/:id', {
     operationId: 'getDeadLetter',
-    summary: 'One dead letter with its body and attempts',
+    summary: 'Get a dead letter',
+    description: 'Returns the delivery with its payload and attempts.',
     scope: 'webhooks:read',
     answer: deliveryDetailSchema,
     async handle({ parts: { store }, tenantId, params: { id } }) {

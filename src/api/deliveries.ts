@@ -13,39 +13,45 @@ import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
-/** Body of a bulk replay; without one, every dead letter of the endpoint. */
+/** Body of a bulk replay; without one, all dead letters of the endpoint. */
 const replayOrderSchema = z
   .strictObject({
     status: z
       .enum(['dead', 'discarded', 'expired', 'delivered'])
       .default('dead')
-      .describe('How they ended; of expired ones the body is gone, so that none of them can be sent'),
-    from: timeInput.nullable().optional().describe('Made from this time on'),
-    to: timeInput.nullable().optional().describe('Made before this time; absent: now'),
+      .describe(
+        'Status of the deliveries to replay. The payload of expired deliveries is deleted, so that they cannot be replayed.',
+      ),
+    from: timeInput.nullable().optional().describe('Only deliveries created at or after this time.'),
+    to: timeInput
+      .nullable()
+      .optional()
+      .describe('Only deliveries created before this time. Defaults to now.'),
     event_types: z
       .array(eventTypeSchema)
       .max(50)
       .optional()
-      .describe('Only of events of these types; empty: of all'),
+      .describe('Only deliveries of these event types. Empty: all.'),
     ids: z
       .array(idInput)
       .min(1)
       .max(500)
       .optional()
-      .describe('These deliveries alone, however they ended; those that cannot be sent again are passed by'),
+      .describe('IDs of the deliveries to replay, in any status. Those that cannot be replayed are skipped.'),
   })
   .refine(
     ({ ids, ...others }) => ids === undefined || Object.keys(others).every((name) => name === 'status'),
-    'takes "ids" or a range, not both',
+    'must have either "ids" or a range, not both',
   )
   .nullish();
 
-/** `/v1/deliveries` and the deliveries of an endpoint: what was sent, and sending it again. */
+/** `/v1/deliveries` and the deliveries of an endpoint: log and replay. */
 export function addDeliveries(routesOf: RoutesOf): void {
   const deliveries = routesOf('Deliveries');
   addList(deliveries, '/deliveries', {
     operationId: 'listDeliveries',
-    summary: 'Deliveries to all endpoints, newest first',
+    summary: 'List deliveries',
+    description: 'Deliveries to all endpoints, newest first.',
     scope: 'webhooks:read',
     query: deliveryFilters.query.shape,
     item: deliverySchema,
@@ -55,7 +61,8 @@ export function addDeliveries(routesOf: RoutesOf): void {
   });
   addList(deliveries, '/webhooks/:id/deliveries', {
     operationId: 'listWebhookDeliveries',
-    summary: 'Deliveries to one endpoint, newest first',
+    summary: 'List deliveries to an endpoint',
+    description: 'Newest first.',
     scope: 'webhooks:read',
     query: deliveryFilters.query.shape,
     item: deliverySchema,
@@ -69,7 +76,8 @@ export function addDeliveries(routesOf: RoutesOf): void {
   });
   deliveries.get('/deliveries/:id', {
     operationId: 'getDelivery',
-    summary: 'One delivery with its attempts',
+    summary: 'Get a delivery',
+    description: 'Returns the delivery with its payload and attempts.',
     scope: 'webhooks:read',
     answer: deliveryDetailSchema,
     handle: async ({ parts, tenantId, params }) =>
@@ -82,9 +90,9 @@ export function addDeliveries(routesOf: RoutesOf): void {
 function addReplays(deliveries: Routes): void {
   deliveries.post('/deliveries/:id/replay', {
     operationId: 'replayDelivery',
-    summary: 'Send a delivery again that has ended',
+    summary: 'Replay a delivery',
     description:
-      'Under the same `webhook-id`, with the same body, all retries before it, and its attempts counting on.',
+      'Sends a finished delivery again, with the same `webhook-id` and payload and a full set of retries. Attempt numbers continue.',
     scope: 'webhooks:write',
     problems: ['CONFLICT'],
     answer: deliverySchema,
@@ -97,11 +105,12 @@ function addReplays(deliveries: Routes): void {
   });
   deliveries.post('/webhooks/:id/replay', {
     operationId: 'replayWebhookDeliveries',
-    summary: 'Send deliveries of an endpoint again; answers how many',
+    summary: 'Replay deliveries of an endpoint',
+    description: 'Without a body, replays all dead letters of the endpoint.',
     scope: 'webhooks:write',
     problems: ['CONFLICT'],
     body: replayOrderSchema,
-    answer: z.strictObject({ replayed: z.int().describe('Deliveries that are due again') }),
+    answer: z.strictObject({ replayed: z.int().describe('Number of deliveries that will be sent again.') }),
     async handle({ parts, tenantId, params, body }) {
       const endpoint = await findEndpoint(parts.store, tenantId, params.id);
       refusePull(endpoint, 'replayed');

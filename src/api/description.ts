@@ -9,7 +9,7 @@ import { DomainError } from '../model/errors.ts';
 import { listOperations, partOfDocument } from './openapi/parts.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
-const tagQuery = { tag: z.enum(TAG_NAMES).optional().describe('Only the operations of this tag') };
+const tagQuery = { tag: z.enum(TAG_NAMES).optional().describe('Only operations with this tag.') };
 
 const MAX_NAME_CHARS = 100;
 const partQuery = {
@@ -19,40 +19,43 @@ const partQuery = {
     .min(1)
     .max(MAX_NAME_CHARS)
     .optional()
-    .describe('Only this operation, by its `operationId`, such as `createSignal`'),
+    .describe('Only the operation with this `operationId`, such as `createSignal`.'),
 };
 
 const link = z.url();
 const indexSchema = z.strictObject({
-  description: z.string().describe('What the API is for'),
-  documentation: link.describe('For people: how to begin, and what each thing means'),
-  openapi: link.describe('For programs: the whole description; with `?tag=` a part of it'),
-  operations: link.describe('Every operation in a line'),
+  description: z.string().describe('Description of the API.'),
+  documentation: link.describe('URL of the documentation.'),
+  openapi: link.describe('URL of the OpenAPI document. `?tag=` returns a part of it.'),
+  operations: link.describe('URL of the list of operations.'),
 });
 
 const operationSchema = z
   .strictObject({
-    method: z.string(),
-    path: z.string().describe('With its parameters in braces'),
-    summary: z.string(),
-    scope: z.string().nullable().describe('What a key needs; `any`: every valid key will do, null: no key'),
-    tag: z.enum(TAG_NAMES),
-    operation_id: z.string(),
+    method: z.string().describe('HTTP method.'),
+    path: z.string().describe('Path, with parameters in braces.'),
+    summary: z.string().describe('Summary of the operation.'),
+    scope: z
+      .string()
+      .nullable()
+      .describe('Scope that the key needs; `any` for any valid key, `null` if no key is needed.'),
+    tag: z.enum(TAG_NAMES).describe('Tag of the operation.'),
+    operation_id: z.string().describe('The `operationId` in the OpenAPI document.'),
   })
-  .meta({ id: 'OperationLine' });
+  .meta({ id: 'OperationLine', description: 'An operation of the API.' });
 
-/** `/v1` itself: what there is, for everyone. `document` is the whole description, made when it is first asked for. */
+/** `/v1` itself, without a key. `document` is the OpenAPI document, generated when it is first requested. */
 export function addDescription(routesOf: RoutesOf, baseUrl: string, document: () => Document): DescribedApi {
   const account = routesOf('Account');
   const data = {
-    description: 'Signals that someone is about to buy: detected, scored, explained, and delivered to you.',
+    description: 'Buying signals in public posts: detected, scored, explained and delivered to you.',
     documentation: `${baseUrl}/developers/signal-api`,
     openapi: `${baseUrl}/v1/openapi.json`,
     operations: `${baseUrl}/v1/operations`,
   };
   account.get('', {
     operationId: 'getIndex',
-    summary: 'Where this API is described',
+    summary: 'Get the API index',
     scope: 'none',
     answer: indexSchema,
     handle: async () => data,
@@ -69,11 +72,17 @@ export function addDescription(routesOf: RoutesOf, baseUrl: string, document: ()
 function addOperations(account: Routes, document: () => Document): void {
   account.add('GET /operations', {
     operationId: 'listOperations',
-    summary: 'Every operation in a line',
-    description: 'All of them in one answer. What takes and answers what is in `/v1/openapi.json?tag=…`.',
+    summary: 'List operations',
+    description:
+      'Returns all operations on one page. `/v1/openapi.json?tag=…` has their parameters and schemas.',
     scope: 'none',
     query: tagQuery,
-    response: { 200: z.strictObject({ data: z.array(operationSchema), pagination: paginationSchema }) },
+    response: {
+      200: z.strictObject({
+        data: z.array(operationSchema).describe('The operations.'),
+        pagination: paginationSchema,
+      }),
+    },
     answer({ query }) {
       const data = listOperations(document(), query.tag);
       return { data, pagination: { next_cursor: null, has_more: false, limit: data.length } };
@@ -90,19 +99,21 @@ function addOpenApi(account: Routes, document: () => Document): void {
   };
   account.add('GET /openapi.json', {
     operationId: 'getOpenApi',
-    summary: 'This description, or the part of one tag or operation',
-    description: 'A part stands by itself: it holds the components that its operations need.',
+    summary: 'Get the OpenAPI document',
+    description: 'Returns the whole document, or a self-contained part of it for one tag or operation.',
     scope: 'none',
     query: partQuery,
     response: {
-      200: z.looseObject({ openapi: z.string() }).describe('An OpenAPI 3.1 document'),
-      304: z.undefined().describe('The one that you have (`If-None-Match`)'),
+      200: z
+        .looseObject({ openapi: z.string().describe('Version of OpenAPI.') })
+        .describe('An OpenAPI 3.1 document'),
+      304: z.undefined().describe('Not modified (`If-None-Match`)'),
     },
     answer({ query: { tag, operation }, request, reply }) {
-      // Of one operation there are too many parts to keep them all, and each is small.
+      // Parts of single operations are not cached: they are many, and small.
       const representation =
         operation === undefined ? whole(tag) : toRepresentation(partOfOperation(document(), operation, tag));
-      reply.removeHeader('cache-control'); // its own, not that of answers
+      reply.removeHeader('cache-control'); // its own replaces the default of responses
       sendRepresentation(request, reply, representation);
     },
   });

@@ -11,9 +11,9 @@ import type { RoutesOf } from './routes.ts';
 export function addEvents(routesOf: RoutesOf): void {
   addList(routesOf('Events'), '/events', {
     operationId: 'listEvents',
-    summary: 'Everything that happened, newest first, and who was told of it',
+    summary: 'List events',
     description:
-      'For each event and each endpoint, `deliveries` tells whether it was delivered, and why not where it was not.',
+      'Newest first. `deliveries` has the outcome for each endpoint: whether the event was delivered, or why it was not.',
     scope: 'webhooks:read',
     query: eventFilters.query.shape,
     item: eventResourceSchema,

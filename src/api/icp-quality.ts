@@ -6,12 +6,12 @@ import { MAX_JUDGED } from '../signals/suggester.ts';
 import { decideSuggestion, listSuggestions } from '../signals/suggestions.ts';
 import type { Routes } from './routes.ts';
 
-/** What feedback says of a profile, and what it suggests. */
+/** Precision of a profile by the feedback on its signals, and the changes it suggests. */
 export function addIcpQuality(icps: Routes): void {
   icps.get('/icps/:id/quality', {
     operationId: 'getIcpQuality',
-    summary: 'How much of what a profile showed was right',
-    description: `By the feedback on its signals, the ${MAX_JUDGED} newest that have any: in all and by class, with the interval that so few leave open.`,
+    summary: 'Get the precision of a profile',
+    description: `Computed from the ${MAX_JUDGED} newest signals with feedback, overall and by classification, with a confidence interval.`,
     scope: 'icps:read',
     answer: icpQualitySchema,
     async handle({ parts: { store }, tenantId, params }) {
@@ -21,9 +21,10 @@ export function addIcpQuality(icps: Routes): void {
   });
   icps.get('/icps/:id/suggestions', {
     operationId: 'listIcpSuggestions',
-    summary: 'Changes that the feedback suggests',
+    summary: 'List suggestions for a profile',
     description:
-      'Each with what it would have done to the signals judged so far, counted from the scores and texts that they have. Those that were accepted or dismissed stay in the list, so that they can be undone.',
+      'Changes that the feedback suggests, each with its effect on the signals with feedback so far. Accepted and dismissed suggestions ' +
+      'stay in the list, so that they can be undone.',
     scope: 'icps:read',
     answer: z.array(icpSuggestionSchema),
     handle: ({ parts, tenantId, params }) => listSuggestions(parts, tenantId, params.id),
@@ -32,7 +33,7 @@ export function addIcpQuality(icps: Routes): void {
     operationId: 'decideIcpSuggestion',
     summary: 'Accept, dismiss or undo a suggestion',
     description:
-      'Accepting changes the profile at once. Undoing takes that change back and leaves what else was changed since.',
+      'Accepting changes the profile immediately. Undoing reverts that change and keeps all later ones.',
     scope: 'icps:write',
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
     body: suggestionActionSchema,

@@ -16,7 +16,7 @@ export function addIcps(routesOf: RoutesOf): void {
     operationId: 'createIcp',
     summary: 'Create a profile',
     description:
-      'Settings that are left out ask nothing, and weights and thresholds have their defaults. New posts are matched with it from now on.',
+      'New posts are matched with the profile from now on. Omitted lists are empty and match everything; weights and thresholds have defaults.',
     scope: 'icps:write',
     versioned: true,
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
@@ -29,7 +29,8 @@ export function addIcps(routesOf: RoutesOf): void {
   });
   addList(icps, '/icps', {
     operationId: 'listIcps',
-    summary: 'Profiles, oldest first',
+    summary: 'List profiles',
+    description: 'Oldest first.',
     scope: 'icps:read',
     item: icpSchema,
     read: ({ parts: { store }, tenantId }, place) => store.pageProfiles(tenantId, place),
@@ -39,7 +40,7 @@ export function addIcps(routesOf: RoutesOf): void {
   addIcpQuality(icps);
   icps.get('/icps/:id', {
     operationId: 'getIcp',
-    summary: 'One profile',
+    summary: 'Get a profile',
     scope: 'icps:read',
     versioned: true,
     answer: icpSchema,
@@ -50,9 +51,10 @@ export function addIcps(routesOf: RoutesOf): void {
   });
   icps.patch('/icps/:id', {
     operationId: 'updateIcp',
-    summary: 'Change a profile',
+    summary: 'Update a profile',
     description:
-      'What is left out stays as it is, single weights and thresholds too; lists are replaced whole. Signals that are there keep the score, class and profile name they got.',
+      'Omitted members stay as they are, within weights and thresholds too; lists are replaced. Existing signals keep their score, ' +
+      'classification and profile name.',
     scope: 'icps:write',
     versioned: true,
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
@@ -67,7 +69,7 @@ export function addIcps(routesOf: RoutesOf): void {
     operationId: 'deleteIcp',
     summary: 'Delete a profile',
     description:
-      'Its signals stay, and can still be listed by its id or name. The last profile cannot be deleted.',
+      'Its signals remain and can still be listed by its ID or name. The last profile cannot be deleted.',
     scope: 'icps:write',
     versioned: true,
     problems: ['CONFLICT'],
@@ -76,12 +78,12 @@ export function addIcps(routesOf: RoutesOf): void {
   });
 }
 
-/** What is tried before it is stored. Nothing is changed by it, so that reading is enough. */
+/** Preview and draft of a profile. They store nothing, so that the scope for reading suffices. */
 function addTrials(icps: Routes): void {
   icps.post('/icps/preview', {
     operationId: 'previewIcp',
-    summary: 'Score stored posts with a draft',
-    description: `Takes the settings of a profile and tries them on the newest posts, ${MAX_PREVIEW_POSTS} at most. Nothing is stored and nobody is told.`,
+    summary: 'Preview a profile',
+    description: `Scores the newest posts, ${MAX_PREVIEW_POSTS} at most, with the given settings. Nothing is stored or delivered.`,
     scope: 'icps:read',
     problems: ['NOT_FOUND'],
     body: previewInputSchema,
@@ -90,12 +92,16 @@ function addTrials(icps: Routes): void {
   });
   icps.add('POST /icps/draft', {
     operationId: 'draftIcp',
-    summary: 'Draft a profile from an offer',
+    summary: 'Draft a profile',
     description:
-      'From what is sold, in a sentence: the phrases that people who want it use, competitors, and who buys. `review` says how many stored posts each phrase is found in, asks back where the offer can be read in two ways, and names what is missing. A line that names nothing to sell is 400. Nothing is stored: try `data` with `POST /v1/icps/preview`, change it, and send it to `POST /v1/icps`.',
+      'Suggests phrases, competitors and buyers for what you sell. `review` has the number of stored posts each phrase is found in, a ' +
+      'question where the offer is ambiguous, and what is missing. An offer that names nothing to sell fails with 400. Nothing is ' +
+      'stored: preview `data` with `POST /v1/icps/preview`, adjust it, and send it to `POST /v1/icps`.',
     scope: 'icps:read',
     body: draftInputSchema,
-    response: { 200: z.strictObject({ data: icpDraftSchema, review: draftReviewSchema }) },
+    response: {
+      200: z.strictObject({ data: icpDraftSchema, review: draftReviewSchema }),
+    },
     async answer({ parts, tenantId, body }) {
       const { draft, review } = await draftForSeller(parts, tenantId, body);
       return { data: draft, review };

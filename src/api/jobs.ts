@@ -3,12 +3,13 @@ import { jobSchema } from '../model/job.ts';
 import { jobResource } from '../signals/jobs.ts';
 import type { Routes } from './routes.ts';
 
-/** `GET /v1/jobs/{id}`: how far a batch is that is done after its answer. */
+/** `GET /v1/jobs/{id}`: progress and results of a batch that is processed in the background. */
 export function addJobs(signals: Routes): void {
   signals.get('/jobs/:id', {
     operationId: 'getJob',
-    summary: 'One job with its progress and results',
-    description: 'Kept for 7 days after it was made.',
+    summary: 'Get a job',
+    description:
+      'Returns the progress and results of a batch that is processed in the background. Jobs are kept for 7 days.',
     scope: 'signals:read',
     answer: jobSchema,
     async handle({ parts: { store }, tenantId, params: { id } }) {

@@ -5,8 +5,11 @@ import { addList } from './list.ts';
 import type { RoutesOf } from './routes.ts';
 
 const createdSchema = keyResourceSchema.extend({
-  // Null in a repeated answer: an Idempotency-Key does not make the secret be shown twice.
-  api_key: z.string().nullable().describe('The key itself, shown here and never again'),
+  // Null when replayed by Idempotency-Key: the key is shown only once.
+  api_key: z
+    .string()
+    .nullable()
+    .describe('The key itself, returned only once; `null` if the response is replayed.'),
 });
 
 /** `/v1/keys`: the tenant's API keys. */
@@ -14,8 +17,9 @@ export function addKeys(routesOf: RoutesOf): void {
   const keys = routesOf('Keys');
   keys.create('/keys', {
     operationId: 'createKey',
-    summary: 'Create an API key; answers its secret',
-    description: 'The new key gets scopes of the calling key at most.',
+    summary: 'Create an API key',
+    description:
+      'Returns the key, which is shown only once. It can have only scopes that the calling key has.',
     scope: 'keys:write',
     problems: ['PLAN_REQUIRED'],
     showsSecret: true,
@@ -28,7 +32,8 @@ export function addKeys(routesOf: RoutesOf): void {
   });
   addList(keys, '/keys', {
     operationId: 'listKeys',
-    summary: 'API keys, oldest first, revoked ones too',
+    summary: 'List API keys',
+    description: 'Oldest first, including revoked keys.',
     scope: 'keys:read',
     item: keyResourceSchema,
     read: ({ parts: { store }, tenantId }, place) => store.pageKeys(tenantId, place),
@@ -36,7 +41,7 @@ export function addKeys(routesOf: RoutesOf): void {
   });
   keys.get('/keys/:id', {
     operationId: 'getKey',
-    summary: 'One API key',
+    summary: 'Get an API key',
     scope: 'keys:read',
     answer: keyResourceSchema,
     handle: async ({ parts, tenantId, params }) =>
@@ -44,9 +49,10 @@ export function addKeys(routesOf: RoutesOf): void {
   });
   keys.patch('/keys/:id', {
     operationId: 'updateKey',
-    summary: 'Change name, scopes, limit or expiry of an API key',
+    summary: 'Update an API key',
     description:
-      'What is left out stays as it is; a change counts from the next request on. Neither the key nor what is made of it may do more than the calling key. A revoked key cannot be changed.',
+      'Omitted members stay as they are. Changes apply from the next request. Neither the key nor its new scopes may exceed those of ' +
+      'the calling key. A revoked key cannot be changed.',
     scope: 'keys:write',
     problems: ['CONFLICT'],
     body: keyPatchSchema,
@@ -56,9 +62,10 @@ export function addKeys(routesOf: RoutesOf): void {
   });
   keys.remove('/keys/:id', {
     operationId: 'revokeKey',
-    summary: 'Revoke an API key, at once and for good',
+    summary: 'Revoke an API key',
     description:
-      'The key stays in the list with its `revoked_at` for 90 days; revoking it again changes nothing. A key may revoke itself, and no key that may do more than itself. When a tenant has no working key left, `key create` of the command line makes another.',
+      'Takes effect immediately and cannot be undone. The key stays in the list with its `revoked_at` for 90 days. A key can revoke itself, ' +
+      'but no key with more permissions. If no working key is left, create one with `signalpost key create`.',
     scope: 'keys:write',
     gone: 'Revoked',
     handle: ({ parts, caller, params }) => revokeKey(parts, caller.key, params.id),

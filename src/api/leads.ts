@@ -13,13 +13,13 @@ import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
-/** `/v1/leads`: who they are and what is known of them. */
+/** `/v1/leads`: people, and the known facts about them. */
 export function addLeads(routesOf: RoutesOf): void {
   const leads = routesOf('Leads');
   addList(leads, '/leads', {
     operationId: 'listLeads',
-    summary: 'Leads, newest first',
-    description: 'Without their signals, which each lead by itself shows.',
+    summary: 'List leads',
+    description: 'Newest first by default. Their signals are returned by `GET /v1/leads/{id}`.',
     scope: 'leads:read',
     query: leadFilters.query.shape,
     item: leadSchema,
@@ -29,7 +29,8 @@ export function addLeads(routesOf: RoutesOf): void {
   });
   leads.get('/leads/:id', {
     operationId: 'getLead',
-    summary: 'One lead with its signals',
+    summary: 'Get a lead',
+    description: 'Returns the lead with its best signals.',
     scope: 'leads:read',
     versioned: true,
     answer: leadDetailSchema,
@@ -40,9 +41,9 @@ export function addLeads(routesOf: RoutesOf): void {
   });
   leads.patch('/leads/:id', {
     operationId: 'updateLead',
-    summary: 'Change what is known of a lead',
+    summary: 'Update a lead',
     description:
-      'Null or an empty string clears, what is absent stays. Its stage and deal are changed under `/v1/pipeline`.',
+      'Omitted members stay as they are; `null` or an empty string clears a member. Change stage and deal with `/v1/pipeline`.',
     scope: 'leads:write',
     versioned: true,
     problems: ['CONFLICT'],
@@ -57,9 +58,8 @@ export function addLeads(routesOf: RoutesOf): void {
     operationId: 'eraseLead',
     summary: 'Erase a person',
     description:
-      'Deletes the lead and takes the person out of everything else that is kept: their signals lose author, text and ' +
-      'address (company and score stay), events about them their data, and deliveries their bodies; what still waited ' +
-      'to be delivered is discarded. This cannot be undone.',
+      'Deletes the lead and erases the person from all stored data: author, text and URL of their signals (company and score remain), ' +
+      'the data of events about them, and the payloads of deliveries. Pending deliveries are discarded. This cannot be undone.',
     scope: 'leads:write',
     versioned: true,
     gone: 'Erased',
@@ -70,21 +70,21 @@ export function addLeads(routesOf: RoutesOf): void {
   addLeadWrites(leads);
 }
 
-/** People in; enriched, merged and in the pipeline before the answer. */
+/** `POST /v1/leads` and its batch: enriched, merged and in the pipeline before the response. */
 function addLeadWrites(leads: Routes): void {
   leads.post('/leads', {
     operationId: 'createLead',
-    summary: 'Enrich a person and add them to the pipeline',
+    summary: 'Create a lead',
     description:
-      'Who it is follows from `email`, `linkedin_url`, `name` with `company.domain`, `signal_ids` or `signal`. A person ' +
-      'who is a lead already is merged into it (200): what is filled stays, tags are united, the stage does not move. ' +
-      'A request that matches two leads is refused, and names both.',
+      'Enriches a person and adds them to the pipeline. The person is identified by `email`, `linkedin_url`, `name` with ' +
+      '`company.domain`, `signal_ids` or `signal`. If the person already is a lead, the data is merged into it (200): known facts and ' +
+      'the stage stay, unknown facts are filled in, and tags are combined. A request that matches two leads fails with 409 and names both.',
     scope: 'leads:write',
     versioned: true,
     problems: ['CONFLICT'],
     body: leadInputSchema,
     answer: leadDetailSchema,
-    statuses: { 200: 'Merged into a lead', 201: 'A new lead' },
+    statuses: { 200: 'Merged into an existing lead', 201: 'Created' },
     async handle({ parts, caller, body, created, tag }) {
       const added = await addLead(parts, leadCallerOf(caller), body);
       parts.nudge(added.lanes);
@@ -94,15 +94,14 @@ function addLeadWrites(leads: Routes): void {
   });
   addBatch(leads, '/leads/batch', {
     operationId: 'createLeads',
-    summary: `Enrich up to ${MAX_BATCH_LEADS} people and add them to the pipeline`,
-    description:
-      'Each stands on its own, in the order they are given; a rejected one does not spoil the rest.',
+    summary: 'Create a batch of leads',
+    description: `Takes up to ${MAX_BATCH_LEADS} people, each as in \`createLead\`, in the given order. A rejected one does not affect the others.`,
     scope: 'leads:write',
     name: 'leads',
     item: leadInputSchema,
     maxItems: MAX_BATCH_LEADS,
     counts: { created: 'created', merged: 'merged', rejected: 'rejected' },
-    own: { lead_id: z.string().nullable().describe('null where it was rejected') },
+    own: { lead_id: z.string().nullable().describe('ID of the lead; `null` if the item was rejected.') },
     none: { status: 'rejected', lead_id: null } as Outcome,
     async run({ parts, partsOf, caller }, inputs) {
       const added = await addLeadsOf(partsOf, leadCallerOf(caller), inputs);

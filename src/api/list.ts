@@ -92,7 +92,7 @@ export function addList<
 /** Answer of a list of what `item` describes. */
 function listAnswer<S extends z.ZodType>(item: S) {
   return z.strictObject({
-    data: z.array(item).describe('The page, in the order that was asked for'),
+    data: z.array(item).describe('Items of the page, in the requested order.'),
     pagination: paginationSchema,
   });
 }

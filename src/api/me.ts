@@ -7,58 +7,80 @@ import { MODEL } from '../signals/model/learnt.ts';
 import { MODEL_VERSION } from '../signals/score.ts';
 import type { RoutesOf } from './routes.ts';
 
-/** The largest number that a plan includes. */
+/** The maximum of all plans. */
 const MOST_SOURCES = planLimits('enterprise').sources;
 
+const account = (description: string) =>
+  z
+    .strictObject({
+      id: z.string().describe('Unique identifier.'),
+      name: z.string().describe('Name.'),
+    })
+    .describe(description);
+
 const meSchema = z.strictObject({
-  tenant: z.strictObject({ id: z.string(), name: z.string() }),
-  plan: planSchema.describe('The plan in force; a trial that has ended is `starter`'),
-  trial_ends_at: z.iso.datetime().nullable(),
-  key: z.strictObject({ id: z.string(), name: z.string() }),
-  scopes: z.array(scopeSchema),
-  limits: z.strictObject({
-    rate_limit: z.int().describe('Requests per 60 seconds of this key'),
-    requests_per_minute: z
-      .int()
-      .describe('Requests per 60 seconds of all keys together; a batch counts one for every 10 items begun'),
-    keys: z.int().describe('API keys that are not revoked'),
-    webhook_endpoints: z.int().nullable().describe('null: no limit'),
-    webhook_rate_limit_per_minute: z.int().describe('The most that an endpoint can be set to'),
-    custom_payload_formats: z.boolean(),
-    source_ip_list: z.boolean(),
-    payload_format_bytes: z.int().describe('Of a payload format as JSON; 0: none'),
-    icp_profiles: z.int(),
-    icp_phrases: z.int().describe('Phrases of all profiles together'),
-    sources: z.int(),
-    signals: z.int().describe('Signals that are kept'),
-    leads: z.int().describe('Leads that are kept'),
-    campaign_events: z.int().describe('Campaign events that are kept'),
-  }),
-  usage: z.strictObject({
-    keys: z.int(),
-    webhook_endpoints: z.int(),
-    icp_profiles: z.int(),
-    sources: z.int(),
-    signals: z.int(),
-    leads: z.int().describe('Leads that there are'),
-    campaign_events: z.int().describe('Campaign events that there are'),
-  }),
+  tenant: account('The account that the key belongs to.'),
+  plan: planSchema.describe('Current plan. A trial that has ended is `starter`.'),
+  trial_ends_at: z.iso
+    .datetime()
+    .nullable()
+    .describe('When the trial ends or ended; `null` if there is none.'),
+  key: account('The API key of this request.'),
+  scopes: z.array(scopeSchema).describe('Permissions of the key. `:write` includes `:read`.'),
+  limits: z
+    .strictObject({
+      rate_limit: z.int().describe('Maximum number of requests per 60 seconds with this key.'),
+      requests_per_minute: z
+        .int()
+        .describe(
+          'Maximum number of requests per 60 seconds with all keys together. A batch counts as one request per 10 items or part of them.',
+        ),
+      keys: z.int().describe('Maximum number of API keys that are not revoked.'),
+      webhook_endpoints: z.int().nullable().describe('Maximum number of endpoints; `null` for no limit.'),
+      webhook_rate_limit_per_minute: z.int().describe('Maximum `rate_limit_per_minute` of an endpoint.'),
+      custom_payload_formats: z.boolean().describe('Whether endpoints can have a payload format.'),
+      source_ip_list: z.boolean().describe('Whether the source IP addresses of deliveries are available.'),
+      payload_format_bytes: z
+        .int()
+        .describe('Maximum size of a payload format as JSON, in bytes; 0 if there can be none.'),
+      icp_profiles: z.int().describe('Maximum number of profiles.'),
+      icp_phrases: z.int().describe('Maximum number of phrases in all profiles together.'),
+      sources: z.int().describe('Maximum number of sources.'),
+      signals: z.int().describe('Maximum number of stored signals.'),
+      leads: z.int().describe('Maximum number of stored leads.'),
+      campaign_events: z.int().describe('Maximum number of stored campaign events.'),
+    })
+    .describe('Limits of the plan and the key.'),
+  usage: z
+    .strictObject({
+      keys: z.int().describe('Number of API keys that are not revoked.'),
+      webhook_endpoints: z.int().describe('Number of endpoints.'),
+      icp_profiles: z.int().describe('Number of profiles.'),
+      sources: z.int().describe('Number of sources.'),
+      signals: z.int().describe('Number of stored signals.'),
+      leads: z.int().describe('Number of stored leads.'),
+      campaign_events: z.int().describe('Number of stored campaign events.'),
+    })
+    .describe('Current usage.'),
   scoring: z
     .strictObject({
-      version: z.string().describe('Of the model; a signal names the one it was scored with'),
+      version: z.string().describe('Version of the scoring model, as in `model_version` of an explanation.'),
       calibrated_on: z.iso
         .date()
-        .describe('The day on which its scores were last checked against posts that it had not learnt from'),
-      encoder: z.enum(['on', 'off']).describe('Whether the sentence encoder helps; off: words alone decide'),
+        .describe('Date on which its scores were last calibrated with posts it was not trained on.'),
+      encoder: z
+        .enum(['on', 'off'])
+        .describe('Whether the sentence encoder is used; `off`: posts are scored by their words only.'),
     })
-    .describe('How signals are scored here'),
+    .describe('How this server scores signals.'),
 });
 
-/** `GET /v1/me`: who the key is, and what it may do. */
+/** `GET /v1/me`: the account and permissions of the key. */
 export function addMe(routesOf: RoutesOf): void {
   routesOf('Account').get('/me', {
     operationId: 'getMe',
-    summary: 'Tenant, plan, scopes, limits and usage of the key',
+    summary: 'Get the current account',
+    description: 'Returns the account, plan, scopes, limits and usage of the key.',
     scope: 'any',
     answer: meSchema,
     async handle({ parts: { store, clock, encoder }, caller: { tenant, key } }) {

@@ -18,30 +18,32 @@ import { leadCallerOf, leadText } from './lead-answers.ts';
 import { addList } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
-const params = { id: pathId.describe("The lead's id") };
+const params = { id: pathId.describe('ID of the lead.') };
 const BOARD_LEADS = 10;
 
 const boardSchema = z.strictObject({
-  stages: z.array(
-    boardStageSchema.extend({
-      leads: z
-        .array(leadSchema)
-        .describe('The newest; `GET /v1/leads?stage=…` lists them all in the same order'),
-    }),
-  ),
+  stages: z
+    .array(
+      boardStageSchema.extend({
+        leads: z
+          .array(leadSchema)
+          .describe('Newest leads in the stage. `GET /v1/leads?stage=…` lists them all, in the same order.'),
+      }),
+    )
+    .describe('Stages of the pipeline, in order.'),
 });
 
-/** `/v1/pipeline`: where each lead stands, how it got there, and what it may be worth. */
+/** `/v1/pipeline`: the stage, history and deal of each lead. */
 export function addPipeline(routesOf: RoutesOf): void {
   const pipeline = routesOf('Pipeline');
   pipeline.get('/pipeline', {
     operationId: 'getPipeline',
-    summary: 'The board: every stage with its count, its value and its newest leads',
+    summary: 'Get the pipeline',
+    description:
+      'Returns every stage with its number of leads, the value of their deals, and its newest leads.',
     scope: 'pipeline:read',
     query: {
-      limit: wholeNumber(0, 100)
-        .default(BOARD_LEADS)
-        .describe(`The most leads that a stage shows; ${BOARD_LEADS} where absent`),
+      limit: wholeNumber(0, 100).default(BOARD_LEADS).describe('Maximum number of leads per stage.'),
     },
     answer: boardSchema,
     async handle({ parts: { store }, tenantId, query }) {
@@ -54,10 +56,11 @@ export function addPipeline(routesOf: RoutesOf): void {
   });
   pipeline.put('/pipeline/:id/stage', {
     operationId: 'moveLead',
-    summary: 'Move a lead to another stage',
+    summary: 'Move a lead to a stage',
     description:
-      'Any open stage to any other, or to `won` or `lost`; `lost` needs a `reason`, and leaving `won` or `lost` needs ' +
-      '`"reopen": true`. The stage it is in already changes nothing. Its deal is won, lost or open with it. Answers the lead.',
+      'A lead can move from any open stage to any other, and to `won` or `lost`. Moving to `lost` requires a `reason`, and leaving ' +
+      '`won` or `lost` requires `"reopen": true`. Moving to the current stage changes nothing. The status of its deal changes with ' +
+      'it. Returns the lead.',
     scope: 'pipeline:write',
     versioned: true,
     problems: ['STAGE_CONFLICT', 'INVALID_TRANSITION'],
@@ -74,17 +77,17 @@ export function addPipeline(routesOf: RoutesOf): void {
   addHistory(pipeline);
   pipeline.put('/pipeline/:id/deal', {
     operationId: 'setDeal',
-    summary: "Set a lead's deal",
+    summary: 'Set the deal of a lead',
     description:
-      'Replaces the whole deal; the same deal again changes nothing. A deal is won or lost exactly where its lead is: ' +
-      '`"status": "won"` moves the lead to `won`, `lost` needs a `reason`, and a status other than that of a closed lead ' +
-      'needs `"reopen": true`; `open` takes it back to its last open stage.',
+      'Replaces the whole deal. The status of a deal follows the stage of its lead: `"status": "won"` moves the lead to `won`, `lost` ' +
+      'moves it to `lost` and requires a `reason`, and another status than that of a closed lead requires `"reopen": true`; `open` ' +
+      'moves the lead back to its last open stage.',
     scope: 'pipeline:write',
     versioned: true,
     problems: ['INVALID_TRANSITION'],
     params,
     body: dealInputSchema,
-    answer: dealSchema.extend({ lead_id: z.string() }),
+    answer: dealSchema.extend({ lead_id: z.string().describe('ID of the lead.') }),
     async handle({ parts, caller, params: { id }, body: deal, when, tag }) {
       const changed = await setDeal(parts, leadCallerOf(caller), { id, deal, when });
       parts.nudge(changed.lanes);
@@ -97,8 +100,8 @@ export function addPipeline(routesOf: RoutesOf): void {
 function addHistory(pipeline: Routes): void {
   addList(pipeline, '/pipeline/:id/history', {
     operationId: 'listStageMoves',
-    summary: "A lead's moves through the pipeline, newest first",
-    description: 'Who moved it, when, why, and how long it had stayed.',
+    summary: 'List the stage moves of a lead',
+    description: 'Newest first: who moved the lead, when and why, and how long it had been in its stage.',
     scope: 'pipeline:read',
     params,
     item: stageMoveSchema,

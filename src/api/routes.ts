@@ -124,7 +124,8 @@ export function routesOf(app: FastifyInstance, parts: ApiParts, tag: TagName): R
   const add =
     (method: Method): Add =>
     (path, { answer, statuses = { 200: null }, handle, ...taken }) => {
-      const schema = z.strictObject({ data: answer });
+      const described = answer.description === undefined ? answer.describe('The result.') : answer;
+      const schema = z.strictObject({ data: described });
       const response = Object.entries(statuses).map(([status, meaning]) => [
         status,
         meaning === null ? schema : schema.describe(meaning),

@@ -2,21 +2,21 @@ import { changeSettings, readSettings, settingsResource } from '../accounts/sett
 import { settingsPatchSchema, settingsSchema } from '../model/settings.ts';
 import type { RoutesOf } from './routes.ts';
 
-/** `/v1/settings`: what a tenant settles for itself. */
+/** `/v1/settings`: time zone and daily digest of a tenant. */
 export function addSettings(routesOf: RoutesOf): void {
   const account = routesOf('Account');
   account.get('/settings', {
     operationId: 'getSettings',
-    summary: 'Time zone and daily digest',
+    summary: 'Get settings',
     scope: 'keys:read',
     answer: settingsSchema,
     handle: async ({ parts, tenantId }) => settingsResource(await readSettings(parts, tenantId)),
   });
   account.patch('/settings', {
     operationId: 'updateSettings',
-    summary: 'Change time zone and daily digest',
+    summary: 'Update settings',
     description:
-      'What is left out stays as it is. A digest whose hour is the present one is made at once, unless one was made today.',
+      'Omitted members stay as they are. If the hour of the digest is the current one, it is created immediately, unless there was one today.',
     scope: 'keys:write',
     body: settingsPatchSchema,
     answer: settingsSchema,

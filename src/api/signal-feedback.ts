@@ -3,13 +3,14 @@ import { feedbackInputSchema, feedbackSchema } from '../model/feedback.ts';
 import { giveFeedback } from '../signals/feedback.ts';
 import type { Routes } from './routes.ts';
 
-/** `POST /v1/signals/{id}/feedback`: whether a signal was worth it. */
+/** `POST /v1/signals/{id}/feedback`: whether a signal was relevant. */
 export function addSignalFeedback(signals: Routes): void {
   signals.post('/signals/:id/feedback', {
     operationId: 'giveSignalFeedback',
-    summary: 'Say whether a signal was relevant',
+    summary: 'Give feedback on a signal',
     description:
-      'The last word counts: said again, it takes the place of what was said before. The preview of a profile shows it beside each score.',
+      'Records whether the signal was relevant, replacing earlier feedback. Feedback determines the precision of a profile and its ' +
+      'suggestions.',
     scope: 'signals:write',
     body: feedbackInputSchema,
     answer: feedbackSchema,

@@ -5,27 +5,33 @@ import { addList } from './list.ts';
 import type { Routes } from './routes.ts';
 
 const listedSignalSchema = signalSchema
-  .extend({ explanation: explanationSchema.optional() })
-  .meta({ id: 'ListedSignal' });
+  .extend({
+    explanation: explanationSchema.optional().describe('Breakdown of the score, with `include=explanation`.'),
+  })
+  .meta({ id: 'ListedSignal', description: 'A signal in a list.' });
 const signalDetailSchema = signalSchema
-  .extend({ text: z.string(), explanation: explanationSchema })
-  .meta({ id: 'SignalDetail' });
+  .extend({
+    text: z.string().describe('Full text of the post.'),
+    explanation: explanationSchema.describe('Breakdown of the score.'),
+  })
+  .meta({ id: 'SignalDetail', description: 'A signal with the full text of the post.' });
 
 /**
- * `GET /v1/signals` and `GET /v1/signals/{id}`. Rows are stored as the JSON that every answer shows, so that an answer
- * is put together of bytes; the response schemas document it, and the tests hold the bytes to them.
+ * `GET /v1/signals` and `GET /v1/signals/{id}`. Signals are stored as JSON text, so that responses are concatenated bytes; the
+ * response schemas document them, and tests check the bytes against them.
  */
 export function addSignalReads(signals: Routes): void {
   addList(signals, '/signals', {
     operationId: 'listSignals',
-    summary: 'Signals, newest first',
+    summary: 'List signals',
+    description: 'Newest first by default.',
     scope: 'signals:read',
     query: {
       ...signalFilters.query.shape,
       include: z
         .enum(['explanation'])
         .optional()
-        .describe('`explanation` adds to each signal the reasons for its score.'),
+        .describe('`explanation` adds the breakdown of the score to each signal.'),
     },
     item: listedSignalSchema,
     filters: ({ query }) => signalFilters.toFilters(query),
@@ -40,7 +46,8 @@ export function addSignalReads(signals: Routes): void {
   });
   signals.get('/signals/:id', {
     operationId: 'getSignal',
-    summary: 'One signal with its text and explanation',
+    summary: 'Get a signal',
+    description: 'Returns the signal with the full text of the post and the breakdown of its score.',
     scope: 'signals:read',
     answer: signalDetailSchema,
     async handle({ parts, tenantId, params: { id } }) {

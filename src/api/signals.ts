@@ -11,12 +11,14 @@ import { addSignalFeedback } from './signal-feedback.ts';
 import { addSignalReads } from './signal-reads.ts';
 
 const UPDATED =
-  'Whether stored signals of the post were given its new text and scored again, as its author has edited it; else left out';
+  'Present if the post was edited: its stored signals were updated with the new text and scored again.';
 
 const observedSchema = z.strictObject({
-  status: z.enum(['created', 'duplicate']),
+  status: z
+    .enum(['created', 'duplicate'])
+    .describe('`created` if the post is new, `duplicate` if it was already known.'),
   updated: z.literal(true).optional().describe(UPDATED),
-  signals: z.array(signalSchema),
+  signals: z.array(signalSchema).describe('Signals of the post, one for each matching profile.'),
 });
 
 /** `/v1/signals`: observed posts in, scored and explained signals out. */
@@ -33,12 +35,12 @@ export function addSignals(routesOf: RoutesOf): void {
 function addSignalWrites(signals: Routes): void {
   signals.post('/signals', {
     operationId: 'createSignal',
-    summary: 'Score, store and route an observed post',
+    summary: 'Create signals from a post',
     description:
-      'A post that is known (`duplicate`, 200) makes no second signal. Where it comes with the `external_id` it had and another ' +
-      'text, its author has edited it: its signals get the new text and are scored again (`updated: true`), keep id, time, lead ' +
-      'and feedback, and stand at the end of `order=stored`. Nothing is delivered again; one that becomes hot by the edit is ' +
-      'told once by `signal.new_hot`.',
+      'Scores a post with your profiles, stores a signal for each match and delivers it to your endpoints. A post that is already ' +
+      'known returns its existing signals (200, `duplicate`). If it has the same `external_id` but another text, it was edited: its ' +
+      'signals are updated and scored again (`updated: true`), keep their ID, time, lead and feedback, and move to the end of ' +
+      '`order=stored`. They are not delivered again; a signal that becomes hot by the edit triggers `signal.new_hot` once.',
     scope: 'signals:write',
     body: observedPostSchema,
     answer: observedSchema,
@@ -54,11 +56,11 @@ function addSignalWrites(signals: Routes): void {
   });
   addBatch(signals, '/signals/batch', {
     operationId: 'createSignals',
-    summary: `Score, store and route up to ${MAX_BATCH_SIGNALS} observed posts`,
+    summary: 'Create signals from a batch of posts',
     description:
-      'With the header `Prefer: respond-async` the batch is taken on and answered at once, with 202 and a job: `GET /v1/jobs/{id}` ' +
-      'has its progress and results for 7 days. Without it, a batch that would wait too long for the sentence encoder is 503 with ' +
-      '`Retry-After` before anything is stored.',
+      `Takes up to ${MAX_BATCH_SIGNALS} posts. With the header \`Prefer: respond-async\`, the batch is processed in the background: the ` +
+      'response is 202 with a job, whose progress and results are available from `GET /v1/jobs/{id}` for 7 days. Otherwise, a batch ' +
+      'that would have to wait too long for the sentence encoder fails with 503 and `Retry-After`; nothing is stored.',
     problems: ['RATE_LIMITED'],
     scope: 'signals:write',
     name: 'signals',
@@ -67,7 +69,9 @@ function addSignalWrites(signals: Routes): void {
     counts: { created: 'created', duplicates: 'duplicate', rejected: 'rejected' },
     own: {
       updated: z.literal(true).optional().describe(UPDATED),
-      signal_ids: z.array(z.string()).describe('The signals that it made or is a duplicate of'),
+      signal_ids: z
+        .array(z.string())
+        .describe('IDs of the signals created, or of the existing ones for a duplicate.'),
     },
     none: { status: 'rejected', signal_ids: [] } as Outcome,
     later: {
@@ -89,9 +93,9 @@ function addSignalRemoval(signals: Routes): void {
     operationId: 'deleteSignal',
     summary: 'Delete a signal',
     description:
-      'It leaves every list, search, count and company figure, and its lead, which is scored by the signals that are left. ' +
-      'Deliveries of it that still wait are discarded, and the bodies of others are emptied. What it said of its company ' +
-      'stays. The same post sent again later makes a new signal. To erase a person everywhere, use `DELETE /v1/leads/{id}`.',
+      'Removes the signal from all lists, searches, counts and company statistics, and from its lead, whose score is updated. ' +
+      'Pending deliveries of the signal are discarded, and the payloads of past ones are deleted. Facts about its company remain. ' +
+      'Sending the same post again creates a new signal. To erase a person, use `DELETE /v1/leads/{id}`.',
     scope: 'signals:write',
     gone: 'Deleted',
     async handle({ parts, tenantId, params: { id } }) {

@@ -10,20 +10,20 @@ import { changeSource, createSource, deleteSource, findSource, runSourceNow } fr
 import { addList } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
-/** `/v1/sources`: where posts are detected. */
+/** `/v1/sources`: where posts are read from. */
 export function addSources(routesOf: RoutesOf): void {
   const sources = routesOf('Sources');
   sources.create('/sources', {
     operationId: 'createSource',
     summary: 'Create a source',
     description: [
-      'Its posts are matched with the profiles it names, or with all that are active; a post that matches none makes no',
-      'signal. It is read at once, and then every `interval_seconds`. Each kind takes its own settings: `rss` a `url`;',
+      'The source is read immediately, and then every `interval_seconds`. Its posts are matched with the given profiles, or with all',
+      'active ones; a post that matches none creates no signal. Each kind has its own settings: `rss` a `url`;',
       '`hackernews` and `hackernews_hiring` a `query`; `stackexchange` a `site` with `tagged`, `query` or both, and a `key`;',
       'job boards a `board`; `sec_form_d` a `query` or nothing; `discourse` and `lemmy` a `url`, with a `query` or without;',
       '`mastodon` a `url` and a `tag`; `lobsters` a `tag` or nothing; `github` a `query`, and a `token`; `bluesky` a `query`;',
-      '`reddit` a `subreddit`, `client_id` and `client_secret`, with a `query` or without. What is asked must be on the public',
-      'internet. The robots.txt of a feed is obeyed: one that it keeps from programs is refused here, with what there is instead.',
+      '`reddit` a `subreddit`, `client_id` and `client_secret`, with a `query` or without. The source must be on the public internet.',
+      'robots.txt is respected: a feed that it disallows is refused, with a suggestion for an alternative.',
     ].join(' '),
     scope: 'sources:write',
     versioned: true,
@@ -38,7 +38,8 @@ export function addSources(routesOf: RoutesOf): void {
   });
   addList(sources, '/sources', {
     operationId: 'listSources',
-    summary: 'Sources, oldest first',
+    summary: 'List sources',
+    description: 'Oldest first.',
     scope: 'sources:read',
     item: sourceSchema,
     read: ({ parts: { store }, tenantId }, place) => store.pageSources(tenantId, place),
@@ -46,7 +47,8 @@ export function addSources(routesOf: RoutesOf): void {
   });
   sources.get('/sources/:id', {
     operationId: 'getSource',
-    summary: 'One source, and how it is doing',
+    summary: 'Get a source',
+    description: 'Returns the source with its status, last error and counts.',
     scope: 'sources:read',
     versioned: true,
     answer: sourceSchema,
@@ -57,9 +59,10 @@ export function addSources(routesOf: RoutesOf): void {
   });
   sources.patch('/sources/:id', {
     operationId: 'updateSource',
-    summary: 'Change a source',
+    summary: 'Update a source',
     description:
-      'What is left out stays as it is; the kind cannot be changed. With another `url`, `query` or whatever else its kind reads by, it is read from the start, at once.',
+      'Omitted members stay as they are; the kind cannot be changed. If a setting changes what is read, such as `url` or `query`, the ' +
+      'source is read from the beginning, immediately.',
     scope: 'sources:write',
     versioned: true,
     problems: ['CONFLICT'],
@@ -74,7 +77,7 @@ export function addSources(routesOf: RoutesOf): void {
   sources.remove('/sources/:id', {
     operationId: 'deleteSource',
     summary: 'Delete a source',
-    description: 'The signals it made stay.',
+    description: 'Its signals remain.',
     scope: 'sources:write',
     versioned: true,
     gone: 'Deleted',
@@ -86,8 +89,8 @@ export function addSources(routesOf: RoutesOf): void {
     operationId: 'runSource',
     summary: 'Read a source now',
     description: [
-      'Makes it due at once and answers without waiting for the run; `last_run_at` tells when it ended. Where the source',
-      'asked to be left alone for a while (`Retry-After`), it is read as soon as that is over: see `next_poll_at`.',
+      'Starts a run and returns without waiting for it; `last_run_at` is updated when it ends. If the site requested a pause',
+      '(`Retry-After`), the source is read when it is over: see `next_poll_at`.',
     ].join(' '),
     scope: 'sources:write',
     versioned: true,
@@ -103,9 +106,9 @@ export function addSources(routesOf: RoutesOf): void {
   });
   addList(sources, '/sources/:id/runs', {
     operationId: 'listSourceRuns',
-    summary: 'Runs of a source, newest first',
+    summary: 'List runs of a source',
     description:
-      'The last 100 are kept. A run that was put off, as the site wants time between two requests, is none.',
+      'Newest first. The last 100 runs are kept. A run that is postponed because the site wants time between two requests is not listed.',
     scope: 'sources:read',
     item: sourceRunSchema,
     name: 'source-runs',
@@ -121,12 +124,14 @@ const RESTS = {
   pause: {
     operationId: 'pauseSource',
     summary: 'Pause a source',
-    description: 'It is not read any more; its position stays. One that is paused stays so.',
+    description:
+      'The source is not read until it is resumed, and keeps its position. Pausing a paused source changes nothing.',
   },
   resume: {
     operationId: 'resumeSource',
     summary: 'Resume a source',
-    description: 'It goes on where it was, at once. One that is active stays as it is.',
+    description:
+      'The source is read immediately, from its position. Resuming an active source changes nothing.',
   },
 } as const;
 

@@ -16,15 +16,14 @@ export const storedQuery = {
     .enum(['stored'])
     .optional()
     .describe(
-      '`stored`: in the order in which they were stored, oldest first, with a `next_cursor` on every page, also the last: nothing that is stored later stands before it',
+      '`stored`: in the order of storing, oldest first. Every page has a `next_cursor`, including the last; anything stored later comes ' +
+        'after it.',
     ),
   wait: wholeNumber(0, MAX_WAIT_SECONDS)
     .optional()
-    .describe(
-      'With `order=stored`: for how many seconds the answer is held while there is nothing to return',
-    ),
+    .describe('With `order=stored`: how many seconds to wait for new items if there are none.'),
   cursor: pagingQuery.cursor.describe(
-    '`next_cursor` of the page before; with `order=stored` also `now`, for what is stored from now on',
+    'Cursor of the page: the `next_cursor` of the previous response. With `order=stored`, `now` starts with items stored from now on.',
   ),
 };
 

@@ -3,13 +3,14 @@ import { pauseEndpoint, regenerateSecret, resumeEndpoint } from '../webhooks/end
 import { endpointResource } from '../webhooks/endpoints.ts';
 import type { Routes } from './routes.ts';
 
-/** What is done to an endpoint besides changing its settings: a new secret, pause, resume. */
+/** Actions on an endpoint: new secret, pause, resume. */
 export function addWebhookActions(webhooks: Routes): void {
   webhooks.post('/webhooks/:id/secret', {
     operationId: 'regenerateWebhookSecret',
-    summary: 'Give an endpoint a new secret; answers it',
+    summary: 'Regenerate the secret of an endpoint',
     description:
-      'Every later attempt is signed with the new secret, retries of earlier deliveries included: with it alone, or, for the hours of a grace, in `webhook-signature` also with the one before.',
+      'Returns the new signing secret, which is shown only once. All later attempts are signed with it, including retries of earlier ' +
+      'deliveries. During a grace period, `webhook-signature` also has a signature with the previous secret.',
     scope: 'webhooks:write',
     versioned: true,
     problems: ['CONFLICT'],
@@ -27,8 +28,8 @@ export function addWebhookActions(webhooks: Routes): void {
     operationId: 'pauseWebhook',
     summary: 'Pause an endpoint',
     description: [
-      'No attempt is started until it is resumed by hand. What is in flight lands and is recorded; what waits and what',
-      'comes is held for up to 7 days, then it goes to the dead letters, or is discarded where `dead_letter` is off.',
+      'No attempt is made until the endpoint is resumed manually. Attempts in progress are completed and recorded. Deliveries are held',
+      'for up to 7 days, then moved to the dead-letter queue, or discarded if `dead_letter` is `false`.',
     ].join(' '),
     scope: 'webhooks:write',
     versioned: true,
@@ -42,9 +43,9 @@ export function addWebhookActions(webhooks: Routes): void {
   });
   webhooks.post('/webhooks/:id/resume', {
     operationId: 'resumeWebhook',
-    summary: 'Resume a paused endpoint',
+    summary: 'Resume an endpoint',
     description:
-      'Sets its failure count to zero and makes all that was held due at once, at the pace of its throttle.',
+      'Resets the failure count and sends all held deliveries, within the rate limit of the endpoint.',
     scope: 'webhooks:write',
     versioned: true,
     problems: ['PLAN_REQUIRED'],

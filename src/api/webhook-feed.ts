@@ -8,31 +8,35 @@ import type { Routes } from './routes.ts';
 import { type ListQuery, readStored, storedQuery } from './stored-order.ts';
 
 const feedSchema = z.strictObject({
-  data: z.array(feedEventSchema).describe('In the order of commit, oldest first'),
-  pagination: paginationSchema.describe('`next_cursor` is there on every page, also the last'),
+  data: z.array(feedEventSchema).describe('Events in the order of storing, oldest first.'),
+  pagination: paginationSchema.describe(
+    'Position in the feed. Every page has a `next_cursor`, including the last.',
+  ),
   truncated: z
     .boolean()
-    .describe('The cursor is older than 7 days: what stood behind it is gone, and this is the oldest page'),
+    .describe(
+      '`true` if the cursor is older than 7 days: events after it were deleted, and this is the oldest page.',
+    ),
 });
 
-/** `GET /v1/webhooks/{id}/feed`: an endpoint's deliveries, read instead of received. */
+/** `GET /v1/webhooks/{id}/feed`: the deliveries of an endpoint, to be pulled. */
 export function addWebhookFeed(webhooks: Routes): void {
   webhooks.add('GET /webhooks/:id/feed', {
     operationId: 'readWebhookFeed',
-    summary: 'Read what an endpoint is sent, in order',
+    summary: 'Read the feed of an endpoint',
     description: [
-      'For endpoints of both modes: what passes the filters of the endpoint, in the order of commit, for 7 days. Nothing',
-      'that is stored later stands before a cursor that was returned. Without a cursor it begins with the oldest event.',
-      'A page holds at most 1 MiB of payloads; one without events may say `has_more`.',
+      'Returns the deliveries of the last 7 days in the order of storing, for endpoints of both modes. Anything stored later comes',
+      'after a returned cursor. Without a cursor, the feed starts with the oldest event. A page has at most 1 MiB of payloads; a',
+      'page without events can have `has_more`.',
     ].join(' '),
     scope: 'webhooks:read',
     problems: ['PLAN_REQUIRED'],
     query: {
       limit: pagingQuery.limit,
-      cursor: storedQuery.cursor.describe('`next_cursor` of the page before; `now`: what comes from now on'),
-      wait: storedQuery.wait.describe(
-        'For how many seconds the answer is held while there is nothing to return',
+      cursor: storedQuery.cursor.describe(
+        'Cursor of the page: the `next_cursor` of the previous response. `now` starts with events from now on.',
       ),
+      wait: storedQuery.wait.describe('How many seconds to wait for new events if there are none.'),
     },
     response: { 200: feedSchema },
     async answer(call) {

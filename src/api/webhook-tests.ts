@@ -15,31 +15,32 @@ import type { Routes } from './routes.ts';
 
 const testResultSchema = z
   .strictObject({
-    success: z.boolean().describe('The receiver answered 2xx in time'),
+    success: z.boolean().describe('Whether the receiver responded with a 2xx status in time.'),
     request: sentRequestSchema,
     response: receivedResponseSchema,
     error: attemptErrorSchema,
-    duration_ms: z.number(),
+    duration_ms: z.number().describe('Duration of the request, in milliseconds.'),
     timings: attemptTimingsSchema,
   })
-  .meta({ id: 'WebhookTestResult' });
+  .meta({ id: 'WebhookTestResult', description: 'Result of a test delivery.' });
 
 const expectedSchema = z.strictObject({
-  body: z.string().describe('The exact bytes of every test delivery'),
-  signature: z.string().describe('`X-Service-Signature` of every test delivery'),
+  body: z.string().describe('The exact body of each test delivery.'),
+  signature: z.string().describe('`X-Service-Signature` of each test delivery.'),
 });
 
 const bodiesSchema = z.strictObject({
-  bodies: z.array(z.record(z.string(), z.unknown())).describe('Without their `signature` member'),
-  sample: z.boolean().describe('Made of a sample, as there is no signal yet'),
+  bodies: z.array(z.record(z.string(), z.unknown())).describe('The payloads, without their `signature`.'),
+  sample: z.boolean().describe('Whether the payload is made from a sample, as there is no signal yet.'),
 });
 
-/** What helps to connect a receiver: test delivery, preview of a format, source addresses. */
+/** Helpers for setting up a receiver: test delivery, preview of a payload format, source IP addresses. */
 export function addWebhookTests(webhooks: Routes): void {
   webhooks.get('/webhooks/:id/test', {
     operationId: 'getWebhookTest',
-    summary: 'What a test delivery will send',
-    description: 'The same bytes and the same signature as long as the secret stays the same.',
+    summary: 'Get the test delivery of an endpoint',
+    description:
+      'Returns the body and signature of a test delivery. They stay the same as long as the secret does.',
     scope: 'webhooks:read',
     answer: expectedSchema,
     handle: async ({ parts, tenantId, params }) =>
@@ -47,17 +48,17 @@ export function addWebhookTests(webhooks: Routes): void {
   });
   webhooks.post('/webhooks/:id/test', {
     operationId: 'testWebhook',
-    summary: 'Send a test delivery and answer what came of it',
+    summary: 'Send a test delivery',
     description: [
-      'A `webhook.test` envelope around a fixed sample. It takes a place in the throttle of the endpoint (429 where',
-      'there is none), works while it is paused, and touches neither its failure count nor its pause. With `event` a sample',
-      'of that event is sent instead, in the shape that the endpoint gets it in.',
+      'Sends a `webhook.test` event with a fixed sample and returns the result. With `event`, a sample of that event is sent, in the',
+      'payload format of the endpoint. The delivery counts towards the rate limit of the endpoint (429 if it is reached), also works',
+      'while the endpoint is paused, and does not affect its failure count.',
     ].join(' '),
     scope: 'webhooks:write',
     problems: ['CONFLICT'],
     body: z
       .strictObject({
-        event: eventTypeSchema.optional().describe('Type of the event; absent: `webhook.test`'),
+        event: eventTypeSchema.optional().describe('Type of the event. Defaults to `webhook.test`.'),
       })
       .nullish(),
     answer: testResultSchema,
@@ -68,13 +69,22 @@ export function addWebhookTests(webhooks: Routes): void {
   });
   webhooks.post('/webhooks/preview', {
     operationId: 'previewPayloadFormat',
-    summary: 'The bodies that a payload format makes',
-    description: 'Of one signal or of the three newest; of a sample where there is none yet. Stores nothing.',
+    summary: 'Preview a payload format',
+    description:
+      'Returns the payloads of one signal or of the three newest, or of a sample if there are none. Nothing is stored.',
     scope: 'webhooks:read',
     problems: ['PLAN_REQUIRED', 'NOT_FOUND'],
     body: z.strictObject({
-      payload_format: payloadFormatSchema.nullable().default(null),
-      signal_id: z.string().min(1).max(64).optional(),
+      payload_format: payloadFormatSchema
+        .nullable()
+        .default(null)
+        .describe('The payload format; `null` for the standard payload.'),
+      signal_id: z
+        .string()
+        .min(1)
+        .max(64)
+        .optional()
+        .describe('ID of the signal. Defaults to the three newest.'),
     }),
     answer: bodiesSchema,
     handle: ({ parts, caller, body: { payload_format: format, signal_id: signalId = null } }) =>
@@ -82,11 +92,13 @@ export function addWebhookTests(webhooks: Routes): void {
   });
   webhooks.get('/webhooks/source-ips', {
     operationId: 'getWebhookSourceIps',
-    summary: 'Address ranges that deliveries come from (Pro and above)',
+    summary: 'List source IP addresses',
+    description:
+      'Returns the IP address ranges that deliveries are sent from. Requires the Pro plan or above.',
     scope: 'webhooks:read',
     problems: ['PLAN_REQUIRED'],
     answer: z.strictObject({
-      source_ips: z.array(z.string()).describe('CIDR ranges; empty: none is published'),
+      source_ips: z.array(z.string()).describe('CIDR ranges; empty if none are published.'),
     }),
     async handle({ parts, caller }) {
       const plan = effectivePlan(caller.tenant, parts.clock.now());

@@ -17,7 +17,8 @@ export function addWebhooks(routesOf: RoutesOf): void {
   const webhooks = routesOf('Webhooks');
   webhooks.create('/webhooks', {
     operationId: 'createWebhook',
-    summary: 'Create an endpoint; answers its secret',
+    summary: 'Create an endpoint',
+    description: 'Returns the endpoint with its signing secret, which is shown only once.',
     scope: 'webhooks:write',
     versioned: true,
     problems: ['PLAN_REQUIRED'],
@@ -31,7 +32,8 @@ export function addWebhooks(routesOf: RoutesOf): void {
   });
   addList(webhooks, '/webhooks', {
     operationId: 'listWebhooks',
-    summary: 'Endpoints, oldest first',
+    summary: 'List endpoints',
+    description: 'Oldest first.',
     scope: 'webhooks:read',
     item: webhookResourceSchema,
     read: ({ parts: { store }, tenantId }, place) => store.pageEndpoints(tenantId, place),
@@ -39,7 +41,7 @@ export function addWebhooks(routesOf: RoutesOf): void {
   });
   webhooks.get('/webhooks/:id', {
     operationId: 'getWebhook',
-    summary: 'One endpoint',
+    summary: 'Get an endpoint',
     scope: 'webhooks:read',
     versioned: true,
     answer: webhookResourceSchema,
@@ -50,9 +52,9 @@ export function addWebhooks(routesOf: RoutesOf): void {
   });
   webhooks.patch('/webhooks/:id', {
     operationId: 'updateWebhook',
-    summary: 'Change settings of an endpoint',
+    summary: 'Update an endpoint',
     description:
-      'What is left out stays as it is. The next attempt goes by the new settings; bodies that were made before keep their format.',
+      'Omitted members stay as they are. The new settings apply from the next attempt; existing payloads keep their format.',
     scope: 'webhooks:write',
     versioned: true,
     problems: ['PLAN_REQUIRED', 'CONFLICT'],
@@ -66,7 +68,8 @@ export function addWebhooks(routesOf: RoutesOf): void {
   });
   webhooks.remove('/webhooks/:id', {
     operationId: 'deleteWebhook',
-    summary: 'Delete an endpoint and discard what waits for it',
+    summary: 'Delete an endpoint',
+    description: 'Pending deliveries to the endpoint are discarded.',
     scope: 'webhooks:write',
     versioned: true,
     gone: 'Deleted',

@@ -10,12 +10,12 @@ const MAX_CURSOR_CHARS = 2_000;
 
 /** Query parameters of every list. */
 export const pagingQuery = {
-  limit: wholeNumber(1, 100).default(25).describe('The most that a page may hold; 25 where absent'),
+  limit: wholeNumber(1, 100).default(25).describe('Maximum number of items per page.'),
   cursor: z
     .string()
     .meta({ maxLength: MAX_CURSOR_CHARS })
     .optional()
-    .describe('`next_cursor` of the page before'),
+    .describe('Cursor of the page: the `next_cursor` of the previous response.'),
 };
 
 /** The `pagination` member of every list. */
@@ -24,13 +24,11 @@ export const paginationSchema = z
     next_cursor: z
       .string()
       .nullable()
-      .describe(
-        'Send it as `cursor` for the next page; null: this is the last. With `order=stored` never null',
-      ),
-    has_more: z.boolean(),
-    limit: z.int().describe('The most that a page holds'),
+      .describe('Cursor of the next page; `null` on the last page. With `order=stored`, it is never `null`.'),
+    has_more: z.boolean().describe('Whether there are more items.'),
+    limit: z.int().describe('Maximum number of items per page.'),
   })
-  .meta({ id: 'Pagination' });
+  .meta({ id: 'Pagination', description: 'Position in the list.' });
 export type Pagination = z.infer<typeof paginationSchema>;
 
 /** What a cursor is bound to: changing any part of the query mid-list would return inconsistent pages. */

@@ -1,17 +1,17 @@
-/** What operations of the signal API are grouped by, and what each is about; in the order of its document. */
+/** The tags of the signal API's operations, in the order of its OpenAPI document. */
 export const API_TAGS = {
-  Account: 'Who the key is and what it may do; this description.',
-  Signals: 'Observed posts in, scored and explained signals out.',
-  Leads: 'People, with what is known of them and where it came from.',
-  Pipeline: 'Where each lead stands, how it got there, and the deal it may become.',
-  Campaigns: 'Outreach, what came back, and its statistics.',
-  Companies: 'What is known of a company, and the signals it sent.',
-  Profiles: 'Ideal Customer Profiles: what signals are matched with.',
-  Sources: 'Where posts are detected.',
-  Webhooks: 'Endpoints that events are delivered to, signed.',
-  Deliveries: 'What was sent, what came back, and what could not be delivered.',
-  Events: 'Everything that happened, and who was told.',
-  Keys: 'API keys, their scopes and limits.',
+  Account: 'The account and permissions of a key, settings, and the description of this API.',
+  Signals: 'Create signals from posts; list and read them.',
+  Leads: 'People in the pipeline, the known facts about them and where they came from.',
+  Pipeline: 'Stages, stage history and deals of leads.',
+  Campaigns: 'Outreach campaigns, their events and statistics.',
+  Companies: 'Companies, the known facts about them and their signals.',
+  Profiles: 'Ideal Customer Profiles, which posts are matched with.',
+  Sources: 'Feeds and sites that posts are read from.',
+  Webhooks: 'Endpoints that events are delivered to, with signatures.',
+  Deliveries: 'Log of deliveries, dead-letter queue and replays.',
+  Events: 'Events and their delivery to each endpoint.',
+  Keys: 'API keys, their scopes and rate limits.',
 } as const;
 /** The name of a tag. */
 export type TagName = keyof typeof API_TAGS;

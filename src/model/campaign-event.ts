@@ -30,37 +30,41 @@ export type ReplyClass = z.infer<typeof replyClassSchema>;
 
 export const MAX_BATCH_EVENTS = 1_000;
 
-/** One event of a campaign as a caller reports it; members that are null count as left out. */
+/** One event of a campaign as a caller reports it; null members count as omitted. */
 export const campaignEventSchema = z
   .strictObject({
     event_id: z
       .string()
       .min(1)
       .max(200)
-      .describe("The caller's own id: an event with one that the campaign has seen is a duplicate"),
-    type: campaignEventTypeSchema,
-    occurred_at: momentSchema,
-    email: emailInput.nullish().describe('Whom it is about'),
-    lead_id: idInput.nullish().describe('Whom it is about, as a lead of this tenant'),
-    step: stepNumberSchema.nullish().describe("The step of the campaign's sequence that caused it"),
-    reply_class: replyClassSchema.nullish().describe('What a reply says; on `replied` only'),
+      .describe(
+        'Your ID of the event. An event whose ID was already recorded in the campaign is a duplicate.',
+      ),
+    type: campaignEventTypeSchema.describe('Type of the event.'),
+    occurred_at: momentSchema.describe('When the event happened.'),
+    email: emailInput.nullish().describe('Email address of the recipient. Required without `lead_id`.'),
+    lead_id: idInput.nullish().describe('ID of the lead that is the recipient. Required without `email`.'),
+    step: stepNumberSchema.nullish().describe('Number of the step that caused the event.'),
+    reply_class: replyClassSchema.nullish().describe('Classification of the reply; for `replied` only.'),
     auto: z
       .boolean()
       .nullish()
-      .describe('The reply came from a machine; counted apart. `out_of_office` is one without being told'),
+      .describe(
+        'Whether the reply is automatic; for `replied` only. Automatic replies are counted separately. `out_of_office` always is.',
+      ),
   })
   .superRefine((event, context) => {
     const refuse = (member: string, message: string) =>
       context.addIssue({ code: 'custom', path: [member], message });
     if (!event.email && !event.lead_id) refuse('email', 'or "lead_id" is required');
     if (event.type === 'replied') return;
-    if (event.reply_class) refuse('reply_class', 'is for events of the type "replied" only');
-    if (event.auto) refuse('auto', 'is for events of the type "replied" only');
+    if (event.reply_class) refuse('reply_class', 'is for events of type "replied" only');
+    if (event.auto) refuse('auto', 'is for events of type "replied" only');
   })
-  .meta({ id: 'CampaignEvent' });
+  .meta({ id: 'CampaignEvent', description: 'An event of a campaign.' });
 export type CampaignEventInput = z.output<typeof campaignEventSchema>;
 
-/** Whether a reply is a machine's. */
+/** Whether a reply is automatic. */
 export function isAutoReply(event: Pick<CampaignEventInput, 'auto' | 'reply_class'>): boolean {
   return event.auto === true || event.reply_class === 'out_of_office';
 }

@@ -7,13 +7,13 @@ import type { Place } from './page.ts';
 import { type Signal, signalSchema } from './signal.ts';
 import { lineText, webUrl } from './text.ts';
 
-/** How many signals and people a company's own answer holds. */
+/** Maximum number of signals and people in the representation of one company. */
 export const MAX_TOP_SIGNALS = 5;
 export const MAX_CONTACTS = 25;
 
 const MAX_FACT_CHARS = 300;
 
-/** Left out: stays as it is; null or empty: the manual value goes. */
+/** Omitted: stays as it is; null or empty: the manual value is removed. */
 const settable = (maxChars: number) =>
   lineText(maxChars)
     .nullable()
@@ -22,84 +22,111 @@ const settable = (maxChars: number) =>
 
 /** Body of `PUT /v1/companies/{company}`. */
 export const companyInputSchema = z.strictObject({
-  name: settable(MAX_FACT_CHARS),
-  industry: settable(MAX_FACT_CHARS),
+  name: settable(MAX_FACT_CHARS).describe('Name of the company; `null` removes your value.'),
+  industry: settable(MAX_FACT_CHARS).describe('Industry of the company; `null` removes your value.'),
   headcount: z
     .union([lineText(MAX_FACT_CHARS), z.int().min(0).max(10_000_000), z.null()])
     .transform((value) => (value === null || value === '' ? null : String(value)))
     .optional()
-    .describe('A number or a range such as "51-200"'),
-  location: settable(MAX_FACT_CHARS),
+    .describe('Number of employees: a number or a range such as `51-200`; `null` removes your value.'),
+  location: settable(MAX_FACT_CHARS).describe('Location of the company; `null` removes your value.'),
   description: z
     .string()
     .trim()
     .max(2_000)
     .nullable()
     .transform((value) => value || null)
-    .optional(),
+    .optional()
+    .describe('Description of the company; `null` removes your value.'),
   linkedin_url: z
     .union([webUrl, z.literal(''), z.null()])
-    .meta({ id: 'OptionalUrl' })
+    .meta({ id: 'OptionalUrl', description: 'Absolute HTTP or HTTPS URL; none if null or empty.' })
     .transform((value) => value || null)
-    .optional(),
+    .optional()
+    .describe("URL of the company's LinkedIn page; `null` removes your value."),
 });
 export type CompanyInput = z.output<typeof companyInputSchema>;
 
 const sourceSchema = z
   .strictObject({
-    source: z.enum(['manual', 'signal']).describe('Set by a caller, or seen in a signal'),
-    signal_id: z.string().nullable().describe('The signal that said so first'),
-    at: z.iso.datetime(),
+    source: z
+      .enum(['manual', 'signal'])
+      .describe('`manual`: set through the API or dashboard; `signal`: seen in a signal.'),
+    signal_id: z
+      .string()
+      .nullable()
+      .describe('ID of the first signal that contained the value; `null` if it was set manually.'),
+    at: z.iso.datetime().describe('When the value was recorded.'),
   })
-  .meta({ id: 'CompanyFactSource' });
+  .meta({ id: 'CompanyFactSource', description: 'Where a fact of a company came from.' });
 
-const factFields = Object.fromEntries(COMPANY_FACTS.map((field) => [field, z.string()])) as Record<
-  CompanyFact,
-  z.ZodString
->;
+const FACT_MEANINGS: Record<CompanyFact, string> = {
+  name: 'Name of the company; an empty string if unknown.',
+  industry: 'Industry of the company; an empty string if unknown.',
+  headcount: 'Number of employees: a number or a range such as `11-50`; an empty string if unknown.',
+  location: 'Location of the company; an empty string if unknown.',
+  description: 'Description of the company; an empty string if none is set.',
+  linkedin_url: "URL of the company's LinkedIn page; an empty string if none is set.",
+};
+const factFields = Object.fromEntries(
+  COMPANY_FACTS.map((field) => [field, z.string().describe(FACT_MEANINGS[field])]),
+) as Record<CompanyFact, z.ZodString>;
 
-/** A company as lists show it; what is not known is an empty string, as in signals. */
+/** A company as lists show it. Unknown facts are empty strings, as in signals. */
 export const companySchema = z
   .strictObject({
-    id: z.string(),
-    domain: z.string().describe('Host name without `www.`, in lower case and punycode'),
+    id: z.string().describe('Unique identifier of the company.'),
+    domain: z.string().describe('Domain without `www.`, in lower case and punycode.'),
     ...factFields,
     sources: z
       .partialRecord(z.enum(COMPANY_FACTS), sourceSchema)
-      .describe('Where each known field came from; what was set by hand stands above what was seen'),
+      .describe('Origin of each known fact, by the name of the field. Values you set take precedence.'),
     signal_counts: z
-      .strictObject({ last_7_days: z.int(), last_30_days: z.int(), last_90_days: z.int() })
-      .describe('Signals that named the company, up to now'),
-    last_signal_at: z.iso.datetime().nullable(),
-    created_at: z.iso.datetime(),
-    updated_at: z.iso.datetime().describe('When a field last changed'),
+      .strictObject({
+        last_7_days: z.int().describe('Signals of the last 7 days.'),
+        last_30_days: z.int().describe('Signals of the last 30 days.'),
+        last_90_days: z.int().describe('Signals of the last 90 days.'),
+      })
+      .describe('Number of signals from this company.'),
+    last_signal_at: z.iso
+      .datetime()
+      .nullable()
+      .describe('When the newest signal was detected; `null` if there is none.'),
+    created_at: z.iso.datetime().describe('When the company was created.'),
+    updated_at: z.iso.datetime().describe('When a fact of the company last changed.'),
   })
-  .meta({ id: 'Company' });
+  .meta({
+    id: 'Company',
+    description: 'A company named in signals or added by you. Unknown facts are empty strings.',
+  });
 export type CompanyResource = z.infer<typeof companySchema>;
 
 const contactSchema = z.strictObject({
-  lead_id: z.string().nullable().describe('null: seen in a signal, and no lead yet'),
-  signal_id: z.string().nullable().describe('The newest signal of one who is no lead yet'),
-  name: z.string(),
-  title: z.string(),
-  email: z.string(),
-  linkedin_url: z.string(),
+  lead_id: z.string().nullable().describe('ID of the lead; `null` if the person is not a lead yet.'),
+  signal_id: z
+    .string()
+    .nullable()
+    .describe("ID of the person's newest signal; `null` if the person is a lead."),
+  name: z.string().describe('Full name; an empty string if unknown.'),
+  title: z.string().describe('Job title; an empty string if unknown.'),
+  email: z.string().describe('Email address; an empty string if unknown.'),
+  linkedin_url: z.string().describe('URL of the LinkedIn profile; an empty string if unknown.'),
 });
 export type CompanyContact = z.infer<typeof contactSchema>;
 
-/** A company with the signals and people that are known of it, as its own route shows it. */
+/** A company with its known signals and people, as its own route shows it. */
 export const companyDetailSchema = companySchema
   .extend({
     top_signals: z
       .array(signalSchema)
-      .describe(`The best of the last 90 days, best first; at most ${MAX_TOP_SIGNALS}`),
+      .describe(`Best signals of the last 90 days, best first; at most ${MAX_TOP_SIGNALS}.`),
     contacts: z
       .array(contactSchema)
       .describe(
-        `Leads at the company, newest first, then people seen in its signals; at most ${MAX_CONTACTS}`,
+        `Leads at the company, newest first, followed by other people seen in its signals; at most ${MAX_CONTACTS}.`,
       ),
   })
-  .meta({ id: 'CompanyDetail' });
+  .meta({ id: 'CompanyDetail', description: 'A company with its best signals and known people.' });
 
 /** A company as stored. Times are Unix milliseconds; `version` grows with every change of its facts. */
 export interface Company {

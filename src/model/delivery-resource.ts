@@ -8,78 +8,102 @@ const time = z.iso.datetime();
 export const deliveryStatusSchema = z
   .enum(DELIVERY_STATUSES)
   .describe(
-    '`held`: its endpoint is paused; `dead`: in the dead-letter queue; `rejected`: over 256 KB, never sent',
+    'Status of the delivery. `pending` and `retrying`: an attempt is due; `held`: the endpoint is paused; `dead`: in the dead-letter ' +
+      'queue; `discarded`: dropped; `rejected`: the payload exceeds 256 KB; `expired`: no longer in the dead-letter queue.',
   );
 
-/** A delivery on the wire, as lists show it. */
+/** A delivery as lists show it. */
 export const deliverySchema = z
   .strictObject({
-    id: z.string().describe('Also its `webhook-id`, over all retries and replays'),
-    webhook_id: z.string(),
-    event_id: z.string(),
-    event: eventTypeSchema,
-    subject_id: z.string().describe('What the event is about: a signal, lead or campaign'),
+    id: z
+      .string()
+      .describe('Unique identifier of the delivery, and its `webhook-id` in all retries and replays.'),
+    webhook_id: z.string().describe('ID of the endpoint.'),
+    event_id: z.string().describe('ID of the event.'),
+    event: eventTypeSchema.describe('Type of the event.'),
+    subject_id: z
+      .string()
+      .describe('ID of the signal, lead, campaign, endpoint or delivery the event is about.'),
     status: deliveryStatusSchema,
-    attempt_count: z.int().describe('Over its whole life, replays included'),
-    next_attempt_at: time.nullable().describe('null: none is planned'),
-    created_at: time,
-    expires_at: time.nullable().describe('When a dead letter leaves the queue, or left it'),
+    attempt_count: z.int().describe('Number of attempts, including replays.'),
+    next_attempt_at: time.nullable().describe('When the next attempt is due; `null` if none is.'),
+    created_at: time.describe('When the delivery was created.'),
+    expires_at: time
+      .nullable()
+      .describe('When the delivery leaves or left the dead-letter queue; `null` if it never was in it.'),
     last_attempt: z
       .strictObject({
-        started_at: time,
-        duration_ms: z.number(),
-        response_status: z.int().nullable().describe('null: no complete answer came'),
-        error_code: z.string().nullable().describe('null: it succeeded'),
+        started_at: time.describe('When the attempt started.'),
+        duration_ms: z.number().describe('Duration of the attempt, in milliseconds.'),
+        response_status: z
+          .int()
+          .nullable()
+          .describe('HTTP status of the response; `null` if no complete response was received.'),
+        error_code: z.string().nullable().describe('Code of the error; `null` if the attempt succeeded.'),
       })
-      .nullable(),
+      .nullable()
+      .describe('The last attempt; `null` if there was none.'),
   })
-  .meta({ id: 'Delivery' });
+  .meta({ id: 'Delivery', description: 'The delivery of an event to an endpoint.' });
 export type DeliveryResource = z.infer<typeof deliverySchema>;
 
 const headersSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
 
-/** What was sent in an attempt. */
-export const sentRequestSchema = z.strictObject({
-  headers: headersSchema.describe('Empty where nothing could be sent'),
-  body: z
-    .string()
-    .nullable()
-    .describe('The exact bytes; null where nothing was sent, or they are not kept any more'),
-});
+/** The request of an attempt. */
+export const sentRequestSchema = z
+  .strictObject({
+    headers: headersSchema.describe('Headers by lower-case name; empty if nothing was sent.'),
+    body: z
+      .string()
+      .nullable()
+      .describe('The exact body; `null` if nothing was sent, or it is no longer stored.'),
+  })
+  .describe('The request.');
 
-/** What came back, null where no complete status and headers came. */
+/** The response of an attempt. */
 export const receivedResponseSchema = z
   .strictObject({
-    status: z.int(),
-    headers: headersSchema,
-    body: z.string().describe('Its first 16 KB'),
+    status: z.int().describe('HTTP status.'),
+    headers: headersSchema.describe('Headers by lower-case name.'),
+    body: z.string().describe('First 16 KB of the body.'),
   })
-  .nullable();
+  .nullable()
+  .describe('The response; `null` if no complete status line and headers were received.');
 
 export const attemptErrorSchema = z
-  .strictObject({ code: z.string(), message: z.string() })
+  .strictObject({
+    code: z.string().describe('Machine-readable code of the error, such as `timeout` or `http_status`.'),
+    message: z.string().describe('Description of the error.'),
+  })
   .nullable()
-  .describe('null: it succeeded');
+  .describe('Why the attempt failed; `null` if it succeeded.');
 
 export const attemptTimingsSchema = z
-  .strictObject({ connected_ms: z.number().nullable(), headers_ms: z.number().nullable() })
-  .describe(
-    'From the start to the connection and to the end of the headers; null where it did not get there',
-  );
+  .strictObject({
+    connected_ms: z
+      .number()
+      .nullable()
+      .describe('Time until the connection was established; `null` if it was reused or never established.'),
+    headers_ms: z
+      .number()
+      .nullable()
+      .describe('Time until the response headers were received; `null` if they were not.'),
+  })
+  .describe('Times from the start of the attempt, in milliseconds.');
 
 /** One HTTP request of a delivery. */
 const attemptSchema = z
   .strictObject({
-    id: z.string(),
-    attempt: z.int().describe('`X-Service-Attempt`'),
-    started_at: time,
-    duration_ms: z.number(),
+    id: z.string().describe('Unique identifier of the attempt.'),
+    attempt: z.int().describe('Number of the attempt, from 1; sent as `X-Service-Attempt`.'),
+    started_at: time.describe('When the attempt started.'),
+    duration_ms: z.number().describe('Duration of the attempt, in milliseconds.'),
     request: sentRequestSchema,
     response: receivedResponseSchema,
     error: attemptErrorSchema,
     timings: attemptTimingsSchema,
   })
-  .meta({ id: 'DeliveryAttempt' });
+  .meta({ id: 'DeliveryAttempt', description: 'One HTTP request of a delivery.' });
 export type AttemptResource = z.infer<typeof attemptSchema>;
 
 /** One delivery with its body and attempts. */
@@ -88,10 +112,10 @@ export const deliveryDetailSchema = deliverySchema
     body: z
       .string()
       .nullable()
-      .describe('Without its `signature` member; null where it is not kept any more'),
-    attempts: z.array(attemptSchema).describe('Oldest first; each is kept for 30 days'),
+      .describe('The payload without its `signature`; `null` if it is no longer stored.'),
+    attempts: z.array(attemptSchema).describe('Attempts of the last 30 days, oldest first.'),
   })
-  .meta({ id: 'DeliveryDetail' });
+  .meta({ id: 'DeliveryDetail', description: 'A delivery with its payload and attempts.' });
 export type DeliveryDetail = z.infer<typeof deliveryDetailSchema>;
 
 const EVENT_ID = /^evt_[0-9a-z]{1,60}$/;

@@ -12,7 +12,7 @@ export const domainSchema = z
     return z.NEVER;
   });
 
-/** A domain to look for: what is none is found nowhere. */
+/** A domain to search for. Text that is no domain matches nothing. */
 export const domainFilter = z
   .string()
   .max(2_000)

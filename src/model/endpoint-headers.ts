@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { boundedRecord } from './text.ts';
 
 const MOST_HEADERS = 10;
-/** A value shorter than this would be half known by its last characters. */
+/** The last characters of a value shorter than this would give half of it away. */
 const SHOWN_FROM = 8;
 
 /** RFC 9110, section 5.1: a token. */
@@ -10,7 +10,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** RFC 9110, section 5.5, without obsolete text: visible ASCII, with spaces and tabs between. */
 const VALUE = /^[!-~](?:[\t -~]*[!-~])?$/;
 
-/** Headers of the connection, of the body, and of our own: what they say is ours to say. */
+/** Headers of the connection, the body and the signature, which callers cannot set. */
 const OWNED = new Set([
   ...[
     'accept-encoding',
@@ -26,23 +26,24 @@ const OWNED = new Set([
 ]);
 const OWNED_BEGINNING = /^(?:proxy-|sec-|webhook-|x-service-|x-mcp-)/;
 
-/** Headers that an endpoint adds to each of its deliveries, as a caller writes them. */
+/** An endpoint's own headers, as callers send them. */
 export const endpointHeadersSchema = boundedRecord(
   z
     .string()
     .max(100)
     .regex(NAME, "must be a header name: letters, digits and !#$%&'*+-.^_`|~")
-    .refine((name) => !isOwned(name), 'is a header that HTTP or the signature owns'),
-  z.string().max(4_096).regex(VALUE, 'must be visible ASCII characters, with spaces between'),
+    .refine((name) => !isOwned(name), 'is a header that is set by HTTP or the signature'),
+  z.string().max(4_096).regex(VALUE, 'must be visible ASCII characters, without spaces at the ends'),
   MOST_HEADERS,
 )
-  .refine(hasEachOnce, 'must name each header once, in whatever case')
+  .refine(hasEachOnce, 'must name each header once; names are case-insensitive')
   .describe(
-    'Headers of your own that every delivery carries, such as an `Authorization` of your gateway: at most 10. They are encrypted at rest, and shown by their last 4 characters only',
+    'Your own headers, sent with every delivery, such as `Authorization`: up to 10. They are encrypted at rest; only the last 4 ' +
+      'characters of each value are returned.',
   );
 export type EndpointHeaders = z.output<typeof endpointHeadersSchema>;
 
-/** What is shown of them: of each value its last 4 characters, of a short one nothing. */
+/** Headers as they are shown: the last 4 characters of each value, nothing of a short one. */
 export function shownHeaders(headers: EndpointHeaders): Record<string, string> {
   const shown = Object.entries(headers).map(([name, value]) => [
     name,

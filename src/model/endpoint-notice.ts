@@ -6,6 +6,6 @@ export interface EndpointNotice {
   tenantId: string;
   type: OperationalType;
   endpointId: string;
-  /** What the event's data says besides the endpoint. */
+  /** Members of the event's data besides the endpoint. */
   facts: Record<string, unknown>;
 }

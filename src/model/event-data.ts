@@ -7,7 +7,7 @@ import { actorSchema, dealSchema, stageSchema } from './pipeline.ts';
 import { signalSchema } from './signal.ts';
 import { PAUSED_REASONS } from './webhook.ts';
 
-/** The body of `signal.detected`, without its signature: a signal less the ids it is tied to (specification, section 2). */
+/** The body of `signal.detected`, without its signature: a signal without the IDs it is tied to (specification, section 2). */
 export const signalPayloadSchema = signalSchema.omit({
   icp_profile_id: true,
   external_id: true,
@@ -15,14 +15,19 @@ export const signalPayloadSchema = signalSchema.omit({
   also_seen: true,
 });
 
-/** Signals that a digest names. */
+/** Maximum signals in a digest. */
 export const DIGEST_SIGNALS = 20;
 
-/** `data` of `digest.ready`: what was found in the day before the digest's hour. */
+/** `data` of `digest.ready`: the signals of the day before the digest's hour. */
 export const digestDataSchema = z.strictObject({
-  date: z.iso.date().describe("The day it was made on, in the tenant's time zone"),
-  timezone: z.string().describe('IANA name'),
-  counts: z.strictObject({ hot: z.int(), warm: z.int() }).describe('Of all signals found'),
+  date: z.iso.date().describe('Date of the digest, in `timezone`.'),
+  timezone: z.string().describe('IANA time zone of the account.'),
+  counts: z
+    .strictObject({
+      hot: z.int().describe('Number of `hot` signals.'),
+      warm: z.int().describe('Number of `warm` signals.'),
+    })
+    .describe('Number of signals since the last digest.'),
   signals: z
     .array(
       signalSchema.pick({
@@ -35,105 +40,110 @@ export const digestDataSchema = z.strictObject({
       }),
     )
     .max(DIGEST_SIGNALS)
-    .describe('Best first'),
-  url: z.string().describe('The signals in the dashboard'),
+    .describe(`The best signals, best first; at most ${DIGEST_SIGNALS}.`),
+  url: z.string().describe('URL of the signals in the dashboard.'),
 });
 export type DigestData = z.infer<typeof digestDataSchema>;
 
-const leadId = z.string().describe('The lead it is about');
-const campaign = { campaign_id: z.string(), campaign_name: z.string() };
+const leadId = z.string().describe('ID of the lead.');
+const campaign = {
+  campaign_id: z.string().describe('ID of the campaign.'),
+  campaign_name: z.string().describe('Name of the campaign.'),
+};
 
 const endpoint = {
-  endpoint_id: z.string().describe('The endpoint it is about, which is not sent it'),
-  label: z.string(),
-  host: z.string().describe("The target's; empty where it has none"),
+  endpoint_id: z.string().describe('ID of the endpoint. The event is not delivered to this endpoint.'),
+  label: z.string().describe('Label of the endpoint.'),
+  host: z.string().describe("Host name of the endpoint's URL; an empty string without one."),
 };
-const failures = z.int().describe('Failed attempts in a row');
+const failures = z.int().describe('Number of failed attempts in a row.');
+const previousState = 'State of the endpoint before.';
+const currentState = 'State of the endpoint now.';
 
-/** `data` of each event that is delivered in an envelope; a state change holds `previous` and `current`. */
+/** `data` of each event that is delivered in an envelope; a state change has `previous` and `current`. */
 export const EVENT_DATA = {
   'signal.new_hot': z.strictObject({
-    platform: z.string().describe('Where the post was seen'),
-    score: z.string().describe('The classification'),
-    lead_name: z.string().describe("The author's name; empty where it is not known"),
-    signal_text: z.string().describe('The excerpt of the post'),
-    signal_id: z.string(),
+    platform: z.string().describe('Name of the platform of the post.'),
+    score: z.string().describe('Classification of the signal.'),
+    lead_name: z.string().describe('Name of the author; an empty string if unknown.'),
+    signal_text: z.string().describe('Beginning of the post, up to 500 characters.'),
+    signal_id: z.string().describe('ID of the signal.'),
   }),
   'lead.enriched': z.strictObject({
     lead_id: leadId,
-    previous: leadSchema.nullable().describe('null: it is new'),
-    current: leadSchema,
+    previous: leadSchema.nullable().describe('The lead before; `null` for a new lead.'),
+    current: leadSchema.describe('The lead now.'),
   }),
   'pipeline.stage_changed': z.strictObject({
     lead_id: leadId,
-    previous: stageSchema,
-    current: stageSchema,
-    reason: z.string(),
+    previous: stageSchema.describe('Previous stage.'),
+    current: stageSchema.describe('Current stage.'),
+    reason: z.string().describe('Reason given for the move; an empty string if none.'),
     actor: actorSchema,
-    lead: leadSchema,
+    lead: leadSchema.describe('The lead now.'),
   }),
   'campaign.status_changed': z.strictObject({
     ...campaign,
-    previous: campaignStatusSchema,
-    current: campaignStatusSchema,
+    previous: campaignStatusSchema.describe('Previous status.'),
+    current: campaignStatusSchema.describe('Current status.'),
   }),
   'digest.ready': digestDataSchema,
   'reply.classified': z.strictObject({
     ...campaign,
-    event_id: z.string().describe("The caller's own id of the reply"),
-    lead_id: z.string().describe('The lead that replied; empty where it is not known'),
-    email: z.string().describe('The address that replied; empty where it is not known'),
-    step: z.int().nullable(),
-    reply_class: replyClassSchema,
-    auto: z.boolean().describe('The reply came from a machine'),
-    occurred_at: z.iso.datetime(),
-    previous: z.null(),
-    current: replyClassSchema,
+    event_id: z.string().describe('Your ID of the reply event.'),
+    lead_id: z.string().describe('ID of the lead that replied; an empty string if unknown.'),
+    email: z.string().describe('Email address that replied; an empty string if unknown.'),
+    step: z.int().nullable().describe('Number of the step; `null` if the event had none.'),
+    reply_class: replyClassSchema.describe('Classification of the reply.'),
+    auto: z.boolean().describe('Whether the reply is automatic.'),
+    occurred_at: z.iso.datetime().describe('When the reply was received.'),
+    previous: z.null().describe('Always `null`.'),
+    current: replyClassSchema.describe('Classification of the reply.'),
   }),
   'deal.changed': z.strictObject({
     lead_id: leadId,
-    previous: dealSchema.nullable().describe('null: it had none'),
-    current: dealSchema,
+    previous: dealSchema.nullable().describe('The deal before; `null` if there was none.'),
+    current: dealSchema.describe('The deal now.'),
     actor: actorSchema,
-    lead: leadSchema,
+    lead: leadSchema.describe('The lead now.'),
   }),
   'endpoint.failing': z.strictObject({
     ...endpoint,
     consecutive_failures: failures,
-    pauses_at: z.int().describe('Failures in a row at which it is paused'),
-    previous: z.enum(['active', 'failing']),
-    current: z.literal('failing'),
+    pauses_at: z.int().describe('Number of failed attempts in a row at which the endpoint is paused.'),
+    previous: z.enum(['active', 'failing']).describe(previousState),
+    current: z.literal('failing').describe(currentState),
   }),
   'endpoint.paused': z.strictObject({
     ...endpoint,
-    reason: z.enum(PAUSED_REASONS),
+    reason: z.enum(PAUSED_REASONS).describe('Why the endpoint was paused.'),
     consecutive_failures: failures,
-    previous: z.enum(['active', 'failing']),
-    current: z.literal('paused'),
+    previous: z.enum(['active', 'failing']).describe(previousState),
+    current: z.literal('paused').describe(currentState),
   }),
   'endpoint.recovered': z.strictObject({
     ...endpoint,
-    previous: z.enum(['failing', 'paused']),
-    current: z.literal('active'),
+    previous: z.enum(['failing', 'paused']).describe(previousState),
+    current: z.literal('active').describe(currentState),
   }),
   'delivery.dead': z.strictObject({
-    delivery_id: z.string().describe('In the dead-letter queue; replay it by this id'),
+    delivery_id: z.string().describe('ID of the delivery, which can be replayed with it.'),
     ...endpoint,
-    event: eventTypeSchema.describe('Type of the event that could not be delivered'),
-    event_id: z.string(),
-    subject_id: z.string().describe('What that event is about'),
-    attempt_count: z.int().describe('Over its whole life'),
-    expires_at: z.iso.datetime().describe('When it leaves the queue'),
+    event: eventTypeSchema.describe('Type of the event that could not be delivered.'),
+    event_id: z.string().describe('ID of the event that could not be delivered.'),
+    subject_id: z.string().describe('ID of the object that event is about.'),
+    attempt_count: z.int().describe('Number of attempts, including replays.'),
+    expires_at: z.iso.datetime().describe('When the delivery leaves the dead-letter queue.'),
   }),
 } satisfies Record<Exclude<EventType, 'signal.detected'>, z.ZodType>;
 
 /** The envelope around `data`, without its signature. */
 export function envelopeSchema(event: string, data: z.ZodType) {
   return z.strictObject({
-    event: z.literal(event),
-    tenant_id: z.string(),
-    data,
-    id: z.string().describe('The event; the same in every delivery of it'),
-    timestamp: z.iso.datetime().describe('When it happened'),
+    event: z.literal(event).describe('Type of the event.'),
+    tenant_id: z.string().describe('ID of the account.'),
+    data: data.describe('Data of the event.'),
+    id: z.string().describe('Unique identifier of the event, the same in all its deliveries.'),
+    timestamp: z.iso.datetime().describe('When the event happened.'),
   });
 }

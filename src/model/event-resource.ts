@@ -3,7 +3,7 @@ import { DELIVERY_STATUSES } from './delivery.ts';
 import { eventTypeSchema } from './event.ts';
 import { listFilters, listOf, queryTime } from './filters.ts';
 
-/** Why an endpoint has, has not or will not get an event. */
+/** Why an event was not delivered to an endpoint, or not yet. */
 const OUTCOME_REASONS = [
   'first_attempt_due',
   'batch_due',
@@ -25,35 +25,37 @@ const OUTCOME_REASONS = [
 export type OutcomeReason = (typeof OUTCOME_REASONS)[number];
 
 const outcomeSchema = z.strictObject({
-  endpoint_id: z.string(),
-  delivery_id: z.string().nullable().describe('null where none was made, or none yet'),
+  endpoint_id: z.string().describe('ID of the endpoint.'),
+  delivery_id: z.string().nullable().describe('ID of the delivery; `null` if there is none, or none yet.'),
   status: z
     .enum([...DELIVERY_STATUSES, 'skipped'])
-    .describe('The status of the delivery; `skipped` where none was made'),
+    .describe('Status of the delivery; `skipped` if there is none.'),
   reason: z
     .enum(OUTCOME_REASONS)
     .nullable()
     .describe(
-      'null where it was delivered. `batch_due`: it waits to be sent in one message with others; `event_type` to `min_score` name the filter of the endpoint that kept the event from it; `about_itself`: it is about this endpoint; `log_removed`: what became of it is not kept any more',
+      'Why the event was not delivered, or not yet; `null` if it was. `batch_due`: it will be sent in one message with others; ' +
+        '`event_type`, `signal_type`, `classification`, `icp_profile` and `min_score`: the filter of the endpoint that excludes it; ' +
+        '`about_itself`: the event is about this endpoint; `log_removed`: the delivery is no longer stored.',
     ),
 });
 export type EventOutcome = z.output<typeof outcomeSchema>;
 
-/** An event on the wire, with what each endpoint of the tenant got of it. */
+/** An event as every API shows it, with its outcome for each endpoint of the tenant. */
 export const eventResourceSchema = z
   .strictObject({
-    id: z.string(),
-    type: eventTypeSchema,
-    timestamp: z.iso.datetime(),
+    id: z.string().describe('Unique identifier of the event.'),
+    type: eventTypeSchema.describe('Type of the event.'),
+    timestamp: z.iso.datetime().describe('When the event happened.'),
     subject_id: z
       .string()
-      .describe('Id of the signal, lead, campaign, endpoint or delivery that it is about'),
+      .describe('ID of the signal, lead, campaign, endpoint or delivery the event is about.'),
     data: z
       .record(z.string(), z.unknown())
-      .describe('As endpoints get it in `data`; of `signal.detected` the `signal_id`'),
-    deliveries: z.array(outcomeSchema),
+      .describe('Data of the event, as delivered in `data`. For `signal.detected` only the `signal_id`.'),
+    deliveries: z.array(outcomeSchema).describe('Outcome of the event for each endpoint.'),
   })
-  .meta({ id: 'Event' });
+  .meta({ id: 'Event', description: 'Something that happened, and its delivery to each endpoint.' });
 export type EventResource = z.output<typeof eventResourceSchema>;
 
 /** The filters of lists of events. */

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { eventTypeSchema } from './event.ts';
 
-/** How long a feed goes back. */
+/** How long events stay in a feed. */
 export const FEED_MS = 7 * 24 * 3_600_000;
 
 /** An event in the feed of an endpoint. */
 export const feedEventSchema = z
   .strictObject({
-    id: z.string().describe('The delivery: what `webhook-id` is where it is posted'),
-    type: eventTypeSchema,
-    timestamp: z.iso.datetime().describe('When it happened'),
+    id: z.string().describe('ID of the delivery; the same as its `webhook-id`.'),
+    type: eventTypeSchema.describe('Type of the event.'),
+    timestamp: z.iso.datetime().describe('When the event happened.'),
     payload: z
       .record(z.string(), z.unknown())
-      .describe('Byte for byte what is posted to an address, its `signature` included'),
+      .describe('The exact body that is posted to a `url`, including its `signature`.'),
   })
-  .meta({ id: 'FeedEvent', description: 'An event in the feed of an endpoint' });
+  .meta({ id: 'FeedEvent', description: 'An event in the feed of an endpoint.' });

@@ -6,41 +6,56 @@ import { icpSchema, offerSchema } from './icp.ts';
 export const draftInputSchema = z.strictObject({
   offer: offerSchema
     .refine((text) => /[\p{L}\p{N}]/u.test(text), 'must hold a letter or a digit')
-    .describe('What is sold, in a sentence'),
-  domain: domainSchema.optional().describe("The seller's domain: what is known of that company is used"),
+    .describe('What you sell, in a sentence.'),
+  domain: domainSchema
+    .optional()
+    .describe('Your domain. Known facts about your company are used for the draft.'),
 });
 
-/** A profile that is not stored: what `POST /v1/icps` takes, whole. */
-export const icpDraftSchema = icpSchema
-  .omit({ id: true, created_at: true, updated_at: true })
-  .meta({ id: 'IcpDraft', description: 'A profile that is not stored: what creating one takes' });
+/** A profile that is not stored, in the form that `POST /v1/icps` accepts. */
+export const icpDraftSchema = icpSchema.omit({ id: true, created_at: true, updated_at: true }).meta({
+  id: 'IcpDraft',
+  description: 'A profile that is not stored, in the form that `createIcp` accepts.',
+});
 export type IcpDraft = z.output<typeof icpDraftSchema>;
 
 const phraseReachSchema = z.strictObject({
-  phrase: z.string(),
-  posts: z.int().describe('Stored posts that it is found in'),
+  phrase: z.string().describe('The phrase.'),
+  posts: z.int().describe('Number of stored posts that contain the phrase.'),
   examples: z
-    .array(z.strictObject({ signal_id: z.string(), excerpt: z.string() }))
+    .array(
+      z.strictObject({
+        signal_id: z.string().describe('ID of a signal of the post.'),
+        excerpt: z.string().describe('Beginning of the post, up to 500 characters.'),
+      }),
+    )
     .max(2)
-    .describe('The newest of them'),
+    .describe('The newest of these posts, at most 2.'),
 });
 
-/** What a person should know before a draft is used. */
+/** What to know before using a draft. */
 export const draftReviewSchema = z
   .strictObject({
-    posts_searched: z.int().describe('Newest stored posts that the phrases were looked for in'),
-    phrases: z.array(phraseReachSchema).describe('In the order of `data.phrases`'),
+    posts_searched: z.int().describe('Number of newest stored posts searched for the phrases.'),
+    phrases: z
+      .array(phraseReachSchema)
+      .describe('How often each phrase occurs, in the order of `data.phrases`.'),
     question: z
       .strictObject({
-        text: z.string(),
-        choices: z.array(
-          z.strictObject({ label: z.string(), offer: z.string().describe('To draft from again') }),
-        ),
+        text: z.string().describe('The question.'),
+        choices: z
+          .array(
+            z.strictObject({
+              label: z.string().describe('The choice.'),
+              offer: z.string().describe('Offer to draft from again.'),
+            }),
+          )
+          .describe('Choices to answer it with.'),
       })
       .nullable()
-      .describe('What to ask back where the offer can be read in two ways; null: nothing'),
-    notes: z.array(z.string()).describe('What the draft lacks, such as competitors'),
+      .describe('A question to clarify an ambiguous offer; `null` if it is clear.'),
+    notes: z.array(z.string()).describe('What the draft lacks, such as competitors.'),
   })
-  .meta({ id: 'DraftReview' });
+  .meta({ id: 'DraftReview', description: 'How often the phrases of a draft occur, and what is missing.' });
 export type DraftReview = z.output<typeof draftReviewSchema>;
 export type DraftQuestion = NonNullable<DraftReview['question']>;

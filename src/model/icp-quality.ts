@@ -1,70 +1,82 @@
 import { z } from 'zod';
 
 const shareSchema = z.strictObject({
-  judged: z.int().describe('Signals of which feedback says whether they were relevant'),
-  relevant: z.int().describe('Those that were'),
-  precision: z.number().min(0).max(1).nullable().describe('relevant over judged; null where none is judged'),
+  judged: z.int().describe('Number of signals with feedback.'),
+  relevant: z.int().describe('Number of these that were relevant.'),
+  precision: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullable()
+    .describe('Precision: `relevant` divided by `judged`, from 0 to 1; `null` without feedback.'),
   interval: z
     .strictObject({
-      low: z.number().min(0).max(1).describe('Least precision that is likely'),
-      high: z.number().min(0).max(1).describe('Greatest precision that is likely'),
+      low: z.number().min(0).max(1).describe('Lower bound of the precision.'),
+      high: z.number().min(0).max(1).describe('Upper bound of the precision.'),
     })
     .nullable()
-    .describe('95 % confidence (Wilson)'),
+    .describe('95% confidence interval of the precision (Wilson score); `null` without feedback.'),
 });
 export type Share = z.output<typeof shareSchema>;
 
-/** How much of what a profile showed was right, by the feedback on its signals. */
+/** Precision of a profile, by the feedback on its signals. */
 export const icpQualitySchema = z
   .strictObject({
-    icp_profile_id: z.string().describe('The profile'),
+    icp_profile_id: z.string().describe('ID of the profile.'),
     ...shareSchema.shape,
     by_classification: z
       .strictObject({
-        hot: shareSchema.describe('Of those that are hot'),
-        warm: shareSchema.describe('Of those that are warm'),
-        cold: shareSchema.describe('Of those that are cold'),
+        hot: shareSchema.describe('Precision of `hot` signals.'),
+        warm: shareSchema.describe('Precision of `warm` signals.'),
+        cold: shareSchema.describe('Precision of `cold` signals.'),
       })
-      .describe('The same by class'),
+      .describe('Precision by classification.'),
   })
-  .meta({ id: 'IcpQuality', description: 'How much of what a profile showed was right' });
+  .meta({ id: 'IcpQuality', description: 'Precision of a profile, by the feedback on its signals.' });
 export type IcpQuality = z.output<typeof icpQualitySchema>;
 
 const countSchema = z.strictObject({
-  relevant: z.int().describe('Signals that were relevant'),
-  not_relevant: z.int().describe('Signals that were not'),
+  relevant: z.int().describe('Number of relevant signals.'),
+  not_relevant: z.int().describe('Number of signals that were not relevant.'),
 });
 
 /** A change of a profile that the feedback on its signals suggests. */
 export const icpSuggestionSchema = z
   .strictObject({
-    id: z.string().describe('The same for the same change'),
+    id: z.string().describe('Unique identifier of the suggestion. The same change always has the same ID.'),
     kind: z
       .enum([
         ...(['mute_author', 'mute_source', 'exclude_phrase', 'add_phrase'] as const),
         ...(['raise_threshold', 'lower_threshold', 'move_weight'] as const),
       ])
-      .describe('What would be changed'),
-    member: z.string().describe("The profile's member that would change, such as `weights.pain`"),
-    status: z.enum(['open', 'accepted', 'dismissed']).describe('What was decided; open: nothing'),
-    summary: z.string().describe('The change and its reason, for people'),
+      .describe('Kind of change.'),
+    member: z.string().describe('Member of the profile that would change, such as `weights.pain`.'),
+    status: z
+      .enum(['open', 'accepted', 'dismissed'])
+      .describe('Status of the suggestion; `open` until it is accepted or dismissed.'),
+    summary: z.string().describe('The change and the reason for it, in a sentence.'),
     value: z
       .union([z.string(), z.int()])
-      .describe('What would be added to the list, or the new threshold or weight'),
+      .describe('Text to add to the list, or the new threshold or weight.'),
     effect: z
       .strictObject({
-        shown_before: countSchema.describe('As they stand'),
-        shown_after: countSchema.describe('With the change'),
+        shown_before: countSchema.describe('Signals that are `hot` or `warm` now.'),
+        shown_after: countSchema.describe('Signals that would be `hot` or `warm` with the change.'),
       })
-      .describe('Signals judged so far that are hot or warm, as they stand and with the change'),
+      .describe('Effect on the signals with feedback so far.'),
   })
-  .meta({ id: 'IcpSuggestion', description: 'A change of a profile that feedback suggests' });
+  .meta({
+    id: 'IcpSuggestion',
+    description: 'A change of a profile, suggested by the feedback on its signals.',
+  });
 export type IcpSuggestion = z.output<typeof icpSuggestionSchema>;
 
 /** Body of `POST /v1/icps/{id}/suggestions/{suggestion}`. */
 export const suggestionActionSchema = z.strictObject({
   action: z
     .enum(['accept', 'dismiss', 'undo'])
-    .describe('`undo` takes back an acceptance, with its change of the profile, or a dismissal'),
+    .describe(
+      'What to do. `undo` reverts an acceptance, including its change of the profile, or a dismissal.',
+    ),
 });
 export type SuggestionAction = z.output<typeof suggestionActionSchema>['action'];

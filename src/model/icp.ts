@@ -8,16 +8,16 @@ import { requiredLine } from './text.ts';
 export const WEIGHT_KEYS = ['intent', 'topic', 'urgency', 'budget', 'pain', 'fit'] as const;
 export type WeightKey = (typeof WEIGHT_KEYS)[number];
 
-/** How much each kind of reason counts, relative to the others; what they share out is always 100 points. */
+/** Relative weights of the kinds of reasons: 100 points are divided among them. */
 export type Weights = Record<WeightKey, number>;
 
-/** An Ideal Customer Profile: what a tenant looks for. Empty lists ask nothing. Times are Unix milliseconds. */
+/** An Ideal Customer Profile: what a tenant looks for. Empty lists match everything. Times are Unix milliseconds. */
 export interface IcpProfile {
   id: string;
   tenantId: string;
   name: string;
   description: string;
-  /** What the tenant sells, in a sentence or two; empty: not said. */
+  /** What the tenant sells, in a sentence or two; empty: unknown. */
   offer: string;
   phrases: string[];
   excludedPhrases: string[];
@@ -26,17 +26,17 @@ export interface IcpProfile {
   titles: string[];
   headcountRanges: { min: number; max: number | null }[];
   locations: string[];
-  /** Who posts what is never wanted, as {@link originOf} names them. */
+  /** Authors whose posts are ignored, as {@link originOf} names them. */
   mutedAuthors: string[];
   mutedSources: string[];
-  /** The types of signals that count; empty: all. */
+  /** Types of signals to create; empty: all. */
   signalTypes: SignalType[];
   weights: Weights;
   thresholds: { hot: number; warm: number };
   active: boolean;
   createdAt: number;
   updatedAt: number;
-  /** Grows with each change: a change applies only to the version it was decided on. */
+  /** Incremented by each change, for optimistic locking. */
   version: number;
 }
 
@@ -69,16 +69,20 @@ export function defaultProfile(id: string, tenantId: string, createdAt: number):
   };
 }
 
-/** Phrases at most of one kind: with as many profiles as a tenant may have, matching still takes milliseconds. */
+/** Maximum phrases of one kind: with the maximum number of profiles, matching still takes milliseconds. */
 const MAX_PHRASES = 200;
 const MAX_TERMS = 100;
 const MAX_RANGES = 20;
 const MAX_HEADCOUNT = 10_000_000;
 
-const nameSchema = requiredLine(100);
-/** What is sold, as `offer` of a profile. */
+const nameSchema = requiredLine(100).describe('Name of the profile, unique within the account.');
+/** `offer` of a profile: what the tenant sells. */
 export const offerSchema = z.string().trim().max(1_000);
-const descriptionSchema = z.string().trim().max(2_000).describe('For people; nothing is scored by it');
+const descriptionSchema = z
+  .string()
+  .trim()
+  .max(2_000)
+  .describe('Description of the profile for your own use; it does not affect scoring.');
 const termSchema = z
   .string()
   .trim()
@@ -90,7 +94,7 @@ function termsSchema(max: number) {
   return z.array(termSchema).max(max).transform(withoutRepetitions);
 }
 
-/** Of terms that find the same, the first. */
+/** Removes terms that match the same text as an earlier one. */
 function withoutRepetitions(terms: readonly string[]): string[] {
   const seen = new Set<string>();
   return terms.filter((term) => seen.size < seen.add(fold(term)).size);
@@ -101,121 +105,154 @@ const mutedSchema = z
   .max(MAX_TERMS)
   .transform((list) => [...new Set(list)]);
 
+const MIN_HEADCOUNT_MEANING = 'Minimum number of employees.';
+const MAX_HEADCOUNT_MEANING = 'Maximum number of employees; `null` for no maximum.';
 const countSchema = z.int().min(0).max(MAX_HEADCOUNT);
 const rangeSchema = z
   .union([
-    z.strictObject({ min: countSchema, max: countSchema.nullable().default(null) }),
+    z.strictObject({
+      min: countSchema.describe(MIN_HEADCOUNT_MEANING),
+      max: countSchema.nullable().default(null).describe(MAX_HEADCOUNT_MEANING),
+    }),
     z
       .string()
       .max(40)
       .regex(/^\s*\d{1,8}\s*(?:[-–]\s*\d{1,8}|\+)?\s*$/, 'must be a range such as "11-50" or "201+"')
       .transform(toRange),
   ])
-  .refine(({ min, max }) => max === null || max >= min, 'must not end before it begins');
+  .refine(({ min, max }) => max === null || max >= min, 'must have a maximum that is not below its minimum');
 
 function toRange(text: string): { min: number; max: number | null } {
   const [min = 0, max] = (text.match(/\d+/g) ?? []).map(Number);
   return { min, max: max ?? (text.includes('+') ? null : min) };
 }
 
-const weight = z.number().min(0).max(100).optional();
-const weightsSchema = z.strictObject({
-  intent: weight.describe('Asks for something to buy'),
-  topic: weight.describe('Is on the topic of the profile'),
-  urgency: weight.describe('Mentions a deadline'),
-  budget: weight.describe('Mentions a budget'),
-  pain: weight.describe('Describes a problem'),
-  fit: weight.describe('Author and company fit the audience'),
-});
+const WEIGHT_MEANINGS: Record<WeightKey, string> = {
+  intent: 'Weight of the intent to buy.',
+  topic: "Weight of the match with the profile's offer, phrases and competitors.",
+  urgency: 'Weight of a deadline.',
+  budget: 'Weight of a stated budget.',
+  pain: 'Weight of a described problem.',
+  fit: 'Weight of how well author and company fit the profile.',
+};
+function weightFields<S extends z.ZodType>(schema: S): Record<WeightKey, S> {
+  return Object.fromEntries(WEIGHT_KEYS.map((key) => [key, schema.describe(WEIGHT_MEANINGS[key])])) as Record<
+    WeightKey,
+    S
+  >;
+}
+const weightsSchema = z.strictObject(weightFields(z.number().min(0).max(100).optional()));
 
 const thresholdsSchema = z.strictObject({
-  hot: z.int().min(1).max(100).optional(),
-  warm: z.int().min(0).max(99).optional(),
+  hot: z.int().min(1).max(100).optional().describe('Lowest score that is classified `hot`, 70 by default.'),
+  warm: z.int().min(0).max(99).optional().describe('Lowest score that is classified `warm`, 40 by default.'),
 });
 
 const settings = {
   description: descriptionSchema.optional(),
   offer: offerSchema
     .optional()
-    .describe('What you sell, in a sentence or two: posts are matched with it by meaning'),
+    .describe('What you sell, in a sentence or two. Posts are matched with it by meaning.'),
   phrases: termsSchema(MAX_PHRASES)
     .optional()
-    .describe('Words and phrases that tell that a post is on topic'),
-  excluded_phrases: termsSchema(MAX_PHRASES).optional().describe('Phrases that count against a post'),
+    .describe('Words and phrases that indicate that a post is on topic.'),
+  excluded_phrases: termsSchema(MAX_PHRASES)
+    .optional()
+    .describe('Words and phrases that count against a post.'),
   competitors: termsSchema(MAX_TERMS)
     .optional()
-    .describe('Names that are on topic in a post, and that count against a post by one of their staff'),
-  industries: termsSchema(MAX_TERMS).optional(),
-  titles: termsSchema(MAX_TERMS).optional().describe('Job titles of buyers'),
+    .describe('Names of competitors. They put a post on topic, and count against posts by their own staff.'),
+  industries: termsSchema(MAX_TERMS).optional().describe('Target industries. Empty: any.'),
+  titles: termsSchema(MAX_TERMS).optional().describe('Target job titles. Empty: any.'),
   headcount_ranges: z
     .array(rangeSchema)
     .max(MAX_RANGES)
     .optional()
-    .describe('Company sizes; text such as "11-50" or "201+" is taken too'),
-  locations: termsSchema(MAX_TERMS).optional(),
+    .describe('Target company sizes, as objects or as text such as `11-50` or `201+`. Empty: any.'),
+  locations: termsSchema(MAX_TERMS).optional().describe('Target locations. Empty: any.'),
   muted_authors: mutedSchema
     .optional()
-    .describe('Authors whose posts count for nothing, by the keys that suggestions name; names are not kept'),
+    .describe('Authors whose posts are ignored, by the keys in suggestions. Names are not stored.'),
   muted_sources: mutedSchema
     .optional()
-    .describe('Sites and platforms whose posts count for nothing, such as `forum.example.com` or `reddit`'),
+    .describe('Sites and platforms whose posts are ignored, such as `forum.example.com` or `reddit`.'),
   signal_types: z
     .array(signalTypeSchema)
     .max(SIGNAL_TYPES.length)
     .transform((types) => [...new Set(types)])
     .optional()
-    .describe('Types of signals that count; empty: all types'),
+    .describe('Types of signals to create. Empty: all.'),
   weights: weightsSchema
     .optional()
-    .describe(
-      'How much each kind of reason counts, relative to the others: 100 points are shared out by them',
-    ),
+    .describe('Relative weights of the kinds of reasons: 100 points are divided among them.'),
   thresholds: thresholdsSchema
     .optional()
-    .describe('Scores from which a signal is hot or warm; warm lies below hot'),
-  active: z.boolean().optional().describe('Whether new posts are matched with it'),
+    .describe('Scores from which a signal is `hot` or `warm`. `warm` must be lower than `hot`.'),
+  active: z
+    .boolean()
+    .optional()
+    .describe('Whether new posts are matched with the profile. `true` by default.'),
 };
 
 /** Body of `POST /v1/icps`. */
 export const icpInputSchema = z.strictObject({ name: nameSchema, ...settings });
 export type IcpInput = z.output<typeof icpInputSchema>;
 
-/** Body of `PATCH /v1/icps/{id}`: what is left out stays as it is, within weights and thresholds too. */
+/** Body of `PATCH /v1/icps/{id}`: omitted members stay as they are, within weights and thresholds too. */
 export const icpPatchSchema = z.strictObject({ name: nameSchema.optional(), ...settings });
 export type IcpPatch = z.output<typeof icpPatchSchema>;
 
-const points = z.number().min(0).max(100);
-/** A profile on the wire. */
+/** A profile as every API shows it. */
 export const icpSchema = z
   .strictObject({
-    id: z.string(),
-    name: z.string(),
-    description: z.string(),
-    offer: z.string(),
-    phrases: z.array(z.string()),
-    excluded_phrases: z.array(z.string()),
-    competitors: z.array(z.string()),
-    industries: z.array(z.string()),
-    titles: z.array(z.string()),
-    headcount_ranges: z.array(z.strictObject({ min: z.int(), max: z.int().nullable() })),
-    locations: z.array(z.string()),
-    muted_authors: z.array(z.string()).optional(),
-    muted_sources: z.array(z.string()).optional(),
-    signal_types: z.array(signalTypeSchema),
-    weights: z.strictObject({
-      intent: points,
-      topic: points,
-      urgency: points,
-      budget: points,
-      pain: points,
-      fit: points,
-    }),
-    thresholds: z.strictObject({ hot: z.int(), warm: z.int() }),
-    active: z.boolean(),
-    created_at: z.iso.datetime(),
-    updated_at: z.iso.datetime(),
+    id: z.string().describe('Unique identifier of the profile.'),
+    name: z.string().describe('Name of the profile, unique within the account.'),
+    description: z.string().describe('Description for your own use; it does not affect scoring.'),
+    offer: z.string().describe('What you sell. Posts are matched with it by meaning; empty if not set.'),
+    phrases: z.array(z.string()).describe('Words and phrases that indicate that a post is on topic.'),
+    excluded_phrases: z.array(z.string()).describe('Words and phrases that count against a post.'),
+    competitors: z
+      .array(z.string())
+      .describe(
+        'Names of competitors. They put a post on topic, and count against posts by their own staff.',
+      ),
+    industries: z.array(z.string()).describe('Target industries. Empty: any.'),
+    titles: z.array(z.string()).describe('Target job titles. Empty: any.'),
+    headcount_ranges: z
+      .array(
+        z.strictObject({
+          min: z.int().describe(MIN_HEADCOUNT_MEANING),
+          max: z.int().nullable().describe(MAX_HEADCOUNT_MEANING),
+        }),
+      )
+      .describe('Target company sizes. Empty: any.'),
+    locations: z.array(z.string()).describe('Target locations. Empty: any.'),
+    muted_authors: z
+      .array(z.string())
+      .optional()
+      .describe('Keys of authors whose posts are ignored. Omitted if there are none.'),
+    muted_sources: z
+      .array(z.string())
+      .optional()
+      .describe('Sites and platforms whose posts are ignored. Omitted if there are none.'),
+    signal_types: z.array(signalTypeSchema).describe('Types of signals to create. Empty: all.'),
+    weights: z
+      .strictObject(weightFields(z.number().min(0).max(100)))
+      .describe('Relative weights of the kinds of reasons: 100 points are divided among them.'),
+    thresholds: z
+      .strictObject({
+        hot: z.int().describe('Lowest score that is classified `hot`.'),
+        warm: z.int().describe('Lowest score that is classified `warm`.'),
+      })
+      .describe('Scores from which a signal is `hot` or `warm`.'),
+    active: z.boolean().describe('Whether new posts are matched with the profile.'),
+    created_at: z.iso.datetime().describe('When the profile was created.'),
+    updated_at: z.iso.datetime().describe('When the profile was last changed.'),
   })
-  .meta({ id: 'IcpProfile' });
+  .meta({
+    id: 'IcpProfile',
+    description: 'An Ideal Customer Profile, which posts are matched with. Empty lists match everything.',
+  });
 export type IcpResource = z.output<typeof icpSchema>;
 
 export function icpResource(profile: IcpProfile): IcpResource {
@@ -242,7 +279,7 @@ export function icpResource(profile: IcpProfile): IcpResource {
   };
 }
 
-/** `profile` with what `patch` names in place of what it had. */
+/** `profile` with the members of `patch` replaced. */
 export function patchProfile(profile: IcpProfile, patch: IcpPatch): IcpProfile {
   return {
     ...profile,

@@ -1,51 +1,58 @@
 import { z } from 'zod';
 
-/** How long a job is kept after it was made. */
+/** How long a job is kept after its creation. */
 export const JOB_MS = 7 * 24 * 3_600_000;
 
 const resultSchema = z.strictObject({
-  index: z.int().describe('Place of the item in the request'),
-  status: z.enum(['created', 'duplicate', 'rejected']).describe('What became of it'),
+  index: z.int().describe('Index of the item in the request, from 0.'),
+  status: z.enum(['created', 'duplicate', 'rejected']).describe('Result of the item.'),
   updated: z
     .literal(true)
     .optional()
-    .describe('Stored signals of the post were given its new text; else left out'),
-  signal_ids: z.array(z.string()).describe('The signals that it made or is a duplicate of'),
+    .describe('Present if stored signals of the post were updated with its new text.'),
+  signal_ids: z
+    .array(z.string())
+    .describe('IDs of the signals created, or of the existing ones for a duplicate.'),
   errors: z
     .array(
       z.strictObject({
-        pointer: z.string().describe('JSON pointer into the request'),
-        detail: z.string().describe('What is wrong'),
+        pointer: z.string().describe('JSON Pointer (RFC 6901) into the request body.'),
+        detail: z.string().describe('Description of the error.'),
       }),
     )
-    .describe('Why it was rejected; else empty'),
-  errors_total: z.int().optional().describe('How many faults it has, where `errors` holds not all'),
+    .describe('Errors of a rejected item; otherwise empty.'),
+  errors_total: z.int().optional().describe('Total number of errors, if `errors` does not list them all.'),
 });
 export type JobResult = z.output<typeof resultSchema>;
 
-/** Work that is done after it was taken on. */
+/** Work that is done after its request was answered. */
 export const jobSchema = z
   .strictObject({
-    id: z.string(),
-    kind: z.literal('signals.batch').describe('What it does'),
+    id: z.string().describe('Unique identifier of the job.'),
+    kind: z.literal('signals.batch').describe('Kind of job.'),
     status: z
       .enum(['pending', 'running', 'done', 'failed'])
-      .describe('`failed`: it ended before its end, see `error`'),
-    total: z.int().describe('Items in the request'),
-    processed: z.int().describe('Items that are done; with `total` the progress'),
-    created: z.int().describe('Items that are `created`'),
-    duplicates: z.int().describe('Items that are `duplicate`'),
-    rejected: z.int().describe('Items that are `rejected`'),
-    results: z.array(resultSchema).describe('Of the items that are done, in the order of the request'),
+      .describe('Status of the job. A `failed` job stopped early; see `error`.'),
+    total: z.int().describe('Number of items in the request.'),
+    processed: z.int().describe('Number of items processed so far.'),
+    created: z.int().describe('Number of items with the status `created`.'),
+    duplicates: z.int().describe('Number of items with the status `duplicate`.'),
+    rejected: z.int().describe('Number of items with the status `rejected`.'),
+    results: z
+      .array(resultSchema)
+      .describe('Results of the items processed so far, in the order of the request.'),
     error: z
-      .strictObject({ code: z.string(), detail: z.string() })
+      .strictObject({
+        code: z.string().describe('Machine-readable code of the error.'),
+        detail: z.string().describe('Description of the error.'),
+      })
       .nullable()
-      .describe('Why it ended before its end; what was done by then stays'),
-    created_at: z.iso.datetime(),
-    finished_at: z.iso.datetime().nullable().describe('null: it goes on'),
-    expires_at: z.iso.datetime().describe('Until then it can be read'),
+      .describe('Why the job stopped early; `null` otherwise. Items processed before stay.'),
+    created_at: z.iso.datetime().describe('When the job was created.'),
+    finished_at: z.iso.datetime().nullable().describe('When the job finished; `null` while it is running.'),
+    expires_at: z.iso.datetime().describe('When the job will be deleted.'),
   })
-  .meta({ id: 'Job', description: 'Work that is done after it was taken on' });
+  .meta({ id: 'Job', description: 'A batch that is processed in the background.' });
 
 /** A job as stored. Times are Unix milliseconds. */
 export interface Job {

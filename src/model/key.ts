@@ -23,14 +23,14 @@ export const scopeSchema = z.enum(SCOPES as [Scope, ...Scope[]]);
 
 export const SCOPE_PRESETS = ['read', 'write', 'admin'] as const;
 
-/** The scopes of a preset; null where `name` is none. */
+/** The scopes of a preset; null if there is no such preset. */
 export function presetScopes(name: string): readonly Scope[] | null {
   if (name === 'read') return SCOPES.filter((scope) => scope.endsWith(':read'));
   if (name === 'write') return SCOPES.filter((scope) => !scope.startsWith('keys:'));
   return name === 'admin' ? SCOPES : null;
 }
 
-/** The scopes that names of scopes and presets come to, in the order of {@link SCOPES}. */
+/** The scopes that names of scopes and presets stand for, in the order of {@link SCOPES}. */
 export function scopesNamed(names: string | readonly string[]): Scope[] {
   const wanted = new Set<string>(
     [names].flat().flatMap((name): readonly string[] => presetScopes(name) ?? [name]),
@@ -38,7 +38,7 @@ export function scopesNamed(names: string | readonly string[]): Scope[] {
   return SCOPES.filter((scope) => wanted.has(scope));
 }
 
-/** Requests per 60 s of a key that was given no limit of its own. */
+/** Default rate limit of a key, in requests per 60 seconds. */
 export const DEFAULT_KEY_RATE_LIMIT = 600;
 
 /** An API key as stored: its secret only as SHA-256 (hex) and last 4 characters. Times are Unix milliseconds. */
@@ -58,19 +58,21 @@ export interface ApiKey {
 
 const time = z.iso.datetime();
 
-/** An API key on the wire; `api_key` itself is shown on creation only. */
+/** An API key as every API shows it; the key itself is shown on creation only. */
 export const keyResourceSchema = z
   .strictObject({
-    id: z.string(),
-    name: z.string(),
-    scopes: z.array(scopeSchema),
-    rate_limit: z.int().min(1).describe('Requests per 60 seconds'),
-    expires_at: time.nullable().describe('From then on the key is refused; null: it does not expire'),
-    last_used_at: time.nullable().describe('To the minute'),
-    revoked_at: time.nullable().describe('Since then the key is refused'),
-    last4: z.string().describe('Its last characters, to tell keys apart'),
+    id: z.string().describe('Unique identifier of the key.'),
+    name: z.string().describe('Name of the key.'),
+    scopes: z.array(scopeSchema).describe('Permissions of the key. `:write` includes `:read`.'),
+    rate_limit: z.int().min(1).describe('Maximum number of requests per 60 seconds.'),
+    expires_at: time.nullable().describe('When the key expires; `null` if it does not expire.'),
+    last_used_at: time
+      .nullable()
+      .describe('When the key was last used, to the minute; `null` if it never was.'),
+    revoked_at: time.nullable().describe('When the key was revoked; `null` if it was not.'),
+    last4: z.string().describe('Last 4 characters of the key.'),
   })
-  .meta({ id: 'ApiKey' });
+  .meta({ id: 'ApiKey', description: 'An API key, without the key itself.' });
 export type KeyResource = z.output<typeof keyResourceSchema>;
 
 export function keyResource(key: ApiKey): KeyResource {
@@ -87,10 +89,11 @@ export function keyResource(key: ApiKey): KeyResource {
   };
 }
 
-const PRESETS_TEXT = '`read` (read everything), `write` (all but keys) or `admin` (everything)';
+const PRESETS_TEXT =
+  '`read` (all `:read` scopes), `write` (all scopes except those of keys) or `admin` (all scopes)';
 const MAX_RATE_LIMIT = 1_000_000;
 const presetSchema = z.enum(SCOPE_PRESETS);
-const nameSchema = requiredLine(100).describe('What the key is for');
+const nameSchema = requiredLine(100).describe('Name of the key, such as its purpose.');
 const scopesSchema = z
   .union([
     z
@@ -99,28 +102,34 @@ const scopesSchema = z
       .max(SCOPES.length),
     presetSchema,
   ])
-  .describe(`Scopes, of which \`:write\` includes \`:read\`; or a preset: ${PRESETS_TEXT}`);
-const rateLimitSchema = z.int().min(1).max(MAX_RATE_LIMIT).describe('Requests per 60 seconds');
-const expiresAtSchema = timeInput.nullable().describe('When the key is to stop working; null: never');
+  .describe(
+    `Permissions of the key, as a list of scopes or a preset: ${PRESETS_TEXT}. \`:write\` includes \`:read\`.`,
+  );
+const rateLimitSchema = z
+  .int()
+  .min(1)
+  .max(MAX_RATE_LIMIT)
+  .describe('Maximum number of requests per 60 seconds.');
+const expiresAtSchema = timeInput.nullable().describe('When the key expires; `null` for never.');
 
 /** Body of `POST /v1/keys`. */
 export const keyInputSchema = z
   .strictObject({
     name: nameSchema,
     scopes: scopesSchema.optional(),
-    preset: presetSchema.optional().describe(`Instead of \`scopes\`: ${PRESETS_TEXT}`),
+    preset: presetSchema.optional().describe(`Preset of scopes, instead of \`scopes\`: ${PRESETS_TEXT}.`),
     rate_limit: rateLimitSchema.optional(),
     expires_at: expiresAtSchema.optional(),
   })
   .refine(({ scopes, preset }) => (scopes === undefined) !== (preset === undefined), {
     path: ['scopes'],
-    error: 'is required, or "preset" in its place, not both',
-    // Beside other faults too: all are told at once.
+    error: 'or "preset" is required, but not both',
+    // Reported together with all other faults.
     when: ({ value }) => typeof value === 'object' && value !== null,
   });
 export type KeyInput = z.output<typeof keyInputSchema>;
 
-/** Body of `PATCH /v1/keys/{id}`: what is left out stays as it is. */
+/** Body of `PATCH /v1/keys/{id}`: omitted members stay as they are. */
 export const keyPatchSchema = z.strictObject({
   name: nameSchema.optional(),
   scopes: scopesSchema.optional(),

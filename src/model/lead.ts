@@ -40,7 +40,7 @@ export const DEPARTMENTS = [
 ] as const;
 export type Department = (typeof DEPARTMENTS)[number];
 
-/** Everything that can be known of a lead as text; a company's facts are written with a dot. */
+/** The text facts of a lead; those of its company are written with a dot. */
 export const FACT_FIELDS = [
   'name',
   'first_name',
@@ -58,7 +58,7 @@ export const FACT_FIELDS = [
 ] as const;
 export type FactField = (typeof FACT_FIELDS)[number];
 
-/** Where a fact came from; what was given by hand or seen in a post stands above what was concluded. */
+/** Where a fact came from. Facts given by a caller or seen in a post take precedence over derived ones. */
 export const FACT_SOURCES = ['request', 'signal', 'email', 'name', 'title', 'company', 'provider'] as const;
 export type FactSource = (typeof FACT_SOURCES)[number];
 
@@ -67,75 +67,100 @@ const provenanceSchema = z
     source: z
       .enum(FACT_SOURCES)
       .describe(
-        '`request`: given by a caller; `signal`: seen in a post; `provider`: told by the enrichment provider; else what it was concluded from',
+        '`request`: sent in an API request; `signal`: seen in a post; `provider`: returned by the enrichment provider; otherwise ' +
+          'the fact it was derived from.',
       ),
-    confidence: z.number().min(0).max(1).describe('1: certain'),
-    at: z.iso.datetime(),
+    confidence: z.number().min(0).max(1).describe('Confidence, from 0 to 1 (certain).'),
+    at: z.iso.datetime().describe('When the fact was recorded.'),
   })
-  .meta({ id: 'Provenance' });
+  .meta({ id: 'Provenance', description: 'Where a fact of a lead came from, and how certain it is.' });
 export type Provenance = z.infer<typeof provenanceSchema>;
 
-/** Values that callers attach under names of their own: small, as events carry a lead twice, before and after. */
+/** Values of custom fields. They are small, as an event carries a lead twice, before and after a change. */
 export const customValueSchema = z.union([z.string().max(500), z.number(), z.boolean()]);
 
-/** What is to be done next. From its date on it is in Today, as long as the lead is open. */
+/** What to do next. From its date, it is shown in Today as long as the lead is open. */
 const nextStepSchema = z
   .strictObject({
-    text: z.string(),
-    due_date: z.iso.date().nullable().describe('The day from which on you are reminded of it'),
+    text: z.string().describe('What to do.'),
+    due_date: z.iso.date().nullable().describe('Date from which you are reminded; `null` for no reminder.'),
   })
-  .meta({ id: 'NextStep' })
-  .describe('What is to be done next');
+  .meta({ id: 'NextStep', description: 'Next step for a lead.' });
 
-/** A lead as every API shows it; what is not known is an empty string, as in signals. */
+/** A lead as every API shows it. Unknown facts are empty strings, as in signals. */
 export const leadSchema = z
   .strictObject({
-    id: z.string(),
-    name: z.string(),
-    first_name: z.string(),
-    last_name: z.string(),
-    email: z.string(),
-    linkedin_url: z.string(),
-    title: z.string(),
-    seniority: z.enum([...SENIORITIES, '']),
-    department: z.enum([...DEPARTMENTS, '']),
+    id: z.string().describe('Unique identifier of the lead.'),
+    name: z.string().describe('Full name; an empty string if unknown.'),
+    first_name: z.string().describe('Given name; an empty string if unknown.'),
+    last_name: z.string().describe('Family name; an empty string if unknown.'),
+    email: z.string().describe('Email address; an empty string if unknown.'),
+    linkedin_url: z.string().describe('URL of the LinkedIn profile; an empty string if unknown.'),
+    title: z.string().describe('Job title; an empty string if unknown.'),
+    seniority: z
+      .enum([...SENIORITIES, ''])
+      .describe('Seniority, derived from the job title unless you set it; an empty string if unknown.'),
+    department: z
+      .enum([...DEPARTMENTS, ''])
+      .describe('Department, derived from the job title unless you set it; an empty string if unknown.'),
     company: signalSchema.shape.company,
-    source: z.string().describe('Where the lead came from'),
-    stage: stageSchema,
-    stage_changed_at: z.iso.datetime(),
-    icp_score: z.int().min(0).max(100).nullable().describe('Of its best signal; null where it has none'),
-    classification: classificationSchema.nullable().describe('Of its best signal'),
-    signal_count: z.int(),
-    last_signal_at: z.iso.datetime().nullable(),
-    tags: z.array(z.string()),
-    custom_fields: z.record(z.string(), customValueSchema),
-    deal: dealSchema.nullable(),
-    owner: z.string().describe('E-mail address of the team member who follows up; empty where nobody does'),
-    notes: z.string().describe('What your team has noted'),
-    next_step: nextStepSchema.nullable().describe('What is to be done next; null where nothing is planned'),
+    source: z.string().describe('Where the lead came from, as given when it was created.'),
+    stage: stageSchema.describe('Pipeline stage.'),
+    stage_changed_at: z.iso.datetime().describe('When the lead entered its stage.'),
+    icp_score: z
+      .int()
+      .min(0)
+      .max(100)
+      .nullable()
+      .describe('Score of the best signal, from 0 to 100; `null` if the lead has no signals.'),
+    classification: classificationSchema
+      .nullable()
+      .describe('Classification of the best signal; `null` if the lead has no signals.'),
+    signal_count: z.int().describe('Number of signals attached to the lead.'),
+    last_signal_at: z.iso
+      .datetime()
+      .nullable()
+      .describe('When the newest signal was detected; `null` if the lead has no signals.'),
+    tags: z.array(z.string()).describe('Your tags.'),
+    custom_fields: z.record(z.string(), customValueSchema).describe('Your custom fields, by name.'),
+    deal: dealSchema.nullable().describe('The deal of the lead; `null` if none is set.'),
+    owner: z
+      .string()
+      .describe('Email address of the team member who owns the lead; an empty string if none does.'),
+    notes: z.string().describe('Notes of your team; an empty string if there are none.'),
+    next_step: nextStepSchema.nullable().describe('Next step for the lead; `null` if none is planned.'),
     provenance: z
       .record(z.string(), provenanceSchema)
-      .describe('Where each known fact came from and how sure it is, by its name: `title`, `company.domain`'),
-    enriched_at: z.iso.datetime().nullable(),
-    created_at: z.iso.datetime(),
-    updated_at: z.iso.datetime(),
+      .describe(
+        'Origin and confidence of each known fact, by the name of the field, such as `title` or `company.domain`.',
+      ),
+    enriched_at: z.iso
+      .datetime()
+      .nullable()
+      .describe('When the lead was last enriched; `null` if it never was.'),
+    created_at: z.iso.datetime().describe('When the lead was created.'),
+    updated_at: z.iso.datetime().describe('When the lead was last changed.'),
   })
-  .meta({ id: 'Lead' });
+  .meta({ id: 'Lead', description: 'A person in the pipeline. Unknown facts are empty strings.' });
 export type Lead = z.infer<typeof leadSchema>;
 
-/** How many of a lead's signals its answer holds, best first; `signal_count` counts all. */
+/** How many of a lead's signals its representation holds, best first; `signal_count` counts all. */
 export const SHOWN_SIGNALS = 25;
 
 /** A lead with its signals, as the routes of single leads show it. */
 export const leadDetailSchema = leadSchema
   .extend({
     signals: z
-      .array(signalSchema.extend({ explanation: explanationSchema }))
-      .describe(`The ${SHOWN_SIGNALS} best signals, best first, each with the reasons of its score`),
+      .array(
+        signalSchema.extend({
+          explanation: explanationSchema.describe('Breakdown of the score.'),
+        }),
+      )
+      .describe(`The ${SHOWN_SIGNALS} best signals, best first, each with the breakdown of its score.`),
   })
-  .meta({ id: 'LeadDetail' });
+  .meta({ id: 'LeadDetail', description: 'A lead with its best signals.' });
 
-/** Filters and position of a page of leads. Lists let through what fits any of their values. */
+/** Filters and position of a page of leads. A list matches any of its values; an empty one matches all. */
 export interface LeadQuery extends Place {
   stages: Lead['stage'][];
   classifications: NonNullable<Lead['classification']>[];
@@ -145,9 +170,9 @@ export interface LeadQuery extends Place {
   /** Addresses of those who follow up. */
   owners: string[];
   tag: string | null;
-  /** Identity key of an e-mail address or profile: at most one lead has it. */
+  /** Identity key of an email address or profile, which at most one lead has. */
   identity: string | null;
-  /** Words that all begin a word of name, address, title or company. */
+  /** Each word must begin a word of name, address, title or company. */
   q: string | null;
   sort: '-created_at' | 'created_at' | '-icp_score';
 }
@@ -170,7 +195,7 @@ export const leadFilters = listFilters(
       'Only leads from these sources, as in their `source`. Case-insensitive.',
     ),
     owner: listOf(z.string().max(254).toLowerCase()).describe(
-      'Only leads that these members of the team follow up, by email address.',
+      'Only leads owned by these team members, by email address.',
     ),
     tag: z
       .string()

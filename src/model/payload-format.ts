@@ -40,18 +40,18 @@ const customValue = z.union([
   z.boolean(),
 ]);
 
-/** Services whose own message each event can be made into. */
+/** Services that events can be formatted for. */
 export const PRESETS = ['slack', 'discord', 'teams', 'ntfy'] as const;
 export type Preset = (typeof PRESETS)[number];
 
-/** As ntfy has them: it answers 404 to any other. */
+/** ntfy responds with 404 to any other topic. */
 const NTFY_TOPIC = /^[-_A-Za-z0-9]{1,64}$/;
 
 const formatShape = z.strictObject({
   preset: z
     .enum(PRESETS)
     .optional()
-    .describe('Every event as a message of this service; not together with fields of your own'),
+    .describe('Format every event as a message for this service. Cannot be combined with the other members.'),
   topic: z
     .string()
     .trim()
@@ -59,37 +59,37 @@ const formatShape = z.strictObject({
     .regex(NTFY_TOPIC, 'must be 1 to 64 letters, digits, "-" or "_"')
     .optional()
     .describe(
-      'Of `ntfy`: the topic to publish to; the address is that of the server, such as https://ntfy.sh',
+      '`ntfy` only: the topic to publish to. The `url` of the endpoint is that of the server, such as `https://ntfy.sh`.',
     ),
-  include: fieldList.optional().describe('Only these fields; not together with `exclude`'),
-  exclude: fieldList.optional().describe('All fields but these'),
+  include: fieldList.optional().describe('Send only these fields. Cannot be combined with `exclude`.'),
+  exclude: fieldList.optional().describe('Send all fields except these.'),
   flatten: z
     .boolean()
     .default(false)
-    .describe('Members of nested objects become members of the payload: `prospect_name`'),
+    .describe('Whether members of nested objects become members of the payload, such as `prospect_name`.'),
   custom: boundedRecord(lineText(MAX_CUSTOM_KEY_CHARACTERS).min(1), customValue, MAX_CUSTOM_KEYS)
     .default({})
-    .describe(`Up to ${MAX_CUSTOM_KEYS} members of your own, added at the end`),
+    .describe(`Up to ${MAX_CUSTOM_KEYS} members of your own, added at the end of the payload.`),
 });
 
 type FormatShape = z.infer<typeof formatShape>;
 
 /** An endpoint's own choice of fields for `signal.detected`. */
 export type CustomFormat = Omit<FormatShape, 'preset' | 'topic'>;
-/** Every event as a message of a service; `topic` of ntfy alone. */
+/** Every event as a message for a service; `topic` is for ntfy only. */
 export interface PresetFormat {
   preset: Preset;
   topic?: string;
 }
-/** How an endpoint shapes what it gets. */
+/** The format of an endpoint's payloads. */
 export type PayloadFormat = CustomFormat | PresetFormat;
 
-/** Whether a format is that of a service. */
+/** Whether a format is a preset. */
 export function isPreset(format: PayloadFormat): format is PresetFormat {
   return 'preset' in format;
 }
 
-/** How an endpoint shapes what it gets; refused where it could not be what was meant. */
+/** The format of an endpoint's payloads; contradictory ones are refused. */
 export const payloadFormatSchema = formatShape.superRefine(refuseFormatFaults).transform(meantFormat);
 
 function refuseFormatFaults(format: FormatShape, context: z.RefinementCtx): void {
@@ -98,29 +98,31 @@ function refuseFormatFaults(format: FormatShape, context: z.RefinementCtx): void
     refusePresetFaults(format, fault);
     return;
   }
-  if (format.topic !== undefined) fault(['topic'], 'is for the preset "ntfy" alone');
+  if (format.topic !== undefined) fault(['topic'], 'is for the preset "ntfy" only');
   if (format.include !== undefined && format.exclude !== undefined) {
-    fault(['exclude'], 'must not be given together with "include"');
+    fault(['exclude'], 'must not be combined with "include"');
     return;
   }
   const customKeys = Object.keys(format.custom);
   const taken = namesOfFields(format.flatten);
   for (const key of customKeys) {
-    if (key === 'signature') fault(['custom', key], 'is the name of the signature; choose another');
+    if (key === 'signature') fault(['custom', key], 'is reserved for the signature; choose another name');
     else if (taken.has(key)) fault(['custom', key], 'is a field of the payload; choose another name');
   }
-  if (keptFields(format).length === 0 && customKeys.length === 0) fault([], 'leaves nothing to send');
+  if (keptFields(format).length === 0 && customKeys.length === 0) fault([], 'leaves the payload empty');
 }
 
-/** The service decides what its message holds. */
+/** A preset cannot be combined with fields. */
 function refusePresetFaults(format: FormatShape, fault: (path: string[], message: string) => void): void {
   for (const member of ['include', 'exclude'] as const) {
-    if (format[member] !== undefined) fault([member], 'must not be given together with "preset"');
+    if (format[member] !== undefined) fault([member], 'must not be combined with "preset"');
   }
-  if (format.flatten) fault(['flatten'], 'must not be given together with "preset"');
-  if (Object.keys(format.custom).length > 0) fault(['custom'], 'must not be given together with "preset"');
-  if (format.preset === 'ntfy' && format.topic === undefined) fault(['topic'], 'is required for "ntfy"');
-  if (format.preset !== 'ntfy' && format.topic !== undefined) fault(['topic'], 'is for "ntfy" alone');
+  if (format.flatten) fault(['flatten'], 'must not be combined with "preset"');
+  if (Object.keys(format.custom).length > 0) fault(['custom'], 'must not be combined with "preset"');
+  if (format.preset === 'ntfy' && format.topic === undefined)
+    fault(['topic'], 'is required for the preset "ntfy"');
+  if (format.preset !== 'ntfy' && format.topic !== undefined)
+    fault(['topic'], 'is for the preset "ntfy" only');
 }
 
 function meantFormat({ preset, topic, ...custom }: FormatShape): PayloadFormat {
@@ -128,16 +130,21 @@ function meantFormat({ preset, topic, ...custom }: FormatShape): PayloadFormat {
   return topic === undefined ? { preset } : { preset, topic };
 }
 
-const savedPresetSchema = z.strictObject({ preset: z.enum(PRESETS), topic: z.string().optional() });
-
-const savedCustomSchema = z.strictObject({
-  include: z.array(z.enum(PAYLOAD_FIELDS)).optional(),
-  exclude: z.array(z.enum(PAYLOAD_FIELDS)).optional(),
-  flatten: z.boolean(),
-  custom: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+const savedPresetSchema = z.strictObject({
+  preset: z.enum(PRESETS).describe('Service that every event is formatted for.'),
+  topic: z.string().optional().describe('`ntfy` only: the topic to publish to.'),
 });
 
-/** A format on the wire, as it was saved. */
+const savedCustomSchema = z.strictObject({
+  include: z.array(z.enum(PAYLOAD_FIELDS)).optional().describe('Only these fields are sent.'),
+  exclude: z.array(z.enum(PAYLOAD_FIELDS)).optional().describe('All fields except these are sent.'),
+  flatten: z.boolean().describe('Whether members of nested objects become members of the payload.'),
+  custom: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .describe('Your own members, added at the end of the payload.'),
+});
+
+/** A format as every API shows it, as it was saved. */
 export const savedFormatSchema = z.union([savedPresetSchema, savedCustomSchema]);
 
 /** The fields that a format keeps, in the payload's order. */
@@ -146,10 +153,7 @@ export function keptFields({ include, exclude }: Pick<FormatShape, 'include' | '
   return PAYLOAD_FIELDS.filter((field) => !exclude?.includes(field));
 }
 
-/**
- * Every name that a payload can hold, of fields that a format leaves out too: a receiver that reads `company` must never
- * find there what somebody else wrote.
- */
+/** All names a payload can have, of excluded fields too, so that a custom member never looks like a field. */
 function namesOfFields(flatten: boolean): Set<string> {
   const names = PAYLOAD_FIELDS.flatMap((field) => {
     const schema = signalSchema.shape[field];

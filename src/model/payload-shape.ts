@@ -9,27 +9,27 @@ import {
   type PresetFormat,
 } from './payload-format.ts';
 
-/** A format as bodies are made by it. */
+/** A format prepared for making bodies. */
 export type PayloadShape = CustomShape | PresetShape;
 
 interface ShapeBasis {
-  /** The same for formats that make the same bodies. */
+  /** Equal for formats that make the same bodies. */
   key: string;
-  /** The format's own size, which plans bound: as it is shown, in UTF-8. */
+  /** Size of the format as JSON in UTF-8, which plans limit. */
   formatBytes: number;
 }
 
-/** Every event as a message of a service. */
+/** Every event as a message for a service. */
 export interface PresetShape extends ShapeBasis {
   preset: PresetFormat;
 }
 
-/** A choice of fields, prepared so that what it adds is serialised once and not for each signal. */
+/** A choice of fields. Its custom members are serialised once, not for each signal. */
 export interface CustomShape extends ShapeBasis {
   preset: null;
   fields: readonly PayloadField[];
   flatten: boolean;
-  /** What it adds to every body; null: nothing. */
+  /** Its custom members; null if it has none. */
   tail: BodyTail | null;
 }
 
@@ -51,7 +51,7 @@ export function shapeOf(format: PayloadFormat): PayloadShape {
   };
 }
 
-/** The size of a format as it is shown, in UTF-8. */
+/** Size of a format as JSON in UTF-8. */
 export function formatBytes(format: PayloadFormat): number {
   return Buffer.byteLength(JSON.stringify(format));
 }
@@ -62,7 +62,7 @@ function tailOf({ custom }: CustomFormat): BodyTail | null {
   return { hash: createHash('sha256').update(text).digest('hex'), text, bytes: Buffer.byteLength(text) };
 }
 
-/** Whether it is a service's message. */
+/** Whether a shape is that of a preset. */
 export function isPresetShape(shape: PayloadShape | null): shape is PresetShape {
   return shape !== null && shape.preset !== null;
 }

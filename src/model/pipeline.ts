@@ -7,15 +7,18 @@ export type Stage = z.infer<typeof stageSchema>;
 
 const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
-/** What a lead may be worth. `amount_minor` is in the currency's smallest unit, e.g. cents. */
+/** The deal of a lead. `amount_minor` is in the currency's smallest unit, e.g. cents. */
 export const dealSchema = z
   .strictObject({
-    amount_minor: z.int().min(0).describe("In the currency's smallest unit, such as cents"),
-    currency: z.string().describe('ISO 4217 code, such as "USD"'),
-    status: z.enum(['open', 'won', 'lost']),
-    close_date: z.iso.date().nullable().describe('When it closed, or is expected to'),
+    amount_minor: z.int().min(0).describe("Amount in the currency's smallest unit, such as cents."),
+    currency: z.string().describe('Three-letter ISO 4217 currency code, such as `USD`.'),
+    status: z.enum(['open', 'won', 'lost']).describe('Status of the deal.'),
+    close_date: z.iso
+      .date()
+      .nullable()
+      .describe('Date the deal closed or is expected to close; `null` if unknown.'),
   })
-  .meta({ id: 'Deal' });
+  .meta({ id: 'Deal', description: 'The deal of a lead.' });
 export type Deal = z.infer<typeof dealSchema>;
 
 const moveReason = z
@@ -34,13 +37,15 @@ export const dealInputSchema = z.strictObject({
     .toUpperCase()
     .refine((code) => CURRENCIES.has(code), 'must be an ISO 4217 currency code such as "USD"')
     .meta({ minLength: 3, maxLength: 3 })
-    .describe('ISO 4217 code, such as "USD"'),
+    .describe('Three-letter ISO 4217 currency code, such as `USD`. Case-insensitive.'),
   status: dealSchema.shape.status
     .nullish()
-    .describe('`won` and `lost` move the lead there; where absent, the deal is as its stage says'),
+    .describe(
+      'Status of the deal. `won` and `lost` move the lead to that stage. Defaults to the status of its stage.',
+    ),
   close_date: dealSchema.shape.close_date.default(null),
-  reason: moveReason.describe('Required where `lost` moves the lead; kept in the history'),
-  reopen: z.boolean().default(false).describe('Must be true where the lead leaves "won" or "lost"'),
+  reason: moveReason.describe('Reason for the move, kept in the history. Required if `lost` moves the lead.'),
+  reopen: z.boolean().default(false).describe('Must be `true` if the lead leaves `won` or `lost`.'),
 });
 export type DealInput = z.output<typeof dealInputSchema>;
 
@@ -51,48 +56,53 @@ export function dealStatusIn(stage: Stage): Deal['status'] {
 
 /** Body of `PUT /v1/pipeline/{id}/stage`. */
 export const moveInputSchema = z.strictObject({
-  stage: stageSchema,
-  reason: moveReason.describe('Required for "lost"; kept in the history'),
+  stage: stageSchema.describe('Stage to move the lead to.'),
+  reason: moveReason.describe('Reason for the move, kept in the history. Required when moving to `lost`.'),
   expected_stage: stageSchema
     .nullish()
     .transform((stage) => stage ?? null)
-    .describe('Refuses the move with STAGE_CONFLICT unless the lead is in this stage'),
-  reopen: z.boolean().default(false).describe('Must be true to leave "won" or "lost"'),
+    .describe('If set, the move fails with `STAGE_CONFLICT` unless the lead is in this stage.'),
+  reopen: z.boolean().default(false).describe('Must be `true` to leave `won` or `lost`.'),
 });
 export type MoveInput = z.output<typeof moveInputSchema>;
 
-/** Who changed something: the API key that was used. */
-export const actorSchema = z.strictObject({ id: z.string(), name: z.string() });
+/** Who changed something: an API key or a person. */
+export const actorSchema = z
+  .strictObject({
+    id: z.string().describe('ID of the API key or user.'),
+    name: z.string().describe('Name of the API key, or email address of the user.'),
+  })
+  .describe('Who made the change: an API key or a user.');
 export type Actor = z.infer<typeof actorSchema>;
 
 /** A move through the pipeline; the first, into it, has no previous stage. */
 export const stageMoveSchema = z
   .strictObject({
-    lead_id: z.string(),
-    previous: stageSchema.nullable(),
-    current: stageSchema,
-    reason: z.string(),
-    actor: actorSchema.describe('Who moved the lead: an API key or a person'),
-    moved_at: z.iso.datetime(),
+    lead_id: z.string().describe('ID of the lead.'),
+    previous: stageSchema.nullable().describe('Previous stage; `null` for the first move into the pipeline.'),
+    current: stageSchema.describe('Stage the lead was moved to.'),
+    reason: z.string().describe('Reason given for the move; an empty string if none.'),
+    actor: actorSchema,
+    moved_at: z.iso.datetime().describe('When the lead was moved.'),
     seconds_in_previous: z
       .number()
       .nullable()
-      .describe('How long the lead was in the previous stage, to the millisecond; null for its first'),
+      .describe('Time the lead spent in the previous stage, in seconds; `null` for the first move.'),
   })
-  .meta({ id: 'StageMove' });
+  .meta({ id: 'StageMove', description: "A lead's move from one pipeline stage to another." });
 export type StageMove = z.infer<typeof stageMoveSchema>;
 
-/** Currency by currency, what the deals of a stage come to. */
+/** Sum of the deals of a stage in one currency. */
 const valueSchema = z.strictObject({
-  currency: z.string(),
-  amount_minor: z.number().describe('Sum over the deals, in the smallest unit of the currency'),
-  deals: z.int(),
+  currency: z.string().describe('Three-letter ISO 4217 currency code.'),
+  amount_minor: z.number().describe("Sum of the deals, in the currency's smallest unit."),
+  deals: z.int().describe('Number of deals.'),
 });
 
-/** A column of the board; `leads` are texts of the store, so that they are not part of it here. */
+/** A column of the board. Its `leads` are not part of it here: the store returns them as JSON text. */
 export const boardStageSchema = z.strictObject({
-  stage: stageSchema,
-  count: z.int().describe('Leads in this stage'),
-  value: z.array(valueSchema).describe('What their deals come to, one entry a currency'),
+  stage: stageSchema.describe('The stage.'),
+  count: z.int().describe('Number of leads in this stage.'),
+  value: z.array(valueSchema).describe('Total value of their deals, one entry per currency.'),
 });
 export type BoardStage = z.infer<typeof boardStageSchema>;

@@ -1,62 +1,62 @@
 import { z } from 'zod';
 
-/** What `GET /api/health` answers. Answers may gain members within v1, so these objects are loose. */
+/** Response of `GET /api/health`. Responses may get new members within v1, so these objects are loose. */
 const healthResponseSchema = z
   .looseObject({
-    success: z.literal(true).describe('True on success'),
+    success: z.literal(true).describe('Always `true`.'),
     data: z
       .looseObject({
-        status: z.literal('ok').describe('The only value there is'),
-        service: z.string().describe('Host name of the service'),
-        time: z.iso.datetime({ offset: true }).describe('Server time'),
+        status: z.literal('ok').describe('Always `ok`.'),
+        service: z.string().describe('Host name of the service.'),
+        time: z.iso.datetime({ offset: true }).describe('Server time.'),
       })
-      .describe('That it is up, and what time it has'),
+      .describe('Status of the service.'),
   })
   .meta({ id: 'HealthResponse', description: 'The service is up.' });
 
-/** One line of the list of endpoints. */
+/** One endpoint in the list. */
 const endpointInfoSchema = z
   .looseObject({
-    method: z.literal('GET').describe('The only value there is'),
-    path: z.string().describe('Path under the base address'),
-    description: z.string().describe('What the endpoint is for'),
+    method: z.literal('GET').describe('HTTP method; always `GET`.'),
+    path: z.string().describe('Path of the endpoint.'),
+    description: z.string().describe('Description of the endpoint.'),
   })
   .meta({ id: 'EndpointInfo', description: 'One endpoint of the public API.' });
 
-/** Who the service is, and where everything about it stands. */
+/** Identity of the service, and links to its documentation. */
 const statusDataSchema = z
   .looseObject({
-    service: z.string().describe('Name of the service'),
-    website: z.url().describe('Address of the site'),
-    description: z.string().describe('What the business does'),
-    docs: z.url().describe('Developers portal'),
-    openapi: z.url().describe('OpenAPI description'),
-    llms: z.url().describe('Navigation index for agents (llms.txt)'),
+    service: z.string().describe('Name of the service.'),
+    website: z.url().describe('URL of the website.'),
+    description: z.string().describe('Description of the service.'),
+    docs: z.url().describe('URL of the developers portal.'),
+    openapi: z.url().describe('URL of the OpenAPI document.'),
+    llms: z.url().describe('URL of llms.txt, the index for agents.'),
     signalApi: z
       .looseObject({
-        url: z.url().describe('Its address, which answers with where it is described'),
-        openapi: z.url().describe('Its OpenAPI description'),
-        operations: z.url().describe('Its operations in a line each'),
-        docs: z.url().describe('Its guide'),
+        url: z.url().describe('URL of the API index.'),
+        openapi: z.url().describe('URL of the OpenAPI document.'),
+        operations: z.url().describe('URL of the list of operations.'),
+        docs: z.url().describe('URL of the guide.'),
       })
       .optional()
-      .describe('The signal API, which takes posts and delivers signals; it needs a key'),
-    contact: z.email().describe('Address for questions about the service'),
-    apiVersion: z.string().describe('Current version label'),
-    versioningPolicy: z.string().optional().describe('How the API is versioned, in words'),
-    deprecationPolicy: z.url().optional().describe('How versions are retired'),
-    endpoints: z.array(endpointInfoSchema).describe('The endpoints there are'),
-    time: z.iso.datetime({ offset: true }).describe('Server time'),
+      .describe('The signal API, which requires an API key.'),
+    contact: z.email().describe('Email address for questions about the service.'),
+    apiVersion: z.string().describe('Current version of the API.'),
+    versioningPolicy: z.string().optional().describe('Versioning policy.'),
+    deprecationPolicy: z.url().optional().describe('URL of the deprecation policy.'),
+    endpoints: z.array(endpointInfoSchema).describe('All endpoints of the public API.'),
+    time: z.iso.datetime({ offset: true }).describe('Server time.'),
   })
-  .meta({ id: 'StatusData', description: 'Who the service is, and where everything about it stands.' });
+  .meta({ id: 'StatusData', description: 'Identity of the service, and links to its documentation.' });
 
-/** What `GET /api/v1/status` answers. */
+/** Response of `GET /api/v1/status`. */
 export const statusResponseSchema = z
   .looseObject({
-    success: z.literal(true).describe('True on success'),
+    success: z.literal(true).describe('Always `true`.'),
     data: statusDataSchema,
   })
-  .meta({ id: 'StatusResponse', description: 'The service and what it offers.' });
+  .meta({ id: 'StatusResponse', description: 'Identity of the service.' });
 
 /** The problem documents (RFC 9457) of the public API. */
 export const publicProblemSchema = z
@@ -64,19 +64,19 @@ export const publicProblemSchema = z
     type: z
       .string()
       .meta({ format: 'uri-reference' })
-      .describe("The problem's section in the developers portal"),
-    title: z.string().describe('Short title, the HTTP reason phrase'),
-    status: z.int().describe('HTTP status code'),
+      .describe('URL of the documentation of this type of problem.'),
+    title: z.string().describe('Short summary of the type of problem.'),
+    status: z.int().describe('HTTP status.'),
     code: z
       .enum(['NOT_FOUND', 'METHOD_NOT_ALLOWED', 'RATE_LIMITED'])
-      .describe('Code for programs: branch on this'),
-    detail: z.string().optional().describe('What went wrong this time, for people'),
-    hint: z.string().optional().describe('What to do next'),
-    instance: z.string().optional().describe('The request path that produced the error'),
+      .describe('Machine-readable error code.'),
+    detail: z.string().optional().describe('Description of this occurrence of the problem.'),
+    hint: z.string().optional().describe('How to resolve the problem.'),
+    instance: z.string().optional().describe('Path of the request.'),
     request_id: z
       .string()
       .optional()
-      .describe('Id of the request, as in X-Request-Id; name it when you ask us'),
+      .describe('ID of the request, as in `X-Request-Id`. Include it when you contact us.'),
   })
   .describe('A problem document (RFC 9457).');
 
@@ -96,8 +96,8 @@ export const healthOperation = {
   operationId: 'getHealth',
   path: '/api/health',
   command: 'health',
-  summary: 'Liveness probe',
-  description: 'Fast liveness probe: returns status and server time.',
+  summary: 'Check the health of the service',
+  description: 'Returns the status and the server time. Suitable as a liveness probe.',
   response: healthResponseSchema,
 } as const satisfies PublicOperation;
 
@@ -106,9 +106,9 @@ export const statusOperation = {
   operationId: 'getStatus',
   path: '/api/v1/status',
   command: 'status',
-  summary: 'Service identity and discovery',
+  summary: 'Get the identity of the service',
   description:
-    'Returns service identity, links to the developers portal, the OpenAPI description and llms.txt, the API version and deprecation policy, and the list of available endpoints.',
+    'Returns the identity of the service, links to the developers portal, the OpenAPI document and llms.txt, the API version and deprecation policy, and the list of endpoints.',
   response: statusResponseSchema,
 } as const satisfies PublicOperation;
 

@@ -19,22 +19,32 @@ export const MAX_BATCH_SIGNALS = 500;
 const MAX_EXTERNAL_ID_CHARS = 300;
 
 const fact = lineText(300);
-const emailOrEmpty = z.union([z.email().max(254), z.literal('')]).meta({ id: 'EmailOrEmpty' });
-const urlOrEmpty = z.union([webUrl, z.literal('')]).meta({ id: 'UrlOrEmpty' });
+const emailOrEmpty = z
+  .union([z.email().max(254), z.literal('')])
+  .meta({ id: 'EmailOrEmpty', description: 'Email address; an empty string if unknown.' });
+const urlOrEmpty = z
+  .union([webUrl, z.literal('')])
+  .meta({ id: 'UrlOrEmpty', description: 'Absolute HTTP or HTTPS URL; an empty string if unknown.' });
 
-/** An observed post as it comes in at `POST /v1/signals`. Only `platform.name` and `text` must be known. */
+/** An observed post as it comes in at `POST /v1/signals`. Only `platform.name` and `text` are required. */
 export const observedPostSchema = z
   .strictObject({
-    platform: z.strictObject({
-      name: z
-        .string()
-        .trim()
-        .toLowerCase()
-        .max(64)
-        .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be a platform name such as "reddit"'),
-      post_url: urlOrEmpty.optional(),
-      posted_at: z.union([timeText, z.literal('')]).optional(),
-    }),
+    platform: z
+      .strictObject({
+        name: z
+          .string()
+          .trim()
+          .toLowerCase()
+          .max(64)
+          .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be a platform name such as "reddit"')
+          .describe('Name of the platform, such as `reddit`. Case-insensitive.'),
+        post_url: urlOrEmpty.optional().describe('URL of the post.'),
+        posted_at: z
+          .union([timeText, z.literal('')])
+          .optional()
+          .describe('When the post was published; an empty string if unknown.'),
+      })
+      .describe('Where the post was published.'),
     text: z
       .string()
       .refine((text) => text.trim() !== '', 'must not be empty')
@@ -42,108 +52,170 @@ export const observedPostSchema = z
         (text) => codePointLength(text) <= MAX_TEXT_CODE_POINTS,
         `must have at most ${MAX_TEXT_CODE_POINTS} characters`,
       )
-      .meta({ maxLength: MAX_TEXT_CODE_POINTS }),
-    external_id: z.string().trim().min(1).max(MAX_EXTERNAL_ID_CHARS).optional(),
-    signal_type: signalTypeSchema.optional(),
+      .meta({ maxLength: MAX_TEXT_CODE_POINTS })
+      .describe('Full text of the post.'),
+    external_id: z
+      .string()
+      .trim()
+      .min(1)
+      .max(MAX_EXTERNAL_ID_CHARS)
+      .optional()
+      .describe(
+        'ID of the post on its platform. Identifies the post: sending it again creates no second signal, and updates the ' +
+          'existing ones if the text has changed.',
+      ),
+    signal_type: signalTypeSchema.optional().describe('Type of the post. Detected from the text if omitted.'),
     prospect: z
       .strictObject({
-        name: fact.optional(),
-        title: fact.optional(),
-        email: emailOrEmpty.optional(),
-        linkedin_url: urlOrEmpty.optional(),
+        name: fact.optional().describe('Full name of the author.'),
+        title: fact.optional().describe('Job title of the author.'),
+        email: emailOrEmpty.optional().describe('Email address of the author.'),
+        linkedin_url: urlOrEmpty.optional().describe("URL of the author's LinkedIn profile."),
       })
-      .optional(),
+      .optional()
+      .describe('Author of the post.'),
     company: z
       .strictObject({
-        name: fact.optional(),
-        domain: z.union([domainSchema, z.literal('')]).optional(),
-        industry: fact.optional(),
-        headcount: z.union([fact, z.int().min(0).max(10_000_000)]).optional(),
-        location: fact.optional(),
+        name: fact.optional().describe('Name of the company.'),
+        domain: z
+          .union([domainSchema, z.literal('')])
+          .optional()
+          .describe('Domain of the company. A website address is reduced to its domain.'),
+        industry: fact.optional().describe('Industry of the company.'),
+        headcount: z
+          .union([fact, z.int().min(0).max(10_000_000)])
+          .optional()
+          .describe('Number of employees: a number or a range such as `11-50`.'),
+        location: fact.optional().describe('Location of the company.'),
       })
-      .optional(),
-    icp_profile_id: idInput.optional(),
+      .optional()
+      .describe("The author's company."),
+    icp_profile_id: idInput
+      .optional()
+      .describe(
+        'Match the post with this profile only, active or not. If omitted, all active profiles are tried.',
+      ),
   })
-  .meta({ id: 'ObservedPost' });
+  .meta({
+    id: 'ObservedPost',
+    description: 'A post as you observed it. Only `platform.name` and `text` are required.',
+  });
 export type ObservedPost = z.infer<typeof observedPostSchema>;
 
 /** Another place of a signal's post. */
 const alsoSeenSchema = z.strictObject({
-  platform: z.string(),
-  post_url: z.string(),
-  posted_at: z.string(),
+  platform: z.string().describe('Name of the platform, such as `reddit`.'),
+  post_url: z.string().describe('URL of the post; an empty string if unknown.'),
+  posted_at: z.string().describe('When the post was published; an empty string if unknown.'),
 });
 export type AlsoSeen = z.infer<typeof alsoSeenSchema>;
 
-/** A signal as every API shows it: the webhook payload's members plus the ids it is tied to (specification, section 2). */
+/** A signal as every API shows it: the webhook payload's members plus the IDs it is tied to (specification, section 2). */
 export const signalSchema = z
   .strictObject({
-    signal_id: z.string(),
-    signal_type: signalTypeSchema,
-    classification: classificationSchema,
-    icp_score: z.int().min(0).max(100).describe('How well it fits the profile; `explanation` says why'),
-    timestamp: z.iso.datetime().describe('When it was detected'),
-    prospect: z.strictObject({
-      name: z.string(),
-      title: z.string(),
-      email: z.string(),
-      linkedin_url: z.string(),
-    }),
-    company: z.strictObject({
-      name: z.string(),
-      domain: z.string(),
-      industry: z.string(),
-      headcount: z.string().describe('A number or a range such as "11-50"'),
-      location: z.string(),
-    }),
-    platform: z.strictObject({ name: z.string(), post_url: z.string(), posted_at: z.string() }),
-    excerpt: z.string().describe('The start of the post, at most 500 characters'),
-    icp_profile_name: z.string(),
-    profile_url: z.string().describe('The signal in the dashboard'),
-    icp_profile_id: z.string(),
-    external_id: z.string().nullable().describe("The post's id on its platform"),
-    lead_id: z.string().nullable().describe('The lead it is attached to'),
+    signal_id: z.string().describe('Unique identifier of the signal.'),
+    signal_type: signalTypeSchema.describe('Type of the post.'),
+    classification: classificationSchema.describe('Class of the score, by the thresholds of the profile.'),
+    icp_score: z
+      .int()
+      .min(0)
+      .max(100)
+      .describe('How well the post matches the profile, from 0 to 100. The `explanation` has the reasons.'),
+    timestamp: z.iso.datetime().describe('When the signal was detected.'),
+    prospect: z
+      .strictObject({
+        name: z.string().describe('Full name; an empty string if unknown.'),
+        title: z.string().describe('Job title; an empty string if unknown.'),
+        email: z.string().describe('Email address; an empty string if unknown.'),
+        linkedin_url: z.string().describe('URL of the LinkedIn profile; an empty string if unknown.'),
+      })
+      .describe('Author of the post.'),
+    company: z
+      .strictObject({
+        name: z.string().describe('Name of the company; an empty string if unknown.'),
+        domain: z.string().describe('Domain of the company, such as `acme.com`; an empty string if unknown.'),
+        industry: z.string().describe('Industry of the company; an empty string if unknown.'),
+        headcount: z
+          .string()
+          .describe('Number of employees: a number or a range such as `11-50`; an empty string if unknown.'),
+        location: z.string().describe('Location of the company; an empty string if unknown.'),
+      })
+      .describe("The person's company."),
+    platform: z
+      .strictObject({
+        name: z.string().describe('Name of the platform, such as `reddit`.'),
+        post_url: z.string().describe('URL of the post; an empty string if unknown.'),
+        posted_at: z.string().describe('When the post was published; an empty string if unknown.'),
+      })
+      .describe('Where the post was published.'),
+    excerpt: z.string().describe('Beginning of the post, up to 500 characters.'),
+    icp_profile_name: z.string().describe('Name of the profile the post was matched with.'),
+    profile_url: z.string().describe('URL of the signal in the dashboard.'),
+    icp_profile_id: z.string().describe('ID of the profile the post was matched with.'),
+    external_id: z.string().nullable().describe('ID of the post on its platform; `null` if unknown.'),
+    lead_id: z
+      .string()
+      .nullable()
+      .describe('ID of the lead the signal is attached to; `null` if it is attached to none.'),
     also_seen: z
       .array(alsoSeenSchema)
       .optional()
-      .describe('Where else the same text was posted, oldest first; left out where that is nowhere'),
+      .describe('Other places where the same text was posted, oldest first. Omitted if there are none.'),
   })
-  .meta({ id: 'Signal' });
+  .meta({
+    id: 'Signal',
+    description: 'A post matched with one profile. Unknown facts are empty strings.',
+  });
 export type Signal = z.infer<typeof signalSchema>;
 
 /** Why one factor gave its points; offsets are Unicode code points into the signal's `text`. */
 const evidenceSchema = z.strictObject({
-  field: z.string(),
-  start: z.int().min(0),
-  end: z.int().min(0),
-  text: z.string(),
+  field: z.string().describe('Field that contains the evidence, such as `text` or `prospect.title`.'),
+  start: z.int().min(0).describe('Offset of the first character, in Unicode code points.'),
+  end: z.int().min(0).describe('Offset after the last character, in Unicode code points.'),
+  text: z.string().describe('The quoted words.'),
 });
 export type Evidence = z.infer<typeof evidenceSchema>;
 
 const factorSchema = z
   .strictObject({
-    key: z.string(),
-    points: z.int(),
-    max: z.int(),
-    label: z.string(),
-    evidence: z.array(evidenceSchema),
+    key: z.string().describe('Machine-readable name of the reason, such as `intent`.'),
+    points: z.int().describe('Points added to the score, or subtracted if negative.'),
+    max: z.int().describe('Maximum number of points this reason can add.'),
+    label: z.string().describe('Human-readable name of the reason.'),
+    evidence: z.array(evidenceSchema).describe('Words in the post and facts that the points are based on.'),
   })
-  .meta({ id: 'ScoreFactor' });
+  .meta({ id: 'ScoreFactor', description: 'One reason for a score.' });
 export type Factor = z.infer<typeof factorSchema>;
 
 /** A score taken apart: the points of factors and negatives add up to `score`. */
 export const explanationSchema = z
   .strictObject({
-    score: z.int().min(0).max(100),
-    /** Share of the profile's questions that the known facts could answer, 0 to 1. */
-    coverage: z.number().min(0).max(1),
-    model_version: z.string(),
-    thresholds: z.strictObject({ hot: z.int(), warm: z.int() }),
-    factors: z.array(factorSchema),
-    negatives: z.array(factorSchema),
-    summary: z.string(),
+    score: z.int().min(0).max(100).describe('The score, from 0 to 100.'),
+    coverage: z
+      .number()
+      .min(0)
+      .max(1)
+      .describe("Share of the profile's criteria that could be checked with the known facts, from 0 to 1."),
+    model_version: z
+      .string()
+      .describe(
+        'Version of the scoring model. The same post, profile and version always give the same score.',
+      ),
+    thresholds: z
+      .strictObject({
+        hot: z.int().describe('Lowest score that is classified `hot`.'),
+        warm: z.int().describe('Lowest score that is classified `warm`.'),
+      })
+      .describe("The profile's thresholds when the score was computed."),
+    factors: z.array(factorSchema).describe('Reasons that added points.'),
+    negatives: z.array(factorSchema).describe('Reasons that subtracted points.'),
+    summary: z.string().describe('The explanation in one sentence.'),
   })
-  .meta({ id: 'Explanation' });
+  .meta({
+    id: 'Explanation',
+    description: 'Breakdown of a score: the points of `factors` and `negatives` add up to `score`.',
+  });
 export type Explanation = z.infer<typeof explanationSchema>;
 
 /** Filters and position of a page of signals. Times are Unix milliseconds, half open: from <= timestamp < to. */

@@ -1,40 +1,39 @@
-/** What to do about each fault of a source. */
+/** How to resolve each error of a source. */
 const HINTS: Record<string, string> = {
   timeout:
-    'Nothing, if it happens now and then: it is tried again. Else open the address in a browser; the host may be slow or down.',
-  connection_refused: 'Check that the address is right and the site is up; it is tried again.',
-  connection_reset: 'The site may be down or refuse programs; it is tried again.',
+    'No action is needed if this happens now and then: the source is retried. Otherwise open the URL in a browser; the host may be slow or down.',
+  connection_refused: 'Check that the URL is right and the site is up. The source is retried.',
+  connection_reset: 'The site may be down or block programs. The source is retried.',
   dns: 'Check the spelling of the host name.',
-  tls: 'The certificate of the site is not valid; tell its owner, or use another address.',
-  blocked_target: 'Use an address on the public internet, reached over port 80, 443, 8080 or 8443.',
-  invalid_response: 'Open the address in a browser; if that works, the site may refuse programs.',
-  network: 'Nothing, if it happens now and then: it is tried again.',
+  tls: "The site's certificate is not valid. Notify its owner, or use another URL.",
+  blocked_target: 'Use a URL on the public internet, with port 80, 443, 8080 or 8443.',
+  invalid_response: 'Open the URL in a browser; if that works, the site may block programs.',
+  network: 'No action is needed if this happens now and then: the source is retried.',
   process_ended:
-    'Nothing, if the server was ended by its operator. Else what the address answers may be too much for it: look for another feed of the site.',
+    'No action is needed if the operator restarted the server. Otherwise the response may be too much for it: use another feed of the site.',
   document_too_costly:
-    'Open the address in a browser: the answer is broken, or made to keep its readers busy. Look for another feed of the site, or delete the source.',
-  too_large: 'Look for a smaller feed of the site, such as one for a category.',
-  http_status:
-    'Open the address in a browser. If there is nothing, look for the new address and change the source.',
-  unauthorized: 'Check the key, token or app of the source at the service, and set it anew.',
+    'Open the URL in a browser: the response is broken, or made to keep its readers busy. Use another feed of the site, or delete the source.',
+  too_large: 'Use a smaller feed of the site, such as one for a category.',
+  http_status: 'Open the URL in a browser. If the page is gone, find its new URL and change the source.',
+  unauthorized: 'Check the key, token or app of the source at the service, and set it again.',
   rate_limited:
-    'Nothing: it is read when the pause is over. With many sources of one service, lengthen their intervals or set a key.',
+    'No action is needed: the source is read when the pause is over. With many sources of one service, use longer intervals or set a key.',
   robots_disallowed:
-    'The site does not want it read by programs. Use its API as a source of another kind, or send posts to POST /v1/signals.',
+    'The site does not allow programs to read it. Use its API as a source of another kind, or send posts to POST /v1/signals.',
   robots_unreachable:
-    'It is tried again. If it stays so, tell the owner of the site that its robots.txt cannot be read.',
-  too_many_redirects: 'Open the address in a browser and use the one that it ends at.',
-  invalid_feed: 'Open the address in a browser and look for the address of its RSS or Atom feed.',
+    'The source is retried. If the error persists, notify the owner of the site that its robots.txt cannot be read.',
+  too_many_redirects: 'Open the URL in a browser and use the one that it ends at.',
+  invalid_feed: 'Open the URL in a browser and look for the URL of its RSS or Atom feed.',
   invalid_answer:
-    'Check that the address or name belongs to this service; the service may also have changed its answers.',
+    'Check that the URL or name belongs to this service. The service may also have changed its responses.',
   no_active_profile:
-    'Activate one of its profiles, or take "icp_profile_ids" away to match all that are active.',
+    'Activate one of its profiles, or clear "icp_profile_ids" to match posts with all active profiles.',
   plan_ceiling:
-    'Take a larger plan; what was found meanwhile is read then, as far as the site still shows it.',
-  internal: 'Nothing: it is tried again. Tell us if it stays so.',
+    'Upgrade your plan. Posts published in the meantime are read then, as far as the site still shows them.',
+  internal: 'No action is needed: the source is retried. Contact us if the error persists.',
 };
 
-/** In plain words, what somebody can do about a fault. */
+/** How to resolve an error of a source, for people. */
 export function hintFor(code: string): string {
-  return HINTS[code] ?? 'It is tried again, less and less often.';
+  return HINTS[code] ?? 'The source is retried, at growing intervals.';
 }

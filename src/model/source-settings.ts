@@ -27,11 +27,11 @@ export const kindSchema = z
   .enum(SOURCE_KINDS)
   .describe(
     [
-      '`rss`: any RSS, Atom, RDF or JSON feed. `hackernews`: search of stories and comments. `hackernews_hiring`: the monthly',
-      '"Who is hiring?". `stackexchange`: questions of a site. `greenhouse`, `lever`, `ashby`, `smartrecruiters`, `recruitee`,',
-      '`workable`: the open jobs of a company. `sec_form_d`: notices of private offerings in the USA. `discourse`, `lemmy`: posts of',
-      'a forum or instance. `mastodon`: a tag on an instance. `lobsters`: stories. `github`: issues. `bluesky`: posts, as they are',
-      'written. `reddit`: posts of a subreddit, with an app of your own.',
+      'Kind of source. `rss`: any RSS, Atom, RDF or JSON feed. `hackernews`: search of stories and comments. `hackernews_hiring`:',
+      'the monthly "Who is hiring?" thread. `stackexchange`: questions on a Stack Exchange site. `greenhouse`, `lever`, `ashby`,',
+      '`smartrecruiters`, `recruitee`, `workable`: open jobs of a company. `sec_form_d`: notices of private offerings in the USA.',
+      '`discourse`, `lemmy`: posts of a forum or instance. `mastodon`: a tag on an instance. `lobsters`: stories. `github`: issues.',
+      '`bluesky`: posts, in real time. `reddit`: posts of a subreddit, with an app of your own.',
     ].join(' '),
   );
 
@@ -40,8 +40,8 @@ const tagSchema = z
   .trim()
   .toLowerCase()
   .max(100)
-  // No pattern of the description: not every language knows letters of all scripts by \p.
-  .refine((text) => /^[\p{L}\p{N}_.+-]+$/u.test(text), 'must be a tag, without # and spaces');
+  // Not a pattern in the OpenAPI description, as not every language supports \p.
+  .refine((text) => /^[\p{L}\p{N}_.+-]+$/u.test(text), 'must be a tag without # and spaces');
 
 const credential = z
   .string()
@@ -50,13 +50,13 @@ const credential = z
   .max(500)
   .regex(/^[!-~]+$/, 'must be printable ASCII without spaces');
 
-/** What kinds ask for, each for its own; see {@link SETTINGS_OF}. */
+/** The settings of all kinds; {@link SETTINGS_OF} lists those of each. */
 const settingsSchemas = {
   url: webUrl.describe(
-    '`rss`: address of the feed. `discourse`, `lemmy`, `mastodon`: of the forum or instance',
+    '`rss`: URL of the feed. `discourse`, `lemmy`, `mastodon`: URL of the forum or instance.',
   ),
   query: requiredLine(300).describe(
-    'Words to search for; for `bluesky` and `sec_form_d` all of them must be there',
+    'Words to search for. For `bluesky` and `sec_form_d`, all of them must occur.',
   ),
   site: z
     .string()
@@ -64,7 +64,7 @@ const settingsSchemas = {
     .toLowerCase()
     .max(64)
     .regex(/^[a-z0-9][a-z0-9.-]{0,63}$/, 'must be a site such as "stackoverflow" or "softwarerecs"')
-    .describe('`stackexchange`: the site, as its API names it'),
+    .describe('`stackexchange`: the site, by its name in the Stack Exchange API, such as `softwarerecs`.'),
   tagged: z
     .array(
       z
@@ -72,32 +72,38 @@ const settingsSchemas = {
         .trim()
         .toLowerCase()
         .max(35)
-        .regex(/^[^\s;,]{1,35}$/, 'must be a tag, without spaces'),
+        .regex(/^[^\s;,]{1,35}$/, 'must be a tag without spaces'),
     )
     .max(5)
-    .describe('`stackexchange`: tags, of which a question has at least one'),
+    .describe('`stackexchange`: tags, of which a question must have at least one.'),
   board: z
     .string()
     .trim()
     .max(100)
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, "must be the board's name in its address")
-    .describe("Job boards: the company's name in its board's address"),
-  tag: tagSchema.describe('`mastodon`, `lobsters`: the tag, without #'),
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'must be the name of the board in its URL')
+    .describe("Job boards: the company's name in the URL of its job board."),
+  tag: tagSchema.describe('`mastodon`, `lobsters`: the tag, without `#`.'),
   subreddit: z
     .string()
     .trim()
     .max(30)
     .transform((name) => name.replace(/^\/?r\//i, ''))
     .pipe(z.string().regex(/^[A-Za-z0-9_]{2,24}$/, 'must be a subreddit such as "hvac"'))
-    .describe('`reddit`: the subreddit'),
-  client_id: credential.describe("`reddit`: your app's id"),
+    .describe('`reddit`: the subreddit, such as `hvac`.'),
+  client_id: credential.describe('`reddit`: client ID of your app.'),
 };
 
-/** Settings that are kept encrypted and never shown again. */
+/** Settings that are encrypted at rest and never shown. */
 const secretSchemas = {
-  client_secret: credential.describe("`reddit`: your app's secret. Kept encrypted, never shown"),
-  token: credential.describe('`github`: a token, for a larger quota. Kept encrypted, never shown'),
-  key: credential.describe('`stackexchange`: a key, for a larger quota. Kept encrypted, never shown'),
+  client_secret: credential.describe(
+    '`reddit`: client secret of your app. Encrypted at rest, never returned.',
+  ),
+  token: credential.describe(
+    '`github`: an access token, for a larger quota. Encrypted at rest, never returned.',
+  ),
+  key: credential.describe(
+    '`stackexchange`: an API key, for a larger quota. Encrypted at rest, never returned.',
+  ),
 };
 
 export type PlainSettingName = keyof typeof settingsSchemas;
@@ -105,7 +111,7 @@ export type SecretName = keyof typeof secretSchemas;
 export type SettingName = PlainSettingName | SecretName;
 export const SECRET_NAMES = Object.keys(secretSchemas) as SecretName[];
 
-/** A setting that some kind asks for; those of other kinds are null. */
+/** The settings that are not secret; those that the kind does not take are null. */
 export interface SourceSettings {
   url: string | null;
   query: string | null;
@@ -117,7 +123,7 @@ export interface SourceSettings {
   client_id: string | null;
 }
 
-/** Which settings each kind must and may have; any other is refused. */
+/** The settings that each kind requires and accepts. */
 export const SETTINGS_OF: Record<SourceKind, { needs: SettingName[]; takes: SettingName[] }> = {
   rss: { needs: ['url'], takes: ['url'] },
   hackernews: { needs: ['query'], takes: ['query'] },
@@ -142,7 +148,7 @@ export const SETTINGS_OF: Record<SourceKind, { needs: SettingName[]; takes: Sett
   },
 };
 
-/** As they are given; null is none, as answers show those of other kinds. */
+/** As callers send them. Null means none, so that a source that was read can be sent back. */
 export const givenSettings = {
   url: settingsSchemas.url.nullable().optional(),
   query: settingsSchemas.query.nullable().optional(),
@@ -157,7 +163,7 @@ export const givenSettings = {
   key: secretSchemas.key.nullable().optional(),
 };
 
-/** The settings of `given` that are kept in the open, as far as they are given. */
+/** Settings as callers send them. */
 export type GivenSettings = {
   [Name in PlainSettingName]?: SourceSettings[Name] | undefined;
 } & { [Name in SecretName]?: string | null | undefined };

@@ -21,39 +21,39 @@ const intervalSchema = z
   .int()
   .min(INTERVAL.min)
   .max(INTERVAL.max)
-  .describe('Between two runs; a source that fails is asked less often');
+  .describe('Interval between two runs, in seconds. A failing source is read less often.');
 const profilesSchema = z
   .array(z.string().max(100))
   .max(100)
   .transform((ids) => [...new Set(ids)])
-  .describe('The profiles its posts are matched with; empty: all that are active');
+  .describe('IDs of the profiles to match posts with. Empty: all active profiles.');
 
 const maxAgeSchema = z
   .int()
   .min(1)
   .max(90)
-  .describe('What is older when it is read is not new, and makes no signal');
+  .describe('Maximum age of a post, in days. Older posts create no signals.');
 
 /** Body of `POST /v1/sources`. */
 export const sourceInputSchema = z.strictObject({
   kind: kindSchema,
-  name: nameSchema,
+  name: nameSchema.describe('Name of the source.'),
   ...givenSettings,
   icp_profile_ids: profilesSchema.default([]),
   interval_seconds: intervalSchema.default(INTERVAL.default),
   max_age_days: maxAgeSchema.default(7),
-  active: z.boolean().default(true).describe('false: it starts paused'),
+  active: z.boolean().default(true).describe('Whether the source starts active; `false` creates it paused.'),
 });
 export type SourceInput = z.output<typeof sourceInputSchema>;
 
-/** Body of `PATCH /v1/sources/{id}`: what is left out stays as it is. */
+/** Body of `PATCH /v1/sources/{id}`: omitted members stay as they are. */
 export const sourcePatchSchema = z.strictObject({
-  name: nameSchema.optional(),
+  name: nameSchema.optional().describe('Name of the source.'),
   ...givenSettings,
   icp_profile_ids: profilesSchema.optional(),
   interval_seconds: intervalSchema.optional(),
   max_age_days: maxAgeSchema.optional(),
-  active: z.boolean().optional().describe('false pauses it, true resumes it'),
+  active: z.boolean().optional().describe('`false` pauses the source, `true` resumes it.'),
 });
 export type SourcePatch = z.output<typeof sourcePatchSchema>;
 
@@ -62,86 +62,99 @@ const time = z.iso.datetime();
 /** Why a run failed, and what to do about it. */
 const sourceErrorSchema = z
   .strictObject({
-    code: z.string().describe('Such as `timeout`, `http_status`, `rate_limited` or `invalid_feed`'),
-    message: z.string(),
-    hint: z.string().describe('What to do about it'),
-    at: time,
+    code: z
+      .string()
+      .describe('Machine-readable code, such as `timeout`, `http_status`, `rate_limited` or `invalid_feed`.'),
+    message: z.string().describe('Description of the error.'),
+    hint: z.string().describe('How to resolve the error.'),
+    at: time.describe('When the error occurred.'),
   })
-  .meta({ id: 'SourceError' });
+  .meta({ id: 'SourceError', description: 'Why a source could not be read, and how to resolve it.' });
 
-/** A run of a source on the wire. */
+/** A run of a source as every API shows it. */
 export const sourceRunSchema = z
   .strictObject({
-    id: z.string(),
-    started_at: time,
-    ended_at: time,
-    status: z.enum(['succeeded', 'failed']),
-    error: sourceErrorSchema.nullable().describe('What it failed of'),
-    items_seen: z.int().describe('New posts that it read'),
-    items_matched: z.int().describe('Of these, posts that a profile found at least warm'),
-    signals_made: z.int(),
+    id: z.string().describe('Unique identifier of the run.'),
+    started_at: time.describe('When the run started.'),
+    ended_at: time.describe('When the run ended.'),
+    status: z.enum(['succeeded', 'failed']).describe('Result of the run.'),
+    error: sourceErrorSchema.nullable().describe('Why the run failed; `null` if it succeeded.'),
+    items_seen: z.int().describe('Number of new posts read.'),
+    items_matched: z.int().describe('Number of these posts that were `hot` or `warm` for a profile.'),
+    signals_made: z.int().describe('Number of signals created.'),
   })
-  .meta({ id: 'SourceRun' });
+  .meta({ id: 'SourceRun', description: 'One run of a source.' });
 export type SourceRunResource = z.infer<typeof sourceRunSchema>;
 
-/** A source on the wire. */
+/** A source as every API shows it. */
 export const sourceSchema = z
   .strictObject({
-    id: z.string(),
+    id: z.string().describe('Unique identifier of the source.'),
     kind: kindSchema,
-    name: z.string(),
-    url: z.string().nullable().describe('Settings that its kind does not have are null'),
-    query: z.string().nullable(),
-    site: z.string().nullable(),
-    tagged: z.array(z.string()).nullable(),
-    board: z.string().nullable(),
-    tag: z.string().nullable(),
-    subreddit: z.string().nullable(),
-    client_id: z.string().nullable(),
+    name: z.string().describe('Name of the source.'),
+    url: z
+      .string()
+      .nullable()
+      .describe('URL of the feed, forum or instance; `null` if the kind has no such setting.'),
+    query: z.string().nullable().describe('Words to search for; `null` if not set.'),
+    site: z.string().nullable().describe('Stack Exchange site; `null` if not set.'),
+    tagged: z
+      .array(z.string())
+      .nullable()
+      .describe('Stack Exchange tags, of which a question has at least one; `null` if not set.'),
+    board: z.string().nullable().describe('Name of the company on its job board; `null` if not set.'),
+    tag: z.string().nullable().describe('Tag to read, without `#`; `null` if not set.'),
+    subreddit: z.string().nullable().describe('Subreddit to read; `null` if not set.'),
+    client_id: z.string().nullable().describe('Client ID of your Reddit app; `null` if not set.'),
     secrets: z
       .array(z.enum(SECRET_NAMES))
-      .describe('Which of `client_secret`, `token` and `key` are set; they are never shown'),
-    icp_profile_ids: z.array(z.string()).describe('Empty: all that are active'),
-    interval_seconds: z.int(),
-    max_age_days: z.int(),
-    status: statusSchema,
-    last_run_at: time.nullable().describe('When a run last ended, whatever came of it'),
-    last_success_at: time.nullable(),
-    next_poll_at: time.nullable().describe('When it is due; null while it is paused'),
-    last_error: sourceErrorSchema
+      .describe('Which of `client_secret`, `token` and `key` are set. Their values are never returned.'),
+    icp_profile_ids: z
+      .array(z.string())
+      .describe('IDs of the profiles that posts are matched with. Empty: all active profiles.'),
+    interval_seconds: z.int().describe('Interval between two runs, in seconds.'),
+    max_age_days: z.int().describe('Maximum age of a post, in days. Older posts create no signals.'),
+    status: statusSchema.describe('Status of the source. A `paused` source is not read.'),
+    last_run_at: time.nullable().describe('When the last run ended; `null` if there was none.'),
+    last_success_at: time
       .nullable()
-      .describe('What the last run failed of; null since a run succeeded'),
+      .describe('When the last successful run ended; `null` if there was none.'),
+    next_poll_at: time.nullable().describe('When the next run is due; `null` while the source is paused.'),
+    last_error: sourceErrorSchema.nullable().describe('Why the last run failed; `null` if it succeeded.'),
     failing_since: time
       .nullable()
-      .describe('When the first of the runs was that failed since the last success'),
+      .describe('When the first failed run since the last success ended; `null` if the last run succeeded.'),
     quota: z
       .strictObject({
-        remaining: z.int().describe('Requests that are left'),
-        limit: z.int().nullable().describe('Requests in all; null: it did not say'),
-        at: time.describe('When the service said so'),
+        remaining: z.int().describe('Number of requests left.'),
+        limit: z
+          .int()
+          .nullable()
+          .describe('Total number of requests; `null` if the service does not report it.'),
+        at: time.describe('When the service reported the quota.'),
       })
       .nullable()
-      .describe('What the service said is left of our requests; null: it says nothing'),
-    items_seen: z.int().describe('Posts that were read and matched, each once'),
-    items_matched: z.int().describe('Of these, posts that a profile found at least warm'),
-    items_relevant: z.int().describe('Signals of it that feedback calls relevant'),
-    signals_made: z.int(),
-    created_at: time,
-    updated_at: time,
+      .describe('Request quota, as last reported by the service; `null` if it reports none.'),
+    items_seen: z.int().describe('Number of posts read so far.'),
+    items_matched: z.int().describe('Number of these posts that were `hot` or `warm` for a profile.'),
+    items_relevant: z.int().describe('Number of signals from this source that feedback marked as relevant.'),
+    signals_made: z.int().describe('Number of signals created so far.'),
+    created_at: time.describe('When the source was created.'),
+    updated_at: time.describe('When the settings of the source were last changed.'),
   })
-  .meta({ id: 'Source' });
+  .meta({ id: 'Source', description: 'A place on the web that posts are read from.' });
 export type SourceResource = z.infer<typeof sourceSchema>;
 
 /** How far a source was read. */
 export interface SourcePosition {
-  /** Validators of the last whole answer (RFC 9110, section 8.8). */
+  /** Validators of the last complete response (RFC 9110, section 8.8). */
   etag: string | null;
   lastModified: string | null;
-  /** The time of the newest item, Unix milliseconds, where the source can be asked for newer ones. */
+  /** Time of the newest item, Unix milliseconds, if the source supports reading newer ones only. */
   newestAt: number | null;
-  /** Keys of items that were read, newest first. */
+  /** Keys of items already read, newest first. */
   seen: string[];
-  /** What else a reader goes on by, in words of its own. */
+  /** Anything else the reader of this kind needs to continue. */
   cursor: string | null;
 }
 
@@ -152,7 +165,7 @@ export interface SourceError {
   at: number;
 }
 
-/** What a service said is left of our requests; `at` in Unix milliseconds. */
+/** Request quota as a service reports it; `at` in Unix milliseconds. */
 export interface SourceQuota {
   remaining: number;
   limit: number | null;
@@ -170,14 +183,14 @@ export interface EndedRun {
   signalsMade: number;
 }
 
-/** A source as stored. Times are Unix milliseconds; `version` grows with every change of a caller. */
+/** A source as stored. Times are Unix milliseconds; `version` is incremented by each change of its settings. */
 export interface Source {
   id: string;
   tenantId: string;
   kind: SourceKind;
   name: string;
   settings: SourceSettings;
-  /** What the secret box made of each, in base64. */
+  /** Each encrypted by the secret box, in base64. */
   secrets: Partial<Record<SecretName, string>>;
   profileIds: string[];
   intervalSeconds: number;
@@ -187,7 +200,7 @@ export interface Source {
   lastRunAt: number | null;
   lastSuccessAt: number | null;
   lastError: SourceError | null;
-  /** Runs that failed since the last that did not. */
+  /** Failed runs since the last success. */
   failures: number;
   failingSince: number | null;
   quota: SourceQuota | null;

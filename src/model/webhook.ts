@@ -6,16 +6,16 @@ import { classificationSchema, signalTypeSchema } from './signal.ts';
 import { idInput, lineText } from './text.ts';
 
 const ENDPOINT_STATUSES = ['active', 'paused'] as const;
-/** How signals come: each by itself, or one message for what was found in an hour or a day. */
+/** How signals are delivered: one by one, or as one message per hour or day. */
 export const BATCHINGS = ['instant', 'hourly', 'daily'] as const;
 export const PAUSED_REASONS = ['failures', 'gone', 'manual', 'plan'] as const;
-/** Whether an endpoint is called, or read. */
+/** Whether deliveries are posted to an endpoint, or read from its feed. */
 const ENDPOINT_MODES = ['push', 'pull'] as const;
-/** `mcp`: it is called for a subscription of an MCP client, with which it ends; no list of endpoints has it. */
+/** `mcp`: belongs to a subscription of an MCP client and ends with it; not listed. */
 export type EndpointMode = (typeof ENDPOINT_MODES)[number] | 'mcp';
 export type PausedReason = (typeof PAUSED_REASONS)[number];
 
-/** Requests in any 60 s that an endpoint gets unless its plan allows more. */
+/** Default maximum of requests to an endpoint in any 60 seconds. */
 export const DEFAULT_RATE_LIMIT_PER_MINUTE = 60;
 
 const uniqueList = <T extends z.ZodType>(item: T) =>
@@ -29,44 +29,62 @@ const settings = {
     .string()
     .trim()
     .max(2_048)
-    .describe('Public HTTPS address that deliveries are posted to; none with `mode: pull`'),
-  label: lineText(200).describe('A name of your own'),
+    .describe('Public HTTPS URL that deliveries are posted to. Omit it with `mode: pull`.'),
+  label: lineText(200).describe('Label for your own use.'),
   event_types: uniqueList(eventTypeSchema)
     .refine((l) => l.length > 0, 'must name at least one event')
-    .describe('Events it is subscribed to'),
-  signal_types: uniqueList(signalTypeSchema).describe('Only signals of these types; empty: all'),
-  classifications: uniqueList(classificationSchema).describe('Only signals of these classes; empty: all'),
-  icp_profile_ids: uniqueList(idInput).describe('Only signals of these profiles; empty: all'),
-  min_score: z.int().min(0).max(100).describe('Only signals with at least this score'),
-  max_retries: z.int().min(1).max(10).describe('Attempts after the first'),
+    .describe('Events the endpoint is subscribed to.'),
+  signal_types: uniqueList(signalTypeSchema).describe('Only signals of these types. Empty: all.'),
+  classifications: uniqueList(classificationSchema).describe(
+    'Only signals with these classifications. Empty: all.',
+  ),
+  icp_profile_ids: uniqueList(idInput).describe('Only signals of the profiles with these IDs. Empty: all.'),
+  min_score: z.int().min(0).max(100).describe('Only signals with at least this score.'),
+  max_retries: z.int().min(1).max(10).describe('Maximum number of retries after the first attempt.'),
   retry_interval_seconds: z
     .int()
     .min(30)
     .max(600)
     .nullable()
-    .describe('Wait before the first retry; null: 1 s, 5 s, 30 s, then six times as long each'),
-  backoff: z.enum(['exponential', 'fixed']).describe('How the interval goes on'),
-  timeout_seconds: z.int().min(1).max(30).describe('From name resolution to the end of the reply'),
-  dead_letter: z.boolean().describe('Keep what has used up its retries for 7 days, instead of discarding it'),
+    .describe(
+      'Delay before the first retry, in seconds. `null`: the default schedule of 1, 5 and 30 seconds, then six times as long each.',
+    ),
+  backoff: z
+    .enum(['exponential', 'fixed'])
+    .describe('Whether the delay grows with each retry or stays the same.'),
+  timeout_seconds: z
+    .int()
+    .min(1)
+    .max(30)
+    .describe('Timeout of an attempt, in seconds, from DNS lookup to the end of the response.'),
+  dead_letter: z
+    .boolean()
+    .describe(
+      'Whether deliveries that run out of retries are kept in the dead-letter queue for 7 days instead of being discarded.',
+    ),
   payload_format: payloadFormatSchema
     .nullable()
     .describe(
-      'Shape of `signal.detected`, or a `preset`, which makes every event a message of that service (Pro and above); null: the standard payload',
+      'Format of the `signal.detected` payload, or a `preset` that turns every event into a message for that service (Pro and ' +
+        'above). `null`: the standard payload.',
     ),
   batching: z
     .enum(BATCHINGS)
     .describe(
-      'With a `preset`: `instant` sends a message for each signal, `hourly` one for those of an hour, `daily` one a day, at the hour and in the time zone of `/v1/settings`. Other events are always sent at once',
+      'With a `preset`: `instant` sends one message per signal, `hourly` one per hour, `daily` one per day, at the hour and in the ' +
+        'time zone of `/v1/settings`. Other events are always sent immediately.',
     ),
   rate_limit_per_minute: z
     .int()
     .min(1)
     .max(1_000_000)
-    .describe('Requests in any 60 s; over 60 on Enterprise only'),
-  auto_resume: z.boolean().describe('Probe a paused endpoint, and resume it when it answers 2xx'),
+    .describe('Maximum number of requests in any 60 seconds. More than 60 requires the Enterprise plan.'),
+  auto_resume: z
+    .boolean()
+    .describe('Whether a paused endpoint is probed, and resumed when it responds with a 2xx status.'),
 };
 
-/** Settings of an endpoint as a caller writes them (specification, section 2; empty filter lists let everything through). */
+/** Settings of an endpoint as a caller writes them (specification, section 2; empty filter lists match everything). */
 export const webhookInputSchema = z.strictObject({
   url: settings.url.default(''),
   label: settings.label.default(''),
@@ -90,15 +108,18 @@ export type WebhookInput = z.infer<typeof webhookInputSchema>;
 const orderedSchema = z
   .boolean()
   .describe(
-    'One delivery at a time, in the order of events: those behind one that fails wait until it is delivered, dead or discarded',
+    'Whether deliveries are sent one at a time, in the order of events. While one fails, those after it wait until it is delivered, ' +
+      'dead or discarded.',
   );
 
-/** An endpoint as a caller makes it: its settings, and what is kept apart from them. */
+/** Body of `POST /v1/webhooks`: the settings, and what is stored apart from them. */
 export const webhookCreateSchema = webhookInputSchema.extend({
   mode: z
     .enum(ENDPOINT_MODES)
     .default('push')
-    .describe('`pull`: it has no `url` and is not called; read `GET /v1/webhooks/{id}/feed` instead'),
+    .describe(
+      '`push`: deliveries are posted to `url`. `pull`: there is no `url`; read them with `GET /v1/webhooks/{id}/feed`.',
+    ),
   headers: endpointHeadersSchema.default({}),
   ordered: orderedSchema.default(false),
   backfill_days: z
@@ -106,101 +127,128 @@ export const webhookCreateSchema = webhookInputSchema.extend({
     .min(0)
     .max(30)
     .default(0)
-    .describe('It also gets the events of so many days before it was made, as far as they pass its filters'),
+    .describe('Also deliver matching events of this many days before the endpoint was created.'),
 });
 export type WebhookCreate = WebhookInput & Partial<z.infer<typeof webhookCreateSchema>>;
 
-/** A change of settings: what is left out stays as it is. */
+/** Body of `PATCH /v1/webhooks/{id}`: omitted members stay as they are. */
 export const webhookPatchSchema = z
   .strictObject({ ...settings, headers: endpointHeadersSchema, ordered: orderedSchema })
   .partial();
 export type WebhookPatch = z.infer<typeof webhookPatchSchema>;
 
-/** An endpoint on the wire. `secret` is whole in the answer of its creation only; later `secret_last4` tells which it is. */
+/** An endpoint as every API shows it. Its secret is shown only when it is created or regenerated. */
 export const webhookResourceSchema = z
   .strictObject({
-    id: z.string(),
-    mode: z.enum(ENDPOINT_MODES).describe('`push`: it is called; `pull`: it is read'),
-    url: z.string().nullable().describe('null: it is read, not called'),
-    label: z.string(),
-    event_types: z.array(eventTypeSchema),
-    signal_types: z.array(signalTypeSchema),
-    classifications: z.array(classificationSchema),
-    icp_profile_ids: z.array(z.string()),
-    min_score: z.int(),
-    max_retries: z.int(),
-    retry_interval_seconds: z.int().nullable(),
-    backoff: z.enum(['exponential', 'fixed']),
-    timeout_seconds: z.int(),
-    dead_letter: z.boolean(),
-    payload_format: savedFormatSchema.nullable(),
-    batching: z.enum(BATCHINGS),
-    rate_limit_per_minute: z.int(),
-    auto_resume: z.boolean(),
-    ordered: z.boolean().describe('One delivery at a time, in the order of events'),
-    headers: z.record(z.string(), z.string()).describe('The last 4 characters of each value'),
-    status: z.enum(ENDPOINT_STATUSES),
-    paused_reason: z.enum(PAUSED_REASONS).nullable(),
-    paused_at: z.iso.datetime().nullable(),
-    consecutive_failures: z.int().describe('Failed attempts in a row; at 20 it is paused'),
-    secret_last4: z.string(),
+    id: z.string().describe('Unique identifier of the endpoint.'),
+    mode: z
+      .enum(ENDPOINT_MODES)
+      .describe('`push`: deliveries are posted to `url`; `pull`: they are read from the feed.'),
+    url: z.string().nullable().describe('URL that deliveries are posted to; `null` with `mode: pull`.'),
+    label: z.string().describe('Label for your own use; an empty string if none is set.'),
+    event_types: z.array(eventTypeSchema).describe('Events the endpoint is subscribed to.'),
+    signal_types: z.array(signalTypeSchema).describe('Only signals of these types. Empty: all.'),
+    classifications: z
+      .array(classificationSchema)
+      .describe('Only signals with these classifications. Empty: all.'),
+    icp_profile_ids: z.array(z.string()).describe('Only signals of the profiles with these IDs. Empty: all.'),
+    min_score: z.int().describe('Only signals with at least this score.'),
+    max_retries: z.int().describe('Maximum number of retries after the first attempt.'),
+    retry_interval_seconds: z
+      .int()
+      .nullable()
+      .describe('Delay before the first retry, in seconds; `null` for the default schedule.'),
+    backoff: settings.backoff,
+    timeout_seconds: z.int().describe('Timeout of an attempt, in seconds.'),
+    dead_letter: settings.dead_letter,
+    payload_format: savedFormatSchema
+      .nullable()
+      .describe('Format of the payload, as saved; `null` for the standard payload.'),
+    batching: z
+      .enum(BATCHINGS)
+      .describe('With a `preset`: whether signals are sent one by one, hourly or daily.'),
+    rate_limit_per_minute: z.int().describe('Maximum number of requests in any 60 seconds.'),
+    auto_resume: settings.auto_resume,
+    ordered: z.boolean().describe('Whether deliveries are sent one at a time, in the order of events.'),
+    headers: z
+      .record(z.string(), z.string())
+      .describe('Your own headers, by name, with the last 4 characters of each value.'),
+    status: z
+      .enum(ENDPOINT_STATUSES)
+      .describe('Status of the endpoint. Deliveries to a `paused` endpoint are held.'),
+    paused_reason: z
+      .enum(PAUSED_REASONS)
+      .nullable()
+      .describe(
+        'Why the endpoint is paused. `failures`: 20 failed attempts in a row; `gone`: it responded with 410; `manual`: on request; ' +
+          '`plan`: the plan includes fewer endpoints. `null` if it is active.',
+      ),
+    paused_at: z.iso.datetime().nullable().describe('When the endpoint was paused; `null` if it is active.'),
+    consecutive_failures: z
+      .int()
+      .describe('Number of failed attempts in a row. The endpoint is paused at 20.'),
+    secret_last4: z.string().describe('Last 4 characters of the signing secret.'),
     previous_secret_expires_at: z.iso
       .datetime()
       .nullable()
-      .describe('Until then deliveries are signed with the secret before, too; null: with one secret'),
-    created_at: z.iso.datetime(),
+      .describe('Until when deliveries are also signed with the previous secret; `null` if they are not.'),
+    created_at: z.iso.datetime().describe('When the endpoint was created.'),
   })
-  .meta({ id: 'Webhook' });
+  .meta({ id: 'Webhook', description: 'An endpoint that events are delivered to.' });
 
-/** Most hours that an endpoint's secret goes on being used after a new one was made. */
-const MOST_GRACE_HOURS = 48;
+/** Maximum hours for which the previous secret stays valid. */
+const MAX_GRACE_HOURS = 48;
 
-/** Body of the order for a new secret. */
+/** Body of `POST /v1/webhooks/{id}/secret`. */
 export const newSecretSchema = z
   .strictObject({
     grace_hours: z
       .number()
       .min(0)
-      .max(MOST_GRACE_HOURS)
+      .max(MAX_GRACE_HOURS)
       .default(0)
       .describe(
-        'For so long `webhook-signature` holds two signatures, that of the new secret first; `X-Service-Signature` and `signature` use the new one at once. 0 also ends a grace that runs',
+        'For this many hours, `webhook-signature` contains two signatures, the one with the new secret first; `X-Service-Signature` ' +
+          'and `signature` use the new secret immediately. 0 ends a running grace period.',
       ),
   })
   .nullish();
 
-/** An endpoint where its secret is shown: in the answer of its creation, and of giving it a new one. */
+/** An endpoint with its secret: the response to creating it, and to regenerating the secret. */
 export const webhookWithSecretSchema = webhookResourceSchema
   .extend({
-    secret: z.string().nullable().describe('Shown here and never again; null where an answer is replayed'),
+    secret: z
+      .string()
+      .nullable()
+      .describe('The signing secret, returned only once; `null` if the response is replayed.'),
   })
-  .meta({ id: 'WebhookWithSecret' });
+  .meta({ id: 'WebhookWithSecret', description: 'An endpoint with its new signing secret.' });
 export type WebhookResource = z.infer<typeof webhookResourceSchema>;
 
-/** An endpoint as stored. `version` grows with every change, so that the dispatcher knows when its copy is old. */
+/** An endpoint as stored. `version` is incremented by each change, so that the dispatcher can tell when its copy is stale. */
 export interface Endpoint {
   id: string;
   tenantId: string;
   mode: EndpointMode;
-  /** `url` is empty where it is read. */
+  /** `url` is empty with `mode: pull`. */
   settings: WebhookInput;
-  /** AES-256-GCM box of the secret, bound to the endpoint's id. */
+  /** The secret, encrypted with AES-256-GCM and bound to the endpoint's ID. */
   secretBox: Uint8Array;
   secretLast4: string;
-  /** The box of the secret before, and until when (Unix milliseconds) `webhook-signature` has one by it too. */
+  /** The previous secret, and until when (Unix milliseconds) `webhook-signature` has a signature with it too. */
   previousSecretBox: Uint8Array | null;
   previousSecretUntil: number | null;
-  /** What is shown of its own headers, and the box of them as JSON; null: it has none. */
+  /** Its own headers as they are shown, and encrypted as JSON; null if it has none. */
   headers: Record<string, string>;
   headersBox: Uint8Array | null;
   ordered: boolean;
-  /** From when on it gets events of before it was made, Unix milliseconds; null: it has them, or asked for none. */
+  /** Start of the backfill that is still to be made, Unix milliseconds; null if there is none. */
   backfillFrom: number | null;
   status: (typeof ENDPOINT_STATUSES)[number];
   pausedReason: PausedReason | null;
   pausedAt: number | null;
   consecutiveFailures: number;
-  /** What somebody was notified of: its next success is news. */
+  /** The state its owner was last notified of. */
   alarm: 'none' | 'failing' | 'paused';
   version: number;
   createdAt: number;

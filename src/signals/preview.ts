@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { defaultProfile, type IcpProfile } from '../model/icp.ts';
-import type { Preview, PreviewedPost, PreviewInput, Verdict } from '../model/icp-preview.ts';
+import type { Preview, PreviewedPost, PreviewInput, Scored } from '../model/icp-preview.ts';
 import type { Classification, Signal } from '../model/signal.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
 import type { SignalStore, StoredPost } from '../store/signal-store.ts';
@@ -119,7 +119,7 @@ async function previewPost(
 
 function countsOf(posts: readonly PreviewedPost[]): Preview['counts'] {
   const count = (test: (post: PreviewedPost) => boolean) => posts.filter(test).length;
-  const classes = (of: (post: PreviewedPost) => Verdict) => ({
+  const classes = (of: (post: PreviewedPost) => Scored) => ({
     hot: count((post) => of(post).classification === 'hot'),
     warm: count((post) => of(post).classification === 'warm'),
     cold: count((post) => of(post).classification === 'cold'),

@@ -69,7 +69,7 @@ describe('a format is refused', () => {
     [
       'for both lists together',
       { include: ['excerpt'], exclude: ['company'] },
-      '/exclude "exclude" must not be given together',
+      '/exclude "exclude" must not be combined',
     ],
     [
       'for a custom field by a name that is there',
@@ -84,10 +84,10 @@ describe('a format is refused', () => {
     [
       'for a custom signature',
       { custom: { signature: 'x' } },
-      '/custom/signature "signature" is the name of the signature',
+      '/custom/signature "signature" is reserved for the signature',
     ],
-    ['that includes nothing', { include: [] }, ' The body leaves nothing to send'],
-    ['that excludes everything', { exclude: [...PAYLOAD_FIELDS] }, ' The body leaves nothing to send'],
+    ['that includes nothing', { include: [] }, ' The body leaves the payload empty'],
+    ['that excludes everything', { exclude: [...PAYLOAD_FIELDS] }, ' The body leaves the payload empty'],
     [
       'for a value of 8,193 characters',
       { custom: { a: 'x'.repeat(8_193) } },

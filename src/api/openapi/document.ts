@@ -8,10 +8,9 @@ import type { ApiParts } from '../parts.ts';
 import { documentHead } from './info.ts';
 import { completeOperation, problemsOf } from './operations.ts';
 import { MEANINGS, PROBLEM_SCHEMA } from './problems.ts';
-import { VOCABULARY } from './vocabulary.ts';
 import { addWebhooks } from './webhooks.ts';
 
-/** Requests and answers of a real server, kept by `npm run openapi`. */
+/** Requests and responses of a real server, written by `npm run openapi`. */
 const EXAMPLES_FILE = new URL('./examples.json', import.meta.url);
 
 const COMPONENTS: Document['components'] = {
@@ -19,7 +18,7 @@ const COMPONENTS: Document['components'] = {
     bearer: {
       type: 'http',
       scheme: 'bearer',
-      description: 'An API key: `sp_live_` and 36 letters and digits.',
+      description: 'An API key: `sp_live_` followed by 36 letters and digits.',
     },
   },
   schemas: { Problem: PROBLEM_SCHEMA },
@@ -29,8 +28,8 @@ const COMPONENTS: Document['components'] = {
       in: 'header',
       required: false,
       description:
-        'Makes a retry safe: for 24 hours the same key and body on this operation replay the stored success, with ' +
-        '`Idempotent-Replayed: true` and without what is shown only once.',
+        'Makes retries safe: for 24 hours, the same key and body on this operation return the stored response of the first success, ' +
+        'with `Idempotent-Replayed: true` and without secrets that are shown only once.',
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
       example: '0d9bc5a2-8a7e-4d6f-9a54-1f7f0e6b1f3c',
     },
@@ -39,8 +38,8 @@ const COMPONENTS: Document['components'] = {
       in: 'header',
       required: false,
       description:
-        'Changes the resource only if it has not been changed since you read it: send its `ETag`. Otherwise the answer is 412 ' +
-        '`PRECONDITION_FAILED`, and nothing is changed. `*` matches whatever there is.',
+        'Changes the resource only if its `ETag` is still the one given. Otherwise, the request fails with 412 `PRECONDITION_FAILED`. ' +
+        '`*` matches any existing resource.',
       schema: { type: 'string', maxLength: MAX_TAGS_CHARS },
       example: '"qT8bFzZ0x1Yk.Jb2mW9uQv0s7LxPa"',
     },
@@ -48,14 +47,14 @@ const COMPONENTS: Document['components'] = {
       name: 'If-None-Match',
       in: 'header',
       required: false,
-      description: 'Answers 304 without a body while the resource is as the `ETag` stands for.',
+      description: 'Returns 304 without a body if the resource still has this `ETag`.',
       schema: { type: 'string', maxLength: MAX_TAGS_CHARS },
       example: '"qT8bFzZ0x1Yk.Jb2mW9uQv0s7LxPa"',
     },
   },
 };
 
-/** Describes the routes that are added to `app` from now on, with the webhooks that they lead to. */
+/** Describes the routes added to `app` from now on, and the webhooks. */
 export function collectDocument(
   app: FastifyInstance,
   { baseUrl, deprecations }: Pick<ApiParts, 'baseUrl' | 'deprecations'>,
@@ -67,7 +66,6 @@ export function collectDocument(
     complete: completeOperation,
     problemsOf,
     meanings: MEANINGS,
-    vocabulary: VOCABULARY,
     deprecations,
     examples,
     finish: (document) => addWebhooks(document, examples()),

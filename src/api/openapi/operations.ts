@@ -4,8 +4,8 @@ import { headerRef } from '../../http/openapi/headers.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 
 /**
- * Adds what every operation of /v1 has by its route's configuration: the scope, a POST's key for safe retries, and the
- * conditions that a resource with a version can be read and changed under.
+ * Adds what follows from a route's configuration: the scope, the Idempotency-Key of a POST, and conditional requests of a
+ * resource with a version.
  */
 export function completeOperation(operation: Operation, route: DescribedRoute): void {
   describeScope(operation, route);
@@ -22,7 +22,7 @@ function describeVersion(operation: Operation, method: string): void {
   if (method === 'GET') {
     const headers = { ETag: headerRef('ETag') };
     operation.responses['304'] = {
-      description: 'What you have is the present one (`If-None-Match`)',
+      description: 'Not modified (`If-None-Match`)',
       headers,
     };
   }
@@ -39,15 +39,15 @@ function describeScope(operation: Operation, { config }: DescribedRoute): void {
     operation.security = [];
     return;
   }
-  // OpenAPI 3.1: for an `http` scheme the list names the roles that are needed.
+  // OpenAPI 3.1: for an `http` scheme, the list names the required roles.
   operation.security = [{ bearer: scope === 'any' ? [] : [scope] }];
   if (scope !== 'any') operation['x-required-scope'] = scope;
-  const needs = scope === 'any' ? 'Any valid key will do.' : `Needs the scope \`${scope}\`.`;
+  const needs = scope === 'any' ? 'Any valid key can be used.' : `Requires the scope \`${scope}\`.`;
   operation.description =
     operation.description === undefined ? needs : `${operation.description}\n\n${needs}`;
 }
 
-/** The codes that follow from what a route takes and needs, and those it names itself. */
+/** The error codes that follow from a route's parameters and scope, and those it lists itself. */
 export function problemsOf(operation: Operation, { method, config }: DescribedRoute): ErrorCode[] {
   const parameters = (operation.parameters ?? []).filter(isParameter);
   const takesBody = method !== 'GET';

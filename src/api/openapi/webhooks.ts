@@ -10,7 +10,7 @@ const SIGNATURE = z
   .string()
   .regex(/^[0-9a-f]{64}$/)
   .describe(
-    'HMAC-SHA256 of the body without this member, lowercase hex, keyed with the secret as it was shown',
+    'HMAC-SHA256 of the body without this member, in lower-case hex. The key is the secret exactly as shown.',
   );
 
 const SUMMARIES: Record<string, string> = {
@@ -19,44 +19,41 @@ const SUMMARIES: Record<string, string> = {
   'lead.enriched': 'A lead was enriched',
   'pipeline.stage_changed': "A lead's stage changed",
   'campaign.status_changed': "A campaign's status changed",
-  'digest.ready': 'The digest of the day is ready',
+  'digest.ready': 'The daily digest is ready',
   'reply.classified': 'A reply was classified',
   'deal.changed': 'A deal changed',
-  'endpoint.failing': 'Attempts to an endpoint fail one after the other',
+  'endpoint.failing': 'Deliveries to an endpoint are failing',
   'endpoint.paused': 'An endpoint was paused',
-  'endpoint.recovered': 'An endpoint that failed or was paused took a delivery again',
+  'endpoint.recovered': 'An endpoint recovered',
   'delivery.dead': 'A delivery ran out of retries',
-  'webhook.test': 'A test delivery was asked for',
+  'webhook.test': 'A test delivery was requested',
 };
 
-const DELIVERED = `Posted to every endpoint that is subscribed to it, at least once, possibly out of order: tell repetitions by
-\`webhook-id\` (a signal by its \`signal_id\`), and sort by \`timestamp\`. Any 2xx within the time limit is success; redirects are
-not followed. Verify one of the signatures over the bytes as they came.`;
+const DELIVERED = `Posted to every subscribed endpoint at least once, possibly out of order: deduplicate by \`webhook-id\` (signals by
+\`signal_id\`), and sort by \`timestamp\`. Respond with any 2xx status within the timeout; redirects are not followed. Verify one of
+the signatures over the exact bytes of the body.`;
 
-const SHAPED = "An endpoint's payload format may leave fields out, flatten them, and add others.";
+const SHAPED =
+  'The payload format of an endpoint can leave out fields, flatten nested objects, and add members.';
 
 const HEADERS: [name: string, description: string, schema: JsonSchema][] = [
   [
     'X-Service-Signature',
-    'Lowercase hex HMAC-SHA256 of the exact body, keyed with the secret as it was shown',
+    'HMAC-SHA256 of the exact body, in lower-case hex. The key is the secret exactly as shown.',
     { type: 'string', pattern: '^[0-9a-f]{64}$' },
   ],
-  [
-    'X-Service-Attempt',
-    'Number of this attempt over the whole life of the delivery',
-    { type: 'integer', minimum: 1 },
-  ],
-  ['X-Event-Type', 'Type of the event', { type: 'string', enum: [...EVENT_TYPES, 'webhook.test'] }],
-  ['webhook-id', 'The delivery: the same over retries and replays', { type: 'string' }],
-  ['webhook-timestamp', 'When this attempt was made, in Unix seconds', { type: 'integer' }],
+  ['X-Service-Attempt', 'Number of the attempt, from 1, including replays.', { type: 'integer', minimum: 1 }],
+  ['X-Event-Type', 'Type of the event.', { type: 'string', enum: [...EVENT_TYPES, 'webhook.test'] }],
+  ['webhook-id', 'ID of the delivery, the same in all retries and replays.', { type: 'string' }],
+  ['webhook-timestamp', 'When the attempt was made, in Unix seconds.', { type: 'integer' }],
   [
     'webhook-signature',
-    'Signature of Standard Webhooks (standardwebhooks.com): `v1,` and base64',
+    'Signature by Standard Webhooks (standardwebhooks.com): `v1,` followed by Base64.',
     { type: 'string', pattern: '^v1,' },
   ],
 ];
 
-/** Describes what endpoints are sent: every kind of event with its body and its signatures. */
+/** Adds the webhooks: every type of event with its body and signatures. */
 export function addWebhooks(document: Document, { webhooks = {} }: Examples): void {
   const events = [...EVENT_TYPES, 'webhook.test'];
   document.webhooks = Object.fromEntries(
@@ -86,10 +83,10 @@ function describe(document: Document, event: string, example: unknown): Operatio
       content: { 'application/json': { schema, ...(example !== undefined && { example }) } },
     },
     responses: {
-      '2XX': { description: 'Taken; the body of the answer is not read' },
-      '410': { description: 'Not wanted any more: the endpoint is paused' },
-      '429': { description: 'Too many; the next attempt waits for `Retry-After`, an hour at most' },
-      default: { description: 'A failure, which is tried again' },
+      '2XX': { description: 'Accepted. The body of the response is ignored.' },
+      '410': { description: 'Gone: the endpoint is paused.' },
+      '429': { description: 'Rate limited: the next attempt waits for `Retry-After`, up to an hour.' },
+      default: { description: 'Failed: the delivery is retried.' },
     },
   };
 }
@@ -100,7 +97,7 @@ function bodyOf(event: string): z.ZodType {
   return envelopeSchema(event, data).extend({ signature: SIGNATURE });
 }
 
-/** By the same way that routes are described, so that both refer to the same components. */
+/** Uses the transformation of routes, so that both refer to the same components. */
 function toJson(document: Document, schema: z.ZodType): JsonSchema {
   const route = { schema: { response: { 200: schema } } as FastifySchema, url: '', openapiObject: document };
   const { schema: described } = transformRoute(route as unknown as Parameters<typeof transformRoute>[0]);

@@ -6,7 +6,7 @@ import { toHttpDate } from '../../lib/clock.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { Deprecation } from '../deprecations.ts';
 import { makeCompatible } from './compatibility.ts';
-import type { Answer, Document, JsonSchema, Operation, Parameter } from './document-types.ts';
+import type { Answer, Document, Operation, Parameter } from './document-types.ts';
 import { addExamples, type Examples } from './examples.ts';
 import { ANSWER_HEADERS, HEADERS, headerRef } from './headers.ts';
 import { addProblems, type Meanings } from './problem-answers.ts';
@@ -35,8 +35,6 @@ interface FaceDescription {
   problemsOf(operation: Operation, route: DescribedRoute): Iterable<ErrorCode>;
   /** What each of them means to its caller. */
   meanings: Meanings;
-  /** What names mean that their schemas do not describe. */
-  vocabulary: Vocabulary;
   deprecations: readonly Deprecation[];
   examples(): Examples;
   /** Adds what no route tells. */
@@ -104,7 +102,6 @@ function complete(
   }
   pruneComponents(document);
   const named = renameLoneInputs(document);
-  describeMembers(named, face.vocabulary);
   makeCompatible(named);
   return named;
 }
@@ -165,50 +162,5 @@ function markDeprecated(
       Sunset: headerRef('Sunset'),
       Link: headerRef('Link'),
     };
-  }
-}
-
-/** What names mean wherever they stand; `Resource.member` stands above `member`. */
-type Vocabulary = Record<string, string>;
-
-/** Gives every component, parameter and member that its schema does not describe what the vocabulary says of its name. */
-function describeMembers(document: Document, vocabulary: Vocabulary): void {
-  for (const [name, schema] of Object.entries(document.components.schemas ?? {})) {
-    const described = schema as JsonSchema;
-    described.description ??= vocabulary[name];
-    describeBelow(described, name, vocabulary);
-  }
-  const operations = [document.paths, document.webhooks ?? {}].flatMap((paths) =>
-    Object.values(paths).flatMap((item): Operation[] => Object.values(item)),
-  );
-  for (const operation of operations) describeOperation(operation, vocabulary);
-}
-
-function describeOperation(
-  { operationId = '', parameters = [], requestBody, responses }: Operation,
-  vocabulary: Vocabulary,
-): void {
-  for (const parameter of parameters) {
-    if (!('$ref' in parameter)) parameter.description ??= vocabulary[parameter.name] ?? '';
-  }
-  const answers = Object.values(responses).flatMap((one) =>
-    '$ref' in one ? [] : Object.values(one.content ?? {}),
-  );
-  for (const { schema } of [...Object.values(requestBody?.content ?? {}), ...answers]) {
-    describeBelow(schema, operationId, vocabulary);
-  }
-}
-
-function describeBelow(schema: JsonSchema, place: string, vocabulary: Vocabulary): void {
-  for (const [name, member] of Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>)) {
-    const meaning = vocabulary[`${place}.${name}`] ?? vocabulary[name];
-    // Beside a reference a description counts for this place (JSON Schema 2020-12, section 8.2.3.1).
-    if (member.description === undefined && meaning !== undefined) member.description = meaning;
-    describeBelow(member, name, vocabulary);
-  }
-  for (const part of ['items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf'].flatMap(
-    (key) => schema[key] ?? [],
-  )) {
-    if (typeof part === 'object' && part !== null) describeBelow(part as JsonSchema, place, vocabulary);
   }
 }

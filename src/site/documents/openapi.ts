@@ -16,18 +16,18 @@ import { healthDocument, statusDocument } from '../status.ts';
 const VERSION = '3.0.3';
 const UNKNOWN_PATH = '/api/{unknown}';
 
-const DESCRIPTION = `Whether the service is up, who it is, and where everything about it stands.
+const DESCRIPTION = `Health of the service, its identity, and links to its documentation.
 
-- Only GET, HEAD and OPTIONS are served, and nothing is ordered, created or changed.
-- No key is needed. Each client (IPv4 address or IPv6 /64) may make 60 requests in 60 seconds over all of /api.
-- Errors are problem documents (RFC 9457), always.
-- The version stands in the path. Within v1 changes are backward-compatible: answers may gain members.
-- Suggested order of discovery: /llms.txt, then /api/v1/status, then the pages you need, as markdown.`;
+- Only GET, HEAD and OPTIONS are supported; nothing can be created or changed.
+- No key is required. Each client (IPv4 address or IPv6 /64) can make 60 requests in 60 seconds over all of /api.
+- Errors are problem documents (RFC 9457).
+- The version is part of the path. Changes within v1 are backward compatible: responses may get new members.
+- Suggested order of discovery: /llms.txt, then /api/v1/status, then the pages you need, as Markdown.`;
 
 const MEANINGS = {
   NOT_FOUND: 'the path matches no operation',
-  METHOD_NOT_ALLOWED: 'a method other than GET, HEAD and OPTIONS, on any path under /api',
-  RATE_LIMITED: 'the client made more requests in the window than the limit allows',
+  METHOD_NOT_ALLOWED: 'only GET, HEAD and OPTIONS are supported under /api',
+  RATE_LIMITED: 'the rate limit is exceeded; retry after `Retry-After`',
 };
 
 /** Describes the public API's routes, which are added to `app` from now on, as OpenAPI 3.0.3. */
@@ -44,7 +44,6 @@ export function describePublicApi(
     },
     problemsOf,
     meanings: MEANINGS,
-    vocabulary: {},
     deprecations: parts.deprecations,
     examples: () => publicExamples(parts),
   });
@@ -61,7 +60,7 @@ function documentHead(baseUrl: string) {
     },
     servers: [{ url: baseUrl }],
     externalDocs: { description: 'Developers portal', url: `${baseUrl}${DOCS_PATH}` },
-    tags: [{ name: PUBLIC_TAG, description: 'Availability and discovery. Read only, no key needed.' }],
+    tags: [{ name: PUBLIC_TAG, description: 'Availability and discovery. Read-only, no key required.' }],
     // OpenAPI 3.0 has no word for webhooks; there are none.
     'x-webhooks': {},
   };
@@ -78,13 +77,13 @@ function unknownOperation(): Operation {
     operationId: 'getUnknown',
     tags: [PUBLIC_TAG],
     summary: 'Any other path',
-    description: 'Every other path under /api answers 404, with a problem document that points here.',
+    description: 'Every other path under /api returns 404 with a problem document that links here.',
     parameters: [
       {
         name: 'unknown',
         in: 'path',
         required: true,
-        description: 'Whatever stands after /api/',
+        description: 'Rest of the path after /api/.',
         schema: { type: 'string' },
         example: 'bookings',
       },
