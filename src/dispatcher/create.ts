@@ -94,6 +94,8 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
     standstill.lookBegins();
     void prober.run();
     try {
+      // Before its leases end: until then nobody sends in its place, and they say what was under way.
+      if (await store.hasDeparted()) await seedThrottles();
       takeUp(await store.recoverDeliveries({ own: false }));
       pools.sweep();
       standstill.lookEnds();
@@ -112,11 +114,18 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
     safetyNet = clock.after(SAFETY_NET_MS, () => void lookAround());
   }
 
-  /** The throttle holds over a restart: it is told of the attempts that still count. */
+  /**
+   * The throttle holds over a restart, and where an endpoint is taken over: it counts the attempts of the last minute. A lane
+   * that has sent itself had the endpoint to itself meanwhile.
+   */
   async function seedThrottles(): Promise<void> {
     const now = clock.now();
     const offset = clock.monotonic() - now;
-    for (const { endpointId, startedAt } of await store.recentAttempts(now - WINDOW_MS, now)) {
+    const attempts = await store.recentAttempts(now - WINDOW_MS, now);
+    const ids = new Set(attempts.map(({ endpointId }) => endpointId));
+    const silent = new Set([...ids].filter((id) => agenda.lane(id, '').throttle.emptyAt() <= now + offset));
+    for (const { endpointId, startedAt } of attempts) {
+      if (!silent.has(endpointId)) continue;
       const lane = agenda.lane(endpointId, '');
       lane.throttle.record(Math.min(startedAt, now) + offset);
       agenda.consider(lane);
@@ -137,7 +146,8 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
 
   async function releaseLeases(): Promise<void> {
     try {
-      await store.releaseLeases(leaseToken);
+      // Another process that sends in this one's place ends them, once it has counted what was sent.
+      if ((await store.countOthers()) === 0) await store.releaseLeases(leaseToken);
     } catch (error) {
       log.warn({ err: error }, 'leases could not be released; they end with this process');
     }

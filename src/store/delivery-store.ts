@@ -77,6 +77,8 @@ export interface DeliveryStore {
    * this process too, as it has just begun. The leases of a process that lives stay.
    */
   recoverDeliveries(options: { own: boolean }): Promise<DueLane[]>;
+  /** Whether a process is gone whose leases stand: what it sent counts for the throttle of who sends in its place. */
+  hasDeparted(): Promise<boolean>;
   /** Every active endpoint with waiting work, stored by this process or another. */
   listDueLanes(): Promise<DueLane[]>;
   claimDeliveries(request: ClaimRequest): Promise<LaneClaim[]>;

@@ -5,7 +5,8 @@ import type { Changes } from '../changes.ts';
 import type { Signs } from './keyed-requests.ts';
 import type { Promised } from './promised.ts';
 
-type Face = Pick<DeliveryStore, 'recoverDeliveries'> & Pick<SourceStore, 'recoverSources' | 'claimSources'>;
+type Face = Pick<DeliveryStore, 'recoverDeliveries' | 'hasDeparted'> &
+  Pick<SourceStore, 'recoverSources' | 'claimSources'>;
 
 export interface RecoveryParts {
   changes: Pick<Promised<Changes>, 'endLaneLeases' | 'endSourceLeases' | 'leaseSources'>;
@@ -23,6 +24,7 @@ export function recoveryFace({ changes, reads, signs }: RecoveryParts): Face {
   }
 
   return {
+    hasDeparted: async () => (await departed(false)) !== null,
     async recoverDeliveries({ own }) {
       const gone = await departed(own);
       if (gone !== null) await changes.endLaneLeases(gone);
