@@ -7,7 +7,7 @@ import { CACHE_FOR_EVER, represent, sendRepresentation } from '../http/represent
 /** In the order in which later rules win. */
 const STYLES = [
   ...['tokens.css', 'base.css', 'frame.css', 'parts.css', 'forms.css', 'tables.css'],
-  ...['screens.css', 'work.css', 'lists.css', 'find.css'],
+  ...['screens.css', 'work.css', 'lists.css', 'find.css', 'plots.css'],
 ];
 
 /** Addresses of the stylesheet, the scripts and the icon, each made of the file's bytes. */

@@ -3,8 +3,8 @@ import { campaignResource, changeCampaign, findCampaign } from '../campaigns/cam
 import { campaignStats } from '../campaigns/stats.ts';
 import { largestOf } from '../lib/lists.ts';
 import { CAMPAIGN_STATUSES, campaignFilters, campaignPatchSchema } from '../model/campaign.ts';
-import { COUNTED, COUNTED_CLASSES } from '../model/campaign-stats.ts';
-import { chartOf, HEIGHT, WIDTH } from './campaign-chart.ts';
+import { type CampaignStats, COUNTED, COUNTED_CLASSES } from '../model/campaign-stats.ts';
+import { chartHtml, dayLabel, spanLabel } from './charts.ts';
 import { filtersOf, isFiltered } from './filters.ts';
 import { faultsOf, formOf, queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
@@ -12,6 +12,14 @@ import { checked } from './members.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
+
+/** What is drawn; the table of the screen has the rest. */
+const DRAWN = [
+  { name: 'sent', look: 'one' },
+  { name: 'opened', look: 'two' },
+  { name: 'clicked', look: 'three' },
+  { name: 'replied', look: 'four' },
+] as const;
 
 type Params = { Params: { id: string } };
 
@@ -72,8 +80,7 @@ function campaignScreen({ store }: DashboardParts, show: Show) {
       fault,
       campaign: campaignResource(campaign),
       stats,
-      chart: chartOf(stats),
-      size: { width: WIDTH, height: HEIGHT },
+      chartHtml: chartOf(stats),
       counted: COUNTED,
       classes: COUNTED_CLASSES.filter((name) => stats.replies_by_class[name].total > 0),
       most: largestOf(
@@ -81,7 +88,26 @@ function campaignScreen({ store }: DashboardParts, show: Show) {
         1,
       ),
       statuses: CAMPAIGN_STATUSES,
-      share: (value: number | null) => (value === null ? '–' : `${(value * 100).toFixed(1)} %`),
+      share: (value: number | null) => (value === null ? '–' : `${(value * 100).toFixed(1)}%`),
     });
   };
+}
+
+/** The events of a campaign over time, where there are at least two points to draw a line between. */
+function chartOf({ series, interval }: CampaignStats): string {
+  const days = series.map(({ date }) => date);
+  const [first, last] = [days[0], days.at(-1)];
+  if (first === undefined || last === undefined || days.length < 2) return '';
+  return chartHtml({
+    title: 'Over time',
+    unit: `Events a ${interval}, ${spanLabel(first, last)}, UTC`,
+    along: interval === 'week' ? 'Week from' : 'Day',
+    labels: days.map(dayLabel),
+    series: DRAWN.map(({ name, look }) => ({
+      name,
+      look,
+      values: series.map(({ counts }) => counts[name].total),
+    })),
+    kind: 'lines',
+  });
 }

@@ -5,10 +5,12 @@ import { type IcpInput, icpInputSchema, icpResource } from '../model/icp.ts';
 import { draftInputSchema } from '../model/icp-draft.ts';
 import { previewProfile } from '../signals/preview.ts';
 import { changeProfile, createProfile, deleteProfile, findProfile } from '../signals/profiles.ts';
-import { qualityOf } from '../signals/quality.ts';
+import { qualityByWeek, qualityOf } from '../signals/quality.ts';
 import { draftForSeller } from '../signals/seller.ts';
 import { MAX_JUDGED } from '../signals/suggester.ts';
 import { listSuggestions } from '../signals/suggestions.ts';
+import type { Judgement } from '../store/signal-store.ts';
+import { chartHtml, dayLabel } from './charts.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
@@ -18,6 +20,7 @@ import type { Show } from './screens.ts';
 
 /** Stored posts that a draft is tried on. */
 const TRIED = 50;
+const WEEKS_SHOWN = 12;
 
 /** Ideal customer profiles: the list, a new one from a sentence, and an editor that shows what a change would do. */
 export function addProfiles(app: FastifyInstance, parts: DashboardParts, show: Show): void {
@@ -92,6 +95,7 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       profile: icpResource(profile),
       form: formOfProfile(icpResource(profile)),
       quality: qualityOf(id, judged),
+      precisionHtml: precisionChart(judged, parts.clock.now()),
       suggestions,
       effectOf,
       shareOf,
@@ -129,4 +133,25 @@ function inputOf(form: Form): IcpInput {
   const checked = check(icpInputSchema, wishOf(form), 'body');
   if (!checked.ok) throw refusal(checked, 'body');
   return checked.value;
+}
+
+/** Empty where nothing that was shown has been judged in that time. */
+function precisionChart(judged: readonly Judgement[], now: number): string {
+  const weeks = qualityByWeek(judged, { now, weeks: WEEKS_SHOWN });
+  if (weeks.every((week) => week.judged === 0)) return '';
+  return chartHtml({
+    title: 'Precision by week',
+    unit: 'Share of the judged hot and warm signals that were relevant, with its 95% interval; weeks begin on Monday, UTC',
+    along: 'Week from',
+    labels: weeks.map(({ from }) => dayLabel(from)),
+    series: [
+      {
+        name: 'Precision',
+        look: 'one',
+        values: weeks.map(({ precision }) => precision),
+        between: weeks.map(({ interval }) => interval),
+      },
+    ],
+    ...{ kind: 'ranges', most: 1, show: (share) => `${Math.round(share * 100)}%` },
+  });
 }

@@ -1,7 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { sourceInputSchema, sourcePatchSchema, sourceResource, sourceRunResource } from '../model/source.ts';
+import { toIso } from '../lib/clock.ts';
+import {
+  type EndedRun,
+  sourceInputSchema,
+  sourcePatchSchema,
+  sourceResource,
+  sourceRunResource,
+} from '../model/source.ts';
 import { SOURCE_KINDS } from '../model/source-settings.ts';
 import { changeSource, createSource, deleteSource, findSource, runSourceNow } from '../signals/sources.ts';
+import { funnelHtml, stripHtml } from './charts.ts';
 import { oneOf } from './filters.ts';
 import { type Form, type FormFaults, faultsOf, formOf, LARGE_FORM, queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
@@ -21,6 +29,7 @@ import { guessSource } from './source-guess.ts';
 import { addSourceSuggestions } from './source-suggestions.ts';
 
 const RUNS_SHOWN = 10;
+const RUNS_IN_STRIP = 24;
 const EMPTY_FORM: Form = { kind: 'rss', interval: '15', max_age_days: '7' };
 
 /** Where posts come from: health of each source, a new one, pause, resume and a run by hand. */
@@ -40,11 +49,18 @@ function addList(app: FastifyInstance, parts: DashboardParts, show: Show): void 
       filters: null,
       read: (place) => parts.store.pageSources(tenant.id, place),
     });
+    const strips = await Promise.all(
+      page.rows.map(async ({ id }) => {
+        const { rows } = await parts.store.pageSourceRuns(id, { after: null, limit: RUNS_IN_STRIP });
+        return stripOf(rows);
+      }),
+    );
     return show(request, reply, {
       template: 'sources',
       title: 'Sources',
       kindWords,
       ...pages,
+      strips,
       sources: page.rows.map(sourceResource),
     });
   });
@@ -95,14 +111,20 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     const source = sourceResource(await findSource(parts.store, tenant.id, request.params.id));
     const [profiles, runs] = await Promise.all([
       parts.store.listProfiles(tenant.id),
-      parts.store.pageSourceRuns(source.id, { limit: RUNS_SHOWN, after: null }),
+      parts.store.pageSourceRuns(source.id, { limit: RUNS_IN_STRIP, after: null }),
     ]);
     return show(request, reply, {
       template: 'source',
       title: source.name,
       kindWords,
       source,
-      runs: runs.rows.map(sourceRunResource),
+      runs: runs.rows.slice(0, RUNS_SHOWN).map(sourceRunResource),
+      strip: stripOf(runs.rows),
+      funnel: funnelHtml('From posts read to relevant signals', [
+        { name: 'Posts read', count: source.items_seen },
+        { name: 'Matched a profile', count: source.items_matched },
+        { name: 'Rated relevant', count: source.items_relevant },
+      ]),
       profiles: profiles.filter(({ id }) => source.icp_profile_ids.includes(id)),
     });
   });
@@ -170,4 +192,16 @@ function addEdit(app: FastifyInstance, parts: DashboardParts, show: Show): void 
     parts.sourcesChanged?.();
     return reply.redirect(`/dashboard/sources/${id}?done=saved`, 303);
   });
+}
+
+/** The last runs, oldest first, as a strip. */
+function stripOf(newestFirst: readonly EndedRun[]): string {
+  if (newestFirst.length === 0) return '';
+  const failed = newestFirst.filter(({ error }) => error !== null).length;
+  const marks = [...newestFirst].reverse().map(({ error, endedAt, itemsSeen }) => ({
+    look: error === null ? ('good' as const) : ('bad' as const),
+    title: `${toIso(endedAt).slice(0, 16).replace('T', ' ')} UTC: ${error === null ? `${itemsSeen} read` : error.message}`,
+  }));
+  const runs = newestFirst.length === 1 ? 'The last run' : `The last ${newestFirst.length} runs`;
+  return stripHtml(`${runs}: ${failed} failed`, marks);
 }

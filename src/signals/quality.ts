@@ -1,3 +1,4 @@
+import { toIso } from '../lib/clock.ts';
 import type { IcpQuality, Share } from '../model/icp-quality.ts';
 import type { Judgement } from '../store/signal-store.ts';
 
@@ -5,6 +6,8 @@ type Judged = Pick<Judgement, 'classification' | 'relevant'>;
 
 /** Standard deviations of a 95 % interval. */
 const Z = 1.96;
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 
 /** How much of what was judged was right, in all and by class. */
 export function qualityOf(profileId: string, posts: readonly Judged[]): IcpQuality {
@@ -15,6 +18,31 @@ export function qualityOf(profileId: string, posts: readonly Judged[]): IcpQuali
     ...shareOf(posts),
     by_classification: { hot: of('hot'), warm: of('warm'), cold: of('cold') },
   };
+}
+
+/** A week of judgements, which begins on a Monday, UTC. */
+export interface WeekShare extends Share {
+  /** `2026-11-23` */
+  from: string;
+}
+
+/** How much of what was shown as hot or warm was right, by the week it was judged in, up to the present one. */
+export function qualityByWeek(
+  posts: readonly (Judged & Pick<Judgement, 'createdAt'>)[],
+  { now, weeks }: { now: number; weeks: number },
+): WeekShare[] {
+  const thisWeek = mondayOf(now);
+  const shown = posts.filter(({ classification }) => classification !== 'cold');
+  return Array.from({ length: weeks }, (_, i) => {
+    const from = thisWeek - (weeks - 1 - i) * WEEK_MS;
+    const own = shown.filter(({ createdAt }) => mondayOf(createdAt) === from);
+    return { from: toIso(from).slice(0, 10), ...shareOf(own) };
+  });
+}
+
+/** The epoch was a Thursday. */
+function mondayOf(moment: number): number {
+  return Math.floor((moment - 4 * DAY_MS) / WEEK_MS) * WEEK_MS + 4 * DAY_MS;
 }
 
 function shareOf(posts: readonly Judged[]): Share {

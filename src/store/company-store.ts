@@ -20,6 +20,12 @@ export interface CompanyStore {
     domains: readonly string[],
     since: readonly number[],
   ): Promise<CompanyActivity[]>;
+  /** How many signals it had in each step of time from `from` on, by the number of the step; those without any are left out. */
+  countCompanySignals(
+    tenantId: string,
+    domain: string,
+    span: { from: number; stepMs: number },
+  ): Promise<{ step: number; count: number }[]>;
   /** The best signals since a time, best first, as wire JSON texts. */
   listTopSignals(
     tenantId: string,

@@ -107,7 +107,7 @@ describe.skipIf(mayLackBrowser())('the screens of work in a real browser, agains
       .poll(async () => (await walk.call('GET', `/v1/sources/${source.id}`)).signals_made, PATIENCE)
       .toBe(1);
     await page.reload();
-    await page.getByText('1 signal, of which').waitFor();
+    await page.getByRole('row', { name: 'Matched a profile' }).getByText('100%').waitFor();
     await open('/signals?q=looking');
     await page.getByText('looking for a new CRM').first().waitFor();
     await site.close();

@@ -94,7 +94,8 @@ test('a source that fails says why, since when, what to do about it, and what th
     'Check the key',
     'It has failed since',
     '12 of 300',
-    '2 posts',
+    'The last run: 1 failed',
+    '66.7%',
   ]) {
     expect(body).toContain(words);
   }

@@ -40,6 +40,7 @@ describe('companies', () => {
       const { body } = await browser.get(`/dashboard/companies/${named}`);
       expect(body).toMatch(/seen in <a href="\/dashboard\/signals\/sig_/);
       expect(body).toMatch(/<dt>7 days<\/dt><dd>1</);
+      expect(body).toContain('Signals: 1 in all, at most 1');
     }
   });
 });
@@ -59,8 +60,9 @@ describe('campaigns', () => {
     const sent = await made.app.inject({ method: 'POST', url, headers: made.auth, payload: { events } });
     expect([sent.statusCode, sent.body]).toEqual([200, expect.any(String)]);
     const { body } = await browser.get(page);
-    expect(body).toMatch(/<polyline class="line-sent" points="0,0 300,0 600,0"/);
-    expect(body).toContain('3 sent, 0 opened, 0 clicked, 3 replied');
+    expect(body).toMatch(/<path class="curve look-one" d="M5 50L15 50L25 50"/);
+    expect(body).toContain('Events a day, 1 Jan to 3 Jan 2026, UTC');
+    expect(body).toContain('sent: 3 in all, at most 1; opened: 0 in all');
     expect(body).toContain('3 people contacted');
     const moved = await browser.post(`${page}/status`, { status: 'paused' }, page);
     expect(moved.headers.location).toBe(`${page}?done=saved`);

@@ -17,6 +17,9 @@ export function companySignalReads(db: Database) {
        WHERE tenant_id = ? AND company_domain = ? AND company_domain <> '' AND timestamp >= ?`,
     )
     .pluck();
+  const selectSteps = db.prepare<Record<string, unknown>[], { step: number; count: number }>(
+    COMPANY_STEPS_SQL,
+  );
   const selectLast = db
     .prepare<[string, string], number | null>(
       "SELECT max(timestamp) FROM signals WHERE tenant_id = ? AND company_domain = ? AND company_domain <> ''",
@@ -43,6 +46,8 @@ export function companySignalReads(db: Database) {
         counts: since.map((time) => count.get(tenantId, domain, time) ?? 0),
         lastAt: selectLast.get(tenantId, domain) ?? null,
       })),
+    countCompanySignals: (tenantId, domain, { from, stepMs }) =>
+      selectSteps.all({ tenantId, domain, from, stepMs }),
     listTopSignals: (tenantId, domain, { since, limit }) =>
       selectTop.all(tenantId, domain, since, limit).map((id) => selectWire.get(id) ?? '{}'),
     listCompanyContacts(tenantId, domain, limit) {
@@ -55,6 +60,12 @@ export function companySignalReads(db: Database) {
     },
   } satisfies Part<CompanyStore>;
 }
+
+/** A company's signals over time, counted in the index alone. */
+const COMPANY_STEPS_SQL = `SELECT CAST((timestamp - :from) / :stepMs AS INTEGER) AS step, count(*) AS count
+   FROM signals INDEXED BY signals_by_domain
+   WHERE tenant_id = :tenantId AND company_domain = :domain AND company_domain <> '' AND timestamp >= :from
+   GROUP BY step ORDER BY step`;
 
 /** The best of a company's signals, read and sorted in the index alone. */
 export const TOP_SIGNALS_SQL = `SELECT id FROM signals
