@@ -3,9 +3,7 @@ import { check } from '../http/faults.ts';
 import { refusal } from '../http/validation.ts';
 import { fromIso } from '../lib/clock.ts';
 import type { ListFilters } from '../model/filters.ts';
-import { type Form, text, texts } from './forms.ts';
-
-const MOST_VALUES = 50;
+import { type Form, text } from './forms.ts';
 
 /** The filters of a list by the query of its screen. Those that are not valid are left out, and named in `filterFaults`. */
 export function filtersOf<Q extends z.ZodRawShape, F>(
@@ -50,26 +48,7 @@ export function oneOf<T extends string>(query: Form, name: string, allowed: read
   return allowed.find((item) => item === given) ?? null;
 }
 
-/** The values of a filter that may be given several times, as a comma list, or both. */
-export function manyOf(query: Form, name: string): string[] {
-  const given = texts(query, name).flatMap((value) => value.split(','));
-  const values = given.map((value) => value.trim()).filter((value) => value !== '');
-  return values.slice(0, MOST_VALUES);
-}
-
-/** Those of `allowed` that a filter names. */
-export function someOf<T extends string>(query: Form, name: string, allowed: readonly T[]): T[] {
-  const given = new Set(manyOf(query, name));
-  return allowed.filter((value) => given.has(value));
-}
-
-/** The least score that is asked for; null where none is, or what is no score. */
-export function scoreOf(query: Form): number | null {
-  const given = text(query, 'min_score').trim();
-  return /^(?:100|\d{1,2})$/.test(given) ? Number(given) : null;
-}
-
-/** Whether an address asks for less than everything. */
+/** Whether a query has any filter. */
 export function isFiltered(query: Form): boolean {
   return Object.keys(query).some((name) => !['cursor', 'done', 'sort'].includes(name));
 }

@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { fold } from '../lib/text.ts';
-import type { Lead } from '../model/lead.ts';
+import { type Lead, leadFilters } from '../model/lead.ts';
 import { type Signal, signalFilters } from '../model/signal.ts';
 import { headlineOf, whereOf } from '../signals/why.ts';
 import { queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { nameOf } from './lead-screen.ts';
-import { filtersOf as leadFilters } from './leads.ts';
 import { NAVIGATION } from './navigation.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
@@ -73,7 +72,7 @@ async function find({ store }: DashboardParts, tenantId: string, q: string): Pro
       ...{ domains: [], industries: [], search: words || null, sort: '-last_signal_at' },
       ...page,
     }),
-    store.listLeads(tenantId, { ...leadFilters({ q }), ...page }),
+    store.listLeads(tenantId, { ...leadFilters.of({ q }), ...page }),
     store.listSignals(tenantId, { ...signalFilters.of({ q }), qBegins: true, ...page, explain: false }),
   ]);
   const like = <T>(items: readonly T[], show: (item: T) => Found) =>

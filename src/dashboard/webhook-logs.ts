@@ -1,16 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { largestOf } from '../lib/lists.ts';
 import { DELIVERY_STATUSES } from '../model/delivery.ts';
+import { deliveryFilters } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
 import { EVENT_TYPES } from '../model/event.ts';
-import { MAX_ID_CHARS } from '../model/text.ts';
+import { eventFilters } from '../model/event-resource.ts';
 import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
 import { noEndpoint } from '../webhooks/endpoints.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
 import { replayAll, replayDelivery } from '../webhooks/replays.ts';
 import { subjectsOf } from './delivery-subjects.ts';
 import { ERROR_WORDS, REASON_WORDS, STATUS_WORDS, timingWords } from './delivery-words.ts';
-import { isFiltered, momentOf, oneOf } from './filters.ts';
+import { filtersOf, isFiltered, momentOf, oneOf } from './filters.ts';
 import { type Form, formOf, queryOf, text, texts, ticked } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
@@ -25,7 +26,6 @@ const MOST_REPLAYED = 100;
 export const REPLAYABLE = ['dead', 'discarded', 'delivered'] as const;
 /** No control characters, and no host. */
 const LISTS = /^\/dashboard\/(?:webhook-logs|dead-letters)(?:\?[\x21-\x7e]{0,2000})?$/;
-const EVENT_ID = /^evt_[0-9a-z]{1,60}$/;
 
 /** Webhook Logs: every delivery with its attempts, dead letters, and why an event did not go to an endpoint. */
 export function addWebhookLogs(app: FastifyInstance, parts: DashboardParts, show: Show): void {
@@ -34,19 +34,6 @@ export function addWebhookLogs(app: FastifyInstance, parts: DashboardParts, show
   addEvents(app, parts, show);
   addOne(app, parts, show);
   addReplays(app, parts, show);
-}
-
-function filtersOf(query: Form) {
-  const event = text(query, 'event');
-  return {
-    endpointId: text(query, 'webhook_id') || null,
-    status: oneOf(query, 'status', DELIVERY_STATUSES),
-    eventType: oneOf(query, 'event', EVENT_TYPES),
-    eventId: EVENT_ID.test(event) ? event : null,
-    subjectId: text(query, 'subject_id').trim().slice(0, MAX_ID_CHARS) || null,
-    from: momentOf(query, 'from'),
-    to: momentOf(query, 'to'),
-  };
 }
 
 function addList(
@@ -58,8 +45,10 @@ function addList(
   app.get(path, async (request, reply) => {
     const { tenant } = memberOf(request);
     const query = queryOf(request);
-    const asked = filtersOf(query);
-    const filters = template === 'dead-letters' ? { ...asked, status: 'dead' as const } : asked;
+    const { filters: asked, filterFaults } = filtersOf(deliveryFilters, query);
+    const endpointId = text(query, 'webhook_id') || null;
+    const isDead = template === 'dead-letters';
+    const filters = { ...asked, endpointId, ...(isDead && { status: 'dead' as const }) };
     const [{ page, ...pages }, endpoints] = await Promise.all([
       readScreenPage(parts, request, {
         name: template,
@@ -76,6 +65,7 @@ function addList(
       template,
       title,
       ...pages,
+      filterFaults,
       query,
       isFiltered: isFiltered(query),
       subjects,
@@ -95,12 +85,7 @@ function addEvents(app: FastifyInstance, parts: DashboardParts, show: Show): voi
   app.get(`${LOGS}/events`, async (request, reply) => {
     const { tenant } = memberOf(request);
     const query = queryOf(request);
-    const type = oneOf(query, 'type', EVENT_TYPES);
-    const filters = {
-      types: type === null ? [] : [type],
-      from: momentOf(query, 'from'),
-      to: momentOf(query, 'to'),
-    };
+    const { filters, filterFaults } = filtersOf(eventFilters, query);
     const [{ page, ...pages }, endpoints] = await Promise.all([
       readScreenPage(parts, request, {
         name: 'events',
@@ -120,6 +105,7 @@ function addEvents(app: FastifyInstance, parts: DashboardParts, show: Show): voi
       subjects,
       title: 'Events and who was told',
       ...pages,
+      filterFaults,
       query,
       rows: page.rows.map((event) => eventResource(event, endpoints, now)),
       nameOf: namesOf(endpoints.map(shownEndpoint)),

@@ -120,7 +120,7 @@ export type DeliveryDetail = z.infer<typeof deliveryDetailSchema>;
 
 const EVENT_ID = /^evt_[0-9a-z]{1,60}$/;
 
-const idFilter = z.string().min(1).max(64).nullable().default(null);
+const idFilter = z.string().trim().min(1).max(64).nullable().default(null);
 
 /** The filters of lists of deliveries, to all endpoints: for one, set `endpointId` in the result. */
 export const deliveryFilters = listFilters(
