@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
-import { createWindows, type Windows } from '../lib/windows.ts';
 import { DomainError } from '../model/errors.ts';
+import type { MailQuota, MailStore } from '../store/mail-store.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -12,57 +13,53 @@ const TO_A_STRANGER = 3;
 /** Links for a new password that one address may get in a day. */
 const RESETS = 10;
 
-/** Keeps people from filling a mailbox, or the outbox that all tenants share. What is refused counts nothing. */
+/**
+ * Keeps people from filling a mailbox, or the outbox that all tenants share, over restarts too. What is refused counts
+ * nothing.
+ */
 export interface MailLimits {
   /** @throws DomainError `RATE_LIMITED` */
-  invite(tenantId: string, email: string): void;
+  invite(tenantId: string, email: string): Promise<void>;
   /** @throws DomainError `RATE_LIMITED` */
-  resend(tenantId: string): void;
+  resend(tenantId: string): Promise<void>;
   /** Milliseconds to wait for another link; null where it may be sent, and is counted. */
-  reset(email: string): number | null;
+  reset(email: string): Promise<number | null>;
 }
 
-export function createMailLimits(clock: Clock): MailLimits {
-  const tenants = createWindows(clock, HOUR_MS);
-  const invited = createWindows(clock, DAY_MS);
-  const resets = createWindows(clock, DAY_MS);
-
-  function requireTenant(tenantId: string): void {
-    const wait = waitFor(tenants, tenantId, OF_A_TENANT);
-    if (wait !== null) throw tooMuchMail(wait, `An account can have ${OF_A_TENANT} mails sent in an hour.`);
-  }
+export function createMailLimits(store: Pick<MailStore, 'countMail'>, clock: Clock): MailLimits {
+  const ofTenant = (tenantId: string): MailQuota => ({ key: tenantId, most: OF_A_TENANT, withinMs: HOUR_MS });
+  const count = (quotas: MailQuota[]) => store.countMail(quotas, clock.now());
 
   return {
-    invite(tenantId, email) {
-      const address = keyOf(email);
-      requireTenant(tenantId);
-      const wait = waitFor(invited, address, TO_A_STRANGER);
-      if (wait !== null) {
-        throw tooMuchMail(wait, `${TO_A_STRANGER} invitations went to that address today; no more are sent.`);
-      }
-      tenants.open(tenantId).count++;
-      invited.open(address).count++;
+    async invite(tenantId, email) {
+      const toStranger = { key: keyOf('invite', email), most: TO_A_STRANGER, withinMs: DAY_MS };
+      const full = await count([ofTenant(tenantId), toStranger]);
+      if (full === null) return;
+      if (full.key === tenantId) throw tooMuchOfTenant(full.waitMs);
+      throw tooMuchMail(
+        full.waitMs,
+        `${TO_A_STRANGER} invitations went to that address today; no more are sent.`,
+      );
     },
-    resend(tenantId) {
-      requireTenant(tenantId);
-      tenants.open(tenantId).count++;
+    async resend(tenantId) {
+      const full = await count([ofTenant(tenantId)]);
+      if (full !== null) throw tooMuchOfTenant(full.waitMs);
     },
-    reset(email) {
-      const address = keyOf(email);
-      const wait = waitFor(resets, address, RESETS);
-      if (wait === null) resets.open(address).count++;
-      return wait;
+    async reset(email) {
+      const full = await count([{ key: keyOf('reset', email), most: RESETS, withinMs: DAY_MS }]);
+      return full?.waitMs ?? null;
     },
   };
 }
 
-function waitFor(windows: Windows, key: string, limit: number): number | null {
-  const window = windows.find(key);
-  return window !== null && window.count >= limit ? windows.left(window) : null;
+/** An address is known again by it, and cannot be read from it: strangers' addresses are kept nowhere else. */
+function keyOf(what: string, email: string): string {
+  const address = email.trim().toLowerCase().slice(0, 254);
+  return `${what} ${createHash('sha256').update(address).digest('base64url')}`;
 }
 
-function keyOf(email: string): string {
-  return email.trim().toLowerCase().slice(0, 254);
+function tooMuchOfTenant(waitMs: number): DomainError {
+  return tooMuchMail(waitMs, `An account can have ${OF_A_TENANT} mails sent in an hour.`);
 }
 
 function tooMuchMail(waitMs: number, detail: string): DomainError {

@@ -41,7 +41,7 @@ export async function inviteMember(
   const { store, clock, random, newId, mailLimits } = parts;
   const address = emailInput.safeParse(email);
   if (!address.success) throw invalidAt('/email', 'That is no mail address.');
-  mailLimits.invite(tenant.id, address.data);
+  await mailLimits.invite(tenant.id, address.data);
   const { token, link } = newLink(clock, random, LINK_MS);
   const user: User = {
     ...{ id: newId('usr'), tenantId: tenant.id, email: address.data, role },
@@ -69,7 +69,7 @@ export async function renewInvitation(parts: TeamParts, tenant: Tenant, id: stri
   if (user.passwordHash !== null) {
     throw new DomainError('CONFLICT', `${user.email} has a password, and logs in with it.`);
   }
-  mailLimits.invite(tenant.id, user.email);
+  await mailLimits.invite(tenant.id, user.email);
   const { token, link } = newLink(clock, random, LINK_MS);
   const mail = invitationMail(parts, tenant, { user, token });
   if (!(await store.setLink(id, link, mail))) throw noMember(id);

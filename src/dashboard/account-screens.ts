@@ -64,7 +64,7 @@ export function addAccountScreens(
     if (shown === undefined || !canBeSent(shown, clock.now())) {
       throw new DomainError('NOT_FOUND', 'There is no such mail that can be sent again.');
     }
-    parts.mailLimits.resend(tenant.id);
+    await parts.mailLimits.resend(tenant.id);
     if (!(await store.resendMail(tenant.id, shown.id, clock.now()))) {
       throw new DomainError('NOT_FOUND', 'There is no such mail any more.');
     }

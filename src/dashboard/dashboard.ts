@@ -72,7 +72,7 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
     passwords: createPasswords(parts.random),
     wrongPasswords: createWrongPasswords(parts.clock),
     wrongCodes: createWrongPasswords(parts.clock, CODE_TRIES),
-    mailLimits: createMailLimits(parts.clock),
+    mailLimits: createMailLimits(parts.store, parts.clock),
   });
   addLogIn(app, own, show);
   addAccount(app, own, show);

@@ -147,7 +147,7 @@ interface LinkScreen {
   title: string;
   after: string;
   /** What is done with a form without a link. */
-  otherwise?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+  otherwise?: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 }
 
 /** The token stands behind the `#`, which browsers do not send; the script puts it into the form, or its owner does. */

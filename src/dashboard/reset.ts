@@ -14,11 +14,11 @@ import type { DashboardParts } from './parts.ts';
  */
 export function createResetAsker(parts: DashboardParts & { mailLimits: MailLimits }) {
   const tries = createWrongPasswords(parts.clock, RESET_TRIES);
-  return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const email = text(formOf(request), 'email');
     const wait = tries.take(email, clientOf(request));
     if (wait !== null) throw tooMany(wait.ms);
-    const mailWaitMs = parts.mailLimits.reset(email);
+    const mailWaitMs = await parts.mailLimits.reset(email);
     if (mailWaitMs !== null) throw tooMany(mailWaitMs);
     const afterwards = afterAnswer(parts, { request, reply, fault: 'a reset mail could not be written' });
     afterwards(() => mailResetLinks(parts, email));

@@ -88,7 +88,7 @@ export function invite(
     random: systemRandom,
     newId: createIds(clock, systemRandom),
     secretBox: NO_BOX,
-    mailLimits: createMailLimits(clock),
+    mailLimits: createMailLimits(store, clock),
   };
   return inviteMember(parts, tenant, asked);
 }

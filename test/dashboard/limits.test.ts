@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createMailLimits } from '../../src/accounts/mail-limits.ts';
 import { dashboardLimits } from '../../src/dashboard/request-limits.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 import { csrfOf, invite, memberSignedIn, signedIn, TestBrowser } from './browser-session.ts';
@@ -57,9 +58,7 @@ test('a tenant invites and sends again twenty times an hour, and each address th
   const { user } = await invite(made, { email: 'new@example.com', role: 'member' });
   const _csrf = csrfOf((await owner.get(TEAM)).body);
   const renew = () => owner.send(`${TEAM}/${user.id}/link`, { _csrf });
-  expect([await renew(), await renew(), await renew()].map(({ statusCode }) => statusCode)).toEqual([
-    200, 200, 200,
-  ]);
+  expect([await renew(), await renew()].map(({ statusCode }) => statusCode)).toEqual([200, 200]);
   const refused = await renew();
   expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '86400']);
   const statuses: number[] = [];
@@ -73,6 +72,11 @@ test('a tenant invites and sends again twenty times an hour, and each address th
     200,
   );
   expect((await renew()).statusCode).toBe(429);
+  // What was sent is stored: another process, or this one after a restart, holds to it.
+  const limits = createMailLimits(made.store, made.clock);
+  await expect(limits.invite(made.tenant.id, 'NEW@example.com')).rejects.toThrow(
+    'went to that address today',
+  );
 });
 
 test('what the outbox does not offer to send again is not sent again', async () => {

@@ -26,6 +26,19 @@ export function describeMail(open: OpenStore): void {
       ]);
     });
 
+    test('mail is counted under each of its keys or under none, for as long as their limits look back', async () => {
+      const { store } = await openWithTenants(open);
+      const own = { key: 'ten_a', most: 2, withinMs: 1_000 };
+      const address = { key: 'invite x', most: 1, withinMs: 5_000 };
+      expect(await store.countMail([own, address], T0)).toBeNull();
+      expect(await store.countMail([own, address], T0 + 100)).toEqual({ key: 'invite x', waitMs: 4_900 });
+      expect(await store.countMail([own], T0 + 200)).toBeNull();
+      expect(await store.countMail([own], T0 + 300)).toEqual({ key: 'ten_a', waitMs: 700 });
+      expect(await store.countMail([own], T0 + 1_000)).toBeNull();
+      expect(await store.countMail([own], T0 + 1_100)).toEqual({ key: 'ten_a', waitMs: 100 });
+      expect(await store.countMail([address], T0 + 5_000)).toBeNull();
+    });
+
     test('tenants take turns, and links for new passwords and news of credentials go first', async () => {
       const { store } = await openWithTenants(open);
       for (let i = 0; i < 30; i++) await store.addMail(aMail(`mal_a${String(i).padStart(2, '0')}`));

@@ -14,6 +14,9 @@ export function createMailWriter(db: Database): (mail: NewMail) => void {
   };
 }
 
+/** The longest that a limit looks back. */
+const COUNTED_MS = 86_400_000;
+
 /** What becomes of the mail that waits. */
 export function mailChanges(db: Database) {
   // Only while it waits: a mail that was sent stays sent, whoever reports a failure late.
@@ -31,7 +34,28 @@ export function mailChanges(db: Database) {
     'DELETE FROM mail_outbox WHERE id IN (SELECT id FROM mail_outbox WHERE created_at < ? LIMIT ?)',
   );
 
+  // The one that has to be too old before another may be sent.
+  const selectInTheWay = db
+    .prepare<[string, number, number], number>(
+      'SELECT sent_at FROM mail_counts WHERE key = ? AND sent_at > ? ORDER BY sent_at DESC LIMIT 1 OFFSET ?',
+    )
+    .pluck();
+  const count = db.prepare<[string, number]>('INSERT INTO mail_counts (key, sent_at) VALUES (?, ?)');
+  // Of a clock that was set back, too: they would count for as long.
+  const pruneCounts = db.prepare<[number, number]>(
+    'DELETE FROM mail_counts WHERE sent_at <= ? OR sent_at > ?',
+  );
+
   return {
+    countMail(quotas, now) {
+      pruneCounts.run(now - COUNTED_MS, now + COUNTED_MS);
+      for (const { key, most, withinMs } of quotas) {
+        const inTheWay = selectInTheWay.get(key, now - withinMs, most - 1);
+        if (inTheWay !== undefined) return { key, waitMs: Math.min(withinMs, inTheWay + withinMs - now) };
+      }
+      for (const { key } of quotas) count.run(key, now);
+      return null;
+    },
     addMail: createMailWriter(db),
     markMailSent: (id, now) => markSent.run(now, id).changes === 1,
     markMailFailed: (id, nextTryAt) => markFailed.run(nextTryAt, id).changes === 1,
