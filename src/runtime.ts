@@ -37,7 +37,7 @@ import type { SiteContent } from './site/content/site-content.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import type { StorageChange } from './store/storage-watch.ts';
 import type { Store } from './store/store.ts';
-import { type HousekeepingParts, housekeepingJobs } from './webhooks/housekeeping.ts';
+import { housekeepingJobs } from './webhooks/housekeeping.ts';
 import { createLookup } from './webhooks/target-lookup.ts';
 import type { Lookup } from './webhooks/targets.ts';
 
@@ -160,23 +160,24 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     web,
     documents,
     sites,
-    nudge: dispatcher.nudge,
     log: logger,
   });
-  const enrichment = openEnrichment(runtime, dispatcher.nudge);
+  runtime.store.onCommitted(({ due, endpoints, sources }) => {
+    for (const id of endpoints) dispatcher.endpointChanged(id);
+    dispatcher.nudge(due);
+    if (sources) poller.wake();
+  });
+  const enrichment = openEnrichment(runtime);
   let expired = 0;
   const app = await buildApp({
     ...runtime,
     content,
     enrichment,
-    nudge: dispatcher.nudge,
     reserve: dispatcher.reserve,
-    endpointChanged: dispatcher.endpointChanged,
     sendTest: dispatcher.sendTest,
     dispatcherPulse: dispatcher.pulse,
     expiredCount: () => expired,
     tracer,
-    sourcesChanged: poller.wake,
     refusalOf: createRefusals(runtime.clock, web),
     previewSource: createSourcePreviews({ ...runtime, baseUrl, web, documents, sites }),
   });
@@ -186,24 +187,18 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
       {
         name: 'jobs',
         everyMs: JOBS_EVERY_MS,
-        run: (isStopping) =>
-          runJobs({ ...runtime, baseUrl, nudge: dispatcher.nudge, reserve: dispatcher.reserve }, isStopping),
+        run: (isStopping) => runJobs({ ...runtime, baseUrl, reserve: dispatcher.reserve }, isStopping),
       },
       {
         name: 'erasures',
         everyMs: ERASURES_EVERY_MS,
-        run: (isStopping) =>
-          continueErasures({ ...runtime, endpointChanged: dispatcher.endpointChanged }, isStopping),
+        run: (isStopping) => continueErasures(runtime, isStopping),
       },
     ],
     onError: (job, err) => logger.warn({ err, job }, 'a job could not be gone on with; it is tried again'),
   });
-  const housekeeping = await createHousekeeping(runtime, {
-    endpointChanged: dispatcher.endpointChanged,
-    nudge: dispatcher.nudge,
-    onExpired: (count) => {
-      expired += count;
-    },
+  const housekeeping = await createHousekeeping(runtime, (count) => {
+    expired += count;
   });
   // Before anybody can ask for a run of one of them, which then is not put off any more.
   const brokenOff = await runtime.store.recoverSources({ own: false, now: runtime.clock.now() });
@@ -257,18 +252,18 @@ async function createTracing({ config: { tracing }, logger }: Runtime): Promise<
 }
 
 /** The provider that the operator has set; null: none. */
-function openEnrichment(runtime: Runtime, nudge: HousekeepingParts['nudge']): Enrichment | null {
+function openEnrichment(runtime: Runtime): Enrichment | null {
   const { config, logger: log } = runtime;
   const { enrichmentUrl: url, enrichmentDailyLimit: dailyLimit } = config;
   if (url === null) return null;
   const provider = createProvider({ ...runtime, url, dailyLimit, log });
-  return createEnrichment({ ...runtime, baseUrl: config.baseUrl, provider, nudge, log });
+  return createEnrichment({ ...runtime, baseUrl: config.baseUrl, provider, log });
 }
 
 /** What time brings about beside deliveries. The mail library loads only where there is a mail server. */
 async function createHousekeeping(
   { config, logger, store, clock, newId, feedbackLinks, secretBox }: Runtime,
-  heard: Pick<HousekeepingParts, 'endpointChanged' | 'nudge' | 'onExpired'>,
+  onExpired: (count: number) => void,
 ): Promise<Periodic> {
   const { smtpUrl, mailFrom, baseUrl } = config;
   const smtp = smtpUrl === null ? null : await import('./accounts/smtp.ts');
@@ -277,7 +272,7 @@ async function createHousekeeping(
     clock,
     jobs: housekeepingJobs({
       ...{ store, clock, newId, baseUrl, feedbackLinks, secretBox },
-      ...{ send, log: logger, ...heard },
+      ...{ send, log: logger, onExpired },
     }),
     onError: (job, err) => {
       // That the storage fails is said once, below, and not by every job again.

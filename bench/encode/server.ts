@@ -55,9 +55,7 @@ async function open(mode: 'auto' | 'off'): Promise<Opened> {
   const app = buildApp({
     ...runtime,
     content: await loadSiteContent(config),
-    nudge: () => {},
     tenantLimit: () => UNLIMITED,
-    endpointChanged: () => {},
     sendTest: () => Promise.reject(new Error('there is no dispatcher here')),
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });

@@ -97,8 +97,6 @@ async function openServer() {
   const app = buildApp({
     ...runtime,
     content: await loadSiteContent(config),
-    nudge: () => {},
-    endpointChanged: () => {},
     sendTest: () => Promise.reject(new Error('there is no dispatcher here')),
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });

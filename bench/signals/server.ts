@@ -48,9 +48,7 @@ async function open(dataDir: string): Promise<string> {
   const app = buildApp({
     ...runtime,
     content: await loadSiteContent(config),
-    nudge: () => {},
     tenantLimit,
-    endpointChanged: () => {},
     sendTest: () => Promise.reject(new Error('there is no dispatcher here')),
   });
   app.register(zodPages, { prefix: '/zod', runtime });

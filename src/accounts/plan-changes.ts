@@ -1,5 +1,4 @@
 import type { Clock } from '../lib/clock.ts';
-import { addAll } from '../lib/lists.ts';
 import type { Plan } from '../model/tenant.ts';
 import type { PlanFit, PlanTerms } from '../store/plan-store.ts';
 import type { Store } from '../store/store.ts';
@@ -26,15 +25,12 @@ export function changePlan(
   return store.setPlan(tenantId, { plan, trialEndsAt: trialEnd(plan, now), terms: termsOf(plan, now) });
 }
 
-/** Puts every tenant whose trial has run out on Starter; the ids of the endpoints that were paused by it. */
-export async function endTrials({ store, clock }: PlanParts): Promise<string[]> {
+/** Puts every tenant whose trial has run out on Starter. */
+export async function endTrials({ store, clock }: PlanParts): Promise<void> {
   const now = clock.now();
-  const paused: string[] = [];
   for (const tenantId of await store.listEndedTrials(now, TRIALS_AT_ONCE)) {
-    const fit = await store.endTrial(tenantId, 'starter', termsOf('starter', now));
-    addAll(paused, fit?.paused ?? []);
+    await store.endTrial(tenantId, 'starter', termsOf('starter', now));
   }
-  return paused;
 }
 
 function termsOf(plan: Plan, now: number): PlanTerms {

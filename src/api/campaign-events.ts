@@ -26,8 +26,7 @@ export function addCampaignEvents(campaigns: Routes): void {
     none: { status: 'rejected' } as Outcome,
     async run({ parts, tenantId, params }, inputs) {
       const campaign = await findCampaign(parts.store, tenantId, params.id);
-      const { results, lanes } = await recordEvents(parts, campaign, inputs);
-      parts.nudge(lanes);
+      const results = await recordEvents(parts, campaign, inputs);
       return results.map((result, i) => toOutcome(result, inputs[i]));
     },
   });

@@ -24,8 +24,7 @@ export function addCampaigns(routesOf: RoutesOf): void {
     body: campaignInputSchema,
     answer: campaignSchema,
     async handle({ parts, tenantId, body, tag }) {
-      const { campaign, lanes } = await createCampaign(parts, tenantId, body);
-      parts.nudge(lanes);
+      const campaign = await createCampaign(parts, tenantId, body);
       return tag(campaign, campaignResource(campaign));
     },
   });
@@ -64,8 +63,7 @@ export function addCampaigns(routesOf: RoutesOf): void {
     body: campaignPatchSchema,
     answer: campaignSchema,
     async handle({ parts, tenantId, params, body, when, tag }) {
-      const { campaign, lanes } = await changeCampaign(parts, tenantId, { id: params.id, patch: body, when });
-      parts.nudge(lanes);
+      const campaign = await changeCampaign(parts, tenantId, { id: params.id, patch: body, when });
       return tag(campaign, campaignResource(campaign));
     },
   });

@@ -10,7 +10,6 @@ import { leadInputSchema, leadPatchSchema, MAX_BATCH_LEADS } from '../model/lead
 import { addBatch, type ItemOutcome } from './batch.ts';
 import { leadCallerOf, leadText } from './lead-answers.ts';
 import { addList } from './list.ts';
-import type { ApiParts } from './parts.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
 /** `/v1/leads`: people, and the known facts about them. */
@@ -87,7 +86,6 @@ function addLeadWrites(leads: Routes): void {
     statuses: { 200: 'Merged into an existing lead', 201: 'Created' },
     async handle({ parts, caller, body, created, tag }) {
       const added = await addLead(parts, leadCallerOf(caller), body);
-      parts.nudge(added.lanes);
       if (added.status === 'created') created(`/leads/${added.lead.id}`);
       return tag(versionOf(added), await leadText(parts.store, added.lead));
     },
@@ -105,15 +103,14 @@ function addLeadWrites(leads: Routes): void {
     none: { status: 'rejected', lead_id: null } as Outcome,
     async run({ parts, partsOf, caller }, inputs) {
       const added = await addLeadsOf(partsOf, leadCallerOf(caller), inputs);
-      return added.map((result) => toOutcome(parts, result));
+      return added.map(toOutcome);
     },
   });
 }
 
 type Outcome = { status: 'created' | 'merged' | 'rejected'; lead_id: string | null };
 
-function toOutcome({ nudge }: ApiParts, result: AddedLead | DomainError): ItemOutcome<Outcome> {
+function toOutcome(result: AddedLead | DomainError): ItemOutcome<Outcome> {
   if (result instanceof DomainError) return { faults: result.extra.errors ?? [{ detail: result.message }] };
-  nudge(result.lanes);
   return { status: result.status, lead_id: result.lead.id };
 }

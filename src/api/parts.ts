@@ -6,7 +6,6 @@ import type { DescribedApi } from '../http/openapi/document-types.ts';
 import type { LeadParts } from '../leads/patience.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
-import type { NewWork } from '../model/event.ts';
 import type { Suggester } from '../signals/suggester.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
@@ -21,12 +20,6 @@ export interface ApiParts extends LeadParts, EndpointParts, KeyLimitParts {
   seededRandom: SeededRandom;
   /** Operations that will go; the description says so too. */
   deprecations: readonly Deprecation[];
-  /** Tells the dispatcher which endpoints have new work. */
-  nudge(lanes: readonly NewWork[]): void;
-  /** Tells the dispatcher that its copy of an endpoint is old: settings, secret or pause were changed, or it was deleted. */
-  endpointChanged(endpointId: string): void;
-  /** Tells who reads sources that one may be due sooner than planned; without it, that is noticed a little later. */
-  sourcesChanged?(): void;
   /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
   refusalOf?: (address: string) => Promise<string | null>;
   sendTest: SendTest;

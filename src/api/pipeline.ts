@@ -69,7 +69,6 @@ export function addPipeline(routesOf: RoutesOf): void {
     answer: leadSchema,
     async handle({ parts, caller, params: { id }, body: move, when, tag }) {
       const moved = await moveLead(parts, leadCallerOf(caller), { id, move, when });
-      parts.nudge(moved.lanes);
       tag(versionOf(moved), await leadText(parts.store, moved.lead));
       return moved.lead;
     },
@@ -90,7 +89,6 @@ export function addPipeline(routesOf: RoutesOf): void {
     answer: dealSchema.extend({ lead_id: z.string().describe('ID of the lead.') }),
     async handle({ parts, caller, params: { id }, body: deal, when, tag }) {
       const changed = await setDeal(parts, leadCallerOf(caller), { id, deal, when });
-      parts.nudge(changed.lanes);
       tag(versionOf(changed), await leadText(parts.store, changed.lead));
       return { lead_id: id, ...changed.deal };
     },

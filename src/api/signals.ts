@@ -99,9 +99,8 @@ function addSignalRemoval(signals: Routes): void {
     scope: 'signals:write',
     gone: 'Deleted',
     async handle({ parts, tenantId, params: { id } }) {
-      const endpointIds = await parts.store.deleteSignal(tenantId, id, parts.clock.now());
-      if (endpointIds === null) throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
-      for (const endpointId of endpointIds) parts.endpointChanged(endpointId);
+      const deleted = await parts.store.deleteSignal(tenantId, id, parts.clock.now());
+      if (deleted === null) throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
     },
   });
 }

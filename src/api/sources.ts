@@ -32,7 +32,6 @@ export function addSources(routesOf: RoutesOf): void {
     answer: sourceSchema,
     async handle({ parts, caller, body, tag }) {
       const source = await createSource(parts, caller.tenant, body);
-      parts.sourcesChanged?.();
       return tag(source, sourceResource(source));
     },
   });
@@ -70,7 +69,6 @@ export function addSources(routesOf: RoutesOf): void {
     answer: sourceSchema,
     async handle({ parts, tenantId, params, body, when, tag }) {
       const source = await changeSource(parts, tenantId, { id: params.id, patch: body, when });
-      parts.sourcesChanged?.();
       return tag(source, sourceResource(source));
     },
   });
@@ -99,7 +97,6 @@ export function addSources(routesOf: RoutesOf): void {
     statuses: { 202: null },
     async handle({ parts, tenantId, params, reply, tag }) {
       const source = await runSourceNow(parts, tenantId, params.id);
-      parts.sourcesChanged?.();
       reply.code(202);
       return tag(source, sourceResource(source));
     },
@@ -144,7 +141,6 @@ function addRest(sources: Routes, action: keyof typeof RESTS): void {
     async handle({ parts, tenantId, params, tag }) {
       const change = { id: params.id, patch: { active: action === 'resume' } };
       const source = await changeSource(parts, tenantId, change);
-      parts.sourcesChanged?.();
       return tag(source, sourceResource(source));
     },
   });

@@ -20,7 +20,6 @@ export function addWebhookActions(webhooks: Routes): void {
     async handle({ parts, caller, params: { id }, body, tag }) {
       const order = { id, graceHours: body?.grace_hours ?? 0 };
       const { endpoint, secret } = await regenerateSecret(parts, caller.tenant, order);
-      parts.endpointChanged(endpoint.id);
       return { ...tag(endpoint, endpointResource(endpoint)), secret };
     },
   });
@@ -37,7 +36,6 @@ export function addWebhookActions(webhooks: Routes): void {
     answer: webhookResourceSchema,
     async handle({ parts, caller, params, tag }) {
       const endpoint = await pauseEndpoint(parts, caller.tenant, params.id);
-      parts.endpointChanged(endpoint.id);
       return tag(endpoint, endpointResource(endpoint));
     },
   });
@@ -52,8 +50,6 @@ export function addWebhookActions(webhooks: Routes): void {
     answer: webhookResourceSchema,
     async handle({ parts, caller, params, tag }) {
       const endpoint = await resumeEndpoint(parts, caller.tenant, params.id);
-      parts.endpointChanged(endpoint.id);
-      parts.nudge([{ endpointId: endpoint.id, tenantId: endpoint.tenantId }]);
       return tag(endpoint, endpointResource(endpoint));
     },
   });

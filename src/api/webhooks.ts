@@ -62,7 +62,6 @@ export function addWebhooks(routesOf: RoutesOf): void {
     answer: webhookResourceSchema,
     async handle({ parts, caller, params, body, when, tag }) {
       const endpoint = await changeEndpoint(parts, caller.tenant, { id: params.id, patch: body, when });
-      parts.endpointChanged(endpoint.id);
       return tag(endpoint, endpointResource(endpoint));
     },
   });
@@ -75,7 +74,6 @@ export function addWebhooks(routesOf: RoutesOf): void {
     gone: 'Deleted',
     async handle({ parts, tenantId, params: { id }, when }) {
       await deleteEndpoint(parts, tenantId, id, when);
-      parts.endpointChanged(id);
     },
   });
   addWebhookFeed(webhooks);

@@ -12,7 +12,7 @@ import { DomainError, invalidAt } from '../model/errors.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import type { CampaignStore } from '../store/campaign-store.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
-import { lanesOf, type RouteParts, routeChanges } from '../webhooks/state-changes.ts';
+import { type RouteParts, routeChanges } from '../webhooks/state-changes.ts';
 import { movesTo } from './status.ts';
 
 export interface CampaignParts {
@@ -21,18 +21,12 @@ export interface CampaignParts {
   newId: NewId;
 }
 
-/** A campaign after a change, and the endpoints that now have work. */
-export interface ChangedCampaign {
-  campaign: Campaign;
-  lanes: ReturnType<typeof lanesOf>;
-}
-
 /** Makes a campaign; one that is to be more than a draft is a draft that moved at once. @throws DomainError */
 export async function createCampaign(
   parts: CampaignParts,
   tenantId: string,
   { name, status, ...settings }: CampaignInput,
-): Promise<ChangedCampaign> {
+): Promise<Campaign> {
   const now = parts.clock.now();
   const draft: Campaign = {
     id: parts.newId('cam'),
@@ -51,7 +45,7 @@ export async function createCampaign(
   const campaign = withStatus(draft, status, now);
   const events = await statusEvents(parts, draft, campaign);
   await parts.store.createCampaign(campaign, events);
-  return { campaign, lanes: lanesOf(events) };
+  return campaign;
 }
 
 /** Applies a patch, with the event of a changed status in the same commit. @throws DomainError */
@@ -59,15 +53,15 @@ export function changeCampaign(
   parts: CampaignParts,
   tenantId: string,
   { id, patch, when = UNCONDITIONAL }: { id: string; patch: CampaignPatch; when?: Precondition },
-): Promise<ChangedCampaign> {
+): Promise<Campaign> {
   return changeUntilItHolds('campaign', async () => {
     const current = await findCampaign(parts.store, tenantId, id);
     when(current);
     const campaign = applyPatch(current, patch, parts.clock.now());
-    if (campaign === current) return { campaign, lanes: [] };
+    if (campaign === current) return campaign;
     const events = await statusEvents(parts, current, campaign);
     const isStored = await parts.store.updateCampaign(campaign, current.version, events);
-    return isStored ? { campaign, lanes: lanesOf(events) } : null;
+    return isStored ? campaign : null;
   });
 }
 

@@ -4,27 +4,19 @@ import { toIso } from '../lib/clock.ts';
 import type { Campaign } from '../model/campaign.ts';
 import { type CampaignEventInput, isAutoReply } from '../model/campaign-event.ts';
 import type { CampaignEventResult, NamedPerson, NewCampaignEvent } from '../store/campaign-store.ts';
-import { lanesOf, routeChanges, type StateChange } from '../webhooks/state-changes.ts';
+import { routeChanges, type StateChange } from '../webhooks/state-changes.ts';
 import type { CampaignParts } from './campaigns.ts';
 
-/** What became of each event, and the endpoints that now have work. */
-export interface RecordedEvents {
-  results: CampaignEventResult[];
-  lanes: ReturnType<typeof lanesOf>;
-}
-
-/** Stores what happened, and for each classified reply the event that tells of it, in one commit. */
+/** Stores what happened, and for each classified reply the event that tells of it, in one commit; what became of each. */
 export async function recordEvents(
   parts: CampaignParts,
   campaign: Campaign,
   inputs: readonly CampaignEventInput[],
-): Promise<RecordedEvents> {
-  if (inputs.length === 0) return { results: [], lanes: [] };
+): Promise<CampaignEventResult[]> {
+  if (inputs.length === 0) return [];
   await requireRoom(parts, campaign.tenantId, 'campaignEvents');
   const events = await withReplyEvents(parts, campaign, inputs.map(toNewEvent), inputs);
-  const results = await parts.store.recordCampaignEvents(campaign, events);
-  const created = events.filter((_, index) => results[index] === 'created');
-  return { results, lanes: created.flatMap((event) => lanesOf(event.events)) };
+  return await parts.store.recordCampaignEvents(campaign, events);
 }
 
 function toNewEvent(input: CampaignEventInput): NewCampaignEvent {

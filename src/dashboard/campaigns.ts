@@ -55,8 +55,7 @@ export function addCampaigns(app: FastifyInstance, parts: DashboardParts, show: 
     const { id } = request.params;
     try {
       const patch = checked(campaignPatchSchema, { status: text(formOf(request), 'status') });
-      const { lanes } = await changeCampaign(parts, memberOf(request).tenant.id, { id, patch });
-      parts.nudge(lanes);
+      await changeCampaign(parts, memberOf(request).tenant.id, { id, patch });
     } catch (error) {
       return showCampaign(request, reply, id, Object.values(faultsOf(error)).join(' '));
     }

@@ -36,9 +36,8 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
         expected_stage: text(form, 'expected_stage') || null,
         reopen: ticked(form, 'reopen'),
       });
-      const { isChanged, lanes } = await moveLead(parts, leadCallerOf(request), { id, move });
+      const { isChanged } = await moveLead(parts, leadCallerOf(request), { id, move });
       if (!isChanged) done = 'in-stage';
-      parts.nudge(lanes);
     } catch (error) {
       return showLead(request, reply, id, { status: 400, moveFaults: faultsOf(error), form });
     }
@@ -55,8 +54,7 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
         currency: text(form, 'currency'),
         close_date: text(form, 'close_date') || null,
       });
-      const { lanes } = await setDeal(parts, leadCallerOf(request), { id, deal });
-      parts.nudge(lanes);
+      await setDeal(parts, leadCallerOf(request), { id, deal });
     } catch (error) {
       return showLead(request, reply, id, { status: 400, dealFaults: faultsOf(error), form });
     }

@@ -4,7 +4,6 @@ import type { LoadGate } from '../http/load.ts';
 import type { LeadParts } from '../leads/patience.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
-import type { NewWork } from '../model/event.ts';
 import type { Place } from '../signals/places.ts';
 import type { SourcePreview } from '../signals/sources.ts';
 import type { Suggester } from '../signals/suggester.ts';
@@ -19,12 +18,6 @@ export interface DashboardParts extends LeadParts, EndpointParts {
   /** Turns requests away while there are too many. */
   load: LoadGate;
   seededRandom: SeededRandom;
-  /** Tells the dispatcher which endpoints have new work. */
-  nudge(lanes: readonly NewWork[]): void;
-  /** Tells the dispatcher that its copy of an endpoint is old. */
-  endpointChanged(endpointId: string): void;
-  /** Tells who reads sources that one may be due sooner than planned. */
-  sourcesChanged?(): void;
   /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
   refusalOf?: (address: string) => Promise<string | null>;
   /** What a place would have brought in the last 24 hours; left out: nobody can read it. */

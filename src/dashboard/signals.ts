@@ -61,8 +61,7 @@ export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Sh
     const { id } = request.params;
     try {
       const caller = { tenantId: tenant.id, actor: { id: user.id, name: user.email } };
-      const { lanes } = await addLead(parts, caller, checked(leadInputSchema, { signal_ids: [id] }));
-      parts.nudge(lanes);
+      await addLead(parts, caller, checked(leadInputSchema, { signal_ids: [id] }));
       return reply.redirect(`/dashboard/signals/${id}?done=added`, 303);
     } catch (error) {
       const faults = faultsOf(error);

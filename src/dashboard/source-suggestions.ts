@@ -70,7 +70,6 @@ export function addSourceSuggestions(app: FastifyInstance, parts: DashboardParts
       const fault = Object.values(faultsOf(error)).join(' ');
       return screen(request, reply, { asked, fault, status: 400 });
     }
-    parts.sourcesChanged?.();
     const back = new URLSearchParams({ icp: profile.id, done: 'source-added' });
     return reply.redirect(`/dashboard${PATH}?${back}`, 303);
   });

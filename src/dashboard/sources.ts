@@ -97,7 +97,6 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       const kind = oneOf(form, 'kind', SOURCE_KINDS) ?? 'rss';
       const input = checked(sourceInputSchema, newSourceOf(form, kind));
       const source = await createSource(parts, memberOf(request).tenant, input);
-      parts.sourcesChanged?.();
       return reply.redirect(`/dashboard/sources/${source.id}?done=created`, 303);
     } catch (error) {
       return showForm(request, reply, { form, faults: faultsOf(error), status: 400 });
@@ -135,14 +134,12 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     app.post<{ Params: { id: string } }>(`/sources/:id/${act}`, async (request, reply) => {
       const { id } = request.params;
       await changeSource(parts, memberOf(request).tenant.id, { id, patch: { active } });
-      parts.sourcesChanged?.();
       return reply.redirect(`/dashboard/sources/${id}?done=saved`, 303);
     });
   }
   app.post<{ Params: { id: string } }>('/sources/:id/run', async (request, reply) => {
     const { id } = request.params;
     await runSourceNow(parts, memberOf(request).tenant.id, id);
-    parts.sourcesChanged?.();
     return reply.redirect(`/dashboard/sources/${id}?done=started`, 303);
   });
   app.post<{ Params: { id: string } }>('/sources/:id/delete', async (request, reply) => {
@@ -189,7 +186,6 @@ function addEdit(app: FastifyInstance, parts: DashboardParts, show: Show): void 
     } catch (error) {
       return screen(request, reply, id, { form, faults: faultsOf(error), status: 400 });
     }
-    parts.sourcesChanged?.();
     return reply.redirect(`/dashboard/sources/${id}?done=saved`, 303);
   });
 }

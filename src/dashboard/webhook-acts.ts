@@ -48,13 +48,10 @@ export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show
 
   add('pause', async (request, reply, endpoint) => {
     await pauseEndpoint(parts, memberOf(request).tenant, endpoint.id);
-    parts.endpointChanged(endpoint.id);
     return back(reply, endpoint, 'done=paused');
   });
   add('resume', async (request, reply, endpoint) => {
     await resumeEndpoint(parts, memberOf(request).tenant, endpoint.id);
-    parts.endpointChanged(endpoint.id);
-    parts.nudge([{ endpointId: endpoint.id, tenantId: endpoint.tenantId }]);
     return back(reply, endpoint, 'done=resumed');
   });
   add('secret', async (request, reply, { id }) => {
@@ -62,7 +59,6 @@ export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show
       grace_hours: Number(text(formOf(request), 'grace_hours')),
     });
     const { endpoint, secret } = await regenerateSecret(parts, memberOf(request).tenant, { id, graceHours });
-    parts.endpointChanged(id);
     return showWebhook(parts, show, { request, reply, endpoint, shown: { secret } });
   });
   add('test', async (request, reply, endpoint) => {
@@ -84,7 +80,6 @@ export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show
   });
   add('delete', async (_request, reply, { id, tenantId }) => {
     await deleteEndpoint(parts, tenantId, id);
-    parts.endpointChanged(id);
     return reply.redirect(`/dashboard${WEBHOOKS}?done=deleted`, 303);
   });
 }

@@ -90,7 +90,6 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     try {
       const { id } = endpoint;
       await changeEndpoint(parts, tenant, { id, patch: settingsOf(form) });
-      parts.endpointChanged(id);
       return reply.redirect(`/dashboard${WEBHOOKS}/${id}?done=saved`, 303);
     } catch (error) {
       const shown = { form, faults: faultsOf(error), status: statusOf(error) };

@@ -16,7 +16,7 @@ const MOST_AT_ONCE = 4;
 
 /** What a place would have brought in the last 24 hours. It is read as politely as a source, and nothing is stored. */
 export function createSourcePreviews(
-  parts: Omit<RunParts, 'nudge' | 'log'>,
+  parts: Omit<RunParts, 'log'>,
 ): (tenantId: string, profileId: string, place: Pick<Place, 'kind' | 'settings'>) => Promise<SourcePreview> {
   let running = 0;
   return async (tenantId, profileId, place) => {
@@ -37,7 +37,7 @@ export function createSourcePreviews(
   };
 }
 
-async function preview(parts: Omit<RunParts, 'nudge' | 'log'>, source: Source): Promise<SourcePreview> {
+async function preview(parts: Omit<RunParts, 'log'>, source: Source): Promise<SourcePreview> {
   const position = { etag: null, lastModified: null, newestAt: null, seen: [], cursor: null };
   const { items } = await readInTime(parts, { source, position }, PATIENCE_MS);
   const since = parts.clock.now() - DAY_MS;

@@ -2,7 +2,6 @@ import { requireRoom } from '../accounts/room.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError, storageFaultOf } from '../model/errors.ts';
-import type { NewWork } from '../model/event.ts';
 import type { NewMail } from '../model/mail.ts';
 import type { Source, SourceError, SourcePosition } from '../model/source.ts';
 import { hintFor } from '../model/source-hints.ts';
@@ -12,7 +11,6 @@ import { type IntakeParts, planPosts, type ScopedPost } from '../signals/plan-po
 import { openSecrets } from '../signals/source-settings.ts';
 import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
-import { lanesOf } from '../webhooks/state-changes.ts';
 import { type Documents, TOO_COSTLY } from './documents/documents.ts';
 import { orAborted } from './host-gate.ts';
 import type { Pages, Reader, Reading } from './reader.ts';
@@ -59,8 +57,6 @@ export interface RunParts extends IntakeParts {
   documents: Documents;
   sites: Sites;
   secretBox: SecretBox;
-  /** Tells the dispatcher which endpoints have new work. */
-  nudge(lanes: readonly NewWork[]): void;
   log: {
     info(fields: object, message: string): void;
     warn(fields: object, message: string): void;
@@ -83,7 +79,6 @@ export async function runClaimed(parts: RunParts, claimed: ClaimedSource): Promi
   }
   const made = newOf(run.signals, await parts.store.finishSourceRun(run));
   parts.intakeTally?.countSignals('source', made);
-  parts.nudge(made.flatMap((signal) => lanesOf(signal.events)));
   const fields = { source_id: source.id, items: run.itemsSeen };
   if (run.error === null) parts.log.info(fields, 'source read');
   else parts.log.warn({ ...fields, code: run.error.code }, 'source not read');
@@ -208,7 +203,6 @@ async function matchInParts(
       const made = newOf(part, committed);
       added += made.length;
       parts.intakeTally?.countSignals('source', made);
-      parts.nudge(made.flatMap((signal) => lanesOf(signal.events)));
     }
   }
   return { signals: waiting, items: matched, added };

@@ -9,7 +9,7 @@ import { type IntakeParts, planPosts } from '../signals/plan-posts.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
-import { lanesOf, routeChanges } from '../webhooks/state-changes.ts';
+import { routeChanges } from '../webhooks/state-changes.ts';
 import { type LeadCaller, newLead, updateOf } from './changes.ts';
 import { companyFacts, conclude } from './enrich.ts';
 import { type Fact, fillFacts } from './facts.ts';
@@ -27,10 +27,9 @@ import { mergeInto } from './merge.ts';
 import { type LeadParts, type Patience, patienceOf } from './patience.ts';
 import { blankLead, identityKeys } from './person.ts';
 
-/** What became of a request; `lanes` names the endpoints that now have work. */
+/** What became of a request. */
 export interface AddedLead extends StoredLead {
   status: 'created' | 'merged';
-  lanes: ReturnType<typeof lanesOf>;
 }
 
 /** A request with its post scored. */
@@ -182,7 +181,7 @@ async function storeDraft(
   // The request itself has made it, where it was cut off before its answer and is run again.
   const status = match === null || match.lead.id === id ? 'created' : 'merged';
   if (match !== null && free.length + fresh.length === 0 && isSame(before, draft.lead)) {
-    return { status, ...match, lanes: [] };
+    return { status, ...match };
   }
   if (match === null) await requireRoom(parts, caller.tenantId, 'leads');
   const base =
@@ -213,7 +212,6 @@ async function storeDraft(
     status,
     lead,
     version,
-    lanes: [...lanesOf(events), ...fresh.flatMap((signal) => lanesOf(signal.events))],
   };
 }
 

@@ -26,13 +26,12 @@ const ERASURES_AT_ONCE = 20;
 
 /**
  * Erases a person: the lead, and whatever else tells of them, in signals, events, deliveries and kept answers. What still
- * waits to be delivered is discarded: a receiver has no use for a body without its person. Calls `changed` with each
- * endpoint whose waiting deliveries were. The lead goes in one commit, the rest in pieces that follow; where the process
- * ends between them, the next one goes on ({@link continueErasures}).
+ * waits to be delivered is discarded: a receiver has no use for a body without its person. The lead goes in one commit, the
+ * rest in pieces that follow; where the process ends between them, the next one goes on ({@link continueErasures}).
  * @throws DomainError `NOT_FOUND`
  */
 export async function eraseLead(
-  { store, enrichment, endpointChanged }: ErasureParts,
+  { store, enrichment }: Pick<LeadParts, 'store'> & { enrichment?: LeadParts['enrichment'] },
   tenantId: string,
   id: string,
   when: Precondition = UNCONDITIONAL,
@@ -65,34 +64,20 @@ export async function eraseLead(
     } satisfies LeadErasure);
     return hasBegun || null;
   });
-  await finish({ store, endpointChanged }, { tenantId, leadId: id }, () => false);
-}
-
-export interface ErasureParts extends Pick<LeadParts, 'store'> {
-  enrichment?: LeadParts['enrichment'];
-  /** Deliveries of an endpoint that were claimed ahead are no longer what is stored. */
-  endpointChanged(endpointId: string): void;
+  await finish(store, { tenantId, leadId: id }, () => false);
 }
 
 /** Goes on with erasures that a process had begun and not done when it ended. */
 export async function continueErasures(
-  parts: Pick<ErasureParts, 'store' | 'endpointChanged'>,
+  { store }: Pick<LeadParts, 'store'>,
   isStopping: () => boolean,
 ): Promise<void> {
-  const pending = await parts.store.listErasures(ERASURES_AT_ONCE);
-  for (const erasure of pending) await finish(parts, erasure, isStopping);
+  const pending = await store.listErasures(ERASURES_AT_ONCE);
+  for (const erasure of pending) await finish(store, erasure, isStopping);
 }
 
-async function finish(
-  { store, endpointChanged }: Pick<ErasureParts, 'store' | 'endpointChanged'>,
-  erasure: PendingErasure,
-  isStopping: () => boolean,
-): Promise<void> {
-  while (!isStopping()) {
-    const { endpointIds, isDone } = await store.continueErasure(erasure);
-    for (const id of endpointIds) endpointChanged(id);
-    if (isDone) return;
-  }
+async function finish(store: Store, erasure: PendingErasure, isStopping: () => boolean): Promise<void> {
+  while (!isStopping() && !(await store.continueErasure(erasure)).isDone);
 }
 
 interface Person {

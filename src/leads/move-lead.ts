@@ -3,18 +3,17 @@ import { type Deal, type DealInput, dealStatusIn, type MoveInput, type Stage } f
 import type { IntakeParts } from '../signals/plan-posts.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { StoredLead } from '../store/lead-store.ts';
-import { lanesOf, routeChanges, type StateChange } from '../webhooks/state-changes.ts';
+import { routeChanges, type StateChange } from '../webhooks/state-changes.ts';
 import { type LeadCaller, requireLead, updateOf, versionOf } from './changes.ts';
 import { decideMove } from './stages.ts';
 
 /** More than anybody closes and opens again without an open stage between. */
 const MOVES_LOOKED_AT = 50;
 
-/** A lead as it was asked to be; `lanes` names the endpoints that now have work. */
+/** A lead as it was asked to be. */
 export interface ChangedLead extends StoredLead {
   /** False where it was so before. */
   isChanged: boolean;
-  lanes: ReturnType<typeof lanesOf>;
 }
 
 /**
@@ -31,7 +30,7 @@ export async function moveLead(
     const stored = await requireLead(parts.store, caller.tenantId, id);
     when(versionOf(stored));
     const { stage: previous } = stored.lead;
-    if (!decideMove(previous, move)) return { ...stored, isChanged: false, lanes: [] };
+    if (!decideMove(previous, move)) return { ...stored, isChanged: false };
     const { stage, reason } = move;
     const { deal } = stored.lead;
     const lead = { ...stored.lead, stage, deal: deal && { ...deal, status: dealStatusIn(stage) } };
@@ -60,7 +59,7 @@ export async function setDeal(
       next = deal.status === 'open' ? await lastOpenStage(parts, id) : deal.status;
       decideMove(stage, { stage: next, reason, reopen, expected_stage: null });
     } else if (isSame(stored.lead.deal, deal)) {
-      return { ...stored, deal, isChanged: false, lanes: [] };
+      return { ...stored, deal, isChanged: false };
     }
     const changed = await commit(parts, caller, {
       stored,
@@ -101,7 +100,7 @@ async function commit(
   const events = await routeChanges(parts, caller.tenantId, changes);
   const isChanged = await parts.store.commitLead({ ...change, events });
   const version = change.expectedVersion + 1;
-  return isChanged ? { lead, version, isChanged, lanes: lanesOf(events) } : null;
+  return isChanged ? { lead, version, isChanged } : null;
 }
 
 function isSame(one: StoredLead['lead']['deal'], other: Deal): boolean {

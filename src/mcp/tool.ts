@@ -2,14 +2,12 @@ import { z } from 'zod';
 import type { Caller } from '../http/request-context.ts';
 import type { LeadParts } from '../leads/patience.ts';
 import type { Cursors } from '../lib/cursor.ts';
-import type { NewWork } from '../model/event.ts';
 import type { Scope } from '../model/key.ts';
 import { slimSchema } from './slim-schema.ts';
 
 /** What tools need of the process: the parts of the same use cases that `/v1` calls. */
 export interface ToolParts extends LeadParts {
   cursors: Cursors;
-  nudge(lanes: readonly NewWork[]): void;
 }
 
 /** One request of a client, for whom its tools are run. */

@@ -7,7 +7,6 @@ import type { CommittedSignal, NewSignal, OutdatedSignal, SignalEdit } from '../
 import { reserveNothing, storeSignals } from '../webhooks/in-hand.ts';
 import { listReceivers } from '../webhooks/receivers.ts';
 import { newHotEvents } from '../webhooks/signal-events.ts';
-import { lanesOf } from '../webhooks/state-changes.ts';
 import type { Encoding } from './encoder/encoder.ts';
 import type { WayIn } from './intake-tally.ts';
 import {
@@ -111,11 +110,10 @@ async function storePlanned(
 ): Promise<ObservedResult[]> {
   const signals = planned.flatMap((plan) => plan.signals);
   const { store, reserve = reserveNothing } = parts;
-  const { committed, taken } = await storeSignals({ store, reserve }, signals);
+  const committed = await storeSignals({ store, reserve }, signals);
   // Not once for the whole batch: the last of a large one is stored seconds later.
   const made = signals.filter((_, i) => committed[i]?.status === 'created');
   parts.intakeTally?.countSignals(via, made);
-  parts.nudge?.(made.flatMap((signal) => lanesOf(signal.events, taken)));
 
   const results = [...committed];
   const stored = planned.map(({ signals }) => results.splice(0, signals.length));
@@ -208,7 +206,6 @@ async function storeEdits(
     changes.push({ place, now, signal: { ...edit, id, wire: JSON.stringify(after), events } });
   }
   const edited = await store.editSignals(changes.map(({ place: _, ...change }) => change));
-  parts.nudge?.(changes.flatMap(({ signal }, i) => (edited[i]?.isHotNow ? lanesOf(signal.events) : [])));
   return changes.flatMap(({ place }, i) => {
     const { id, wire, isChanged } = edited[i] ?? { id: '', wire: null, isChanged: false };
     return isChanged && wire !== null ? [{ place, id, wire }] : [];

@@ -2,7 +2,6 @@ import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { createYielder } from '../lib/yielding.ts';
 import type { Fault } from '../model/errors.ts';
-import type { NewWork } from '../model/event.ts';
 import { postNearKeys, scopedNearKeys } from '../model/near-keys.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { Explanation, ObservedPost, SignalType } from '../model/signal.ts';
@@ -35,8 +34,6 @@ export interface IntakeParts {
   matchers: Matchers;
   /** Takes on deliveries as they are stored; left out where this process sends nothing. */
   reserve?: Reserve;
-  /** Tells the dispatcher which endpoints have more work, after each commit; left out where this process sends nothing. */
-  nudge?(lanes: readonly NewWork[]): void;
   /** Null or left out: words decide alone. */
   encoder?: Encoder | null;
   /** Left out where nobody watches. */

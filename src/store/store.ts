@@ -1,3 +1,4 @@
+import type { NewWork } from '../model/event.ts';
 import type { AccountStore } from './account-store.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { BackfillStore } from './backfill-store.ts';
@@ -66,11 +67,26 @@ export interface Store
    * is not kept. A holder that lost the key meanwhile changes nothing any more (`IDEMPOTENCY_IN_FLIGHT`).
    */
   keeping(held: HeldKey, item?: string): Store;
+  /**
+   * Calls `listener`, which never throws, after each commit of this process that made anything due, before the changes are
+   * answered. What other processes commit is found by looking.
+   */
+  onCommitted(listener: (made: MadeDue) => void): void;
   /** Reads and writes; rejects where the store cannot do either. */
   probe(): Promise<void>;
   /** Says that this process serves from the storage, and counts others that do. */
   countOthers(): Promise<number>;
   close(): Promise<void>;
+}
+
+/** What a commit made due, for those who work on what is stored. */
+export interface MadeDue {
+  /** Endpoints with something new to send, or that is too large and will not be sent. */
+  due: NewWork[];
+  /** Endpoints that were changed, or that something was taken from: nothing more is sent by a copy of them. */
+  endpoints: string[];
+  /** Sources were changed: one may be due sooner than planned. */
+  sources: boolean;
 }
 
 /** A part of the store as a driver writes it: the same methods, which answer at once. */

@@ -11,13 +11,11 @@ import { createEnvelopes } from './envelopes.ts';
 import { fanOut } from './fan-out.ts';
 import { shapedPayload } from './format.ts';
 import { listReceivers } from './receivers.ts';
-import type { lanesOf } from './state-changes.ts';
 
 interface BackfillParts {
   store: Store;
   clock: Clock;
   newId: NewId;
-  nudge(lanes: ReturnType<typeof lanesOf>): void;
 }
 
 /** Events looked at for one commit. */
@@ -59,9 +57,7 @@ async function step(parts: BackfillParts, { position, from, until, ...ids }: Bac
   }
   const next = Number(page.next[0]);
   const change = { ...ids, position, next, isLast: !page.hasMore, items, now: clock.now() };
-  if (!(await store.commitBackfill(change))) return false;
-  if (items.some(({ delivery }) => delivery.status === 'pending')) parts.nudge([ids]);
-  return true;
+  return await store.commitBackfill(change);
 }
 
 /** The delivery of an event to the endpoint; none where it was routed to it before, is filtered out, or is gone. */

@@ -12,7 +12,6 @@ import { type ShapedBody, shapedPayload } from './format.ts';
 import { eventEnvelope } from './payload.ts';
 import { presetBody } from './presets/preset-body.ts';
 import { batchNotice, MAX_ENTRIES } from './presets/signal-notice.ts';
-import type { lanesOf } from './state-changes.ts';
 
 /** What batches need of the process. */
 export interface BatchParts {
@@ -20,7 +19,6 @@ export interface BatchParts {
   clock: Clock;
   newId: NewId;
   baseUrl: string;
-  nudge(lanes: ReturnType<typeof lanesOf>): void;
 }
 
 type IsStopping = () => boolean;
@@ -42,7 +40,7 @@ export async function sendBatches(parts: BatchParts, isStopping: IsStopping = ()
 }
 
 async function sendBatch(parts: BatchParts, waiting: WaitingBatch, isStopping: IsStopping): Promise<void> {
-  const { store, clock, nudge } = parts;
+  const { store, clock } = parts;
   const { endpointId, tenantId, since } = waiting;
   // Without regard to the plan: what was taken on as messages is sent as messages.
   const receiver = (await store.listReceivers(tenantId)).find(({ id }) => id === endpointId);
@@ -60,7 +58,6 @@ async function sendBatch(parts: BatchParts, waiting: WaitingBatch, isStopping: I
     if (read === null) return;
     // What has changed meanwhile is read again the next time.
     if (!(await store.commitBatch(batchOf(parts, { receiver, tenantId, since, read })))) return;
-    nudge([{ endpointId, tenantId }]);
   }
 }
 

@@ -6,7 +6,7 @@ import type { TenantSettings } from '../model/settings.ts';
 import type { Signal } from '../model/signal.ts';
 import { dateIn, nextDaily } from '../rules/digest-time.ts';
 import type { Store } from '../store/store.ts';
-import { lanesOf, routeChanges } from './state-changes.ts';
+import { routeChanges } from './state-changes.ts';
 
 /** What digests need of the process. */
 export interface DigestParts {
@@ -14,7 +14,6 @@ export interface DigestParts {
   clock: Clock;
   newId: NewId;
   baseUrl: string;
-  nudge(lanes: ReturnType<typeof lanesOf>): void;
 }
 
 const AT_ONCE = 100;
@@ -67,8 +66,7 @@ async function makeDigest(parts: DigestParts, settings: TenantSettings): Promise
   const change = { type: 'digest.ready', subjectId: tenantId, data } as const;
   const [event = null] = await routeChanges(parts, tenantId, [change]);
   const mail = digestMail(tenantId, data, now);
-  const made = await store.commitDigest({ ...step, since: now, position, madeAt: now, event, mail });
-  if (made && event !== null) parts.nudge(lanesOf([event]));
+  await store.commitDigest({ ...step, since: now, position, madeAt: now, event, mail });
 }
 
 /** What is left of a signal whose author was erased tells nothing. */

@@ -34,10 +34,9 @@ const TEST_SEND_MS = 10 * MINUTE_MS;
 /** Rows changed in one commit: about 10 ms of the store's writer. */
 const AT_ONCE = 500;
 
-export interface HousekeepingParts extends Omit<MailParts, 'store'>, Pick<DigestParts, 'newId' | 'nudge'> {
+export interface HousekeepingParts extends Omit<MailParts, 'store'>, Pick<DigestParts, 'newId'> {
   store: Store;
   clock: Clock;
-  endpointChanged(endpointId: string): void;
   /** So many dead letters left their queues. */
   onExpired?(count: number): void;
 }
@@ -57,14 +56,10 @@ export function housekeepingJobs(parts: HousekeepingParts): PeriodicJob[] {
       everyMs: 15 * SECOND_MS,
       run: (isStopping) => endSubscriptions(parts, isStopping),
     },
-    { name: 'trials', everyMs: MINUTE_MS, run: () => holdToPlans(parts) },
+    { name: 'trials', everyMs: MINUTE_MS, run: () => endTrials(parts) },
     { name: 'expiry', everyMs: MINUTE_MS, run: (isStopping) => expireDeliveries(parts, isStopping) },
     { name: 'retention', everyMs: HOUR_MS, run: (isStopping) => forgetOld(parts, isStopping) },
   ];
-}
-
-async function holdToPlans(parts: HousekeepingParts): Promise<void> {
-  for (const endpointId of await endTrials(parts)) parts.endpointChanged(endpointId);
 }
 
 /** Ends what was held for too long, takes old dead letters out of the queue, clears what waits for deleted endpoints. */

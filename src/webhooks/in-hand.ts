@@ -20,20 +20,20 @@ const NONE: ReadonlySet<string> = new Set();
 
 /**
  * Stores signals with their events and deliveries. Deliveries that can be sent at once are this process's from the commit
- * on and go out from memory: to claim them would take a commit more, and read back what was just written. `taken` are
- * their ids; all others wait for a claim.
+ * on and go out from memory: to claim them would take a commit more, and read back what was just written. All others wait
+ * for a claim.
  */
 export async function storeSignals(
   { store, reserve }: { store: SignalStore; reserve: Reserve },
   signals: NewSignal[],
-): Promise<{ committed: CommittedSignal[]; taken: ReadonlySet<string> }> {
+): Promise<CommittedSignal[]> {
   const reservation = reserve(signals.flatMap(({ events }) => events));
-  if (reservation === null) return { committed: await store.commitSignals(signals), taken: NONE };
+  if (reservation === null) return await store.commitSignals(signals);
   let taken = NONE;
   try {
     const stored = await store.commitSignalsInHand(signals, reservation.taking);
     taken = new Set(stored.taken);
-    return { committed: stored.committed, taken };
+    return stored.committed;
   } finally {
     reservation.settle(taken);
   }

@@ -1,11 +1,10 @@
 import type { EndpointNotice } from '../model/endpoint-notice.ts';
 import type { EndpointStore, Receiver } from '../store/endpoint-store.ts';
 import type { NoticeStore } from '../store/notice-store.ts';
-import { lanesOf, type RouteParts, routeChanges, type StateChange } from './state-changes.ts';
+import { type RouteParts, routeChanges, type StateChange } from './state-changes.ts';
 
 interface NoticeParts extends Omit<RouteParts, 'store'> {
   store: RouteParts['store'] & NoticeStore & EndpointStore;
-  nudge(lanes: ReturnType<typeof lanesOf>): void;
 }
 
 /** Notices made events in one commit a tenant. */
@@ -25,8 +24,7 @@ export async function announceNotices(
       const endpoints = new Map((await store.listReceivers(tenantId)).map((each) => [each.id, each]));
       const changes = own.map((notice) => changeOf(notice, endpoints.get(notice.endpointId)));
       const events = await routeChanges(parts, tenantId, changes);
-      const stored = await store.commitNotices({ tenantId, ids: own.map(({ id }) => id), events });
-      if (stored) parts.nudge(lanesOf(events));
+      await store.commitNotices({ tenantId, ids: own.map(({ id }) => id), events });
     }
   } while (notices.length === AT_ONCE && !isStopping());
 }

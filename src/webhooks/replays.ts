@@ -10,7 +10,6 @@ const REPLAYED_AT_ONCE = 500;
 interface ReplayParts {
   store: DeliveryLogStore;
   clock: Clock;
-  nudge(lanes: readonly { endpointId: string; tenantId: string }[]): void;
 }
 
 /** Which of an endpoint's deliveries to send again: those made from `from` on and before `to`, that ended as `status`. */
@@ -27,7 +26,6 @@ export interface ReplayOrder {
 export async function replayDelivery(parts: ReplayParts, tenantId: string, id: string): Promise<void> {
   const result = await parts.store.replayDelivery(tenantId, id, parts.clock.now());
   if (result.outcome !== 'replayed') throw refusal(result.outcome, id);
-  parts.nudge([{ endpointId: result.endpointId, tenantId }]);
 }
 
 /** Sends all of an order again, a part a commit, and the first of it before the last is stored; how many there were. */
@@ -47,9 +45,7 @@ export async function replayListed(
   tenantId: string,
   { endpointId, ids }: Pick<ReplayOrder, 'endpointId'> & { ids: string[] },
 ): Promise<number> {
-  const count = await parts.store.replayList({ tenantId, endpointId, ids, now: parts.clock.now() });
-  if (count > 0) parts.nudge([{ endpointId, tenantId }]);
-  return count;
+  return await parts.store.replayList({ tenantId, endpointId, ids, now: parts.clock.now() });
 }
 
 async function replayRange(
@@ -67,7 +63,6 @@ async function replayRange(
       ...{ to: order.to ?? now + 1, after, limit: REPLAYED_AT_ONCE, now },
     });
     count += part.replayed;
-    if (part.replayed > 0) parts.nudge([{ endpointId: order.endpointId, tenantId }]);
     after = part.next;
   } while (after !== null);
   return count;

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
-import type { EventType, NewWork, RoutedEvent } from '../model/event.ts';
+import type { EventType, RoutedEvent } from '../model/event.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import type { EndpointStore } from '../store/endpoint-store.ts';
 import { createEnvelopes } from './envelopes.ts';
@@ -45,19 +45,4 @@ export async function routeChanges(
     };
     return fanOut(event, createEnvelopes(event), receivers, newId, null, notTo);
   });
-}
-
-/**
- * The endpoints that got a delivery of these events: what the dispatcher is told once they are stored, except of those
- * that it took on in the same commit.
- */
-export function lanesOf(events: readonly RoutedEvent[], taken: ReadonlySet<string> = new Set()): NewWork[] {
-  return events.flatMap(({ event: { tenantId }, deliveries }) =>
-    deliveries
-      .filter(({ id, status }) => !taken.has(id) && status !== 'delivered')
-      .map(({ endpointId, status }) => ({
-        ...{ endpointId, tenantId },
-        ...(status === 'rejected' && { rejected: true }),
-      })),
-  );
 }

@@ -3,7 +3,6 @@ import { toIso } from '../lib/clock.ts';
 import { canonicalJson } from '../lib/json.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
-import type { NewWork } from '../model/event.ts';
 import type { ApiKey } from '../model/key.ts';
 import {
   EventRefusal,
@@ -24,8 +23,6 @@ import type { SendTest } from './test-delivery.ts';
 /** What subscriptions need of the process. */
 export interface SubscriptionParts extends EndpointParts {
   sendTest: SendTest;
-  endpointChanged(endpointId: string): void;
-  nudge(lanes: readonly NewWork[]): void;
 }
 
 /** What a client asks for, its arguments checked. */
@@ -85,32 +82,28 @@ export async function subscribe(
     // `createdAt` is when what waits is due again, where it was paused.
     const subscription = { ...known.subscription, expiresAt, createdAt: now };
     if (!(await parts.store.renewSubscription({ subscription, endpoint }))) return null;
-    parts.endpointChanged(endpoint.id);
-    parts.nudge([{ endpointId: endpoint.id, tenantId: tenant.id }]);
     return { ...state, wasActive: known.endpoint.status === 'active' };
   });
 }
 
 /** Ends a key's subscription; what is not there needs no end. */
 export async function unsubscribe(
-  parts: Pick<SubscriptionParts, 'store' | 'clock' | 'endpointChanged'>,
+  parts: Pick<SubscriptionParts, 'store' | 'clock'>,
   { key, tenant }: { key: ApiKey; tenant: Tenant },
   of: { id: string } | Pick<SubscriptionRequest, 'name' | 'arguments' | 'url'>,
 ): Promise<void> {
   const id = 'id' in of ? of.id : subscriptionId(key.id, { ...of, url: normalUrl(of.url) });
-  const endpointId = await parts.store.endSubscription(tenant.id, key.id, id, parts.clock.now());
-  if (endpointId !== null) parts.endpointChanged(endpointId);
+  await parts.store.endSubscription(tenant.id, key.id, id, parts.clock.now());
 }
 
 /** Ends subscriptions whose time is over, whose key was revoked or has expired, and whose receiver answered 410. */
 export async function endSubscriptions(
-  parts: Pick<SubscriptionParts, 'store' | 'clock' | 'endpointChanged'>,
+  parts: Pick<SubscriptionParts, 'store' | 'clock'>,
   isStopping: () => boolean = () => false,
 ): Promise<void> {
   let ended: string[];
   do {
     ended = await parts.store.endSubscriptions(parts.clock.now(), ENDED_AT_ONCE);
-    for (const endpointId of ended) parts.endpointChanged(endpointId);
   } while (ended.length === ENDED_AT_ONCE && !isStopping());
 }
 

@@ -110,6 +110,7 @@ export async function createHarness(
     ...(options.lookup && { lookup: options.lookup }),
   });
   const nudged: Harness['nudged'] = [];
+  inner.onCommitted(({ due }) => void nudged.push(...due));
   const sites = sitesWith(Object.fromEntries(Object.keys(SITES).map((kind) => [kind, origin])));
   const previews = createSourcePreviews({ ...parts, web, documents, sites });
   const log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -118,7 +119,6 @@ export async function createHarness(
     web,
     documents,
     sites,
-    nudge: (lanes) => void nudged.push(...lanes),
     log,
   });
   onTestFinished(async () => {

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Taking } from '../../src/store/delivery-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { storeSignals } from '../../src/webhooks/in-hand.ts';
-import { lanesOf } from '../../src/webhooks/state-changes.ts';
 import { hang, type Receiver, startReceiver, status } from '../support/receiver.ts';
 import { aRoutedEvent, aSignal } from '../support/store.ts';
 import { createHarness, type Harness, settle, TENANT } from './harness.ts';
@@ -10,6 +9,7 @@ import { createHarness, type Harness, settle, TENANT } from './harness.ts';
 let receiver: Receiver;
 let harness: Harness;
 let claims = 0;
+let taken: string[] = [];
 let beforeCommit: (taking: Taking) => Promise<void> = async () => {};
 
 const watch = (store: Store): Store => ({
@@ -20,7 +20,9 @@ const watch = (store: Store): Store => ({
   },
   async commitSignalsInHand(signals, taking) {
     await beforeCommit(taking);
-    return store.commitSignalsInHand(signals, taking);
+    const stored = await store.commitSignalsInHand(signals, taking);
+    taken.push(...stored.taken);
+    return stored;
   },
 });
 
@@ -28,20 +30,19 @@ beforeEach(async () => {
   beforeCommit = async () => {};
   receiver = await startReceiver();
   harness = await createHarness({ wrap: watch });
+  harness.store.onCommitted(({ due }) => harness.dispatcher.nudge(due));
 });
 afterEach(async () => {
   await harness.dispatcher.stop(0);
   await receiver.close();
 });
 
-/** Stores one signal whose event goes to the endpoint so many times, as the API does, and tells the dispatcher. */
+/** Stores one signal whose event goes to the endpoint so many times, as the API does. */
 async function post(endpointId: string, deliveries = 1, store = harness.store): Promise<string[]> {
   const events = Array.from({ length: deliveries }, () => aRoutedEvent(TENANT, [endpointId]));
   for (const { event } of events) event.createdAt = harness.clock.now();
   const signals = [aSignal(TENANT, { events })];
-  const { reserve, nudge } = harness.dispatcher;
-  const { taken } = await storeSignals({ store, reserve }, signals);
-  nudge(lanesOf(events, taken));
+  await storeSignals({ store, reserve: harness.dispatcher.reserve }, signals);
   return events.flatMap((event) => event.deliveries.map(({ id }) => id));
 }
 
@@ -53,6 +54,7 @@ async function known(settings: object = {}): Promise<string> {
   await harness.committed(1);
   await settle();
   claims = 0;
+  taken = [];
   return id;
 }
 
@@ -77,13 +79,11 @@ describe('a delivery whose endpoint is known, active, and has room', () => {
       delivery.body = '{"signal_id":"sig_1",';
       delivery.tail = { hash: 'h', text: '"team":"sales"}', bytes: 15 };
     }
-    const { reserve, nudge } = harness.dispatcher;
     const signals = [aSignal(TENANT, { events: [event] })];
-    const { taken } = await storeSignals({ store: harness.store, reserve }, signals);
-    nudge(lanesOf([event], taken));
+    await storeSignals({ store: harness.store, reserve: harness.dispatcher.reserve }, signals);
     await harness.committed(2);
     expect(harness.outcomes.at(-1)?.attempt.error).toBeNull();
-    expect([claims, taken.size]).toEqual([0, 1]);
+    expect([claims, taken.length]).toEqual([0, 1]);
     expect(JSON.parse(receiver.requests[1]?.body ?? '')).toMatchObject({ signal_id: 'sig_1', team: 'sales' });
   });
 
@@ -92,12 +92,10 @@ describe('a delivery whose endpoint is known, active, and has room', () => {
     const event = aRoutedEvent(TENANT, [id]);
     event.event.createdAt = harness.clock.now();
     for (const delivery of event.deliveries) delivery.body = JSON.stringify({ text: 'x'.repeat(100_000) });
-    const { reserve, nudge } = harness.dispatcher;
     const signals = [aSignal(TENANT, { events: [event] })];
-    const { taken } = await storeSignals({ store: harness.store, reserve }, signals);
-    nudge(lanesOf([event], taken));
+    await storeSignals({ store: harness.store, reserve: harness.dispatcher.reserve }, signals);
     await harness.committed(2);
-    expect([claims, taken.size, receiver.requests.length]).toEqual([1, 0, 2]);
+    expect([claims, taken.length, receiver.requests.length]).toEqual([1, 0, 2]);
   });
 
   it('goes out without a claim though its lane was forgotten since', async () => {
@@ -195,8 +193,8 @@ describe('a delivery that cannot go at once', () => {
     const events = [aRoutedEvent(TENANT, [id])];
     const signal = aSignal(TENANT, { externalId: 'post-1', events });
     const { reserve } = harness.dispatcher;
-    const { taken, committed } = await storeSignals({ store: harness.store, reserve }, [signal]);
-    expect([committed[0]?.status, taken.size]).toEqual(['duplicate', 0]);
+    const committed = await storeSignals({ store: harness.store, reserve }, [signal]);
+    expect([committed[0]?.status, taken.length]).toEqual(['duplicate', 0]);
     await post(id);
     await harness.committed(2);
     expect(receiver.requests).toHaveLength(2);
@@ -223,19 +221,17 @@ describe('a delivery that cannot go at once', () => {
     const signal = aSignal(TENANT, { events });
     await harness.store.keeping(first.held).commitSignals([signal]); // and its process is killed before it answers
     await harness.store.releaseKey(request, 't');
-    harness.dispatcher.nudge(lanesOf(events)); // as recovery finds it
     await receiver.received(2);
     claims = 0;
 
     const second = await harness.store.reserveKey({ ...request }, { ...reservation, token: 'u' });
     if (second.state !== 'held') throw new Error('the key is free again');
     const store = harness.store.keeping(second.held);
-    const { reserve, nudge } = harness.dispatcher;
-    const { committed, taken } = await storeSignals({ store, reserve }, [signal]);
-    nudge(lanesOf(events, taken));
+    const { reserve } = harness.dispatcher;
+    const committed = await storeSignals({ store, reserve }, [signal]);
     await settle(100);
     expect(committed).toMatchObject([{ status: 'created', id: signal.id }]);
-    expect([taken.size, receiver.requests.length]).toEqual([0, 2]);
+    expect([taken.length, receiver.requests.length]).toEqual([0, 2]);
   });
 
   it('since the store failed, is not there, and its place is free again', async () => {

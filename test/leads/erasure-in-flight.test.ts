@@ -28,7 +28,8 @@ test('of deliveries that were claimed but not sent, an erasure lets none go out'
   await dispatcher.start();
   await receiver.received(ANSWERED + IN_FLIGHT);
   await settle();
-  await eraseLead({ store, endpointChanged: dispatcher.endpointChanged }, TENANT, 'led_1');
+  store.onCommitted(({ endpoints }) => endpoints.forEach(dispatcher.endpointChanged));
+  await eraseLead({ store }, TENANT, 'led_1');
   for (const response of open) response.end();
   await committed(ANSWERED + IN_FLIGHT);
   await settle(200);

@@ -32,6 +32,9 @@ beforeEach(async () => {
       return opened.store.commitSignals(signals);
     },
   };
+  store.onCommitted(({ due }) => {
+    nudges.push({ commits: commits.length, endpointIds: due.map(({ endpointId }) => endpointId) });
+  });
   await store.createTenant(aTenant('ten_a'));
   const parts = {
     store,
@@ -39,8 +42,6 @@ beforeEach(async () => {
     clock: opened.clock,
     newId: createIds(opened.clock, systemRandom),
     baseUrl: 'https://sp.example',
-    nudge: (lanes: readonly { endpointId: string }[]) =>
-      void nudges.push({ commits: commits.length, endpointIds: lanes.map(({ endpointId }) => endpointId) }),
   };
   observe = (...posts) =>
     observePosts(
@@ -103,7 +104,7 @@ test('the same post again is a duplicate that answers the first signal and sends
   });
   if (first?.status !== 'created' || again?.status !== 'duplicate') throw new Error('unexpected results');
   expect(again.signals).toEqual(first.signals);
-  expect(nudges.at(-1)?.endpointIds).toEqual([]);
+  expect(nudges.map(({ endpointIds }) => endpointIds)).toEqual([['whk_1']]);
 });
 
 test('an unknown profile rejects that post alone, with a pointer to the fault', async () => {

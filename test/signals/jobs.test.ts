@@ -20,7 +20,6 @@ function partsWith(store: Store = t.store): KeptIntakeParts {
   return {
     ...{ store, clock: t.clock, newId: createIds(t.clock, systemRandom), baseUrl: BASE_URL },
     ...{ matchers: createMatchers(store), seededRandom: createSeededRandom(Buffer.alloc(32, 7)) },
-    nudge: (lanes) => void t.nudged.push(...lanes),
   };
 }
 

@@ -126,6 +126,10 @@ export async function buildTestApp({
   const logLines: string[] = [];
   const nudged: TestApp['nudged'] = [];
   const changed: string[] = [];
+  store.onCommitted(({ due, endpoints }) => {
+    nudged.push(...due);
+    changed.push(...endpoints);
+  });
 
   const matchers = createMatchers(wrapStore?.(store) ?? store);
   const suggester = createSuggester(store, clock);
@@ -137,7 +141,6 @@ export async function buildTestApp({
       : createEnrichment({
           ...{ ...account, matchers, baseUrl: config.baseUrl, log },
           provider: createProvider({ url: enrichmentUrl, dailyLimit, clock, store, log }),
-          nudge: (lanes) => void nudged.push(...lanes),
         });
 
   const app = buildApp({
@@ -163,8 +166,6 @@ export async function buildTestApp({
     allowTargets: createAddressSet(config.webhookAllowTargets),
     lookup: createLookup(clock),
     logger: log,
-    nudge: (lanes) => void nudged.push(...lanes),
-    endpointChanged: (endpointId) => void changed.push(endpointId),
     sendTest,
   });
   const routes: TestApp['routes'] = [];

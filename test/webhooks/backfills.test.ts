@@ -15,7 +15,7 @@ afterEach(() => t.app.close());
 
 async function backfill(store: Store = t.store): Promise<void> {
   const newId = createIds(t.clock, systemRandom);
-  await backfillEndpoints({ store, clock: t.clock, newId, nudge: (lanes) => void t.nudged.push(...lanes) });
+  await backfillEndpoints({ store, clock: t.clock, newId });
 }
 
 async function addReader(settings: object): Promise<string> {

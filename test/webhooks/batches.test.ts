@@ -15,10 +15,9 @@ beforeEach(async () => {
 afterEach(() => t.app.close());
 
 const send = () => {
-  const nudge = (lanes: typeof t.nudged) => void t.nudged.push(...lanes);
   const { store, clock } = t;
   const newId = (prefix: string) => `${prefix}_batch${ids++}`;
-  return sendBatches({ store, clock, baseUrl: 'https://signals.example.com', nudge, newId });
+  return sendBatches({ store, clock, baseUrl: 'https://signals.example.com', newId });
 };
 const bodies = async () => {
   const { data } = (await t.call('GET', '/v1/deliveries')).json();

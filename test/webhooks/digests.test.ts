@@ -21,9 +21,8 @@ beforeEach(async () => {
 afterEach(() => t.app.close());
 
 const make = () => {
-  const nudge = (lanes: typeof t.nudged) => void t.nudged.push(...lanes);
   const { store, clock } = t;
-  return makeDigests({ store, clock, baseUrl, nudge, newId: (prefix) => `${prefix}_digest${ids++}` });
+  return makeDigests({ store, clock, baseUrl, newId: (prefix) => `${prefix}_digest${ids++}` });
 };
 const digests = async () => (await t.call('GET', '/v1/events?type=digest.ready')).json().data;
 

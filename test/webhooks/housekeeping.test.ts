@@ -120,13 +120,12 @@ test('when a trial has run out, the dispatcher is told of the endpoints that are
   await store.createEndpoint(anEndpoint('ten_t', { id: 'whk_1' }), null);
   await store.createEndpoint(anEndpoint('ten_t', { id: 'whk_2', createdAt: T0 + 1 }), null);
   const changed: string[] = [];
+  store.onCommitted(({ endpoints }) => void changed.push(...endpoints));
   const jobs = housekeepingJobs({
     ...{ store, clock, baseUrl: '', send: null, log: { info() {}, warn() {} } },
     feedbackLinks: createFeedbackLinks(createCursors(Buffer.alloc(32)), ''),
     secretBox: createSecretBox(Buffer.alloc(32), systemRandom),
     newId: (prefix) => prefix,
-    nudge: () => undefined,
-    endpointChanged: (id) => void changed.push(id),
   });
   const runTrials = () => jobs.find((job) => job.name === 'trials')?.run(() => false);
   await runTrials();

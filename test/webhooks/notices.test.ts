@@ -25,8 +25,8 @@ const DELIVERED: DeliveryNext = { status: 'delivered' };
 
 async function announce(): Promise<void> {
   const newId = createIds(t.clock, systemRandom);
-  const { store, clock, nudged } = t;
-  await announceNotices({ store, clock, newId, nudge: (lanes) => void nudged.push(...lanes) });
+  const { store, clock } = t;
+  await announceNotices({ store, clock, newId });
 }
 
 interface Told {

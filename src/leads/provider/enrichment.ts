@@ -3,7 +3,7 @@ import { FACT_FIELDS, type FactField, type Lead } from '../../model/lead.ts';
 import { personKeys } from '../../model/person-keys.ts';
 import type { IntakeParts } from '../../signals/plan-posts.ts';
 import { changeUntilItHolds } from '../../store/change-until-it-holds.ts';
-import { lanesOf, routeChanges } from '../../webhooks/state-changes.ts';
+import { routeChanges } from '../../webhooks/state-changes.ts';
 import { type LeadCaller, updateOf } from '../changes.ts';
 import { conclude } from '../enrich.ts';
 import { fillFacts, readFact } from '../facts.ts';
@@ -14,18 +14,16 @@ import type { Question } from './request.ts';
 
 type EnrichmentParts = IntakeParts & {
   provider: Provider;
-  nudge(lanes: ReturnType<typeof lanesOf>): void;
   log: { warn(fields: object, message: string): void };
 };
 
 export function createEnrichment(parts: EnrichmentParts): Enrichment {
-  const { provider, clock, log, nudge } = parts;
+  const { provider, clock, log } = parts;
   const following = new Set<Promise<void>>();
 
   function follow(caller: LeadCaller, leadId: string, asking: Promise<ProviderAnswer | null>): void {
     const work = asking
-      .then((answer) => (answer === null ? [] : addLate(parts, caller, { leadId, answer })))
-      .then(nudge)
+      .then((answer) => (answer === null ? undefined : addLate(parts, caller, { leadId, answer })))
       .catch((err: unknown) => log.warn({ err, lead_id: leadId }, 'late facts of a lead could not be stored'))
       .finally(() => following.delete(work));
     following.add(work);
@@ -92,26 +90,26 @@ async function withAnswer(
   return conclude(fillFacts(lead, own, at), clock.now());
 }
 
-/** The endpoints that now have work. A lead that is gone, as its person was erased, stays so. */
+/** A lead that is gone, as its person was erased, stays so. */
 async function addLate(
   parts: EnrichmentParts,
   caller: LeadCaller,
   { leadId, answer }: { leadId: string; answer: ProviderAnswer },
-): Promise<ReturnType<typeof lanesOf>> {
+): Promise<void> {
   const { store } = parts;
   const { tenantId } = caller;
-  return changeUntilItHolds('lead', async () => {
+  await changeUntilItHolds('lead', async () => {
     const stored = await store.getLead(tenantId, leadId);
-    if (stored === null) return [];
+    if (stored === null) return 'gone';
     const filled = await withAnswer(parts, tenantId, { lead: stored.lead, answer });
-    if (filled === stored.lead) return [];
+    if (filled === stored.lead) return 'same';
     const keys = identityKeys(filled);
     const seen = await store.findIdentities(tenantId, keys);
     const change = updateOf(parts, caller, { stored, lead: filled });
     const lead = { ...change.lead, enriched_at: change.lead.updated_at };
     const data = { lead_id: leadId, previous: stored.lead, current: lead };
     const events = await routeChanges(parts, tenantId, [{ type: 'lead.enriched', subjectId: leadId, data }]);
-    return (await store.commitLead({ ...change, lead, keys, seen, events })) ? lanesOf(events) : null;
+    return (await store.commitLead({ ...change, lead, keys, seen, events })) ? 'stored' : null;
   });
 }
 

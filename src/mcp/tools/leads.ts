@@ -172,7 +172,6 @@ export const updateLead = defineTool({
       // First: a move that is refused leaves everything as it was.
       const move = { stage, reason, reopen, expected_stage: null };
       const moved = await moveLead(parts, by, { id, move });
-      parts.nudge(moved.lanes);
       lead = moved.lead;
     }
     const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));

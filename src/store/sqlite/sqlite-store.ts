@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AuditActor } from '../../model/audit.ts';
 import { isAudited } from '../audited.ts';
 import { translateFault } from '../commit-batch.ts';
+import { createMadeDueFeed } from '../made-due.ts';
 import type { Store } from '../store.ts';
 import { type Doer, toldName } from './changes/audit.ts';
 import { type Changes, createChanges } from './changes.ts';
@@ -25,6 +26,7 @@ import { createCounts } from './reads/counts.ts';
 import { createNewestStored } from './reads/stored-order.ts';
 import { createReads } from './reads.ts';
 import { isLongSearch, type SearchThread } from './search-thread.ts';
+import { changeIn, ownerOf } from './weights.ts';
 import type { Writer } from './writer.ts';
 
 export interface SqliteStoreParts {
@@ -70,7 +72,11 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
   }
 
   const { untilStored, ...waits } = createStoredWaits(clock, createNewestStored(db));
-  writer.onCommit(waits.committed);
+  const madeDue = createMadeDueFeed();
+  writer.onCommit((batch, { values, failed }) => {
+    waits.committed(batch.map(ownerOf));
+    madeDue.publish(batch.map(changeIn), values, failed);
+  });
   const counts = once(() => createCounts(db));
   const signs = once(() => (db.memory ? ALONE : createLifeSign(db.name)));
   const asked = promised(reads, (name, args) => read(() => call(reads, name, args)));
@@ -82,7 +88,7 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
     },
     ...changes,
     ...claimFace(changes, signs.get),
-    ...inHandFace(changes, signs.get),
+    ...inHandFace(changes, signs.get, madeDue.publish),
     ...recoveryFace({ changes, reads: asked, signs: signs.get }),
     ...outcomeFace(changes),
     ...deliveryPageFace(db, read),
@@ -90,6 +96,7 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
     untilStored,
     ...keyedRequestFace(changes, signs.get),
     keeping: (held, item = '') => keepingFace(store, changes, { held, item, doerOf }),
+    onCommitted: madeDue.listen,
     as: (actor, work) => acting.run(actor, work),
     async probe() {
       await changes.writeProbe(clock.now());

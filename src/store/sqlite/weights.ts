@@ -61,8 +61,16 @@ function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
+/** The change itself, whether a keyed request makes it, or the audit list is told of it, or neither. */
+export function changeIn([name, args]: AnyCall): AnyCall {
+  if (name !== 'makeDone' && name !== 'makeKept') return [name, args];
+  const inner = args[0] as DoneCall | KeptCall;
+  return [inner.name, inner.args];
+}
+
 /** About how long the writer takes for a change: others wait for it. */
-export function costOf([name, args]: AnyCall): number {
+export function costOf(call: AnyCall): number {
+  const [name, args] = changeIn(call);
   const [first] = args;
   switch (name) {
     case 'recordDelivered':
@@ -82,14 +90,6 @@ export function costOf([name, args]: AnyCall): number {
       return LEAD_US + signalsCost((first as LeadChange).newSignals);
     case 'continueErasure':
       return ERASURE_US;
-    case 'makeDone': {
-      const done = first as DoneCall;
-      return costOf([done.name, done.args]);
-    }
-    case 'makeKept': {
-      const kept = first as KeptCall;
-      return costOf([kept.name, kept.args]);
-    }
     default:
       return OTHER_US;
   }

@@ -17,8 +17,8 @@ export type WriterPulse = Omit<StorePulse, 'databaseBytes' | 'walBytes' | 'freeB
 export interface Writer {
   run: Run<Changes>;
   pulse(): WriterPulse;
-  /** Calls `listener` after each commit with whose changes were in it, '' for those that are no tenant's. */
-  onCommit(listener: (tenantIds: readonly string[]) => void): void;
+  /** Calls `listener` after each commit, before its changes are answered. */
+  onCommit(listener: CommitListener): void;
   /** About how many milliseconds a change of this tenant would wait that came now. */
   waitMs(tenantId: string): number;
   /** Commits what waits; later changes are refused. */
@@ -28,6 +28,8 @@ export interface Writer {
 /** A change by its name, with its arguments. */
 export type Call = [name: keyof Changes, args: Parameters<Changes[keyof Changes]>];
 
+type CommitListener = (batch: readonly Call[], committed: Committed) => void;
+
 /** A writer whose batches are stored by `commit`, and which ends with `end`. */
 export function createWriter(
   commit: (batch: Call[]) => Promise<Committed>,
@@ -35,12 +37,12 @@ export function createWriter(
   meter: CommitMeter,
 ): Writer {
   const { clock } = meter;
-  let onCommit: ((tenantIds: readonly string[]) => void) | null = null;
+  let onCommit: CommitListener | null = null;
   const measured = meter.measure(commit);
   const queue = createWriteQueue<Call>({
     async commit(batch) {
       const committed = await measured(batch);
-      onCommit?.(batch.map(ownerOf));
+      onCommit?.(batch, committed);
       return committed;
     },
     ownerOf,

@@ -18,6 +18,7 @@ import { describeKeys } from './keys.ts';
 import { describeLeadList } from './lead-list.ts';
 import { describeLeads } from './leads.ts';
 import { describeLeases } from './leases.ts';
+import { describeMadeDue } from './made-due.ts';
 import { describeMail } from './mail.ts';
 import { describePausing } from './pausing.ts';
 import { describeProbing } from './probing.ts';
@@ -59,6 +60,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeEndpoints(open);
     describeDeliveries(open);
     describeLeases(open);
+    describeMadeDue(open);
     describeProbing(open);
     describeEndpointChanges(open);
     describePausing(open);

@@ -1,3 +1,4 @@
+import type { MadeDueFeed } from '../../made-due.ts';
 import type { SignalStore } from '../../signal-store.ts';
 import { bundled } from '../bundles.ts';
 import type { Changes } from '../changes.ts';
@@ -8,9 +9,11 @@ import type { Promised } from './promised.ts';
 export function inHandFace(
   { commitSignalsHeld }: Pick<Promised<Changes>, 'commitSignalsHeld'>,
   signs: () => Signs,
+  publish: MadeDueFeed['publish'],
 ): Pick<SignalStore, 'commitSignalsInHand'> {
   return {
-    async commitSignalsInHand(signals, { lanes, ...terms }) {
+    async commitSignalsInHand(signals, taking) {
+      const { lanes, ...terms } = taking;
       const wanted = new Set(lanes.flatMap(({ deliveryIds }) => deliveryIds));
       const stored = signals.map((signal) => ({
         ...signal,
@@ -26,7 +29,9 @@ export function inHandFace(
       const taken = created
         .flatMap(({ events }) => events.flatMap(({ deliveries }) => deliveries))
         .filter(({ id, endpointId }) => wanted.has(id) && !refused.includes(endpointId));
-      return { committed, taken: taken.map(({ id }) => id) };
+      const result = { committed, taken: taken.map(({ id }) => id) };
+      publish([['commitSignalsInHand', [signals, taking]]], [result]);
+      return result;
     },
   };
 }

@@ -1,0 +1,136 @@
+import { addAll } from '../lib/lists.ts';
+import type { NewDelivery, NewWork, RoutedEvent } from '../model/event.ts';
+import type { PlanFit } from './plan-store.ts';
+import type { CommittedSignal, NewSignal } from './signal-store.ts';
+import type { MadeDue, Store } from './store.ts';
+
+type Effects = {
+  [K in keyof Store]?: Store[K] extends (...args: infer A) => Promise<infer R>
+    ? (args: A, result: R) => Partial<MadeDue> | null
+    : never;
+};
+
+/** The changes that make something due, each with what of its arguments and its result says so; null where it came to nothing. */
+const EFFECTS: Effects = {
+  commitSignals: ([signals], committed) => ofSignals(signals, committed),
+  commitSignalsInHand: ([signals], { committed, taken }) => ofSignals(signals, committed, new Set(taken)),
+  addRunSignals: ([, signals], committed) => committed && ofSignals(signals, committed),
+  finishSourceRun: ([{ signals }], committed) => committed && ofSignals(signals, committed),
+  editSignals: ([edits], edited) =>
+    ofEvents(edits.flatMap(({ signal }, i) => (edited[i]?.isHotNow ? signal.events : []))),
+  deleteSignal: (_, endpoints) => endpoints && { endpoints },
+
+  commitLead: ([{ events, newSignals }], done) =>
+    done ? ofEvents([...events, ...newSignals.flatMap((signal) => signal.events)]) : null,
+  continueErasure: (_, { endpointIds }) => ({ endpoints: endpointIds }),
+
+  createCampaign: ([, events]) => ofEvents(events),
+  updateCampaign: ([, , events], done) => (done ? ofEvents(events) : null),
+  recordCampaignEvents: ([, recorded], results) =>
+    ofEvents(recorded.flatMap(({ events }, i) => (results[i] === 'created' ? events : []))),
+  commitNotices: ([{ events }], done) => (done ? ofEvents(events) : null),
+  commitDigest: ([{ event }], done) => (done && event !== null ? ofEvents([event]) : null),
+  commitBatch: ([{ tenantId, delivery }], done) => (done ? { due: workOf(tenantId, [delivery]) } : null),
+  commitBackfill: ([{ tenantId, items }], done) =>
+    done ? { due: items.flatMap(({ delivery }) => workOf(tenantId, [delivery])) } : null,
+
+  replayDelivery: ([tenantId], result) =>
+    result.outcome === 'replayed' ? { due: [{ endpointId: result.endpointId, tenantId }] } : null,
+  replayList: ([{ endpointId, tenantId }], count) => (count > 0 ? { due: [{ endpointId, tenantId }] } : null),
+  replayRange: ([{ endpointId, tenantId }], { replayed }) =>
+    replayed > 0 ? { due: [{ endpointId, tenantId }] } : null,
+
+  updateEndpoint: ([{ id }], done) => (done ? { endpoints: [id] } : null),
+  pauseEndpoint: ([, id], done) => (done ? { endpoints: [id] } : null),
+  resumeEndpoint: ([{ id, tenantId }], outcome) =>
+    outcome === 'resumed' ? { endpoints: [id], due: [{ endpointId: id, tenantId }] } : null,
+  deleteEndpoint: ([, id], done) => (done ? { endpoints: [id] } : null),
+  renewSubscription: ([{ endpoint }], done) => {
+    const { id, tenantId } = endpoint;
+    return done ? { endpoints: [id], due: [{ endpointId: id, tenantId }] } : null;
+  },
+  endSubscription: (_, id) => (id === null ? null : { endpoints: [id] }),
+  endSubscriptions: (_, endpoints) => ({ endpoints }),
+  setPlan: ([tenantId], fit) => fit && ofPlan(tenantId, fit),
+  endTrial: ([tenantId], fit) => fit && ofPlan(tenantId, fit),
+
+  createSource: (_, outcome) => (outcome === 'created' ? { sources: true } : null),
+  changeSource: (_, outcome) => (outcome === 'changed' ? { sources: true } : null),
+  deleteSource: (_, done) => (done ? { sources: true } : null),
+  runSource: (_, done) => (done ? { sources: true } : null),
+};
+
+/** Tells listeners what changes made due, by their names, arguments and results. */
+export interface MadeDueFeed {
+  listen(listener: (made: MadeDue) => void): void;
+  /** For changes of one commit; those at the indexes of `failed` came to nothing. */
+  publish(
+    changes: readonly NamedChange[],
+    results: readonly unknown[],
+    failed?: readonly { index: number }[],
+  ): void;
+}
+
+type NamedChange = readonly [name: string, args: readonly unknown[]];
+
+export function createMadeDueFeed(): MadeDueFeed {
+  const listeners: ((made: MadeDue) => void)[] = [];
+  return {
+    listen: (listener) => void listeners.push(listener),
+    publish(changes, results, failed = []) {
+      if (listeners.length === 0) return;
+      const made: MadeDue = { due: [], endpoints: [], sources: false };
+      const lost = new Set(failed.map(({ index }) => index));
+      for (const [index, change] of changes.entries())
+        if (!lost.has(index)) add(made, change, results[index]);
+      if (made.due.length === 0 && made.endpoints.length === 0 && !made.sources) return;
+      for (const listener of listeners) listener(made);
+    },
+  };
+}
+
+function add(made: MadeDue, [name, args]: NamedChange, result: unknown): void {
+  const effect = EFFECTS[name as keyof Store] as
+    | ((args: readonly unknown[], result: unknown) => Partial<MadeDue> | null)
+    | undefined;
+  const { due = [], endpoints = [], sources = false } = effect?.(args, result) ?? {};
+  addAll(made.due, due);
+  addAll(made.endpoints, endpoints);
+  made.sources ||= sources;
+}
+
+function ofSignals(
+  signals: readonly NewSignal[],
+  committed: readonly CommittedSignal[],
+  taken?: ReadonlySet<string>,
+): Partial<MadeDue> {
+  return ofEvents(
+    signals.flatMap(({ events }, i) => (committed[i]?.status === 'created' ? events : [])),
+    taken,
+  );
+}
+
+function ofEvents(events: readonly RoutedEvent[], taken?: ReadonlySet<string>): Partial<MadeDue> {
+  return { due: events.flatMap(({ event, deliveries }) => workOf(event.tenantId, deliveries, taken)) };
+}
+
+function ofPlan(tenantId: string, { paused, resumed }: PlanFit): Partial<MadeDue> {
+  return {
+    endpoints: [...paused, ...resumed],
+    due: resumed.map((endpointId) => ({ endpointId, tenantId })),
+  };
+}
+
+/** Except of deliveries that were `taken` on in the commit that stores them. */
+function workOf(
+  tenantId: string,
+  deliveries: readonly NewDelivery[],
+  taken?: ReadonlySet<string>,
+): NewWork[] {
+  const work: NewWork[] = [];
+  for (const { id, endpointId, status } of deliveries) {
+    if (status === 'pending' && !taken?.has(id)) work.push({ endpointId, tenantId });
+    if (status === 'rejected') work.push({ endpointId, tenantId, rejected: true });
+  }
+  return work;
+}
