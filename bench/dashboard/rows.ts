@@ -3,7 +3,7 @@ import { toIso } from '../../src/lib/clock.ts';
 import type { SecretBox } from '../../src/lib/secret-box.ts';
 import { STAGES } from '../../src/model/pipeline.ts';
 import type { Signal } from '../../src/model/signal.ts';
-import { createChanges } from '../../src/store/sqlite/changes.ts';
+import { createRunner } from '../../src/store/sqlite/runner.ts';
 import { aLead, aNewLead } from '../../test/support/leads.ts';
 import { anEndpoint } from '../../test/support/store.ts';
 
@@ -25,7 +25,7 @@ export function addRows(db: Database, tenantId: string, secretBox: SecretBox): v
 }
 
 function addEndpoints(db: Database, tenantId: string, secretBox: SecretBox): void {
-  const { createEndpoint } = createChanges(db);
+  const { createEndpoint } = createRunner(db);
   for (let n = 0; n < ENDPOINTS; n++) {
     const id = `whk_${tenantId.slice(4)}${n}`;
     const sealed = { id, createdAt: n, secretBox: secretBox.seal(`whsec_${'c'.repeat(43)}=`, id) };
@@ -74,7 +74,7 @@ function addDeliveries(db: Database, tenantId: string): void {
 }
 
 function addLeads(db: Database, tenantId: string): void {
-  const { commitLead } = createChanges(db);
+  const { commitLead } = createRunner(db);
   const signals = db
     .prepare<[string, number], string>(
       'SELECT wire FROM signals WHERE tenant_id = ? ORDER BY seq DESC LIMIT ?',

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
-import { type SearchableRow, termsOfRow } from '../../src/store/sqlite/changes/signal-index.ts';
 import { openDatabase } from '../../src/store/sqlite/database.ts';
 import { migrate } from '../../src/store/sqlite/migrate.ts';
+import { type SearchableRow, termsOfRow } from '../../src/store/sqlite/signal-index.ts';
 
 /** The database whose rows are inserted once more. */
 export interface FloorOrder {

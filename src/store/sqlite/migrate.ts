@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { StoreOpenError } from '../errors.ts';
-import { createSignalIndex } from './changes/signal-index.ts';
+import { createSignalIndex } from './signal-index.ts';
 
 const MIGRATIONS_DIR = join(import.meta.dirname, 'migrations');
 const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/;

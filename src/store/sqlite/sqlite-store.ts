@@ -3,11 +3,11 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../lib/clock.ts';
 import type { AuditActor } from '../../model/audit.ts';
 import { isAudited } from '../audited.ts';
+import { type Doer, toldName } from '../changes/requests.ts';
+import type { Changes } from '../changes.ts';
 import { translateFault } from '../commit-batch.ts';
 import { createMadeDueFeed } from '../made-due.ts';
 import type { Store } from '../store.ts';
-import { type Doer, toldName } from './changes/audit.ts';
-import { type Changes, createChanges } from './changes.ts';
 import type { CountsThread } from './counts-thread.ts';
 import { claimFace } from './face/claims.ts';
 import { deliveryPageFace } from './face/delivery-pages.ts';
@@ -25,6 +25,7 @@ import { schemaVersion } from './migrate.ts';
 import { createCounts } from './reads/counts.ts';
 import { createNewestStored } from './reads/stored-order.ts';
 import { createReads } from './reads.ts';
+import { createRunner } from './runner.ts';
 import { isLongSearch, type SearchThread } from './search-thread.ts';
 import { changeIn, ownerOf } from './weights.ts';
 import type { Writer } from './writer.ts';
@@ -61,7 +62,7 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
     return writer.run('makeDone', [{ ...by, name, args }]) as Promise<ReturnType<Changes[typeof name]>>;
   };
   // Only the names are used: the changes run where the writer is.
-  const changes = promised(createChanges(db), run);
+  const changes = promised(createRunner(db), run);
 
   async function read<T>(query: () => T): Promise<T> {
     try {

@@ -1,9 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { DomainError, type ErrorCode, type ProblemExtra } from '../../model/errors.ts';
+import type { Changes } from '../changes.ts';
 import { commitBatch } from '../commit-batch.ts';
-import { type Changes, createChanges } from './changes.ts';
 import { openDatabase } from './database.ts';
 import { call } from './face/promised.ts';
+import { createRunner } from './runner.ts';
 import { createTransactions } from './transaction.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 import type { Call } from './writer.ts';
@@ -36,7 +37,7 @@ if (parentPort !== null) serve(parentPort, workerData as WriterData);
 function serve(port: NonNullable<typeof parentPort>, { file, busyTimeoutMs }: WriterData): void {
   const db = openDatabase(file, { busyTimeoutMs });
   const log = createWriteAheadLog(db);
-  const changes = createChanges(db, log);
+  const changes = createRunner(db, log);
   const transactions = createTransactions(db, log);
 
   port.on('message', (message: Call[number][] | 'close') => {

@@ -1,11 +1,12 @@
 import type { Database } from 'better-sqlite3';
+import type { Changes } from '../changes.ts';
 import { commitBatch } from '../commit-batch.ts';
 import type { CommitMeter } from '../commit-meter.ts';
 import type { StorePulse } from '../figures.ts';
 import type { StorageWatch } from '../storage-watch.ts';
 import { type Committed, createWriteQueue } from '../write-queue.ts';
-import { type Changes, createChanges } from './changes.ts';
 import { call, type Run } from './face/promised.ts';
+import { createRunner } from './runner.ts';
 import { createTransactions } from './transaction.ts';
 import { costOf, ownerOf, shareOf } from './weights.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
@@ -92,7 +93,7 @@ export function watchWriter(writer: Writer, watch: StorageWatch): Writer {
 /** A writer on the caller's own thread and connection: for commands, and for databases in memory. */
 export function createInlineWriter(db: Database, meter: CommitMeter): Writer {
   const log = createWriteAheadLog(db);
-  const changes = createChanges(db, log);
+  const changes = createRunner(db, log);
   const transactions = createTransactions(db, log);
   return createWriter(
     async (batch) => {

@@ -1,8 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import type { WalkTerms } from '../../../src/store/changes/deliveries.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { createDeliveryWalk, type WalkTerms } from '../../../src/store/sqlite/reads/delivery-walk.ts';
+import { createDeliveryWalk } from '../../../src/store/sqlite/reads/delivery-walk.ts';
 
 const ANY: WalkTerms = {
   tenantId: 'ten_a',

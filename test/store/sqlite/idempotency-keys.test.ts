@@ -1,19 +1,29 @@
 import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createAnswerEraser, idempotencyChanges } from '../../../src/store/sqlite/changes/idempotency.ts';
-import { keptStepChanges } from '../../../src/store/sqlite/changes/kept-steps.ts';
-import { tenantChanges } from '../../../src/store/sqlite/changes/tenants.ts';
+import {
+  createAnswerEraser,
+  type KeptCall,
+  keptStepChanges,
+  type RequestStatements,
+} from '../../../src/store/changes/requests.ts';
+import type { Changes } from '../../../src/store/changes.ts';
+import type { Asks, Script } from '../../../src/store/script.ts';
+import { answeredAtOnce, runScript } from '../../../src/store/sqlite/answers.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { createRunner } from '../../../src/store/sqlite/runner.ts';
+import { requestsSql } from '../../../src/store/sqlite/sql/requests.ts';
 import { aTenant, T0 } from '../../support/store.ts';
 
 let db: Database;
-let keys: ReturnType<typeof idempotencyChanges>;
+let keys: Changes;
+let ask: Asks<RequestStatements>;
 beforeEach(() => {
   db = openDatabase(':memory:');
   migrate(db);
-  for (const id of ['ten_a', 'ten_b']) tenantChanges(db).createTenant(aTenant(id));
-  keys = idempotencyChanges(db);
+  keys = createRunner(db);
+  ask = answeredAtOnce({ requests: requestsSql(db) });
+  for (const id of ['ten_a', 'ten_b']) keys.createTenant(aTenant(id));
 });
 afterEach(() => void db.close());
 
@@ -33,8 +43,14 @@ function keep(key: string, body: string, { tenantId = 'ten_a', expiresAt = T0 + 
 
 const kept = () => db.prepare('SELECT key FROM idempotency_keys ORDER BY key').pluck().all();
 
-/** Nothing here is anybody's doing. */
-const untold = () => undefined;
+function forget(texts: string[]): void {
+  runScript(createAnswerEraser(ask)('ten_a', texts));
+}
+
+/** A step of a request, with changes of its own; nothing here is anybody's doing. */
+function makeKept(changes: Record<string, (...args: never[]) => Script<unknown>>, call: KeptCall): unknown {
+  return runScript(keptStepChanges(ask, changes, function* () {}).makeKept(call));
+}
 
 describe('an erasure', () => {
   test('drops the answers that hold the person, of that tenant alone', () => {
@@ -43,27 +59,27 @@ describe('an erasure', () => {
     keep('by-name', JSON.stringify({ data: { name: 'Ann "the" \\ O\'Neil' } }));
     keep('another', '{"data":{"id":"led_2"}}');
     keep('elsewhere', '{"data":{"id":"led_1"}}', { tenantId: 'ten_b' });
-    createAnswerEraser(db)('ten_a', ['led_1', 'ann@example.com', 'Ann "the" \\ O\'Neil', '']);
+    forget(['led_1', 'ann@example.com', 'Ann "the" \\ O\'Neil', '']);
     expect(kept()).toEqual(['another', 'elsewhere']);
   });
 
   test('leaves a running request its reservation', () => {
     const request = { tenantId: 'ten_a', route: 'POST /v1/leads', key: 'running', fingerprint: 'f' };
     keys.bidForKey(request, aBid('t', T0));
-    createAnswerEraser(db)('ten_a', ['led_1']);
+    forget(['led_1']);
     expect(kept()).toEqual(['running']);
   });
 
   test('drops what a request that runs has done for the person', () => {
     const request = { tenantId: 'ten_a', route: 'POST /v1/leads', key: 'running', fingerprint: 'f' };
     keys.bidForKey(request, aBid('t', T0));
-    const changes = { found: () => ({ email: 'ann@example.com' }) };
+    const { changes } = answeredAtOnce({ changes: { found: () => ({ email: 'ann@example.com' }) } });
     const call = { request, token: 't', item: '', by: null };
-    keptStepChanges(db, changes, untold).makeKept({ ...call, name: 'found', args: [] });
-    createAnswerEraser(db)('ten_a', ['ann@example.com']);
+    makeKept(changes, { ...call, name: 'found', args: [] });
+    forget(['ann@example.com']);
     expect(kept()).toEqual([]);
     // It goes on, and leaves nothing behind.
-    keptStepChanges(db, changes, untold).makeKept({ ...call, name: 'found', args: [] });
+    makeKept(changes, { ...call, name: 'found', args: [] });
     expect(keys.answerKey(request, 't', { status: 201, location: null, body: '{}' })).toBe(false);
   });
 });
@@ -86,13 +102,8 @@ test('a holder whose key another has taken changes nothing any more', () => {
   expect(keys.bidForKey(request, { ...aBid('t2', T0), from: 't1' }).state).toBe('held');
   const made: number[] = [];
   const call = (token: string) =>
-    keptStepChanges(db, { add: (n: number) => made.push(n) }, untold).makeKept({
-      request,
-      token,
-      item: '',
-      name: 'add',
-      args: [1],
-      by: null,
+    makeKept(answeredAtOnce({ changes: { add: (n: number) => made.push(n) } }).changes, {
+      ...{ request, token, item: '', name: 'add', args: [1], by: null },
     });
   expect(() => call('t1')).toThrow('has taken its place');
   expect(made).toEqual([]);

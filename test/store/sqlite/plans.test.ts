@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import { afterAll, expect, test } from 'vitest';
-import { createChanges } from '../../../src/store/sqlite/changes.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createDeliveryPages } from '../../../src/store/sqlite/reads/delivery-log.ts';
 import { createReads } from '../../../src/store/sqlite/reads.ts';
+import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { createWriteAheadLog } from '../../../src/store/sqlite/write-ahead-log.ts';
 
 /** Tables of which a tenant may have a million rows. */
@@ -39,7 +39,7 @@ function allStatements(): string[] {
     },
   }) as Database;
   createReads(listening);
-  createChanges(listening, createWriteAheadLog(db));
+  createRunner(listening, createWriteAheadLog(db));
   createDeliveryPages(listening);
   return [...texts].map((text) => text.replace(/\s+/g, ' ').trim());
 }

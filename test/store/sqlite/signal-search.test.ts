@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { beforeEach, expect, test } from 'vitest';
 import type { SignalQuery } from '../../../src/model/signal.ts';
-import { createSignalIndex } from '../../../src/store/sqlite/changes/signal-index.ts';
-import { createChanges } from '../../../src/store/sqlite/changes.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createSignalList } from '../../../src/store/sqlite/reads/signal-list.ts';
+import { createRunner } from '../../../src/store/sqlite/runner.ts';
+import { createSignalIndex } from '../../../src/store/sqlite/signal-index.ts';
 import { aSignal, aTenant, T0 } from '../../support/store.ts';
 import { ANY, rowsOf } from '../contract/signal-list.ts';
 
@@ -15,12 +15,12 @@ let db: Database;
 beforeEach(() => {
   db = openDatabase(':memory:');
   migrate(db);
-  createChanges(db).createTenant(aTenant('ten_a'));
+  createRunner(db).createTenant(aTenant('ten_a'));
   return () => db.close();
 });
 
 function add(...signals: Parameters<typeof aSignal>[1][]): void {
-  createChanges(db).commitSignals(signals.map((signal) => aSignal('ten_a', signal)));
+  createRunner(db).commitSignals(signals.map((signal) => aSignal('ten_a', signal)));
 }
 
 function find(query: Partial<SignalQuery>, sortMax?: number) {
@@ -36,9 +36,9 @@ const named = (id: string, name: string) => ({
 test('a person who is taken out of a signal is taken out of the index, the rest is still found', () => {
   add(named('sig_1', 'Jane Unusual'), named('sig_2', 'Joe Unusual'));
   const index = createSignalIndex(db);
-  index.renew('sig_1', () => {
-    db.prepare('UPDATE signals SET wire = ? WHERE id = ?').run('{"signal_id":"sig_1"}', 'sig_1');
-  });
+  index.remove('sig_1');
+  db.prepare('UPDATE signals SET wire = ? WHERE id = ?').run('{"signal_id":"sig_1"}', 'sig_1');
+  index.add('sig_1');
   expect(rowsOf(find({ q: 'jane' }))).toEqual([]);
   expect(rowsOf(find({ q: 'unusual' }))).toHaveLength(1);
   expect(find({ q: 'sig_1' }).json.toString()).toBe('{"signal_id":"sig_1"}');
@@ -50,9 +50,9 @@ test('what was taken out is not left in the pages of the index', () => {
     Buffer.concat(db.prepare('SELECT block FROM signal_search_data').pluck().all() as Buffer[]);
   expect(pages().includes('zanzibarish')).toBe(true);
   const index = createSignalIndex(db);
-  index.renew('sig_1', () => {
-    db.prepare('DELETE FROM signals WHERE id = ?').run('sig_1');
-  });
+  index.remove('sig_1');
+  db.prepare('DELETE FROM signals WHERE id = ?').run('sig_1');
+  index.add('sig_1');
   expect(pages().includes('zanzibarish')).toBe(false);
   expect(find({ platforms: ['reddit'] }).json.toString()).toBe('{"signal_id":"sig_2"}');
   expect(db.pragma('integrity_check', { simple: true })).toBe('ok');

@@ -1,17 +1,17 @@
 import type { Database } from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { createChanges } from '../../../src/store/sqlite/changes.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { digestReads } from '../../../src/store/sqlite/reads/digests.ts';
 import { STORED_EVENTS_SQL } from '../../../src/store/sqlite/reads/events.ts';
 import { storedSignalsSql } from '../../../src/store/sqlite/reads/stored-signals.ts';
+import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { aRoutedEvent, aSignal, aTenant, T0 } from '../../support/store.ts';
 
 function openWithTenants() {
   const db = openDatabase(':memory:');
   migrate(db);
-  const changes = createChanges(db);
+  const changes = createRunner(db);
   for (const id of ['ten_a', 'ten_b']) changes.createTenant(aTenant(id));
   return { db, changes };
 }

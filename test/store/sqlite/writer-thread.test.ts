@@ -72,6 +72,6 @@ test('the thread loads no schema: zod would cost each start 100 ms, and each thr
     cwd: ROOT,
   });
   const loaded = JSON.parse(stdout) as string[];
-  expect(loaded.filter((url) => url.endsWith('/src/store/sqlite/changes.ts'))).toHaveLength(1);
+  expect(loaded.filter((url) => url.endsWith('/src/store/sqlite/runner.ts'))).toHaveLength(1);
   expect(loaded.filter((url) => url.includes('/node_modules/zod/'))).toEqual([]);
 });

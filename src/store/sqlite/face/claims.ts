@@ -1,7 +1,7 @@
 import type { ClaimedDelivery, SentEventType } from '../../../model/delivery.ts';
+import type { StoredDeliveries } from '../../changes/claims.ts';
+import type { Changes } from '../../changes.ts';
 import type { DeliveryStore, HeldAttempt } from '../../delivery-store.ts';
-import type { StoredDeliveries } from '../changes/claims.ts';
-import type { Changes } from '../changes.ts';
 import type { Signs } from './keyed-requests.ts';
 import type { Promised } from './promised.ts';
 

@@ -2,9 +2,10 @@ import type { Database } from 'better-sqlite3';
 import { addAll } from '../../../lib/lists.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import type { Position } from '../../../model/page.ts';
+import type { DeliveryKey, WalkTerms } from '../../changes/deliveries.ts';
 import type { DeliveryLogStore, DeliveryQuery } from '../../delivery-log-store.ts';
 import { createDeliveryPages, isInRange, newestFirst } from '../reads/delivery-log.ts';
-import { createDeliveryWalk, type DeliveryKey, type WalkTerms } from '../reads/delivery-walk.ts';
+import { createDeliveryWalk } from '../reads/delivery-walk.ts';
 import { pageOf } from '../reads/pages.ts';
 
 /** What waits is sorted in memory up to here (about 10 ms); where more waits, a walk by time meets it soon enough. */

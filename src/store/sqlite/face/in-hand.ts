@@ -1,7 +1,7 @@
+import { bundled } from '../../changes/bundles.ts';
+import type { Changes } from '../../changes.ts';
 import type { MadeDueFeed } from '../../made-due.ts';
 import type { SignalStore } from '../../signal-store.ts';
-import { bundled } from '../bundles.ts';
-import type { Changes } from '../changes.ts';
 import type { Signs } from './keyed-requests.ts';
 import type { Promised } from './promised.ts';
 

@@ -1,8 +1,8 @@
+import type { Doer } from '../../changes/requests.ts';
+import type { Changes } from '../../changes.ts';
 import type { HeldKey, IdempotencyStore } from '../../idempotency-store.ts';
 import type { CommittedSignal } from '../../signal-store.ts';
 import type { Store } from '../../store.ts';
-import type { Doer } from '../changes/audit.ts';
-import type { Changes } from '../changes.ts';
 import type { LifeSign } from '../life-sign.ts';
 import type { Promised } from './promised.ts';
 

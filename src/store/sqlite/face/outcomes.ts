@@ -1,7 +1,7 @@
 import type { AttemptRecord } from '../../../model/delivery.ts';
+import type { StoredAttempt } from '../../changes/deliveries.ts';
+import type { Changes } from '../../changes.ts';
 import type { DeliveryStore } from '../../delivery-store.ts';
-import type { StoredAttempt } from '../changes/outcomes.ts';
-import type { Changes } from '../changes.ts';
 import type { AttemptDetail } from '../reads/attempts.ts';
 import type { Promised } from './promised.ts';
 

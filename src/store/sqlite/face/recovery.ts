@@ -1,7 +1,7 @@
+import type { Departed } from '../../changes/processes.ts';
+import type { Changes } from '../../changes.ts';
 import type { DeliveryStore } from '../../delivery-store.ts';
 import type { SourceStore } from '../../source-store.ts';
-import type { Departed } from '../changes/processes.ts';
-import type { Changes } from '../changes.ts';
 import type { Signs } from './keyed-requests.ts';
 import type { Promised } from './promised.ts';
 

@@ -2,13 +2,13 @@ import type { Database } from 'better-sqlite3';
 import { addAll } from '../../../lib/lists.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import type { EventType } from '../../../model/event.ts';
+import type { DeliveryKey } from '../../changes/deliveries.ts';
 import type {
   DeliveryQuery,
   DeliverySummary,
   LastAttempt,
   ListedDelivery,
 } from '../../delivery-log-store.ts';
-import type { DeliveryKey } from './delivery-walk.ts';
 import { SHOWN_COLUMNS, SHOWN_JOINS, WAITING } from './shown-state.ts';
 
 interface WaitingRow extends DeliveryKey {

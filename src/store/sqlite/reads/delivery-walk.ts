@@ -1,33 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { DeliveryStatus } from '../../../model/delivery.ts';
-import type { EventType } from '../../../model/event.ts';
-
-/** A place in the order of deliveries: when it was made, and its id. */
-export interface DeliveryKey {
-  createdAt: number;
-  id: string;
-}
-
-/** Which deliveries a walk passes, and which of them it stops at. */
-export interface WalkTerms {
-  tenantId: string;
-  endpointId: string | null;
-  /** As stored; null: any. */
-  statuses: DeliveryStatus[] | null;
-  /** Only of these endpoints; null: any. For what the state of an endpoint decides. */
-  ofEndpoints: string[] | null;
-  eventType: EventType | null;
-  /** Half open. */
-  from: number | null;
-  to: number | null;
-  direction: 'ASC' | 'DESC';
-}
-
-/** A part of a walk: what fits, and where the next part begins; null where the walk has ended. */
-export interface WalkPart {
-  found: DeliveryKey[];
-  next: DeliveryKey | null;
-}
+import type { DeliveryKey, WalkPart, WalkTerms } from '../../changes/deliveries.ts';
 
 type Value = string | number;
 interface Where {

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { createKnownSignalSearch } from '../../changes/known-signals.ts';
 import type { DeliveryLogStore } from '../../delivery-log-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
 import type {
@@ -11,8 +12,9 @@ import type {
   StoredPost,
 } from '../../signal-store.ts';
 import type { Part } from '../../store.ts';
+import { answeredAtOnce, runScript } from '../answers.ts';
+import { knownSignalsSql } from '../sql/known-signals.ts';
 import { Table } from '../table.ts';
-import { createKnownSignal } from './known-signals.ts';
 import { createProfileResolver } from './profiles.ts';
 import { createSignalList } from './signal-list.ts';
 import { createLatestSignals, createStoredSignals } from './stored-signals.ts';
@@ -88,7 +90,7 @@ export function signalReads(db: Database) {
   const selectPosition = db
     .prepare<[string], number>('SELECT position FROM stored_rows WHERE tenant_id = ?')
     .pluck();
-  const findKnown = createKnownSignal(db);
+  const findKnown = createKnownSignalSearch(answeredAtOnce({ knownSignals: knownSignalsSql(db) }));
   const selectOutdated = db.prepare<Record<string, unknown>[], OutdatedSignal>(
     `SELECT id, profile_id AS profileId, wire FROM signals INDEXED BY signals_by_external_id
      WHERE tenant_id = +:tenantId AND json_extract(wire, '$.external_id') = +:shownId AND external_id = +:externalId
@@ -105,14 +107,16 @@ export function signalReads(db: Database) {
     findOutdatedSignals: (post) => selectOutdated.all({ ...post }),
     findDuplicates: (signals) =>
       signals.map((signal) => {
-        const known = findKnown(signal);
+        const known = runScript(findKnown(signal));
         if (known === null) return null;
         const { externalId, text } = signal;
         return selectScore.get({ id: known.id, externalId, text }) ?? null;
       }),
     findKnownSignals: (signals) =>
       signals.map((signal) =>
-        selectOne.get(signal.id, signal.tenantId) === undefined ? (findKnown(signal)?.id ?? null) : signal.id,
+        selectOne.get(signal.id, signal.tenantId) === undefined
+          ? (runScript(findKnown(signal))?.id ?? null)
+          : signal.id,
       ),
     hasSignalsOf: (tenantId, platform) => selectOfPlatform.get(tenantId, platform) !== undefined,
     getFeedback: (tenantId, signalId) => selectFeedback.get(signalId, tenantId),

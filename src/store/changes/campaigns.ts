@@ -1,0 +1,128 @@
+import { addAll } from '../../lib/lists.ts';
+import type { Campaign } from '../../model/campaign.ts';
+import type { CampaignEventResult, CampaignStore, NamedPerson, NewCampaignEvent } from '../campaign-store.ts';
+import type { Asks, Script, Scripts } from '../script.ts';
+import { createEventWriter } from './events.ts';
+import type { LeadStatements } from './lead-rows.ts';
+
+export interface CampaignStatements extends LeadStatements {
+  campaigns: {
+    update(campaign: Campaign, expectedVersion: number): boolean;
+    selectEvent(campaignId: string, key: string): number | undefined;
+    insertEvent(row: Record<string, unknown>): void;
+    insert(campaign: Campaign): boolean;
+    /**
+     * What a person is known by: the lead's id, the address given, the lead's own, in this order; null where the lead is not
+     * one of the tenant's.
+     */
+    aliasesOf(tenantId: string, person: NamedPerson): string[] | null;
+    selectCount(id: string): number | undefined;
+    updateCount(count: number, id: string): void;
+    selectNumber(id: string, alias: string): number | undefined;
+    insertAlias(id: string, alias: string, tenantId: string, number: number): void;
+    deleteAliases(tenantId: string, alias: string): { campaign_id: string; recipient: number }[];
+    deleteNumber(campaign_id: string, recipient: number): void;
+    selectTold(campaign_id: string, recipient: number): string[];
+    clearTold(campaign_id: string, recipient: number): void;
+  };
+}
+
+export function campaignChanges(ask: Asks<CampaignStatements>) {
+  const recipients = createRecipients(ask);
+  const insertRouted = createEventWriter(ask);
+
+  function* record(
+    campaignId: string,
+    tenantId: string,
+    event: NewCampaignEvent,
+    numbers: RecipientNumbers,
+  ): Script<CampaignEventResult> {
+    const { events: caused, leadId: _lead, email: _email, ...columns } = event;
+    if ((yield* ask.campaigns.selectEvent(campaignId, event.key)) !== undefined) return 'duplicate';
+    const aliases = yield* ask.campaigns.aliasesOf(tenantId, event);
+    if (aliases === null) return 'unknown_lead';
+    for (const each of caused) yield* insertRouted(each);
+    const auto = event.auto ? 1 : 0;
+    const toldId = caused[0]?.event.id ?? null;
+    const recipient = yield* numbers.of(aliases);
+    yield* ask.campaigns.insertEvent({ ...columns, campaignId, recipient, auto, toldId });
+    return 'created';
+  }
+
+  return {
+    *createCampaign(campaign, events) {
+      yield* ask.campaigns.insert(campaign);
+      for (const each of events) yield* insertRouted(each);
+    },
+    *updateCampaign(campaign, expectedVersion, events) {
+      if (!(yield* ask.campaigns.update(campaign, expectedVersion))) return false;
+      for (const each of events) yield* insertRouted(each);
+      return true;
+    },
+    *recordCampaignEvents({ id: campaignId, tenantId }, events) {
+      const numbers = yield* recipients.numbers({ campaignId, tenantId });
+      const results: CampaignEventResult[] = [];
+      for (const event of events) results.push(yield* record(campaignId, tenantId, event, numbers));
+      yield* numbers.finish();
+      return results;
+    },
+  } satisfies Scripts<CampaignStore>;
+}
+
+/** Gives people their numbers within a campaign; one batch of events at a time. */
+export interface RecipientNumbers {
+  /** The number of the person known by any of `aliases`; those that were not known are his from now on. */
+  of(aliases: string[]): Script<number>;
+  /** Keeps how many numbers were given out. */
+  finish(): Script<void>;
+}
+
+/** Who a campaign's recipient numbers are. Nothing else of a campaign's events names a person. */
+export function createRecipients(ask: Asks<CampaignStatements>) {
+  function* numbers({
+    campaignId: id,
+    tenantId,
+  }: {
+    campaignId: string;
+    tenantId: string;
+  }): Script<RecipientNumbers> {
+    const before = (yield* ask.campaigns.selectCount(id)) ?? 0;
+    let count = before;
+    return {
+      *of(aliases) {
+        const known: (number | undefined)[] = [];
+        for (const alias of aliases) known.push(yield* ask.campaigns.selectNumber(id, alias));
+        // Where the aliases were two people so far, the first of them counts: what was counted is not counted anew.
+        const number = known.find((value) => value !== undefined) ?? count++;
+        for (const [index, alias] of aliases.entries()) {
+          if (known[index] === undefined) yield* ask.campaigns.insertAlias(id, alias, tenantId, number);
+        }
+        return number;
+      },
+      *finish() {
+        if (count !== before) yield* ask.campaigns.updateCount(count, id);
+      },
+    };
+  }
+
+  return {
+    numbers,
+    /**
+     * Forgets who the person was in every campaign, by the lead's id and its identity keys. Returns the ids of the events
+     * that told of his replies, whose texts still name him, and to which nothing here refers from now on.
+     */
+    *forget(tenantId: string, aliases: readonly string[]): Script<string[]> {
+      const told: string[] = [];
+      for (const alias of aliases) {
+        for (const { campaign_id, recipient } of yield* ask.campaigns.deleteAliases(tenantId, alias)) {
+          // An address that only a campaign had learnt of him goes with the rest.
+          yield* ask.campaigns.deleteNumber(campaign_id, recipient);
+          const ids = yield* ask.campaigns.selectTold(campaign_id, recipient);
+          if (ids.length > 0) yield* ask.campaigns.clearTold(campaign_id, recipient);
+          addAll(told, ids);
+        }
+      }
+      return told;
+    },
+  };
+}

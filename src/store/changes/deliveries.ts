@@ -1,0 +1,275 @@
+import { idFloor } from '../../lib/ids.ts';
+import type { AttemptRecord, DeliveryStatus, Outcome } from '../../model/delivery.ts';
+import type { EventType } from '../../model/event.ts';
+import { endUndelivered } from '../../rules/dead-letters.ts';
+import { replayRefusal } from '../../rules/replay.ts';
+import type { DeliveryLogStore, ReplayResult } from '../delivery-log-store.ts';
+import type { Asks, Script, Scripts } from '../script.ts';
+import { createEndpointHealth, type EndpointStatements } from './endpoints.ts';
+import { createBodies, createDeadNotices } from './events.ts';
+
+/** A place in the order of deliveries: when it was made, and its id. */
+export interface DeliveryKey {
+  createdAt: number;
+  id: string;
+}
+
+/** Which deliveries a walk passes, and which of them it stops at. */
+export interface WalkTerms {
+  tenantId: string;
+  endpointId: string | null;
+  /** As stored; null: any. */
+  statuses: DeliveryStatus[] | null;
+  /** Only of these endpoints; null: any. For what the state of an endpoint decides. */
+  ofEndpoints: string[] | null;
+  eventType: EventType | null;
+  /** Half open. */
+  from: number | null;
+  to: number | null;
+  direction: 'ASC' | 'DESC';
+}
+
+/** A part of a walk: what fits, and where the next part begins; null where the walk has ended. */
+export interface WalkPart {
+  found: DeliveryKey[];
+  next: DeliveryKey | null;
+}
+
+export interface DeliveryStatements extends EndpointStatements {
+  deliveries: {
+    insertAttempt(
+      id: string,
+      deliveryId: string,
+      attempt: number,
+      startedAt: number,
+      durationMs: number,
+      detail: string,
+    ): void;
+    finishOutcome(
+      status: string,
+      dueAt: number | null,
+      expiresAt: number | null,
+      attempt: number,
+      deliveryId: string,
+      countedBefore: number,
+    ): boolean;
+    finishDelivered(attempt: number, deliveryId: string, countedBefore: number): boolean;
+    spare(deliveryId: string): void;
+    selectBody(deliveryId: string): number | undefined;
+    selectOne(id: string, tenantId: string): ReplayRow | undefined;
+    again(now: number, id: string, status: string): boolean;
+    selectPausedSince(heldBefore: number): HeldLane[];
+    endHeld(
+      status: string,
+      expiresAt: number | null,
+      id: string,
+      heldBefore: number,
+      limit: number,
+    ): { id: string }[];
+    selectExpired(now: number, limit: number): string[];
+    markExpired(id: string): void;
+    selectUncleared(): string[];
+    markCleared(id: string): void;
+    deleteAttempts(beforeId: string, limit: number): number;
+    deleteDelivery(id: string): void;
+    deleteBatched(id: string): void;
+    deleteLatePlace(id: string): void;
+    selectRemovable(id: string): number | undefined;
+    deleteEndpoints(before: number, limit: number): number;
+    pruneTestSends(before: number): number;
+    /** Up to `limit` deliveries that meet the terms, of the next `scan`, in the order of time. */
+    walk(terms: WalkTerms, after: DeliveryKey | null, part: { scan: number; limit: number }): WalkPart;
+    insertTestSend(id: string, endpointId: string, startedAt: number): void;
+  };
+}
+
+/** An attempt as the table holds it. */
+export interface StoredAttempt extends Pick<AttemptRecord, 'id' | 'attempt' | 'startedAt' | 'durationMs'> {
+  /** The rest as JSON. */
+  detail: string;
+}
+
+/** An outcome with its attempt as the table holds it, so that what crosses to the writer is flat and small. */
+export interface StoredOutcome extends Omit<Outcome, 'attempt'> {
+  attempt: StoredAttempt;
+}
+
+/** The most common outcome, flat: delivery, attempt, its number, start, duration and detail. */
+export type DeliveredTuple = [string, string, number, number, number, string];
+
+/** What attempts came to. A second outcome of the same attempt finds it counted already: then only the attempt is kept. */
+export function outcomeChanges(ask: Asks<DeliveryStatements>) {
+  const settleHealth = createEndpointHealth(ask);
+  const addDeadNotice = createDeadNotices(ask);
+
+  /** What the attempt brought back, where the delivery was erased while it was under way: its body is gone then. */
+  function* forgetReplyOfErased(deliveryId: string): Script<void> {
+    if ((yield* ask.deliveries.selectBody(deliveryId)) === undefined)
+      yield* ask.events.emptyReplies(deliveryId);
+  }
+
+  return {
+    /** An attempt that succeeded, of a delivery that probed nothing, to an endpoint without failures to forget. */
+    *recordDelivered(
+      ...[deliveryId, id, attempt, startedAt, durationMs, detail]: DeliveredTuple
+    ): Script<boolean> {
+      yield* ask.deliveries.insertAttempt(id, deliveryId, attempt, startedAt, durationMs, detail);
+      const applied = yield* ask.deliveries.finishDelivered(attempt, deliveryId, attempt - 1);
+      if (!applied) yield* forgetReplyOfErased(deliveryId);
+      return applied;
+    },
+    *recordAttempt({ attempt, next, ...outcome }: StoredOutcome): Script<boolean> {
+      const { deliveryId, probe } = outcome;
+      const { id, attempt: number, startedAt, durationMs, detail } = attempt;
+      yield* ask.deliveries.insertAttempt(id, deliveryId, number, startedAt, durationMs, detail);
+      const dueAt = next.status === 'retrying' ? next.at : null;
+      const expiresAt = next.status === 'dead' ? next.expiresAt : null;
+      if (
+        !(yield* ask.deliveries.finishOutcome(next.status, dueAt, expiresAt, number, deliveryId, number - 1))
+      ) {
+        yield* forgetReplyOfErased(deliveryId);
+        return false;
+      }
+      if (probe && next.status === 'retrying') yield* ask.deliveries.spare(deliveryId);
+      if (next.status === 'dead') yield* addDeadNotice(deliveryId, next.expiresAt);
+      yield* settleHealth(outcome);
+      return true;
+    },
+  };
+}
+
+interface ReplayRow {
+  status: string;
+  endpoint_id: string;
+  has_body: number;
+  deleted: number;
+  pull: number;
+}
+
+/**
+ * Sending again what has ended: pending, due at once, with all its retries before it. Its id stays, and so does the count
+ * of its attempts; `cycle_start` is what the retries are counted from. A paused endpoint's is held by that alone.
+ */
+export function replayChanges(ask: Asks<DeliveryStatements>) {
+  function* replayOne(
+    tenantId: string,
+    id: string,
+    now: number,
+    only: string | null = null,
+  ): Script<ReplayResult> {
+    const row = yield* ask.deliveries.selectOne(id, tenantId);
+    if (row === undefined || (only !== null && row.endpoint_id !== only)) return { outcome: 'absent' };
+    const status = row.status as DeliveryStatus;
+    const refusal = replayRefusal({
+      status,
+      hasBody: row.has_body === 1,
+      endpointDeleted: row.deleted === 1,
+      isPull: row.pull === 1,
+    });
+    if (refusal !== null) return { outcome: refusal };
+    yield* ask.deliveries.again(now, id, row.status);
+    return { outcome: 'replayed', endpointId: row.endpoint_id };
+  }
+
+  return {
+    replayDelivery: replayOne,
+    *replayList({ tenantId, endpointId, ids, now }) {
+      let replayed = 0;
+      for (const id of new Set(ids)) {
+        const { outcome } = yield* replayOne(tenantId, id, now, endpointId);
+        if (outcome === 'replayed') replayed++;
+      }
+      return replayed;
+    },
+    *replayRange({ tenantId, endpointId, status, eventType = null, from, to, after, limit, now }) {
+      const { found, next } = yield* ask.deliveries.walk(
+        {
+          ...{ tenantId, endpointId, from, to, direction: 'ASC' },
+          ...{ statuses: [status], ofEndpoints: null, eventType },
+        },
+        after === null ? null : { createdAt: Number(after[0]), id: String(after[1]) },
+        { scan: limit, limit },
+      );
+      let replayed = 0;
+      for (const { id } of found) if (yield* ask.deliveries.again(now, id, status)) replayed++;
+      return { replayed, next: next === null ? null : [next.createdAt, next.id] };
+    },
+  } satisfies Scripts<DeliveryLogStore>;
+}
+
+interface HeldLane {
+  id: string;
+  dead_letter: number;
+}
+
+/** What time takes away, a bounded part at a time. */
+export function retentionChanges(ask: Asks<DeliveryStatements>) {
+  const bodies = createBodies(ask);
+  const addDeadNotice = createDeadNotices(ask);
+
+  function* remove(id: string): Script<boolean> {
+    if ((yield* ask.deliveries.selectRemovable(id)) === undefined) return false;
+    yield* bodies.remove(id);
+    yield* ask.deliveries.deleteBatched(id);
+    yield* ask.deliveries.deleteLatePlace(id);
+    yield* ask.deliveries.deleteDelivery(id);
+    return true;
+  }
+
+  return {
+    *endHeld({ heldBefore, deadUntil, limit }) {
+      let ended = 0;
+      for (const { id, dead_letter } of yield* ask.deliveries.selectPausedSince(heldBefore)) {
+        if (ended >= limit) break;
+        const end = endUndelivered(dead_letter === 1, deadUntil);
+        const expiresAt = end.status === 'dead' ? end.expiresAt : null;
+        const moved = yield* ask.deliveries.endHeld(end.status, expiresAt, id, heldBefore, limit - ended);
+        if (expiresAt !== null) for (const each of moved) yield* addDeadNotice(each.id, expiresAt);
+        ended += moved.length;
+      }
+      return ended;
+    },
+    *expireDead({ now, limit }) {
+      const ids = yield* ask.deliveries.selectExpired(now, limit);
+      for (const id of ids) {
+        yield* ask.deliveries.markExpired(id);
+        yield* bodies.remove(id);
+      }
+      return ids.length;
+    },
+    *discardOfDeleted(limit) {
+      let discarded = 0;
+      for (const id of yield* ask.deliveries.selectUncleared()) {
+        discarded += yield* ask.endpoints.discard(id, limit - discarded);
+        if (discarded >= limit) break;
+        yield* ask.deliveries.markCleared(id);
+      }
+      return discarded;
+    },
+    pruneAttempts: (before, limit) => ask.deliveries.deleteAttempts(idFloor('att', before), limit),
+    *pruneDeliveries({ tenantId, before, after, limit }) {
+      const { found, next } = yield* ask.deliveries.walk(
+        {
+          ...{ tenantId, endpointId: null, from: null, to: before, direction: 'ASC' },
+          ...{ statuses: null, ofEndpoints: null, eventType: null },
+        },
+        after === null ? null : { createdAt: Number(after[0]), id: String(after[1]) },
+        { scan: limit, limit },
+      );
+      let removed = 0;
+      for (const { id } of found) if (yield* remove(id)) removed++;
+      return { removed, next: next === null ? null : [next.createdAt, next.id] };
+    },
+    pruneEndpoints: (before, limit) => ask.deliveries.deleteEndpoints(before, limit),
+    pruneBodyTails: (limit) => bodies.removeUnusedTails(limit),
+    pruneTestSends: (before) => ask.deliveries.pruneTestSends(before),
+  } satisfies Scripts<DeliveryLogStore>;
+}
+
+/** When test deliveries were sent: all that is kept of them, for the throttle. */
+export function testSendChanges(ask: Asks<DeliveryStatements>) {
+  return {
+    recordTestSend: ({ id, endpointId, startedAt }) =>
+      ask.deliveries.insertTestSend(id, endpointId, startedAt),
+  } satisfies Scripts<DeliveryLogStore>;
+}

@@ -1,0 +1,298 @@
+import { isOperational } from '../../model/constants.ts';
+import type { EndpointNotice } from '../../model/endpoint-notice.ts';
+import type { BodyTail, EventRow, EventType, NewDelivery, RoutedEvent } from '../../model/event.ts';
+import type { BackfillStore } from '../backfill-store.ts';
+import type { BatchStore } from '../batch-store.ts';
+import type { NoticeStore } from '../notice-store.ts';
+import type { Asks, Script, Scripts } from '../script.ts';
+import { type HeldDelivery, skipsOf, unbundled } from './bundles.ts';
+
+export interface EventStatements {
+  events: {
+    insertBody(body: string, tailId: number | null): number;
+    selectTail(tenantId: string, hash: string): number | undefined;
+    insertTail(tenantId: string, hash: string, text: string): number;
+    selectPlace(deliveryId: string): { event_id: string; body_id: number | null } | undefined;
+    letGo(deliveryId: string): void;
+    deleteBodyUnlessSent(bodyId: number, eventId: string, again: number): void;
+    deleteUnusedTails(limit: number): number;
+    insertEvent(
+      id: string,
+      tenantId: string,
+      type: string,
+      subjectId: string,
+      createdAt: number,
+      data: string,
+      trace: string | null,
+    ): void;
+    insertSkip(id: string, reason: string, endpointIds: string): void;
+    insertBatched(id: string, endpointId: string): void;
+    selectReceiver(tenantId: string, endpointId: string): number | undefined;
+    insertDelivery(...row: (string | number | null)[]): void;
+    insertNotice(tenantId: string, type: string, facts: string, endpointId: string): void;
+    selectDead(deliveryId: string): DeadRow | undefined;
+    countNotices(ids: string, tenantId: string): number | undefined;
+    removeNotices(ids: string): void;
+    nextPosition(now: number, tenantId: string): number | undefined;
+    insertLateDelivery(tenantId: string, position: number, deliveryId: string): void;
+    selectAbout(subjectIds: string): string[];
+    emptyEvent(data: string, id: string, tenantId: string): boolean;
+    selectDeliveries(eventId: string, batches: string): { id: string; endpoint_id: string; waits: number }[];
+    discard(id: string): void;
+    renewEndpoint(id: string): void;
+    emptyReplies(deliveryId: string): void;
+    advanceBackfill(row: Record<string, unknown>): boolean;
+    countBatched(endpointId: string, lastId: string): number | undefined;
+    takeBatched(deliveryId: string, endpointId: string, lastId: string): void;
+    dropBatched(endpointId: string, limit: number): number;
+    leaveBatches(eventId: string): (string | null)[];
+    selectWaits(deliveryId: string): number | undefined;
+    releaseBatched(deliveryId: string): void;
+    readBestOfBatch(endpointId: string, limit: number, best: number): string[];
+  };
+}
+
+/** Stores bodies, one for all deliveries of an event that send the same bytes, and takes them away. */
+export function createBodies(ask: Asks<EventStatements>) {
+  function* tailIdOf(tenantId: string, { hash, text }: BodyTail): Script<number> {
+    const known = yield* ask.events.selectTail(tenantId, hash);
+    return known ?? (yield* ask.events.insertTail(tenantId, hash, text));
+  }
+
+  return {
+    /** Stores the bodies of one event: the id of each delivery's. */
+    createPlaces(tenantId: string): (delivery: NewDelivery) => Script<number> {
+      const places = new Map<string, number>();
+      return function* ({ body, tail }) {
+        const bytes = tail === undefined ? body : `${tail.hash} ${body}`;
+        const known = places.get(bytes);
+        if (known !== undefined) return known;
+        const tailId = tail === undefined ? null : yield* tailIdOf(tenantId, tail);
+        const place = yield* ask.events.insertBody(body, tailId);
+        places.set(bytes, place);
+        return place;
+      };
+    },
+    /** Takes a delivery's body away, and deletes it where no other of the event sends it too. */
+    *remove(deliveryId: string): Script<void> {
+      const place = yield* ask.events.selectPlace(deliveryId);
+      if (place === undefined || place.body_id === null) return;
+      yield* ask.events.letGo(deliveryId);
+      yield* ask.events.deleteBodyUnlessSent(place.body_id, place.event_id, place.body_id);
+    },
+    removeUnusedTails: (limit: number): Script<number> => ask.events.deleteUnusedTails(limit),
+  };
+}
+
+/** Stores an event with every delivery it causes and the reason for each it does not: part of the change that caused it. */
+export function createEventWriter(ask: Asks<EventStatements>): (routed: RoutedEvent) => Script<void> {
+  const insertDelivery = createDeliveryWriter(ask);
+  const bodies = createBodies(ask);
+
+  return function* (routed) {
+    const { event, batched, urgent = false } = routed;
+    const { id, tenantId, type, subjectId, createdAt, data, trace = null } = event;
+    yield* ask.events.insertEvent(id, tenantId, type, subjectId, createdAt, data, trace);
+    const placeOf = bodies.createPlaces(tenantId);
+    for (const delivery of unbundled(routed)) yield* insertDelivery(event, { ...delivery, urgent }, placeOf);
+    for (const endpointId of batched) yield* ask.events.insertBatched(id, endpointId);
+    for (const { reason, endpointIds } of skipsOf(routed))
+      yield* ask.events.insertSkip(id, reason, endpointIds);
+  };
+}
+
+/** `urgent`: it goes before others of its endpoint; left out: it takes its turn. */
+interface StoredDelivery extends HeldDelivery {
+  urgent?: boolean;
+}
+
+/** Stores a delivery as one of an event, which is there; false where its endpoint is gone. */
+export function createDeliveryWriter(
+  ask: Asks<EventStatements>,
+): (
+  event: EventRow,
+  delivery: StoredDelivery,
+  placeOf: (delivery: NewDelivery) => Script<number>,
+) => Script<boolean> {
+  return function* ({ id: eventId, tenantId, type, createdAt }, delivery, placeOf) {
+    const { id, endpointId, status, inHand = false, urgent = false } = delivery;
+    if ((yield* ask.events.selectReceiver(tenantId, endpointId)) === undefined) return false;
+    const dueAt = status === 'pending' ? createdAt : null;
+    const [bodyId, held] = [yield* placeOf(delivery), inHand ? 1 : 0];
+    const goesFirst = urgent ? 1 : 0;
+    yield* ask.events.insertDelivery(
+      id,
+      endpointId,
+      tenantId,
+      eventId,
+      type,
+      status,
+      dueAt,
+      createdAt,
+      bodyId,
+      held,
+      goesFirst,
+    );
+    return true;
+  };
+}
+
+/** Stores a notice: part of the change that it is of. Of subscriptions that a client of MCP made there is none. */
+export function createNoticeWriter(
+  ask: Asks<EventStatements>,
+): (notice: Omit<EndpointNotice, 'id'>) => Script<void> {
+  return function* ({ tenantId, type, endpointId, facts }) {
+    yield* ask.events.insertNotice(tenantId, type, JSON.stringify(facts), endpointId);
+  };
+}
+
+interface DeadRow {
+  tenantId: string;
+  endpointId: string;
+  event: EventType;
+  event_id: string;
+  subject_id: string;
+  attempt_count: number;
+}
+
+/**
+ * Stores the notice that a delivery is dead: part of the change that it is of. A dead delivery of such an event makes none,
+ * as two dead endpoints would go on telling of each other.
+ */
+export function createDeadNotices(
+  ask: Asks<EventStatements>,
+): (deliveryId: string, expiresAt: number) => Script<void> {
+  const add = createNoticeWriter(ask);
+
+  return function* (deliveryId, expiresAt) {
+    const row = yield* ask.events.selectDead(deliveryId);
+    if (row === undefined || isOperational(row.event)) return;
+    const { tenantId, endpointId, ...told } = row;
+    const facts = { delivery_id: deliveryId, ...told, expires_at: new Date(expiresAt).toISOString() };
+    yield* add({ tenantId, type: 'delivery.dead', endpointId, facts });
+  };
+}
+
+export function noticeChanges(ask: Asks<EventStatements>) {
+  const insertRouted = createEventWriter(ask);
+
+  return {
+    *commitNotices({ tenantId, ids, events }) {
+      const list = JSON.stringify(ids);
+      if ((yield* ask.events.countNotices(list, tenantId)) !== ids.length) return false;
+      yield* ask.events.removeNotices(list);
+      for (const each of events) yield* insertRouted(each);
+      return true;
+    },
+  } satisfies Scripts<NoticeStore>;
+}
+
+/** Gives a delivery that is stored after its event a place of its own in the order by commit: part of the change that stores it. */
+export function createLatePlace(
+  ask: Asks<EventStatements>,
+): (tenantId: string, deliveryId: string, now: number) => Script<void> {
+  return function* (tenantId, deliveryId, now) {
+    yield* ask.events.insertLateDelivery(
+      tenantId,
+      (yield* ask.events.nextPosition(now, tenantId)) ?? 0,
+      deliveryId,
+    );
+  };
+}
+
+/** What an event's data is when the person it told of is erased. */
+const ERASED_DATA = '{"erased":true}';
+
+/** Taking a person out of events and deliveries, which stay as what was counted: parts of an erasure. */
+export function createEventEraser(ask: Asks<EventStatements>) {
+  const leaveBatches = createBatchEraser(ask);
+  const bodies = createBodies(ask);
+
+  function* eraseDeliveries(eventId: string): Script<string[]> {
+    const batches = JSON.stringify(yield* leaveBatches(eventId));
+    const endpointIds: string[] = [];
+    for (const { id, endpoint_id, waits } of yield* ask.events.selectDeliveries(eventId, batches)) {
+      yield* ask.events.discard(id);
+      yield* bodies.remove(id);
+      yield* ask.events.emptyReplies(id);
+      if (waits === 1) endpointIds.push(endpoint_id);
+    }
+    return endpointIds;
+  }
+
+  return {
+    about: (subjectIds: readonly string[]): Script<string[]> =>
+      ask.events.selectAbout(JSON.stringify(subjectIds)),
+    /** Empties events with their deliveries; the endpoints that lost waiting ones, each once. */
+    *erase(tenantId: string, eventIds: Iterable<string>): Script<string[]> {
+      const endpointIds = new Set<string>();
+      for (const id of new Set(eventIds)) {
+        if (!(yield* ask.events.emptyEvent(ERASED_DATA, id, tenantId))) continue;
+        for (const endpointId of yield* eraseDeliveries(id)) endpointIds.add(endpointId);
+      }
+      return [...endpointIds];
+    },
+    /** Says that what was claimed ahead of these endpoints is old. */
+    *renewEndpoints(ids: Iterable<string>): Script<void> {
+      for (const id of ids) yield* ask.events.renewEndpoint(id);
+    },
+  };
+}
+
+export function backfillChanges(ask: Asks<EventStatements>) {
+  const bodies = createBodies(ask);
+  const insertDelivery = createDeliveryWriter(ask);
+  const addPlace = createLatePlace(ask);
+
+  return {
+    *commitBackfill({ tenantId, endpointId, position, next, isLast, items, now }) {
+      const step = { tenantId, endpointId, position, next, isLast: isLast ? 1 : 0 };
+      if (!(yield* ask.events.advanceBackfill(step))) return false;
+      for (const { event, delivery } of items) {
+        // Made now: it is due now, and its log is kept from now on.
+        const placeOf = bodies.createPlaces(tenantId);
+        if (yield* insertDelivery({ ...event, createdAt: now }, delivery, placeOf)) {
+          yield* addPlace(tenantId, delivery.id, now);
+        }
+      }
+      return true;
+    },
+  } satisfies Scripts<BackfillStore>;
+}
+
+/** What is sent in one message instead of one by one. */
+export function batchChanges(ask: Asks<EventStatements>) {
+  const bodies = createBodies(ask);
+  const insertDelivery = createDeliveryWriter(ask);
+  const addPlace = createLatePlace(ask);
+
+  return {
+    *commitBatch({ endpointId, tenantId, read, delivery, now }) {
+      const { events, last, wires } = read;
+      // Somebody may have been erased or blacked out since it was read.
+      const isAsRead =
+        (yield* ask.events.countBatched(endpointId, last.id)) === events &&
+        JSON.stringify(yield* ask.events.readBestOfBatch(endpointId, events, wires.length)) ===
+          JSON.stringify(wires);
+      if (!isAsRead) return false;
+      const event = { ...last, tenantId, createdAt: now };
+      if (!(yield* insertDelivery(event, delivery, bodies.createPlaces(tenantId)))) return false;
+      yield* addPlace(tenantId, delivery.id, now);
+      yield* ask.events.takeBatched(delivery.id, endpointId, last.id);
+      return true;
+    },
+    dropBatched: (endpointId, limit) => ask.events.dropBatched(endpointId, limit),
+  } satisfies Scripts<BatchStore>;
+}
+
+/** Takes an event that is erased out of what is sent in one message: the deliveries it was in. Part of an erasure. */
+export function createBatchEraser(ask: Asks<EventStatements>): (eventId: string) => Script<string[]> {
+  return function* (eventId) {
+    const deliveryIds = (yield* ask.events.leaveBatches(eventId)).filter((id) => id !== null);
+    for (const id of deliveryIds) {
+      // The others are sent in another message, where this one was not sent yet.
+      if ((yield* ask.events.selectWaits(id)) !== undefined) yield* ask.events.releaseBatched(id);
+    }
+    return deliveryIds;
+  };
+}

@@ -1,0 +1,128 @@
+import { fromIso, toIso } from '../../lib/clock.ts';
+import type { Lead } from '../../model/lead.ts';
+import { attachSignals, withoutSignals } from '../../model/lead-score.ts';
+import { dealStatusIn } from '../../model/pipeline.ts';
+import type { Signal } from '../../model/signal.ts';
+import { leadWords } from '../../rules/words.ts';
+import type { IdentityHolder, StoredLead } from '../lead-store.ts';
+import type { Asks, Script } from '../script.ts';
+import type { EventStatements } from './events.ts';
+
+export interface LeadStatements extends EventStatements {
+  leads: {
+    insert(row: Record<string, unknown>): void;
+    update(row: Record<string, unknown>): void;
+    insertIdentity(tenantId: string, key: string, leadId: string): void;
+    deleteIdentities(leadId: string): void;
+    insertTag(tenantId: string, tag: string, createdAt: number, leadId: string): void;
+    deleteTags(leadId: string): void;
+    insertWord(tenantId: string, word: string, leadId: string): void;
+    deleteWords(leadId: string): void;
+    deleteMoves(leadId: string): void;
+    remove(id: string): void;
+    selectOwner(signalId: string, tenantId: string): string | undefined;
+    attachSignal(leadId: string, signalId: string): void;
+    showLead(leadId: string, signalId: string): string | undefined;
+    hideLead(signalId: string, leadId: string): void;
+    /** Their ids. */
+    releaseSignals(leadId: string): string[];
+    selectScores(leadId: string): ScoreRow[];
+    getLead(tenantId: string, id: string): StoredLead | null;
+    insertMove(row: Record<string, unknown>): void;
+    forgetDays(day: string): void;
+    countDay(row: Record<string, unknown>): boolean;
+    findIdentities(tenantId: string, keys: readonly string[]): IdentityHolder[];
+  };
+}
+
+/** What is filtered, sorted and summed beside a lead's JSON. */
+function columnsOf(lead: Lead) {
+  return {
+    id: lead.id,
+    stage: lead.stage,
+    score: lead.icp_score ?? -1,
+    classification: lead.classification ?? '',
+    companyDomain: lead.company.domain,
+    source: lead.source.toLowerCase(),
+    dealCurrency: lead.deal?.currency ?? null,
+    dealAmount: lead.deal?.amount_minor ?? null,
+    owner: lead.owner,
+    nextDue: dealStatusIn(lead.stage) === 'open' ? (lead.next_step?.due_date ?? null) : null,
+    wire: JSON.stringify(lead),
+  };
+}
+
+/** A lead with its identities, tags and words: parts of changes. */
+export function createLeadRow(ask: Asks<LeadStatements>) {
+  return {
+    *insert(tenantId: string, lead: Lead): Script<void> {
+      yield* ask.leads.insert({ ...columnsOf(lead), tenantId, createdAt: fromIso(lead.created_at) });
+    },
+    *update(lead: Lead): Script<void> {
+      yield* ask.leads.update(columnsOf(lead));
+    },
+    *setIdentities(tenantId: string, leadId: string, keys: readonly string[]): Script<void> {
+      yield* ask.leads.deleteIdentities(leadId);
+      for (const key of keys) yield* ask.leads.insertIdentity(tenantId, key, leadId);
+    },
+    *setTags(tenantId: string, lead: Lead): Script<void> {
+      yield* ask.leads.deleteTags(lead.id);
+      const createdAt = fromIso(lead.created_at);
+      for (const tag of lead.tags)
+        yield* ask.leads.insertTag(tenantId, tag.toLowerCase(), createdAt, lead.id);
+    },
+    *setWords(tenantId: string, lead: Lead): Script<void> {
+      yield* ask.leads.deleteWords(lead.id);
+      for (const word of leadWords(lead)) yield* ask.leads.insertWord(tenantId, word, lead.id);
+    },
+    /** With its history; its signals must be let go of before. */
+    *remove(leadId: string): Script<void> {
+      yield* ask.leads.deleteIdentities(leadId);
+      yield* ask.leads.deleteTags(leadId);
+      yield* ask.leads.deleteWords(leadId);
+      yield* ask.leads.deleteMoves(leadId);
+      yield* ask.leads.remove(leadId);
+    },
+  };
+}
+
+/** Giving signals to leads and taking them back: parts of changes. */
+export function createLeadSignals(ask: Asks<LeadStatements>) {
+  return {
+    /** Whether a lead may have the signal: it is the tenant's, and no lead's yet. */
+    *isFree(tenantId: string, signalId: string): Script<boolean> {
+      return (yield* ask.leads.selectOwner(signalId, tenantId)) === '';
+    },
+    /** Returns the signal's JSON, which now names the lead. */
+    *attach(leadId: string, signalId: string): Script<string> {
+      yield* ask.leads.attachSignal(leadId, signalId);
+      return (yield* ask.leads.showLead(leadId, signalId)) ?? '';
+    },
+    /** The lead's signals are nobody's again, though their JSON still names it. Returns their ids. */
+    letGo: (leadId: string): Script<string[]> => ask.leads.releaseSignals(leadId),
+    /** A signal's JSON no longer names the lead, where it is not another's by now. */
+    hideLead: (signalId: string, leadId: string): Script<void> => ask.leads.hideLead(signalId, leadId),
+  };
+}
+
+interface ScoreRow {
+  score: number;
+  classification: Signal['classification'];
+  timestamp: number;
+}
+
+/** Scores a lead anew by the signals that it has: part of a change that alters or removes one of them. */
+export function createLeadScore(
+  ask: Asks<LeadStatements>,
+): (tenantId: string, leadId: string, now: number) => Script<void> {
+  const leadRow = createLeadRow(ask);
+
+  return function* (tenantId, leadId, now) {
+    const stored = yield* ask.leads.getLead(tenantId, leadId);
+    if (stored === null) return;
+    const signals = (yield* ask.leads.selectScores(leadId)).map(({ score, classification, timestamp }) => ({
+      ...{ icp_score: score, classification, timestamp: toIso(timestamp) },
+    }));
+    yield* leadRow.update({ ...attachSignals(withoutSignals(stored.lead), signals), updated_at: toIso(now) });
+  };
+}

@@ -1,0 +1,82 @@
+import type { NewMail } from '../../model/mail.ts';
+import type { DigestStore } from '../digest-store.ts';
+import type { MailStore } from '../mail-store.ts';
+import type { Asks, Script, Scripts } from '../script.ts';
+import { createEventWriter, type EventStatements } from './events.ts';
+
+export interface MailStatements extends EventStatements {
+  mail: {
+    insertMail(
+      id: string,
+      tenantId: string,
+      kind: string,
+      facts: string,
+      createdAt: number,
+      nextTryAt: number,
+    ): void;
+    /** When the mail was sent that has to be too old before another may be. */
+    selectInTheWay(key: string, since: number, newer: number): number | undefined;
+    count(key: string, now: number): void;
+    pruneCounts(before: number, after: number): void;
+    markSent(now: number, id: string): boolean;
+    markFailed(nextTryAt: number | null, id: string): boolean;
+    resendMail(now: number, id: string, tenantId: string): boolean;
+    markAnnounced(id: string): void;
+    updateSettings(row: Record<string, unknown>): boolean;
+    advanceDigest(row: Record<string, unknown>): boolean;
+    pruneMail(before: number, limit: number): number;
+  };
+}
+
+/** Stores a mail as part of the change it tells of; the same id a second time changes nothing. */
+export function createMailWriter(ask: Asks<MailStatements>): (mail: NewMail) => Script<void> {
+  return function* ({ id, tenantId, facts: { kind, ...rest }, createdAt }) {
+    yield* ask.mail.insertMail(id, tenantId, kind, JSON.stringify(rest), createdAt, createdAt);
+  };
+}
+
+/** The longest that a limit looks back. */
+const COUNTED_MS = 86_400_000;
+
+/** What becomes of the mail that waits. */
+export function mailChanges(ask: Asks<MailStatements>) {
+  return {
+    *countMail(quotas, now) {
+      yield* ask.mail.pruneCounts(now - COUNTED_MS, now + COUNTED_MS);
+      for (const { key, most, withinMs } of quotas) {
+        const inTheWay = yield* ask.mail.selectInTheWay(key, now - withinMs, most - 1);
+        if (inTheWay !== undefined) return { key, waitMs: Math.min(withinMs, inTheWay + withinMs - now) };
+      }
+      for (const { key } of quotas) yield* ask.mail.count(key, now);
+      return null;
+    },
+    addMail: createMailWriter(ask),
+    markMailSent: (id, now) => ask.mail.markSent(now, id),
+    markMailFailed: (id, nextTryAt) => ask.mail.markFailed(nextTryAt, id),
+    resendMail: (tenantId, id, now) => ask.mail.resendMail(now, id, tenantId),
+    *markMailAnnounced(ids) {
+      for (const id of ids) yield* ask.mail.markAnnounced(id);
+    },
+    pruneMail: (before, limit) => ask.mail.pruneMail(before, limit),
+  } satisfies Scripts<MailStore>;
+}
+
+/** Settings of tenants, and what their digests bring about. */
+export function digestChanges(ask: Asks<MailStatements>) {
+  const insertRouted = createEventWriter(ask);
+  const addMail = createMailWriter(ask);
+
+  return {
+    *saveSettings({ tenantId, timezone, digest, digestDueAt, digestSince, digestPosition }) {
+      const { enabled, hour } = digest;
+      const due = { digestDueAt, digestSince, digestPosition };
+      return yield* ask.mail.updateSettings({ tenantId, timezone, enabled: enabled ? 1 : 0, hour, ...due });
+    },
+    *commitDigest({ event, mail, ...step }) {
+      if (!(yield* ask.mail.advanceDigest(step))) return false;
+      if (event !== null) yield* insertRouted(event);
+      if (mail !== null) yield* addMail(mail);
+      return true;
+    },
+  } satisfies Scripts<DigestStore>;
+}

@@ -1,0 +1,207 @@
+import type { AuditActor } from '../../model/audit.ts';
+import { DomainError } from '../../model/errors.ts';
+import type { AuditStore } from '../audit-store.ts';
+import { actOf, keepsClient } from '../audited.ts';
+import type {
+  HeldKey,
+  IdempotencyStore,
+  KeptAnswer,
+  KeyedRequest,
+  Reservation,
+  Reserved,
+  Step,
+} from '../idempotency-store.ts';
+import type { Asks, Script, Scripts } from '../script.ts';
+
+export interface RequestStatements {
+  requests: {
+    selectKey(tenantId: string, route: string, key: string): KeyRow | undefined;
+    insertKey(row: Record<string, unknown>): void;
+    takeOver(row: Record<string, unknown>): void;
+    answer(row: Record<string, unknown>): boolean;
+    removeUnused(row: Record<string, unknown>): boolean;
+    releaseKey(row: Record<string, unknown>): void;
+    sweep(now: number, limit: number): void;
+    forgetAnswers(tenantId: string, text: string, sameText: string): void;
+    holderOf(tenantId: string, route: string, key: string): string | undefined;
+    addStep(step: string, tenantId: string, route: string, key: string): void;
+    insertAudit(row: Record<string, unknown>): void;
+    pruneAudit(limit: number, before: number): number;
+  };
+}
+
+/** Expired keys taken away with each new one: more than come in, so that they die out, and few enough to cost nothing. */
+const SWEPT_AT_ONCE = 20;
+
+interface KeyRow {
+  fingerprint: string;
+  token: string;
+  process: string;
+  seed: string;
+  started_at: number;
+  steps: string;
+  expires_at: number;
+  status: number | null;
+  location: string | null;
+  body: string | null;
+}
+
+/** Who wants a key. */
+export interface Bid extends Reservation {
+  /** The process that will run the request. */
+  process: string;
+  /** The token of a holder that is known to be gone. */
+  from: string | null;
+}
+
+/** What became of a bid; `taken`: another holds it, and whoever asks finds out whether it is still there. */
+export type BidResult =
+  | Exclude<Reserved, { state: 'running' | 'mismatch' }>
+  | { state: 'mismatch' }
+  | { state: 'taken'; token: string; process: string };
+
+/** Keys of requests: bid for, answered and given up. */
+export function idempotencyChanges(ask: Asks<RequestStatements>) {
+  return {
+    *bidForKey(request: KeyedRequest, bid: Bid): Script<BidResult> {
+      const { token, now, process, from } = bid;
+      const row = yield* ask.requests.selectKey(request.tenantId, request.route, request.key);
+      if (row === undefined || row.expires_at <= now) {
+        yield* ask.requests.insertKey({ ...request, ...bid, from: undefined });
+        yield* ask.requests.sweep(now, SWEPT_AT_ONCE);
+        return { state: 'held', held: { request, token, seed: token, startedAt: now, steps: [] } };
+      }
+      if (row.fingerprint !== request.fingerprint) return { state: 'mismatch' };
+      if (row.status !== null) return { state: 'answered', answer: toAnswer(row, row.status) };
+      if (row.process !== '' && row.token !== from) {
+        return { state: 'taken', token: row.token, process: row.process };
+      }
+      const { tenantId, route, key } = request;
+      yield* ask.requests.takeOver({ tenantId, route, key, token, process });
+      return { state: 'held', held: toHeld(request, token, row) };
+    },
+    answerKey: ({ tenantId, route, key }, token, kept) =>
+      ask.requests.answer({ tenantId, route, key, token, ...kept }),
+    *releaseKey({ tenantId, route, key }, token) {
+      const holder = { tenantId, route, key, token };
+      if (!(yield* ask.requests.removeUnused(holder))) yield* ask.requests.releaseKey(holder);
+    },
+  } satisfies Scripts<IdempotencyStore> & Record<'bidForKey', unknown>;
+}
+
+/**
+ * Drops what is kept of every keyed request of a tenant that holds one of the texts, such as a lead's id, its signals' ids
+ * or its address: part of an erasure. A walk over one tenant's last 24 hours; erasures are rare.
+ */
+export function createAnswerEraser(
+  ask: Asks<RequestStatements>,
+): (tenantId: string, texts: readonly string[]) => Script<void> {
+  return function* (tenantId, texts) {
+    for (const text of texts) {
+      const inJson = JSON.stringify(text).slice(1, -1);
+      if (inJson !== '') yield* ask.requests.forgetAnswers(tenantId, inJson, inJson);
+    }
+  };
+}
+
+function toHeld(request: KeyedRequest, token: string, { seed, started_at, steps }: KeyRow): HeldKey {
+  const lines = steps.split('\n').filter((line) => line !== '');
+  return {
+    request,
+    token,
+    seed,
+    startedAt: started_at,
+    steps: lines.map((line) => JSON.parse(line) as Step),
+  };
+}
+
+function toAnswer({ location, body }: KeyRow, status: number): KeptAnswer {
+  return { status, location, body: body ?? '' };
+}
+
+/** A change that a keyed request makes. */
+export interface KeptCall extends Pick<HeldKey, 'request' | 'token'>, Pick<Step, 'item' | 'name'> {
+  args: unknown[];
+  /** Whose doing it is; null: the audit list is told nothing of it. */
+  by: Doer | null;
+}
+
+type AnyChange = (...args: never[]) => Script<unknown>;
+
+/** Makes any of the other changes, and writes down in the same transaction that a keyed request has made it. */
+export function keptStepChanges(
+  ask: Asks<RequestStatements>,
+  changes: Readonly<Record<string, AnyChange>>,
+  makeDone: (call: DoneCall) => Script<unknown>,
+) {
+  return {
+    *makeKept({ request: { tenantId, route, key }, token, item, name, args, by }: KeptCall): Script<unknown> {
+      const holder = yield* ask.requests.holderOf(tenantId, route, key);
+      // No row: a person was erased whom the request told of. It goes on, and nothing is kept of it.
+      if (holder !== undefined && holder !== token) throw lostKey();
+      const change = changes[name] as ((...args: unknown[]) => Script<unknown>) | undefined;
+      if (change === undefined) throw new Error(`There is no change "${name}".`);
+      const result = yield* by === null ? change(...args) : makeDone({ ...by, name, args });
+      if (result !== false && result !== null) {
+        yield* ask.requests.addStep(
+          JSON.stringify({ item, name, result } satisfies Step),
+          tenantId,
+          route,
+          key,
+        );
+      }
+      return result;
+    },
+  };
+}
+
+function lostKey(): DomainError {
+  const detail = 'Another run of the request with this Idempotency-Key has taken its place.';
+  return new DomainError('IDEMPOTENCY_IN_FLIGHT', detail, { retryAfterSeconds: 1 });
+}
+
+/** Who makes a change, and when. */
+export interface Doer extends AuditActor {
+  at: number;
+}
+
+/** A change that is somebody's doing. */
+export interface DoneCall extends Doer {
+  name: string;
+  args: unknown[];
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Makes any of the other changes, and writes into the audit list in the same transaction whose doing it was. */
+export function auditChanges(ask: Asks<RequestStatements>, changes: Readonly<Record<string, AnyChange>>) {
+  return {
+    *makeDone({ name, args, tenantId, at, actor, client: from = '' }: DoneCall): Script<unknown> {
+      const change = changes[name] as ((...args: unknown[]) => Script<unknown>) | undefined;
+      if (change === undefined) throw new Error(`There is no change "${name}".`);
+      const result = yield* change(...args);
+      const act = actOf(
+        toldName(name),
+        args,
+        name === HELD ? Reflect.get(result as object, 'committed') : result,
+      );
+      if (act !== null) {
+        const { action, subject, count = 1, gatheredBy } = act;
+        const client = keepsClient(action) ? from : '';
+        const mark = [Math.floor(at / HOUR_MS), gatheredBy, client].join(' ').trimEnd();
+        const gathered = gatheredBy === undefined ? null : mark;
+        yield* ask.requests.insertAudit({ tenantId, at, actor, action, subject, count, gathered, client });
+      }
+      return result;
+    },
+    pruneAudit: (before, limit) => ask.requests.pruneAudit(limit, before),
+  } satisfies Scripts<AuditStore> & Record<'makeDone', AnyChange>;
+}
+
+/** `commitSignals` as the store's own face calls it: what it came to stands beside what was taken. */
+const HELD = 'commitSignalsHeld';
+
+/** The name by which the audit list knows a change. */
+export function toldName(name: string): string {
+  return name === HELD ? 'commitSignals' : name;
+}

@@ -1,0 +1,228 @@
+import { toIso } from '../../lib/clock.ts';
+import { attachSignals } from '../../model/lead-score.ts';
+import type { Signal } from '../../model/signal.ts';
+import { editedSignal } from '../../rules/edited-signal.ts';
+import { searchedFacts } from '../../rules/searched-facts.ts';
+import type { Asks, Script, Scripts } from '../script.ts';
+import type {
+  CommittedSignal,
+  EditedSignal,
+  NewSignal,
+  OutdatedSignal,
+  SignalEdit,
+  SignalStore,
+} from '../signal-store.ts';
+import { type CompanyStatements, createCompanyObserver } from './companies.ts';
+import { createEventEraser, createEventWriter } from './events.ts';
+import { createKnownSignals, type FindKnownSignal, type KnownSignalStatements } from './known-signals.ts';
+import { createLeadRow, createLeadScore, createLeadSignals, type LeadStatements } from './lead-rows.ts';
+import { createAnswerEraser, type RequestStatements } from './requests.ts';
+
+export interface SignalStatements
+  extends LeadStatements,
+    CompanyStatements,
+    KnownSignalStatements,
+    RequestStatements {
+  signals: {
+    saveFeedback(row: Record<string, unknown>): boolean;
+    selectRelevant(signalId: string): number | undefined;
+    countRelevant(more: number, signalId: string): void;
+    pruneNearKeys(before: number, limit: number): number;
+    insert(row: Record<string, unknown>): void;
+    insertAuthor(tenantId: string, key: string, id: string): void;
+    selectOutdated(row: Record<string, unknown>): OutdatedSignal[];
+    selectEdited(row: Record<string, unknown>): StoredRow | undefined;
+    updateEdited(row: Record<string, unknown>): void;
+    moveFeedback(id: string): void;
+    moveToEnd(now: number, id: string): void;
+    selectToldHot(id: string): number | undefined;
+    selectOfPlatform(tenantId: string, platform: string): string[];
+    selectOwn(id: string, tenantId: string): string | undefined;
+    removeFeedback(id: string): void;
+    countIrrelevant(id: string): void;
+    removePeople(id: string): void;
+    leave(id: string): string | undefined;
+    remove(id: string): void;
+    /** Makes a stored signal one that is found by its words. */
+    enterIndex(id: string): void;
+    /** Before what it is found by is changed. */
+    leaveIndex(id: string): void;
+    /** {@link enterIndex} of the signal that the statement before this one inserted. */
+    enterIndexAsInserted(signal: NewSignal): void;
+  };
+}
+
+export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) {
+  const adopt = createAdoption(ask);
+  const edits = createSignalEdits(ask);
+  const remover = createSignalRemover(ask);
+
+  return {
+    *commitSignals(signals: NewSignal[]): Script<CommittedSignal[]> {
+      const all: CommittedSignal[] = [];
+      for (const signal of signals) {
+        const committed = yield* write(signal);
+        const outdated = yield* edits.outdatedBy(signal);
+        const wire = committed.status === 'created' ? yield* adopt(signal) : committed.wire;
+        all.push({ ...committed, wire, ...(outdated.length > 0 && { outdated }) });
+      }
+      return all;
+    },
+    editSignals: edits.editSignals,
+    pruneNearKeys: (before, limit) => ask.signals.pruneNearKeys(before, limit),
+    removeSignalsOf: remover.removeOfPlatform,
+    deleteSignal: remover.removeOne,
+    *saveFeedback(feedback) {
+      const relevant = feedback.relevant ? 1 : 0;
+      const before = (yield* ask.signals.selectRelevant(feedback.signalId)) ?? 0;
+      if (!(yield* ask.signals.saveFeedback({ ...feedback, relevant }))) return false;
+      if (relevant !== before) yield* ask.signals.countRelevant(relevant - before, feedback.signalId);
+      return true;
+    },
+  } satisfies Scripts<SignalStore>;
+}
+
+export type SignalChanges = ReturnType<typeof signalChanges>;
+
+/** Stores a signal with its terms, its author's keys, its company and its events, unless it is known: part of a change. */
+export type SignalWriter = (signal: NewSignal) => Script<CommittedSignal>;
+
+export function createSignalWriter(ask: Asks<SignalStatements>, findKnown: FindKnownSignal): SignalWriter {
+  const knownSignals = createKnownSignals(ask);
+  const observeCompany = createCompanyObserver(ask);
+  const insertRouted = createEventWriter(ask);
+
+  return function* (signal) {
+    const { events, personKeys, nearKeys: _keys, company, ...columns } = signal;
+    // Looked for in the transaction that stores it, earlier ones of the same change included: no two can miss each other.
+    const known = yield* findKnown(signal);
+    if (known !== null) {
+      const wire = known.elsewhere ? yield* knownSignals.addPlace(known, signal) : known.wire;
+      return { status: 'duplicate', id: known.id, wire };
+    }
+    yield* ask.signals.insert(columns);
+    yield* ask.signals.enterIndexAsInserted(signal);
+    yield* knownSignals.add(signal);
+    for (const key of personKeys) yield* ask.signals.insertAuthor(signal.tenantId, key, signal.id);
+    if (company !== null) yield* observeCompany(signal, company);
+    for (const each of events) yield* insertRouted(each);
+    return { status: 'created', id: signal.id, wire: signal.wire };
+  };
+}
+
+interface StoredRow {
+  wire: string;
+  text: string;
+  leadId: string | null;
+}
+
+/** Stored signals whose post its author has edited. */
+export function createSignalEdits(ask: Asks<SignalStatements>) {
+  const knownSignals = createKnownSignals(ask);
+  const observeCompany = createCompanyObserver(ask);
+  const scoreLead = createLeadScore(ask);
+  const insertRouted = createEventWriter(ask);
+
+  function* edit({ signal, now }: SignalEdit): Script<EditedSignal> {
+    const { id, tenantId, externalId, personKeys, nearKeys, company, events, ...scored } = signal;
+    const row = yield* ask.signals.selectEdited({ id, tenantId, externalId });
+    // Deleted or erased meanwhile, or edited so by another request.
+    if (row === undefined || row.text === signal.text) {
+      return { id, wire: row?.wire ?? null, isChanged: false, isHotNow: false };
+    }
+    const before = JSON.parse(row.wire) as Signal;
+    const after = editedSignal(before, JSON.parse(signal.wire) as Signal);
+    const wire = JSON.stringify(after);
+    const { signalType, classification, score, canonicalUrl, explanation, text } = scored;
+    const columns = { signalType, classification, score, canonicalUrl, explanation, text };
+    yield* knownSignals.forgetText(id);
+    yield* ask.signals.leaveIndex(id);
+    yield* ask.signals.updateEdited({ ...columns, companyDomain: after.company.domain, wire, id });
+    yield* ask.signals.enterIndex(id);
+    yield* knownSignals.add({ id, nearKeys });
+    yield* ask.signals.moveFeedback(id);
+    yield* ask.signals.moveToEnd(now, id);
+    for (const key of personKeys) yield* ask.knownSignals.insertPerson(tenantId, key, id);
+    if (company !== null) yield* observeCompany({ ...signal, facts: searchedFacts(after), wire }, company);
+    if (row.leadId !== null) yield* scoreLead(tenantId, row.leadId, now);
+    const isHotNow =
+      classification === 'hot' &&
+      before.classification !== 'hot' &&
+      (yield* ask.signals.selectToldHot(id)) === undefined;
+    if (isHotNow) for (const each of events) yield* insertRouted(each);
+    return { id, wire, isChanged: true, isHotNow };
+  }
+
+  return {
+    /** The stored signals of this post, of whatever profile, that have another text than it has now. */
+    *outdatedBy({ tenantId, platform, externalId, text }: NewSignal): Script<OutdatedSignal[]> {
+      if (externalId === null) return [];
+      return yield* ask.signals.selectOutdated({ tenantId, platform, externalId, text });
+    },
+    *editSignals(edits: SignalEdit[]): Script<EditedSignal[]> {
+      const edited: EditedSignal[] = [];
+      for (const each of edits) edited.push(yield* edit(each));
+      return edited;
+    },
+  };
+}
+
+/** Removing signals with what was said of them and what they are found by. The facts of companies stay. */
+export function createSignalRemover(ask: Asks<SignalStatements>) {
+  const knownSignals = createKnownSignals(ask);
+  const events = createEventEraser(ask);
+  const forgetAnswers = createAnswerEraser(ask);
+  const scoreLead = createLeadScore(ask);
+
+  function* removeRow(id: string): Script<void> {
+    yield* ask.signals.removeFeedback(id);
+    yield* ask.signals.removePeople(id);
+    yield* knownSignals.forget(id);
+    yield* ask.signals.leaveIndex(id);
+    yield* ask.signals.remove(id);
+  }
+
+  return {
+    /** A tenant's signals of a platform that have an external id, but for those of leads; how many. */
+    *removeOfPlatform(tenantId: string, platform: string): Script<number> {
+      const ids = yield* ask.signals.selectOfPlatform(tenantId, platform);
+      for (const each of ids) yield* removeRow(each);
+      return ids.length;
+    },
+    /**
+     * One signal, with its events' data and the bodies of its deliveries. Its lead, if it has one, is scored by those
+     * that are left. The endpoints whose waiting deliveries were discarded; null where there is no such signal.
+     */
+    *removeOne(tenantId: string, id: string, now: number): Script<string[] | null> {
+      if ((yield* ask.signals.selectOwn(id, tenantId)) === undefined) return null;
+      yield* ask.signals.countIrrelevant(id);
+      const leadId = yield* ask.signals.leave(id);
+      yield* removeRow(id);
+      if (leadId !== undefined) yield* scoreLead(tenantId, leadId, now);
+      const endpointIds = yield* events.erase(tenantId, yield* events.about([id]));
+      yield* events.renewEndpoints(endpointIds);
+      yield* forgetAnswers(tenantId, [id]);
+      return endpointIds;
+    },
+  };
+}
+
+/**
+ * Gives a signal that was just stored to the lead whose author it is, and the lead its score: part of the change that
+ * stores it. Returns the signal's JSON as it then is. Where its keys are those of two leads, it stays nobody's.
+ */
+export function createAdoption(ask: Asks<SignalStatements>): (signal: NewSignal) => Script<string> {
+  const leadRow = createLeadRow(ask);
+  const leadSignals = createLeadSignals(ask);
+
+  return function* ({ id, tenantId, personKeys, timestamp, wire }) {
+    const holders = (yield* ask.leads.findIdentities(tenantId, personKeys)).map(({ leadId }) => leadId);
+    const ids = new Set(holders.filter((leadId) => leadId !== null));
+    const [leadId] = ids;
+    const stored = leadId === undefined || ids.size > 1 ? null : yield* ask.leads.getLead(tenantId, leadId);
+    if (stored === null) return wire;
+    const lead = attachSignals(stored.lead, [JSON.parse(wire) as Signal]);
+    yield* leadRow.update({ ...lead, updated_at: toIso(timestamp) });
+    return yield* leadSignals.attach(lead.id, id);
+  };
+}

@@ -1,0 +1,129 @@
+import { START_POSITION } from '../../model/constants.ts';
+import type { Source, SourcePosition } from '../../model/source.ts';
+import { sourceNameKey } from '../../rules/name-keys.ts';
+import type { Asks, Script, Scripts } from '../script.ts';
+import type { CommittedSignal, NewSignal } from '../signal-store.ts';
+import type { ClaimedSource, SourceClaim, SourceStore } from '../source-store.ts';
+import { createMailWriter, type MailStatements } from './mail.ts';
+import type { SignalChanges } from './signals.ts';
+
+/** A source with where its reading goes on. */
+type ReadSource = Source & { position: SourcePosition };
+/** With the name as no two of a tenant have it. */
+export type StoredSource = ReadSource & { nameKey: string };
+
+export interface SourceStatements extends MailStatements {
+  sources: {
+    update(source: StoredSource): boolean;
+    /** Its reading begins anew. */
+    restart(source: StoredSource): void;
+    remove(row: Record<string, unknown>): boolean;
+    selectNamed(tenantId: string, nameKey: string): string | undefined;
+    count(tenantId: string): number | undefined;
+    askRun(row: Record<string, unknown>): boolean;
+    insert(source: StoredSource): boolean;
+    lease(row: Record<string, unknown>): boolean;
+    putOff(row: Record<string, unknown>): void;
+    countSignals(more: number, sourceId: string): void;
+    selectHeld(sourceId: string, token: string): number | undefined;
+    finishRun(row: Record<string, unknown>): void;
+    replan(row: Record<string, unknown>): number;
+    insertRun(row: Record<string, unknown>): void;
+    pruneRuns(row: Record<string, unknown>): void;
+    linkSignal(id: string, sourceId: string): void;
+    holdHost(row: Record<string, unknown>): void;
+    selectById(id: string): ReadSource | null;
+  };
+}
+
+function newRow(source: Source): StoredSource {
+  return { ...source, nameKey: sourceNameKey(source.name), position: START_POSITION };
+}
+
+/** Sources as callers change them; who reads them when is in `source-runs.ts`. */
+export function sourceChanges(ask: Asks<SourceStatements>) {
+  const holderOf = ({ tenantId, name }: Source) => ask.sources.selectNamed(tenantId, sourceNameKey(name));
+
+  return {
+    *createSource(source, limit) {
+      if ((yield* holderOf(source)) !== undefined) return 'name_taken';
+      if (((yield* ask.sources.count(source.tenantId)) ?? 0) >= limit) return 'full';
+      yield* ask.sources.insert(newRow(source));
+      return 'created';
+    },
+    *changeSource(source, restarts) {
+      const holder = yield* holderOf(source);
+      if (holder !== undefined && holder !== source.id) return 'name_taken';
+      const stored = newRow(source);
+      if (!(yield* ask.sources.update(stored))) return 'stale';
+      if (restarts) yield* ask.sources.restart(stored);
+      return 'changed';
+    },
+    deleteSource: (tenantId, id, version) => ask.sources.remove({ tenantId, id, version: version ?? null }),
+    runSource: (tenantId, id, now) => ask.sources.askRun({ tenantId, id, now }),
+  } satisfies Scripts<SourceStore>;
+}
+
+/** Who reads which source when. */
+export function sourceRunChanges(
+  ask: Asks<SourceStatements>,
+  { commitSignals }: Pick<SignalChanges, 'commitSignals'>,
+) {
+  const addMail = createMailWriter(ask);
+
+  function* commitOf(sourceId: string, signals: NewSignal[]): Script<CommittedSignal[]> {
+    const committed = yield* commitSignals(signals);
+    for (const { id, status } of committed)
+      if (status === 'created') yield* ask.sources.linkSignal(id, sourceId);
+    return committed;
+  }
+
+  return {
+    *leaseSources({
+      now,
+      leaseUntil,
+      ids,
+      token,
+      process,
+    }: SourceClaim & { process: string }): Script<ClaimedSource[]> {
+      const claimed: ClaimedSource[] = [];
+      for (const id of ids) {
+        if (!(yield* ask.sources.lease({ id, token, leaseUntil, now, process }))) continue;
+        const row = yield* ask.sources.selectById(id);
+        if (row === null) continue;
+        const { position, ...source } = row;
+        claimed.push({ source, position, token });
+      }
+      return claimed;
+    },
+    *finishSourceRun({ signals, error, position, quota, mail, signalsAdded, ...run }) {
+      if ((yield* ask.sources.selectHeld(run.sourceId, run.token)) === undefined) return null;
+      const committed = yield* commitOf(run.sourceId, signals);
+      const columns = {
+        ...run,
+        error: error && JSON.stringify(error),
+        position: position && JSON.stringify(position),
+        quota: quota && JSON.stringify(quota),
+        signalsMade: committed.filter(({ status }) => status === 'created').length,
+      };
+      yield* ask.sources.finishRun(columns);
+      yield* ask.sources.insertRun({ ...columns, signalsMade: columns.signalsMade + signalsAdded });
+      yield* ask.sources.pruneRuns({ sourceId: run.sourceId });
+      if (mail !== null) yield* addMail(mail);
+      return committed;
+    },
+    holdHost: (held) => ask.sources.holdHost({ ...held }),
+    putOffSource: ({ sourceId, token, claimedPollAt }, until) =>
+      ask.sources.putOff({ sourceId, token, claimedPollAt, until }),
+    *addRunSignals({ sourceId, token }, signals) {
+      if ((yield* ask.sources.selectHeld(sourceId, token)) === undefined) return null;
+      const committed = yield* commitOf(sourceId, signals);
+      yield* ask.sources.countSignals(
+        committed.filter(({ status }) => status === 'created').length,
+        sourceId,
+      );
+      return committed;
+    },
+    replanSources: (now) => ask.sources.replan({ now }),
+  } satisfies Scripts<SourceStore> & Record<'leaseSources', unknown>;
+}

@@ -1,0 +1,120 @@
+import type { Database } from 'better-sqlite3';
+import type { EventStatements } from '../../changes/events.ts';
+import { createBestOfBatch } from '../reads/batches.ts';
+import { WAITING } from '../reads/shown-state.ts';
+import { changed, count, inserted, row, rows, run, value, values } from './prepared.ts';
+
+export function eventsSql(db: Database): EventStatements['events'] {
+  return {
+    insertBody: inserted(db, 'INSERT INTO delivery_bodies (body, tail_id) VALUES (?, ?)'),
+    selectTail: value(db, 'SELECT id FROM body_tails WHERE tenant_id = ? AND hash = ?'),
+    insertTail: inserted(db, 'INSERT INTO body_tails (tenant_id, hash, text) VALUES (?, ?, ?)'),
+    selectPlace: row(db, 'SELECT event_id, body_id FROM deliveries WHERE id = ?'),
+    letGo: run(db, 'UPDATE deliveries SET body_id = NULL WHERE id = ?'),
+    deleteBodyUnlessSent: run(
+      db,
+      `DELETE FROM delivery_bodies WHERE id = ?
+       AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ? AND body_id = ?)`,
+    ),
+    deleteUnusedTails: count(
+      db,
+      `DELETE FROM body_tails WHERE id IN (
+       SELECT t.id FROM body_tails t
+       WHERE NOT EXISTS (SELECT 1 FROM delivery_bodies b WHERE b.tail_id = t.id) LIMIT ?)`,
+    ),
+    insertEvent: run(
+      db,
+      'INSERT INTO events (id, tenant_id, type, subject_id, created_at, data, trace) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    ),
+    insertSkip: run(db, 'INSERT INTO event_skips (event_id, reason, endpoint_ids) VALUES (?, ?, ?)'),
+    insertBatched: run(db, 'INSERT INTO batched_events (event_id, endpoint_id) VALUES (?, ?)'),
+    // Decided at the moment of commit: to a deleted endpoint nothing is stored. That it is paused changes nothing here.
+    selectReceiver: value(
+      db,
+      `SELECT 1 FROM webhook_endpoints INDEXED BY webhook_endpoints_live
+       WHERE tenant_id = ? AND id = ? AND deleted_at IS NULL`,
+    ),
+    // Without names, which cost 3 us a row.
+    insertDelivery: run(
+      db,
+      `INSERT INTO deliveries
+       (id, endpoint_id, tenant_id, event_id, event_type, status, next_attempt_at, created_at, body_id, in_hand,
+        urgent)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    insertNotice: run(
+      db,
+      `INSERT INTO endpoint_notices (tenant_id, type, endpoint_id, facts)
+     SELECT ?, ?, id, ? FROM webhook_endpoints WHERE id = ? AND mode <> 'mcp'`,
+    ),
+    selectDead: row(
+      db,
+      `SELECT d.tenant_id AS tenantId, d.endpoint_id AS endpointId, d.event_type AS event, d.event_id,
+            v.subject_id, d.attempt_count
+     FROM deliveries d JOIN events v ON v.id = d.event_id WHERE d.id = ?`,
+    ),
+    countNotices: value(
+      db,
+      'SELECT count(*) FROM endpoint_notices WHERE id IN (SELECT value FROM json_each(?)) AND tenant_id = ?',
+    ),
+    removeNotices: run(db, 'DELETE FROM endpoint_notices WHERE id IN (SELECT value FROM json_each(?))'),
+    // As the triggers of migration 032 do it for events. The cast: numbers are bound as floating point.
+    nextPosition: value(
+      db,
+      `UPDATE stored_rows SET position = max(position + 1, CAST(? AS INTEGER) << 10) WHERE tenant_id = ?
+       RETURNING position`,
+    ),
+    insertLateDelivery: run(
+      db,
+      'INSERT INTO late_deliveries (tenant_id, position, delivery_id) VALUES (?, ?, ?)',
+    ),
+    selectAbout: values(db, 'SELECT id FROM events WHERE subject_id IN (SELECT value FROM json_each(?))'),
+    emptyEvent: changed(db, 'UPDATE events SET data = ? WHERE id = ? AND tenant_id = ?'),
+    // Those of messages too in which it was sent with others.
+    selectDeliveries: rows(
+      db,
+      `SELECT id, endpoint_id, ${WAITING} AS waits FROM deliveries d
+     WHERE id IN (SELECT id FROM deliveries WHERE event_id = ? UNION SELECT value FROM json_each(?))`,
+    ),
+    // Dead letters too: without a body there is nothing to replay.
+    discard: run(
+      db,
+      `UPDATE deliveries SET status = 'discarded', next_attempt_at = NULL, expires_at = NULL
+     WHERE id = ? AND status IN ('pending', 'retrying', 'dead')`,
+    ),
+    // A new version tells the dispatcher that what it has claimed ahead is old.
+    renewEndpoint: run(db, 'UPDATE webhook_endpoints SET version = version + 1 WHERE id = ?'),
+    // Receivers may send back what they were sent.
+    emptyReplies: run(
+      db,
+      `UPDATE attempts SET detail = json_set(detail, '$.response.headers', json('{}'), '$.response.body', '')
+     WHERE delivery_id = ? AND json_type(detail, '$.response') = 'object'`,
+    ),
+    advanceBackfill: changed(
+      db,
+      `UPDATE webhook_endpoints
+     SET backfill_position = :next, backfill_from = iif(:isLast, NULL, backfill_from)
+     WHERE id = :endpointId AND tenant_id = :tenantId AND backfill_from IS NOT NULL
+       AND backfill_position = :position AND deleted_at IS NULL`,
+    ),
+    countBatched: value(
+      db,
+      `SELECT count(*) FROM batched_events INDEXED BY batched_events_waiting
+       WHERE endpoint_id = ? AND delivery_id IS NULL AND event_id <= ?`,
+    ),
+    takeBatched: run(
+      db,
+      `UPDATE batched_events SET delivery_id = ? WHERE endpoint_id = ? AND delivery_id IS NULL AND event_id <= ?`,
+    ),
+    dropBatched: count(
+      db,
+      `DELETE FROM batched_events WHERE (event_id, endpoint_id) IN (
+       SELECT event_id, endpoint_id FROM batched_events INDEXED BY batched_events_waiting
+       WHERE endpoint_id = ? AND delivery_id IS NULL LIMIT ?)`,
+    ),
+    leaveBatches: values(db, 'DELETE FROM batched_events WHERE event_id = ? RETURNING delivery_id'),
+    selectWaits: value(db, "SELECT 1 FROM deliveries WHERE id = ? AND status IN ('pending', 'retrying')"),
+    releaseBatched: run(db, 'UPDATE batched_events SET delivery_id = NULL WHERE delivery_id = ?'),
+    readBestOfBatch: createBestOfBatch(db),
+  };
+}

@@ -1,0 +1,74 @@
+import type { Database } from 'better-sqlite3';
+import type { LeadStatements } from '../../changes/lead-rows.ts';
+import { leadReads } from '../reads/leads.ts';
+import { changed, rows, run, value, values } from './prepared.ts';
+
+export function leadsSql(db: Database): LeadStatements['leads'] {
+  const { getLead, findIdentities } = leadReads(db);
+  return {
+    insert: run(
+      db,
+      `INSERT INTO leads
+       (id, tenant_id, stage, score, classification, company_domain, source, deal_currency, deal_amount, owner, next_due,
+        created_at, version, wire)
+     VALUES
+       (:id, :tenantId, :stage, :score, :classification, :companyDomain, :source, :dealCurrency, :dealAmount, :owner,
+        :nextDue, :createdAt, 1, :wire)`,
+    ),
+    update: run(
+      db,
+      `UPDATE leads SET stage = :stage, score = :score, classification = :classification,
+            company_domain = :companyDomain, source = :source, deal_currency = :dealCurrency,
+            deal_amount = :dealAmount, owner = :owner, next_due = :nextDue, version = version + 1, wire = :wire
+     WHERE id = :id`,
+    ),
+    // The first lead that bears a name at a company keeps it: others of that name are told apart by their addresses.
+    insertIdentity: run(
+      db,
+      'INSERT INTO lead_identities (tenant_id, key, lead_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+    ),
+    deleteIdentities: run(db, 'DELETE FROM lead_identities WHERE lead_id = ?'),
+    insertTag: run(db, 'INSERT INTO lead_tags (tenant_id, tag, created_at, lead_id) VALUES (?, ?, ?, ?)'),
+    deleteTags: run(db, 'DELETE FROM lead_tags WHERE lead_id = ?'),
+    insertWord: run(db, 'INSERT INTO lead_words (tenant_id, word, lead_id) VALUES (?, ?, ?)'),
+    deleteWords: run(db, 'DELETE FROM lead_words WHERE lead_id = ?'),
+    deleteMoves: run(db, 'DELETE FROM stage_moves WHERE lead_id = ?'),
+    remove: run(db, 'DELETE FROM leads WHERE id = ?'),
+    selectOwner: value(
+      db,
+      `SELECT ifnull(l.lead_id, '') FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
+       WHERE s.id = ? AND s.tenant_id = ?`,
+    ),
+    attachSignal: run(db, 'INSERT INTO lead_signals (lead_id, signal_id) VALUES (?, ?)'),
+    // The signal's JSON is what every answer shows: it changes in the commit that attaches it.
+    showLead: value(
+      db,
+      "UPDATE signals SET wire = json_set(wire, '$.lead_id', ?) WHERE id = ? RETURNING wire",
+    ),
+    hideLead: run(
+      db,
+      "UPDATE signals SET wire = json_set(wire, '$.lead_id', NULL) WHERE id = ? AND wire ->> '$.lead_id' = ?",
+    ),
+    releaseSignals: values(db, 'DELETE FROM lead_signals WHERE lead_id = ? RETURNING signal_id'),
+    selectScores: rows(
+      db,
+      `SELECT s.score, s.classification, s.timestamp FROM lead_signals l JOIN signals s ON s.id = l.signal_id
+     WHERE l.lead_id = ?`,
+    ),
+    insertMove: run(
+      db,
+      `INSERT INTO stage_moves
+       (lead_id, position, previous, current, reason, actor_id, actor_name, moved_at, stayed_ms)
+     SELECT :leadId, ifnull(max(position), 0) + 1, :previous, :current, :reason, :actorId, :actorName, :movedAt, :stayedMs
+     FROM stage_moves WHERE lead_id = :leadId`,
+    ),
+    forgetDays: run(db, 'DELETE FROM enrichment_days WHERE day < ?'),
+    countDay: changed(
+      db,
+      `INSERT INTO enrichment_days (day, asked) VALUES (:day, 1)
+     ON CONFLICT (day) DO UPDATE SET asked = asked + 1 WHERE asked < :limit`,
+    ),
+    getLead,
+    findIdentities,
+  };
+}

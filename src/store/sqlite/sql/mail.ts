@@ -1,0 +1,52 @@
+import type { Database } from 'better-sqlite3';
+import type { MailStatements } from '../../changes/mail.ts';
+import { changed, count, run, value } from './prepared.ts';
+
+export function mailSql(db: Database): MailStatements['mail'] {
+  return {
+    insertMail: run(
+      db,
+      `INSERT INTO mail_outbox (id, tenant_id, kind, facts, created_at, next_try_at) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO NOTHING`,
+    ),
+    // Only while it waits: a mail that was sent stays sent, whoever reports a failure late.
+    markSent: changed(
+      db,
+      'UPDATE mail_outbox SET sent_at = ?, next_try_at = NULL, tries = tries + 1 WHERE id = ? AND sent_at IS NULL',
+    ),
+    markFailed: changed(
+      db,
+      'UPDATE mail_outbox SET next_try_at = ?, tries = tries + 1 WHERE id = ? AND sent_at IS NULL',
+    ),
+    resendMail: changed(
+      db,
+      'UPDATE mail_outbox SET next_try_at = ?, sent_at = NULL, tries = 0, announced = 0 WHERE id = ? AND tenant_id = ?',
+    ),
+    markAnnounced: run(db, 'UPDATE mail_outbox SET announced = 1 WHERE id = ?'),
+    pruneMail: count(
+      db,
+      'DELETE FROM mail_outbox WHERE id IN (SELECT id FROM mail_outbox WHERE created_at < ? LIMIT ?)',
+    ),
+    updateSettings: changed(
+      db,
+      `UPDATE tenant_settings
+     SET timezone = :timezone, digest_enabled = :enabled, digest_hour = :hour, digest_due_at = :digestDueAt,
+         digest_since = :digestSince, digest_position = :digestPosition
+     WHERE tenant_id = :tenantId`,
+    ),
+    advanceDigest: changed(
+      db,
+      `UPDATE tenant_settings
+     SET digest_due_at = :nextDueAt, digest_since = :since, digest_position = :position,
+         digest_made_at = ifnull(:madeAt, digest_made_at)
+     WHERE tenant_id = :tenantId AND digest_due_at = :expectedDueAt AND digest_enabled = 1`,
+    ),
+    selectInTheWay: value(
+      db,
+      'SELECT sent_at FROM mail_counts WHERE key = ? AND sent_at > ? ORDER BY sent_at DESC LIMIT 1 OFFSET ?',
+    ),
+    count: run(db, 'INSERT INTO mail_counts (key, sent_at) VALUES (?, ?)'),
+    // Of a clock that was set back, too: they would count for as long.
+    pruneCounts: run(db, 'DELETE FROM mail_counts WHERE sent_at <= ? OR sent_at > ?'),
+  };
+}

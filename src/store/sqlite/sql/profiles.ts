@@ -1,0 +1,54 @@
+import type { Database } from 'better-sqlite3';
+import type { IcpProfile } from '../../../model/icp.ts';
+import { profileNameKey } from '../../../rules/name-keys.ts';
+import type { ProfileStatements } from '../../changes/profiles.ts';
+import { type KeptProfile, PROFILES, profileReads } from '../reads/profiles.ts';
+import { changed, run, value } from './prepared.ts';
+
+/** With the name as no two of a tenant have it. */
+const STORED = PROFILES.with<{ nameKey: string }>({ nameKey: 'plain' });
+
+function toRow(profile: IcpProfile): KeptProfile & { nameKey: string } {
+  const { id, tenantId, name, active, createdAt, updatedAt, version, ...settings } = profile;
+  const own = { id, tenantId, name, active, createdAt, updatedAt, version };
+  return { ...own, nameKey: profileNameKey(name), settings };
+}
+
+export function profilesSql(db: Database): ProfileStatements['profiles'] {
+  const length = (list: string) => `json_array_length(settings, '$.${list}')`;
+  const update = changed<Record<string, unknown>[]>(
+    db,
+    `UPDATE icp_profiles SET name = :name, name_key = :nameKey, settings = :settings, active = :active,
+       updated_at = :updatedAt, version = :version
+     WHERE id = :id AND tenant_id = :tenantId AND version = :version - 1 AND deleted_at IS NULL`,
+  );
+  const insert = STORED.insert(db);
+  return {
+    updateProfile: (profile) => update(STORED.encode(toRow(profile))),
+    markDeleted: run(
+      db,
+      'UPDATE icp_profiles SET deleted_at = ? WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
+    ),
+    selectNamed: value(
+      db,
+      'SELECT id FROM icp_profiles WHERE tenant_id = ? AND name_key = ? AND deleted_at IS NULL',
+    ),
+    countProfile: value(db, 'SELECT count(*) FROM icp_profiles WHERE tenant_id = ? AND deleted_at IS NULL'),
+    countPhrases: value(
+      db,
+      `SELECT ifnull(sum(${length('phrases')} + ${length('excludedPhrases')} + ${length('competitors')}), 0)
+       FROM icp_profiles WHERE tenant_id = ? AND id <> ? AND deleted_at IS NULL`,
+    ),
+    saveDecision: changed(
+      db,
+      `INSERT INTO suggestion_decisions (profile_id, suggestion, tenant_id, decision, decided_at)
+     VALUES (:profileId, :suggestion, :tenantId, :decision, :decidedAt) ON CONFLICT DO NOTHING`,
+    ),
+    removeDecision: value(
+      db,
+      'DELETE FROM suggestion_decisions WHERE tenant_id = ? AND profile_id = ? AND suggestion = ? RETURNING decision',
+    ),
+    insertProfile: (profile) => insert(toRow(profile)),
+    getProfile: profileReads(db).getProfile,
+  };
+}

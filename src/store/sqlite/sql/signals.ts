@@ -1,0 +1,94 @@
+import type { Database } from 'better-sqlite3';
+import type { SignalStatements } from '../../changes/signals.ts';
+import { ofPlatform } from '../reads/signals.ts';
+import { createSignalIndex } from '../signal-index.ts';
+import { changed, count, row, rows, run, value, values } from './prepared.ts';
+
+export function signalsSql(db: Database): SignalStatements['signals'] {
+  const index = createSignalIndex(db);
+  return {
+    saveFeedback: changed(
+      db,
+      `INSERT INTO signal_feedback (signal_id, relevant, reason, actor_id, created_at, profile_id, seq)
+     SELECT id, :relevant, :reason, :actorId, :createdAt, profile_id, seq FROM signals WHERE id = :signalId AND tenant_id = :tenantId
+     ON CONFLICT (signal_id) DO UPDATE SET
+       relevant = excluded.relevant, reason = excluded.reason, actor_id = excluded.actor_id,
+       created_at = excluded.created_at`,
+    ),
+    selectRelevant: value(db, 'SELECT relevant FROM signal_feedback WHERE signal_id = ?'),
+    countRelevant: run(
+      db,
+      `UPDATE sources SET items_relevant = items_relevant + ?
+     WHERE id = (SELECT source_id FROM source_signals WHERE signal_id = ?)`,
+    ),
+    pruneNearKeys: count(
+      db,
+      `DELETE FROM signal_near_keys WHERE (key, seq) IN (
+       SELECT key, seq FROM signal_near_keys INDEXED BY signal_near_keys_by_seq
+       WHERE seq < CAST(? AS INTEGER) << 21 ORDER BY seq LIMIT ?)`,
+    ),
+    // `seq` takes the next free place of its millisecond; a full one breaks the table's CHECK instead of another's order.
+    // The cast: numbers are bound as floating point, which would round the sum.
+    insert: run(
+      db,
+      `INSERT INTO signals
+       (seq, id, tenant_id, profile_id, platform, signal_type, classification, score, timestamp, company_domain,
+        external_id, canonical_url, wire, explanation, text)
+     VALUES
+       ((:timestamp << 21)
+          + (ifnull((SELECT (max(seq) >> 7) & 16383 FROM signals
+                     WHERE seq >= :timestamp << 21 AND seq < (:timestamp + 1) << 21) + 1, 0) << 7)
+          + CAST(:score AS INTEGER),
+        :id, :tenantId, :profileId, :platform, :signalType, :classification, :score, :timestamp, :companyDomain,
+        :externalId, :canonicalUrl, :wire, :explanation, :text)`,
+    ),
+    insertAuthor: run(db, 'INSERT INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)'),
+    // Of a feed's item the stored id is not the one that is shown: its edits are other posts of the feed.
+    selectOutdated: rows(
+      db,
+      `SELECT id, profile_id AS profileId, wire FROM signals INDEXED BY signals_by_external_id
+     WHERE tenant_id = +:tenantId AND json_extract(wire, '$.external_id') = +:externalId AND external_id = +:externalId
+       AND platform = :platform AND text <> :text`,
+    ),
+    selectEdited: row(
+      db,
+      `SELECT s.wire, s.text, l.lead_id AS leadId FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
+     WHERE s.id = :id AND s.tenant_id = :tenantId AND s.external_id = :externalId`,
+    ),
+    // The score is a part of `seq` (migration 006); its place in the millisecond stays its own.
+    updateEdited: run(
+      db,
+      `UPDATE signals SET seq = (seq >> 7 << 7) + CAST(:score AS INTEGER), signal_type = :signalType,
+       classification = :classification, score = :score, company_domain = :companyDomain,
+       canonical_url = coalesce(:canonicalUrl, canonical_url), wire = :wire, explanation = :explanation, text = :text
+     WHERE id = :id`,
+    ),
+    moveFeedback: run(
+      db,
+      `UPDATE signal_feedback SET seq = (SELECT seq FROM signals WHERE id = signal_id) WHERE signal_id = ?`,
+    ),
+    moveToEnd: run(
+      db,
+      'UPDATE signal_positions SET moved_at = ? WHERE seq = (SELECT seq FROM signals WHERE id = ?)',
+    ),
+    selectToldHot: value(db, "SELECT 1 FROM events WHERE subject_id = ? AND type = 'signal.new_hot' LIMIT 1"),
+    selectOfPlatform: values(
+      db,
+      `${ofPlatform('s.id')} AND NOT EXISTS (SELECT 1 FROM lead_signals l WHERE l.signal_id = s.id)`,
+    ),
+    selectOwn: value(db, 'SELECT id FROM signals WHERE id = ? AND tenant_id = ?'),
+    removeFeedback: run(db, 'DELETE FROM signal_feedback WHERE signal_id = ?'),
+    countIrrelevant: run(
+      db,
+      `UPDATE sources SET items_relevant = items_relevant - 1
+     WHERE id = (SELECT s.source_id FROM source_signals s JOIN signal_feedback f ON f.signal_id = s.signal_id AND f.relevant
+                 WHERE s.signal_id = ?)`,
+    ),
+    removePeople: run(db, 'DELETE FROM signal_people WHERE signal_id = ?'),
+    leave: value(db, 'DELETE FROM lead_signals WHERE signal_id = ? RETURNING lead_id'),
+    remove: run(db, 'DELETE FROM signals WHERE id = ?'),
+    enterIndex: index.add,
+    leaveIndex: index.remove,
+    enterIndexAsInserted: index.addInserted,
+  };
+}
