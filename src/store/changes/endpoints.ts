@@ -81,7 +81,7 @@ interface PausedRow {
  * Pausing writes one row. What waits stays as it is and is shown as `held`; no claim is given anything of a paused
  * endpoint (docs/decisions/pause-and-hold.md).
  */
-export function createEndpointState(ask: Asks<EndpointStatements>) {
+function createEndpointState(ask: Asks<EndpointStatements>) {
   const addMail = createMailWriter(ask);
   const addNotice = createNoticeWriter(ask);
 

@@ -107,7 +107,7 @@ interface StoredDelivery extends HeldDelivery {
 }
 
 /** Stores a delivery as one of an event, which is there; false where its endpoint is gone. */
-export function createDeliveryWriter(
+function createDeliveryWriter(
   ask: Asks<EventStatements>,
 ): (
   event: EventRow,
@@ -188,7 +188,7 @@ export function noticeChanges(ask: Asks<EventStatements>) {
 }
 
 /** Gives a delivery that is stored after its event a place of its own in the order by commit: part of the change that stores it. */
-export function createLatePlace(
+function createLatePlace(
   ask: Asks<EventStatements>,
 ): (tenantId: string, deliveryId: string, now: number) => Script<void> {
   return function* (tenantId, deliveryId, now) {
@@ -286,7 +286,7 @@ export function batchChanges(ask: Asks<EventStatements>) {
 }
 
 /** Takes an event that is erased out of what is sent in one message: the deliveries it was in. Part of an erasure. */
-export function createBatchEraser(ask: Asks<EventStatements>): (eventId: string) => Script<string[]> {
+function createBatchEraser(ask: Asks<EventStatements>): (eventId: string) => Script<string[]> {
   return function* (eventId) {
     const deliveryIds = (yield* ask.events.leaveBatches(eventId)).filter((id) => id !== null);
     for (const id of deliveryIds) {

@@ -117,7 +117,7 @@ interface StoredRow {
 }
 
 /** Stored signals whose post its author has edited. */
-export function createSignalEdits(ask: Asks<SignalStatements>) {
+function createSignalEdits(ask: Asks<SignalStatements>) {
   const knownSignals = createKnownSignals(ask);
   const observeCompany = createCompanyObserver(ask);
   const scoreLead = createLeadScore(ask);
@@ -168,7 +168,7 @@ export function createSignalEdits(ask: Asks<SignalStatements>) {
 }
 
 /** Removing signals with what was said of them and what they are found by. The facts of companies stay. */
-export function createSignalRemover(ask: Asks<SignalStatements>) {
+function createSignalRemover(ask: Asks<SignalStatements>) {
   const knownSignals = createKnownSignals(ask);
   const events = createEventEraser(ask);
   const forgetAnswers = createAnswerEraser(ask);
@@ -211,7 +211,7 @@ export function createSignalRemover(ask: Asks<SignalStatements>) {
  * Gives a signal that was just stored to the lead whose author it is, and the lead its score: part of the change that
  * stores it. Returns the signal's JSON as it then is. Where its keys are those of two leads, it stays nobody's.
  */
-export function createAdoption(ask: Asks<SignalStatements>): (signal: NewSignal) => Script<string> {
+function createAdoption(ask: Asks<SignalStatements>): (signal: NewSignal) => Script<string> {
   const leadRow = createLeadRow(ask);
   const leadSignals = createLeadSignals(ask);
 
