@@ -1,5 +1,6 @@
+import { dealStatusIn } from '../model/constants.ts';
 import type { Lead } from '../model/lead.ts';
-import { type Deal, type DealInput, dealStatusIn, type MoveInput, type Stage } from '../model/pipeline.ts';
+import type { Deal, DealInput, MoveInput, Stage } from '../model/pipeline.ts';
 import type { IntakeParts } from '../signals/plan-posts.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { StoredLead } from '../store/lead-store.ts';

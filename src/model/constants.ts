@@ -1,5 +1,6 @@
 // What the writer's thread needs of the model stands here, away from all schemas: to load zod took it 100 ms and 10 MiB.
 
+import type { Deal, Stage } from './pipeline.ts';
 /** The classes of a signal, the best first. */
 export const CLASSIFICATIONS = ['hot', 'warm', 'cold'] as const;
 
@@ -48,4 +49,9 @@ export type OperationalType = (typeof OPERATIONAL_TYPES)[number];
 
 export function isOperational(type: string): type is OperationalType {
   return OPERATIONAL_TYPES.some((each) => each === type);
+}
+
+/** A deal is won or lost exactly where its lead is, and open in every other stage. */
+export function dealStatusIn(stage: Stage): Deal['status'] {
+  return stage === 'won' || stage === 'lost' ? stage : 'open';
 }

@@ -49,11 +49,6 @@ export const dealInputSchema = z.strictObject({
 });
 export type DealInput = z.output<typeof dealInputSchema>;
 
-/** A deal is won or lost exactly where its lead is, and open in every other stage. */
-export function dealStatusIn(stage: Stage): Deal['status'] {
-  return stage === 'won' || stage === 'lost' ? stage : 'open';
-}
-
 /** Body of `PUT /v1/pipeline/{id}/stage`. */
 export const moveInputSchema = z.strictObject({
   stage: stageSchema.describe('Stage to move the lead to.'),
