@@ -1,14 +1,25 @@
+import { z } from 'zod';
+import { startOfDate } from '../campaigns/buckets.ts';
 import { campaignResource, changeCampaign, createCampaign, findCampaign } from '../campaigns/campaigns.ts';
+import { recordEvents } from '../campaigns/record.ts';
+import { campaignStats, type StatsQuery } from '../campaigns/stats.ts';
+import { fromIso } from '../lib/clock.ts';
+import { isTimeZone } from '../lib/time-zone.ts';
 import {
   campaignFilters,
   campaignInputSchema,
   campaignPatchSchema,
   campaignSchema,
+  isCampaignTime,
 } from '../model/campaign.ts';
-import { addCampaignEvents } from './campaign-events.ts';
-import { addCampaignStats } from './campaign-stats.ts';
+import { type CampaignEventInput, campaignEventSchema, MAX_BATCH_EVENTS } from '../model/campaign-event.ts';
+import { campaignStatsSchema, MAX_BUCKETS, statsIntervalSchema } from '../model/campaign-stats.ts';
+import { DomainError } from '../model/errors.ts';
+import { timeText } from '../model/text.ts';
+import type { CampaignEventResult } from '../store/campaign-store.ts';
+import { addBatch, type ItemOutcome } from './batch.ts';
 import { addList } from './list.ts';
-import type { RoutesOf } from './routes.ts';
+import type { Routes, RoutesOf } from './routes.ts';
 
 /** `/v1/campaigns`: campaigns and their status. */
 export function addCampaigns(routesOf: RoutesOf): void {
@@ -69,4 +80,112 @@ export function addCampaigns(routesOf: RoutesOf): void {
   });
   addCampaignEvents(campaigns);
   addCampaignStats(campaigns);
+}
+
+type Outcome = { status: 'created' | 'duplicate' | 'rejected' };
+
+/** `POST /v1/campaigns/{id}/events`: what happened in a campaign, as the sending system reports it. */
+function addCampaignEvents(campaigns: Routes): void {
+  addBatch(campaigns, '/campaigns/:id/events', {
+    operationId: 'recordCampaignEvents',
+    summary: 'Record events of a campaign',
+    description: [
+      `Takes up to ${MAX_BATCH_EVENTS} events. A rejected event does not affect the others. The first event with an \`event_id\` counts;`,
+      'later ones in the same campaign are a `duplicate` and change nothing, even if their content differs. Events are counted in any',
+      'status of the campaign. A classified reply triggers `reply.classified`.',
+    ].join(' '),
+    scope: 'campaigns:write',
+    name: 'events',
+    item: campaignEventSchema,
+    maxItems: MAX_BATCH_EVENTS,
+    counts: { created: 'created', duplicates: 'duplicate', rejected: 'rejected' },
+    own: {},
+    none: { status: 'rejected' } as Outcome,
+    async run({ parts, tenantId, params }, inputs) {
+      const campaign = await findCampaign(parts.store, tenantId, params.id);
+      const results = await recordEvents(parts, campaign, inputs);
+      return results.map((result, i) => toOutcome(result, inputs[i]));
+    },
+  });
+}
+
+function toOutcome(result: CampaignEventResult, input: CampaignEventInput | undefined): ItemOutcome<Outcome> {
+  if (result !== 'unknown_lead') return { status: result };
+  return { faults: [{ pointer: '/lead_id', detail: `There is no lead "${input?.lead_id}".` }] };
+}
+
+const bound = z.union([timeText, z.iso.date()]);
+
+const statsQuery = {
+  from: bound
+    .optional()
+    .describe(
+      'Start of the range, as a time, or a date in `timezone`. Defaults to the first event of the campaign.',
+    ),
+  to: bound
+    .optional()
+    .describe(
+      'End of the range (exclusive), as a time, or a date in `timezone`. Defaults to the last event of the campaign.',
+    ),
+  interval: statsIntervalSchema
+    .optional()
+    .describe(
+      `Length of a bucket of the series, which has at most ${MAX_BUCKETS}. Defaults to \`day\`, or \`week\` if there would be too many days.`,
+    ),
+  timezone: z
+    .string()
+    .max(64)
+    .refine(isTimeZone, 'must be an IANA time zone such as "Europe/Berlin"')
+    .default('UTC')
+    .describe('IANA time zone of the days and weeks.'),
+};
+
+/** `GET /v1/campaigns/{id}/stats`: how a campaign performs. */
+function addCampaignStats(campaigns: Routes): void {
+  campaigns.get('/campaigns/:id/stats', {
+    operationId: 'getCampaignStats',
+    summary: 'Get statistics of a campaign',
+    description: [
+      'Counts events (`total`) and distinct recipients (`unique`). Without a range, all events of the campaign are counted. Automatic',
+      'replies are counted separately and excluded from rates. A lead and its email address are one recipient.',
+    ].join(' '),
+    scope: 'campaigns:read',
+    query: statsQuery,
+    answer: campaignStatsSchema,
+    async handle({ parts: { store }, tenantId, params, query }) {
+      const asked = toStatsQuery(query);
+      return campaignStats(store, await findCampaign(store, tenantId, params.id), asked);
+    },
+  });
+}
+
+function toStatsQuery({
+  from,
+  to,
+  interval,
+  timezone,
+}: z.output<z.ZodObject<typeof statsQuery>>): StatsQuery {
+  const query = {
+    from: toMoment('from', from, timezone),
+    to: toMoment('to', to, timezone),
+    interval: interval ?? null,
+    timezone,
+  };
+  if (query.from !== null && query.to !== null && query.to <= query.from) {
+    throw refused('to', '"to" must be after "from".');
+  }
+  return query;
+}
+
+function toMoment(parameter: string, text: string | undefined, timezone: string): number | null {
+  if (text === undefined) return null;
+  const moment = text.includes('T') ? fromIso(text) : startOfDate(text, timezone);
+  if (!isCampaignTime(moment)) {
+    throw refused(parameter, `"${parameter}" must be between the years 1970 and 2999.`);
+  }
+  return moment;
+}
+
+function refused(parameter: string, detail: string): DomainError {
+  return new DomainError('INVALID_REQUEST', detail, { errors: [{ parameter, detail }] });
 }

@@ -1,14 +1,16 @@
 import { z } from 'zod';
+import { createYielder } from '../lib/yielding.ts';
 import { deliveryDetailSchema, deliveryFilters, deliverySchema } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
 import { eventTypeSchema } from '../model/event.ts';
+import { eventFilters, eventResourceSchema } from '../model/event-resource.ts';
 import { idInput, timeInput } from '../model/text.ts';
 import type { DeliveryLog } from '../store/delivery-store.ts';
 import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
 import { refusePull } from '../webhooks/endpoint-changes.ts';
 import { findEndpoint } from '../webhooks/endpoints.ts';
+import { eventResource } from '../webhooks/event-resource.ts';
 import { replayAll, replayDelivery, replayListed } from '../webhooks/replays.ts';
-import { addDeadLetters } from './dead-letters.ts';
 import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
 import type { Routes, RoutesOf } from './routes.ts';
@@ -127,4 +129,76 @@ async function requireDelivery({ store }: ApiParts, tenantId: string, id: string
   const log = await store.getDelivery(tenantId, id);
   if (log === null) throw new DomainError('NOT_FOUND', `There is no delivery "${id}".`);
   return log;
+}
+
+/** `/v1/dead-letters`: deliveries that ran out of retries, kept for 7 days to be replayed. */
+function addDeadLetters(deliveries: Routes): void {
+  addList(deliveries, '/dead-letters', {
+    operationId: 'listDeadLetters',
+    summary: 'List dead letters',
+    description: 'Deliveries that ran out of retries, newest first. They are kept for 7 days.',
+    scope: 'webhooks:read',
+    query: deliveryFilters.query.omit({ status: true }).shape,
+    item: deliverySchema,
+    filters: ({ query }) => deliveryFilters.toFilters({ ...query, status: 'dead' }),
+    read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
+    show: ({ rows }) => rows.map(deliveryResource),
+  });
+  deliveries.get('/dead-letters/:id', {
+    operationId: 'getDeadLetter',
+    summary: 'Get a dead letter',
+    description: 'Returns the delivery with its payload and attempts.',
+    scope: 'webhooks:read',
+    answer: deliveryDetailSchema,
+    async handle({ parts: { store }, tenantId, params: { id } }) {
+      const log = await store.getDelivery(tenantId, id);
+      if (log?.status !== 'dead') {
+        throw new DomainError('NOT_FOUND', `There is no dead letter "${id}".`, {
+          hint: `See /v1/deliveries/${encodeURIComponent(id)} for what became of a delivery.`,
+        });
+      }
+      return deliveryDetail(log);
+    },
+  });
+}
+
+/**
+ * `GET /v1/events`: everything that happened, and who was told. A page of a hundred events has an outcome for each of as many
+ * endpoints as there are, so that it is made in pieces, as text.
+ */
+export function addEvents(routesOf: RoutesOf): void {
+  addList(routesOf('Events'), '/events', {
+    operationId: 'listEvents',
+    summary: 'List events',
+    description:
+      'Newest first. `deliveries` has the outcome for each endpoint: whether the event was delivered, or why it was not.',
+    scope: 'webhooks:read',
+    query: eventFilters.query.shape,
+    item: eventResourceSchema,
+    filters: ({ query }) => eventFilters.toFilters(query),
+    async read({ parts: { store }, tenantId }, asked) {
+      const [page, endpoints] = await Promise.all([
+        store.listEvents(tenantId, asked),
+        store.listEndpoints(tenantId),
+      ]);
+      return { ...page, endpoints };
+    },
+    stored: {
+      kind: 'events',
+      async read({ parts: { store }, tenantId }, asked) {
+        const page = await store.listStoredEvents(tenantId, asked);
+        return { ...page, endpoints: await store.listEndpoints(tenantId) };
+      },
+    },
+    async show({ rows, endpoints }, { parts: { clock } }) {
+      const now = clock.now();
+      const nextTurn = createYielder(clock);
+      const texts: string[] = [];
+      for (const event of rows) {
+        texts.push(JSON.stringify(eventResource(event, endpoints, now)));
+        await nextTurn();
+      }
+      return Buffer.from(texts.join(','));
+    },
+  });
 }

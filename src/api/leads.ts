@@ -1,14 +1,15 @@
 import { z } from 'zod';
+import type { Caller } from '../http/request-context.ts';
 import { type AddedLead, addLead } from '../leads/add-lead.ts';
 import { addLeads as addLeadsOf } from '../leads/add-leads.ts';
 import { changeLead } from '../leads/change-lead.ts';
-import { requireLead, versionOf } from '../leads/changes.ts';
+import { type LeadCaller, requireLead, versionOf } from '../leads/changes.ts';
 import { eraseLead } from '../leads/erase-lead.ts';
 import { DomainError } from '../model/errors.ts';
-import { leadDetailSchema, leadFilters, leadSchema } from '../model/lead.ts';
+import { type Lead, leadDetailSchema, leadFilters, leadSchema, SHOWN_SIGNALS } from '../model/lead.ts';
 import { leadInputSchema, leadPatchSchema, MAX_BATCH_LEADS } from '../model/lead-input.ts';
+import type { Store } from '../store/store.ts';
 import { addBatch, type ItemOutcome } from './batch.ts';
-import { leadCallerOf, leadText } from './lead-answers.ts';
 import { addList } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
@@ -113,4 +114,15 @@ type Outcome = { status: 'created' | 'merged' | 'rejected'; lead_id: string | nu
 function toOutcome(result: AddedLead | DomainError): ItemOutcome<Outcome> {
   if (result instanceof DomainError) return { faults: result.extra.errors ?? [{ detail: result.message }] };
   return { status: result.status, lead_id: result.lead.id };
+}
+
+/** Who changes a lead: the key, as the history names it. */
+export function leadCallerOf({ tenant, key }: Caller): LeadCaller {
+  return { tenantId: tenant.id, actor: { id: key.id, name: key.name } };
+}
+
+/** The answer of a lead with its best signals, put together of stored JSON. */
+export async function leadText(store: Store, lead: Lead): Promise<string> {
+  const signals = lead.signal_count === 0 ? [] : await store.listSignalsOfLead(lead.id, SHOWN_SIGNALS);
+  return `{"data":${JSON.stringify(lead).slice(0, -1)},"signals":[${signals.join(',')}]}}`;
 }

@@ -14,7 +14,7 @@ import {
   stageMoveSchema,
 } from '../model/pipeline.ts';
 import type { StageMoveRow } from '../store/lead-store.ts';
-import { leadCallerOf, leadText } from './lead-answers.ts';
+import { leadCallerOf, leadText } from './leads.ts';
 import { addList } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 

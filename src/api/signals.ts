@@ -1,14 +1,21 @@
 import { z } from 'zod';
+import { toIso } from '../lib/clock.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
+import { feedbackInputSchema, feedbackSchema } from '../model/feedback.ts';
 import { jobSchema } from '../model/job.ts';
-import { MAX_BATCH_SIGNALS, observedPostSchema, signalSchema } from '../model/signal.ts';
+import {
+  explanationSchema,
+  MAX_BATCH_SIGNALS,
+  observedPostSchema,
+  signalFilters,
+  signalSchema,
+} from '../model/signal.ts';
+import { giveFeedback } from '../signals/feedback.ts';
 import { type ObservedResult, observePosts } from '../signals/intake.ts';
 import { createBatchJob, jobResource } from '../signals/jobs.ts';
 import { addBatch, type ItemOutcome } from './batch.ts';
-import { addJobs } from './jobs.ts';
+import { addList } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';
-import { addSignalFeedback } from './signal-feedback.ts';
-import { addSignalReads } from './signal-reads.ts';
 
 const UPDATED =
   'Present if the post was edited: its stored signals were updated with the new text and scored again.';
@@ -115,4 +122,99 @@ function toOutcome(result: ObservedResult): ItemOutcome<Outcome> {
 
 function rejected(errors: Fault[]): DomainError {
   return new DomainError('INVALID_REQUEST', errors[0]?.detail ?? 'The post was rejected.', { errors });
+}
+
+const listedSignalSchema = signalSchema
+  .extend({
+    explanation: explanationSchema.optional().describe('Breakdown of the score, with `include=explanation`.'),
+  })
+  .meta({ id: 'ListedSignal', description: 'A signal in a list.' });
+const signalDetailSchema = signalSchema
+  .extend({
+    text: z.string().describe('Full text of the post.'),
+    explanation: explanationSchema.describe('Breakdown of the score.'),
+  })
+  .meta({ id: 'SignalDetail', description: 'A signal with the full text of the post.' });
+
+/**
+ * `GET /v1/signals` and `GET /v1/signals/{id}`. Signals are stored as JSON text, so that responses are concatenated bytes; the
+ * response schemas document them, and tests check the bytes against them.
+ */
+function addSignalReads(signals: Routes): void {
+  addList(signals, '/signals', {
+    operationId: 'listSignals',
+    summary: 'List signals',
+    description: 'Newest first by default.',
+    scope: 'signals:read',
+    query: {
+      ...signalFilters.query.shape,
+      include: z
+        .enum(['explanation'])
+        .optional()
+        .describe('`explanation` adds the breakdown of the score to each signal.'),
+    },
+    item: listedSignalSchema,
+    filters: ({ query }) => signalFilters.toFilters(query),
+    read: ({ parts: { store }, tenantId, query }, asked) =>
+      store.listSignals(tenantId, { ...asked, explain: query.include === 'explanation' }),
+    stored: {
+      kind: 'signals',
+      read: ({ parts: { store }, tenantId, query }, asked) =>
+        store.listStoredSignals(tenantId, { ...asked, explain: query.include === 'explanation' }),
+    },
+    show: ({ json }) => json,
+  });
+  signals.get('/signals/:id', {
+    operationId: 'getSignal',
+    summary: 'Get a signal',
+    description: 'Returns the signal with the full text of the post and the breakdown of its score.',
+    scope: 'signals:read',
+    answer: signalDetailSchema,
+    async handle({ parts, tenantId, params: { id } }) {
+      const found = await parts.store.getSignal(tenantId, id);
+      if (found === null) throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
+      const { wire, text, explanation } = found;
+      return `{"data":${wire.slice(0, -1)},"text":${JSON.stringify(text)},"explanation":${explanation}}}`;
+    },
+  });
+}
+
+/** `GET /v1/jobs/{id}`: progress and results of a batch that is processed in the background. */
+function addJobs(signals: Routes): void {
+  signals.get('/jobs/:id', {
+    operationId: 'getJob',
+    summary: 'Get a job',
+    description:
+      'Returns the progress and results of a batch that is processed in the background. Jobs are kept for 7 days.',
+    scope: 'signals:read',
+    answer: jobSchema,
+    async handle({ parts: { store }, tenantId, params: { id } }) {
+      const job = await store.getJob(tenantId, id);
+      if (job === null) throw new DomainError('NOT_FOUND', `There is no job "${id}".`);
+      return jobResource(job);
+    },
+  });
+}
+
+/** `POST /v1/signals/{id}/feedback`: whether a signal was relevant. */
+function addSignalFeedback(signals: Routes): void {
+  signals.post('/signals/:id/feedback', {
+    operationId: 'giveSignalFeedback',
+    summary: 'Give feedback on a signal',
+    description:
+      'Records whether the signal was relevant, replacing earlier feedback. Feedback determines the precision of a profile and its ' +
+      'suggestions.',
+    scope: 'signals:write',
+    body: feedbackInputSchema,
+    answer: feedbackSchema,
+    async handle({ parts, caller: { tenant, key }, params, body: { relevant, reason } }) {
+      const by = { tenantId: tenant.id, actorId: key.id };
+      const { signalId, createdAt } = await giveFeedback(parts, by, {
+        signalId: params.id,
+        relevant,
+        reason,
+      });
+      return { signal_id: signalId, relevant, reason, created_at: toIso(createdAt) };
+    },
+  });
 }

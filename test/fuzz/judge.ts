@@ -1,5 +1,5 @@
 import type { LightMyRequestResponse } from 'fastify';
-import { PROBLEM_SCHEMA } from '../../src/api/openapi/problems.ts';
+import { PROBLEM_SCHEMA } from '../../src/api/openapi/document.ts';
 import type { Answer, Operation } from '../support/openapi.ts';
 import type { CheckSchema } from '../support/schema-check.ts';
 

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
+import { changeSettings, readSettings, settingsResource } from '../accounts/settings.ts';
 import { toIso } from '../lib/clock.ts';
 import { scopeSchema } from '../model/key.ts';
+import { settingsPatchSchema, settingsSchema } from '../model/settings.ts';
 import { planSchema } from '../model/tenant.ts';
 import { MODEL } from '../signals/model/learnt.ts';
 import { MODEL_VERSION } from '../signals/score.ts';
@@ -131,5 +133,28 @@ export function addMe(routesOf: RoutesOf): void {
         },
       };
     },
+  });
+}
+
+/** `/v1/settings`: time zone and daily digest of a tenant. */
+export function addSettings(routesOf: RoutesOf): void {
+  const account = routesOf('Account');
+  account.get('/settings', {
+    operationId: 'getSettings',
+    summary: 'Get settings',
+    scope: 'keys:read',
+    answer: settingsSchema,
+    handle: async ({ parts, tenantId }) => settingsResource(await readSettings(parts, tenantId)),
+  });
+  account.patch('/settings', {
+    operationId: 'updateSettings',
+    summary: 'Update settings',
+    description:
+      'Omitted members stay as they are. If the hour of the digest is the current one, it is created immediately, unless there was one today.',
+    scope: 'keys:write',
+    body: settingsPatchSchema,
+    answer: settingsSchema,
+    handle: async ({ parts, tenantId, body }) =>
+      settingsResource(await changeSettings(parts, tenantId, body)),
   });
 }
