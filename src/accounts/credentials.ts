@@ -3,7 +3,7 @@ import type { NewId } from '../lib/ids.ts';
 import { networkOf } from '../lib/network.ts';
 import { type AuditActor, OTHER_ACTORS } from '../model/audit.ts';
 import type { CredentialsChange, NewMail } from '../model/mail.ts';
-import type { User } from '../model/user.ts';
+import type { User } from '../model/tenant.ts';
 import type { Store } from '../store/store.ts';
 
 /** Where somebody is who logs in or changes what they log in with. */

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { OTHER_ACTORS } from '../model/audit.ts';
-import type { User } from '../model/user.ts';
+import type { User } from '../model/tenant.ts';
 import type { Store } from '../store/store.ts';
 import { hashToken } from './tokens.ts';
 

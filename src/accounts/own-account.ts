@@ -3,7 +3,7 @@ import type { Cursors } from '../lib/cursor.ts';
 import type { NewId } from '../lib/ids.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import type { CredentialsChange, NewMail } from '../model/mail.ts';
-import type { Session } from '../model/user.ts';
+import type { Session } from '../model/tenant.ts';
 import type { OpenSession } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
 import { credentialsMail, noteRefusals } from './credentials.ts';

@@ -4,7 +4,7 @@ import type { SecretBox } from '../lib/secret-box.ts';
 import { base32, stepOfCode, totpUri } from '../lib/totp.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import type { NewMail } from '../model/mail.ts';
-import type { User } from '../model/user.ts';
+import type { User } from '../model/tenant.ts';
 import type { Factor } from '../store/factor-store.ts';
 import type { Store } from '../store/store.ts';
 import { hashToken } from './tokens.ts';

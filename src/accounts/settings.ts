@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
-import type { Settings, SettingsPatch, TenantSettings } from '../model/settings.ts';
+import type { Settings, SettingsPatch, TenantSettings } from '../model/tenant.ts';
 import { dueAfterChange } from '../rules/digest-time.ts';
 import type { DigestStore } from '../store/digest-store.ts';
 import type { SignalStore } from '../store/signal-store.ts';

@@ -4,7 +4,7 @@ import type { NewId } from '../lib/ids.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { DomainError } from '../model/errors.ts';
-import type { Session, User } from '../model/user.ts';
+import type { Session, User } from '../model/tenant.ts';
 import type { OpenSession } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
 import { credentialsMail, noteRefusals, selfOf, type Whence } from './credentials.ts';

@@ -6,14 +6,18 @@ import { campaignStats, type StatsQuery } from '../campaigns/stats.ts';
 import { fromIso } from '../lib/clock.ts';
 import { isTimeZone } from '../lib/time-zone.ts';
 import {
+  type CampaignEventInput,
+  campaignEventSchema,
   campaignFilters,
   campaignInputSchema,
   campaignPatchSchema,
   campaignSchema,
+  campaignStatsSchema,
   isCampaignTime,
+  MAX_BATCH_EVENTS,
+  MAX_BUCKETS,
+  statsIntervalSchema,
 } from '../model/campaign.ts';
-import { type CampaignEventInput, campaignEventSchema, MAX_BATCH_EVENTS } from '../model/campaign-event.ts';
-import { campaignStatsSchema, MAX_BUCKETS, statsIntervalSchema } from '../model/campaign-stats.ts';
 import { DomainError } from '../model/errors.ts';
 import { timeText } from '../model/text.ts';
 import type { CampaignEventResult } from '../store/campaign-store.ts';

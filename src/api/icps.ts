@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { icpInputSchema, icpPatchSchema, icpResource, icpSchema } from '../model/icp.ts';
-import { draftInputSchema, draftReviewSchema, icpDraftSchema } from '../model/icp-draft.ts';
-import { MAX_PREVIEW_POSTS, previewInputSchema, previewSchema } from '../model/icp-preview.ts';
+import {
+  draftInputSchema,
+  draftReviewSchema,
+  icpDraftSchema,
+  MAX_PREVIEW_POSTS,
+  previewInputSchema,
+  previewSchema,
+} from '../model/icp-draft.ts';
 import { icpQualitySchema, icpSuggestionSchema, suggestionActionSchema } from '../model/icp-quality.ts';
 import { previewProfile } from '../signals/preview.ts';
 import { changeProfile, createProfile, deleteProfile, findProfile } from '../signals/profiles.ts';

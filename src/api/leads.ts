@@ -6,8 +6,16 @@ import { changeLead } from '../leads/change-lead.ts';
 import { type LeadCaller, requireLead, versionOf } from '../leads/changes.ts';
 import { eraseLead } from '../leads/erase-lead.ts';
 import { DomainError } from '../model/errors.ts';
-import { type Lead, leadDetailSchema, leadFilters, leadSchema, SHOWN_SIGNALS } from '../model/lead.ts';
-import { leadInputSchema, leadPatchSchema, MAX_BATCH_LEADS } from '../model/lead-input.ts';
+import {
+  type Lead,
+  leadDetailSchema,
+  leadFilters,
+  leadInputSchema,
+  leadPatchSchema,
+  leadSchema,
+  MAX_BATCH_LEADS,
+  SHOWN_SIGNALS,
+} from '../model/lead.ts';
 import type { Store } from '../store/store.ts';
 import { addBatch, type ItemOutcome } from './batch.ts';
 import { addList } from './list.ts';

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { toIso } from '../lib/clock.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
-import { feedbackInputSchema, feedbackSchema } from '../model/feedback.ts';
 import { jobSchema } from '../model/job.ts';
 import {
   explanationSchema,
+  feedbackInputSchema,
+  feedbackSchema,
   MAX_BATCH_SIGNALS,
   observedPostSchema,
   signalFilters,

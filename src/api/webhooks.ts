@@ -9,7 +9,7 @@ import {
   sentRequestSchema,
 } from '../model/delivery-resource.ts';
 import { eventTypeSchema } from '../model/event.ts';
-import { feedEventSchema } from '../model/feed.ts';
+import { feedEventSchema } from '../model/event-resource.ts';
 import { payloadFormatSchema } from '../model/payload-format.ts';
 import {
   newSecretSchema,

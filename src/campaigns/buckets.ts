@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import type { StatsInterval } from '../model/campaign-stats.ts';
+import type { StatsInterval } from '../model/campaign.ts';
 
 /** A day or a week of a time zone: `start` <= t < `end`, Unix milliseconds. */
 export interface Bucket {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { requireRoom } from '../accounts/room.ts';
 import { toIso } from '../lib/clock.ts';
 import type { Campaign } from '../model/campaign.ts';
-import { type CampaignEventInput, isAutoReply } from '../model/campaign-event.ts';
+import { type CampaignEventInput, isAutoReply } from '../model/campaign.ts';
 import type { CampaignEventResult, NamedPerson, NewCampaignEvent } from '../store/campaign-store.ts';
 import { routeChanges, type StateChange } from '../webhooks/state-changes.ts';
 import type { CampaignParts } from './campaigns.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { toIso } from '../lib/clock.ts';
 import type { Campaign } from '../model/campaign.ts';
-import { type CampaignStats, MAX_BUCKETS, type StatsInterval } from '../model/campaign-stats.ts';
+import { type CampaignStats, MAX_BUCKETS, type StatsInterval } from '../model/campaign.ts';
 import { DomainError } from '../model/errors.ts';
 import type { CampaignEventRow, CampaignEventWindow, CampaignStore } from '../store/campaign-store.ts';
 import { type Bucket, bucketsOf, type Range } from './buckets.ts';

@@ -6,7 +6,7 @@ import {
   type CountedClass,
   type Counts,
   type Rates,
-} from '../model/campaign-stats.ts';
+} from '../model/campaign.ts';
 import type { CampaignEventRow } from '../store/campaign-store.ts';
 
 /** What one bit stands for in the set of things that a recipient was counted for. */

@@ -2,8 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { campaignResource, changeCampaign, findCampaign } from '../campaigns/campaigns.ts';
 import { campaignStats } from '../campaigns/stats.ts';
 import { largestOf } from '../lib/lists.ts';
-import { CAMPAIGN_STATUSES, campaignFilters, campaignPatchSchema } from '../model/campaign.ts';
-import { type CampaignStats, COUNTED, COUNTED_CLASSES } from '../model/campaign-stats.ts';
+import {
+  CAMPAIGN_STATUSES,
+  type CampaignStats,
+  COUNTED,
+  COUNTED_CLASSES,
+  campaignFilters,
+  campaignPatchSchema,
+} from '../model/campaign.ts';
 import { chartHtml, dayLabel, spanLabel } from './charts.ts';
 import { filtersOf, isFiltered } from './filters.ts';
 import { faultsOf, formOf, queryOf, text } from './forms.ts';

@@ -4,7 +4,7 @@ import { collectMethods, sendAllow } from '../http/methods.ts';
 import { pathOf } from '../http/request-path.ts';
 import { withoutTrailingSlashes } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
-import type { Role } from '../model/user.ts';
+import type { Role } from '../model/tenant.ts';
 import type { OpenSession } from '../store/session-store.ts';
 import { sessionCookie } from './cookies.ts';
 import type { DashboardParts } from './parts.ts';

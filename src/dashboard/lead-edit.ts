@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { changeLead } from '../leads/change-lead.ts';
 import { requireLead } from '../leads/changes.ts';
-import { DEPARTMENTS, type Lead, SENIORITIES } from '../model/lead.ts';
-import { leadPatchSchema } from '../model/lead-input.ts';
+import { DEPARTMENTS, type Lead, leadPatchSchema, SENIORITIES } from '../model/lead.ts';
 import { type Form, type FormFaults, faultsOf, formOf, LARGE_FORM, lines, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { nameOf } from './lead-screen.ts';

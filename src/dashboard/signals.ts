@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { addLead } from '../leads/add-lead.ts';
 import { CLASSIFICATIONS } from '../model/constants.ts';
-import { leadInputSchema } from '../model/lead-input.ts';
+import { leadInputSchema } from '../model/lead.ts';
 import { SIGNAL_TYPES, signalFilters } from '../model/signal.ts';
 import { giveFeedback } from '../signals/feedback.ts';
 import { filtersOf, isFiltered } from './filters.ts';

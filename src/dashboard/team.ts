@@ -9,7 +9,7 @@ import {
 } from '../accounts/team.ts';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
-import { ROLES, type Role } from '../model/user.ts';
+import { ROLES, type Role } from '../model/tenant.ts';
 import { oneOf } from './filters.ts';
 import { faultsOf, formOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
+import { SAMPLE_PLATFORM } from '../model/constants.ts';
 import { keyResource } from '../model/key.ts';
 import type { Lead } from '../model/lead.ts';
-import { SAMPLE_PLATFORM } from '../model/samples.ts';
 import { type Signal, signalFilters } from '../model/signal.ts';
 import { sourceResource } from '../model/source.ts';
 import { dateIn } from '../rules/digest-time.ts';

@@ -4,7 +4,7 @@ import { createYielder } from '../lib/yielding.ts';
 import { DomainError, storageFaultOf } from '../model/errors.ts';
 import type { NewMail } from '../model/mail.ts';
 import type { Source, SourceError, SourcePosition } from '../model/source.ts';
-import { hintFor } from '../model/source-hints.ts';
+import { hintFor } from '../model/source.ts';
 import type { SourceKind } from '../model/source-settings.ts';
 import { storeEditedPosts } from '../signals/intake.ts';
 import { type IntakeParts, planPosts, type ScopedPost } from '../signals/plan-posts.ts';

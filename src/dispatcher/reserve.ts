@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
-import { type BodyBytes, toBodyBytes } from '../model/body-bytes.ts';
 import type { ClaimedDelivery } from '../model/delivery.ts';
+import { type BodyBytes, toBodyBytes } from '../model/delivery.ts';
 import type { BodyTail, RoutedEvent } from '../model/event.ts';
 import type { Reserve } from '../webhooks/in-hand.ts';
 import type { Agenda } from './agenda.ts';

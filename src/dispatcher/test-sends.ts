@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
-import { toBodyBytes } from '../model/body-bytes.ts';
 import type { AttemptRecord, ClaimedDelivery } from '../model/delivery.ts';
+import { toBodyBytes } from '../model/delivery.ts';
 import type { Store } from '../store/store.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 import type { Agenda } from './agenda.ts';

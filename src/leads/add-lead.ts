@@ -1,7 +1,6 @@
 import { requireRoom } from '../accounts/room.ts';
 import { DomainError } from '../model/errors.ts';
-import type { Lead } from '../model/lead.ts';
-import type { LeadInput } from '../model/lead-input.ts';
+import type { Lead, LeadInput } from '../model/lead.ts';
 import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';

@@ -1,6 +1,6 @@
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
-import type { LeadInput } from '../model/lead-input.ts';
+import type { LeadInput } from '../model/lead.ts';
 import { personKeys } from '../model/person-keys.ts';
 import { type AddedLead, addLead } from './add-lead.ts';
 import type { LeadCaller } from './changes.ts';

@@ -1,6 +1,5 @@
 import { invalidAt } from '../model/errors.ts';
-import type { FactField, Lead } from '../model/lead.ts';
-import type { LeadPatch } from '../model/lead-input.ts';
+import type { FactField, Lead, LeadPatch } from '../model/lead.ts';
 import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { IntakeParts } from '../signals/plan-posts.ts';

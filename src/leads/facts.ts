@@ -1,6 +1,6 @@
 import { toIso } from '../lib/clock.ts';
+import type { LeadInput, LeadPatch } from '../model/lead.ts';
 import { FACT_FIELDS, type FactField, type FactSource, type Lead } from '../model/lead.ts';
-import type { LeadInput, LeadPatch } from '../model/lead-input.ts';
 import { normaliseEmail } from '../model/person-keys.ts';
 
 /** Facts by field; what is absent or empty is not known. */

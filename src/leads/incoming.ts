@@ -1,6 +1,6 @@
 import { addAll } from '../lib/lists.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
-import type { LeadInput } from '../model/lead-input.ts';
+import type { LeadInput } from '../model/lead.ts';
 import type { Signal } from '../model/signal.ts';
 import type { LeadSignal } from '../store/lead-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';

@@ -1,6 +1,6 @@
 import { invalidAt } from '../model/errors.ts';
 import type { Lead } from '../model/lead.ts';
-import { MAX_CUSTOM_FIELDS, MAX_TAGS } from '../model/lead-input.ts';
+import { MAX_CUSTOM_FIELDS, MAX_TAGS } from '../model/lead.ts';
 import { type Fact, fillFacts } from './facts.ts';
 
 /** What a request brings to a lead, known or new. */

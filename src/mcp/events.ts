@@ -8,7 +8,7 @@ import {
   MCP_EVENT_NAMES,
   MCP_EVENTS,
   type McpEventName,
-} from '../model/mcp-events.ts';
+} from '../model/mcp.ts';
 import { pollOccurrences } from '../webhooks/occurrences.ts';
 import { type SubscriptionParts, subscribe, unsubscribe } from '../webhooks/subscriptions.ts';
 import { slimSchema } from './slim-schema.ts';

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { fold } from '../lib/text.ts';
 import { COMPANY_FACTS, type CompanyFact, type CompanyFacts } from './company-facts.ts';
-import { domainFilter } from './domain.ts';
 import { listFilters, listOf } from './filters.ts';
 import type { Place } from './page.ts';
 import { type Signal, signalSchema } from './signal.ts';
-import { lineText, webUrl } from './text.ts';
+import { domainFilter, lineText, webUrl } from './text.ts';
 
 /** Maximum number of signals and people in the representation of one company. */
 export const MAX_TOP_SIGNALS = 5;

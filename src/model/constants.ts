@@ -1,6 +1,7 @@
+import type { Deal, Stage } from './pipeline.ts';
+
 // What the writer's thread needs of the model stands here, away from all schemas: to load zod took it 100 ms and 10 MiB.
 
-import type { Deal, Stage } from './pipeline.ts';
 /** The classes of a signal, the best first. */
 export const CLASSIFICATIONS = ['hot', 'warm', 'cold'] as const;
 
@@ -55,3 +56,6 @@ export function isOperational(type: string): type is OperationalType {
 export function dealStatusIn(stage: Stage): Deal['status'] {
   return stage === 'won' || stage === 'lost' ? stage : 'open';
 }
+
+/** The platform of made-up posts, by which they are told from real ones wherever they are shown. */
+export const SAMPLE_PLATFORM = 'sample';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { OperationalType } from './constants.ts';
 
 export const EVENT_TYPES = [
   'signal.detected',
@@ -80,4 +81,14 @@ export interface NewDelivery {
    * read: its feed has it from the commit on.
    */
   status: 'pending' | 'rejected' | 'delivered';
+}
+
+/** What happened to an endpoint or to one of its deliveries, not yet an event. */
+export interface EndpointNotice {
+  id: number;
+  tenantId: string;
+  type: OperationalType;
+  endpointId: string;
+  /** Members of the event's data besides the endpoint. */
+  facts: Record<string, unknown>;
 }

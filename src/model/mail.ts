@@ -1,4 +1,4 @@
-import type { Role } from './user.ts';
+import type { Role } from './tenant.ts';
 import type { PausedReason } from './webhook.ts';
 
 /** What became of what a person logs in with. */

@@ -1,6 +1,7 @@
 import { getDomain } from 'tldts';
 import { normaliseDomain } from '../lib/domain.ts';
-import { normalised } from '../lib/text.ts';
+import { fold, normalised } from '../lib/text.ts';
+import type { Signal } from './signal.ts';
 
 /** What a person is known again by; an empty string is not known. */
 export interface PersonFacts {
@@ -69,4 +70,31 @@ function decoded(segment: string): string {
   } catch {
     return segment.toLowerCase(); // a stray percent sign
   }
+}
+
+type Author = Pick<Signal['prospect'], 'name' | 'email' | 'linkedin_url'>;
+
+/**
+ * Whether two posts are by one person. An address or profile in common decides, then two of a kind that differ, then the
+ * names, as far as they are known.
+ */
+export function compareAuthors(a: Author, b: Author): 'same' | 'different' | 'unknown' {
+  const [keysA, keysB] = [personKeys(a), personKeys(b)];
+  if (keysA.some((key) => keysB.includes(key))) return 'same';
+  if (keysA.some((key) => keysB.some((other) => kindOf(key) === kindOf(other)))) return 'different';
+  const [nameA, nameB] = [nameOf(a), nameOf(b)];
+  if (nameA === '' || nameB === '') return 'unknown';
+  return nameA === nameB ? 'same' : 'different';
+}
+
+function kindOf(key: string): string {
+  return key.slice(0, key.indexOf(':'));
+}
+
+/** Folded, with single spaces; the sign before a handle is no part of it. */
+function nameOf({ name }: Author): string {
+  return fold(name)
+    .replace(/\s+/gu, ' ')
+    .trim()
+    .replace(/^@|^\/?u\//u, '');
 }

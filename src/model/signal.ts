@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { codePointLength } from '../lib/text.ts';
 import { CLASSIFICATIONS } from './constants.ts';
-import { domainFilter, domainSchema } from './domain.ts';
 import { listFilters, listOf, queryTime, searchText, wholeNumber } from './filters.ts';
 import type { Place } from './page.ts';
-import { idInput, lineText, timeText, webUrl } from './text.ts';
+import { domainFilter, domainSchema, idInput, lineText, timeText, webUrl } from './text.ts';
 
 export const SIGNAL_TYPES = ['intent_post', 'job_change', 'funding_event', 'review', 'qa_forum'] as const;
 export const signalTypeSchema = z.enum(SIGNAL_TYPES);
@@ -292,3 +291,17 @@ export const signalFilters = listFilters(
     sort: query.sort ?? '-timestamp',
   }),
 );
+
+/** Body of `POST /v1/signals/{id}/feedback`. */
+export const feedbackInputSchema = z.strictObject({
+  relevant: z.boolean().describe('Whether the signal was relevant.'),
+  reason: z.string().trim().max(1_000).default('').describe('The reason, in your own words.'),
+});
+
+/** Feedback as every API shows it. */
+export const feedbackSchema = z.strictObject({
+  signal_id: z.string().describe('ID of the signal.'),
+  relevant: z.boolean().describe('Whether the signal was relevant.'),
+  reason: z.string().describe('The reason given; an empty string if none.'),
+  created_at: z.iso.datetime().describe('When the feedback was given.'),
+});

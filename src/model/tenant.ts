@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isTimeZone } from '../lib/time-zone.ts';
 
 export const PLANS = ['trial', 'starter', 'pro', 'enterprise'] as const;
 export const planSchema = z.enum(PLANS);
@@ -22,4 +23,83 @@ export interface Owner {
   setupTokenHash: string;
   setupExpiresAt: number;
   createdAt: number;
+}
+
+/** What a person may do: an owner everything, a member all but team, plan and keys, a reader nothing but look. */
+export const ROLES = ['owner', 'member', 'reader'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** A person of a tenant who may sign in. Times are Unix milliseconds. */
+export interface User {
+  id: string;
+  tenantId: string;
+  email: string;
+  role: Role;
+  /** Argon2id in PHC form; null until a password was chosen. */
+  passwordHash: string | null;
+  /** Whether log-in asks for a code too. */
+  hasSecondFactor: boolean;
+  createdAt: number;
+}
+
+/** One browser that is signed in. What the browser holds is not kept, only its SHA-256. */
+export interface Session {
+  tokenHash: string;
+  /** What it is called where it is listed. */
+  id: string;
+  /** The browser in words, as "Firefox on Linux"; empty where it told nothing that is known. */
+  client: string;
+  userId: string;
+  createdAt: number;
+  /** Last use, kept to the minute. */
+  seenAt: number;
+  /** Moves on with use, up to a limit. */
+  expiresAt: number;
+}
+
+const timezone = z
+  .string()
+  .trim()
+  .max(64)
+  .refine(isTimeZone, 'must be an IANA time zone such as "America/New_York"')
+  .describe('IANA time zone, such as `America/New_York`.');
+
+const digest = {
+  enabled: z.boolean().describe('Whether a daily digest is created on days with new signals.'),
+  hour: z
+    .int()
+    .min(0)
+    .max(23)
+    .describe('Hour of the day at which the digest is created, from 0 to 23 in the time zone.'),
+};
+
+/** The settings of a tenant, as every API shows them. */
+export const settingsSchema = z
+  .strictObject({
+    timezone: z.string().describe('IANA time zone of the account.'),
+    digest: z.strictObject(digest).describe('The daily digest.'),
+  })
+  .meta({ id: 'Settings', description: 'Settings of the account.' });
+export type Settings = z.infer<typeof settingsSchema>;
+
+/** Body of `PATCH /v1/settings`: omitted members stay as they are. */
+export const settingsPatchSchema = z.strictObject({
+  timezone: timezone.optional(),
+  digest: z
+    .strictObject({ enabled: digest.enabled.optional(), hour: digest.hour.optional() })
+    .describe('The daily digest.')
+    .optional(),
+});
+export type SettingsPatch = z.infer<typeof settingsPatchSchema>;
+
+/** Settings as stored, with the progress of the digest. Times are Unix milliseconds. */
+export interface TenantSettings extends Settings {
+  tenantId: string;
+  /** When the next digest is due; 0: not planned yet. */
+  digestDueAt: number;
+  /** When signals were last looked for; null: never. The first digest has no older signals. */
+  digestSince: number | null;
+  /** Position in the commit order up to which signals were counted: a late commit can have an earlier time. */
+  digestPosition: number;
+  digestMadeAt: number | null;
 }

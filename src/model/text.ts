@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fromIso } from '../lib/clock.ts';
+import { normaliseDomain } from '../lib/domain.ts';
 
 /** Longer than any id is. */
 export const MAX_ID_CHARS = 64;
@@ -81,3 +82,20 @@ export function boundedRecord<V extends z.ZodType>(
 function countMembers(given: unknown): number {
   return typeof given === 'object' && given !== null ? Object.keys(given).length : 0;
 }
+
+/** A company's domain as callers write it, addresses of web sites included, in the form that it is compared in. */
+export const domainSchema = z
+  .string()
+  .max(2_000)
+  .transform((text, context) => {
+    const domain = normaliseDomain(text);
+    if (domain !== null) return domain;
+    context.addIssue({ code: 'custom', message: 'must be a domain such as "example.com"' });
+    return z.NEVER;
+  });
+
+/** A domain to search for. Text that is no domain matches nothing. */
+export const domainFilter = z
+  .string()
+  .max(2_000)
+  .transform((text) => normaliseDomain(text) ?? text.toLowerCase());

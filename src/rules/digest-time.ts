@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon';
 import { smallestOf } from '../lib/lists.ts';
-import type { Settings } from '../model/settings.ts';
+import type { Settings } from '../model/tenant.ts';
 
 /** When a digest is due: its hour of the day in its zone. */
 type Daily = Pick<Settings, 'timezone'> & { hour: number };

@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
 import { createYielder } from '../lib/yielding.ts';
+import { SAMPLE_PLATFORM } from '../model/constants.ts';
 import { defaultProfile } from '../model/icp.ts';
 import type { DraftReview, IcpDraft } from '../model/icp-draft.ts';
-import { SAMPLE_PLATFORM } from '../model/samples.ts';
 import type { Signal } from '../model/signal.ts';
 import type { SignalStore } from '../store/signal-store.ts';
 import { questionAbout } from './draft/line.ts';

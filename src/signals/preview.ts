@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { defaultProfile, type IcpProfile } from '../model/icp.ts';
-import type { Preview, PreviewedPost, PreviewInput, Scored } from '../model/icp-preview.ts';
+import type { Preview, PreviewedPost, PreviewInput, Scored } from '../model/icp-draft.ts';
 import type { Classification, Signal } from '../model/signal.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
 import type { SignalStore, StoredPost } from '../store/signal-store.ts';

@@ -1,6 +1,6 @@
 import { type Clock, toIso } from '../lib/clock.ts';
+import { SAMPLE_PLATFORM } from '../model/constants.ts';
 import type { IcpProfile } from '../model/icp.ts';
-import { SAMPLE_PLATFORM } from '../model/samples.ts';
 import type { ObservedPost } from '../model/signal.ts';
 import type { SignalStore } from '../store/signal-store.ts';
 import { type IntakeParts, planPosts } from './plan-posts.ts';

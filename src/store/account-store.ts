@@ -1,7 +1,6 @@
 import type { IcpProfile } from '../model/icp.ts';
 import type { ApiKey } from '../model/key.ts';
-import type { Owner, Tenant } from '../model/tenant.ts';
-import type { Session } from '../model/user.ts';
+import type { Owner, Session, Tenant } from '../model/tenant.ts';
 
 /** Rows of a tenant that a plan has a ceiling on, and how many there are. */
 export interface StoredRows {

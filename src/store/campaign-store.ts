@@ -1,5 +1,4 @@
-import type { Campaign, CampaignQuery } from '../model/campaign.ts';
-import type { CampaignEventType, ReplyClass } from '../model/campaign-event.ts';
+import type { Campaign, CampaignEventType, CampaignQuery, ReplyClass } from '../model/campaign.ts';
 import type { RoutedEvent } from '../model/event.ts';
 import type { Page } from '../model/page.ts';
 

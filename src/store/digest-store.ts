@@ -1,6 +1,6 @@
 import type { RoutedEvent } from '../model/event.ts';
 import type { NewMail } from '../model/mail.ts';
-import type { TenantSettings } from '../model/settings.ts';
+import type { TenantSettings } from '../model/tenant.ts';
 
 /** Which signals a digest is of. */
 export interface DigestRange {

@@ -1,5 +1,5 @@
 import type { Page, Place } from '../model/page.ts';
-import type { PayloadShape } from '../model/payload-shape.ts';
+import type { PayloadShape } from '../model/payload-format.ts';
 import type { Endpoint } from '../model/webhook.ts';
 
 /** An endpoint as events are routed to it. `shape` null: the standard payload. */

@@ -1,5 +1,4 @@
-import type { EndpointNotice } from '../model/endpoint-notice.ts';
-import type { RoutedEvent } from '../model/event.ts';
+import type { EndpointNotice, RoutedEvent } from '../model/event.ts';
 
 /** Notices of one tenant, made events. */
 export interface NoticeChange {

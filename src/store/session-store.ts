@@ -1,6 +1,5 @@
 import type { NewMail } from '../model/mail.ts';
-import type { Tenant } from '../model/tenant.ts';
-import type { Session, User } from '../model/user.ts';
+import type { Session, Tenant, User } from '../model/tenant.ts';
 
 /** A session that is in force, whose it is, and of which tenant. */
 export interface OpenSession {

@@ -1,4 +1,4 @@
-import type { McpSubscription } from '../model/mcp-events.ts';
+import type { McpSubscription } from '../model/mcp.ts';
 import type { Endpoint } from '../model/webhook.ts';
 
 /** A subscription with the endpoint of its own that it delivers to. */

@@ -1,5 +1,5 @@
 import type { NewMail } from '../model/mail.ts';
-import type { Role, User } from '../model/user.ts';
+import type { Role, User } from '../model/tenant.ts';
 
 /** Who belongs to a tenant, and what they may do. */
 export interface TeamStore {

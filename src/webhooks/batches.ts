@@ -1,8 +1,8 @@
 import { type Clock, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
-import { isPresetShape } from '../model/payload-shape.ts';
-import type { Settings } from '../model/settings.ts';
+import { isPresetShape } from '../model/payload-format.ts';
 import type { Signal } from '../model/signal.ts';
+import type { Settings } from '../model/tenant.ts';
 import { lastDaily, lastHourly } from '../rules/digest-time.ts';
 import type { BatchedSignals, WaitingBatch } from '../store/batch-store.ts';
 import type { Receiver } from '../store/endpoint-store.ts';

@@ -1,9 +1,9 @@
 import { type Clock, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
-import { DIGEST_SIGNALS, type DigestData } from '../model/event-data.ts';
+import { DIGEST_SIGNALS, type DigestData } from '../model/event-resource.ts';
 import type { NewMail } from '../model/mail.ts';
-import type { TenantSettings } from '../model/settings.ts';
 import type { Signal } from '../model/signal.ts';
+import type { TenantSettings } from '../model/tenant.ts';
 import { dateIn, nextDaily } from '../rules/digest-time.ts';
 import type { Store } from '../store/store.ts';
 import { routeChanges } from './state-changes.ts';

@@ -1,7 +1,7 @@
 import { toIso } from '../lib/clock.ts';
-import type { BodyBytes } from '../model/body-bytes.ts';
+import type { BodyBytes } from '../model/delivery.ts';
 import type { EventRow } from '../model/event.ts';
-import type { McpEventName } from '../model/mcp-events.ts';
+import type { McpEventName } from '../model/mcp.ts';
 import type { Signal } from '../model/signal.ts';
 import { signalPayload } from './payload.ts';
 

@@ -1,4 +1,4 @@
-import type { EndpointNotice } from '../model/endpoint-notice.ts';
+import type { EndpointNotice } from '../model/event.ts';
 import type { EndpointStore, Receiver } from '../store/endpoint-store.ts';
 import type { NoticeStore } from '../store/notice-store.ts';
 import { type RouteParts, routeChanges, type StateChange } from './state-changes.ts';

@@ -1,7 +1,7 @@
 import { type Clock, toIso } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { EventRow } from '../model/event.ts';
-import { EventRefusal, MCP_EVENTS, type McpEventArguments, type McpEventName } from '../model/mcp-events.ts';
+import { EventRefusal, MCP_EVENTS, type McpEventArguments, type McpEventName } from '../model/mcp.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Store } from '../store/store.ts';
 import { isOccurrence, type Occurrence, occurrenceData } from './mcp-body.ts';

@@ -1,6 +1,5 @@
 import type { Random } from '../lib/random.ts';
-import type { BodyBytes } from '../model/body-bytes.ts';
-import type { SentRequest } from '../model/delivery.ts';
+import type { BodyBytes, SentRequest } from '../model/delivery.ts';
 import { BLOCK_BYTES, createHmacSha256 } from './hmac.ts';
 import { eventIdIn } from './mcp-body.ts';
 

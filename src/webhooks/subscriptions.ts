@@ -11,7 +11,7 @@ import {
   type McpEventArguments,
   type McpEventName,
   type McpSubscription,
-} from '../model/mcp-events.ts';
+} from '../model/mcp.ts';
 import type { Tenant } from '../model/tenant.ts';
 import { type Endpoint, type WebhookInput, webhookInputSchema } from '../model/webhook.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';

@@ -1,8 +1,7 @@
 import type { NewId } from '../lib/ids.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import { toBodyBytes } from '../model/body-bytes.ts';
 import type { AttemptRecord, SentEventType } from '../model/delivery.ts';
-import { sentHeaders } from '../model/delivery-headers.ts';
+import { sentHeaders, toBodyBytes } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
 import type { EventType } from '../model/event.ts';
 import { isPreset } from '../model/payload-format.ts';

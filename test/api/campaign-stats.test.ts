@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { campaignStatsSchema } from '../../src/model/campaign-stats.ts';
+import { campaignStatsSchema } from '../../src/model/campaign.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 
 let t: TestApp;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { previewSchema } from '../../src/model/icp-preview.ts';
+import { previewSchema } from '../../src/model/icp-draft.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 
 let t: TestApp;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { toBodyBytes } from '../../src/model/body-bytes.ts';
-import { FEED_MS } from '../../src/model/feed.ts';
+import { toBodyBytes } from '../../src/model/delivery.ts';
+import { FEED_MS } from '../../src/model/event-resource.ts';
 import { createSigner } from '../../src/webhooks/signature.ts';
 import { buildWebhookApp, TARGET, type WebhookApp } from '../support/webhooks.ts';
 

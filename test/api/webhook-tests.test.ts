@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { toBodyBytes } from '../../src/model/body-bytes.ts';
 import type { AttemptRecord } from '../../src/model/delivery.ts';
+import { toBodyBytes } from '../../src/model/delivery.ts';
 import { createSigner } from '../../src/webhooks/signature.ts';
 import type { SendTest } from '../../src/webhooks/test-delivery.ts';
 import { aPost } from '../support/app.ts';

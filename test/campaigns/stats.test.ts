@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { campaignStats, type StatsQuery } from '../../src/campaigns/stats.ts';
-import { CAMPAIGN_EVENT_TYPES, REPLY_CLASSES } from '../../src/model/campaign-event.ts';
 import {
+  CAMPAIGN_EVENT_TYPES,
   type Counted,
   type Counts,
   campaignStatsSchema,
+  REPLY_CLASSES,
   type StatsInterval,
-} from '../../src/model/campaign-stats.ts';
+} from '../../src/model/campaign.ts';
 import type { NewCampaignEvent } from '../../src/store/campaign-store.ts';
 import { aCampaign, aCampaignEvent } from '../support/campaigns.ts';
 import { aTenant, openTestStore } from '../support/store.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { verifyWebhook, WebhookVerificationError } from '../../src/client/client.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { toBodyBytes } from '../../src/model/body-bytes.ts';
-import { deliveryHeaders } from '../../src/model/delivery-headers.ts';
+import { deliveryHeaders, toBodyBytes } from '../../src/model/delivery.ts';
 import { createSigner, generateSecret } from '../../src/webhooks/signature.ts';
 
 const secret = generateSecret(systemRandom);

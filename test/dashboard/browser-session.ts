@@ -5,7 +5,7 @@ import { type Invited, inviteMember } from '../../src/accounts/team.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
-import type { Role } from '../../src/model/user.ts';
+import type { Role } from '../../src/model/tenant.ts';
 import type { TestApp } from '../support/app.ts';
 
 export const PASSWORD = 'correct horse battery';

@@ -325,7 +325,7 @@ test('the numbers of SEP-3415 are a setting', async () => {
 
 test('what is signed for a subscription verifies by the Standard Webhooks library', async () => {
   const { createStandardSigner } = await import('../../src/webhooks/signature.ts');
-  const { toBodyBytes } = await import('../../src/model/body-bytes.ts');
+  const { toBodyBytes } = await import('../../src/model/delivery.ts');
   const body = '{"eventId":"evt_1","name":"signal.detected","data":{},"cursor":null}';
   const now = Math.floor(Date.now() / 1_000);
   const signer = createStandardSigner(OTHER_SECRET, { secret: SECRET, untilMs: (now + 60) * 1_000 });

@@ -3,8 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemRandom } from '../../src/lib/random.ts';
-import { toBodyBytes } from '../../src/model/body-bytes.ts';
-import { deliveryHeaders } from '../../src/model/delivery-headers.ts';
+import { deliveryHeaders, toBodyBytes } from '../../src/model/delivery.ts';
 import { createSigner, generateSecret } from '../../src/webhooks/signature.ts';
 import { codeBlocks } from '../support/code-blocks.ts';
 import { freePort } from '../support/server-process.ts';

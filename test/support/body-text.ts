@@ -1,4 +1,4 @@
-import type { BodyBytes } from '../../src/model/body-bytes.ts';
+import type { BodyBytes } from '../../src/model/delivery.ts';
 
 /** The body as text. */
 export function bodyText({ bytes, start, end }: BodyBytes): string {

@@ -1,5 +1,5 @@
-import { toBodyBytes } from '../../src/model/body-bytes.ts';
 import type { AttemptRecord } from '../../src/model/delivery.ts';
+import { toBodyBytes } from '../../src/model/delivery.ts';
 import { createSigner, type SignedBody } from '../../src/webhooks/signature.ts';
 import type { SendTest } from '../../src/webhooks/test-delivery.ts';
 import type { TestApp } from './app.ts';

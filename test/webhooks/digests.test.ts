@@ -4,7 +4,7 @@ import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
-import { digestDataSchema } from '../../src/model/event-data.ts';
+import { digestDataSchema } from '../../src/model/event-resource.ts';
 import { makeDigests } from '../../src/webhooks/digests.ts';
 import { aPost } from '../support/app.ts';
 import { anotherPost, buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';

@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import { systemRandom } from '../../src/lib/random.ts';
-import { toBodyBytes } from '../../src/model/body-bytes.ts';
-import { deliveryHeaders } from '../../src/model/delivery-headers.ts';
+import { deliveryHeaders, toBodyBytes } from '../../src/model/delivery.ts';
 import {
   createSigner,
   generateSecret,

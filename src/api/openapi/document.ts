@@ -11,7 +11,7 @@ import { transformRoute } from '../../http/openapi/schemas.ts';
 import { API_TAGS } from '../../model/api-tags.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import { EVENT_TYPES } from '../../model/event.ts';
-import { EVENT_DATA, envelopeSchema, signalPayloadSchema } from '../../model/event-data.ts';
+import { EVENT_DATA, envelopeSchema, signalPayloadSchema } from '../../model/event-resource.ts';
 import type { ApiParts } from '../parts.ts';
 
 const DESCRIPTION = `Buying signals found in public posts, scored and explained; the leads, pipeline and campaigns that grow out of

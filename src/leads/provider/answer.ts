@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { excerpt } from '../../lib/text.ts';
-import { domainSchema } from '../../model/domain.ts';
 import { DEPARTMENTS, SENIORITIES } from '../../model/lead.ts';
 import { linkedinProfile } from '../../model/person-keys.ts';
-import { emailInput } from '../../model/text.ts';
+import { domainSchema, emailInput } from '../../model/text.ts';
 import { type Fact, vouchFor } from '../facts.ts';
 
 /** How sure an answer is that does not say so itself. */

@@ -1,11 +1,16 @@
 import { z } from 'zod';
 import { fromIso, toIso } from '../../lib/clock.ts';
 import { excerpt } from '../../lib/text.ts';
-import { domainFilter } from '../../model/domain.ts';
 import { DomainError } from '../../model/errors.ts';
-import { feedbackInputSchema, feedbackSchema } from '../../model/feedback.ts';
-import { type Explanation, type Signal, signalSchema, signalTypeSchema } from '../../model/signal.ts';
-import { idInput, timeText } from '../../model/text.ts';
+import {
+  type Explanation,
+  feedbackInputSchema,
+  feedbackSchema,
+  type Signal,
+  signalSchema,
+  signalTypeSchema,
+} from '../../model/signal.ts';
+import { domainFilter, idInput, timeText } from '../../model/text.ts';
 import { giveFeedback } from '../../signals/feedback.ts';
 import { listRows } from '../lists.ts';
 import {

@@ -1,7 +1,6 @@
 import type { IcpProfile } from '../../model/icp.ts';
 import type { ApiKey } from '../../model/key.ts';
-import type { Owner, Plan, Tenant } from '../../model/tenant.ts';
-import type { Session, User } from '../../model/user.ts';
+import type { Owner, Plan, Session, Tenant, User } from '../../model/tenant.ts';
 import { overPlanMail } from '../../rules/plan-fit.ts';
 import type { AccountStore } from '../account-store.ts';
 import type { FactorStore } from '../factor-store.ts';

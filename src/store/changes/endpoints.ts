@@ -1,5 +1,5 @@
 import type { Outcome } from '../../model/delivery.ts';
-import type { McpSubscription } from '../../model/mcp-events.ts';
+import type { McpSubscription } from '../../model/mcp.ts';
 import type { Endpoint, EndpointMode } from '../../model/webhook.ts';
 import {
   afterProbe,

@@ -1,6 +1,12 @@
 import { isOperational } from '../../model/constants.ts';
-import type { EndpointNotice } from '../../model/endpoint-notice.ts';
-import type { BodyTail, EventRow, EventType, NewDelivery, RoutedEvent } from '../../model/event.ts';
+import type {
+  BodyTail,
+  EndpointNotice,
+  EventRow,
+  EventType,
+  NewDelivery,
+  RoutedEvent,
+} from '../../model/event.ts';
 import type { BackfillStore } from '../backfill-store.ts';
 import type { BatchStore } from '../batch-store.ts';
 import type { NoticeStore } from '../notice-store.ts';

@@ -1,7 +1,7 @@
 import { isNearText, type NearText, nearKeys, numbersHash, readNearText } from '../../lib/near-text.ts';
 import { MAX_ALSO_SEEN } from '../../model/constants.ts';
 import { isLongEnough, NEAR_WINDOW_MS, scopedNearKeys } from '../../model/near-keys.ts';
-import { compareAuthors } from '../../model/same-author.ts';
+import { compareAuthors } from '../../model/person-keys.ts';
 import type { AlsoSeen, Signal } from '../../model/signal.ts';
 import type { Asks, Script } from '../script.ts';
 import type { NewSignal } from '../signal-store.ts';

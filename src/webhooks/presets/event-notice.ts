@@ -1,5 +1,5 @@
 import type { EventRow } from '../../model/event.ts';
-import { EVENT_DATA } from '../../model/event-data.ts';
+import { EVENT_DATA } from '../../model/event-resource.ts';
 import type { Lead } from '../../model/lead.ts';
 import type { Deal } from '../../model/pipeline.ts';
 import { type Notice, plainNotice } from './notice.ts';

@@ -1,6 +1,6 @@
 import { excerpt } from '../../lib/text.ts';
 import { CLASSIFICATIONS } from '../../model/constants.ts';
-import type { DigestData } from '../../model/event-data.ts';
+import type { DigestData } from '../../model/event-resource.ts';
 import type { Classification, Signal } from '../../model/signal.ts';
 import type { Notice, NoticeEntry } from './notice.ts';
 

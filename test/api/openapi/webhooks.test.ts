@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { deliveryHeaders } from '../../../src/model/delivery-headers.ts';
+import { deliveryHeaders } from '../../../src/model/delivery.ts';
 import { EVENT_TYPES } from '../../../src/model/event.ts';
 import { keptExamples } from '../../support/api-tour.ts';
 import { buildTestApp, type TestApp } from '../../support/app.ts';

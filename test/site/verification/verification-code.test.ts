@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { toBodyBytes } from '../../../src/model/body-bytes.ts';
+import { toBodyBytes } from '../../../src/model/delivery.ts';
 import { createSigner } from '../../../src/webhooks/signature.ts';
 import { createHarness } from '../../dispatcher/harness.ts';
 import { codeBlocks } from '../../support/code-blocks.ts';

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { AttemptLog, AttemptRecord } from '../../../model/delivery.ts';
-import { sentHeaders } from '../../../model/delivery-headers.ts';
+import { sentHeaders } from '../../../model/delivery.ts';
 import { Table } from '../table.ts';
 
 /** What of an attempt is kept as JSON. */

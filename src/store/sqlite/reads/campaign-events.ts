@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { CampaignEventType, ReplyClass } from '../../../model/campaign-event.ts';
+import type { CampaignEventType, ReplyClass } from '../../../model/campaign.ts';
 import type { CampaignEventRow, CampaignStore } from '../../campaign-store.ts';
 import type { Part } from '../../store.ts';
 

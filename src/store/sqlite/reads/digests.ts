@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { smallestOf } from '../../../lib/lists.ts';
-import { SAMPLE_PLATFORM } from '../../../model/samples.ts';
-import type { TenantSettings } from '../../../model/settings.ts';
+import { SAMPLE_PLATFORM } from '../../../model/constants.ts';
+import type { TenantSettings } from '../../../model/tenant.ts';
 import type { DigestRange, DigestStore, FoundSignals } from '../../digest-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';

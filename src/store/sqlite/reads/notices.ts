@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { EndpointNotice } from '../../../model/endpoint-notice.ts';
+import type { EndpointNotice } from '../../../model/event.ts';
 import type { NoticeStore } from '../../notice-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { shapeOf } from '../../../model/payload-shape.ts';
+import { shapeOf } from '../../../model/payload-format.ts';
 import type { EndpointMode, WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStore, Receiver } from '../../endpoint-store.ts';
 import type { Part } from '../../store.ts';

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Session, User } from '../../../model/user.ts';
+import type { Session, User } from '../../../model/tenant.ts';
 import type { SessionStore } from '../../session-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { McpSubscription } from '../../../model/mcp-events.ts';
+import type { McpSubscription } from '../../../model/mcp.ts';
 import type { Part } from '../../store.ts';
 import type { SubscriptionStore } from '../../subscription-store.ts';
 import { Table } from '../table.ts';

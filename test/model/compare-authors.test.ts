@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compareAuthors } from '../../src/model/same-author.ts';
+import { compareAuthors } from '../../src/model/person-keys.ts';
 
 const person = (facts: object) => ({ name: '', email: '', linkedin_url: '', ...facts });
 
