@@ -30,6 +30,7 @@ import type { Encoder } from './signals/encoder/encoder.ts';
 import { openEncoder } from './signals/encoder/open-encoder.ts';
 import { createIntakeTally, type IntakeTally } from './signals/intake-tally.ts';
 import { runJobs } from './signals/jobs.ts';
+import { createLearner, type Learner } from './signals/learner.ts';
 import { createMatchers, type Matchers } from './signals/matchers.ts';
 import { MODEL_VERSION } from './signals/score.ts';
 import { createSuggester, type Suggester } from './signals/suggester.ts';
@@ -54,6 +55,8 @@ export interface Runtime {
   store: Store;
   matchers: Matchers;
   suggester: Suggester;
+  /** Null: without the encoder nothing is learned. */
+  learner: Learner | null;
   intakeTally: IntakeTally;
   /** Null: words decide alone. */
   encoder: Encoder | null;
@@ -104,6 +107,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
     store,
     matchers: createMatchers(store),
     suggester: createSuggester(store, clock),
+    learner: encoder === null ? null : createLearner({ store, clock, encoder }),
     intakeTally: createIntakeTally(),
     encoder,
     secretBox: createSecretBox(masterKey, random, olderKeys),
@@ -133,6 +137,8 @@ export interface Server {
 /** Between two looks for jobs that were taken on, and for erasures that another process left undone. */
 const JOBS_EVERY_MS = 1_000;
 const ERASURES_EVERY_MS = 15_000;
+/** Between two looks for profiles that have something to learn. */
+const LESSONS_EVERY_MS = 5_000;
 
 /** Listens first, then delivers: a process that cannot have its port must not touch another's deliveries. */
 export async function startServer(runtime: Runtime, content: SiteContent): Promise<Server> {
@@ -193,6 +199,11 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
         name: 'erasures',
         everyMs: ERASURES_EVERY_MS,
         run: (isStopping) => continueErasures(runtime, isStopping),
+      },
+      {
+        name: 'lessons',
+        everyMs: LESSONS_EVERY_MS,
+        run: async (isStopping) => runtime.learner?.run(isStopping),
       },
     ],
     onError: (job, err) => logger.warn({ err, job }, 'a job could not be gone on with; it is tried again'),

@@ -47,7 +47,7 @@ export const icpSuggestionSchema = z
     kind: z
       .enum([
         ...(['mute_author', 'mute_source', 'exclude_phrase', 'add_phrase'] as const),
-        ...(['raise_threshold', 'lower_threshold', 'move_weight'] as const),
+        ...(['raise_threshold', 'lower_threshold', 'move_weight', 'learned_topic'] as const),
       ])
       .describe('Kind of change.'),
     member: z.string().describe('Member of the profile that would change, such as `weights.pain`.'),
@@ -57,7 +57,7 @@ export const icpSuggestionSchema = z
     summary: z.string().describe('The change and the reason for it, in a sentence.'),
     value: z
       .union([z.string(), z.int()])
-      .describe('Text to add to the list, or the new threshold or weight.'),
+      .describe('Text to add to the list, the new threshold or weight, or the number of judgements learned from.'),
     effect: z
       .strictObject({
         shown_before: countSchema.describe('Signals that are `hot` or `warm` now.'),
@@ -76,7 +76,7 @@ export const suggestionActionSchema = z.strictObject({
   action: z
     .enum(['accept', 'dismiss', 'undo'])
     .describe(
-      'What to do. `undo` reverts an acceptance, including its change of the profile, or a dismissal.',
+      'What to do. `undo` reverts an acceptance, including its change of the profile, or a dismissal. A `learned_topic` is accepted without being asked for.',
     ),
 });
 export type SuggestionAction = z.output<typeof suggestionActionSchema>['action'];

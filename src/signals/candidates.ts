@@ -67,7 +67,7 @@ function mayWant(reading: PostReading): (candidate: Candidate) => boolean {
   const general = generalOdds(generalOddsOf(reading)).warm + OFFER_BIAS.warm + MOST_BESIDE;
   return ({ compiled: { offer } }) => {
     const match = offer === null ? undefined : reading.matches.get(offer);
-    return match !== undefined && general + likenessOdds(match).warm >= 0;
+    return match !== undefined && general + likenessOdds(match).warm + match.learned >= 0;
   };
 }
 

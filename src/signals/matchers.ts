@@ -1,7 +1,7 @@
 import { standInLine } from '../lib/yielding.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import { phraseCount } from '../rules/profile-phrases.ts';
-import type { ProfileStore } from '../store/profile-store.ts';
+import type { ProfileStore, StoredLesson } from '../store/profile-store.ts';
 import { compilePart, matcherOf, type PhraseMatcher, type PhrasePart, type Symbols } from './phrases.ts';
 import { type CompiledProfile, compileProfile, needsNoPhrase } from './score.ts';
 
@@ -98,7 +98,11 @@ export function createMatchers(store: ProfileStore, maxPhrases = MAX_KEPT_PHRASE
 
   async function compile(tenantId: string): Promise<TenantMatcher> {
     const before = kept.get(tenantId)?.matcher.compiled ?? NOTHING;
-    return inPieces(compileInSteps(await store.listProfiles(tenantId), before));
+    const [profiles, lessons] = await Promise.all([
+      store.listProfiles(tenantId),
+      store.listLessons(tenantId),
+    ]);
+    return inPieces(compileInSteps(profiles, before, lessons));
   }
 
   return {
@@ -139,12 +143,15 @@ async function inPieces(steps: Generator<void, TenantMatcher>): Promise<TenantMa
 export function* compileInSteps(
   profiles: readonly IcpProfile[],
   before: Compiled = NOTHING,
+  lessons: readonly StoredLesson[] = [],
 ): Generator<void, TenantMatcher> {
   const isWorn = before.parts.length === 0 || before.symbols.size > MAX_SYMBOLS;
   const old = isWorn ? [] : before.parts;
   const symbols: Symbols = isWorn ? new Map() : before.symbols;
   const known = new Map(
-    before.parts.flatMap((part) => part.profiles.map((one) => [versionOf(one.profile), one])),
+    before.parts.flatMap((part) =>
+      part.profiles.map((one) => [stampOf(one.profile, one.lessonVersion), one]),
+    ),
   );
   const oldParts = new Map(old.map((part) => [keyOf(part.profiles), part]));
   const size = partSize(profiles.reduce((total, profile) => total + 1 + phraseCount(profile), 0));
@@ -167,8 +174,10 @@ export function* compileInSteps(
     old.flatMap((part, place) => part.profiles.map(({ profile }) => [profile.id, place])),
   );
   let last: number | undefined;
+  const lessonOf = new Map(lessons.map((lesson) => [lesson.profileId, lesson]));
   for (const profile of profiles) {
-    const compiled = known.get(versionOf(profile)) ?? compileProfile(profile);
+    const lesson = lessonOf.get(profile.id);
+    const compiled = known.get(stampOf(profile, lesson?.version)) ?? compileProfile(profile, lesson);
     const part = wasIn.get(profile.id);
     // Where a part ended before, it ends again: else one profile that is longer now would move all that follow.
     const ended = part !== undefined && last !== undefined && part !== last && phrases >= size / 2;
@@ -203,9 +212,9 @@ function matcherOfParts({ parts, symbols }: Compiled): TenantMatcher {
 }
 
 function keyOf(profiles: readonly CompiledProfile[]): string {
-  return profiles.map(({ profile }) => versionOf(profile)).join(' ');
+  return profiles.map(({ profile, lessonVersion }) => stampOf(profile, lessonVersion)).join(' ');
 }
 
-function versionOf({ id, version }: IcpProfile): string {
-  return `${id} ${version}`;
+function stampOf({ id, version }: IcpProfile, lessonVersion = 0): string {
+  return `${id} ${version} ${lessonVersion}`;
 }

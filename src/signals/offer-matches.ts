@@ -1,5 +1,6 @@
 import type { Encoder } from './encoder/encoder.ts';
 import { type Encoded, shareOf } from './encoder/load-encoder.ts';
+import { lessonOdds } from './lesson.ts';
 import type { Offer, OfferMatch } from './offer.ts';
 import { digestOf, digestParts } from './reading/digest.ts';
 import { placeOf, type Sentence } from './reading/sentences.ts';
@@ -23,7 +24,7 @@ export async function addOfferMatches(
   ]);
   const sentences = digest.map((_, part) => unitOf(shareOf(post, part)));
   for (const [i, offer] of offers.entries()) {
-    matches.set(offer, matchOf(numbers[i] ?? post.numbers, { reading, post, digest, sentences }));
+    matches.set(offer, matchOf(offer, numbers[i] ?? post.numbers, { reading, post, digest, sentences }));
     if (i % OFFERS_A_TURN === 0) await nextTurn();
   }
   return { ...reading, matches };
@@ -40,8 +41,13 @@ interface ReadForOffers {
   sentences: readonly (Float32Array | null)[];
 }
 
-function matchOf(offer: Float32Array, { reading, post, digest, sentences }: ReadForOffers): OfferMatch {
+function matchOf(
+  { lesson }: Offer,
+  offer: Float32Array,
+  { reading, post, digest, sentences }: ReadForOffers,
+): OfferMatch {
   const whole = dot(offer, post.numbers);
+  const learned = lesson === null ? 0 : lessonOdds(lesson, post.numbers);
   let best = -1;
   let carrier: Sentence | undefined;
   for (const [i, sentence] of sentences.entries()) {
@@ -50,7 +56,7 @@ function matchOf(offer: Float32Array, { reading, post, digest, sentences }: Read
     best = likeness;
     carrier = digest[i];
   }
-  return { whole, sentence: best, place: placeOf(reading.text, carrier) };
+  return { whole, sentence: best, learned, post: post.numbers, place: placeOf(reading.text, carrier) };
 }
 
 function unitOf(share: Float32Array): Float32Array | null {

@@ -1,8 +1,11 @@
 import type { Encoder } from './encoder/encoder.ts';
+import type { Lesson } from './lesson.ts';
 
 /** What a profile sells, to be held against what posts want by meaning. */
 export interface Offer {
   text: string;
+  /** What the tenant's judgements taught; null: nothing yet. */
+  lesson: Lesson | null;
   /** Its numbers: encoded when they are first needed, once for each version of its profile. */
   numbers(encoder: Pick<Encoder, 'encode'>): Promise<Float32Array>;
 }
@@ -12,6 +15,10 @@ export interface OfferMatch {
   /** Cosine of the offer and the whole post, and of the offer and the sentence that is likest to it. */
   whole: number;
   sentence: number;
+  /** Log-odds that the profile's lesson adds. */
+  learned: number;
+  /** The post's own numbers. */
+  post: Float32Array;
   place: { start: number; end: number } | null;
 }
 
@@ -19,11 +26,12 @@ export interface OfferMatch {
 const MAX_UNITS = 400;
 
 /** @returns null where nothing is said of what is sold */
-export function createOffer(text: string): Offer | null {
+export function createOffer(text: string, lesson: Lesson | null = null): Offer | null {
   if (text === '') return null;
   let numbers: Promise<Float32Array> | null = null;
   return {
     text,
+    lesson,
     numbers(encoder) {
       if (numbers === null) {
         const asked = encoder.encode([text.slice(0, MAX_UNITS)], 'offers').then((encoded) => encoded.numbers);

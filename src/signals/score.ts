@@ -1,6 +1,7 @@
 import { DEFAULT_WEIGHTS } from '../model/constants.ts';
 import type { IcpProfile, Weights } from '../model/icp.ts';
 import { type Classification, type Explanation, SIGNAL_TYPES, type SignalType } from '../model/signal.ts';
+import type { StoredLesson } from '../store/profile-store.ts';
 import { deductionsOf } from './deductions.ts';
 import { partFactors, summarize } from './explain.ts';
 import {
@@ -13,6 +14,7 @@ import {
   type ReadFacts,
   readFacts,
 } from './fit.ts';
+import { activeLessonOf } from './lesson.ts';
 import { fitFeatures } from './model/fit-features.ts';
 import type { GroupKey } from './model/groups.ts';
 import { mergeParts, type Odds, type Part, partsOf, scoreOf } from './model/judge.ts';
@@ -85,6 +87,8 @@ export interface CompiledProfile {
   phrases: ProfilePhrases;
   /** What it sells; null: it doesn't say. */
   offer: Offer | null;
+  /** Of what was learned from judgements; 0: nothing was. */
+  lessonVersion: number;
   /** Whether offer, phrases or competitors tell what it is about. */
   namesTopic: boolean;
   /** The 100 points as the profile's weights share them out. */
@@ -93,11 +97,13 @@ export interface CompiledProfile {
   muted: { authors: ReadonlySet<string>; sources: ReadonlySet<string>; types: ReadonlySet<SignalType> };
 }
 
-export function compileProfile(profile: IcpProfile): CompiledProfile {
+/** @param learned what its tenant's judgements taught; left out: nothing */
+export function compileProfile(profile: IcpProfile, learned?: StoredLesson): CompiledProfile {
   return {
     profile,
     phrases: readPhrases(profile),
-    offer: createOffer(profile.offer),
+    offer: createOffer(profile.offer, learned === undefined ? null : activeLessonOf(learned)),
+    lessonVersion: learned?.version ?? 0,
     namesTopic: profile.offer !== '' || profile.phrases.length + profile.competitors.length > 0,
     max: share(100, profile.weights),
     fit: compileFit(profile),
@@ -174,6 +180,11 @@ export function scorePost(
     negatives,
     summary: summarize(score, factors, negatives),
   };
+}
+
+/** Log-odds of a post for a profile. */
+export function oddsFor(reading: PostReading, compiled: CompiledProfile, hits: readonly Hit[]): Odds {
+  return judged(reading, compiled, { hits, answers: fitAnswers(reading.facts, compiled.fit) }).odds;
 }
 
 /** Whether a post's words leave room for a wish at all: they decide whether it is worth encoding for what is sold. */
@@ -271,6 +282,12 @@ function matchParts(match: OfferMatch, hits: readonly Hit[]): Part[] {
   const parts: Part[] = [
     { key: 'offer', odds: likenessOdds(match), features: [{ odds: 1, place: match.place }] },
   ];
+  if (match.learned !== 0)
+    parts.push({
+      key: 'learned',
+      odds: { hot: match.learned, warm: match.learned },
+      features: [{ odds: 1, place: match.place }],
+    });
   const phrases = hits.filter(({ kind }) => kind === 'phrase');
   const competitors = hits.filter(({ kind }) => kind === 'competitor');
   const partOf = (odds: Odds, found: readonly Hit[]): Part => ({
@@ -285,7 +302,7 @@ function matchParts(match: OfferMatch, hits: readonly Hit[]): Part[] {
 
 /** The profile's weight that a part is weighed by. */
 function weightOf(key: GroupKey): keyof Weights | null {
-  if (key === 'offer') return 'topic';
+  if (key === 'offer' || key === 'learned') return 'topic';
   return key in DEFAULT_WEIGHTS ? (key as keyof Weights) : null;
 }
 

@@ -3,7 +3,9 @@ import { DomainError } from '../model/errors.ts';
 import { type IcpPatch, type IcpProfile, WEIGHT_KEYS } from '../model/icp.ts';
 import type { IcpSuggestion, SuggestionAction } from '../model/icp-quality.ts';
 import type { Tenant } from '../model/tenant.ts';
+import type { StoredLesson } from '../store/profile-store.ts';
 import type { Store } from '../store/store.ts';
+import { savedLessonOf } from './lesson.ts';
 import { changeProfile, findProfile } from './profiles.ts';
 import { patchOf } from './suggest-changes.ts';
 import type { Suggester } from './suggester.ts';
@@ -31,13 +33,15 @@ export async function listSuggestions(
   profileId: string,
 ): Promise<IcpSuggestion[]> {
   const profile = await findProfile(store, tenantId, profileId);
-  const [open, decided] = await Promise.all([
+  const [open, decided, lessons] = await Promise.all([
     suggester.suggest(profile),
     store.listSuggestionDecisions(tenantId, profileId),
+    store.listLessons(tenantId),
   ]);
+  const learned = lessons.filter((lesson) => lesson.profileId === profileId).flatMap(learnedTopic);
   const before = decided.map((text) => withMember((JSON.parse(text) as Decided).suggestion));
   const known = new Set(before.map(({ id }) => id));
-  return [...open.filter(({ id }) => !known.has(id)), ...before];
+  return [...open.filter(({ id }) => !known.has(id)), ...learned, ...before];
 }
 
 /**
@@ -51,10 +55,46 @@ export async function decideSuggestion(
 ): Promise<IcpSuggestion> {
   const all = await listSuggestions(parts, tenant.id, profileId);
   const suggestion = all.find((each) => each.id === id) ?? null;
+  if (suggestion?.kind === 'learned_topic')
+    return await switchLearned(parts, tenant.id, { profileId, suggestion, action });
   if (action === 'undo')
     return await undo(parts, tenant, { profileId, id, isSuggested: suggestion !== null });
   if (suggestion === null) throw unknown(id);
   return await decide(parts, { tenant, profileId, suggestion }, action);
+}
+
+/** What the profile learned by itself, as a change that holds until it is undone; none where it learned nothing. */
+function learnedTopic(stored: StoredLesson): IcpSuggestion[] {
+  const saved = savedLessonOf(stored);
+  if (saved === null) return [];
+  const { judged, relevant, before, after } = saved;
+  const what = `${relevant} relevant and ${judged - relevant} not relevant`;
+  return [
+    {
+      id: 'learned_topic',
+      kind: 'learned_topic',
+      member: 'offer',
+      status: stored.isOn ? 'accepted' : 'dismissed',
+      summary: `Learned from ${judged} judgements (${what}): posts like the relevant ones score higher, posts like the others lower.`,
+      value: judged,
+      effect: { shown_before: before, shown_after: after },
+    },
+  ];
+}
+
+/** Switches what was learned on or off: undone, it is dismissed; undone again, it is back. */
+async function switchLearned(
+  { store }: SuggestionParts,
+  tenantId: string,
+  target: { profileId: string; suggestion: IcpSuggestion; action: SuggestionAction },
+): Promise<IcpSuggestion> {
+  const { profileId, suggestion, action } = target;
+  const isOn = action === 'undo' ? suggestion.status !== 'accepted' : action === 'accept';
+  if (await store.switchLesson(tenantId, profileId, isOn))
+    return { ...suggestion, status: isOn ? 'accepted' : 'dismissed' };
+  throw new DomainError('CONFLICT', `What was learned is ${suggestion.status} already.`, {
+    hint: 'Undo that first.',
+  });
 }
 
 interface Target {
@@ -151,6 +191,7 @@ function reversalOf(
     mute_author: { name: 'muted_authors', list: profile.mutedAuthors },
     mute_source: { name: 'muted_sources', list: profile.mutedSources },
   } as const;
+  if (kind === 'learned_topic') return null;
   const { name, list } = lists[kind];
   return without(list).length < list.length ? { [name]: without(list) } : null;
 }

@@ -69,6 +69,8 @@ const ACTS: Acts = {
     outcome === 'deleted' ? { action: 'profile.delete', subject: id } : null,
   saveSuggestionDecision: ([{ profileId }], saved) =>
     saved ? { action: 'suggestion.decide', subject: profileId } : null,
+  switchLesson: ([, profileId, isOn], done) =>
+    done ? { action: isOn ? 'suggestion.decide' : 'suggestion.undo', subject: profileId } : null,
   removeSuggestionDecision: ([, profileId], removed) =>
     removed === null ? null : { action: 'suggestion.undo', subject: profileId },
 

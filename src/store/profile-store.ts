@@ -10,13 +10,31 @@ export interface SuggestionDecision {
   decidedAt: number;
 }
 
+/** What a profile learned from feedback. */
+export interface StoredLesson {
+  profileId: string;
+  /** Greater after each change. */
+  version: number;
+  isOn: boolean;
+  /** JSON, as saved; null: nothing yet. */
+  lesson: string | null;
+}
+
+/** A profile whose feedback, or which itself, has changed since its lesson. */
+export interface DueLesson {
+  tenantId: string;
+  profileId: string;
+  /** Names the change that it is due for. */
+  asked: number;
+}
+
 /** Ideal customer profiles. Deleted ones are kept for the signals that were matched with them, and found by no method. */
 export interface ProfileStore {
   listProfiles(tenantId: string): Promise<IcpProfile[]>;
   /** Oldest first. */
   pageProfiles(tenantId: string, page: Place): Promise<Page<IcpProfile>>;
   getProfile(tenantId: string, id: string): Promise<IcpProfile | null>;
-  /** Another text after any change of the tenant's profiles, by whichever process. */
+  /** Another text after any change of the tenant's profiles or their lessons, by any process. */
   profileStamp(tenantId: string): Promise<string>;
   /** `limit` profiles at most, and as many phrases in all; names are unique in a tenant, in whatever case. */
   createProfile(
@@ -32,6 +50,14 @@ export interface ProfileStore {
     profile: IcpProfile,
     phraseLimit?: number,
   ): Promise<'changed' | 'name_taken' | 'stale' | 'too_many_phrases'>;
+  /** Of the tenant's profiles that have had feedback. */
+  listLessons(tenantId: string): Promise<StoredLesson[]>;
+  /** Profiles of all tenants that have something to learn, `limit` at most. */
+  listDueLessons(limit: number): Promise<DueLesson[]>;
+  /** Stores what follows from the change `asked`; what has been asked since stays due. */
+  saveLesson(learned: DueLesson & { lesson: string | null }): Promise<void>;
+  /** Whether posts are judged with the profile's lesson. False where it has none. */
+  switchLesson(tenantId: string, profileId: string, isOn: boolean): Promise<boolean>;
   /** What was decided of suggestions, in the order of deciding; JSON texts as saved. */
   listSuggestionDecisions(tenantId: string, profileId: string): Promise<string[]>;
   /** False where the suggestion was decided before: the first decision stays. */

@@ -4,41 +4,20 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { defaultProfile, type IcpPatch, type IcpProfile, patchProfile } from '../../src/model/icp.ts';
 import type { Explanation } from '../../src/model/signal.ts';
 import type { Encoder } from '../../src/signals/encoder/encoder.ts';
-import type { Encoded, ModelName } from '../../src/signals/encoder/load-encoder.ts';
 import { observePosts } from '../../src/signals/intake.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
 import type { IntakeParts } from '../../src/signals/plan-posts.ts';
 import { readPost, scorePost } from '../../src/signals/score.ts';
 import { compileTenant } from '../support/compile-tenant.ts';
-import { createFakeEncoder } from '../support/fake-encoder.ts';
 import { aTenant, openTestStore } from '../support/store.ts';
+import { createTopicEncoder } from '../support/topic-encoder.ts';
 
 const ASKS =
   'Too much mail\n\nWe are a shop of 12 people. Which help desk would you recommend? We want to decide this month.';
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
-const TOPICS = ['help desk', 'payroll', 'pallet'];
 
-/** An encoder for which a text means the topics that it names, and nothing else. */
-function topicEncoder() {
-  const asked: { parts: readonly string[]; model: ModelName }[] = [];
-  const numbersOf = (text: string) => {
-    const numbers = new Float32Array(384);
-    for (const [i, topic] of TOPICS.entries()) if (text.toLowerCase().includes(topic)) numbers[i] = 1;
-    if (numbers.every((number) => number === 0)) numbers[TOPICS.length] = 1;
-    return numbers;
-  };
-  const encode: Encoder['encode'] = async (parts, model = 'intent'): Promise<Encoded> => {
-    asked.push({ parts, model });
-    if (model === 'intent')
-      return { numbers: new Float32Array(384), shares: new Float32Array(384 * parts.length) };
-    return {
-      numbers: numbersOf(parts.join(' ')),
-      shares: Float32Array.from(parts.flatMap((part) => [...numbersOf(part)])),
-    };
-  };
-  return { encode, asked };
-}
+const topicEncoder = () => createTopicEncoder(['help desk', 'payroll', 'pallet']);
 
 function profileOf(id: string, patch: IcpPatch): IcpProfile {
   return patchProfile(defaultProfile(id, 'ten_a', 0), patch);
@@ -140,20 +119,13 @@ test('an observed post becomes a signal of the profile whose offer it wants, tho
   const { store, clock } = await openTestStore();
   await store.createTenant(aTenant('ten_a'));
   for (const profile of [PAYROLL, HELP_DESK]) await store.createProfile(profile, 10, 1_000);
-  const fake = createFakeEncoder();
-  const { encode } = topicEncoder();
-  const encoder = {
-    ...fake,
-    encode,
-    begin: (work: Parameters<Encoder['begin']>[0]) => ({ ...fake.begin(work), encode }),
-  };
   const parts: IntakeParts = {
     store,
     clock,
     newId: createIds(clock, systemRandom),
     baseUrl: 'http://localhost',
     matchers: createMatchers(store),
-    encoder,
+    encoder: topicEncoder(),
   };
   const platform = { name: 'forum', post_url: 'https://forum.example/1' };
   await observePosts(parts, 'ten_a', [{ platform, text: ASKS }]);

@@ -5,6 +5,7 @@ import { MODEL } from './learnt.ts';
 export type GroupKey =
   | WeightKey
   | 'offer'
+  | 'learned'
   | 'circumstances'
   | 'form'
   | 'meaning'
@@ -20,6 +21,10 @@ export const GROUP_LABELS: Readonly<Record<GroupKey, { adds: string; takes: stri
   intent: { adds: 'Asks for something to buy', takes: 'Asks for nothing to buy' },
   topic: { adds: 'On your topic', takes: 'Only loosely on your topic' },
   offer: { adds: 'Wants what you offer', takes: 'Wants something else' },
+  learned: {
+    adds: 'Like signals you marked relevant',
+    takes: 'Like signals you marked not relevant',
+  },
   urgency: { adds: 'Mentions a deadline', takes: 'Dated like news' },
   budget: { adds: 'Mentions a budget', takes: 'Mentions cost, not budget' },
   pain: { adds: 'Describes a problem', takes: 'Complains without asking' },

@@ -13,6 +13,9 @@ export interface ProfileStatements {
     countPhrases(tenantId: string, id: string): number | undefined;
     saveDecision(row: Record<string, unknown>): boolean;
     removeDecision(tenantId: string, profileId: string, suggestion: string): string | undefined;
+    askForLesson(profileId: string): void;
+    saveLesson(row: Record<string, unknown>): void;
+    switchLesson(row: Record<string, unknown>): boolean;
     insertProfile(profile: IcpProfile): boolean;
     getProfile(tenantId: string, id: string): IcpProfile | null;
   };
@@ -48,7 +51,15 @@ export function profileChanges(ask: Asks<ProfileStatements>) {
       const before = yield* ask.profiles.getProfile(profile.tenantId, profile.id);
       const grows = before === null || phraseCount(profile) > phraseCount(before);
       if (grows && (yield* exceeds(profile, phraseLimit))) return 'too_many_phrases';
-      return (yield* ask.profiles.updateProfile(profile)) ? 'changed' : 'stale';
+      if (!(yield* ask.profiles.updateProfile(profile))) return 'stale';
+      yield* ask.profiles.askForLesson(profile.id);
+      return 'changed';
+    },
+    *saveLesson(learned) {
+      yield* ask.profiles.saveLesson({ ...learned });
+    },
+    *switchLesson(tenantId, profileId, isOn) {
+      return yield* ask.profiles.switchLesson({ tenantId, profileId, isOn: Number(isOn) });
     },
     *saveSuggestionDecision(decided) {
       return yield* ask.profiles.saveDecision({ ...decided });

@@ -25,6 +25,7 @@ export interface SignalStatements
     RequestStatements {
   signals: {
     saveFeedback(row: Record<string, unknown>): boolean;
+    askForLesson(signalId: string, tenantId: string): void;
     selectRelevant(signalId: string): number | undefined;
     countRelevant(more: number, signalId: string): void;
     pruneNearKeys(before: number, limit: number): number;
@@ -76,6 +77,7 @@ export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) 
       const relevant = feedback.relevant ? 1 : 0;
       const before = (yield* ask.signals.selectRelevant(feedback.signalId)) ?? 0;
       if (!(yield* ask.signals.saveFeedback({ ...feedback, relevant }))) return false;
+      yield* ask.signals.askForLesson(feedback.signalId, feedback.tenantId);
       if (relevant !== before) yield* ask.signals.countRelevant(relevant - before, feedback.signalId);
       return true;
     },

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { DEFAULT_WEIGHTS } from '../../../model/constants.ts';
 import type { IcpProfile } from '../../../model/icp.ts';
 import { profileNameKey } from '../../../rules/name-keys.ts';
-import type { ProfileStore } from '../../profile-store.ts';
+import type { DueLesson, ProfileStore, StoredLesson } from '../../profile-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
 import { type CreationPage, pageByCreation } from './pages.ts';
@@ -51,9 +51,19 @@ export function profileReads(db: Database) {
   // Each change makes one of the three greater, and none makes one smaller.
   const selectStamp = db
     .prepare<[string], string>(
-      `SELECT count(*) || '-' || ifnull(sum(version), 0) || '-' || count(deleted_at) FROM icp_profiles WHERE tenant_id = ?`,
+      `SELECT count(*) || '-' || ifnull(sum(version), 0) || '-' || count(deleted_at) || '-' ||
+         (SELECT ifnull(sum(version), 0) FROM profile_lessons WHERE tenant_id = p.tenant_id)
+       FROM icp_profiles p WHERE tenant_id = ?`,
     )
     .pluck();
+  const selectLessons = db.prepare<[string], Omit<StoredLesson, 'isOn'> & { isOn: 0 | 1 }>(
+    `SELECT profile_id AS profileId, version, is_on AS isOn, lesson FROM profile_lessons
+     WHERE tenant_id = ? AND version > 0`,
+  );
+  const selectDue = db.prepare<[number], DueLesson>(
+    `SELECT tenant_id AS tenantId, profile_id AS profileId, asked FROM profile_lessons
+     WHERE asked > learned ORDER BY profile_id LIMIT ?`,
+  );
 
   const selectDecisions = db
     .prepare<[string, string], string>(
@@ -63,6 +73,9 @@ export function profileReads(db: Database) {
 
   return {
     listSuggestionDecisions: (tenantId, profileId) => selectDecisions.all(tenantId, profileId),
+    listLessons: (tenantId) =>
+      selectLessons.all(tenantId).map(({ isOn, ...lesson }) => ({ ...lesson, isOn: isOn === 1 })),
+    listDueLessons: (limit) => selectDue.all(limit),
     profileStamp: (tenantId) => selectStamp.get(tenantId) ?? '',
     listProfiles: (tenantId) => selectPage.all({ tenantId, createdAt: -1, id: '', limit: -1 }).map(toProfile),
     pageProfiles: (tenantId, page) =>

@@ -39,6 +39,19 @@ export function profilesSql(db: Database): ProfileStatements['profiles'] {
       `SELECT ifnull(sum(${length('phrases')} + ${length('excludedPhrases')} + ${length('competitors')}), 0)
        FROM icp_profiles WHERE tenant_id = ? AND id <> ? AND deleted_at IS NULL`,
     ),
+    // A lesson follows from the offer as well.
+    askForLesson: run(db, 'UPDATE profile_lessons SET asked = asked + 1 WHERE profile_id = ?'),
+    saveLesson: run(
+      db,
+      `UPDATE profile_lessons SET learned = max(learned, :asked), lesson = :lesson,
+         version = version + (lesson IS NOT :lesson)
+       WHERE profile_id = :profileId AND tenant_id = :tenantId`,
+    ),
+    switchLesson: changed(
+      db,
+      `UPDATE profile_lessons SET is_on = :isOn, version = version + 1
+       WHERE tenant_id = :tenantId AND profile_id = :profileId AND lesson IS NOT NULL AND is_on <> :isOn`,
+    ),
     saveDecision: changed(
       db,
       `INSERT INTO suggestion_decisions (profile_id, suggestion, tenant_id, decision, decided_at)

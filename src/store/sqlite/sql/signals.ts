@@ -7,6 +7,12 @@ import { changed, count, row, rows, run, value, values } from './prepared.ts';
 export function signalsSql(db: Database): SignalStatements['signals'] {
   const index = createSignalIndex(db);
   return {
+    askForLesson: run(
+      db,
+      `INSERT INTO profile_lessons (profile_id, tenant_id)
+       SELECT profile_id, tenant_id FROM signals WHERE id = ? AND tenant_id = ?
+       ON CONFLICT (profile_id) DO UPDATE SET asked = asked + 1`,
+    ),
     saveFeedback: changed(
       db,
       `INSERT INTO signal_feedback (signal_id, relevant, reason, actor_id, created_at, profile_id, seq)

@@ -1,0 +1,121 @@
+import type { Clock } from '../lib/clock.ts';
+import { createRecentMap } from '../lib/recent-map.ts';
+
+import type { IcpProfile } from '../model/icp.ts';
+import type { Judgement } from '../store/signal-store.ts';
+import type { Store } from '../store/store.ts';
+import type { Encoder, Encoding } from './encoder/encoder.ts';
+import { judgedPostOf } from './judged-post.ts';
+import { type Judged, LEAST_JUDGED, learn, lessonOdds, MOST_JUDGED, type SavedLesson } from './lesson.ts';
+import { readMeaning } from './meaning.ts';
+import { scoreOf } from './model/judge.ts';
+import { compilePhrases } from './phrases.ts';
+import { compileProfile, MODEL_VERSION, oddsFor, readPost } from './score.ts';
+
+/** What learning needs of the process. */
+export interface LearnerParts {
+  store: Pick<Store, 'listDueLessons' | 'saveLesson' | 'getProfile' | 'listJudgements' | 'getSignal'>;
+  clock: Clock;
+  encoder: Encoder;
+}
+
+/** Judged posts whose numbers are kept in memory: 1.5 KB each. */
+const MAX_KEPT = 2_000;
+/** Profiles that learn in one look. */
+const AT_ONCE = 20;
+/** After it failed, a profile's turn comes again. */
+const RETRY_MS = 60_000;
+
+/** Turns feedback into lessons. */
+export interface Learner {
+  /** Lets every profile learn whose feedback, or whose offer, has changed since its lesson; the store knows which. */
+  run(isStopping?: () => boolean): Promise<void>;
+}
+
+export function createLearner({ store, clock, encoder }: LearnerParts): Learner {
+  /** By profile, its version and signal. A post that was not held against the offer has no numbers. */
+  const kept = createRecentMap<string, Omit<Judged, 'relevant'> | null>(MAX_KEPT);
+  const failedAt = new Map<string, number>();
+
+  async function judgedOf(
+    profile: IcpProfile,
+    judgements: readonly Judgement[],
+    encoding: Encoding,
+  ): Promise<Judged[]> {
+    const compiled = compileProfile(profile);
+    const { offer } = compiled;
+    if (offer === null) return [];
+    const matcher = compilePhrases([compiled.phrases]);
+    const nextTurn = createTurns(clock);
+    const judged: Judged[] = [];
+    for (const judgement of judgements) {
+      const key = `${profile.id} ${profile.version} ${judgement.signalId}`;
+      let known = kept.get(key);
+      if (known === undefined) {
+        const signal = await store.getSignal(profile.tenantId, judgement.signalId);
+        if (signal === null) continue;
+        const words = readPost(judgedPostOf(judgement, signal).post, true);
+        const hits = matcher.match(words.tokens).get(0) ?? [];
+        await nextTurn();
+        const reading = await readMeaning(words, [offer], { encoder: encoding, nextTurn });
+        const numbers = reading.matches.get(offer)?.post;
+        known = numbers ? { numbers, odds: oddsFor(reading, compiled, hits).warm } : null;
+        await nextTurn();
+      }
+      kept.set(key, known);
+      if (known !== null) judged.push({ ...known, relevant: judgement.relevant });
+    }
+    return judged;
+  }
+
+  async function lessonOf(profile: IcpProfile): Promise<string | null> {
+    const { tenantId, id } = profile;
+    const judgements = await store.listJudgements(tenantId, id, MOST_JUDGED);
+    if (profile.offer === '' || judgements.length < LEAST_JUDGED) return null;
+    const encoding = encoder.begin({ owner: tenantId, kind: 'source' });
+    try {
+      const judged = await judgedOf(profile, judgements, encoding);
+      if (judged.length < LEAST_JUDGED) return null;
+      const lesson = learn(judged);
+      const shown = (oddsOf: (one: Judged) => number) =>
+        counted(judged.filter((one) => scoreOf({ hot: -9, warm: oddsOf(one) }) >= profile.thresholds.warm));
+      const direction = Buffer.alloc(lesson.direction.length * 4);
+      for (const [i, value] of lesson.direction.entries()) direction.writeFloatLE(value, 4 * i);
+      const saved: SavedLesson = {
+        model: MODEL_VERSION,
+        judged: judged.length,
+        relevant: judged.filter(({ relevant }) => relevant).length,
+        before: shown(({ odds }) => odds),
+        after: shown(({ odds, numbers }) => odds + lessonOdds(lesson, numbers)),
+        direction: direction.toString('base64'),
+        shift: lesson.shift,
+      };
+      return JSON.stringify(saved);
+    } finally {
+      encoding.end();
+    }
+  }
+
+  return {
+    async run(isStopping = () => false) {
+      for (const { tenantId, profileId, asked } of await store.listDueLessons(AT_ONCE)) {
+        if (isStopping()) return;
+        if (clock.now() - (failedAt.get(profileId) ?? Number.NEGATIVE_INFINITY) < RETRY_MS) continue;
+        failedAt.delete(profileId);
+        const profile = await store.getProfile(tenantId, profileId);
+        try {
+          const lesson = profile === null ? null : await lessonOf(profile);
+          await store.saveLesson({ tenantId, profileId, asked, lesson });
+        } catch (error) {
+          failedAt.set(profileId, clock.now());
+          throw error;
+        }
+      }
+    },
+  };
+}
+
+function counted(judged: readonly Judged[]): { relevant: number; not_relevant: number } {
+  const relevant = judged.filter((one) => one.relevant).length;
+  return { relevant, not_relevant: judged.length - relevant };
+}

@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import type { StoredLesson } from '../store/profile-store.ts';
+import { MODEL } from './model/learnt.ts';
+
+/**
+ * What a profile learned from its tenant's judgements: a direction in the space of the offers' encoder and a shift of the
+ * threshold. Together they are the maximum a posteriori estimate of a logistic regression on the judged posts' numbers, with
+ * the odds that the posts had before as its offset and Gaussian priors, so that few judgements move little.
+ */
+export interface Lesson {
+  direction: Float32Array;
+  shift: number;
+}
+
+/** A judged post: its numbers, and its log-odds of warm before anything was learned. */
+export interface Judged {
+  numbers: Float32Array;
+  odds: number;
+  relevant: boolean;
+}
+
+const countsSchema = z.object({ relevant: z.int(), not_relevant: z.int() });
+
+/** A lesson as it is stored. */
+const savedSchema = z.object({
+  /** The model whose numbers it is made of: with another one it says nothing. */
+  model: z.string(),
+  judged: z.int(),
+  relevant: z.int(),
+  /** Of the judged signals, those shown without the lesson and with it. */
+  before: countsSchema,
+  after: countsSchema,
+  /** Little-endian float32, base64. */
+  direction: z.base64(),
+  shift: z.number(),
+});
+export type SavedLesson = z.output<typeof savedSchema>;
+
+/** Null where nothing was learned yet, or by another model. */
+export function savedLessonOf({ lesson }: Pick<StoredLesson, 'lesson'>): SavedLesson | null {
+  if (lesson === null) return null;
+  const saved = savedSchema.parse(JSON.parse(lesson));
+  return saved.model === MODEL.version ? saved : null;
+}
+
+/** The lesson that a profile's posts are judged with; null: none, or it is switched off. */
+export function activeLessonOf(stored: StoredLesson): Lesson | null {
+  const saved = stored.isOn ? savedLessonOf(stored) : null;
+  if (saved === null) return null;
+  const bytes = Buffer.from(saved.direction, 'base64');
+  const direction = Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
+  return { direction, shift: saved.shift };
+}
+
+/** Judgements from which on a profile learns, and the newest so many that it learns from. */
+export const LEAST_JUDGED = 10;
+export const MOST_JUDGED = 100;
+
+/**
+ * Standard deviations of the priors, and the most log-odds that a lesson adds or takes: chosen by the simulation whose
+ * figures are in docs/quality.md.
+ */
+const DIRECTION_DEVIATION = 4;
+const SHIFT_DEVIATION = 0.7;
+const REACH = 3;
+const STEPS = 30;
+const HALVINGS = 12;
+const LEAST_GAIN = 1e-7;
+const LEAST_CURVATURE = 1e-4;
+
+/** Log-odds that a lesson adds to a post with these numbers. */
+export function lessonOdds({ direction, shift }: Lesson, numbers: Float32Array): number {
+  return Math.max(-REACH, Math.min(REACH, dot(direction, numbers) + shift));
+}
+
+/** Newton's method in the space of the posts (Rasmussen and Williams, Gaussian Processes, 2006, algorithm 3.1). */
+export function learn(judged: readonly Judged[]): Lesson {
+  const covariance = judged.map((a) =>
+    judged.map((b) => DIRECTION_DEVIATION ** 2 * dot(a.numbers, b.numbers) + SHIFT_DEVIATION ** 2),
+  );
+  const stateOf = (weights: readonly number[]): State => {
+    const shifts = covariance.map((row) => sumOf(row, weights));
+    let worth = -sumOf(weights, shifts) / 2;
+    for (const [i, { odds, relevant }] of judged.entries()) {
+      const margin = (odds + (shifts[i] ?? 0)) * (relevant ? 1 : -1);
+      worth -= margin > 0 ? Math.log1p(Math.exp(-margin)) : Math.log1p(Math.exp(margin)) - margin;
+    }
+    return { weights, shifts, worth };
+  };
+  let best = stateOf(judged.map(() => 0));
+  for (let step = 0; step < STEPS; step++) {
+    let next = stateOf(newtonStep(judged, covariance, best.shifts));
+    // A whole step may go too far where odds were very wrong.
+    for (let half = 0; half < HALVINGS && next.worth < best.worth; half++) {
+      const { weights } = best;
+      next = stateOf(next.weights.map((weight, i) => (weight + (weights[i] ?? 0)) / 2));
+    }
+    if (next.worth - best.worth < LEAST_GAIN) break;
+    best = next;
+  }
+  const { weights } = best;
+  const direction = new Float32Array(judged[0]?.numbers.length ?? 0);
+  for (const [i, { numbers }] of judged.entries()) {
+    const weight = DIRECTION_DEVIATION ** 2 * (weights[i] ?? 0);
+    for (let k = 0; k < direction.length; k++)
+      direction[k] = (direction[k] ?? 0) + weight * (numbers[k] ?? 0);
+  }
+  return { direction, shift: SHIFT_DEVIATION ** 2 * weights.reduce((sum, weight) => sum + weight, 0) };
+}
+
+/** A point on the way to the maximum: each post's weight, its shift in log-odds, and what the point is worth. */
+interface State {
+  weights: readonly number[];
+  shifts: readonly number[];
+  worth: number;
+}
+
+function newtonStep(
+  judged: readonly Judged[],
+  covariance: readonly (readonly number[])[],
+  shifts: readonly number[],
+): number[] {
+  const roots: number[] = [];
+  const targets = judged.map(({ odds, relevant }, i) => {
+    const shift = shifts[i] ?? 0;
+    const chance = 1 / (1 + Math.exp(-(odds + shift)));
+    const curvature = Math.max(LEAST_CURVATURE, chance * (1 - chance));
+    roots.push(Math.sqrt(curvature));
+    return curvature * shift + Number(relevant) - chance;
+  });
+  const system = covariance.map((row, i) =>
+    row.map((value, j) => (roots[i] ?? 0) * value * (roots[j] ?? 0) + Number(i === j)),
+  );
+  const known = covariance.map((row, i) => (roots[i] ?? 0) * sumOf(row, targets));
+  const solved = solve(system, known);
+  return targets.map((target, i) => target - (roots[i] ?? 0) * (solved[i] ?? 0));
+}
+
+/** Solves a symmetric positive definite system by Cholesky's method. */
+function solve(system: readonly (readonly number[])[], known: readonly number[]): number[] {
+  const lower: number[][] = [];
+  const forward: number[] = [];
+  for (const [i, row] of system.entries()) {
+    const own: number[] = [];
+    for (let j = 0; j <= i; j++) {
+      const other = j === i ? own : (lower[j] ?? []);
+      let value = row[j] ?? 0;
+      for (let k = 0; k < j; k++) value -= (own[k] ?? 0) * (other[k] ?? 0);
+      own.push(j === i ? Math.sqrt(value) : value / (other[j] ?? 1));
+    }
+    lower.push(own);
+    let value = known[i] ?? 0;
+    for (let k = 0; k < i; k++) value -= (own[k] ?? 0) * (forward[k] ?? 0);
+    forward.push(value / (own[i] ?? 1));
+  }
+  const found = [...forward];
+  for (let i = found.length - 1; i >= 0; i--) {
+    let value = found[i] ?? 0;
+    for (let k = i + 1; k < found.length; k++) value -= (lower[k]?.[i] ?? 0) * (found[k] ?? 0);
+    found[i] = value / (lower[i]?.[i] ?? 1);
+  }
+  return found;
+}
+
+function dot(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);
+  return sum;
+}
+
+function sumOf(row: readonly number[], weights: readonly number[]): number {
+  return row.reduce((sum, value, i) => sum + value * (weights[i] ?? 0), 0);
+}

@@ -1,0 +1,211 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { defaultProfile, patchProfile } from '../../src/model/icp.ts';
+import { createLearner } from '../../src/signals/learner.ts';
+import { type Judged, learn, lessonOdds } from '../../src/signals/lesson.ts';
+import { createMatchers } from '../../src/signals/matchers.ts';
+import { addMeaning } from '../../src/signals/meaning.ts';
+import { readPost, scorePost } from '../../src/signals/score.ts';
+import { createSuggester } from '../../src/signals/suggester.ts';
+import { decideSuggestion, listSuggestions } from '../../src/signals/suggestions.ts';
+import { aSignal, aTenant, openTestStore } from '../support/store.ts';
+import { createTopicEncoder } from '../support/topic-encoder.ts';
+
+const WISHES: readonly ((who: string) => string)[] = [
+  (who) =>
+    `We are 12 people. Which help desk would you recommend for a ${who}? We want to decide this month.`,
+  (who) => `Can anybody recommend a help desk for a ${who} with a team of 8? Budget is approved.`,
+  (who) => `Looking for a help desk for our ${who}, what do you use? We need to buy one this quarter.`,
+];
+const wishOf = (who: string, i = 0) => WISHES[i % WISHES.length]?.(who) ?? '';
+
+/** A tenant with a profile that sells help desks, and an encoder that tells help desks, shops and clinics apart. */
+async function openSeller() {
+  const { store, clock } = await openTestStore();
+  const account = aTenant('ten_a');
+  await store.createTenant(account);
+  const offer = { name: 'Desk', offer: 'A help desk for customer support' };
+  await store.createProfile(patchProfile(defaultProfile('icp_desk', 'ten_a', 0), offer), 10, 1_000);
+  const encoder = createTopicEncoder(['help desk', 'florist', 'clinic']);
+  const matchers = createMatchers(store);
+  const learner = createLearner({ store, clock, encoder });
+  const suggester = createSuggester(store, clock);
+  let posts = 0;
+  /** What the profile would say of a post now. */
+  async function explain(text: string) {
+    const matcher = await matchers.of('ten_a');
+    const words = readPost({ ...UNKNOWN, text }, true);
+    const hits = matcher.match(words.tokens);
+    const candidates = matcher.profiles.flatMap((compiled, place) =>
+      compiled.profile.id === 'icp_desk' ? [{ compiled, hits: hits.get(place) ?? [] }] : [],
+    );
+    const reading = await addMeaning(words, candidates, { encoder });
+    const [explanation] = candidates.map((one) => scorePost(reading, one.compiled, one.hits));
+    if (explanation === undefined) throw new Error('no profile');
+    return explanation;
+  }
+  async function judge(text: string, relevant: boolean) {
+    const signalId = `sig_${++posts}`;
+    const wire = JSON.stringify({ ...WIRE, signal_id: signalId });
+    const stored = { id: signalId, profileId: 'icp_desk', text, wire, timestamp: clock.now() };
+    await store.commitSignals([aSignal('ten_a', stored)]);
+    clock.advance(1);
+    const said = { tenantId: 'ten_a', signalId, reason: '', actorId: 'key_1', relevant };
+    await store.saveFeedback({ ...said, createdAt: clock.now() });
+  }
+  const parts = { store, clock, suggester };
+  const tenant = account.tenant;
+  return { store, encoder, learner, explain, judge, parts, tenant };
+}
+
+/** Florists are relevant, clinics are not. */
+async function judgeTen(judge: (text: string, relevant: boolean) => Promise<void>, count = 10) {
+  for (let i = 0; i < count; i++) await judge(wishOf(i % 2 === 0 ? 'florist' : 'clinic', i), i % 2 === 0);
+}
+
+const WIRE = {
+  signal_type: 'intent_post',
+  timestamp: '2026-11-22T00:00:00.000Z',
+  prospect: { name: 'Jo', title: '', email: '', linkedin_url: '' },
+  company: { name: '', domain: '', industry: '', headcount: '', location: '' },
+  platform: { name: 'forum', post_url: '', posted_at: '' },
+};
+const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };
+const FLORIST = wishOf('florist');
+const CLINIC = wishOf('clinic');
+
+test('after ten judgements posts like those that were not relevant score lower, and say why', async () => {
+  const { learner, explain, judge } = await openSeller();
+  const before = await explain(CLINIC);
+  await judgeTen(judge, 9);
+  await learner.run();
+  expect(await explain(CLINIC)).toEqual(before);
+  await judge(wishOf('clinic', 9), false);
+  await learner.run();
+
+  const clinic = await explain(CLINIC);
+  expect(clinic.score).toBeLessThan(before.score - 10);
+  expect((await explain(FLORIST)).score).toBeGreaterThan(clinic.score + 10);
+  expect(clinic.negatives.map(({ label }) => label)).toContain('Like signals you marked not relevant');
+  const points = [...clinic.factors, ...clinic.negatives].map((factor) => factor.points);
+  expect(points.reduce((sum, each) => sum + each, 0)).toBe(clinic.score);
+});
+
+test('what no offer names but was found relevant scores higher, and says why', async () => {
+  const { learner, explain, judge } = await openSeller();
+  const tills = (who: string, i = 0) => wishOf(who, i).replace('help desk', 'till');
+  const before = await explain(tills('florist'));
+  for (let i = 0; i < 10; i++) await judge(tills(i % 2 === 0 ? 'florist' : 'clinic', i), i % 2 === 0);
+  await learner.run();
+  const florist = await explain(tills('florist'));
+  expect(florist.score).toBeGreaterThan(before.score);
+  expect(florist.factors.map(({ label }) => label)).toContain('Like signals you marked relevant');
+  expect((await explain(tills('clinic'))).score).toBeLessThan(florist.score);
+});
+
+test('what was learned is listed with its effect, can be undone, and undone again', async () => {
+  const { learner, explain, judge, parts, tenant } = await openSeller();
+  const plain = await explain(CLINIC);
+  await judgeTen(judge, 12);
+  await learner.run();
+  const learned = async () =>
+    (await listSuggestions(parts, 'ten_a', 'icp_desk')).find(({ kind }) => kind === 'learned_topic');
+  expect(await learned()).toMatchObject({
+    id: 'learned_topic',
+    status: 'accepted',
+    member: 'offer',
+    value: 12,
+  });
+  const { effect } = (await learned()) ?? {};
+  expect(effect?.shown_after.not_relevant).toBeLessThanOrEqual(effect?.shown_before.not_relevant ?? 0);
+  expect(effect?.shown_before.relevant).toBe(6);
+
+  const target = { profileId: 'icp_desk', id: 'learned_topic', action: 'undo' } as const;
+  expect(await decideSuggestion(parts, tenant, target)).toMatchObject({ status: 'dismissed' });
+  expect((await explain(CLINIC)).score).toBe(plain.score);
+  expect(await learned()).toMatchObject({ status: 'dismissed' });
+  await expect(decideSuggestion(parts, tenant, { ...target, action: 'dismiss' })).rejects.toThrow(
+    'dismissed already',
+  );
+
+  // More judgements do not switch it on again.
+  await judge(wishOf('florist', 12), true);
+  await learner.run();
+  expect(await learned()).toMatchObject({ status: 'dismissed', value: 13 });
+  expect(await decideSuggestion(parts, tenant, target)).toMatchObject({ status: 'accepted' });
+  expect((await explain(CLINIC)).score).toBeLessThan(plain.score);
+});
+
+test('a profile learns again when its offer changes, from posts that were read for the new one', async () => {
+  const { store, encoder, learner, judge } = await openSeller();
+  await judgeTen(judge);
+  await learner.run();
+  expect(await store.listDueLessons(10)).toEqual([]);
+  const profile = await store.getProfile('ten_a', 'icp_desk');
+  if (profile === null) throw new Error('no profile');
+  await store.changeProfile({
+    ...patchProfile(profile, { offer: 'A help desk for florists' }),
+    version: profile.version + 1,
+  });
+  expect(await store.listDueLessons(10)).toMatchObject([{ tenantId: 'ten_a', profileId: 'icp_desk' }]);
+  encoder.asked.length = 0;
+  await learner.run();
+  expect(encoder.asked.map(({ parts }) => parts[0])).toContain('A help desk for florists');
+  expect(await store.listDueLessons(10)).toEqual([]);
+});
+
+test('feedback that comes while a lesson is worked out makes the profile due again', async () => {
+  const { store, judge } = await openSeller();
+  await judge(FLORIST, true);
+  const [due] = await store.listDueLessons(10);
+  if (due === undefined) throw new Error('nothing is due');
+  await judge(CLINIC, false);
+  await store.saveLesson({ ...due, lesson: null });
+  expect(await store.listDueLessons(10)).toHaveLength(1);
+});
+
+test('what failed is tried again after a minute, and others learn meanwhile', async () => {
+  const { store, learner, encoder, judge } = await openSeller();
+  await judgeTen(judge);
+  const { begin } = encoder;
+  encoder.begin = () => {
+    throw new Error('broke');
+  };
+  await expect(learner.run()).rejects.toThrow('broke');
+  encoder.begin = begin;
+  await learner.run();
+  expect(await store.listDueLessons(10)).toHaveLength(1);
+});
+
+const judged = fc.record({
+  numbers: fc.array(fc.float({ min: -1, max: 1, noNaN: true }), { minLength: 8, maxLength: 8 }).map(unit),
+  odds: fc.double({ min: -6, max: 6, noNaN: true }),
+  relevant: fc.boolean(),
+});
+
+function unit(numbers: number[]): Float32Array {
+  const length = Math.hypot(...numbers) || 1;
+  return Float32Array.from(numbers, (number) => number / length);
+}
+
+test('a lesson is finite and within its reach, whatever was judged and in whatever order', () => {
+  fc.assert(
+    fc.property(fc.array(judged, { minLength: 1, maxLength: 100 }), judged, (all, other) => {
+      const odds = lessonOdds(learn(all), other.numbers);
+      expect(Number.isFinite(odds)).toBe(true);
+      expect(Math.abs(odds)).toBeLessThanOrEqual(3);
+      expect(lessonOdds(learn(all.toReversed()), other.numbers)).toBeCloseTo(odds, 3);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('judgements that agree with the odds they had teach next to nothing', () => {
+  const sure = (odds: number): Judged => ({
+    numbers: unit([1, 2, 3, 4, 5, 6, 7, 8]),
+    odds,
+    relevant: odds > 0,
+  });
+  const lesson = learn([sure(8), sure(9), sure(8.5)]);
+  expect(Math.abs(lessonOdds(lesson, unit([1, 2, 3, 4, 5, 6, 7, 8])))).toBeLessThan(0.1);
+});
