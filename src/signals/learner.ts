@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { createRecentMap } from '../lib/recent-map.ts';
+import { createYielder } from '../lib/yielding.ts';
 
 import type { IcpProfile } from '../model/icp.ts';
 import type { Judgement } from '../store/signal-store.ts';
@@ -46,7 +47,7 @@ export function createLearner({ store, clock, encoder }: LearnerParts): Learner 
     const { offer } = compiled;
     if (offer === null) return [];
     const matcher = compilePhrases([compiled.phrases]);
-    const nextTurn = createTurns(clock);
+    const nextTurn = createYielder(clock);
     const judged: Judged[] = [];
     for (const judgement of judgements) {
       const key = `${profile.id} ${profile.version} ${judgement.signalId}`;
