@@ -57,7 +57,9 @@ export const icpSuggestionSchema = z
     summary: z.string().describe('The change and the reason for it, in a sentence.'),
     value: z
       .union([z.string(), z.int()])
-      .describe('Text to add to the list, the new threshold or weight, or the number of judgements learned from.'),
+      .describe(
+        'Text to add to the list, the new threshold or weight, or the number of judgements learned from.',
+      ),
     effect: z
       .strictObject({
         shown_before: countSchema.describe('Signals that are `hot` or `warm` now.'),
