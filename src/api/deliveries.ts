@@ -47,6 +47,15 @@ const replayOrderSchema = z
   )
   .nullish();
 
+/** Reading on with `order=stored`. */
+const STORED = {
+  kind: 'feeds',
+  read: (
+    { parts: { store }, tenantId }: { parts: ApiParts; tenantId: string },
+    asked: Parameters<ApiParts['store']['listStoredDeliveries']>[1],
+  ) => store.listStoredDeliveries(tenantId, asked),
+} as const;
+
 /** `/v1/deliveries` and the deliveries of an endpoint: log and replay. */
 export function addDeliveries(routesOf: RoutesOf): void {
   const deliveries = routesOf('Deliveries');
@@ -59,6 +68,7 @@ export function addDeliveries(routesOf: RoutesOf): void {
     item: deliverySchema,
     filters: ({ query }) => deliveryFilters.toFilters(query),
     read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
+    stored: STORED,
     show: ({ rows }) => rows.map(deliveryResource),
   });
   addList(deliveries, '/webhooks/:id/deliveries', {
@@ -74,6 +84,7 @@ export function addDeliveries(routesOf: RoutesOf): void {
       endpointId: (await findEndpoint(parts.store, tenantId, params.id)).id,
     }),
     read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
+    stored: STORED,
     show: ({ rows }) => rows.map(deliveryResource),
   });
   deliveries.get('/deliveries/:id', {
@@ -142,6 +153,7 @@ function addDeadLetters(deliveries: Routes): void {
     item: deliverySchema,
     filters: ({ query }) => deliveryFilters.toFilters({ ...query, status: 'dead' }),
     read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
+    stored: { ...STORED, kind: 'dead_letters' },
     show: ({ rows }) => rows.map(deliveryResource),
   });
   deliveries.get('/dead-letters/:id', {

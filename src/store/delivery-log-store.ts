@@ -1,6 +1,6 @@
 import type { AttemptErrorCode, DeliveryStatus } from '../model/delivery.ts';
 import type { EventType } from '../model/event.ts';
-import type { Page, Place, Position } from '../model/page.ts';
+import type { Page, Place, Position, StoredPage } from '../model/page.ts';
 
 /** A delivery as it is listed. Times are Unix milliseconds. */
 export interface DeliverySummary {
@@ -31,6 +31,11 @@ export interface LastAttempt {
 /** A delivery of a page. */
 export interface ListedDelivery extends DeliverySummary {
   lastAttempt: LastAttempt | null;
+}
+
+/** A page in the order by commit; see {@link StoredPage}. */
+export interface StoredDeliveryPage extends StoredPage {
+  rows: ListedDelivery[];
 }
 
 /** Filters and position of a page of deliveries, newest first. `from` <= createdAt < `to`. */
@@ -89,6 +94,11 @@ export interface DeliveryLogStore {
   /** Wire JSON of the tenant's newest signals, to show what a format makes of them. */
   recentSignals(tenantId: string, limit: number): Promise<string[]>;
   listDeliveries(tenantId: string, query: DeliveryQuery): Promise<Page<ListedDelivery>>;
+  /**
+   * Deliveries in the order of the commits that made them, oldest first, as `listStoredSignals` has signals; with
+   * `status: 'dead'` in the order of those that made them dead.
+   */
+  listStoredDeliveries(tenantId: string, query: DeliveryQuery): Promise<StoredDeliveryPage>;
   /** How many deliveries wait at an endpoint, counted up to `most`: held, where it is paused. */
   countWaiting(endpointId: string, most: number): Promise<number>;
   /** Makes a delivery that has ended due again, under its own id; its attempts go on counting. */

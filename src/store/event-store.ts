@@ -25,7 +25,7 @@ export interface StoredEventPage extends StoredPage {
 
 /** What a reader in the order by commit waits for. */
 export interface StoredWait {
-  kind: 'signals' | 'events' | 'feeds';
+  kind: 'signals' | 'events' | 'feeds' | 'dead_letters';
   after: Position;
 }
 

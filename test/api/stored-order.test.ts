@@ -215,3 +215,27 @@ test('HEAD is as GET without its body', async () => {
   expect(head.body).toBe('');
   expect(head.headers['content-length']).toBe(full.headers['content-length']);
 });
+
+test('deliveries of all endpoints and of one, and dead letters, are read on as signals are', async () => {
+  const payload = { url: 'https://93.184.216.34/hook', classifications: ['hot', 'warm', 'cold'] };
+  const made = await t.app.inject({ method: 'POST', url: '/v1/webhooks', headers: t.auth, payload });
+  expect(made.statusCode, made.body).toBe(201);
+  const lists = [
+    '/v1/deliveries',
+    `/v1/webhooks/${made.json().data.id}/deliveries`,
+    '/v1/deliveries?status=pending',
+  ];
+  const readOn = (url: string, cursor: string) =>
+    get(`${url}${url.includes('?') ? '&' : '?'}order=stored&cursor=${cursor}`);
+  const cursors: string[] = [];
+  for (const url of lists) cursors.push(nextOf(await readOn(url, 'now')));
+  await observe('1', '2');
+  for (const [n, url] of lists.entries()) {
+    const page = await readOn(url, cursors[n] ?? '');
+    expect(page.json().data).toHaveLength(2);
+    expect((await readOn(url, nextOf(page))).json().data).toEqual([]);
+  }
+  const dead = await get('/v1/dead-letters?order=stored');
+  expect(dead.json()).toMatchObject({ data: [], pagination: { has_more: false } });
+  expect(nextOf(dead)).not.toBe('');
+});

@@ -74,6 +74,7 @@ export interface DeliveryStatements extends EndpointStatements {
     deleteDelivery(id: string): void;
     deleteBatched(id: string): void;
     deleteLatePlace(id: string): void;
+    deleteDeadPlace(id: string): void;
     selectRemovable(id: string): number | undefined;
     deleteEndpoints(before: number, limit: number): number;
     pruneTestSends(before: number): number;
@@ -212,6 +213,7 @@ export function retentionChanges(ask: Asks<DeliveryStatements>) {
     yield* bodies.remove(id);
     yield* ask.deliveries.deleteBatched(id);
     yield* ask.deliveries.deleteLatePlace(id);
+    yield* ask.deliveries.deleteDeadPlace(id);
     yield* ask.deliveries.deleteDelivery(id);
     return true;
   }

@@ -31,6 +31,19 @@ async function walkPages(store: Store, query: Partial<DeliveryQuery>): Promise<s
   return ids;
 }
 
+/** What stands behind a cursor in the order by commit, in pages of two, and the cursor behind it. */
+async function readOn(store: Store, query: Partial<DeliveryQuery>, from: DeliveryQuery['after'] = null) {
+  const ids: string[] = [];
+  let after = from;
+  for (let pages = 0; pages < 50; pages++) {
+    const page = await store.listStoredDeliveries('ten_a', { ...ANY, limit: 2, ...query, after });
+    ids.push(...page.rows.map(({ id }) => id));
+    after = page.next;
+    if (!page.hasMore) return { ids, after };
+  }
+  throw new Error('The order by commit does not end.');
+}
+
 const ENDINGS = ['pending', 'retrying', 'delivered', 'dead', 'discarded', 'rejected'] as const;
 
 interface Plan {
@@ -200,6 +213,49 @@ export function describeDeliveryLog(open: OpenStore): void {
       const second = await store.listDeliveries('ten_a', { ...ANY, limit: 2, after: first.last });
       expect([...first.rows, ...second.rows].map((row) => row.id)).toEqual(['dlv_3', 'dlv_2', 'dlv_1']);
       expect(second.last).toBeNull();
+    });
+
+    test('is read on in the order of commits, whatever the times say, through events of many deliveries', async () => {
+      const { store } = await openWithTenants(open);
+      const others = ['whk_2', 'whk_3'];
+      for (const id of others) await store.createEndpoint(anEndpoint('ten_a', { id }), null);
+      const commit = async (name: string, createdAt: number) => {
+        const deliveryIds = [1, 2, 3].map((n) => `dlv_${name}${n}`);
+        const event = aRoutedEvent('ten_a', ['whk_a', ...others], { createdAt, deliveryIds });
+        await store.commitSignals([aSignal('ten_a', { events: [event] })]);
+      };
+      await commit('b', T0 + 9);
+      const first = await readOn(store, {});
+      expect(first.ids).toEqual(['dlv_b1', 'dlv_b2', 'dlv_b3']);
+      await commit('a', T0);
+      const second = await readOn(store, {}, first.after);
+      expect(second.ids).toEqual(['dlv_a1', 'dlv_a2', 'dlv_a3']);
+      expect((await readOn(store, {}, second.after)).ids).toEqual([]);
+      expect((await readOn(store, { endpointId: 'whk_2' })).ids).toEqual(['dlv_b2', 'dlv_a2']);
+      const other = await store.listStoredDeliveries('ten_b', { ...ANY, after: null });
+      expect(other).toMatchObject({ count: 0, hasMore: false });
+    });
+
+    test('of dead letters is read on in the order in which they became dead', async () => {
+      const { store } = await openWithTenants(open);
+      await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2', 'dlv_3']);
+      const die = (id: string, attempt = 1) =>
+        store.recordOutcome(
+          anOutcome(
+            { deliveryId: id, next: { status: 'dead', expiresAt: T0 + 999 } },
+            { id: `att_${id}_${attempt}`, attempt },
+          ),
+        );
+      await die('dlv_2');
+      const first = await readOn(store, { status: 'dead' });
+      expect(first.ids).toEqual(['dlv_2']);
+      await die('dlv_1');
+      const second = await readOn(store, { status: 'dead' }, first.after);
+      expect(second.ids).toEqual(['dlv_1']);
+      await store.replayDelivery('ten_a', 'dlv_2', T0 + 5);
+      expect((await readOn(store, { status: 'dead' })).ids).toEqual(['dlv_1']);
+      expect(await die('dlv_2', 2)).toBe(true);
+      expect((await readOn(store, { status: 'dead' }, second.after)).ids).toEqual(['dlv_2']);
     });
   });
 

@@ -18,7 +18,7 @@ const LARGEST_SCAN = 4_000;
 export function deliveryPageFace(
   db: Database,
   read: <T>(query: () => T) => Promise<T>,
-): Pick<DeliveryLogStore, 'listDeliveries'> {
+): Pick<DeliveryLogStore, 'listDeliveries' | 'listStoredDeliveries'> {
   const log = createDeliveryPages(db);
   const walk = createDeliveryWalk(db);
 
@@ -62,6 +62,11 @@ export function deliveryPageFace(
   }
 
   return {
+    async listStoredDeliveries(tenantId, query) {
+      const { ids, next, hasMore } = await read(() => log.findStored(tenantId, query));
+      const rows = await read(() => ids.flatMap(log.listed));
+      return { count: rows.length, rows, next, hasMore };
+    },
     async listDeliveries(tenantId, query) {
       const { endpointId, limit } = query;
       if (endpointId !== null && !(await read(() => log.belongsTo(endpointId, tenantId)))) {

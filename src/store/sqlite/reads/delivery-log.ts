@@ -10,6 +10,7 @@ import type {
   ListedDelivery,
 } from '../../delivery-log-store.ts';
 import { SHOWN_COLUMNS, SHOWN_JOINS, WAITING } from './shown-state.ts';
+import { positionOf } from './stored-order.ts';
 
 interface WaitingRow extends DeliveryKey {
   status: DeliveryStatus;
@@ -21,6 +22,7 @@ type OfFew = Pick<DeliveryQuery, 'eventId' | 'subjectId'>;
 
 /** What pages of deliveries are made of; the walks are in `delivery-walk.ts`. */
 export function createDeliveryPages(db: Database) {
+  const storedPlaces = createStoredPlaces(db);
   const selectEndpoints = db.prepare<[string], { id: string; status: string }>(
     'SELECT id, status FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL',
   );
@@ -78,6 +80,28 @@ export function createDeliveryPages(db: Database) {
         .filter((row) => fits(row, query))
         .sort(newestFirst);
     },
+    /** A page in the order by commit: ids that the filters let through, and where to read on. */
+    findStored(
+      tenantId: string,
+      query: DeliveryQuery,
+    ): { ids: string[]; next: [number, string]; hasMore: boolean } {
+      const after = storedPlaceOf(query.after);
+      const { places, hasMore } = storedPlaces(tenantId, query.status === 'dead', after);
+      const ids: string[] = [];
+      let next = after;
+      let looked = 0;
+      for (const { position, deliveryIds } of places) {
+        for (const id of deliveryIds) {
+          if (looked === LOOKED_AT || ids.length === query.limit) return { ids, next, hasMore: true };
+          looked++;
+          next = [position, id];
+          const row = selectShown.get(id);
+          if (row !== undefined && fits(row, { ...query, after: null })) ids.push(id);
+        }
+        next = [position, BEHIND_ALL];
+      }
+      return { ids, next, hasMore };
+    },
     /** A delivery as it is listed; nothing where it was removed meanwhile. */
     listed(id: string): ListedDelivery[] {
       const row = selectShown.get(id);
@@ -85,6 +109,62 @@ export function createDeliveryPages(db: Database) {
       const last = row.attemptCount === 0 ? undefined : selectLastAttempt.get(id);
       return [{ ...row, lastAttempt: last ?? null }];
     },
+  };
+}
+
+/** Deliveries that a page in the order by commit looks at, some 10 us each; places that it reads them from. */
+const LOOKED_AT = 1_000;
+const PLACES_AT_ONCE = 200;
+/** Behind every id of one place. */
+const BEHIND_ALL = '~';
+
+function storedPlaceOf(after: DeliveryQuery['after']): [position: number, id: string] {
+  return [positionOf({ after }), after === null ? BEHIND_ALL : String(after[1] ?? BEHIND_ALL)];
+}
+
+interface StoredPlace {
+  position: number;
+  /** In the order of ids. */
+  deliveryIds: Iterable<string>;
+}
+
+/** The next places of the order by commit at which deliveries stand, beginning within the one that was read up to. */
+function createStoredPlaces(db: Database) {
+  const stretchOf = (table: string, eventId: string, deliveryId: string) =>
+    `SELECT * FROM (SELECT position, ${eventId} AS eventId, ${deliveryId} AS deliveryId FROM ${table}
+                    WHERE tenant_id = :tenantId AND position >= :from ORDER BY position LIMIT :limit)`;
+  const prepare = (sql: string) =>
+    db.prepare<
+      Record<string, unknown>[],
+      { position: number; eventId: string | null; deliveryId: string | null }
+    >(`${sql} ORDER BY position LIMIT :limit`);
+  const selectMade = prepare(
+    `${stretchOf('event_positions', 'event_id', 'NULL')} UNION ALL ${stretchOf('late_deliveries', 'NULL', 'delivery_id')}`,
+  );
+  const selectDead = prepare(stretchOf('dead_letter_positions', 'NULL', 'delivery_id'));
+  // One that was stored after its event has a place of its own.
+  const selectOfEvent = db
+    .prepare<[string, string], string>(
+      `SELECT d.id FROM deliveries d INDEXED BY deliveries_by_event WHERE d.event_id = ? AND d.id > ?
+         AND NOT EXISTS (SELECT 1 FROM late_deliveries l WHERE l.delivery_id = d.id) ORDER BY d.id`,
+    )
+    .pluck();
+
+  return (
+    tenantId: string,
+    isOfDead: boolean,
+    [from, afterId]: readonly [number, string],
+  ): { places: Iterable<StoredPlace>; hasMore: boolean } => {
+    const select = isOfDead ? selectDead : selectMade;
+    const rows = select.all({ tenantId, from, limit: PLACES_AT_ONCE });
+    function* places(): Generator<StoredPlace> {
+      for (const { position, eventId, deliveryId } of rows) {
+        const after = position === from ? afterId : '';
+        if (eventId !== null) yield { position, deliveryIds: selectOfEvent.all(eventId, after) };
+        else yield { position, deliveryIds: [deliveryId ?? ''].filter((id) => id > after) };
+      }
+    }
+    return { places: places(), hasMore: rows.length === PLACES_AT_ONCE };
   };
 }
 

@@ -54,10 +54,14 @@ export function createNewestStored(db: Database): (tenantId: string, kind: Store
   const selectLate = db
     .prepare<[string], number | null>('SELECT max(position) FROM late_deliveries WHERE tenant_id = ?')
     .pluck();
-  return (tenantId, kind) =>
-    kind === 'feeds'
-      ? Math.max(orders.events.newest(tenantId), selectLate.get(tenantId) ?? 0)
-      : orders[kind].newest(tenantId);
+  const selectDead = db
+    .prepare<[string], number | null>('SELECT max(position) FROM dead_letter_positions WHERE tenant_id = ?')
+    .pluck();
+  return (tenantId, kind) => {
+    if (kind === 'dead_letters') return selectDead.get(tenantId) ?? 0;
+    if (kind === 'feeds') return Math.max(orders.events.newest(tenantId), selectLate.get(tenantId) ?? 0);
+    return orders[kind].newest(tenantId);
+  };
 }
 
 /** The place that a page has been read up to. @throws DomainError `INVALID_CURSOR` */

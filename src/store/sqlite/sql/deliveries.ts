@@ -63,6 +63,7 @@ export function deliveriesSql(db: Database): DeliveryStatements['deliveries'] {
     deleteDelivery: run(db, 'DELETE FROM deliveries WHERE id = ?'),
     deleteBatched: run(db, 'DELETE FROM batched_events WHERE delivery_id = ?'),
     deleteLatePlace: run(db, 'DELETE FROM late_deliveries WHERE delivery_id = ?'),
+    deleteDeadPlace: run(db, 'DELETE FROM dead_letter_positions WHERE delivery_id = ?'),
     selectRemovable: value(
       db,
       `SELECT 1 FROM deliveries d WHERE d.id = ? AND NOT (d.${WAITING})
