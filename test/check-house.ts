@@ -12,11 +12,9 @@ const STILL_IN_PARTS: readonly string[] = [
   'accounts',
   'api',
   'dashboard',
-  'detection',
   'dispatcher',
   'leads',
   'mcp',
-  'signals',
   'store',
   'webhooks',
 ];

@@ -1,7 +1,6 @@
 import { candidatesOf } from '../../src/signals/candidates.ts';
 import type { TenantMatcher } from '../../src/signals/matchers.ts';
-import type { ScoredPost } from '../../src/signals/score.ts';
-import { readPost, scorePost } from '../../src/signals/score.ts';
+import { readPost, type ScoredPost, scorePost } from '../../src/signals/score.ts';
 import { compileTenant } from '../../test/support/compile-tenant.ts';
 import { type Figure, median } from '../report.ts';
 import { fullProfiles, makePosts, makeProfiles, worstTexts } from './setting.ts';

@@ -79,7 +79,7 @@ function versionOf(): string {
     ...[
       'src/rules/words.ts',
       'src/store/sqlite/search-terms.ts',
-      'src/signals/wire.ts',
+      'src/signals/plan-posts.ts',
       'bench/signals/posts.ts',
       'bench/signals/data.ts',
       'bench/signals/bulk.ts',

@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config.ts';
 import { SCOPES } from '../../src/model/key.ts';
 import { sourceInputSchema } from '../../src/model/source.ts';
 import { openRuntime } from '../../src/runtime.ts';
-import { createSource } from '../../src/signals/sources.ts';
+import { createSource } from '../../src/signals/source-management.ts';
 import { startChild } from '../child.ts';
 import { type Figure, percentile } from '../report.ts';
 import { createAsker } from '../signals/asking.ts';

@@ -1,11 +1,10 @@
 import { defaultProfile, type IcpProfile, icpInputSchema, patchProfile } from '../../src/model/icp.ts';
 import { loadEncoder } from '../../src/signals/encoder/load-encoder.ts';
 import { fitAnswers, readFacts } from '../../src/signals/fit.ts';
-import { fitFeatures } from '../../src/signals/model/fit-features.ts';
-import { topicFeatures } from '../../src/signals/model/topic-features.ts';
+import { fitFeatures, topicFeatures } from '../../src/signals/model/features.ts';
 import { isKnownToFit } from '../../src/signals/own-ways.ts';
-import { digestOf, digestParts } from '../../src/signals/reading/digest.ts';
 import { type Feature, readFeatures } from '../../src/signals/reading/features.ts';
+import { digestOf, digestParts } from '../../src/signals/reading/sentences.ts';
 import { tokenize } from '../../src/signals/tokens.ts';
 import { compileTenant } from '../../test/support/compile-tenant.ts';
 import type { Example } from './data.ts';

@@ -6,7 +6,13 @@ import {
   sourceRunSchema,
   sourceSchema,
 } from '../model/source.ts';
-import { changeSource, createSource, deleteSource, findSource, runSourceNow } from '../signals/sources.ts';
+import {
+  changeSource,
+  createSource,
+  deleteSource,
+  findSource,
+  runSourceNow,
+} from '../signals/source-management.ts';
 import { addList } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 

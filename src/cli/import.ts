@@ -158,7 +158,7 @@ async function importBatch(
   { number, posts }: { number: number; posts: readonly ObservedPost[] },
 ): Promise<BatchOutcome> {
   // Here, as scoring is much to load, and no other command needs it.
-  const { observeKept } = await import('../signals/kept-intake.ts');
+  const { observeKept } = await import('../signals/intake.ts');
   const fingerprint = createHash('sha256').update(JSON.stringify(posts)).digest('hex');
   const kept = { tenantId, route: ROUTE, key: `${number}-${fingerprint}`, posts };
   const outcome = await observeKept(opened, kept, (results): BatchOutcome => {

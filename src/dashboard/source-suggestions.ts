@@ -3,7 +3,7 @@ import { DomainError } from '../model/errors.ts';
 import { type IcpProfile, icpResource } from '../model/icp.ts';
 import { sourceInputSchema } from '../model/source.ts';
 import { NEEDS_OWN_APP, type Place, placeNamed, proposePlaces } from '../signals/places.ts';
-import { createSource, type SourcePreview } from '../signals/sources.ts';
+import { createSource, type SourcePreview } from '../signals/source-management.ts';
 import { type Form, faultsOf, formOf, queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { checked } from './members.ts';

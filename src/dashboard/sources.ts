@@ -8,7 +8,13 @@ import {
   sourceRunResource,
 } from '../model/source.ts';
 import { SOURCE_KINDS } from '../model/source-settings.ts';
-import { changeSource, createSource, deleteSource, findSource, runSourceNow } from '../signals/sources.ts';
+import {
+  changeSource,
+  createSource,
+  deleteSource,
+  findSource,
+  runSourceNow,
+} from '../signals/source-management.ts';
 import { funnelHtml, stripHtml } from './charts.ts';
 import { oneOf } from './filters.ts';
 import { type Form, type FormFaults, faultsOf, formOf, LARGE_FORM, queryOf, text } from './forms.ts';

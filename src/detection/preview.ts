@@ -2,7 +2,7 @@ import { NO_SETTINGS } from '../model/constants.ts';
 import type { Source } from '../model/source.ts';
 import type { Place } from '../signals/places.ts';
 import { planPosts } from '../signals/plan-posts.ts';
-import type { SourcePreview } from '../signals/sources.ts';
+import type { SourcePreview } from '../signals/source-management.ts';
 import { type RunParts, readInTime } from './run.ts';
 import { PutOff, SourceFault } from './source-fault.ts';
 import { toPost } from './source-item.ts';

@@ -8,7 +8,7 @@ import { hintFor } from '../model/source.ts';
 import type { SourceKind } from '../model/source-settings.ts';
 import { storeEditedPosts } from '../signals/intake.ts';
 import { type IntakeParts, planPosts, type ScopedPost } from '../signals/plan-posts.ts';
-import { openSecrets } from '../signals/source-settings.ts';
+import { openSecrets } from '../signals/source-management.ts';
 import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
 import { type Documents, TOO_COSTLY } from './documents/documents.ts';

@@ -2,10 +2,10 @@ import { normaliseDomain } from '../lib/domain.ts';
 import type { Company } from '../model/company.ts';
 import { factInForce } from '../model/company-facts.ts';
 import type { FactField, Lead } from '../model/lead.ts';
+import { departmentOf, seniorityOf } from '../rules/job-title.ts';
 import { clearFact, type Fact, fillFacts, vouchFor } from './facts.ts';
 import { readMailbox } from './mailbox.ts';
 import { splitName } from './names.ts';
-import { departmentOf, seniorityOf } from './title.ts';
 
 /** How sure a conclusion is; what a caller states is 1, what a post shows of its author 0.9. */
 const CONFIDENCE = {

@@ -1,7 +1,7 @@
 import { addAll } from '../lib/lists.ts';
 import { fitAnswers } from './fit.ts';
 import type { TenantMatcher } from './matchers.ts';
-import { generalOdds, likenessOdds, OFFER_BIAS } from './model/offer-judge.ts';
+import { generalOdds, likenessOdds, OFFER_BIAS } from './model/judge.ts';
 import type { Offer } from './offer.ts';
 import { isEvent, isKnownToFit, ownWayOf } from './own-ways.ts';
 import type { Hit } from './phrases.ts';

@@ -1,13 +1,34 @@
+import { z } from 'zod';
 import { fold } from '../lib/text.ts';
+import { readWordTable, wordsSchema } from '../lib/word-table.ts';
 import { DEFAULT_WEIGHTS } from '../model/constants.ts';
 import { DEFAULT_THRESHOLDS } from '../model/icp.ts';
 import type { IcpDraft } from '../model/icp-draft.ts';
-import { CATEGORIES, type Category } from './draft/categories.ts';
 import { IS_SOFTWARE } from './draft/line.ts';
-import { readIndustry } from './fit/industries.ts';
+import { readIndustry } from './fit/facts.ts';
 import { readPlace } from './fit/places.ts';
 import type { KnownOffer } from './known-offers.ts';
 import { type Tokens, tokenize } from './tokens.ts';
+
+const categorySchema = z.strictObject({
+  /** Words in an offer that identify the category. */
+  known: wordsSchema,
+  /** How people ask for it. */
+  phrases: wordsSchema,
+  /** Whom they compare or want to leave. */
+  vendors: wordsSchema,
+  /** Who buys it. */
+  titles: wordsSchema,
+  /** The industries that buy it, unless all do. */
+  industries: wordsSchema.default([]),
+  /** A trade or profession: software sold to it is another category. */
+  isTrade: z.boolean().default(false),
+});
+
+/** What is sold, in the words of people who want it. */
+type Category = z.output<typeof categorySchema>;
+
+const CATEGORIES = readWordTable('categories', z.array(categorySchema));
 
 /** What is known of who sells, beside the offer. */
 export interface SellerFacts {
@@ -58,28 +79,21 @@ export function draftFromOffer(
   const own = ownPhrases(sold, near.length + kinds.length > 0);
   const vendors = [
     ...near.flatMap(({ competitors }) => competitors),
-    ...kinds.flatMap((kind) => listOf(kind.vendors)),
+    ...kinds.flatMap((kind) => kind.vendors),
   ].filter((name) => !isSeller(name, seller) && !isNamed(offer, name));
-  const heads = [
-    ...own,
-    ...near.flatMap(({ phrases }) => phrases),
-    ...kinds.flatMap((kind) => listOf(kind.phrases)),
-  ];
+  const heads = [...own, ...near.flatMap(({ phrases }) => phrases), ...kinds.flatMap((kind) => kind.phrases)];
   const asked = [...vendors.slice(0, 4).map((vendor) => `${vendor} alternative`)];
   return {
-    name: nameOf(own, near[0]?.short ?? listOf(kinds[0]?.phrases ?? '')[0], seller),
+    name: nameOf(own, near[0]?.short ?? kinds[0]?.phrases[0], seller),
     description: '',
     offer,
     phrases: distinct([...heads.slice(0, MAX_DRAFTED_PHRASES - asked.length), ...asked]),
     excluded_phrases: ['for hire', 'we are hiring', 'class project'],
     competitors: distinct(vendors),
-    industries: distinct([
-      ...audienceIndustries(offer),
-      ...kinds.flatMap((kind) => listOf(kind.industries ?? '')),
-    ]),
+    industries: distinct([...audienceIndustries(offer), ...kinds.flatMap((kind) => kind.industries)]),
     titles: distinct([
       ...near.flatMap(({ titles }) => titles),
-      ...kinds.flatMap((kind) => listOf(kind.titles)),
+      ...kinds.flatMap((kind) => kind.titles),
     ]).slice(0, MAX_DRAFTED_TITLES),
     headcount_ranges: [],
     locations: distinct(placesOf(offer)),
@@ -97,20 +111,20 @@ function soldIn(offer: string): string {
 }
 
 /** Whether an offer is of a kind: a trade is none that software is sold to. */
-function isOfKind(sold: Tokens, { known, isTrade = false }: Category, offer: string): boolean {
+function isOfKind(sold: Tokens, { known, isTrade }: Category, offer: string): boolean {
   if (isTrade && (IS_SOFTWARE.test(offer) || isSoldTo(offer, known))) return false;
   const text = ` ${sold.stems.join(' ')} `;
   const others = wordsOf(sold).length - 1;
-  return listOf(known).some(
+  return known.some(
     (name) => text.includes(` ${tokenize(name).stems.join(' ')} `) && !(LOOSE_WORDS.has(name) && others > 0),
   );
 }
 
 /** Whether a trade is whom the offer is for: "Plumbing supplies, for plumbing companies". */
-function isSoldTo(offer: string, known: string): boolean {
+function isSoldTo(offer: string, known: readonly string[]): boolean {
   const [, ...audience] = offer.split(AUDIENCE_BEGINS);
   const text = ` ${tokenize(audience.join(' ')).stems.join(' ')} `;
-  return listOf(known).some((name) => text.includes(` ${tokenize(name).stems.join(' ')} `));
+  return known.some((name) => text.includes(` ${tokenize(name).stems.join(' ')} `));
 }
 
 /** Whether a word names nothing that anybody looks for. */
@@ -174,10 +188,6 @@ function audienceIndustries(offer: string): string[] {
   return audiences
     .map((audience) => audience.trim())
     .filter((audience) => audience.length < 60 && readIndustry(audience).length > 0);
-}
-
-function listOf(text: string): string[] {
-  return text === '' ? [] : text.split('|');
 }
 
 function distinct(terms: readonly string[]): string[] {

@@ -1,9 +1,15 @@
 import type { IcpProfile } from '../model/icp.ts';
-import { overlaps, readHeadcount } from './fit/headcount.ts';
-import { compareIndustries, readIndustry } from './fit/industries.ts';
+import {
+  bestOf,
+  compareIndustries,
+  compareTitles,
+  overlaps,
+  readHeadcount,
+  readIndustry,
+  readTitle,
+  type Verdict,
+} from './fit/facts.ts';
 import { comparePlaces, readPlace } from './fit/places.ts';
-import { compareTitles, readTitle } from './fit/titles.ts';
-import { bestOf, type Verdict } from './fit/verdict.ts';
 import { tokenize } from './tokens.ts';
 
 const FIT_KEYS = ['title', 'industry', 'headcount', 'location'] as const;

@@ -2,8 +2,7 @@ import { toIso } from '../lib/clock.ts';
 import { DomainError, storageFaultOf } from '../model/errors.ts';
 import { JOB_MS, type Job, type JobResult } from '../model/job.ts';
 import type { ObservedPost } from '../model/signal.ts';
-import type { ObservedResult } from './intake.ts';
-import { type KeptIntakeParts, observeKept } from './kept-intake.ts';
+import { type KeptIntakeParts, type ObservedResult, observeKept } from './intake.ts';
 
 /** An item of a batch: a post, or why it was rejected. */
 export type JobItem = { post: ObservedPost } | { rejected: Pick<JobResult, 'errors' | 'errors_total'> };

@@ -6,12 +6,12 @@ import type { IcpProfile } from '../model/icp.ts';
 import type { Judgement } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Encoder, Encoding } from './encoder/encoder.ts';
-import { judgedPostOf } from './judged-post.ts';
 import { type Judged, LEAST_JUDGED, learn, lessonOdds, MOST_JUDGED, type SavedLesson } from './lesson.ts';
 import { readMeaning } from './meaning.ts';
 import { scoreOf } from './model/judge.ts';
 import { compilePhrases } from './phrases.ts';
 import { compileProfile, MODEL_VERSION, oddsFor, readPost } from './score.ts';
+import { judgedPostOf } from './suggest-changes.ts';
 
 /** What learning needs of the process. */
 export interface LearnerParts {

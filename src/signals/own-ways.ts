@@ -1,8 +1,8 @@
 import type { SignalType } from '../model/signal.ts';
-import { compareTitles, readTitle } from './fit/titles.ts';
+import { compareTitles, readTitle } from './fit/facts.ts';
 import type { FitAnswer, ReadFacts } from './fit.ts';
 import type { Hit } from './phrases.ts';
-import { negatedAt } from './reading/cue.ts';
+import { negatedAt } from './reading/cues.ts';
 import type { Feature, PostFeatures } from './reading/features.ts';
 
 /** What of a post these ways look at. */

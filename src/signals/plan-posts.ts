@@ -1,10 +1,18 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
+import { excerpt } from '../lib/text.ts';
 import { createYielder } from '../lib/yielding.ts';
 import type { Fault } from '../model/errors.ts';
+import type { IcpProfile } from '../model/icp.ts';
 import { postNearKeys, scopedNearKeys } from '../model/near-keys.ts';
 import { personKeys } from '../model/person-keys.ts';
-import type { Explanation, ObservedPost, SignalType } from '../model/signal.ts';
+import {
+  type Explanation,
+  MAX_EXCERPT_CODE_POINTS,
+  type ObservedPost,
+  type Signal,
+  type SignalType,
+} from '../model/signal.ts';
 import { searchedFacts } from '../rules/searched-facts.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
@@ -22,8 +30,7 @@ import { candidatesInDoubt, readMeaning } from './meaning.ts';
 import type { Offer } from './offer.ts';
 import { originOf } from './origin.ts';
 import type { Hit } from './phrases.ts';
-import { type CompiledProfile, mayBeWish, type PostReading, readPost, scorePost } from './score.ts';
-import { buildSignal } from './wire.ts';
+import { type CompiledProfile, classify, mayBeWish, type PostReading, readPost, scorePost } from './score.ts';
 
 /** What intake needs of the process. */
 export interface IntakeParts {
@@ -76,7 +83,7 @@ export interface PlannedPost {
 }
 
 /** Which profiles posts are matched with, and what becomes of a post that matches none of them. */
-export interface MatchRule {
+interface MatchRule {
   /** The profiles that count, those of them that are active; empty: all that are active. */
   profileIds: readonly string[];
   /** A post that no profile finds warm makes no signal. */
@@ -128,7 +135,7 @@ export async function withEncoding<T>(
 }
 
 /** What a piece's posts are planned with; `left` posts of the same work come after it. */
-export interface PieceTerms {
+interface PieceTerms {
   rule: MatchRule;
   encoding: Encoding | null;
   left: number;
@@ -360,4 +367,45 @@ export function piecesOf<P extends ObservedPost>(posts: readonly P[]): P[][] {
     }
   }
   return pieces;
+}
+
+/** The signal of a post matched with a profile, every member filled: what is not known is an empty string. */
+function buildSignal(
+  post: ObservedPost,
+  profile: IcpProfile,
+  score: Explanation,
+  at: { id: string; now: number; baseUrl: string },
+): Signal {
+  const { prospect = {}, company = {}, platform } = post;
+  return {
+    signal_id: at.id,
+    signal_type: post.signal_type ?? 'intent_post',
+    classification: classify(score.score, profile.thresholds),
+    icp_score: score.score,
+    timestamp: toIso(at.now),
+    prospect: {
+      name: prospect.name ?? '',
+      title: prospect.title ?? '',
+      email: prospect.email ?? '',
+      linkedin_url: prospect.linkedin_url ?? '',
+    },
+    company: {
+      name: company.name ?? '',
+      domain: company.domain ?? '',
+      industry: company.industry ?? '',
+      headcount: String(company.headcount ?? ''),
+      location: company.location ?? '',
+    },
+    platform: {
+      name: platform.name,
+      post_url: platform.post_url ?? '',
+      posted_at: platform.posted_at ? toIso(Date.parse(platform.posted_at)) : '',
+    },
+    excerpt: excerpt(post.text, MAX_EXCERPT_CODE_POINTS),
+    icp_profile_name: profile.name,
+    profile_url: `${at.baseUrl}/dashboard/signals/${at.id}`,
+    icp_profile_id: profile.id,
+    external_id: post.external_id ?? null,
+    lead_id: null,
+  };
 }

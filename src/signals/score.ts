@@ -3,7 +3,7 @@ import type { IcpProfile, Weights } from '../model/icp.ts';
 import { type Classification, type Explanation, SIGNAL_TYPES, type SignalType } from '../model/signal.ts';
 import type { StoredLesson } from '../store/profile-store.ts';
 import { deductionsOf } from './deductions.ts';
-import { partFactors, summarize } from './explain.ts';
+import { createQuote, partFactors, type Quote, share, summarize } from './explain.ts';
 import {
   type CompiledFit,
   compileFit,
@@ -15,20 +15,26 @@ import {
   readFacts,
 } from './fit.ts';
 import { activeLessonOf } from './lesson.ts';
-import { fitFeatures } from './model/fit-features.ts';
+import { fitFeatures, topicFeatures } from './model/features.ts';
 import type { GroupKey } from './model/groups.ts';
-import { mergeParts, type Odds, type Part, partsOf, scoreOf } from './model/judge.ts';
-import { type Judge, MODEL } from './model/learnt.ts';
-import { competitorOdds, generalOdds, likenessOdds, OFFER_BIAS, phraseOdds } from './model/offer-judge.ts';
-import { topicFeatures } from './model/topic-features.ts';
+import {
+  competitorOdds,
+  generalOdds,
+  likenessOdds,
+  mergeParts,
+  type Odds,
+  OFFER_BIAS,
+  type Part,
+  partsOf,
+  phraseOdds,
+  scoreOf,
+} from './model/judge.ts';
+import { type Judge, type Linear, MODEL } from './model/learnt.ts';
 import { createOffer, type Offer, type OfferMatch } from './offer.ts';
 import type { Origin } from './origin.ts';
 import { isKnownToFit, ownWayOf } from './own-ways.ts';
 import { type Hit, type ProfilePhrases, readPhrases } from './phrases.ts';
-import { share } from './points.ts';
-import { createQuote, type Quote } from './quote.ts';
-import { type PostFeatures, readFeatures } from './reading/features.ts';
-import { typeOf } from './signal-type.ts';
+import { type Features, type PostFeatures, readFeatures } from './reading/features.ts';
 import { type Tokens, tokenize } from './tokens.ts';
 
 export const MODEL_VERSION = MODEL.version;
@@ -324,4 +330,20 @@ function oddsOf(bias: Odds, parts: readonly Part[]): Odds {
 
 function sum(factors: readonly { points: number }[]): number {
   return factors.reduce((total, factor) => total + factor.points, 0);
+}
+
+/** What kind of signal a post is, where its source does not say: the type with the best odds. */
+export function typeOf(types: Readonly<Record<string, Linear>>, features: Features): SignalType {
+  const odds = (type: SignalType) => {
+    const linear = types[type];
+    if (linear === undefined) return Number.NEGATIVE_INFINITY;
+    let sum = linear.bias;
+    for (const [name, { value }] of features) sum += (linear.weights[name] ?? 0) * value;
+    return sum;
+  };
+  const order: SignalType[] = ['intent_post', 'qa_forum', 'review', 'funding_event', 'job_change'];
+  const best = order
+    .map((type) => ({ type, odds: odds(type) }))
+    .reduce((best, other) => (other.odds > best.odds ? other : best));
+  return best.type;
 }

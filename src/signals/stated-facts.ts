@@ -1,6 +1,5 @@
 import type { Explanation, Signal } from '../model/signal.ts';
-import { QUESTIONS } from './reading/ask-cues.ts';
-import { negatedAt, subjectAt } from './reading/cue.ts';
+import { negatedAt, QUESTIONS, subjectAt } from './reading/cues.ts';
 import { cutSentences, type Sentence } from './reading/sentences.ts';
 
 const MAX_OBJECT_WORDS = 9;

@@ -1,9 +1,19 @@
 import { createHash } from 'node:crypto';
 import { type IcpPatch, type IcpProfile, patchProfile, WEIGHT_KEYS } from '../model/icp.ts';
 import type { IcpSuggestion } from '../model/icp-quality.ts';
-import { type JudgedPost, type Scoring, scoringOf } from './judged-post.ts';
-import { ORDINARY_WORDS } from './ordinary-words.ts';
-import { type PostReading, readPost } from './score.ts';
+import type { Signal } from '../model/signal.ts';
+import type { Judgement, SignalDetail } from '../store/signal-store.ts';
+import { type Origin, originOf } from './origin.ts';
+import { compilePhrases, ORDINARY_WORDS, type PhraseMatcher } from './phrases.ts';
+import { readPartsOf } from './reading/sentences.ts';
+import {
+  type CompiledProfile,
+  compileProfile,
+  type PostReading,
+  readPost,
+  type ScoredPost,
+  scorePost,
+} from './score.ts';
 import { type Tokens, tokenize } from './tokens.ts';
 
 /** Nothing is suggested for the sake of fewer posts than this. */
@@ -324,4 +334,47 @@ function pairsOf({ words, breaks }: Tokens): Set<string> {
 
 function isTelling(word: string): boolean {
   return word.length > 2 && !ORDINARY_WORDS.has(word);
+}
+
+/** A post whose signal has feedback. */
+export interface JudgedPost {
+  score: number;
+  /** Whether the signal was hot or warm. */
+  isShown: boolean;
+  relevant: boolean;
+  origin: Origin;
+  /** As old as it was when it was found; of a long text the parts that decide. */
+  post: ScoredPost;
+}
+
+export function judgedPostOf(
+  { score, classification, relevant }: Judgement,
+  { wire, text: whole }: Pick<SignalDetail, 'wire' | 'text'>,
+): JudgedPost {
+  const { prospect, company, platform, timestamp, signal_type: type } = JSON.parse(wire) as Signal;
+  const ageMs = platform.posted_at === '' ? null : Date.parse(timestamp) - Date.parse(platform.posted_at);
+  const origin = originOf(prospect, platform);
+  const { name: companyName, industry, headcount, location } = company;
+  const text = readPartsOf(whole);
+  const post = {
+    title: prospect.title,
+    companyName,
+    industry,
+    headcount,
+    location,
+    text,
+    type,
+    ageMs,
+    origin,
+  };
+  return { score, isShown: classification !== 'cold', relevant, origin, post };
+}
+
+/** Scores posts with one profile, by their words. */
+type Scoring = (reading: PostReading) => number;
+
+function scoringOf(profile: IcpProfile): Scoring {
+  const compiled: CompiledProfile = compileProfile(profile);
+  const matcher: PhraseMatcher = compilePhrases([compiled.phrases]);
+  return (reading) => scorePost(reading, compiled, matcher.match(reading.tokens).get(0) ?? []).score;
 }

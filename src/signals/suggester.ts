@@ -7,8 +7,7 @@ import { DomainError } from '../model/errors.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { IcpSuggestion } from '../model/icp-quality.ts';
 import type { Judgement, SignalStore } from '../store/signal-store.ts';
-import { type JudgedPost, judgedPostOf } from './judged-post.ts';
-import { suggestChanges } from './suggest-changes.ts';
+import { type JudgedPost, judgedPostOf, suggestChanges } from './suggest-changes.ts';
 
 /** The newest signals with feedback, so many of them, are what quality and suggestions are made from. */
 export const MAX_JUDGED = 500;

@@ -14,7 +14,7 @@ import { NO_SETTINGS } from '../../src/model/constants.ts';
 import type { Source } from '../../src/model/source.ts';
 import type { SourceSettings } from '../../src/model/source-settings.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
-import type { SourcePreview } from '../../src/signals/sources.ts';
+import type { SourcePreview } from '../../src/signals/source-management.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Lookup } from '../../src/webhooks/targets.ts';
 import type { ManualClock } from '../support/manual-clock.ts';

@@ -1,10 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { OFFERS_TO_BUY, QUESTIONS, WISHES } from '../../src/signals/reading/ask-cues.ts';
-import { beginningsOf } from '../../src/signals/reading/beginnings.ts';
-import { type Cue, cue } from '../../src/signals/reading/cue.ts';
-import { createGate } from '../../src/signals/reading/gate.ts';
-import { CIRCUMSTANCES, HEARSAY, OBJECTS, SPEAKERS } from '../../src/signals/reading/other-cues.ts';
+import {
+  CIRCUMSTANCES,
+  type Cue,
+  cue,
+  HEARSAY,
+  OBJECTS,
+  OFFERS_TO_BUY,
+  QUESTIONS,
+  SPEAKERS,
+  WISHES,
+} from '../../src/signals/reading/cues.ts';
+import { beginningsOf, createGate } from '../../src/signals/reading/gate.ts';
 
 const CUES: Cue[] = [WISHES, QUESTIONS, OFFERS_TO_BUY, OBJECTS, SPEAKERS, HEARSAY, CIRCUMSTANCES].flat();
 

@@ -7,7 +7,7 @@ import { closedPlaceAt } from '../../src/signals/closed-places.ts';
 import { draftFromOffer } from '../../src/signals/draft.ts';
 import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import { NEEDS_OWN_APP, placeNamed, proposePlaces, readPlaces } from '../../src/signals/places.ts';
-import { settingsOf } from '../../src/signals/source-settings.ts';
+import { settingsOf } from '../../src/signals/source-management.ts';
 import { SECRET_BOX } from '../detection/harness.ts';
 
 const profileFor = (offer: string): IcpProfile => {

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile, patchProfile } from '../../src/model/icp.ts';
-import { judgedPostOf } from '../../src/signals/judged-post.ts';
 import { classify, compileProfile } from '../../src/signals/score.ts';
-import { patchOf, suggestChanges } from '../../src/signals/suggest-changes.ts';
+import { judgedPostOf, patchOf, suggestChanges } from '../../src/signals/suggest-changes.ts';
 import { scoreAlone } from '../support/score-alone.ts';
 
 const UNKNOWN = { title: '', companyName: '', industry: '', headcount: '', location: '' };

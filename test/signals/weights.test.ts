@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_WEIGHTS } from '../../src/model/constants.ts';
 import { defaultProfile, type IcpProfile, WEIGHT_KEYS } from '../../src/model/icp.ts';
-import { share } from '../../src/signals/points.ts';
+import { share } from '../../src/signals/explain.ts';
 import { compileProfile, type ScoredPost } from '../../src/signals/score.ts';
 import { scoreAlone } from '../support/score-alone.ts';
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadTokenizer } from '../../../src/signals/encoder/load-encoder.ts';
-import { digestOf, digestParts } from '../../../src/signals/reading/digest.ts';
 import { readFeatures } from '../../../src/signals/reading/features.ts';
+import { digestOf, digestParts } from '../../../src/signals/reading/sentences.ts';
 import catalogue from './catalogue.json' with { type: 'json' };
 import { offerFold, offerPosts } from './posts.ts';
 import { writtenSellers } from './readings.ts';

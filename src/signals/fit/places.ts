@@ -1,6 +1,7 @@
+import { z } from 'zod';
+import { readWordTable, wordsSchema } from '../../lib/word-table.ts';
 import { tokenize } from '../tokens.ts';
-import { CITIES, PARTS, REGIONS } from './place-names.ts';
-import { bestOf, type Verdict } from './verdict.ts';
+import { bestOf, type Verdict } from './facts.ts';
 
 /** The ways to understand a place, each as the codes of countries (`US`) or their parts (`US-TX`) that it covers. */
 export type Place = readonly (readonly string[])[];
@@ -11,6 +12,16 @@ interface Names {
   /** Codes, which count in capitals only: "in" is not India. */
   codes: ReadonlyMap<string, Place>;
 }
+
+const namesSchema = z.record(z.string(), wordsSchema);
+/**
+ * Parts of countries and large cities by ISO 3166-2 code, with their names and short forms (of two cities with one name, the
+ * usual one), and business regions with their countries. Countries are not among them: the runtime's CLDR data has them.
+ */
+const TABLE = readWordTable(
+  'places',
+  z.strictObject({ parts: namesSchema, cities: namesSchema, regions: namesSchema }),
+);
 
 const LONGEST_NAME = 4;
 /** Languages in which countries are known by name. */
@@ -52,10 +63,10 @@ function createNames(): Names {
     for (const name of new Set([code, ...names])) add(name, [code]);
   }
   add('UK', ['GB']);
-  for (const [code, all] of [...Object.entries(PARTS), ...Object.entries(CITIES)]) {
-    for (const name of all.split('|')) add(name, [code]);
+  for (const [code, all] of [...Object.entries(TABLE.parts), ...Object.entries(TABLE.cities)]) {
+    for (const name of all) add(name, [code]);
   }
-  for (const [name, covered] of Object.entries(REGIONS)) add(name, covered.split(' '));
+  for (const [name, covered] of Object.entries(TABLE.regions)) add(name, [...covered]);
   return { words, codes };
 }
 

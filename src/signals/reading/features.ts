@@ -1,10 +1,17 @@
-import { OFFERS_TO_BUY, QUESTIONS, WISHES } from './ask-cues.ts';
-import { type Cue, negatedAt, subjectAt } from './cue.ts';
+import {
+  CIRCUMSTANCES,
+  type Cue,
+  HEARSAY,
+  negatedAt,
+  OBJECTS,
+  OFFERS_TO_BUY,
+  QUESTIONS,
+  SPEAKERS,
+  subjectAt,
+  WISHES,
+} from './cues.ts';
 import { createGate } from './gate.ts';
-import { CIRCUMSTANCES, HEARSAY, OBJECTS, SPEAKERS } from './other-cues.ts';
-import { isRhetorical, pitchIn } from './pitch.ts';
 import { cutSentences, type Outline, type Sentence } from './sentences.ts';
-import { settledAfter } from './settled.ts';
 
 /** One thing that a post says: how much of it, and where it is said first (UTF-16 units; null: nowhere in particular). */
 export interface Feature {
@@ -276,4 +283,74 @@ function add(features: Features, name: string, place: { start: number; end: numb
   const known = features.get(name);
   if (known === undefined) features.set(name, { value: 1, place });
   else if (known.value < 1.5) known.value += 0.25;
+}
+
+const WISH = /^\W*(?:looking|searching|seeking|need|want|struggling|tired|thinking)\b/;
+const ANSWER =
+  /\b(?:dm|contact|message|visit|check|book|call us|choose ours|we (?:can|help|offer|do|build|are)|our (?:team|agency|app|tool|service|product)|ours|i (?:can|offer)|sign up|look no further|try)\b/;
+
+/** "Looking for a CRM? We can help": a wish put into the reader's mouth. */
+function isRhetorical(sentence: Sentence, next: Sentence | undefined): boolean {
+  return sentence.isQuestion && next !== undefined && WISH.test(sentence.text) && ANSWER.test(next.text);
+}
+
+const HOOK =
+  /^\W*(?:are you |do you |does your \w+ |is your \w+ |still )?(?:looking (?:for|to)|searching for|seeking|in need of|in search of|need|want|struggling (?:with|to)|tired of|thinking (?:of|about)|in the market for)\b/;
+const OFFER =
+  /^\W*(?:(?:just |simply |then )?(?:dm|contact|message|call|email|text|visit|talk to|reach out to|get in touch with) (?:me|us|our)|(?:then )?(?:check (?:us|it|out)|choose (?:us|ours)|try (?:us|ours|our)|book (?:a|your)|get in touch|reach out|sign up|look no further|click|join us|that's us)\b|(?:we|i) (?:can (?:help|do|build|offer|provide|take|get)|help|offer|build|make|provide|sell|speciali[sz]e)\b|we(?:'re| are) an? |(?:at \w+,? )?our (?:\w+ )?(?:team|agency|app|tool|software|service|product|company|firm|studio|platform|experts|specialists|crew) (?:can|helps?|offers?|does|do|builds?|provides?|will|makes?|delivers?|handles?|saves?|gives?|takes|is (?:here|free|built|made|the))\b)/;
+
+/**
+ * Where a seller answers the wish that they put into the reader's mouth: "Are you looking for a CRM? Our agency helps." Null: nowhere.
+ * Stricter than {@link isRhetorical}, as it settles who speaks. Pure, linear in the text.
+ */
+function pitchIn(sentences: readonly Sentence[]): { start: number; end: number } | null {
+  for (const [index, sentence] of sentences.entries()) {
+    const next = sentences[index + 1];
+    if (!sentence.isQuestion || next === undefined || !HOOK.test(sentence.text)) continue;
+    const found = OFFER.exec(next.text);
+    if (found === null) continue;
+    const lead = found[0].search(/\w/);
+    return {
+      start: next.start + found.index + lead,
+      end: next.start + found.index + found[0].trimEnd().length,
+    };
+  }
+  return null;
+}
+
+const CHOSEN =
+  /\b(?:decision made|(?:went|gone) (?:ahead )?with|decided (?:to (?:move forward|go|stick) with|on)|settled on|(?:ended|wound) up (?:going with|choosing|buying|using|picking|switching|signing|hiring|moving))\b/;
+/** What is only said to close a thread where it stands behind "Edit:". */
+const CLOSED =
+  /\b(?:solved|resolved|sorted(?: out)?|all set|fixed|never ?mind|found (?:one|it|someone|somebody|what|a \w+|an \w+)|no longer (?:needed|need|looking)|we(?:'ve| have)? (?:picked|chose|chosen|hired|bought|signed))\b/;
+/** At the start of a sentence, or behind another one in a title, where full stops part nothing. */
+const ADDED = /(?:^|[.!?)]\s)\W*(?:\w+ )?(?:edit(?:ed)?|updated?|eta)\b/;
+/** What was found after all stands at the end, or behind "Edit:". */
+const LAST = 3;
+
+/**
+ * "Which host is good? ... Edit: went with X": where it is told, after all that is asked, that something was chosen. Null: nowhere,
+ * or nothing was asked. Pure, linear in the text.
+ */
+function settledAfter(
+  sentences: readonly Sentence[],
+  asks: readonly boolean[],
+): { start: number; end: number } | null {
+  const last = asks.lastIndexOf(true);
+  if (last === -1) return null;
+  let isAdded = false;
+  for (const [index, { text, start, isQuestion }] of sentences.entries()) {
+    if (index < last) continue;
+    const added = ADDED.exec(text);
+    isAdded ||= added !== null;
+    if (index === last && (added === null || added.index === 0)) continue;
+    if (!isAdded && index < sentences.length - LAST) continue;
+    const from = added?.index ?? 0;
+    const said = text.slice(from);
+    const found = CHOSEN.exec(said) ?? (isAdded ? CLOSED.exec(said) : null);
+    if (found === null || isQuestion || negatedAt(said, found.index)) continue;
+    const at = start + from + found.index;
+    return { start: at, end: at + found[0].length };
+  }
+  return null;
 }

@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../../src/model/icp.ts';
-import { readHeadcount } from '../../../src/signals/fit/headcount.ts';
-import { compareIndustries, readIndustry } from '../../../src/signals/fit/industries.ts';
-import { compareTitles, readTitle } from '../../../src/signals/fit/titles.ts';
+import {
+  compareIndustries,
+  compareTitles,
+  readHeadcount,
+  readIndustry,
+  readTitle,
+} from '../../../src/signals/fit/facts.ts';
 import {
   compileFit,
   coverageOf,

@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { readWordTable, wordsSchema } from '../../lib/word-table.ts';
+
 /** Who does what a cue's verb says: the author's side, the reader, somebody else, or nobody named. */
 export type Subject = 'own' | 'reader' | 'other' | 'implied';
 
@@ -16,6 +19,39 @@ export function cue(name: string, ...sources: string[]): Cue {
     name,
     pattern: new RegExp(`(?:${sources.join('|')})`.replaceAll(' ?', '\\s*').replaceAll(' ', '\\s+')),
   };
+}
+
+const cuesSchema = z.record(z.string(), wordsSchema);
+const TABLE = readWordTable(
+  'cues',
+  z.strictObject({
+    wishes: cuesSchema,
+    questions: cuesSchema,
+    offers_to_buy: cuesSchema,
+    objects: cuesSchema,
+    speakers: cuesSchema,
+    hearsay: cuesSchema,
+    circumstances: cuesSchema,
+  }),
+);
+
+/** Verbs of wanting, whose meaning depends on the subject: "we are looking for" asks, "are you looking for" sells. */
+export const WISHES = cuesOf(TABLE.wishes);
+/** Questions to the reader that ask for a thing, a supplier or a choice. */
+export const QUESTIONS = cuesOf(TABLE.questions);
+/** Plain words of buying and hiring that need no question. */
+export const OFFERS_TO_BUY = cuesOf(TABLE.offers_to_buy);
+/** What a request is for: the same verb with another object is another wish. */
+export const OBJECTS = cuesOf(TABLE.objects);
+/** Authors who do not ask, and what they are about. */
+export const SPEAKERS = cuesOf(TABLE.speakers);
+/** The wish is somebody else's, not the author's. */
+export const HEARSAY = cuesOf(TABLE.hearsay);
+/** The author's circumstances that make a purchase likely or urgent. */
+export const CIRCUMSTANCES = cuesOf(TABLE.circumstances);
+
+function cuesOf(table: z.output<typeof cuesSchema>): Cue[] {
+  return Object.entries(table).map(([name, sources]) => cue(name, ...sources));
 }
 
 /** So far back a subject or a negation reaches. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { departmentOf, seniorityOf } from '../../src/leads/title.ts';
+import { departmentOf, seniorityOf } from '../../src/rules/job-title.ts';
 
 test.each([
   ['CEO & Co-Founder', 'founder', 'executive'],
