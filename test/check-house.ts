@@ -55,6 +55,7 @@ function lengthFaults(sources: string[]): string[] {
 /** Short files with one importer, which is in their own folder: to follow the code there, a reader opens two files for one thing. */
 function partFaults({ modules }: CruiseReport): string[] {
   return modules.flatMap(({ source, dependents }) => {
+    if (!source.endsWith('.ts')) return [];
     const [importer] = dependents;
     if (dependents.length !== 1 || importer === undefined || dirname(importer) !== dirname(source)) return [];
     if (dirname(source) === 'src') return []; // composition: not a room
