@@ -16,7 +16,7 @@ const categorySchema = z.strictObject({
   /** How people ask for it. */
   phrases: wordsSchema,
   /** Whom they compare or want to leave. */
-  vendors: wordsSchema,
+  vendors: wordsSchema.default([]),
   /** Who buys it. */
   titles: wordsSchema,
   /** The industries that buy it, unless all do. */
