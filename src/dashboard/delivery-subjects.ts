@@ -1,10 +1,8 @@
-import { excerpt as cut } from '../lib/text.ts';
 import type { Lead } from '../model/lead.ts';
 import type { Signal } from '../model/signal.ts';
+import { headlineOf } from '../signals/why.ts';
 import type { Store } from '../store/store.ts';
-import { nameOf } from './lead-screen.ts';
-
-const MAX_LABEL = 100;
+import { nameOf } from './lead-names.ts';
 
 /** What an event is about, as a person knows it. */
 export interface Subject {
@@ -28,7 +26,7 @@ export async function subjectsOf(
   for (const { id, wire } of signals) {
     const { excerpt } = JSON.parse(wire) as Signal;
     subjects.set(id, {
-      label: excerpt === '' ? 'an erased post' : cut(excerpt.split('\n', 1)[0] ?? '', MAX_LABEL),
+      label: excerpt === '' ? 'an erased post' : headlineOf(excerpt),
       path: `/dashboard/signals/${id}`,
     });
   }

@@ -5,7 +5,7 @@ import { type Signal, signalFilters } from '../model/signal.ts';
 import { headlineOf, whereOf } from '../signals/why.ts';
 import { queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
-import { nameOf } from './lead-screen.ts';
+import { nameOf } from './lead-names.ts';
 import { NAVIGATION } from './navigation.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';

@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import { openSession } from '../accounts/sign-in.ts';
-import { collectMethods, sendAllow } from '../http/methods.ts';
+import { collectMethods, type MethodTable, sendAllow } from '../http/methods.ts';
 import { pathOf } from '../http/request-path.ts';
 import { withoutTrailingSlashes } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
@@ -75,7 +75,7 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
         return reply;
       }
       // The address of a form's answer, loaded again or kept as a bookmark: the screen that the form stands on is above it.
-      if (request.method === 'GET') return reply.redirect(bare.slice(0, bare.lastIndexOf('/')), 303);
+      if (request.method === 'GET') return reply.redirect(screenAbove(bare, methods), 303);
       reply.header('allow', allow);
       throw new DomainError('METHOD_NOT_ALLOWED', `${request.method} is not served here; ${allow} are.`);
     }
@@ -103,6 +103,14 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
       detail: 'There is no such page. It may have been deleted, or the address is mistyped.',
     }),
   );
+}
+
+/** The nearest address above that shows something. */
+function screenAbove(path: string, methods: MethodTable): string {
+  let above = path;
+  do above = above.slice(0, above.lastIndexOf('/'));
+  while (above.includes('/', 1) && methods.allow(above)?.includes('GET') !== true);
+  return above;
 }
 
 /** Who asks on a screen behind the gate. */

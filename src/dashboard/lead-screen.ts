@@ -7,6 +7,7 @@ import { FACT_FIELDS, type FactField, type Lead, leadPatchSchema, SHOWN_SIGNALS 
 import { dealInputSchema, moveInputSchema, STAGES } from '../model/pipeline.ts';
 import { type Form, type FormFaults, faultsOf, formOf, text, ticked } from './forms.ts';
 import { memberOf } from './gate.ts';
+import { nameOf } from './lead-names.ts';
 import { checked, leadCallerOf } from './members.ts';
 import { minorAmount, money, plainAmount } from './money.ts';
 import type { DashboardParts } from './parts.ts';
@@ -26,7 +27,6 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
   app.post<Params>('/leads/:id/stage', async (request, reply) => {
     const { id } = request.params;
     const form = formOf(request);
-    const fromBoard = text(form, 'from') === 'board';
     let done = 'moved';
     try {
       const move = checked(moveInputSchema, {
@@ -40,8 +40,7 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
     } catch (error) {
       return showLead(request, reply, id, { status: 400, moveFaults: faultsOf(error), form });
     }
-    const place = fromBoard ? `/dashboard/pipeline?done=${done}#${id}` : `${addressOf(id)}?done=${done}`;
-    return reply.redirect(place, 303);
+    return reply.redirect(`${addressOf(id)}?done=${done}`, 303);
   });
 
   app.post<Params>('/leads/:id/deal', async (request, reply) => {
@@ -116,15 +115,16 @@ function leadScreen({ store }: DashboardParts, show: Show) {
       store.listMembers(memberOf(request).tenant.id),
     ]);
     const { status = 200, moveFaults = {}, dealFaults = {}, followFaults = {}, form = {} } = shown;
+    const posts = signals.map((wire) => shownSignal(JSON.parse(wire) as ExplainedSignal));
     const { deal, next_step: step } = lead;
     const typed = (name: string, stored: string) => (name in form ? text(form, name) : stored);
     return show(request, reply, {
       template: 'lead',
-      title: nameOf(lead),
+      title: nameOf(lead, posts[0]?.headline),
       status,
       lead,
       facts: factsOf(lead),
-      signals: signals.map((wire) => shownSignal(JSON.parse(wire) as ExplainedSignal)),
+      signals: posts,
       moves: moves.rows,
       stages: STAGES,
       isClosed: CLOSED.includes(lead.stage),
@@ -165,11 +165,6 @@ function factOf(lead: Lead, field: FactField): string {
   const [, member] = field.split('.');
   if (member === undefined) return lead[field as Exclude<FactField, `company.${string}`>];
   return lead.company[member as keyof Lead['company']];
-}
-
-/** What a lead is called where its name is not known. */
-export function nameOf({ name, email, company, id }: Lead): string {
-  return name || email || company.name || id;
 }
 
 function addressOf(id: string): string {

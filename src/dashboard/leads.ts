@@ -5,7 +5,7 @@ import { STAGES } from '../model/pipeline.ts';
 import { filtersOf, isFiltered } from './filters.ts';
 import { queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
-import { nameOf } from './lead-screen.ts';
+import { namesOf } from './lead-names.ts';
 import { money } from './money.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
@@ -22,18 +22,19 @@ export function addLeads(app: FastifyInstance, parts: DashboardParts, show: Show
       filters,
       read: (place) => parts.store.listLeads(tenant.id, { ...filters, ...place }),
     });
+    const leads = page.rows.map((row) => JSON.parse(row) as Lead);
     return show(request, reply, {
       template: 'leads',
       title: 'Leads',
       ...pages,
       filterFaults,
-      leads: page.rows.map((row) => JSON.parse(row) as Lead),
+      leads,
       chosen: filters,
       tag: text(query, 'tag'),
       stages: STAGES,
       classes: CLASSIFICATIONS,
       money,
-      nameOf,
+      nameOf: await namesOf(parts.store, leads),
       isFiltered: isFiltered(query),
     });
   });

@@ -1,9 +1,17 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { requireLead } from '../leads/changes.ts';
+import { moveLead } from '../leads/move-lead.ts';
 import { fromIso } from '../lib/clock.ts';
+import { dealStatusIn } from '../model/constants.ts';
+import { DomainError } from '../model/errors.ts';
 import type { Lead } from '../model/lead.ts';
-import { STAGES } from '../model/pipeline.ts';
+import { moveInputSchema, STAGES, type Stage } from '../model/pipeline.ts';
+import type { StageFlow } from '../store/lead-store.ts';
+import { funnelHtml } from './charts.ts';
+import { formOf, text, ticked } from './forms.ts';
 import { memberOf } from './gate.ts';
-import { nameOf } from './lead-screen.ts';
+import { headlinesOf, nameOf } from './lead-names.ts';
+import { checked, leadCallerOf } from './members.ts';
 import { money } from './money.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
@@ -11,32 +19,100 @@ import type { Show } from './screens.ts';
 /** Leads that a column shows; a link leads to the rest. */
 const COLUMN_LEADS = 20;
 const DAY_MS = 86_400_000;
+/** What the funnel looks at: the newest leads of so many days. */
+const FUNNEL_DAYS = 90;
+const FUNNEL_LEADS = 5_000;
+/** How far leads come; `lost` is no step on the way. */
+const STEPS: readonly Stage[] = STAGES.filter((stage) => stage !== 'lost');
+
+/** A move that needs a reason first, or that was refused. */
+interface Refused {
+  fault: string;
+  /** What is asked: why this lead was lost. */
+  asking: { lead: Lead; name: string } | null;
+}
 
 /** `/dashboard/pipeline`: the board. Leads move by a form, which the script sends when a card is dragged. */
-export function addPipeline(app: FastifyInstance, { store, clock }: DashboardParts, show: Show): void {
-  app.get('/pipeline', async (request, reply) => {
-    const board = await store.readBoard(memberOf(request).tenant.id, COLUMN_LEADS);
+export function addPipeline(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  const { store, clock } = parts;
+
+  async function board(request: FastifyRequest, reply: FastifyReply, refused: Refused | null) {
+    const { tenant } = memberOf(request);
     const now = clock.now();
-    const columns = board.map(({ leads, ...column }) => ({
+    const [columns, flow] = await Promise.all([
+      store.readBoard(tenant.id, COLUMN_LEADS),
+      store.readStageFlow(tenant.id, { since: now - FUNNEL_DAYS * DAY_MS, leads: FUNNEL_LEADS }),
+    ]);
+    const shown = columns.map(({ leads, ...column }) => ({
       ...column,
-      cards: leads.map((row) => cardOf(JSON.parse(row) as Lead, now)),
+      leads: leads.map((row) => JSON.parse(row) as Lead),
     }));
+    const headlines = await headlinesOf(
+      store,
+      shown.flatMap(({ leads }) => leads),
+    );
     return show(request, reply, {
       template: 'pipeline',
       title: 'Pipeline',
-      columns,
+      status: refused === null ? 200 : 400,
+      columns: shown.map(({ leads, ...column }) => ({
+        ...column,
+        cards: leads.map((lead) => cardOf(lead, headlines.get(lead.id) ?? '', now)),
+      })),
       stages: STAGES,
       money,
+      funnelHtml: flow.leads === 0 ? '' : flowHtml(flow),
+      funnelDays: FUNNEL_DAYS,
       isEmpty: columns.every(({ count }) => count === 0),
+      fault: refused?.fault ?? null,
+      asking: refused?.asking ?? null,
     });
+  }
+
+  app.get('/pipeline', (request, reply) => board(request, reply, null));
+
+  app.post<{ Params: { id: string } }>('/pipeline/:id/stage', async (request, reply) => {
+    const { id } = request.params;
+    const form = formOf(request);
+    const { lead } = await requireLead(store, memberOf(request).tenant.id, id);
+    try {
+      const move = checked(moveInputSchema, {
+        stage: text(form, 'stage'),
+        reason: text(form, 'reason'),
+        expected_stage: text(form, 'expected_stage') || null,
+        reopen: ticked(form, 'reopen'),
+      });
+      const { isChanged } = await moveLead(parts, leadCallerOf(request), { id, move });
+      return reply.redirect(`/dashboard/pipeline?done=${isChanged ? 'moved' : 'in-stage'}#${id}`, 303);
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      const lacksReason = error.extra.errors?.some(({ pointer }) => pointer === '/reason') ?? false;
+      const headlines = await headlinesOf(store, [lead]);
+      const asking = lacksReason ? { lead, name: nameOf(lead, headlines.get(id)) } : null;
+      return board(request, reply, { fault: error.message, asking });
+    }
   });
 }
 
-function cardOf(lead: Lead, now: number) {
+function cardOf(lead: Lead, headline: string, now: number) {
+  const name = nameOf(lead, headline);
   return {
     lead,
-    name: nameOf(lead),
+    name,
+    headline: headline === name ? '' : headline,
     days: Math.max(0, Math.floor((now - fromIso(lead.stage_changed_at)) / DAY_MS)),
-    isClosed: lead.stage === 'won' || lead.stage === 'lost',
+    isClosed: dealStatusIn(lead.stage) !== 'open',
+    owner: lead.owner.split('@', 1)[0] ?? '',
   };
+}
+
+/** How far leads have come, and how long they stayed on the way. */
+function flowHtml({ furthest, stayed }: StageFlow): string {
+  const reached = (stage: Stage) =>
+    STEPS.slice(STEPS.indexOf(stage)).reduce((sum, later) => sum + (furthest[later] ?? 0), 0);
+  const steps = STEPS.map((stage) => {
+    const days = stayed[stage] === undefined ? '–' : (stayed[stage] / DAY_MS).toFixed(1);
+    return { name: stage, count: reached(stage), cells: [stage === 'won' ? '–' : days] };
+  });
+  return funnelHtml('Leads by the furthest stage they reached', steps, { heads: ['Days in stage'] });
 }

@@ -8,7 +8,7 @@ import { dateIn } from '../rules/digest-time.ts';
 import type { Store } from '../store/store.ts';
 import { PAUSE_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
-import { nameOf } from './lead-screen.ts';
+import { namesOf } from './lead-names.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { shownEndpoint } from './shown-endpoint.ts';
@@ -68,6 +68,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
     ]);
     const today = dateIn(settings?.timezone ?? 'UTC', now.at);
     const due = await store.listDueSteps(tenant.id, { until: today, limit: STEPS_SHOWN + 1 });
+    const dueLeads = due.slice(0, STEPS_SHOWN).map((wire) => JSON.parse(wire) as Lead);
     // What a batch stored late has an earlier time than others that are shown already: the last stored come first.
     const newest = onceEach([...shownSignals(latestHot), ...shownSignals(hotPage.json)]).slice(
       0,
@@ -89,10 +90,10 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       offer: '',
       domain: '',
       faults: {},
-      due: due.slice(0, STEPS_SHOWN).map((wire) => JSON.parse(wire) as Lead),
+      due: dueLeads,
       moreDue: due.length > STEPS_SHOWN,
       today,
-      nameOf,
+      nameOf: await namesOf(store, dueLeads),
       paused: endpoints.map(shownEndpoint).filter(({ status }) => status === 'paused'),
       pausedShown: PAUSED_SHOWN,
       pauseWords: PAUSE_WORDS,

@@ -70,6 +70,15 @@ export interface BoardColumn extends BoardStage {
   leads: string[];
 }
 
+/** How far a number of leads have come in the pipeline. */
+export interface StageFlow {
+  leads: number;
+  /** Leads by the furthest stage that each was ever in, `lost` aside; a stage that is no lead's furthest is left out. */
+  furthest: Partial<Record<Stage, number>>;
+  /** The mean time in a stage of those that left it, in milliseconds. */
+  stayed: Partial<Record<Stage, number>>;
+}
+
 /** Leads: who they are, where they stand, and which signals are theirs. */
 export interface LeadStore {
   getLead(tenantId: string, id: string): Promise<StoredLead | null>;
@@ -93,6 +102,8 @@ export interface LeadStore {
   readBoard(tenantId: string, limit: number): Promise<BoardColumn[]>;
   /** Open leads whose next step is due on `until` (`2026-01-31`) or before, the longest due first, as wire JSON texts. */
   listDueSteps(tenantId: string, due: { until: string; limit: number }): Promise<string[]>;
+  /** How far the newest `leads` that were added since then have come, and how long they stayed where. */
+  readStageFlow(tenantId: string, of: { since: number; leads: number }): Promise<StageFlow>;
   /** Counts one question to the enrichment provider on `day` (`2026-01-31`); false, and not counted, where there were `limit`. */
   countEnrichment(day: string, limit: number): Promise<boolean>;
   /** Moves of a lead, newest first. */

@@ -37,11 +37,8 @@ test('leads are listed, searched, and shown with the source of each fact', async
 test('a lead moves by a form, which asks for what is missing and keeps what was typed', async () => {
   const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
   const page = `/dashboard/leads/${id}`;
-  const moved = await browser.post(
-    `${page}/stage`,
-    { stage: 'engaged', expected_stage: 'new', from: 'board' },
-    page,
-  );
+  const board = `/dashboard/pipeline/${id}/stage`;
+  const moved = await browser.post(board, { stage: 'engaged', expected_stage: 'new' }, '/dashboard/pipeline');
   expect([moved.statusCode, moved.headers.location]).toEqual([303, `/dashboard/pipeline?done=moved#${id}`]);
   const again = await browser.post(`${page}/stage`, { stage: 'engaged' }, page);
   expect(again.headers.location).toBe(`${page}?done=in-stage`);
@@ -75,8 +72,8 @@ test('the board shows value and days in stage, and moves without a script', asyn
   made.clock.advance(3 * 86_400_000);
   const { body } = await browser.get('/dashboard/pipeline');
   expect(body.match(/USD 1,299\.50/g)).toHaveLength(2);
-  expect(body).toContain('3 days in stage');
-  expect(body).toMatch(new RegExp(`action="${page}/stage"`));
+  expect(body).toContain('3 days<span class="hidden"> in stage');
+  expect(body).toContain(`action="/dashboard/pipeline/${id}/stage"`);
 });
 
 test('a person is erased after a question', async () => {
@@ -160,4 +157,53 @@ test("won on the lead's page is won on the board", async () => {
   const won = body.slice(body.indexOf('data-stage="won"'), body.indexOf('data-stage="lost"'));
   expect(won.match(/USD 4,800/g)).toHaveLength(2);
   expect((await browser.get(page)).body).toMatch(/USD 4,800<\/strong> <span class="badge won">won/);
+});
+
+test('a card has headline, score, owner and age, and a lead without a name is called by its headline', async () => {
+  const text = 'Looking for a CRM for our agency\nWe have budget and decide this month.';
+  const signal = { platform: { name: 'reddit', post_url: 'https://reddit.com/r/x/1' }, text };
+  const id = await aLead({ signal: { ...signal, prospect: { linkedin_url: 'https://linkedin.com/in/x' } } });
+  await browser.post(
+    `/dashboard/leads/${id}/follow-up`,
+    { owner: 'owner@example.com' },
+    `/dashboard/leads/${id}`,
+  );
+  const { body } = await browser.get('/dashboard/pipeline');
+  const card = body.slice(body.indexOf(`<li class="card-small" id="${id}"`)).split('</li>')[0] ?? '';
+  expect(card).toMatch(/>Looking for a CRM for our agency<\/a>/);
+  expect(card).toMatch(/<span class="badge (?:hot|warm|cold)">\d+</);
+  expect(card).toContain('<span title="owner@example.com">owner</span>');
+  for (const path of ['leads', `leads/${id}`, 'pipeline']) {
+    const page = (await browser.get(`/dashboard/${path}`)).body;
+    expect([path, page.includes('Looking for a CRM for our agency')]).toEqual([path, true]);
+    expect([path, page.includes(`>${id}<`)]).toEqual([path, path === `leads/${id}`]); // among its facts
+  }
+});
+
+test('the board asks why a lead was lost, and stays', async () => {
+  const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
+  const act = `/dashboard/pipeline/${id}/stage`;
+  const asked = await browser.post(act, { stage: 'lost', expected_stage: 'new' }, '/dashboard/pipeline');
+  expect(asked.statusCode).toBe(400);
+  expect(asked.body).toContain('Why was Ann Lee lost?');
+  expect(asked.body).toContain('aria-label="Board"');
+  const stale = await browser.post(act, { stage: 'won', expected_stage: 'engaged' }, '/dashboard/pipeline');
+  expect(stale.body).toMatch(/role="alert">The lead is in &quot;new&quot;/);
+  const done = await browser.post(act, { stage: 'lost', reason: 'No budget' }, '/dashboard/pipeline');
+  expect(done.headers.location).toBe(`/dashboard/pipeline?done=moved#${id}`);
+  expect((await browser.get(act)).headers.location).toBe('/dashboard/pipeline');
+});
+
+test('the board shows how many leads reached each stage, and how long they stayed', async () => {
+  const ids = [await aLead({ email: 'a@acme.com' }), await aLead({ email: 'b@acme.com' })];
+  made.clock.advance(2 * 86_400_000);
+  for (const id of ids) {
+    await browser.post(`/dashboard/pipeline/${id}/stage`, { stage: 'contacted' }, '/dashboard/pipeline');
+  }
+  await browser.post(`/dashboard/pipeline/${ids[0]}/stage`, { stage: 'won' }, '/dashboard/pipeline');
+  const { body } = await browser.get('/dashboard/pipeline');
+  const row = (stage: string) => new RegExp(`<th scope="row">${stage}</th>(.*?)</tr>`).exec(body)?.[1] ?? '';
+  expect(row('new')).toMatch(/>2<.*>2\.0</);
+  expect(row('contacted')).toMatch(/>2<.*>100%<.*>0\.0</);
+  expect(row('won')).toMatch(/>1<.*>100%</);
 });

@@ -81,6 +81,7 @@ async function fillByStranger(): Promise<Ids> {
     ...{
       signals: signal,
       leads: lead,
+      pipeline: lead,
       webhooks: webhook,
       deliveries: delivery.id,
       companies: companies[0].id,

@@ -136,7 +136,7 @@ test('the address of a form that was sent, loaded again, leads to the screen it 
   for (const [path, screen] of [
     [`${LIST}/${id}/test`, `${LIST}/${id}`],
     ['/dashboard/settings/account/second-factor', '/dashboard/settings/account'],
-    ['/dashboard/settings/account/second-factor/confirm', '/dashboard/settings/account/second-factor'],
+    ['/dashboard/settings/account/second-factor/confirm', '/dashboard/settings/account'],
   ] as const) {
     const answer = await browser.get(path);
     expect([answer.statusCode, answer.headers.location]).toEqual([303, screen]);

@@ -1,79 +1,145 @@
-/* Drags a card of the board to another stage, by pointer or keys, and sends the form that stands on it. */
+/* Moves a card of the board to another stage, by pointer or keys, and sends the form that stands on it. */
 
 const columns = [...document.querySelectorAll('[data-stage]')];
 const says = document.querySelector('[data-board-says]');
 const help = document.querySelector('[data-board-help]');
+const lost = document.querySelector('[data-lost]');
+/* Less is a click. */
+const DRAGGED_PX = 6;
 if (help !== null) help.hidden = false;
 
 function mark(column) {
   for (const each of columns) each.toggleAttribute('data-over', each === column);
 }
 
-function drop(card, column) {
-  mark(null);
-  const form = card.querySelector('form');
-  if (column === null || column.contains(card)) return;
-  form.elements.namedItem('stage').value = column.dataset.stage;
-  form.requestSubmit();
-}
-
 function columnAt(x, y) {
   return document.elementFromPoint(x, y)?.closest('[data-stage]') ?? null;
 }
 
+/* Why a lead was lost is asked before its form is sent; null where that was cancelled. */
+function askReason(card) {
+  return new Promise((resolve) => {
+    const field = lost.querySelector('input');
+    field.value = '';
+    lost.querySelector('[data-lost-name]').textContent = card.querySelector('.who-is').textContent;
+    lost.returnValue = '';
+    lost.addEventListener('close', () => resolve(lost.returnValue === 'lost' ? field.value : null), {
+      once: true,
+    });
+    lost.showModal();
+  });
+}
+
+async function send(card, column, takeBack) {
+  const { elements } = card.querySelector('form');
+  const { stage } = column.dataset;
+  if (stage === 'lost') {
+    const reason = await askReason(card);
+    if (reason === null) {
+      takeBack();
+      says.textContent = 'Left where it was.';
+      return;
+    }
+    elements.namedItem('reason').value = reason;
+  }
+  elements.namedItem('stage').value = stage;
+  card.querySelector('form').requestSubmit();
+}
+
+/* Puts a card first in a column, where it is seen; returns what takes it back. */
+function place(card, column) {
+  const { parentNode: list, nextSibling: next } = card;
+  column.querySelector('.cards').prepend(card);
+  column.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  card.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  return () => list.insertBefore(card, next);
+}
+
 for (const handle of document.querySelectorAll('[data-handle]')) {
   const card = handle.closest('[data-card]');
+  const home = card.closest('[data-stage]');
   let start = null;
-  let lifted = null;
   handle.hidden = false;
+  card.toggleAttribute('data-movable', true);
 
-  handle.addEventListener('pointerdown', (event) => {
-    if (event.button !== 0) return;
-    start = { x: event.clientX, y: event.clientY };
-    handle.setPointerCapture(event.pointerId);
-  });
-  handle.addEventListener('pointermove', (event) => {
-    if (start === null) return;
+  /* A mouse takes the card anywhere; a finger by its handle, so that the rest scrolls. The pointer soon leaves the card. */
+  function follow(event) {
+    const [x, y] = [event.clientX - start.x, event.clientY - start.y];
+    if (!start.isDragged && Math.hypot(x, y) < DRAGGED_PX) return;
+    start.isDragged = true;
     card.toggleAttribute('data-dragged', true);
-    card.style.transform = `translate(${event.clientX - start.x}px, ${event.clientY - start.y}px)`;
+    card.style.transform = `translate(${x}px, ${y}px)`;
     mark(columnAt(event.clientX, event.clientY));
-  });
-  function release(column) {
+  }
+  function release(event) {
+    for (const [type, listener] of listeners) document.removeEventListener(type, listener);
+    const { isDragged } = start;
     start = null;
     card.removeAttribute('data-dragged');
     card.style.transform = '';
-    drop(card, column);
+    mark(null);
+    if (!isDragged || event.type === 'pointercancel') return;
+    /* The click that follows a drag opens nothing. */
+    const stop = (click) => click.preventDefault();
+    document.addEventListener('click', stop, { capture: true, once: true });
+    setTimeout(() => document.removeEventListener('click', stop, { capture: true }));
+    const column = columnAt(event.clientX, event.clientY);
+    if (column !== null && column !== home) void send(card, column, place(card, column));
   }
-  handle.addEventListener('pointerup', (event) => {
-    if (start !== null) release(columnAt(event.clientX, event.clientY));
+  const listeners = [
+    ['pointermove', follow],
+    ['pointerup', release],
+    ['pointercancel', release],
+  ];
+  card.addEventListener('pointerdown', (event) => {
+    const isHandle = event.target.closest('[data-handle]') !== null;
+    if (start !== null || event.button !== 0 || event.target.closest('.move') !== null) return;
+    if (event.pointerType !== 'mouse' && !isHandle) return;
+    start = { x: event.clientX, y: event.clientY, isDragged: false };
+    for (const [type, listener] of listeners) document.addEventListener(type, listener);
   });
-  handle.addEventListener('pointercancel', () => release(null));
 
+  /* Where the keys have taken it, and what takes it back; null: it is not taken. */
+  let taken = null;
+  function carry(to) {
+    taken.at = to;
+    place(card, columns[to]);
+    handle.focus();
+    mark(columns[to]);
+    says.textContent = columns[to].dataset.stage;
+  }
+  function putBack() {
+    taken.list.insertBefore(card, taken.next);
+    handle.focus();
+  }
   handle.addEventListener('keydown', (event) => {
-    const own = columns.findIndex((column) => column.contains(card));
-    if (event.key === ' ' || event.key === 'Enter') {
+    const { key } = event;
+    if (key === ' ' || key === 'Enter') {
       event.preventDefault();
-      if (lifted === null) {
-        lifted = own;
-        says.textContent = `Taken from ${columns[own].dataset.stage}.`;
-        mark(columns[own]);
-      } else {
-        const column = columns[lifted];
-        lifted = null;
-        says.textContent = `Put into ${column.dataset.stage}.`;
-        drop(card, column);
+      if (taken === null) {
+        taken = { at: columns.indexOf(home), list: card.parentNode, next: card.nextSibling };
+        card.toggleAttribute('data-taken', true);
+        mark(home);
+        says.textContent = `Taken from ${home.dataset.stage}.`;
+        return;
       }
-    } else if (event.key === 'Escape' && lifted !== null) {
-      lifted = null;
+      const column = columns[taken.at];
+      const { list, next } = taken;
+      taken = null;
+      card.removeAttribute('data-taken');
+      mark(null);
+      says.textContent = `Put into ${column.dataset.stage}.`;
+      if (column !== home) void send(card, column, () => list.insertBefore(card, next));
+    } else if (taken !== null && key === 'Escape') {
+      putBack();
+      taken = null;
+      card.removeAttribute('data-taken');
       mark(null);
       says.textContent = 'Left where it was.';
-    } else if (lifted !== null && /^Arrow(?:Left|Right|Up|Down)$/.test(event.key)) {
+    } else if (taken !== null && /^Arrow(?:Left|Right|Up|Down)$/.test(key)) {
       event.preventDefault();
-      const step = event.key === 'ArrowLeft' || event.key === 'ArrowUp' ? -1 : 1;
-      lifted = Math.min(columns.length - 1, Math.max(0, lifted + step));
-      mark(columns[lifted]);
-      columns[lifted].scrollIntoView({ block: 'nearest', inline: 'nearest' });
-      says.textContent = columns[lifted].dataset.stage;
+      const step = key === 'ArrowLeft' || key === 'ArrowUp' ? -1 : 1;
+      carry(Math.min(columns.length - 1, Math.max(0, taken.at + step)));
     }
   });
 }

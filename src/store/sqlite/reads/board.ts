@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { STAGES } from '../../../model/pipeline.ts';
+import { STAGES, type Stage } from '../../../model/pipeline.ts';
 import type { LeadStore } from '../../lead-store.ts';
 import type { Part } from '../../store.ts';
 
@@ -9,6 +9,16 @@ interface SumRow {
   leads: number;
   amount: number;
 }
+
+const NEWEST_SQL = `WITH newest AS (
+  SELECT id FROM leads INDEXED BY leads_by_time WHERE tenant_id = :tenantId AND created_at >= :since
+  ORDER BY created_at DESC, id DESC LIMIT :leads)`;
+
+/** A lead that was lost at once was new before. */
+const FURTHEST_SQL = `${NEWEST_SQL}, reached AS (
+  SELECT n.id, max(CASE m.current ${STAGES.map((stage, i) => `WHEN '${stage}' THEN ${stage === 'lost' ? 0 : i}`).join(' ')} END) AS place
+  FROM newest n JOIN stage_moves m ON m.lead_id = n.id GROUP BY n.id)
+SELECT place, count(*) AS leads FROM reached GROUP BY place`;
 
 /** The pipeline's board, counted and summed in the index `leads_by_stage` alone. */
 export function boardReads(db: Database) {
@@ -24,7 +34,24 @@ export function boardReads(db: Database) {
     )
     .pluck();
 
+  const selectFurthest = db.prepare<Record<string, unknown>[], { place: number; leads: number }>(
+    FURTHEST_SQL,
+  );
+  const selectStayed = db.prepare<Record<string, unknown>[], { stage: Stage; ms: number }>(
+    `${NEWEST_SQL} SELECT m.previous AS stage, avg(m.stayed_ms) AS ms FROM newest n JOIN stage_moves m ON m.lead_id = n.id
+     WHERE m.previous IS NOT NULL GROUP BY m.previous`,
+  );
+
   return {
+    readStageFlow(tenantId, { since, leads }) {
+      const wanted = { tenantId, since, leads };
+      const furthest = selectFurthest.all(wanted);
+      return {
+        leads: furthest.reduce((sum, row) => sum + row.leads, 0),
+        furthest: Object.fromEntries(furthest.map((row) => [STAGES[row.place], row.leads])),
+        stayed: Object.fromEntries(selectStayed.all(wanted).map(({ stage, ms }) => [stage, ms])),
+      };
+    },
     readBoard(tenantId, limit) {
       const sums = selectSums.all(tenantId);
       return STAGES.map((stage) => {
