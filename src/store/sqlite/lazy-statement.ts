@@ -1,62 +1,72 @@
 import type { Database, Statement } from 'better-sqlite3';
 
 /**
- * Lets a connection make each statement when it is first run: those of the whole store are 300, which took each start, thread
- * and command 47 of the 78 ms of processor time that opening a database took, and a command runs ten of them. What SQLite
- * does not understand fails so when it is run, not at start; a test makes all.
+ * Lets a connection make each statement once, when it is first run: those of the whole store are 300, which took each start,
+ * thread and command 47 of the 78 ms of processor time that opening a database took, and a command runs ten of them. What
+ * SQLite does not understand fails so when it is run, not at start; a test makes all.
  */
 export function prepareLazily(db: Database): void {
   const prepare = db.prepare.bind(db);
-  const lazily = (sql: string) => new LazyStatement(() => prepare(sql));
+  const known = new Map<string, LazyStatement>();
+  const lazily = (sql: string) => {
+    const statement = known.get(sql) ?? new LazyStatement(() => prepare(sql));
+    known.set(sql, statement);
+    return statement;
+  };
   db.prepare = lazily as unknown as Database['prepare'];
 }
 
-/** A statement that is made when it is first run. It has what the store uses of one. */
+type Mode = 'pluck' | 'raw' | 'safeIntegers';
+
+/** A statement that is made when it is first run, for each mode once. It has what the store uses of one. */
 class LazyStatement {
   readonly #make: () => Statement;
-  #modes: ((statement: Statement) => unknown)[] = [];
-  #made: Statement | null = null;
+  readonly #modes = new Map<Mode, LazyStatement>();
 
   constructor(make: () => Statement) {
     this.#make = make;
   }
 
   run(...values: unknown[]) {
-    return this.#statement().run(...values);
+    return this.#become().run(...values);
   }
   get(...values: unknown[]) {
-    return this.#statement().get(...values);
+    return this.#become().get(...values);
   }
   all(...values: unknown[]) {
-    return this.#statement().all(...values);
+    return this.#become().all(...values);
   }
   iterate(...values: unknown[]) {
-    return this.#statement().iterate(...values);
+    return this.#become().iterate(...values);
   }
   columns() {
-    return this.#statement().columns();
+    return this.#become().columns();
   }
 
-  pluck(): this {
-    return this.#set((statement) => statement.pluck());
+  pluck(): LazyStatement {
+    return this.#in('pluck');
   }
-  raw(): this {
-    return this.#set((statement) => statement.raw());
+  raw(): LazyStatement {
+    return this.#in('raw');
   }
-  safeIntegers(): this {
-    return this.#set((statement) => statement.safeIntegers());
-  }
-
-  #set(mode: (statement: Statement) => unknown): this {
-    this.#modes.push(mode);
-    return this;
+  safeIntegers(): LazyStatement {
+    return this.#in('safeIntegers');
   }
 
-  #statement(): Statement {
-    if (this.#made === null) {
-      this.#made = this.#make();
-      for (const mode of this.#modes) mode(this.#made);
-    }
-    return this.#made;
+  #in(mode: Mode): LazyStatement {
+    const statement = this.#modes.get(mode) ?? new LazyStatement(() => this.#make()[mode]());
+    this.#modes.set(mode, statement);
+    return statement;
+  }
+
+  /** Makes it, and leaves no step of its own between its callers and SQLite. */
+  #become(): Statement {
+    const made = this.#make();
+    this.run = made.run.bind(made);
+    this.get = made.get.bind(made);
+    this.all = made.all.bind(made);
+    this.iterate = made.iterate.bind(made);
+    this.columns = made.columns.bind(made);
+    return made;
   }
 }

@@ -4,9 +4,10 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AuditActor } from '../../model/audit.ts';
 import { isAudited } from '../audited.ts';
 import { type Doer, toldName } from '../changes/requests.ts';
-import type { Changes } from '../changes.ts';
+import { type Changes, createChanges, type StoreStatements } from '../changes.ts';
 import { translateFault } from '../commit-batch.ts';
 import { createMadeDueFeed } from '../made-due.ts';
+import type { Asks } from '../script.ts';
 import type { Store } from '../store.ts';
 import type { CountsThread } from './counts-thread.ts';
 import { claimFace } from './face/claims.ts';
@@ -25,7 +26,6 @@ import { schemaVersion } from './migrate.ts';
 import { createCounts } from './reads/counts.ts';
 import { createNewestStored } from './reads/stored-order.ts';
 import { createReads } from './reads.ts';
-import { createRunner } from './runner.ts';
 import { isLongSearch, type SearchThread } from './search-thread.ts';
 import { changeIn, ownerOf } from './weights.ts';
 import type { Writer } from './writer.ts';
@@ -62,7 +62,7 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
     return writer.run('makeDone', [{ ...by, name, args }]) as Promise<ReturnType<Changes[typeof name]>>;
   };
   // Only the names are used: the changes run where the writer is.
-  const changes = promised(createRunner(db), run);
+  const changes = promised(createChanges({} as Asks<StoreStatements>) as unknown as Changes, run);
 
   async function read<T>(query: () => T): Promise<T> {
     try {

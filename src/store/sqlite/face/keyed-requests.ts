@@ -1,6 +1,7 @@
 import type { Doer } from '../../changes/requests.ts';
 import type { Changes } from '../../changes.ts';
 import type { HeldKey, IdempotencyStore } from '../../idempotency-store.ts';
+import { KEPT_STEPS } from '../../kept-steps.ts';
 import type { CommittedSignal } from '../../signal-store.ts';
 import type { Store } from '../../store.ts';
 import type { LifeSign } from '../life-sign.ts';
@@ -60,11 +61,7 @@ export function keepingFace(
     return changes.makeKept({ request, token, item, name, args, by: doerOf(name) });
   }
 
-  // What takes several steps (`face/`) is none of a request's doing.
-  const names = Object.keys(changes).filter(
-    (name) => store[name as keyof Store] === changes[name as keyof Changes],
-  );
-  const kept = Object.fromEntries(names.map((name) => [name, (...args: unknown[]) => make(name, args)]));
+  const kept = Object.fromEntries(KEPT_STEPS.map((name) => [name, (...args: unknown[]) => make(name, args)]));
   return {
     ...store,
     ...kept,
