@@ -5,7 +5,7 @@ import { makeFolder } from './lib/folders.ts';
 import type { Random } from './lib/random.ts';
 import { createKeyProof, type KeyProof } from './lib/secret-box.ts';
 import { makeSecretsKey, readSecretsKey, secretsKeyFile } from './secrets-key.ts';
-import { refuseOtherKey } from './store/sqlite/master-key.ts';
+import { refuseOtherKey } from './store/driver.ts';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;

@@ -68,7 +68,7 @@ async function loadContent({ contentDir, baseUrl, dataDir }: Config): Promise<Si
 
 async function release(): Promise<Release> {
   const [{ latestVersion }, { MODEL_VERSION }] = await Promise.all([
-    import('./store/sqlite/migrate.ts'),
+    import('./store/driver.ts'),
     import('./signals/score.ts'),
   ]);
   return { version: PACKAGE.version, schema: latestVersion(), model: MODEL_VERSION };
@@ -76,14 +76,14 @@ async function release(): Promise<Release> {
 
 async function migrate(): Promise<{ file: string; from: number; to: number }> {
   const config = loadConfig(process.env);
-  const [{ openDataFolder }, { migrateSqlite }, { systemRandom }] = await Promise.all([
+  const [{ openDataFolder }, { migrateStore }, { systemRandom }] = await Promise.all([
     import('./data-folder.ts'),
-    import('./store/sqlite/open.ts'),
+    import('./store/driver.ts'),
     import('./lib/random.ts'),
   ]);
   const { file, keyProof, warnings } = openDataFolder(config, systemRandom);
   for (const warning of warnings) ports.err(warning);
-  return { file, ...(await migrateSqlite(file, keyProof)) };
+  return { file, ...(await migrateStore(file, keyProof)) };
 }
 
 /**

@@ -35,7 +35,7 @@ import { createMatchers, type Matchers } from './signals/matchers.ts';
 import { MODEL_VERSION } from './signals/score.ts';
 import { createSuggester, type Suggester } from './signals/suggester.ts';
 import type { SiteContent } from './site/content/site-content.ts';
-import { openSqliteStore } from './store/sqlite/open.ts';
+import { openStore } from './store/driver.ts';
 import type { StorageChange } from './store/storage-watch.ts';
 import type { Store } from './store/store.ts';
 import { housekeepingJobs } from './webhooks/housekeeping.ts';
@@ -87,7 +87,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
   const random = systemRandom;
   const logger = options.logger ?? createLogger(config, clock);
   const { file, masterKey, olderKeys, keyProof, warnings } = openDataFolder(config, random);
-  const store = await openSqliteStore({
+  const store = await openStore({
     file,
     clock,
     keyProof,

@@ -14,12 +14,16 @@ import {
   secretsKeyFile,
   writeSecretsKey,
 } from './secrets-key.ts';
+import {
+  backUp,
+  checkEverything,
+  inUse,
+  isInUse,
+  type OnProgress,
+  refuseOtherKey,
+  restoreBackup,
+} from './store/driver.ts';
 import { StoreUpkeepError } from './store/errors.ts';
-import { refuseOtherKey } from './store/sqlite/master-key.ts';
-import { backUpSqlite } from './store/sqlite/upkeep/backup.ts';
-import { checkEverything } from './store/sqlite/upkeep/check.ts';
-import type { OnProgress } from './store/sqlite/upkeep/copy.ts';
-import { inUse, isInUse, restoreSqlite } from './store/sqlite/upkeep/restore.ts';
 
 type Restored = Awaited<ReturnType<Upkeep['restore']>>;
 
@@ -35,7 +39,7 @@ export function createUpkeep(env: NodeJS.ProcessEnv): Upkeep {
       if (withKey && keys === null) throw new StoreUpkeepError('There is no master key to be packed.');
       const path = resolve(target);
       const key = withKey && keys !== null ? formatKeys(keys) : null;
-      return { target: path, ...(await backUpSqlite({ file, target: path, key, onProgress })) };
+      return { target: path, ...(await backUp({ file, target: path, key, onProgress })) };
     },
     restore: (from, onProgress) => restore({ config, file, from: resolve(from), onProgress }),
     check() {
@@ -60,7 +64,7 @@ async function restore({ config, file, from, onProgress }: RestoreParts): Promis
   let key: Restored['key'] = 'missing';
   let packed: string | null = null;
 
-  const putAside = await restoreSqlite({
+  const putAside = await restoreBackup({
     ...{ from, file, suffix, onProgress },
     admit(draft, text) {
       const there = findKeys(config);
