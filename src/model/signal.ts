@@ -237,6 +237,39 @@ export interface SignalQuery extends Place {
   sort: '-timestamp' | 'timestamp' | '-icp_score';
   /** Whether each row carries its explanation. */
   explain: boolean;
+  /** What people have done with it; left out: anything. */
+  triage?: TriageFilter;
+}
+
+/** Open: neither judged nor a lead's, and not snoozed. Done: judged, or a lead's. */
+export const TRIAGE_STATES = ['open', 'snoozed', 'done', 'all'] as const;
+
+export interface TriageFilter {
+  state: (typeof TRIAGE_STATES)[number];
+  /** E-mail address of the member it is assigned to; null: of anybody or nobody. */
+  assignee: string | null;
+  /** Unix milliseconds, which snoozes end at. */
+  now: number;
+}
+
+/** What people have done with a signal. */
+export interface SignalTriage {
+  signalId: string;
+  /** Null: it was not judged. */
+  relevant: boolean | null;
+  /** E-mail address; empty: nobody. */
+  assignee: string;
+  snoozedUntil: number | null;
+}
+
+/** Filters of the list of signals under a name. */
+export interface SignalView {
+  id: string;
+  tenantId: string;
+  name: string;
+  /** What stands behind the question mark of the list's address. */
+  query: string;
+  createdAt: number;
 }
 
 /** The filters of lists of signals. */

@@ -94,6 +94,11 @@ const ACTS: Acts = {
     count === 0 ? null : { action: 'signal.delete', subject: platform, count },
   deleteSignal: ([, id], deleted) => (deleted === null ? null : { action: 'signal.delete', subject: id }),
   saveFeedback: ([{ signalId }], saved) => (saved ? { action: 'signal.feedback', subject: signalId } : null),
+  triageSignals: ([, [first = '']], count) =>
+    count === 0 ? null : { action: 'signal.triage', subject: first, count, gatheredBy: 'signal triage' },
+  saveSignalView: ([{ id }]) => ({ action: 'view.save', subject: id }),
+  deleteSignalView: ([, id], deleted) => (deleted ? { action: 'view.delete', subject: id } : null),
+  saveReplyTemplate: ([tenantId]) => ({ action: 'settings.update', subject: tenantId }),
   commitLead: ([{ lead, expectedVersion, move, events }], done) => {
     if (!done) return null;
     if (expectedVersion === 0) return { action: 'lead.create', subject: lead.id };

@@ -1,7 +1,7 @@
 import type { ObservedCompany } from '../model/company.ts';
 import type { RoutedEvent } from '../model/event.ts';
 import type { Position, StoredPage } from '../model/page.ts';
-import type { Classification, SignalQuery } from '../model/signal.ts';
+import type { Classification, SignalQuery, SignalTriage, SignalView } from '../model/signal.ts';
 import { searchedFacts } from '../rules/searched-facts.ts';
 import type { Taking } from './delivery-store.ts';
 
@@ -191,6 +191,24 @@ export interface SignalStore {
   getFeedback(tenantId: string, signalId: string): Promise<SignalFeedback | null>;
   /** Forgets what texts of signals detected before are known again by, the oldest `limit` keys; how many. */
   pruneNearKeys(before: number, limit: number): Promise<number>;
+  /** How many signals a query finds, counted up to `most`. */
+  countSignals(tenantId: string, query: SignalQuery, most: number): Promise<number>;
+  /** What was done with those of the tenant's signals; one for each that there is. */
+  listTriage(tenantId: string, ids: readonly string[]): Promise<SignalTriage[]>;
+  /** Assigns and snoozes signals, each as far as it is given; how many there were. */
+  triageSignals(
+    tenantId: string,
+    ids: readonly string[],
+    change: Partial<Pick<SignalTriage, 'assignee' | 'snoozedUntil'>>,
+  ): Promise<number>;
+  /** By name. */
+  listSignalViews(tenantId: string): Promise<SignalView[]>;
+  /** Stores a view, in place of the tenant's own of that name. */
+  saveSignalView(view: SignalView): Promise<void>;
+  deleteSignalView(tenantId: string, id: string): Promise<boolean>;
+  /** What replies are drafted from; null: the tenant has no template of its own. */
+  getReplyTemplate(tenantId: string): Promise<string | null>;
+  saveReplyTemplate(tenantId: string, template: string): Promise<void>;
   /** The newest `limit` signals. */
   listPosts(tenantId: string, limit: number): Promise<StoredPost[]>;
   /** Whether the tenant has any signal of that platform with an external id. */

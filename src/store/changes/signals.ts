@@ -1,6 +1,6 @@
 import { toIso } from '../../lib/clock.ts';
 import { attachSignals } from '../../model/lead-score.ts';
-import type { Signal } from '../../model/signal.ts';
+import type { Signal, SignalView } from '../../model/signal.ts';
 import { editedSignal } from '../../rules/edited-signal.ts';
 import { searchedFacts } from '../../rules/searched-facts.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
@@ -50,6 +50,11 @@ export interface SignalStatements
     leaveIndex(id: string): void;
     /** {@link enterIndex} of the signal that the statement before this one inserted. */
     enterIndexAsInserted(signal: NewSignal): void;
+    addTriage(ids: string, tenantId: string): void;
+    updateTriage(row: Record<string, unknown>): number;
+    saveView(view: SignalView): boolean;
+    deleteView(id: string, tenantId: string): boolean;
+    saveReplyTemplate(tenantId: string, template: string): void;
   };
 }
 
@@ -70,6 +75,18 @@ export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) 
       return all;
     },
     editSignals: edits.editSignals,
+    *triageSignals(tenantId, ids, { assignee = null, snoozedUntil }) {
+      const all = JSON.stringify(ids);
+      yield* ask.signals.addTriage(all, tenantId);
+      const snoozes = snoozedUntil === undefined ? 0 : 1;
+      const row = { assignee, snoozes, snoozedUntil: snoozedUntil ?? null, ids: all, tenantId };
+      return yield* ask.signals.updateTriage(row);
+    },
+    *saveSignalView(view) {
+      yield* ask.signals.saveView(view);
+    },
+    deleteSignalView: (tenantId, id) => ask.signals.deleteView(id, tenantId),
+    saveReplyTemplate: (tenantId, template) => ask.signals.saveReplyTemplate(tenantId, template),
     pruneNearKeys: (before, limit) => ask.signals.pruneNearKeys(before, limit),
     removeSignalsOf: remover.removeOfPlatform,
     deleteSignal: remover.removeOne,

@@ -35,6 +35,7 @@ import { describeStoredOrder } from './stored-order.ts';
 import { describeStoredRows } from './stored-rows.ts';
 import { describeSubscriptions } from './subscriptions.ts';
 import { describeTeam } from './team.ts';
+import { describeTriage } from './triage.ts';
 import type { OpenStore } from './under-test.ts';
 
 /** What every driver must do, whatever database is behind it. */
@@ -52,6 +53,7 @@ export function describeStore(driver: string, open: OpenStore): void {
     describeSignals(open);
     describeSignalList(open);
     describeSignalSearch(open);
+    describeTriage(open);
     describeLeads(open);
     describeLeadList(open);
     describeErasure(open);

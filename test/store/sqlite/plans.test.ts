@@ -9,7 +9,7 @@ import { createWriteAheadLog } from '../../../src/store/sqlite/write-ahead-log.t
 
 /** Tables of which a tenant may have a million rows. */
 const LARGE =
-  /^(signals|signal_places|signal_people|signal_near_keys|signal_feedback|source_signals|leads|lead_\w+|stage_moves|companies|events|event_skips|deliveries|delivery_bodies|attempts|campaign_\w+|audit)$/;
+  /^(signals|signal_places|signal_people|signal_near_keys|signal_feedback|signal_triage|source_signals|leads|lead_\w+|stage_moves|companies|events|event_skips|deliveries|delivery_bodies|attempts|campaign_\w+|audit)$/;
 
 /** Statements that walk along an index from its start, up to a limit; or over all of a tenant, as their answer is about all. */
 const WALKS = [

@@ -24,7 +24,7 @@ function add(...signals: Parameters<typeof aSignal>[1][]): void {
 }
 
 function find(query: Partial<SignalQuery>, sortMax?: number) {
-  const list = createSignalList(db, sortMax === undefined ? {} : { sortMax });
+  const { list } = createSignalList(db, sortMax === undefined ? {} : { sortMax });
   return list('ten_a', null, { ...ANY, ...query });
 }
 
@@ -89,7 +89,7 @@ test('signals stored before there was an index are found after the migration, in
   );
   for (const id of ['sig_1', 'sig_2', 'sig_3']) insert.run(id, T0, JSON.stringify({ signal_id: id }));
   migrate(old);
-  const list = createSignalList(old);
+  const { list } = createSignalList(old);
   const page = list('ten_a', null, { ...ANY, q: 'crm', signalTypes: ['review'], sort: 'timestamp' });
   expect(rowsOf(page)).toEqual(['sig_1', 'sig_2', 'sig_3'].map((id) => ({ signal_id: id })));
   expect(old.pragma('foreign_keys', { simple: true })).toBe(1);

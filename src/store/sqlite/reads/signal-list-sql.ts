@@ -1,7 +1,12 @@
 import type { Database, Statement } from 'better-sqlite3';
+import type { TriageFilter } from '../../../model/signal.ts';
 
-/** Where rows come from: all of the tenant's by their order alone, or those that the index of terms finds. */
-export type Source = 'tenant' | 'terms';
+/**
+ * Where rows come from: all of the tenant's by their order alone; those that the index of terms finds; both without what was
+ * dealt with; or the few that people have done something with.
+ */
+export type Source = 'tenant' | 'terms' | 'tenant open' | 'terms open' | Triaged;
+type Triaged = `triage ${'snoozed' | 'done'}` | `triage ${TriageFilter['state']} assigned`;
 /** Orders of a page; those by score take `:score` and, but for `belowScore`, `:after`, the `seq` of the last row. */
 export type Shape = 'newestFirst' | 'oldestFirst' | 'ofScore' | 'belowScore' | 'sorted';
 
@@ -16,6 +21,9 @@ export interface RowRange {
   tenantId: string;
   /** FTS5 expression, for `terms`. */
   match: string | null;
+  /** For `open` and `triage`. */
+  now: number;
+  assignee: string;
   above: bigint;
   below: bigint;
   minScore: number;
@@ -76,26 +84,26 @@ function rowsInOrderSql(shape: Shape, source: Source, explain: boolean): string 
   const columns = `s.seq AS seq, ${explain ? EXPLAINED : 's.wire'} AS json`;
   switch (shape) {
     case 'newestFirst':
-      return `SELECT ${columns} ${rowsSql(source)} ORDER BY ${SEQ[source]} DESC LIMIT +:limit`;
+      return `SELECT ${columns} ${rowsSql(source)} ORDER BY ${seqOf(source)} DESC LIMIT +:limit`;
     case 'oldestFirst':
-      return `SELECT ${columns} ${rowsSql(source)} ORDER BY ${SEQ[source]} LIMIT +:limit`;
+      return `SELECT ${columns} ${rowsSql(source)} ORDER BY ${seqOf(source)} LIMIT +:limit`;
     // Two statements, as SQLite takes no range of (score, rowid) together and would pass by all rows of a score. The
     // planner would rather read by time, and then have to sort.
     case 'ofScore':
       return `SELECT ${columns} FROM signals s INDEXED BY signals_by_score
-        WHERE s.tenant_id = +:tenantId AND s.score = +:score AND ${boundsSql('tenant')}
+        WHERE s.tenant_id = +:tenantId AND s.score = +:score AND ${boundsSql(source)}
         ORDER BY s.seq DESC LIMIT +:limit`;
     case 'belowScore':
       return `SELECT ${columns} FROM signals s INDEXED BY signals_by_score
         WHERE s.tenant_id = +:tenantId AND s.score >= :minScore AND s.score < :score
-          AND s.seq > :above AND s.seq < :below
+          AND s.seq > :above AND s.seq < :below ${openSql(source)}
         ORDER BY s.score DESC, s.seq DESC LIMIT +:limit`;
     case 'sorted':
       return `SELECT ${columns}
         FROM (
-          SELECT ${SEQ[source]} AS seq ${keysSql(source)}
-            AND (${SEQ[source]} & 127, ${SEQ[source]}) < (:score, :after)
-          ORDER BY ${SEQ[source]} & 127 DESC, 1 DESC LIMIT +:limit
+          SELECT ${seqOf(source)} AS seq ${keysSql(source)}
+            AND (${seqOf(source)} & 127, ${seqOf(source)}) < (:score, :after)
+          ORDER BY ${seqOf(source)} & 127 DESC, 1 DESC LIMIT +:limit
         ) found CROSS JOIN signals s ON s.seq = found.seq AND s.tenant_id = +:tenantId
         ORDER BY s.score DESC, s.seq DESC LIMIT +:limit`;
   }
@@ -105,23 +113,52 @@ function countSql(source: Source): string {
   return `SELECT count(*) FROM (SELECT 1 ${keysSql(source)} LIMIT +:limit)`;
 }
 
-const SEQ: Record<Source, string> = { tenant: 's.seq', terms: 'signal_search.rowid' };
+function seqOf(source: Source): string {
+  if (source.startsWith('terms')) return 'signal_search.rowid';
+  return source.startsWith('triage') ? 'x.seq' : 's.seq';
+}
 
 /** Rows in range with their columns. The tenant is asked of the row too: its isolation must not hang on an index. */
 function rowsSql(source: Source): string {
-  if (source === 'tenant') return keysSql(source);
-  return `FROM signal_search CROSS JOIN signals s ON s.seq = signal_search.rowid AND s.tenant_id = +:tenantId
-    WHERE signal_search MATCH :match AND ${boundsSql(source)}`;
+  if (source.startsWith('tenant')) return keysSql(source);
+  const own = `CROSS JOIN signals s ON s.seq = ${seqOf(source)} AND s.tenant_id = +:tenantId`;
+  return keysSql(source).replace(' WHERE ', ` ${own} WHERE `);
 }
 
 /** Rows in range by their numbers alone: the index is read, the table is not. */
 function keysSql(source: Source): string {
-  return source === 'terms'
-    ? `FROM signal_search WHERE signal_search MATCH :match AND ${boundsSql(source)}`
-    : `FROM signals s WHERE s.tenant_id = +:tenantId AND ${boundsSql(source)}`;
+  const bounds = boundsSql(source);
+  if (source.startsWith('terms')) return `FROM signal_search WHERE signal_search MATCH :match AND ${bounds}`;
+  if (source.startsWith('tenant')) return `FROM signals s WHERE s.tenant_id = +:tenantId AND ${bounds}`;
+  // The few are walked, and the index is asked for each: it has hundreds of thousands of any class.
+  return `FROM signal_triage x WHERE x.tenant_id = :tenantId AND ${triageSql(source as Triaged)} AND ${bounds}
+    AND (:match IS NULL OR EXISTS (
+      SELECT 1 FROM signal_search f WHERE f.signal_search MATCH :match AND f.rowid = x.seq))`;
 }
 
 function boundsSql(source: Source): string {
-  const seq = SEQ[source];
-  return `${seq} > :above AND ${seq} < :below AND (${seq} & 127) >= :minScore`;
+  const seq = seqOf(source);
+  return `${seq} > :above AND ${seq} < :below AND (${seq} & 127) >= :minScore ${openSql(source)}`;
+}
+
+/** Passes by what was dealt with: 0.3 us for each. */
+function openSql(source: Source): string {
+  return source === 'tenant open' || source === 'terms open'
+    ? `AND NOT EXISTS (SELECT 1 FROM signal_triage x
+         WHERE x.seq = ${seqOf(source)} AND (x.is_done OR x.snoozed_until > :now))`
+    : '';
+}
+
+const STATES: Record<TriageFilter['state'], string> = {
+  open: 'NOT x.is_done AND ifnull(x.snoozed_until <= :now, TRUE)',
+  snoozed: 'x.snoozed_until IS NOT NULL AND NOT x.is_done AND x.snoozed_until > :now',
+  done: 'x.is_done',
+  all: 'TRUE',
+};
+
+function triageSql(source: Triaged): string {
+  const [, state, assigned] = source.split(' ') as ['triage', TriageFilter['state'], string?];
+  return assigned === undefined
+    ? STATES[state]
+    : `x.assignee = :assignee AND x.assignee <> '' AND ${STATES[state]}`;
 }

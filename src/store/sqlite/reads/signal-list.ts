@@ -9,6 +9,7 @@ import {
   type ListRows,
   type ListStatements,
   type RowRange,
+  type Source,
 } from './signal-list-sql.ts';
 import { matchOf } from './signal-match.ts';
 import { createTermBeginnings } from './term-beginnings.ts';
@@ -43,9 +44,12 @@ export function createSignalList(db: Database, { sortMax = SORT_MAX } = {}) {
     .safeIntegers();
   const termsThatBegin = createTermBeginnings(db);
 
+  const matched = (tenantId: string, profileIds: string[] | null, query: SignalQuery) =>
+    matchOf(tenantId, profileIds, query, (beginning) => termsThatBegin(beginning, MOST_BEGUN));
+
   /** `profileIds` are what the query's `icps` came to; null: it named none. */
-  return function list(tenantId: string, profileIds: string[] | null, query: SignalQuery): SignalPage {
-    const match = matchOf(tenantId, profileIds, query, (beginning) => termsThatBegin(beginning, MOST_BEGUN));
+  function list(tenantId: string, profileIds: string[] | null, query: SignalQuery): SignalPage {
+    const match = matched(tenantId, profileIds, query);
     if (match === 'nothing') return toPage([], query.limit);
     const after = positionOf(query);
     const range = rangeOf(tenantId, match, query);
@@ -55,6 +59,17 @@ export function createSignalList(db: Database, { sortMax = SORT_MAX } = {}) {
     }
     const found = query.sort === '-icp_score' ? byScore : byTime;
     return toPage(found(statements, { query, range, after, sortMax }), query.limit);
+  }
+
+  return {
+    list,
+    /** How many rows there are, counted up to `most`. */
+    count(tenantId: string, profileIds: string[] | null, query: SignalQuery, most: number): number {
+      const match = matched(tenantId, profileIds, query);
+      if (match === 'nothing') return 0;
+      const range = rangeOf(tenantId, match, query);
+      return statements.count(sourceOf(range, query)).get({ ...range, limit: most }) ?? 0;
+    },
   };
 }
 
@@ -70,7 +85,7 @@ function byTime(statements: ListStatements, { query, range, after }: Ask): ListR
   const oldestFirst = query.sort === 'timestamp';
   const statement = statements.page(
     oldestFirst ? 'oldestFirst' : 'newestFirst',
-    sourceOf(range),
+    sourceOf(range, query),
     query.explain,
   );
   if (after === null) return statement.all({ ...range });
@@ -80,10 +95,11 @@ function byTime(statements: ListStatements, { query, range, after }: Ask): ListR
 
 function byScore(statements: ListStatements, ask: Ask): ListRows[] {
   const { query, range, after, sortMax } = ask;
+  const source = sourceOf(range, query);
   const everything = range.match === null && query.from === null && query.to === null;
-  if (!everything && isFew(statements, range, sortMax)) {
+  if (source.startsWith('triage') || (!everything && isFew(statements, range, { source, max: sortMax }))) {
     const from = { after: after ?? MAX_SEQ, score: after === null ? SCORE_MASK : after & SCORE_MASK };
-    return statements.page('sorted', sourceOf(range), query.explain).all({ ...range, ...from });
+    return statements.page('sorted', source, query.explain).all({ ...range, ...from });
   }
   return range.match === null ? alongScores(statements, ask) : scoreByScore(statements, ask, range.match);
 }
@@ -94,7 +110,7 @@ function ofExternalId(
   { query, range, after }: Ask,
   seqs: readonly bigint[],
 ): ListRows[] {
-  const statement = statements.page('newestFirst', sourceOf(range), query.explain);
+  const statement = statements.page('newestFirst', sourceOf(range, query), query.explain);
   const isBefore = ORDERS[query.sort];
   const inOrder = [...seqs]
     .sort((a, b) => (isBefore(a, b) ? -1 : 1))
@@ -115,25 +131,30 @@ const ORDERS: Record<SignalQuery['sort'], (one: bigint, other: bigint) => boolea
     (one & SCORE_MASK) === (other & SCORE_MASK) ? one > other : (one & SCORE_MASK) > (other & SCORE_MASK),
 };
 
-function isFew(statements: ListStatements, range: RowRange, max: number): boolean {
-  return (statements.count(sourceOf(range)).get({ ...range, limit: max + 1 }) ?? 0) <= max;
+function isFew(
+  statements: ListStatements,
+  range: RowRange,
+  { source, max }: { source: Source; max: number },
+): boolean {
+  return (statements.count(source).get({ ...range, limit: max + 1 }) ?? 0) <= max;
 }
 
 /** What is left of the last row's score, then the scores below it. */
 function alongScores(statements: ListStatements, { query, range, after }: Ask): ListRows[] {
   const score = after === null ? SCORE_MASK : after & SCORE_MASK;
-  const ofScore = statements.page('ofScore', 'tenant', query.explain);
+  const source = sourceOf(range, query);
+  const ofScore = statements.page('ofScore', source, query.explain);
   const rows = after === null ? [] : ofScore.all({ ...range, score, below: min(range.below, after) });
   const limit = range.limit - countOf(rows);
   if (limit === 0) return rows;
-  return [...rows, ...statements.page('belowScore', 'tenant', query.explain).all({ ...range, score, limit })];
+  return [...rows, ...statements.page('belowScore', source, query.explain).all({ ...range, score, limit })];
 }
 
 function scoreByScore(statements: ListStatements, { query, range, after }: Ask, match: string): ListRows[] {
   const { tenantId, minScore } = range;
   const rows: ListRows[] = [];
   let left = range.limit;
-  const statement = statements.page('newestFirst', 'terms', query.explain);
+  const statement = statements.page('newestFirst', sourceOf(range, query), query.explain);
   const best = after === null ? 100 : Number(after & SCORE_MASK);
   // Only scores that the tenant has any signals of: 5 us to know, 60 us to ask for one in vain.
   const next = (most: number) => statements.bestScore.get({ tenantId, minScore, most }) ?? null;
@@ -183,6 +204,8 @@ function rangeOf(tenantId: string, match: string | null, query: SignalQuery): Ro
     below: query.to === null ? MAX_SEQ : firstSeqOf(query.to),
     minScore: query.minScore ?? 0,
     limit: query.limit + 1,
+    now: query.triage?.now ?? 0,
+    assignee: query.triage?.assignee ?? '',
   };
 }
 
@@ -199,8 +222,13 @@ function positionOf({ after }: SignalQuery): bigint | null {
   throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');
 }
 
-function sourceOf({ match }: RowRange) {
-  return match === null ? 'tenant' : 'terms';
+function sourceOf({ match }: RowRange, { triage }: SignalQuery): Source {
+  const all = match === null ? 'tenant' : 'terms';
+  if (triage === undefined) return all;
+  const { state, assignee } = triage;
+  if (assignee !== null) return `triage ${state} assigned`;
+  if (state === 'all') return all;
+  return state === 'open' ? `${all} open` : `triage ${state}`;
 }
 
 function min(a: bigint, b: bigint): bigint {

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import type { SignalTriage, SignalView } from '../../../model/signal.ts';
 import { createKnownSignalSearch } from '../../changes/known-signals.ts';
 import type { DeliveryLogStore } from '../../delivery-log-store.ts';
 import type { LeadStore } from '../../lead-store.ts';
@@ -59,6 +60,21 @@ const POSTS = new Table<StoredPost>(
   { profileId: 's.profile_id' },
 );
 
+const TRIAGE = new Table<SignalTriage>(
+  `json_each(?) j CROSS JOIN signals s ON s.id = j.value
+   LEFT JOIN signal_feedback f ON f.signal_id = s.id LEFT JOIN signal_triage x ON x.seq = s.seq`,
+  { signalId: 'plain', relevant: 'flag', assignee: 'plain', snoozedUntil: 'plain' },
+  { signalId: 's.id', assignee: "ifnull(x.assignee, '')" },
+);
+
+export const VIEWS = new Table<SignalView>('signal_views', {
+  id: 'plain',
+  tenantId: 'plain',
+  name: 'plain',
+  query: 'plain',
+  createdAt: 'plain',
+});
+
 /** Signals as they are shown, and what was said of them. */
 export function signalReads(db: Database) {
   const selectOne = db.prepare<[string, string], SignalDetail>(
@@ -82,7 +98,15 @@ export function signalReads(db: Database) {
      WHERE id = :id AND NOT ifnull(external_id = :externalId AND text <> :text, FALSE)`,
   );
   const resolveProfiles = createProfileResolver(db);
-  const list = createSignalList(db);
+  const { list, count } = createSignalList(db);
+  const selectTriage = TRIAGE.select<[string, string]>(
+    db,
+    'WHERE s.tenant_id = +?',
+  );
+  const selectViews = VIEWS.select<[string]>(db, 'WHERE tenant_id = ? ORDER BY name');
+  const selectTemplate = db
+    .prepare<[string], string>('SELECT template FROM reply_templates WHERE tenant_id = ?')
+    .pluck();
   const listStored = createStoredSignals(db);
   const latestSignals = createLatestSignals(db);
   const profilesAsked = (tenantId: string, icps: string[]) =>
@@ -100,6 +124,11 @@ export function signalReads(db: Database) {
   return {
     getSignal: (tenantId, id) => selectOne.get(id, tenantId) ?? null,
     listSignals: (tenantId, query) => list(tenantId, profilesAsked(tenantId, query.icps), query),
+    countSignals: (tenantId, query, most) =>
+      count(tenantId, profilesAsked(tenantId, query.icps), query, most),
+    listTriage: (tenantId, ids) => selectTriage.all(JSON.stringify(ids), tenantId),
+    listSignalViews: (tenantId) => selectViews.all(tenantId),
+    getReplyTemplate: (tenantId) => selectTemplate.get(tenantId) ?? null,
     listStoredSignals: (tenantId, query) => listStored(tenantId, profilesAsked(tenantId, query.icps), query),
     latestSignals,
     storedPosition: (tenantId) => selectPosition.get(tenantId) ?? 0,

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { SignalStatements } from '../../changes/signals.ts';
-import { ofPlatform } from '../reads/signals.ts';
+import { ofPlatform, VIEWS } from '../reads/signals.ts';
 import { createSignalIndex } from '../signal-index.ts';
 import { changed, count, row, rows, run, value, values } from './prepared.ts';
 
@@ -26,6 +26,26 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
       db,
       `UPDATE sources SET items_relevant = items_relevant + ?
      WHERE id = (SELECT source_id FROM source_signals WHERE signal_id = ?)`,
+    ),
+    addTriage: run(
+      db,
+      `INSERT INTO signal_triage (seq, tenant_id)
+       SELECT s.seq, s.tenant_id FROM json_each(?) j CROSS JOIN signals s ON s.id = j.value WHERE s.tenant_id = +?
+       ON CONFLICT (seq) DO NOTHING`,
+    ),
+    updateTriage: count(
+      db,
+      `UPDATE signal_triage SET assignee = ifnull(:assignee, assignee),
+         snoozed_until = CASE WHEN :snoozes THEN CAST(:snoozedUntil AS INTEGER) ELSE snoozed_until END
+       WHERE seq IN (
+         SELECT s.seq FROM json_each(:ids) j CROSS JOIN signals s ON s.id = j.value WHERE s.tenant_id = +:tenantId)`,
+    ),
+    saveView: VIEWS.insert(db, 'ON CONFLICT (tenant_id, name) DO UPDATE SET query = excluded.query'),
+    deleteView: changed(db, 'DELETE FROM signal_views WHERE id = ? AND tenant_id = ?'),
+    saveReplyTemplate: run(
+      db,
+      `INSERT INTO reply_templates (tenant_id, template) VALUES (?, ?)
+       ON CONFLICT (tenant_id) DO UPDATE SET template = excluded.template`,
     ),
     pruneNearKeys: count(
       db,

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import type { TriageFilter } from '../../../src/model/signal.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { aLead, aNewLead } from '../../support/leads.ts';
+import { aSignal, T0 } from '../../support/store.ts';
+import { ANY, rowsOf } from './signal-list.ts';
+import { type OpenStore, openWithTenants } from './under-test.ts';
+
+const HOUR = 3_600_000;
+
+async function openWithFive(open: OpenStore) {
+  const opened = await openWithTenants(open);
+  const scores = [90, 80, 70, 60, 50];
+  await opened.store.commitSignals(
+    scores.map((score, at) =>
+      aSignal('ten_a', {
+        ...{ id: `sig_${at + 1}`, timestamp: T0 + at, score, externalId: `x${at}` },
+        ...{ classification: score >= 70 ? 'hot' : 'warm', text: `words ${at}` },
+      }),
+    ),
+  );
+  await opened.store.commitSignals([aSignal('ten_b', { id: 'sig_of_b' })]);
+  return opened;
+}
+
+function judge(store: Store, signalId: string, relevant = true) {
+  const said = { tenantId: 'ten_a', signalId, relevant, reason: '', actorId: 'usr_1', createdAt: T0 };
+  return store.saveFeedback(said);
+}
+
+/** Ids of a list by what was done with its signals. */
+async function listed(store: Store, triage: Partial<TriageFilter>, query: Partial<typeof ANY> = {}) {
+  const asked = { ...ANY, ...query, triage: { state: 'all' as const, assignee: null, now: T0, ...triage } };
+  const ids = rowsOf(await store.listSignals('ten_a', asked)).map((row) => row.signal_id);
+  expect(await store.countSignals('ten_a', asked, 100)).toBe(ids.length);
+  return ids;
+}
+
+export function describeTriage(open: OpenStore): void {
+  describe('what was done with signals', () => {
+    test('one that was judged or given to a lead is done, and open again when that is taken back', async () => {
+      const { store } = await openWithFive(open);
+      await judge(store, 'sig_5', false);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1'), { attach: ['sig_3'] }));
+      expect(await listed(store, { state: 'open' })).toEqual(['sig_4', 'sig_2', 'sig_1']);
+      expect(await listed(store, { state: 'done' })).toEqual(['sig_5', 'sig_3']);
+      expect(await listed(store, {})).toHaveLength(5);
+    });
+
+    test('a snooze ends at its time, or when it is taken off', async () => {
+      const { store } = await openWithFive(open);
+      expect(await store.triageSignals('ten_a', ['sig_1', 'sig_2'], { snoozedUntil: T0 + HOUR })).toBe(2);
+      expect(await listed(store, { state: 'open' })).toEqual(['sig_5', 'sig_4', 'sig_3']);
+      expect(await listed(store, { state: 'snoozed' })).toEqual(['sig_2', 'sig_1']);
+      expect(await listed(store, { state: 'snoozed', now: T0 + HOUR })).toEqual([]);
+      expect(await listed(store, { state: 'open', now: T0 + HOUR })).toHaveLength(5);
+      await store.triageSignals('ten_a', ['sig_1'], { snoozedUntil: null });
+      expect(await listed(store, { state: 'snoozed' })).toEqual(['sig_2']);
+    });
+
+    test('an assignment is filtered with all else, and stays through a snooze', async () => {
+      const { store } = await openWithFive(open);
+      const ids = ['sig_1', 'sig_2', 'sig_4'];
+      await store.triageSignals('ten_a', ids, { assignee: 'ida@acme.example' });
+      await store.triageSignals('ten_a', ['sig_2'], { snoozedUntil: T0 + HOUR });
+      await judge(store, 'sig_4');
+      const mine = { assignee: 'ida@acme.example' };
+      expect(await listed(store, mine)).toEqual(['sig_4', 'sig_2', 'sig_1']);
+      expect(await listed(store, { ...mine, state: 'open' })).toEqual(['sig_1']);
+      expect(await listed(store, { ...mine, state: 'snoozed' })).toEqual(['sig_2']);
+      expect(await listed(store, { ...mine, state: 'done' })).toEqual(['sig_4']);
+      expect(await listed(store, mine, { classifications: ['hot'] })).toEqual(['sig_2', 'sig_1']);
+      expect(await listed(store, mine, { q: 'words 3' })).toEqual(['sig_4']);
+      expect(await listed(store, mine, { sort: '-icp_score' })).toEqual(['sig_1', 'sig_2', 'sig_4']);
+      expect(await listed(store, { assignee: 'nobody@acme.example' })).toEqual([]);
+      expect(await store.listTriage('ten_a', ['sig_2', 'sig_4', 'sig_5', 'sig_of_b'])).toEqual(
+        expect.arrayContaining([
+          { signalId: 'sig_2', relevant: null, ...mine, snoozedUntil: T0 + HOUR },
+          { signalId: 'sig_4', relevant: true, ...mine, snoozedUntil: null },
+          { signalId: 'sig_5', relevant: null, assignee: '', snoozedUntil: null },
+        ]),
+      );
+    });
+
+    test.each(['-timestamp', 'timestamp', '-icp_score'] as const)(
+      'open ones are paged by %s',
+      async (sort) => {
+        const { store } = await openWithFive(open);
+        await judge(store, 'sig_3');
+        for (const classifications of [[], ['hot', 'warm']] as const) {
+          const query = { sort, limit: 2, classifications: [...classifications] };
+          const triage = { state: 'open' as const, assignee: null, now: T0 };
+          const first = await store.listSignals('ten_a', { ...ANY, ...query, triage });
+          const second = await store.listSignals('ten_a', { ...ANY, ...query, triage, after: first.last });
+          const ids = [...rowsOf(first), ...rowsOf(second)].map((row) => row.signal_id);
+          const byTime = ['sig_1', 'sig_2', 'sig_4', 'sig_5'];
+          expect(ids).toEqual(sort === '-timestamp' ? byTime.reverse() : byTime);
+          expect(second.last).toBeNull();
+        }
+      },
+    );
+
+    test("another tenant's signals are none", async () => {
+      const { store } = await openWithFive(open);
+      expect(await store.triageSignals('ten_a', ['sig_of_b', 'sig_none'], { assignee: 'x' })).toBe(0);
+      expect(await store.listTriage('ten_a', ['sig_of_b'])).toEqual([]);
+    });
+
+    test('what was done with a signal goes with it', async () => {
+      const { store } = await openWithFive(open);
+      await store.triageSignals('ten_a', ['sig_1'], { assignee: 'ida@acme.example' });
+      await judge(store, 'sig_1');
+      await store.deleteSignal('ten_a', 'sig_1', T0);
+      expect(await listed(store, { assignee: 'ida@acme.example' })).toEqual([]);
+    });
+
+    test('views are kept by name, for each tenant', async () => {
+      const { store } = await openWithTenants(open);
+      const view = {
+        id: 'viw_1',
+        tenantId: 'ten_a',
+        name: 'Hot',
+        query: 'classification=hot',
+        createdAt: T0,
+      };
+      await store.saveSignalView(view);
+      await store.saveSignalView({ ...view, id: 'viw_2', query: 'min_score=90' });
+      await store.saveSignalView({ ...view, id: 'viw_3', name: 'All' });
+      await store.saveSignalView({ ...view, id: 'viw_4', tenantId: 'ten_b' });
+      const names = (await store.listSignalViews('ten_a')).map(({ id, name, query }) => [id, name, query]);
+      expect(names).toEqual([
+        ['viw_3', 'All', 'classification=hot'],
+        ['viw_1', 'Hot', 'min_score=90'],
+      ]);
+      expect(await store.deleteSignalView('ten_b', 'viw_1')).toBe(false);
+      expect(await store.deleteSignalView('ten_a', 'viw_1')).toBe(true);
+    });
+
+    test('a template of replies is kept for each tenant', async () => {
+      const { store } = await openWithTenants(open);
+      expect(await store.getReplyTemplate('ten_a')).toBeNull();
+      await store.saveReplyTemplate('ten_a', 'Hello');
+      await store.saveReplyTemplate('ten_a', 'Hi');
+      expect([await store.getReplyTemplate('ten_a'), await store.getReplyTemplate('ten_b')]).toEqual([
+        'Hi',
+        null,
+      ]);
+    });
+  });
+}
