@@ -54,7 +54,7 @@ async function main(): Promise<void> {
 async function pictureForReadme(page: Page, url: string, signal: string): Promise<void> {
   await mkdir(README_IMAGES, { recursive: true });
   const wanted = {
-    signals: '/signals?sort=-icp_score',
+    signals: '/signals?state=all&sort=-icp_score',
     signal: `/signals/${signal}`,
     pipeline: '/pipeline',
     'webhook-logs': '/webhook-logs',

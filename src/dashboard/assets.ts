@@ -7,7 +7,7 @@ import { CACHE_FOR_EVER, represent, sendRepresentation } from '../http/represent
 /** In the order in which later rules win. */
 const STYLES = [
   ...['tokens.css', 'base.css', 'frame.css', 'parts.css', 'forms.css', 'tables.css'],
-  ...['screens.css', 'work.css', 'lists.css', 'find.css', 'plots.css'],
+  ...['screens.css', 'work.css', 'lists.css', 'inbox.css', 'find.css', 'plots.css'],
 ];
 
 /** Addresses of the stylesheet, the scripts and the icon, each made of the file's bytes. */
@@ -16,6 +16,8 @@ export interface Assets {
   scripts: string[];
   /** The script of the board, which only its screen loads. */
   board: string;
+  /** The script of the inbox, which only its screen loads. */
+  inbox: string;
   icon: string;
 }
 
@@ -30,6 +32,7 @@ export async function addAssets(app: FastifyInstance): Promise<Assets> {
     ),
     scripts: await Promise.all(['dashboard', 'live', 'palette'].map((name) => serveScript(app, name))),
     board: await serveScript(app, 'board'),
+    inbox: await serveScript(app, 'inbox'),
     icon: serve(app, { name: 'icon', ending: 'svg', type: 'image/svg+xml' }, await read('./styles/icon.svg')),
   };
 }

@@ -5,7 +5,7 @@ import type { Place, Position } from '../model/page.ts';
 import { memberOf } from './gate.ts';
 
 /** Rows on a screen. */
-const PAGE_ROWS = 25;
+export const PAGE_ROWS = 25;
 
 /** A list on a screen: what its cursors count for, and how a page of it is read. */
 export interface ScreenList<P> {

@@ -31,11 +31,13 @@ export async function showSignal(
   const signal: Signal = JSON.parse(found.wire);
   const explanation: Explanation = JSON.parse(found.explanation);
   const { domain } = signal.company;
-  const [feedback, events, endpoints, company] = await Promise.all([
+  const [feedback, events, endpoints, company, [triage], members] = await Promise.all([
     parts.store.getFeedback(tenant.id, id),
     parts.store.listEventsAbout(tenant.id, id, MOST_EVENTS),
     parts.store.listEndpoints(tenant.id),
     domain === '' ? null : parts.store.findCompany(tenant.id, { domain: domain.toLowerCase() }),
+    parts.store.listTriage(tenant.id, [id]),
+    parts.store.listMembers(tenant.id),
   ]);
   const names = new Map(
     endpoints.map(shownEndpoint).map((endpoint) => [endpoint.id, endpoint.label || hostOf(endpoint.url)]),
@@ -53,6 +55,9 @@ export async function showSignal(
     factors: reasons.filter(({ points, max }) => points !== 0 || max !== 0),
     pieces: highlight(found.text, evidence),
     feedback,
+    triage,
+    members: members.map(({ email }) => email),
+    now: parts.clock.now(),
     company,
     events: events.map((event) => eventResource(event, endpoints, parts.clock.now())),
     nameOf: (endpointId: string) => names.get(endpointId) ?? endpointId,

@@ -1,46 +1,42 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readSettings } from '../accounts/settings.ts';
 import { addLead } from '../leads/add-lead.ts';
 import { CLASSIFICATIONS } from '../model/constants.ts';
+import { DomainError } from '../model/errors.ts';
 import { leadInputSchema } from '../model/lead.ts';
-import { SIGNAL_TYPES, signalFilters } from '../model/signal.ts';
+import { SIGNAL_TYPES, type SignalQuery, signalFilters, TRIAGE_STATES } from '../model/signal.ts';
+import { bestMatches } from '../signals/best-matches.ts';
 import { giveFeedback } from '../signals/feedback.ts';
-import { filtersOf, isFiltered } from './filters.ts';
-import { type Form, faultsOf, formOf, queryOf, text } from './forms.ts';
+import { assignSignals, morningOf, saveView, snoozeSignals } from '../signals/triage.ts';
+import { filtersOf, isFiltered, oneOf } from './filters.ts';
+import { type Form, faultsOf, formOf, queryOf, text, texts } from './forms.ts';
 import { memberOf } from './gate.ts';
-import { checked } from './members.ts';
-import { readScreenPage } from './paging.ts';
+import { checked, leadCallerOf } from './members.ts';
+import { PAGE_ROWS, readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
-import { shownSignals } from './shown-signal.ts';
+import { type ShownSignal, shownSignal, shownSignals } from './shown-signal.ts';
 import { showSignal } from './signal-screen.ts';
 
-/** The feed of signals, one signal, and what a person says or makes of it. */
+const MOST_COUNTED = 100;
+const DAY_MS = 86_400_000;
+const STATES: readonly { state: (typeof TRIAGE_STATES)[number]; mine: boolean; label: string }[] = [
+  { state: 'open', mine: false, label: 'Inbox' },
+  { state: 'open', mine: true, label: 'Assigned to me' },
+  { state: 'snoozed', mine: false, label: 'Snoozed' },
+  { state: 'done', mine: false, label: 'Done' },
+  { state: 'all', mine: false, label: 'All' },
+];
+/** What an address says beside filters. */
+const NO_FILTERS = new Set(['cursor', 'done', 'count', 'signal']);
+
+type Asked = Omit<SignalQuery, 'limit' | 'after' | 'explain'>;
+
+/** The inbox of signals, one signal, and what a person says or makes of them. */
 export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Show): void {
-  app.get('/signals', async (request, reply) => {
-    const { tenant } = memberOf(request);
-    const query = queryOf(request);
-    const { filters, filterFaults } = filtersOf(signalFilters, query);
-    const [{ page, ...pages }, profiles] = await Promise.all([
-      readScreenPage(parts, request, {
-        name: 'signals',
-        filters,
-        read: (place) => parts.store.listSignals(tenant.id, { ...filters, ...place, explain: true }),
-      }),
-      parts.store.listProfiles(tenant.id),
-    ]);
-    return show(request, reply, {
-      template: 'signals',
-      title: 'Signals',
-      ...pages,
-      query,
-      isFiltered: isFiltered(query),
-      signals: shownSignals(page.json),
-      filterFaults,
-      profiles,
-      classifications: CLASSIFICATIONS,
-      signalTypes: SIGNAL_TYPES,
-    });
-  });
+  const { store } = parts;
+  const showInbox = inboxScreen(parts, show);
+  app.get('/signals', (request, reply) => showInbox(request, reply));
 
   app.get<{ Params: { id: string } }>('/signals/:id', (request, reply) =>
     showSignal(parts, show, { request, reply, id: request.params.id }),
@@ -57,17 +53,227 @@ export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Sh
   });
 
   app.post<{ Params: { id: string } }>('/signals/:id/lead', async (request, reply) => {
-    const { tenant, user } = memberOf(request);
     const { id } = request.params;
     try {
-      const caller = { tenantId: tenant.id, actor: { id: user.id, name: user.email } };
-      await addLead(parts, caller, checked(leadInputSchema, { signal_ids: [id] }));
+      await addLead(parts, leadCallerOf(request), checked(leadInputSchema, { signal_ids: [id] }));
       return reply.redirect(`/dashboard/signals/${id}?done=added`, 303);
     } catch (error) {
       const faults = faultsOf(error);
       return showSignal(parts, show, { request, reply, id, fault: Object.values(faults).join(' ') });
     }
   });
+
+  // One signal by its own buttons (`one`, "relevant sig_…"), or all that are ticked by `act`.
+  app.post('/signals/triage', async (request, reply) => {
+    const form = formOf(request);
+    const [oneAct, oneId] = text(form, 'one').split(' ', 2);
+    const act = oneAct || text(form, 'act');
+    const ids = oneId === undefined ? texts(form, 'id') : [oneId];
+    try {
+      const done = ids.length === 0 ? 'none-chosen' : await triage(parts, request, { act, ids, form });
+      return await reply.redirect(backTo(text(form, 'back'), done), 303);
+    } catch (error) {
+      return showInbox(request, reply, Object.values(faultsOf(error)).join(' '));
+    }
+  });
+
+  app.post('/signals/views', async (request, reply) => {
+    const form = formOf(request);
+    const query = kept(new URLSearchParams(text(form, 'query')));
+    try {
+      await saveView(parts, memberOf(request).tenant.id, { name: text(form, 'name'), query });
+      return await reply.redirect(backTo(query, 'saved'), 303);
+    } catch (error) {
+      return showInbox(request, reply, Object.values(faultsOf(error)).join(' '));
+    }
+  });
+
+  app.post<{ Params: { id: string } }>('/signals/views/:id/delete', async (request, reply) => {
+    if (!(await store.deleteSignalView(memberOf(request).tenant.id, request.params.id)))
+      throw new DomainError('NOT_FOUND', `There is no view "${request.params.id}".`);
+    return reply.redirect(backTo('', 'deleted'), 303);
+  });
+}
+
+/** What a person does with signals; returns what is said of it. @throws DomainError */
+async function triage(
+  parts: DashboardParts,
+  request: FastifyRequest,
+  { act, ids, form }: { act: string; ids: readonly string[]; form: Form },
+): Promise<string> {
+  const { tenant, user } = memberOf(request);
+  switch (act) {
+    case 'relevant':
+    case 'not_relevant':
+      for (const signalId of ids) {
+        const said = { signalId, relevant: act === 'relevant', reason: '' };
+        await giveFeedback(parts, { tenantId: tenant.id, actorId: user.id }, said);
+      }
+      return 'thanks';
+    case 'lead':
+      for (const id of ids) {
+        const input = checked(leadInputSchema, { signal_ids: [id] });
+        await addLead(parts, leadCallerOf(request), input);
+      }
+      return 'added';
+    case 'assign':
+      await assignSignals(parts, tenant.id, { ids, assignee: text(form, 'assignee') });
+      return 'assigned';
+    case 'wake':
+      await snoozeSignals(parts, tenant.id, { ids, until: null });
+      return 'awake';
+    case 'snooze': {
+      const { timezone } = await readSettings(parts, tenant.id);
+      const days = /^\d{1,3}$/.exec(text(form, 'until'))?.[0];
+      const day =
+        days === undefined
+          ? text(form, 'until_day')
+          : new Date(parts.clock.now() + Number(days) * DAY_MS).toISOString().slice(0, 10);
+      await snoozeSignals(parts, tenant.id, { ids, until: morningOf(day, timezone) });
+      return 'snoozed';
+    }
+    default:
+      return 'none-chosen';
+  }
+}
+
+function inboxScreen(parts: DashboardParts, show: Show) {
+  const { store, clock } = parts;
+  return async (request: FastifyRequest, reply: FastifyReply, fault: string | null = null) => {
+    const { tenant, user } = memberOf(request);
+    const query = fault === null ? queryOf(request) : {};
+    const me = { email: user.email, now: clock.now() };
+    const { asked, filterFaults } = listOf(query, me);
+    const [listed, profiles, members, views] = await Promise.all([
+      readList(parts, request, asked, query),
+      store.listProfiles(tenant.id),
+      store.listMembers(tenant.id),
+      store.listSignalViews(tenant.id),
+    ]);
+    const count = async (form: Form, shown: { label: string; id: string | null }) => ({
+      ...shown,
+      query: new URLSearchParams(form as Record<string, string>).toString(),
+      isCurrent: sameFilters(form, query),
+      count: await store.countSignals(
+        tenant.id,
+        { ...listOf(form, me).asked, limit: MOST_COUNTED, after: null, explain: false },
+        MOST_COUNTED,
+      ),
+    });
+    const [tabs, saved, done] = await Promise.all([
+      Promise.all(
+        STATES.map(({ state, mine, label }) =>
+          count({ ...(state !== 'open' && { state }), ...(mine && { assignee: 'me' }) }, { label, id: null }),
+        ),
+      ),
+      Promise.all(
+        views.map(({ id, name, query: filters }) =>
+          count(Object.fromEntries(new URLSearchParams(filters)), { label: name, id }),
+        ),
+      ),
+      store.listTriage(
+        tenant.id,
+        listed.signals.map(({ signal_id: id }) => id),
+      ),
+    ]);
+    const triaged = new Map(done.map((each) => [each.signalId, each]));
+    return show(request, reply, {
+      template: 'signals',
+      title: 'Signals',
+      status: fault === null ? 200 : 400,
+      fault,
+      next: listed.next,
+      first: listed.first,
+      query,
+      back: kept(new URLSearchParams(query as Record<string, string>)),
+      state: asked.triage?.state,
+      isFiltered: isFiltered(Object.fromEntries(Object.entries(query).filter(([name]) => name !== 'signal'))),
+      signals: listed.signals.map((signal) => ({ ...signal, triage: triaged.get(signal.signal_id) ?? null })),
+      filterFaults,
+      profiles,
+      members: members.map(({ email }) => email),
+      tabs: [...tabs, ...saved],
+      mostCounted: MOST_COUNTED,
+      now: me.now,
+      classifications: CLASSIFICATIONS,
+      signalTypes: SIGNAL_TYPES,
+    });
+  };
+}
+
+/** A page of the list; words without an order of their own bring the best match first. */
+async function readList(
+  parts: DashboardParts,
+  request: FastifyRequest,
+  asked: Asked,
+  query: Form,
+): Promise<{ signals: ShownSignal[]; next: string | null; first: string | null }> {
+  const { id } = memberOf(request).tenant;
+  const { q } = asked;
+  if (q !== null && text(query, 'sort') === '') {
+    const found = await bestMatches(parts.store, id, { ...asked, q });
+    const newest = kept(new URLSearchParams({ ...(query as Record<string, string>), sort: '-timestamp' }));
+    return {
+      signals: found.slice(0, PAGE_ROWS).map((signal) => shownSignal(signal)),
+      next: found.length > PAGE_ROWS ? `/dashboard/signals?${newest}` : null,
+      first: null,
+    };
+  }
+  const { triage: done, ...filters } = asked;
+  const { page, ...pages } = await readScreenPage(parts, request, {
+    name: 'signals',
+    filters: { ...filters, state: done?.state, assignee: done?.assignee },
+    read: (place) => parts.store.listSignals(id, { ...asked, ...place, explain: true }),
+  });
+  return { signals: shownSignals(page.json), ...pages };
+}
+
+/**
+ * What the list is asked by an address. The inbox shows hot and warm signals that nobody has dealt with; who searches, or
+ * names a state, sees all classes.
+ */
+function listOf(
+  query: Form,
+  { email, now }: { email: string; now: number },
+): { asked: Asked; filterFaults: string[] } {
+  const { filters, filterFaults } = filtersOf(signalFilters, query);
+  const isSearch = filters.q !== null;
+  const state = oneOf(query, 'state', TRIAGE_STATES) ?? (isSearch ? 'all' : 'open');
+  const assignee = text(query, 'assignee');
+  const hidesCold = state === 'open' && filters.classifications.length === 0 && filters.minScore === null;
+  return {
+    asked: {
+      ...filters,
+      ...(hidesCold && { classifications: ['hot', 'warm'] as const satisfies Asked['classifications'] }),
+      triage: { state, now, assignee: assignee === '' ? null : assignee === 'me' ? email : assignee },
+    },
+    filterFaults,
+  };
+}
+
+function sameFilters(a: Form, b: Form): boolean {
+  const plain = (form: Form) =>
+    Object.entries(form)
+      .filter(([name, value]) => !NO_FILTERS.has(name) && value !== '')
+      .map(([name, value]) => `${name}=${String(value)}`)
+      .sort()
+      .join('&');
+  return plain(a) === plain(b);
+}
+
+/** The filters of an address, without its place in the list. */
+function kept(query: URLSearchParams): string {
+  for (const [name, value] of [...query]) if (NO_FILTERS.has(name) || value === '') query.delete(name);
+  return query.toString();
+}
+
+/** Back to the list as it was filtered, to Today, or to the signal's own page. */
+function backTo(back: string, done: string): string {
+  if (back === 'today') return `/dashboard?done=${done}`;
+  const [, signal] = /^signal (sig_\w{1,60})$/.exec(back) ?? [];
+  if (signal !== undefined) return `/dashboard/signals/${signal}?done=${done}`;
+  const filters = kept(new URLSearchParams(back));
+  return `/dashboard/signals?${filters === '' ? '' : `${filters}&`}done=${done}`;
 }
 
 function reasonOf(form: Form): string {

@@ -74,7 +74,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       0,
       HOT_LOOKED_AT,
     );
-    const hotSignals = await stillWanted(store, tenant.id, newest);
+    const hotSignals = await stillWanted(store, tenant.id, { signals: newest, now: now.at });
     const hasSignals = anyPage.json.length > 0;
     const failing = sources.rows.map(sourceResource).filter(({ last_error }) => last_error !== null);
     return show(request, reply, {
@@ -126,9 +126,19 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
   });
 }
 
-async function stillWanted<T extends Signal>(store: Store, tenantId: string, signals: T[]): Promise<T[]> {
-  const said = await Promise.all(signals.map(({ signal_id: id }) => store.getFeedback(tenantId, id)));
-  return signals.filter((_signal, at) => said[at]?.relevant !== false);
+/** Without those that somebody called not relevant, or snoozed. */
+async function stillWanted<T extends Signal>(
+  store: Store,
+  tenantId: string,
+  { signals, now }: { signals: T[]; now: number },
+) {
+  const ids = signals.map(({ signal_id: id }) => id);
+  const triaged = new Map((await store.listTriage(tenantId, ids)).map((each) => [each.signalId, each]));
+  return signals.flatMap((signal) => {
+    const said = triaged.get(signal.signal_id);
+    const isAway = said?.relevant === false || (said?.snoozedUntil ?? 0) > now;
+    return isAway ? [] : [{ ...signal, said }];
+  });
 }
 
 function onceEach<T extends Signal>(signals: readonly T[]): T[] {

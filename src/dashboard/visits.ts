@@ -107,9 +107,14 @@ export async function changesSince(store: Store, tenantId: string, since: Visit)
       ...hot,
       one: 'hot signal',
       many: 'hot signals',
-      path: `/dashboard/signals?classification=hot&from=${hot.from}`,
+      path: `/dashboard/signals?state=all&classification=hot&from=${hot.from}`,
     },
-    { ...all, one: 'signal in all', many: 'signals in all', path: `/dashboard/signals?from=${all.from}` },
+    {
+      ...all,
+      one: 'signal in all',
+      many: 'signals in all',
+      path: `/dashboard/signals?state=all&from=${all.from}`,
+    },
     ...TOLD.map(([, one, many, path], at) => ({ ...(told[at] ?? NONE), one, many, path })),
     {
       ...dead,

@@ -74,12 +74,17 @@ async function fillByStranger(): Promise<Ids> {
     facts: message,
     createdAt: made.clock.now(),
   });
+  await made.store.saveSignalView({
+    ...{ id: 'viw_1', tenantId: made.tenant.id, name: HOSTILE.slice(0, 40), query: `q=${HOSTILE}` },
+    createdAt: made.clock.now(),
+  });
   const profile = await create('/v1/icps', {
     ...{ name: HOSTILE.slice(0, 80), description: HOSTILE, phrases: ['new crm'] },
   });
   return {
     ...{
       signals: signal,
+      views: 'viw_1',
       leads: lead,
       pipeline: lead,
       webhooks: webhook,

@@ -33,8 +33,8 @@ test('the feed holds what was posted, by filter and by search, and pages through
   const [, next = ''] = /href="([^"]+)">Older/.exec(first.body) ?? [];
   expect((await browser.get(next.replaceAll('&amp;', '&'))).body).toContain('Person 1 ');
   const found = await browser.get('/dashboard/signals?q=beeblebrox&sort=-icp_score&from=2025-01-01T00:00');
-  expect(found.body.match(/class="card"/g)?.length).toBe(1);
-  expect((await browser.get('/dashboard/signals?platform=lemmy')).body).toContain('No signal fits');
+  expect(found.body.match(/data-row/g)?.length).toBe(1);
+  expect((await browser.get('/dashboard/signals?platform=lemmy')).body).toContain('No signals match');
   expect((await browser.get('/dashboard/signals?cursor=x')).statusCode).toBe(400);
 });
 

@@ -34,8 +34,8 @@ test('a hot signal says why, and one click adds its author to the pipeline', asy
   await post(`${aPost().text} We must decide by Friday this week.`);
   const page = await today();
   expect(page).toContain('<p>Looking for a new CRM');
-  const [, address = ''] = /action="(\/dashboard\/signals\/sig_\w+\/lead)"/.exec(page) ?? [];
-  const added = await browser.post(address, {}, '/dashboard');
+  const [, one = ''] = /value="(lead sig_\w+)"/.exec(page) ?? [];
+  const added = await browser.post('/dashboard/signals/triage', { one, back: 'today' }, '/dashboard');
   expect(added.headers.location).toContain('done=added');
   expect(await today()).toContain('In the pipeline');
 });

@@ -40,14 +40,18 @@ for (const button of document.querySelectorAll('[data-confirm]')) {
   });
 }
 
-for (const button of document.querySelectorAll('[data-copy]')) {
-  button.hidden = false;
-  button.addEventListener('click', async () => {
-    const source = document.getElementById(button.dataset.copy);
-    await navigator.clipboard.writeText(source.textContent);
-    button.textContent = 'Copied';
-  });
+function offerCopies(root) {
+  for (const button of root.querySelectorAll('[data-copy]')) {
+    button.hidden = false;
+    button.addEventListener('click', async () => {
+      const source = document.getElementById(button.dataset.copy);
+      await navigator.clipboard.writeText(source.value ?? source.textContent);
+      button.textContent = 'Copied';
+    });
+  }
 }
+offerCopies(document);
+document.addEventListener('shown', (event) => offerCopies(event.target));
 
 /* A form that has the fields of every kind shows those of the chosen one. */
 for (const form of document.querySelectorAll('[data-kind-form]')) {

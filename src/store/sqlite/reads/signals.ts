@@ -99,10 +99,7 @@ export function signalReads(db: Database) {
   );
   const resolveProfiles = createProfileResolver(db);
   const { list, count } = createSignalList(db);
-  const selectTriage = TRIAGE.select<[string, string]>(
-    db,
-    'WHERE s.tenant_id = +?',
-  );
+  const selectTriage = TRIAGE.select<[string, string]>(db, 'WHERE s.tenant_id = +?');
   const selectViews = VIEWS.select<[string]>(db, 'WHERE tenant_id = ? ORDER BY name');
   const selectTemplate = db
     .prepare<[string], string>('SELECT template FROM reply_templates WHERE tenant_id = ?')
