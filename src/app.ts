@@ -148,7 +148,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   app.register(v1, { ...site, onDescribed: signalTold.resolve, prefix: '/v1' });
   app.register(mcp, { ...site, eventErrors: config.mcpEventErrors, prefix: '/mcp' });
   app.register(dashboard, { ...site, sendsMail: config.smtpUrl !== null, prefix: '/dashboard' });
-  app.register(digestLinks, parts);
+  app.register(digestLinks, site);
   app.register(pages, { ...site, publicApi: told.promise, signalApi: signalTold.promise });
   return app;
 }

@@ -35,7 +35,7 @@ export function mailText(facts: MailFacts, baseUrl: string, token?: string): Mai
     case 'source_paused':
       return sourcePaused(facts, baseUrl);
     case 'digest':
-      return { subject: digestSubject(facts), text: digestText(facts, []) };
+      return digestInShort(facts, `${baseUrl}/dashboard/settings/digest`);
     case 'invitation':
       return invitation(facts, linkText(`${baseUrl}/dashboard/setup`, token));
     case 'password_reset':
@@ -45,6 +45,12 @@ export function mailText(facts: MailFacts, baseUrl: string, token?: string): Mai
     case 'message':
       return { subject: facts.subject, text: facts.text };
   }
+}
+
+/** Without its signals, which are read when it is sent, and without anybody's own link. */
+function digestInShort(facts: FactsOf<'digest'>, settingsUrl: string): MailText {
+  const foot = { settingsUrl, unsubscribeUrl: settingsUrl };
+  return { subject: digestSubject(facts), text: digestText(facts, [], foot) };
 }
 
 type FactsOf<K extends MailFacts['kind']> = Extract<MailFacts, { kind: K }>;

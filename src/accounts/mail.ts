@@ -12,6 +12,8 @@ export interface OutgoingMail {
   text: string;
   /** The same as HTML, where it has one. */
   html?: string;
+  /** Where one click ends such mail. */
+  unsubscribeUrl?: string;
   /** When it was written, Unix milliseconds. */
   writtenAt: number;
 }

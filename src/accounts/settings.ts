@@ -1,20 +1,33 @@
 import type { Clock } from '../lib/clock.ts';
-import { DomainError } from '../model/errors.ts';
+import { DomainError, invalidAt } from '../model/errors.ts';
 import type { Settings, SettingsPatch, TenantSettings } from '../model/tenant.ts';
 import { dueAfterChange } from '../rules/digest-time.ts';
 import type { DigestStore } from '../store/digest-store.ts';
+import type { ProfileStore } from '../store/profile-store.ts';
 import type { SignalStore } from '../store/signal-store.ts';
+import type { TeamStore } from '../store/team-store.ts';
+
+interface ReadParts {
+  store: DigestStore & Pick<TeamStore, 'listMembers'>;
+}
 
 interface SettingsParts {
-  store: DigestStore & Pick<SignalStore, 'storedPosition'>;
+  store: ReadParts['store'] & Pick<SignalStore, 'storedPosition'> & Pick<ProfileStore, 'listProfiles'>;
   clock: Clock;
 }
 
-/** What the tenant has settled. @throws DomainError `NOT_FOUND` */
-export async function readSettings(
-  { store }: { store: DigestStore },
-  tenantId: string,
-): Promise<TenantSettings> {
+/** What the tenant has settled, as every answer shows it. @throws DomainError `NOT_FOUND` */
+export async function readSettings({ store }: ReadParts, tenantId: string): Promise<Settings> {
+  const [{ timezone, digest }, members, readers] = await Promise.all([
+    storedSettings(store, tenantId),
+    store.listMembers(tenantId),
+    store.digestReaders(tenantId),
+  ]);
+  const recipients = members.filter(({ id }) => readers.includes(id)).map(({ email }) => email);
+  return { timezone, digest: { ...digest, recipients } };
+}
+
+async function storedSettings(store: DigestStore, tenantId: string): Promise<TenantSettings> {
   const settings = await store.getSettings(tenantId);
   if (settings === null) throw new DomainError('NOT_FOUND', `There is no tenant "${tenantId}".`);
   return settings;
@@ -23,34 +36,62 @@ export async function readSettings(
 /**
  * Changes what is given and keeps the rest. A digest that is due at the present hour is made at once, unless one was made
  * today; one that is switched on tells of what is found from then on.
+ * @throws DomainError `INVALID_REQUEST` (unknown profile or member)
  */
 export async function changeSettings(
   { store, clock }: SettingsParts,
   tenantId: string,
   patch: SettingsPatch,
-): Promise<TenantSettings> {
-  const before = await readSettings({ store }, tenantId);
+): Promise<Settings> {
+  const before = await storedSettings(store, tenantId);
   const now = clock.now();
-  const digest = {
-    enabled: patch.digest?.enabled ?? before.digest.enabled,
-    hour: patch.digest?.hour ?? before.digest.hour,
-  };
+  const { recipients, ...choices } = patch.digest ?? {};
+  const given = Object.entries(choices).filter(([, value]) => value !== undefined);
+  const digest: TenantSettings['digest'] = { ...before.digest, ...Object.fromEntries(given) };
+  const wanted = recipients === undefined ? null : await membersAt(store, tenantId, recipients);
+  await refuseUnknownProfiles(store, tenantId, patch.digest?.icp_profile_ids ?? []);
   const timezone = patch.timezone ?? before.timezone;
   const after = { ...before, timezone, digest };
-  const isOtherTime = timezone !== before.timezone || digest.hour !== before.digest.hour;
+  const isOtherTime =
+    timezone !== before.timezone ||
+    digest.hour !== before.digest.hour ||
+    digest.frequency !== before.digest.frequency;
   const isSwitchedOn = digest.enabled && !before.digest.enabled;
   if (isOtherTime || isSwitchedOn) {
-    after.digestDueAt = dueAfterChange(now, { timezone, hour: digest.hour }, before.digestMadeAt);
+    after.digestDueAt = dueAfterChange(now, { timezone, ...digest }, before.digestMadeAt);
   }
   if (isSwitchedOn || after.digestSince === null) {
     after.digestSince = now;
     after.digestPosition = await store.storedPosition(tenantId);
   }
   await store.saveSettings(after);
-  return after;
+  for (const [userId, isWanted] of wanted ?? []) await store.setDigestReader(tenantId, userId, isWanted);
+  return readSettings({ store }, tenantId);
 }
 
-/** Settings as every answer shows them. */
-export function settingsResource({ timezone, digest }: TenantSettings): Settings {
-  return { timezone, digest };
+/** Of each member whether they are among those addresses. @throws DomainError `INVALID_REQUEST` */
+async function membersAt(
+  store: Pick<TeamStore, 'listMembers'>,
+  tenantId: string,
+  emails: readonly string[],
+): Promise<[userId: string, isNamed: boolean][]> {
+  const members = await store.listMembers(tenantId);
+  const known = new Set(members.map(({ email }) => email.toLowerCase()));
+  const index = emails.findIndex((email) => !known.has(email.toLowerCase()));
+  if (index >= 0) {
+    throw invalidAt(`/digest/recipients/${index}`, `"${emails[index]}" is no member of this account.`);
+  }
+  const named = new Set(emails.map((email) => email.toLowerCase()));
+  return members.map(({ id, email }) => [id, named.has(email.toLowerCase())]);
+}
+
+async function refuseUnknownProfiles(
+  store: Pick<ProfileStore, 'listProfiles'>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const known = new Set((await store.listProfiles(tenantId)).map(({ id }) => id));
+  const index = ids.findIndex((id) => !known.has(id));
+  if (index >= 0) throw invalidAt(`/digest/icp_profile_ids/${index}`, `There is no profile "${ids[index]}".`);
 }

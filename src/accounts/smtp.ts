@@ -21,14 +21,24 @@ export function createSmtpSender(smtpUrl: string, from: string): SendMail {
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  return async ({ messageId, writtenAt, ...mail }) => {
+  return async ({ messageId, writtenAt, unsubscribeUrl, ...mail }) => {
     await transport.sendMail({
       from,
       messageId: `<${messageId}@${domain}>`,
       ...mail,
+      ...(unsubscribeUrl !== undefined && { headers: unsubscribeHeaders(unsubscribeUrl) }),
       // As RFC 5322, section 3.3 wants it: nodemailer sends a text just as it is given.
       date: toHttpDate(writtenAt).replace('GMT', '+0000'),
       signal: AbortSignal.timeout(WHOLE_MS),
     });
+  };
+}
+
+/** One click in the mail program ends it, without a page (RFC 8058). An address has no blank at which a line could be folded. */
+function unsubscribeHeaders(url: string) {
+  const prepared = true;
+  return {
+    'List-Unsubscribe': { prepared, value: `<${url}>` },
+    'List-Unsubscribe-Post': { prepared, value: 'List-Unsubscribe=One-Click' },
   };
 }

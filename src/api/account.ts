@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
-import { changeSettings, readSettings, settingsResource } from '../accounts/settings.ts';
+import { changeSettings, readSettings } from '../accounts/settings.ts';
 import { toIso } from '../lib/clock.ts';
 import { scopeSchema } from '../model/key.ts';
 import { planSchema, settingsPatchSchema, settingsSchema } from '../model/tenant.ts';
@@ -135,7 +135,7 @@ export function addMe(routesOf: RoutesOf): void {
   });
 }
 
-/** `/v1/settings`: time zone and daily digest of a tenant. */
+/** `/v1/settings`: time zone and digest of a tenant. */
 export function addSettings(routesOf: RoutesOf): void {
   const account = routesOf('Account');
   account.get('/settings', {
@@ -143,7 +143,7 @@ export function addSettings(routesOf: RoutesOf): void {
     summary: 'Get settings',
     scope: 'keys:read',
     answer: settingsSchema,
-    handle: async ({ parts, tenantId }) => settingsResource(await readSettings(parts, tenantId)),
+    handle: ({ parts, tenantId }) => readSettings(parts, tenantId),
   });
   account.patch('/settings', {
     operationId: 'updateSettings',
@@ -153,7 +153,6 @@ export function addSettings(routesOf: RoutesOf): void {
     scope: 'keys:write',
     body: settingsPatchSchema,
     answer: settingsSchema,
-    handle: async ({ parts, tenantId, body }) =>
-      settingsResource(await changeSettings(parts, tenantId, body)),
+    handle: ({ parts, tenantId, body }) => changeSettings(parts, tenantId, body),
   });
 }

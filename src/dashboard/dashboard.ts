@@ -19,6 +19,7 @@ import { addCampaigns } from './campaigns.ts';
 import { addCompanies } from './companies.ts';
 import { addCompanyEdit } from './company-edit.ts';
 import { addCsrf } from './csrf.ts';
+import { addDigestSettings } from './digest-settings.ts';
 import { addFaultPages } from './faults.ts';
 import { addFind } from './find.ts';
 import { FORM_BYTES } from './forms.ts';
@@ -79,6 +80,7 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   addSecondFactor(app, own, show);
   addTeam(app, own, show);
   addAudit(app, own, show);
+  addDigestSettings(app, own, show);
   addToday(app, own, show);
   addStart(app, own, show);
   addFind(app, own, show);

@@ -26,6 +26,7 @@ export const NAVIGATION = [
     links: [
       { path: '/dashboard/settings/api-keys', label: 'API keys' },
       { path: '/dashboard/settings/plan', label: 'Plan and usage' },
+      { path: '/dashboard/settings/digest', label: 'Digest' },
       { path: '/dashboard/settings/team', label: 'Team' },
       { path: '/dashboard/settings/account', label: 'Your account' },
       { path: '/dashboard/settings/audit', label: 'Audit' },

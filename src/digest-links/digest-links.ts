@@ -1,27 +1,30 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { FeedbackLinks, MailedFeedback } from '../accounts/feedback-links.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { FeedbackLinks, LinkAct, MailedAct } from '../accounts/feedback-links.ts';
+import { addLead } from '../leads/add-lead.ts';
+import type { LeadParts } from '../leads/patience.ts';
 import { escapeHtml } from '../lib/text.ts';
 import { OTHER_ACTORS } from '../model/audit.ts';
+import { DomainError } from '../model/errors.ts';
+import { leadInputSchema } from '../model/lead.ts';
 import type { Signal } from '../model/signal.ts';
+import { headlineOf } from '../signals/why.ts';
 import type { Store } from '../store/store.ts';
 
 /** What the links of mails need of the process. */
-export interface DigestLinkParts {
-  store: Pick<Store, 'getSignal' | 'saveFeedback' | 'as'>;
-  clock: Clock;
+export interface DigestLinkParts extends LeadParts {
+  store: Store;
   feedbackLinks: FeedbackLinks;
 }
 
 /**
- * Where the links of a digest lead: GET asks, POST takes it down. The token is the whole authority: it says one thing of
- * one signal, for 30 days. Nothing that the form sends is read.
+ * Where the links of a digest and of messages lead: GET asks, POST takes it down. The token is the whole authority: it does one
+ * thing to one signal, for 30 days, or ends one person's digest. Nothing that the form sends is read.
  */
 export async function digestLinks(app: FastifyInstance, parts: DigestLinkParts): Promise<void> {
-  const { store, clock } = parts;
+  const { store, feedbackLinks } = parts;
   app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
+    ['application/x-www-form-urlencoded', 'multipart/form-data'],
     { parseAs: 'buffer', bodyLimit: 1_024 },
     (_request, _body, done) => done(null, null),
   );
@@ -43,11 +46,31 @@ export async function digestLinks(app: FastifyInstance, parts: DigestLinkParts):
   app.post<{ Params: { token: string } }>('/feedback/:token', async (request, reply) => {
     const asked = await readAsked(parts, request.params.token);
     if ('fault' in asked) return sendFault(reply, asked);
-    const { tenantId, signalId, relevant } = asked.said;
-    const at = clock.now();
-    const said = { tenantId, signalId, relevant, reason: '', actorId: OTHER_ACTORS.mail, createdAt: at };
-    await store.as({ tenantId, actor: OTHER_ACTORS.mail }, () => store.saveFeedback(said));
+    const refused = await doAct(parts, asked.said);
+    if (refused !== null) return sendPage(reply, 409, faultPage('It was not added', refused));
     return sendPage(reply, 200, thanksPage(asked.shown));
+  });
+
+  const readLeaver = async (token: string) => {
+    const who = feedbackLinks.readUnsubscribe(token);
+    return who === null ? null : store.getMember(who.tenantId, who.userId);
+  };
+  const gone = {
+    status: 404,
+    fault: 'This link does not work',
+    text: 'It may have been cut off, or the person is no longer a member. Nothing more is sent to them.',
+  } as const;
+  app.get<{ Params: { token: string } }>('/digest/unsubscribe/:token', async (request, reply) => {
+    const member = await readLeaver(request.params.token);
+    return member === null ? sendFault(reply, gone) : sendPage(reply, 200, leavingPage(member.email));
+  });
+  // A mail program posts to it by itself (RFC 8058): it asks nothing and follows nothing.
+  app.post<{ Params: { token: string } }>('/digest/unsubscribe/:token', async (request, reply) => {
+    const member = await readLeaver(request.params.token);
+    if (member === null) return sendFault(reply, gone);
+    const { tenantId, id } = member;
+    await store.as({ tenantId, actor: OTHER_ACTORS.mail }, () => store.setDigestReader(tenantId, id, false));
+    return sendPage(reply, 200, leftPage(member.email));
   });
 }
 
@@ -60,21 +83,58 @@ interface Fault {
 async function readAsked(
   { store, clock, feedbackLinks }: DigestLinkParts,
   token: string,
-): Promise<Fault | { said: MailedFeedback; shown: AskedSignal }> {
+): Promise<Fault | { said: MailedAct; shown: AskedSignal }> {
   const said = feedbackLinks.read(token);
   if (said === null) {
-    const text = 'It may have been cut off on its way. Open it from the mail, or say it in the dashboard.';
-    return { status: 404, fault: 'This link is not whole', text };
+    const text = 'It may have been cut off. Open it from the message again, or use the dashboard.';
+    return { status: 404, fault: 'This link is incomplete', text };
   }
   if (said.expiresAt <= clock.now()) {
-    const text = 'Links of a mail count for 30 days. The signal is still in the dashboard.';
+    const text = 'Links work for 30 days. The signal is still in the dashboard.';
     return { status: 410, fault: 'This link has expired', text };
   }
   const found = await store.getSignal(said.tenantId, said.signalId);
   const signal: Signal | null = found === null ? null : JSON.parse(found.wire);
-  if (signal === null) return { status: 404, fault: 'This signal is gone', text: 'It is not kept any more.' };
-  const other = new URL(feedbackLinks.make({ ...said, relevant: !said.relevant })).pathname;
-  return { said, shown: { excerpt: signal.excerpt, relevant: said.relevant, otherPath: other } };
+  if (found === null || signal === null)
+    return { status: 404, fault: 'This signal is gone', text: 'It is no longer kept.' };
+  const { act } = said;
+  const other = act === 'relevant' ? 'not_relevant' : 'relevant';
+  const shown = {
+    headline: headlineOf(found.text),
+    excerpt: signal.excerpt,
+    url: signal.profile_url,
+    act,
+    otherPath: new URL(feedbackLinks.make({ ...said, act: other })).pathname,
+  };
+  return { said, shown };
+}
+
+/** Takes down what a link says. Why it could not be done, null where it was. */
+async function doAct(parts: DigestLinkParts, { tenantId, signalId, act }: MailedAct): Promise<string | null> {
+  const { store, clock } = parts;
+  const actor = OTHER_ACTORS.mail;
+  return store.as({ tenantId, actor }, async () => {
+    if (act !== 'add') {
+      const relevant = act === 'relevant';
+      await store.saveFeedback({
+        tenantId,
+        signalId,
+        relevant,
+        reason: '',
+        actorId: actor,
+        createdAt: clock.now(),
+      });
+      return null;
+    }
+    try {
+      const caller = { tenantId, actor: { id: actor, name: 'Link in a message' } };
+      await addLead(parts, caller, leadInputSchema.parse({ signal_ids: [signalId] }));
+      return null;
+    } catch (error) {
+      if (error instanceof DomainError) return error.message;
+      throw error;
+    }
+  });
 }
 
 function sendFault(reply: FastifyReply, { status, fault, text }: Fault): FastifyReply {
@@ -88,6 +148,7 @@ function sendPage(reply: FastifyReply, status: number, html: string): FastifyRep
 const STYLE = `:root{color-scheme:light dark}
 body{margin:0;padding:24px 16px;font:1rem/1.5 system-ui,sans-serif}
 main{max-width:36rem;margin:0 auto}
+h2{font-size:1.1rem;margin:0 0 .5rem;overflow-wrap:anywhere}
 blockquote{margin:0 0 1rem;padding:0 0 0 1rem;border-left:4px solid #98a2b3;overflow-wrap:anywhere}
 button{font:inherit;font-weight:600;min-height:44px;padding:.6rem 1.2rem;border-radius:6px;border:1px solid #175cd3;background:#175cd3;color:#fff;cursor:pointer}
 button.other{background:transparent;color:inherit;border-color:currentColor}
@@ -102,33 +163,57 @@ const CONTENT_POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-/** A signal, and what the link that was followed says of it. */
+/** A signal, and what the link that was followed does to it. */
 interface AskedSignal {
+  headline: string;
   excerpt: string;
-  relevant: boolean;
-  /** The token that says the opposite. */
+  /** The signal in the dashboard. */
+  url: string;
+  act: LinkAct;
+  /** Where the opposite is said. */
   otherPath: string;
 }
 
-const WORDS = { yes: 'Relevant', no: 'Not relevant' };
+const WORDS: Readonly<Record<LinkAct, { button: string; done: string }>> = {
+  relevant: { button: 'Relevant', done: 'Marked as relevant.' },
+  not_relevant: { button: 'Not relevant', done: 'Marked as not relevant.' },
+  add: { button: 'Add to pipeline', done: 'Added to the pipeline.' },
+};
 
 /** Asks whether it is meant: to follow a link changes nothing, as programs that look through mail follow links too. */
-function askingPage({ excerpt, relevant, otherPath }: AskedSignal): string {
-  const [meant, other] = relevant ? [WORDS.yes, WORDS.no] : [WORDS.no, WORDS.yes];
-  return page('Was this signal relevant?', [
-    quote(excerpt),
-    `<form method="post"><button>${meant}</button></form>`,
-    `<p>Or: <a href="${escapeHtml(otherPath)}">${other.toLowerCase()}</a></p>`,
+function askingPage(asked: AskedSignal): string {
+  const { act, otherPath } = asked;
+  const other = act === 'relevant' ? WORDS.not_relevant : WORDS.relevant;
+  return page(act === 'add' ? 'Add this signal to the pipeline?' : 'Was this signal relevant?', [
+    quote(asked),
+    `<form method="post"><button>${WORDS[act].button}</button></form>`,
+    act === 'add' ? '' : `<p>Or: <a href="${escapeHtml(otherPath)}">${other.button.toLowerCase()}</a></p>`,
   ]);
 }
 
 /** Says that it was taken down, and how to take it back. */
-function thanksPage({ excerpt, relevant, otherPath }: AskedSignal): string {
-  const [said, other] = relevant ? [WORDS.yes, WORDS.no] : [WORDS.no, WORDS.yes];
+function thanksPage(asked: AskedSignal): string {
+  const { act, otherPath, url } = asked;
+  const other = act === 'relevant' ? WORDS.not_relevant : WORDS.relevant;
   return page('Thank you', [
-    `<p role="status">Noted: ${said.toLowerCase()}.</p>`,
-    quote(excerpt),
-    `<form method="post" action="${escapeHtml(otherPath)}"><button class="other">${other} after all</button></form>`,
+    `<p role="status">${WORDS[act].done}</p>`,
+    quote(asked),
+    act === 'add'
+      ? `<p><a href="${escapeHtml(url)}">Open the signal</a></p>`
+      : `<form method="post" action="${escapeHtml(otherPath)}"><button class="other">Change to ${other.button.toLowerCase()}</button></form>`,
+  ]);
+}
+
+function leavingPage(email: string): string {
+  return page('Unsubscribe from the digest?', [
+    `<p>${escapeHtml(email)} will get no more digests by mail. You can switch it on again in the dashboard.</p>`,
+    '<form method="post"><button>Unsubscribe</button></form>',
+  ]);
+}
+
+function leftPage(email: string): string {
+  return page('You are unsubscribed', [
+    `<p role="status">${escapeHtml(email)} gets no more digests by mail. You can switch it on again in the dashboard.</p>`,
   ]);
 }
 
@@ -137,8 +222,8 @@ function faultPage(title: string, text: string): string {
   return page(title, [`<p>${escapeHtml(text)}</p>`]);
 }
 
-function quote(excerpt: string): string {
-  return `<blockquote>${escapeHtml(excerpt)}</blockquote>`;
+function quote({ headline, excerpt }: AskedSignal): string {
+  return `<h2>${escapeHtml(headline)}</h2>\n<blockquote>${escapeHtml(excerpt)}</blockquote>`;
 }
 
 function page(title: string, parts: readonly string[]): string {

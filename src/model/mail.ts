@@ -1,4 +1,4 @@
-import type { Role } from './tenant.ts';
+import type { DigestFrequency, Role } from './tenant.ts';
 import type { PausedReason } from './webhook.ts';
 
 /** What became of what a person logs in with. */
@@ -44,6 +44,10 @@ export type MailFacts =
   | { kind: 'source_paused'; sourceId: string; name: string; message: string }
   | {
       kind: 'digest';
+      /** Whom it is for; left out in mail of before: the owner. */
+      userId?: string;
+      /** Daily where it is left out. */
+      frequency?: DigestFrequency;
       date: string;
       counts: { hot: number; warm: number };
       /** Best first. */

@@ -64,20 +64,30 @@ const timezone = z
   .refine(isTimeZone, 'must be an IANA time zone such as "America/New_York"')
   .describe('IANA time zone, such as `America/New_York`.');
 
+const DIGEST_FREQUENCIES = ['daily', 'weekly'] as const;
+export type DigestFrequency = (typeof DIGEST_FREQUENCIES)[number];
+
 const digest = {
-  enabled: z.boolean().describe('Whether a daily digest is created on days with new signals.'),
+  enabled: z.boolean().describe('Whether a digest is created when there are new signals.'),
   hour: z
     .int()
     .min(0)
     .max(23)
     .describe('Hour of the day at which the digest is created, from 0 to 23 in the time zone.'),
+  frequency: z.enum(DIGEST_FREQUENCIES).describe('`daily`, or `weekly` on Mondays.'),
 };
 
 /** The settings of a tenant, as every API shows them. */
 export const settingsSchema = z
   .strictObject({
     timezone: z.string().describe('IANA time zone of the account.'),
-    digest: z.strictObject(digest).describe('The daily digest.'),
+    digest: z
+      .strictObject({
+        ...digest,
+        icp_profile_ids: z.array(z.string()).describe('Profiles whose signals it has; empty: all profiles.'),
+        recipients: z.array(z.string()).describe('Email addresses of the members who get it by mail.'),
+      })
+      .describe('The digest of new signals.'),
   })
   .meta({ id: 'Settings', description: 'Settings of the account.' });
 export type Settings = z.infer<typeof settingsSchema>;
@@ -86,15 +96,31 @@ export type Settings = z.infer<typeof settingsSchema>;
 export const settingsPatchSchema = z.strictObject({
   timezone: timezone.optional(),
   digest: z
-    .strictObject({ enabled: digest.enabled.optional(), hour: digest.hour.optional() })
-    .describe('The daily digest.')
+    .strictObject({
+      enabled: digest.enabled.optional(),
+      hour: digest.hour.optional(),
+      frequency: digest.frequency.optional(),
+      icp_profile_ids: z
+        .array(z.string().max(100))
+        .max(100)
+        .transform((ids) => [...new Set(ids)])
+        .optional()
+        .describe('Profiles whose signals it has; empty: all profiles.'),
+      recipients: z
+        .array(z.string().trim().max(320))
+        .max(1_000)
+        .optional()
+        .describe('Email addresses of members: these get it by mail, the others do not.'),
+    })
+    .describe('The digest of new signals.')
     .optional(),
 });
 export type SettingsPatch = z.infer<typeof settingsPatchSchema>;
 
 /** Settings as stored, with the progress of the digest. Times are Unix milliseconds. */
-export interface TenantSettings extends Settings {
+export interface TenantSettings extends Omit<Settings, 'digest'> {
   tenantId: string;
+  digest: Omit<Settings['digest'], 'recipients'>;
   /** When the next digest is due; 0: not planned yet. */
   digestDueAt: number;
   /** When signals were last looked for; null: never. The first digest has no older signals. */

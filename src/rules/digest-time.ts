@@ -1,17 +1,24 @@
 import { DateTime } from 'luxon';
 import { smallestOf } from '../lib/lists.ts';
-import type { Settings } from '../model/tenant.ts';
+import type { DigestFrequency, Settings } from '../model/tenant.ts';
 
-/** When a digest is due: its hour of the day in its zone. */
-type Daily = Pick<Settings, 'timezone'> & { hour: number };
+/** When a digest is due: its hour of the day in its zone, every day where no frequency is named. */
+type Daily = Pick<Settings, 'timezone'> & { hour: number; frequency?: DigestFrequency };
+
+const MONDAY = 1;
 
 /** The first moment after `now` at which the hour is struck. */
 export function nextDaily(now: number, daily: Daily): number {
   const today = DateTime.fromMillis(now, { zone: daily.timezone });
   for (let days = 0; ; days++) {
-    const moment = struckOn(today.plus({ days }), daily.hour);
-    if (moment > now) return moment;
+    const day = today.plus({ days });
+    const moment = struckOn(day, daily.hour);
+    if (moment > now && isDigestDay(day, daily)) return moment;
   }
+}
+
+function isDigestDay({ weekday }: DateTime, { frequency }: Daily): boolean {
+  return frequency !== 'weekly' || weekday === MONDAY;
 }
 
 /** The last moment up to `now` at which the hour was struck. */
@@ -38,7 +45,8 @@ export function dateIn(timezone: string, moment: number): string {
  * made today.
  */
 export function dueAfterChange(now: number, daily: Daily, madeAt: number | null): number {
-  const isNow = DateTime.fromMillis(now, { zone: daily.timezone }).hour === daily.hour;
+  const today = DateTime.fromMillis(now, { zone: daily.timezone });
+  const isNow = today.hour === daily.hour && isDigestDay(today, daily);
   const madeToday = madeAt !== null && dateIn(daily.timezone, madeAt) === dateIn(daily.timezone, now);
   return isNow && !madeToday ? now : nextDaily(now, daily);
 }

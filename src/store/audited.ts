@@ -35,6 +35,7 @@ const ACTS: Acts = {
   changeKey: (_, key) => (key === null ? null : { action: 'key.update', subject: key.id }),
   revokeKey: ([id], revoked) => (revoked ? { action: 'key.revoke', subject: id } : null),
   setPlan: ([tenantId], fit) => (fit === null ? null : { action: 'plan.change', subject: tenantId }),
+  setDigestReader: ([, userId], set) => (set ? { action: 'settings.update', subject: userId } : null),
   saveSettings: ([{ tenantId }], saved) => (saved ? { action: 'settings.update', subject: tenantId } : null),
 
   foundTenant: ([{ owner }], made) => (made ? { action: 'password.change', subject: owner.id } : null),

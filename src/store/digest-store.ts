@@ -9,6 +9,10 @@ export interface DigestRange {
   /** Older ones are no news, Unix milliseconds. */
   from: number;
   limit: number;
+  /** Empty or left out: all of them. */
+  profileIds?: readonly string[];
+  /** Only what nobody has judged or made a lead of. */
+  isUntouched?: boolean;
 }
 
 /** What was found in a range. */
@@ -35,7 +39,7 @@ export interface DigestChange {
   /** When it was made; null: there was nothing to tell. */
   madeAt: number | null;
   event: RoutedEvent | null;
-  mail: NewMail | null;
+  mails: NewMail[];
 }
 
 /** Settings of tenants and their daily digests. */
@@ -47,6 +51,10 @@ export interface DigestStore {
   dueDigests(now: number, limit: number): Promise<TenantSettings[]>;
   /** The hot and warm signals of a range; of very many those that were stored last are looked at. */
   findBest(tenantId: string, range: DigestRange): Promise<FoundSignals>;
+  /** Ids of the people who get its mail. */
+  digestReaders(tenantId: string): Promise<string[]>;
+  /** Whether a person gets its mail; false where that was so already, or there is no such person. */
+  setDigestReader(tenantId: string, userId: string, wanted: boolean): Promise<boolean>;
   /** Event, deliveries, mail and the next time in one commit; false where it is not due any more. */
   commitDigest(change: DigestChange): Promise<boolean>;
 }

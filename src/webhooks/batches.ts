@@ -2,7 +2,7 @@ import { type Clock, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { isPresetShape } from '../model/payload-format.ts';
 import type { Signal } from '../model/signal.ts';
-import type { Settings } from '../model/tenant.ts';
+import type { TenantSettings } from '../model/tenant.ts';
 import { lastDaily, lastHourly } from '../rules/digest-time.ts';
 import type { BatchedSignals, WaitingBatch } from '../store/batch-store.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
@@ -62,7 +62,11 @@ async function sendBatch(parts: BatchParts, waiting: WaitingBatch, isStopping: I
 }
 
 /** Up to when what happened is due. */
-function lastDue({ settings: { batching } }: Receiver, { timezone, digest }: Settings, now: number): number {
+function lastDue(
+  { settings: { batching } }: Receiver,
+  { timezone, digest }: TenantSettings,
+  now: number,
+): number {
   switch (batching) {
     case 'hourly':
       return lastHourly(now, timezone);

@@ -18,7 +18,7 @@ export interface DigestParts {
 
 const AT_ONCE = 100;
 /** After an outage of longer, a digest tells of its end only: older signals are no news. */
-const MAX_SPAN_MS = 7 * 24 * 3_600_000;
+const MAX_SPAN_MS = 8 * 24 * 3_600_000;
 
 /** Makes every digest that is due: each once, as its next time is stored in the commit that stores it. */
 export async function makeDigests(
@@ -39,9 +39,9 @@ async function makeDigest(parts: DigestParts, settings: TenantSettings): Promise
   const { store, clock } = parts;
   const { tenantId, timezone, digest, digestDueAt, digestSince, digestPosition } = settings;
   const now = clock.now();
-  const nextDueAt = nextDaily(now, { timezone, hour: digest.hour });
+  const nextDueAt = nextDaily(now, { timezone, ...digest });
   const step = { tenantId, expectedDueAt: digestDueAt, nextDueAt };
-  const nothing = { ...step, madeAt: null, event: null, mail: null };
+  const nothing = { ...step, madeAt: null, event: null, mails: [] };
   if (digestSince === null) {
     await store.commitDigest({ ...nothing, since: now, position: await store.storedPosition(tenantId) });
     return;
@@ -50,7 +50,13 @@ async function makeDigest(parts: DigestParts, settings: TenantSettings): Promise
     await store.commitDigest({ ...nothing, since: digestSince, position: digestPosition });
     return;
   }
-  const range = { after: digestPosition, from: now - MAX_SPAN_MS, limit: DIGEST_SIGNALS };
+  const range = {
+    after: digestPosition,
+    from: now - MAX_SPAN_MS,
+    limit: DIGEST_SIGNALS,
+    profileIds: digest.icp_profile_ids,
+    isUntouched: true,
+  };
   const { position, ...found } = await store.findBest(tenantId, range);
   const signals: Signal[] = found.wires.map((wire) => JSON.parse(wire)).filter(isTold);
   if (signals.length === 0) {
@@ -65,8 +71,9 @@ async function makeDigest(parts: DigestParts, settings: TenantSettings): Promise
   });
   const change = { type: 'digest.ready', subjectId: tenantId, data } as const;
   const [event = null] = await routeChanges(parts, tenantId, [change]);
-  const mail = digestMail(tenantId, data, now);
-  await store.commitDigest({ ...step, since: now, position, madeAt: now, event, mail });
+  const readers = await store.digestReaders(tenantId);
+  const mails = readers.map((userId) => digestMail(settings, { userId, data, now }));
+  await store.commitDigest({ ...step, since: now, position, madeAt: now, event, mails });
 }
 
 /** What is left of a signal whose author was erased tells nothing. */
@@ -83,12 +90,16 @@ function digestData(signals: readonly Signal[], head: Omit<DigestData, 'signals'
 }
 
 /** Ids alone: what the mail says of them is read when it is sent, so that nothing of an erased person stands in it. */
-function digestMail(tenantId: string, { date, counts, signals, url }: DigestData, now: number): NewMail {
+function digestMail(
+  { tenantId, digest: { frequency } }: TenantSettings,
+  { userId, data, now }: { userId: string; data: DigestData; now: number },
+): NewMail {
+  const { date, counts, signals, url } = data;
   const signalIds = signals.map((signal) => signal.signal_id);
   return {
-    id: `mal_digest_${tenantId}_${now}`,
+    id: `mal_digest_${tenantId}_${now}_${userId}`,
     tenantId,
-    facts: { kind: 'digest', date, counts, signalIds, url },
+    facts: { kind: 'digest', userId, frequency, date, counts, signalIds, url },
     createdAt: now,
   };
 }

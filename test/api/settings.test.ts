@@ -7,18 +7,24 @@ beforeEach(async () => {
 });
 afterEach(() => t.app.close());
 
-const DEFAULTS = { timezone: 'UTC', digest: { enabled: true, hour: 8 } };
+const DEFAULTS = {
+  timezone: 'UTC',
+  digest: {
+    ...{ enabled: true, hour: 8, frequency: 'daily', icp_profile_ids: [] },
+    recipients: ['owner@example.com'],
+  },
+};
 
 test('settings have defaults, and a change keeps what it does not name', async () => {
   expect((await t.call('GET', '/v1/settings')).json()).toEqual({ data: DEFAULTS });
   const changed = await t.call('PATCH', '/v1/settings', { timezone: 'Europe/Berlin', digest: { hour: 6 } });
   expect(changed.statusCode).toBe(200);
-  const expected = { timezone: 'Europe/Berlin', digest: { enabled: true, hour: 6 } };
+  const expected = { timezone: 'Europe/Berlin', digest: { ...DEFAULTS.digest, hour: 6 } };
   expect(changed.json()).toEqual({ data: expected });
   await t.call('PATCH', '/v1/settings', { digest: { enabled: false } });
   expect((await t.call('GET', '/v1/settings')).json().data).toEqual({
     ...expected,
-    digest: { enabled: false, hour: 6 },
+    digest: { ...expected.digest, enabled: false },
   });
 });
 

@@ -42,6 +42,7 @@ export async function fillAccount(
       '/sources',
       '/sources/new',
       '/sources/suggested',
+      '/settings/digest',
       `/sources/${source.id}`,
       `/sources/${source.id}/edit`,
     ],

@@ -14,9 +14,10 @@ beforeEach(async () => {
 afterEach(() => t.app.close());
 
 const links = createFeedbackLinks(createCursors(Buffer.alloc(32, 7)), 'https://x.example');
-function path(relevant: boolean): string {
+function path(said: boolean | 'add'): string {
+  const act = said === 'add' ? said : said ? 'relevant' : 'not_relevant';
   const expiresAt = t.clock.now() + FEEDBACK_LINK_MS;
-  return new URL(links.make({ tenantId: t.tenant.id, signalId, relevant, expiresAt })).pathname;
+  return new URL(links.make({ tenantId: t.tenant.id, signalId, act, expiresAt })).pathname;
 }
 const said = async () => (await t.store.getFeedback(t.tenant.id, signalId))?.relevant ?? null;
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -40,7 +41,7 @@ test('the form takes it down, as browsers send it and without a body, and the la
   const url = path(true);
   const answer = await t.app.inject({ method: 'POST', url, headers: form, payload: '' });
   expect(answer.statusCode).toBe(200);
-  expect(answer.body).toContain('Noted: relevant.');
+  expect(answer.body).toContain('Marked as relevant.');
   expect(await said()).toBe(true);
   const back = /action="([^"]+)"/.exec(answer.body)?.[1] ?? '';
   expect((await t.app.inject({ method: 'POST', url: back })).statusCode).toBe(200);
@@ -60,10 +61,43 @@ test('a link counts for 30 days', async () => {
 test('a forged, cut or foreign token is refused', async () => {
   const expiresAt = t.clock.now() + FEEDBACK_LINK_MS;
   const others = createFeedbackLinks(createCursors(Buffer.alloc(32, 8)), 'https://x.example');
-  const forged = new URL(others.make({ tenantId: t.tenant.id, signalId, relevant: true, expiresAt }))
+  const forged = new URL(others.make({ tenantId: t.tenant.id, signalId, act: 'relevant', expiresAt }))
     .pathname;
   for (const url of [forged, path(true).slice(0, -3), '/feedback/x']) {
     expect((await t.app.inject({ method: 'POST', url })).statusCode).toBe(404);
   }
   expect(await said()).toBeNull();
+});
+
+test('a link adds the signal to the pipeline, once, after it has asked', async () => {
+  const url = path('add');
+  expect((await t.app.inject({ url })).body).toContain('Add this signal to the pipeline?');
+  const leads = async () => (await t.call('GET', '/v1/leads')).json().data;
+  expect(await leads()).toEqual([]);
+  for (let again = 0; again < 2; again++) {
+    const answer = await t.app.inject({ method: 'POST', url, headers: form, payload: '' });
+    expect([answer.statusCode, answer.body.includes('Added to the pipeline.')]).toEqual([200, true]);
+  }
+  expect(await leads()).toHaveLength(1);
+});
+
+test('one click ends the digest of its person alone, as mail programs and browsers post it', async () => {
+  const { id } = t.tenant;
+  const [owner] = await t.store.listMembers(id);
+  const userId = owner?.id ?? '';
+  const url = new URL(links.makeUnsubscribe({ tenantId: id, userId })).pathname;
+  expect((await t.app.inject({ url })).body).toContain('Unsubscribe from the digest?');
+  expect(await t.store.digestReaders(id)).toEqual([userId]);
+  const boundary = 'x';
+  const part = `--${boundary}\r\ncontent-disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--${boundary}--`;
+  for (const [type, payload] of [
+    ['application/x-www-form-urlencoded', 'List-Unsubscribe=One-Click'],
+    [`multipart/form-data; boundary=${boundary}`, part],
+  ] as const) {
+    await t.store.setDigestReader(id, userId, true);
+    const answer = await t.app.inject({ method: 'POST', url, headers: { 'content-type': type }, payload });
+    expect(answer.statusCode).toBe(200);
+    expect(await t.store.digestReaders(id)).toEqual([]);
+  }
+  expect((await t.app.inject({ method: 'POST', url: `${url}x` })).statusCode).toBe(404);
 });

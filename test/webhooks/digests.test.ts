@@ -131,13 +131,13 @@ describe('its mail', () => {
     await make();
     const { mail, text: made } = await written();
     expect(JSON.stringify(mail.facts)).not.toContain('looking for');
-    expect(made.subject).toMatch(/^Signals of 2026-01-01: \d hot, \d warm$/);
+    expect(made.subject).toMatch(/^\d hot and \d warm signals · 2026-01-01$/);
     expect(made.text).toContain('looking for a new CRM <b>& any</b>');
     expect(made.html).toContain('looking for a new CRM &lt;b&gt;&amp; any');
     expect(made.html).not.toContain('<script');
     expect(made.html).toContain('name="viewport"');
     const links = made.html?.match(/https:\/\/signals\.example\.com\/feedback\/[\w-]+/g) ?? [];
-    expect(new Set(links).size).toBe(2);
+    expect(new Set(links).size).toBe(3);
     for (const link of links) expect(made.text).toContain(link);
   });
 
@@ -146,14 +146,136 @@ describe('its mail', () => {
     const { data } = (
       await t.call('POST', '/v1/signals', aPost({ prospect: { ...person, name: 'Dana Whitlock' } }))
     ).json();
-    const lead = { ...person, signal_ids: [data.signals[0].signal_id] };
-    const { id } = (await t.call('POST', '/v1/leads', lead)).json().data;
     t.clock.advance(8 * HOUR_MS);
     await make();
-    expect((await written()).text.text).toContain('looking for a new CRM');
+    expect((await written()).text.text).toContain('Dana Whitlock');
+    const lead = { ...person, signal_ids: [data.signals[0].signal_id] };
+    const { id } = (await t.call('POST', '/v1/leads', lead)).json().data;
     expect((await t.call('DELETE', `/v1/leads/${id}`)).statusCode).toBe(204);
     const { text } = await written();
-    expect(text.text + text.html).not.toContain('looking for a new CRM');
+    expect(text.text + text.html).not.toContain('Dana Whitlock');
     expect(JSON.stringify(await digests())).not.toContain('looking for a new CRM');
   });
+
+  test('names the headline, the person, the place and one reason, and links to the post', async () => {
+    const post = aPost({
+      text: 'Which CRM for plumbers?\n\nWe are looking for a new CRM this month, budget approved. Any recommendations?',
+      platform: { name: 'reddit', post_url: 'https://www.reddit.com/r/SaaS/comments/1/x/' },
+      prospect: { name: 'Dana Whitlock', title: 'Owner' },
+    });
+    await t.call('POST', '/v1/signals', post);
+    t.clock.advance(8 * HOUR_MS);
+    await make();
+    const { text } = await written();
+    for (const said of [
+      'Which CRM for plumbers?',
+      'Dana Whitlock, Owner',
+      'r/SaaS on Reddit',
+      'Looking for',
+    ]) {
+      expect(text.text).toContain(said);
+      expect(text.html).toContain(said);
+    }
+    expect(text.html).toContain('href="https://www.reddit.com/r/SaaS/comments/1/x/"');
+    for (const button of ['Relevant', 'Not relevant', 'Add to pipeline'])
+      expect(text.html).toContain(`>${button}</a>`);
+    expect(text.unsubscribeUrl).toMatch(/^https:\/\/signals\.example\.com\/digest\/unsubscribe\//);
+  });
+
+  test('leaves out what was judged or is in the pipeline, also where that happened after it was made', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      const { data } = (await t.call('POST', '/v1/signals', anotherPost(i))).json();
+      ids.push(data.signals[0].signal_id);
+    }
+    const judge = (id = '') => t.call('POST', `/v1/signals/${id}/feedback`, { relevant: false });
+    await judge(ids[0]);
+    await t.call('POST', '/v1/leads', { signal_ids: [ids[1]] });
+    t.clock.advance(8 * HOUR_MS);
+    await make();
+    const { mail } = await written();
+    expect(mail.facts).toMatchObject({ signalIds: expect.not.arrayContaining([ids[0], ids[1]]) });
+    await judge(ids[2]);
+    const html = (await written()).text.html ?? '';
+    expect(html.match(/\/dashboard\/signals\/sig_\w+/g)).toEqual([`/dashboard/signals/${ids[3]}`]);
+  });
+
+  test('shows ten signals and counts the rest', async () => {
+    for (let i = 0; i < 22; i++) await t.call('POST', '/v1/signals', anotherPost(i));
+    t.clock.advance(8 * HOUR_MS);
+    await make();
+    const { text } = await written();
+    expect(text.html?.match(/<h2/g)).toHaveLength(10);
+    expect(text.html).toContain('And 12 more.');
+  });
+
+  test('has a contrast of at least 4.5 in both themes', async () => {
+    await t.call('POST', '/v1/signals', aPost());
+    t.clock.advance(8 * HOUR_MS);
+    await make();
+    const html = (await written()).text.html ?? '';
+    const [, dark = '', light = ''] = /<style>([\s\S]*)<\/style>([\s\S]*)/.exec(html) ?? [];
+    for (const [theme, ground] of [
+      [dark, '#101828'],
+      [light, '#ffffff'],
+    ] as const) {
+      const inks = [...theme.matchAll(/(?<!background:[^;]*;)(?<![-\w])color:(#\w{6})/g)].map(
+        ([, ink = '']) => ink,
+      );
+      expect(inks.length).toBeGreaterThan(3);
+      for (const ink of inks.filter((each) => each !== '#ffffff')) {
+        expect([ink, contrast(ink, ground) >= 4.5]).toEqual([ink, true]);
+      }
+    }
+    expect(contrast('#ffffff', '#175cd3')).toBeGreaterThan(4.5);
+  });
+
+  test('goes to every member who wants it', async () => {
+    const { id } = t.tenant;
+    const [owner] = await t.store.listMembers(id);
+    const facts = async () => (await t.store.listMail(id, 20)).map(({ facts: { kind } }) => kind);
+    const patch = (recipients: string[]) => t.call('PATCH', '/v1/settings', { digest: { recipients } });
+    expect((await patch(['nobody@example.com'])).statusCode).toBe(400);
+    expect((await patch([])).json().data.digest.recipients).toEqual([]);
+    await t.call('POST', '/v1/signals', anotherPost(1));
+    t.clock.advance(8 * HOUR_MS);
+    await make();
+    expect(await facts()).toEqual([]);
+    expect((await patch([owner?.email ?? ''])).json().data.digest.recipients).toEqual([owner?.email]);
+    await t.call('POST', '/v1/signals', anotherPost(2));
+    t.clock.advance(24 * HOUR_MS);
+    await make();
+    expect(await facts()).toEqual(['digest']);
+  });
+
+  test('comes on Mondays alone where it is weekly, of the profiles that were chosen', async () => {
+    const [profile] = (await t.call('GET', '/v1/icps')).json().data;
+    const digest = { frequency: 'weekly', icp_profile_ids: [profile.id] };
+    expect((await t.call('PATCH', '/v1/settings', { digest })).json().data.digest).toMatchObject(digest);
+    const none = await t.call('PATCH', '/v1/settings', { digest: { icp_profile_ids: ['icp_none'] } });
+    expect(none.statusCode).toBe(400);
+    await t.call('POST', '/v1/signals', anotherPost(1));
+    for (let day = 0; day < 12; day++) {
+      t.clock.advance(24 * HOUR_MS);
+      await make();
+    }
+    // 1 January 2026 is a Thursday.
+    expect((await digests()).map(({ data }: never) => (data as { date: string }).date)).toEqual([
+      '2026-01-06',
+    ]);
+  });
 });
+
+/** Of two colours, by WCAG 2.2. */
+function contrast(a: string, b: string): number {
+  const [light = 0, dark = 0] = [luminance(a), luminance(b)].sort((x, y) => y - x);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(hex: string): number {
+  const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
+    const share = Number.parseInt(hex.slice(at, at + 2), 16) / 255;
+    return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}

@@ -23,6 +23,7 @@ export interface MailStatements extends EventStatements {
     resendMail(now: number, id: string, tenantId: string): boolean;
     markAnnounced(id: string): void;
     updateSettings(row: Record<string, unknown>): boolean;
+    setDigestMail(row: Record<string, unknown>): boolean;
     advanceDigest(row: Record<string, unknown>): boolean;
     pruneMail(before: number, limit: number): number;
   };
@@ -68,14 +69,18 @@ export function digestChanges(ask: Asks<MailStatements>) {
 
   return {
     *saveSettings({ tenantId, timezone, digest, digestDueAt, digestSince, digestPosition }) {
-      const { enabled, hour } = digest;
+      const { enabled, hour, frequency, icp_profile_ids: ids } = digest;
       const due = { digestDueAt, digestSince, digestPosition };
-      return yield* ask.mail.updateSettings({ tenantId, timezone, enabled: enabled ? 1 : 0, hour, ...due });
+      const when = { timezone, enabled: enabled ? 1 : 0, hour, frequency, profileIds: JSON.stringify(ids) };
+      return yield* ask.mail.updateSettings({ tenantId, ...when, ...due });
     },
-    *commitDigest({ event, mail, ...step }) {
+    *setDigestReader(tenantId, userId, wanted) {
+      return yield* ask.mail.setDigestMail({ tenantId, userId, wanted: wanted ? 1 : 0 });
+    },
+    *commitDigest({ event, mails, ...step }) {
       if (!(yield* ask.mail.advanceDigest(step))) return false;
       if (event !== null) yield* insertRouted(event);
-      if (mail !== null) yield* addMail(mail);
+      for (const mail of mails) yield* addMail(mail);
       return true;
     },
   } satisfies Scripts<DigestStore>;

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { defaultProfile } from '../../../src/model/icp.ts';
 import type { DigestChange } from '../../../src/store/digest-store.ts';
 import { aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 const DAY_MS = 86_400_000;
+const DAILY = { frequency: 'daily' as const, icp_profile_ids: [] };
 
 function aDigest(overrides: Partial<DigestChange> = {}): DigestChange {
   const told = { id: 'evt_d', tenantId: 'ten_a', subjectId: 'ten_a', data: '{}', createdAt: T0 };
@@ -21,10 +23,12 @@ function aDigest(overrides: Partial<DigestChange> = {}): DigestChange {
       batched: [],
       skipped: [],
     },
-    mail: {
-      ...{ id: 'mal_d', tenantId: 'ten_a', createdAt: T0 },
-      facts: { kind: 'message', subject: 'Digest', text: '' },
-    },
+    mails: [
+      {
+        ...{ id: 'mal_d', tenantId: 'ten_a', createdAt: T0 },
+        facts: { kind: 'message', subject: 'Digest', text: '' },
+      },
+    ],
     ...overrides,
   };
 }
@@ -35,11 +39,15 @@ export function describeDigests(open: OpenStore): void {
       const { store } = await openWithTenants(open);
       const first = await store.getSettings('ten_a');
       expect(first).toEqual({
-        ...{ tenantId: 'ten_a', timezone: 'UTC', digest: { enabled: true, hour: 8 } },
+        ...{ tenantId: 'ten_a', timezone: 'UTC', digest: { ...DAILY, enabled: true, hour: 8 } },
         ...{ digestDueAt: 0, digestSince: T0, digestPosition: 0, digestMadeAt: null },
       });
       const changed = {
-        ...{ tenantId: 'ten_a', timezone: 'Asia/Tokyo', digest: { enabled: false, hour: 23 } },
+        ...{
+          tenantId: 'ten_a',
+          timezone: 'Asia/Tokyo',
+          digest: { enabled: false, hour: 23, frequency: 'weekly' as const, icp_profile_ids: ['icp_a'] },
+        },
         ...{ digestDueAt: T0 + 7, digestSince: null, digestPosition: 3 },
       };
       expect(await store.saveSettings(changed)).toBe(true);
@@ -53,7 +61,7 @@ export function describeDigests(open: OpenStore): void {
       const { store } = await openWithTenants(open);
       const save = (tenantId: string, digestDueAt: number, enabled = true) =>
         store.saveSettings({
-          ...{ tenantId, timezone: 'UTC', digest: { enabled, hour: 8 } },
+          ...{ tenantId, timezone: 'UTC', digest: { ...DAILY, enabled, hour: 8 } },
           ...{ digestDueAt, digestSince: T0, digestPosition: 0 },
         });
       await save('ten_a', T0 + 5);
@@ -82,11 +90,28 @@ export function describeDigests(open: OpenStore): void {
         expectedDueAt: T0 + DAY_MS,
         madeAt: null,
         event: null,
-        mail: null,
+        mails: [],
         since: T0 + 9,
       });
       expect(await store.commitDigest(quiet)).toBe(true);
       expect(await store.getSettings('ten_a')).toMatchObject({ digestSince: T0 + 9, digestMadeAt: T0 + 6 });
+    });
+
+    test('leaves out what was judged or has a lead, and other profiles, where that is asked for', async () => {
+      const { store } = await openWithTenants(open);
+      const at = (id: string, profileId = 'icp_ten_a') =>
+        aSignal('ten_a', { id, profileId, classification: 'hot', score: 80 });
+      await store.createProfile({ ...defaultProfile('icp_b', 'ten_a', T0), name: 'B' }, 10);
+      await store.commitSignals([at('sig_judged'), at('sig_left'), at('sig_other', 'icp_b')]);
+      const judged = { tenantId: 'ten_a', signalId: 'sig_judged', relevant: false, reason: '' };
+      await store.saveFeedback({ ...judged, actorId: 'key_a', createdAt: T0 });
+      const found = async (more: object) => {
+        const { hot, wires } = await store.findBest('ten_a', { after: 0, from: 0, limit: 10, ...more });
+        return [hot, wires.length];
+      };
+      expect(await found({})).toEqual([3, 3]);
+      expect(await found({ isUntouched: true })).toEqual([2, 2]);
+      expect(await found({ isUntouched: true, profileIds: ['icp_b'] })).toEqual([1, 1]);
     });
 
     test('finds the hot and warm signals that were stored behind a place, whatever their times, best first', async () => {

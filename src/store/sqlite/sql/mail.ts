@@ -30,9 +30,13 @@ export function mailSql(db: Database): MailStatements['mail'] {
     updateSettings: changed(
       db,
       `UPDATE tenant_settings
-     SET timezone = :timezone, digest_enabled = :enabled, digest_hour = :hour, digest_due_at = :digestDueAt,
-         digest_since = :digestSince, digest_position = :digestPosition
+     SET timezone = :timezone, digest_enabled = :enabled, digest_hour = :hour, digest_frequency = :frequency,
+         digest_profile_ids = :profileIds, digest_due_at = :digestDueAt, digest_since = :digestSince, digest_position = :digestPosition
      WHERE tenant_id = :tenantId`,
+    ),
+    setDigestMail: changed(
+      db,
+      'UPDATE owners SET digest_mail = :wanted WHERE id = :userId AND tenant_id = :tenantId AND digest_mail <> :wanted',
     ),
     advanceDigest: changed(
       db,
