@@ -1,7 +1,8 @@
+import { DAY_MS } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
 
 /** How long the links of a mail count. */
-export const FEEDBACK_LINK_MS = 30 * 24 * 3_600_000;
+export const FEEDBACK_LINK_MS = 30 * DAY_MS;
 
 /** What a link does to a signal: says whether it was relevant, or adds it to the pipeline. */
 const LINK_ACTS = ['not_relevant', 'relevant', 'add'] as const;

@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, DAY_MS } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { OTHER_ACTORS } from '../model/audit.ts';
@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import { hashToken } from './tokens.ts';
 
 /** How long a one-time link is good. */
-export const LINK_MS = 7 * 24 * 3_600_000;
+export const LINK_MS = 7 * DAY_MS;
 /** One address may belong to several tenants. */
 export const MOST_OF_AN_ADDRESS = 5;
 

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import type { MailQuota, MailStore } from '../store/mail-store.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** Mail that people of a tenant may have sent in an hour: invitations, and what they send again. */
 const OF_A_TENANT = 20;

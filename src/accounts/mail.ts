@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, HOUR_MS, MINUTE_MS } from '../lib/clock.ts';
 import type { Mail } from '../model/mail.ts';
 import type { MailStore } from '../store/mail-store.ts';
 import { type ComposeParts, composeMail } from './compose-mail.ts';
@@ -35,8 +35,6 @@ export interface MailParts extends ComposeParts {
 }
 
 const AT_ONCE = 20;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** Waits between tries. Once they are used up the mail is two days old and given up; it stays in the outbox. */
 const WAITS_MS = [
   MINUTE_MS,

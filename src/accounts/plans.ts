@@ -1,7 +1,8 @@
+import { DAY_MS } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Plan, Tenant } from '../model/tenant.ts';
 
-export const TRIAL_MS = 14 * 24 * 3_600_000;
+export const TRIAL_MS = 14 * DAY_MS;
 
 /** What a plan includes (docs/configuration.md, "Plans"). Null means no limit. */
 export interface PlanLimits {

@@ -1,11 +1,11 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, HOUR_MS } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { Store } from '../store/store.ts';
 import { MOST_OF_AN_ADDRESS, newLink, sealToken } from './links.ts';
 
-const RESET_LINK_MS = 3_600_000;
+const RESET_LINK_MS = HOUR_MS;
 
 export interface ResetParts {
   store: Pick<Store, 'usersByEmail' | 'setLink'>;

@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { Random } from '../lib/random.ts';
@@ -13,8 +13,6 @@ import { spendCode, WRONG_CODE } from './second-factor.ts';
 import { hashToken } from './tokens.ts';
 import type { WrongPasswords } from './wrong-passwords.ts';
 
-const DAY_MS = 24 * 3_600_000;
-const MINUTE_MS = 60_000;
 /** How long sessions last, in days: without use, and however much they are used. */
 export interface SessionLife {
   idleDays: number;

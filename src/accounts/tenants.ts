@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, DAY_MS } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { Random } from '../lib/random.ts';
 import { defaultProfile } from '../model/icp.ts';
@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 import { generateApiKey, hashApiKey } from './keys.ts';
 import { TRIAL_MS } from './plans.ts';
 
-const SETUP_LINK_MS = 7 * 24 * 3_600_000;
+const SETUP_LINK_MS = 7 * DAY_MS;
 
 /** What accounts need of the process. */
 export interface AccountParts {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { fromIso } from '../lib/clock.ts';
+import { readRetryAfter } from '../lib/clock.ts';
 import { OPENAPI_PATH, PUBLIC_OPERATIONS, type PublicOperation } from '../model/public-api.ts';
 import { CommandError, EXIT, type Ports } from './ports.ts';
 import { type Answer, fetchText, NetworkError } from './request.ts';
@@ -83,13 +83,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** `Retry-After` is seconds or a date (RFC 9110, section 10.2.3). */
 function rateLimited({ headers }: Answer, now: number): CommandError {
-  const value = String(headers['retry-after'] ?? '');
-  const until = fromIso(value);
-  const seconds = /^\d+$/.test(value) ? Number(value) : Math.max(0, Math.ceil((until - now) / 1000));
-  const when = Number.isNaN(seconds) ? 'unknown' : String(seconds);
-  return new CommandError(`Rate limited. Retry-After: ${when}`, EXIT.rateLimited);
+  const ms = readRetryAfter(headers['retry-after'], now);
+  return new CommandError(
+    `Rate limited. Retry-After: ${ms === null ? 'unknown' : Math.ceil(ms / 1_000)}`,
+    EXIT.rateLimited,
+  );
 }
 
 /** A command for each operation of the public API: it prints the answer, if that is what the operation promises. */

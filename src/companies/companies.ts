@@ -1,4 +1,4 @@
-import { type Clock, toIso } from '../lib/clock.ts';
+import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
 import { normaliseDomain } from '../lib/domain.ts';
 import type { NewId } from '../lib/ids.ts';
 import { smallestOf } from '../lib/lists.ts';
@@ -21,7 +21,6 @@ export interface CompanyParts {
   newId: NewId;
 }
 
-const DAY_MS = 24 * 3_600_000;
 /** The windows of `signal_counts`; the longest is also that of the top signals. */
 const ACTIVITY_DAYS = [7, 30, 90] as const;
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { companyResources, getCompany, readCompanyDetail } from '../companies/companies.ts';
-import { toIso } from '../lib/clock.ts';
+import { DAY_MS, toIso } from '../lib/clock.ts';
 import { companyFilters } from '../model/company.ts';
 import { COMPANY_FACTS } from '../model/company-facts.ts';
 import type { Signal } from '../model/signal.ts';
@@ -13,7 +13,6 @@ import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { namedSignal } from './shown-signal.ts';
 
-const DAY_MS = 86_400_000;
 /** A quarter, as the longest of its counts. */
 const WEEKS_SHOWN = 13;
 

@@ -1,8 +1,8 @@
-import { fromIso, toIso } from '../lib/clock.ts';
+import { DAY_MS, fromIso, HOUR_MS, toIso } from '../lib/clock.ts';
 
 const STEPS: [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
+  ['day', DAY_MS],
+  ['hour', HOUR_MS],
   ['minute', 60_000],
   ['second', 1_000],
 ];

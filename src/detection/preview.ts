@@ -1,3 +1,4 @@
+import { DAY_MS } from '../lib/clock.ts';
 import { NO_SETTINGS } from '../model/constants.ts';
 import type { Source } from '../model/source.ts';
 import type { Place } from '../signals/places.ts';
@@ -7,7 +8,6 @@ import { type RunParts, readInTime } from './run.ts';
 import { PutOff, SourceFault } from './source-fault.ts';
 import { toPost } from './source-item.ts';
 
-const DAY_MS = 86_400_000;
 /** What somebody waits for a preview, and how much of a day's posts it is made of. */
 const PATIENCE_MS = 12_000;
 const MOST_POSTS = 200;

@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, DAY_MS } from '../lib/clock.ts';
 import { createRecentMap } from '../lib/recent-map.ts';
 import type { Documents } from './documents/documents.ts';
 import type { Answer } from './request.ts';
@@ -6,7 +6,7 @@ import { MAX_ROBOTS_BYTES, NO_RULES, type RobotsRules, robotsDocument, rulesOf }
 import { SourceFault, STOPPED } from './source-fault.ts';
 
 /** RFC 9309, section 2.4: not longer than this. */
-const KEPT_MS = 24 * 3_600_000;
+const KEPT_MS = DAY_MS;
 /** How long the rules of before hold where they cannot be read anew. */
 const TRY_AGAIN_MS = 10 * 60_000;
 /** How long all sources of a site share the news that its rules cannot be read. */

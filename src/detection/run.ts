@@ -1,4 +1,5 @@
 import { requireRoom } from '../accounts/room.ts';
+import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError, storageFaultOf } from '../model/errors.ts';
@@ -32,9 +33,8 @@ import { readSmartRecruiters } from './sources/smart-recruiters.ts';
 import { readStackExchange } from './sources/stack-exchange.ts';
 import type { Web } from './web.ts';
 
-const DAY_MS = 86_400_000;
 /** The longest that a failing source waits to be tried again. */
-const MAX_BACKOFF_MS = 6 * 3_600_000;
+const MAX_BACKOFF_MS = 6 * HOUR_MS;
 /** The least that a source rests whose document was too costly to read; twice as long after each further failure. */
 const COSTLY_REST_MS = 15 * 60_000;
 /** At least so many items are remembered, and twice what the source shows. */

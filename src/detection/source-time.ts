@@ -1,3 +1,5 @@
+import { HOUR_MS } from '../lib/clock.ts';
+
 const LAST_TIME_MS = Date.UTC(2999, 11, 31);
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
@@ -113,5 +115,5 @@ function offsetMs(zone: string): number | null {
     return Number(hours) > 14 ? null : sign === '-' ? -ms : ms;
   }
   const named = ZONES[name];
-  return named === undefined ? null : named * 3_600_000;
+  return named === undefined ? null : named * HOUR_MS;
 }

@@ -1,4 +1,4 @@
-import { type Clock, fromIso } from '../lib/clock.ts';
+import { type Clock, DAY_MS, readRetryAfter } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { HostHold } from '../store/source-store.ts';
 import { createConnect } from '../webhooks/connect.ts';
@@ -15,7 +15,7 @@ import { listenTo } from './stream.ts';
 const MAX_REDIRECTS = 5;
 /** The pause after a 429 without Retry-After. */
 const UNNAMED_PAUSE_MS = 5 * 60_000;
-const MAX_PAUSE_MS = 24 * 3_600_000;
+const MAX_PAUSE_MS = DAY_MS;
 /** What a source's own address may be, and more than any sensible one is. */
 const MAX_ADDRESS = 2_048;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -235,19 +235,14 @@ function pauseOf({ status, headers }: Answer, now: number): number {
     (status === 503 && given !== undefined) ||
     (status === 403 && (spent || given !== undefined));
   if (!asks) return 0;
-  const pause = given === undefined ? resetOf(headers['x-ratelimit-reset'], now) : retryAfter(given, now);
-  return now + Math.min(Number.isNaN(pause) ? UNNAMED_PAUSE_MS : Math.max(1_000, pause), MAX_PAUSE_MS);
-}
-
-/** Milliseconds from now. */
-function retryAfter(given: string, now: number): number {
-  return /^\d{1,9}$/.test(given) ? Number(given) * 1_000 : fromIso(given) - now;
+  const pause = given === undefined ? resetOf(headers['x-ratelimit-reset'], now) : readRetryAfter(given, now);
+  return now + Math.min(Math.max(1_000, pause ?? UNNAMED_PAUSE_MS), MAX_PAUSE_MS);
 }
 
 /** As GitHub (seconds since 1970), Mastodon (a date) and Reddit (seconds from now) name it. */
-function resetOf(given: string | undefined, now: number): number {
-  if (given === undefined) return Number.NaN;
-  if (!/^\d{1,10}(\.\d+)?$/.test(given)) return fromIso(given) - now;
+function resetOf(given: string | undefined, now: number): number | null {
+  if (given === undefined) return null;
+  if (!/^\d{1,10}(\.\d+)?$/.test(given)) return readRetryAfter(given, now);
   const seconds = Number(given);
   return seconds > 1e9 ? seconds * 1_000 - now : seconds * 1_000;
 }

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../lib/clock.ts';
+import { type Clock, DAY_MS, type Timer } from '../lib/clock.ts';
 
 /** Alarms that fall due within it ring together. */
 const GRAIN_MS = 5;
@@ -8,7 +8,7 @@ const GRAIN_MS = 5;
  */
 const STOOD_STILL_MS = 1_000;
 /** setTimeout's own limit is 2^31 − 1; waking once a day to look changes nothing. */
-const MAX_TIMER_MS = 86_400_000;
+const MAX_TIMER_MS = DAY_MS;
 
 /** The moment at which something is to be looked at again; its fields are written here only. */
 export interface Alarm<T> {

@@ -1,10 +1,9 @@
 import type { Dispatcher as Undici } from 'undici';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, HOUR_MS, readRetryAfter } from '../lib/clock.ts';
 import type { AttemptRecord } from '../model/delivery.ts';
 import type { Dial } from '../webhooks/connect.ts';
 import { ConnectError } from '../webhooks/connect-error.ts';
 import { type Alarms, createAlarm } from './alarms.ts';
-import { readRetryAfter } from './backoff.ts';
 import type { RequestHandler } from './connection.ts';
 import { type AttemptFault, faultOf, isClosed, statusFault } from './faults.ts';
 import type { Pools } from './pools.ts';
@@ -170,12 +169,13 @@ export abstract class Exchange implements RequestHandler {
     this.#parts.deadlines.set(this.#deadline, Number.POSITIVE_INFINITY);
     const reply = this.#reply;
     const waits = reply !== null && (reply.status === 429 || reply.status === 503);
+    const asked = waits ? readRetryAfter(reply.headers['retry-after'], this.#parts.clock.now()) : null;
     this.onResult({
       response: reply?.record() ?? null,
       error,
       timings: this.#timings(),
       durationMs: this.#elapsed(),
-      retryAfterMs: waits ? readRetryAfter(reply.headers['retry-after'], this.#parts.clock.now()) : null,
+      retryAfterMs: asked && Math.min(asked, HOUR_MS),
       repeated: this.#again,
       cut,
     });

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { toHttpDate } from '../lib/clock.ts';
+import { DAY_MS, toHttpDate } from '../lib/clock.ts';
 
 /** One operation that will go, and where its callers are to go instead. */
 export interface Deprecation {
@@ -15,7 +15,7 @@ export interface Deprecation {
 }
 
 /** Within which a version stays supported after its deprecation was announced. */
-const NOTICE_MS = 365 * 24 * 60 * 60 * 1000;
+const NOTICE_MS = 365 * DAY_MS;
 
 /** Every deprecation in force, of all APIs. Nothing is deprecated today. */
 export const DEPRECATIONS: readonly Deprecation[] = [];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, DAY_MS } from '../lib/clock.ts';
 import { createIds, type NewId } from '../lib/ids.ts';
 import { canonicalJson } from '../lib/json.ts';
 import type { Random } from '../lib/random.ts';
@@ -13,7 +13,7 @@ import { JSON_TYPE, sendAsIs } from './problems.ts';
 import { tracedParts } from './tracing.ts';
 
 /** How long a key stands for its request. */
-export const KEY_LIFE_MS = 24 * 3_600_000;
+export const KEY_LIFE_MS = DAY_MS;
 const RETRY_IN_FLIGHT_SECONDS = 1;
 const KEY_FORMAT = /^[!-~]{1,255}$/;
 /** Members of an answer's `data` that are shown once: they are never stored, so no replay can show them. */

@@ -1,3 +1,8 @@
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
+
 /** A pending call made by {@link Clock.after}; cancelling twice is harmless. */
 export interface Timer {
   cancel(): void;
@@ -32,6 +37,17 @@ export function toIso(ms: number): string {
 /** Unix milliseconds as an HTTP date (RFC 9110, section 5.6.7), to the second. */
 export function toHttpDate(ms: number): string {
   return new Date(ms).toUTCString();
+}
+
+/**
+ * `Retry-After` as milliseconds from `now` (RFC 9110, section 10.2.3: seconds or an HTTP date), at least 0; null where it is
+ * absent or unreadable.
+ */
+export function readRetryAfter(value: string | string[] | undefined, now: number): number | null {
+  const text = [value ?? ''].flat()[0]?.trim() ?? '';
+  if (/^\d+$/.test(text)) return Number(text) * SECOND_MS;
+  const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(date) ? null : Math.max(date - now, 0);
 }
 
 /** An RFC 3339 date-time as Unix milliseconds, or NaN where it is none. */

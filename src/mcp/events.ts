@@ -1,6 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { allows } from '../accounts/keys.ts';
+import { HOUR_MS } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import {
   EventRefusal,
@@ -43,7 +44,6 @@ const CODES: Record<EventErrors, Record<Exclude<EventRefusalKind, 'InvalidParams
 /** Both spellings: ChatGPT reads the first, SEP-3415 has the second. */
 export const EVENT_CAPABILITIES = { events: {}, extensions: { [EVENT_EXTENSION]: {} } };
 
-const HOUR_MS = 3_600_000;
 const MIN_TTL_MS = 60_000;
 const MAX_TTL_MS = 7 * 24 * HOUR_MS;
 const MAX_EVENTS = 50;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { DAY_MS } from '../lib/clock.ts';
 
 /** How long a job is kept after its creation. */
-export const JOB_MS = 7 * 24 * 3_600_000;
+export const JOB_MS = 7 * DAY_MS;
 
 const resultSchema = z.strictObject({
   index: z.int().describe('Index of the item in the request, from 0.'),

@@ -1,9 +1,10 @@
+import { DAY_MS } from '../lib/clock.ts';
 import { nearKeys } from '../lib/near-text.ts';
 import { codePointLength } from '../lib/text.ts';
 import type { ObservedPost } from './signal.ts';
 
 /** Texts further apart in time are two, however alike. */
-export const NEAR_WINDOW_MS = 30 * 86_400_000;
+export const NEAR_WINDOW_MS = 30 * DAY_MS;
 
 /** Texts of an unknown author are one only where they are so long: short ones are alike by chance. */
 const MIN_UNSIGNED_CODE_POINTS = 200;

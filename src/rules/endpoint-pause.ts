@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../lib/clock.ts';
 import type { Outcome } from '../model/delivery.ts';
 import type { NewMail } from '../model/mail.ts';
 import type { PausedReason } from '../model/webhook.ts';
@@ -8,7 +9,6 @@ const PAUSE_AT_FAILURES = 20;
 /** Failed attempts in a row at which somebody is notified, before it is paused; at the first of them by mail, too. */
 const WARN_AT_FAILURES = [10, 15];
 
-const MINUTE_MS = 60_000;
 const FIRST_PROBE_MINUTES = 5;
 const LAST_PROBE_MINUTES = 60;
 

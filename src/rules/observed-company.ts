@@ -1,8 +1,9 @@
+import { HOUR_MS } from '../lib/clock.ts';
 import type { Company, ObservedCompany } from '../model/company.ts';
 import { NO_FACTS, observeFacts } from '../model/company-facts.ts';
 
 /** How exact the order by activity is: a burst of signals moves a company once. */
-const ACTIVITY_GRAIN_MS = 3_600_000;
+const ACTIVITY_GRAIN_MS = HOUR_MS;
 
 /** The hour in which a signal was active. */
 export function activityOf(timestamp: number): number {

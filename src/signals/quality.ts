@@ -1,4 +1,4 @@
-import { toIso } from '../lib/clock.ts';
+import { DAY_MS, toIso } from '../lib/clock.ts';
 import type { IcpQuality, Share } from '../model/icp-quality.ts';
 import type { Judgement } from '../store/signal-store.ts';
 
@@ -6,7 +6,6 @@ type Judged = Pick<Judgement, 'classification' | 'relevant'>;
 
 /** Standard deviations of a 95 % interval. */
 const Z = 1.96;
-const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 
 /** How much of what was judged was right, in all and by class. */

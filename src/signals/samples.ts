@@ -1,11 +1,9 @@
-import { type Clock, toIso } from '../lib/clock.ts';
+import { type Clock, HOUR_MS, toIso } from '../lib/clock.ts';
 import { SAMPLE_PLATFORM } from '../model/constants.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { ObservedPost } from '../model/signal.ts';
 import type { SignalStore } from '../store/signal-store.ts';
 import { type IntakeParts, planPosts } from './plan-posts.ts';
-
-const HOUR_MS = 3_600_000;
 
 /**
  * Stores made-up posts that show what a profile makes of a wish, of a complaint and of noise. They are scored as any other,

@@ -1,4 +1,5 @@
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
+import { HOUR_MS } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint, WebhookPatch } from '../model/webhook.ts';
@@ -9,7 +10,6 @@ import { generateSecret } from './signature.ts';
 
 /** Retries made due in one commit: about 20 ms of the store's writer. */
 const RELEASED_AT_ONCE = 2_000;
-const HOUR_MS = 3_600_000;
 
 /** Changes the settings that are given and keeps the others. @throws DomainError as `createEndpoint`, and `NOT_FOUND` */
 export async function changeEndpoint(

@@ -1,5 +1,5 @@
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
-import { toIso } from '../lib/clock.ts';
+import { DAY_MS, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
@@ -10,8 +10,6 @@ import { type EndpointHeaders, shownHeaders } from '../model/webhook.ts';
 import type { EndpointStore } from '../store/endpoint-store.ts';
 import { acceptSettings, type RuleParts, refuseMismatch, tooManyEndpoints } from './endpoint-rules.ts';
 import { generateSecret } from './signature.ts';
-
-const DAY_MS = 24 * 3_600_000;
 
 /** What the use cases of endpoints need of the process. */
 export interface EndpointParts extends RuleParts {

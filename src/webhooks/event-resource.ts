@@ -1,11 +1,11 @@
-import { toIso } from '../lib/clock.ts';
+import { DAY_MS, toIso } from '../lib/clock.ts';
 import type { DeliveryStatus } from '../model/delivery.ts';
 import type { EventOutcome, EventResource, OutcomeReason } from '../model/event-resource.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import type { RecordedEvent } from '../store/event-store.ts';
 
 /** How long it is known what became of a delivery. */
-const LOG_KEPT_MS = 30 * 24 * 3_600_000;
+const LOG_KEPT_MS = 30 * DAY_MS;
 
 const REASONS: Record<DeliveryStatus, OutcomeReason | null> = {
   pending: 'first_attempt_due',

@@ -1,6 +1,6 @@
 import { type MailParts, workOutbox } from '../accounts/mail.ts';
 import { endTrials } from '../accounts/plan-changes.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/clock.ts';
 import type { PeriodicJob } from '../lib/periodic.ts';
 import { JOB_MS } from '../model/job.ts';
 import { NEAR_WINDOW_MS } from '../model/near-keys.ts';
@@ -12,11 +12,6 @@ import { sendBatches } from './batches.ts';
 import { type DigestParts, makeDigests } from './digests.ts';
 import { announceNotices } from './notices.ts';
 import { endSubscriptions } from './subscriptions.ts';
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 /** How long what waits for a paused endpoint is held (specification, section 8). */
 const HELD_MS = 7 * DAY_MS;

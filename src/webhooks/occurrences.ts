@@ -1,4 +1,4 @@
-import { type Clock, toIso } from '../lib/clock.ts';
+import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { EventRow } from '../model/event.ts';
 import { EventRefusal, MCP_EVENTS, type McpEventArguments, type McpEventName } from '../model/mcp.ts';
@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import { isOccurrence, type Occurrence, occurrenceData } from './mcp-body.ts';
 
 /** How far back polling reaches. */
-const REACH_MS = 7 * 24 * 3_600_000;
+const REACH_MS = 7 * DAY_MS;
 const POLL_AGAIN_MS = 15_000;
 
 /** Which occurrences a client asks for. */

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { toIso } from '../lib/clock.ts';
+import { DAY_MS, toIso } from '../lib/clock.ts';
 import { canonicalJson } from '../lib/json.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
@@ -47,7 +47,7 @@ export interface SubscriptionState {
 const CHALLENGE_BYTES = 32;
 const CHALLENGE_SECONDS = 10;
 /** How long a secret that was replaced goes on signing beside the new one. */
-const SECRET_GRACE_MS = 24 * 3_600_000;
+const SECRET_GRACE_MS = DAY_MS;
 /** After 30, 60 and 120 seconds. */
 const RETRIES = { max_retries: 3, retry_interval_seconds: 30, backoff: 'exponential' } as const;
 const ENDED_AT_ONCE = 100;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HOUR_MS } from '../../lib/clock.ts';
 import { boundedItems } from '../documents/bounds.ts';
 import { crowdOf } from '../documents/json.ts';
 import type { Parser } from '../documents/parser.ts';
@@ -10,7 +11,7 @@ import { createWordTest } from '../words-asked.ts';
 /** How long one run listens: what it does not get through the next one does, soon. */
 const LISTEN_MS = 60_000;
 /** Where a source begins: the stream is of all posts, and a week of them is beyond anybody's time. */
-const FIRST_LOOK_MS = 3_600_000;
+const FIRST_LOOK_MS = HOUR_MS;
 const MAX_ITEMS = 1_000;
 /** Text that waits to be parsed; a stream that is faster than that is left, and the next run goes on from there. */
 const MAX_WAITING = 4 * 1024 * 1024;

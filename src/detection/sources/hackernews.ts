@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HOUR_MS } from '../../lib/clock.ts';
 import { largestOf } from '../../lib/lists.ts';
 import { boundedItems } from '../documents/bounds.ts';
 import { jsonParser, listOf } from '../documents/json.ts';
@@ -12,7 +13,7 @@ import { createWordTest } from '../words-asked.ts';
 const PAGES_A_WINDOW = 10;
 const MAX_PAGES = 20;
 /** Items come into the index out of order; what was read before is known again by its id. */
-const OVERLAP_MS = 3_600_000;
+const OVERLAP_MS = HOUR_MS;
 
 const hitSchema = z.object({
   objectID: z.string(),

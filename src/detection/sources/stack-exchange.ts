@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { DAY_MS } from '../../lib/clock.ts';
 import { largestOf } from '../../lib/lists.ts';
 import type { SourceQuota } from '../../model/source.ts';
 import { boundedItems } from '../documents/bounds.ts';
@@ -11,7 +12,6 @@ import type { SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
 const MAX_PAGES = 5;
-const DAY_MS = 86_400_000;
 /** How the API calls "too many requests"; it answers 400 with it. */
 const THROTTLED = 502;
 

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from 'undici';
-import { type Clock, toIso } from '../../lib/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS, toIso } from '../../lib/clock.ts';
 import type { LeadStore } from '../../store/lead-store.ts';
 import type { Fact } from '../facts.ts';
 import { askOnce, ProviderFault, type Question } from './request.ts';
@@ -32,12 +32,12 @@ export interface ProviderParts {
 
 const MOST_AT_ONCE = 8;
 /** Answers are kept for a day, those too that nothing is known. */
-const KEPT_MS = 24 * 3_600_000;
+const KEPT_MS = DAY_MS;
 const MOST_KEPT = 5_000;
 /** States of the breaker: closed ── five failures in a row → open, for a minute or as long as it asks ── then one question → closed or open. */
 const FAILURES_TO_OPEN = 5;
 const OPEN_MS = 60_000;
-const MOST_OPEN_MS = 3_600_000;
+const MOST_OPEN_MS = HOUR_MS;
 
 /** The provider at an address: any that the operator has set, inside a network or out. */
 export function createProvider(parts: ProviderParts): Provider {

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { type Clock, fromIso } from '../../lib/clock.ts';
+import { type Clock, readRetryAfter } from '../../lib/clock.ts';
 import type { Fact } from '../facts.ts';
 import { factsOfAnswer } from './answer.ts';
 
@@ -55,7 +55,9 @@ export async function askOnce(connection: Connection, question: Question): Promi
     }
     if (status < 200 || status > 299) {
       await answer.body.dump({ limit: MAX_BODY_BYTES });
-      throw new ProviderFault(`status ${status}`, pauseOf(headers['retry-after'], clock.now()));
+      const now = clock.now();
+      const pauseMs = readRetryAfter(headers['retry-after'], now);
+      throw new ProviderFault(`status ${status}`, pauseMs === null ? 0 : now + pauseMs);
     }
     return readFacts(await readBody(answer.body));
   } catch (error) {
@@ -90,13 +92,6 @@ function authorizationOf({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
   const plain = [username, password].map(decodeURIComponent).join(':');
   return { authorization: `Basic ${Buffer.from(plain).toString('base64')}` };
-}
-
-function pauseOf(given: string | string[] | undefined, now: number): number {
-  const text = [given ?? ''].flat().at(-1) ?? '';
-  if (/^\d{1,6}$/.test(text)) return now + Number(text) * 1_000;
-  const date = fromIso(text);
-  return Number.isNaN(date) ? 0 : date;
 }
 
 /** A word such as ECONNREFUSED: messages may name what was asked. */

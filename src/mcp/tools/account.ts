@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { getCompany as findCompany, readCompanyDetail } from '../../companies/companies.ts';
-import { toIso } from '../../lib/clock.ts';
+import { DAY_MS, toIso } from '../../lib/clock.ts';
 import { excerpt } from '../../lib/text.ts';
 import { campaignSchema } from '../../model/campaign.ts';
 import { companyDetailSchema, companySchema } from '../../model/company.ts';
@@ -14,7 +14,6 @@ import { listRows } from '../lists.ts';
 import { type ShownSignal, shownSignalSchema, UNTRUSTED_NOTE } from '../shown-signal.ts';
 import { defineTool, listedInput, listedOutput, type McpCall } from '../tool.ts';
 
-const DAY_MS = 24 * 3_600_000;
 const CONTACTS = 10;
 const DIGEST_SIGNALS = 20;
 const TEXT_CHARS = 300;

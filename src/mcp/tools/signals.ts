@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fromIso, toIso } from '../../lib/clock.ts';
+import { DAY_MS, fromIso, toIso } from '../../lib/clock.ts';
 import { excerpt } from '../../lib/text.ts';
 import { DomainError } from '../../model/errors.ts';
 import {
@@ -22,7 +22,6 @@ import {
 } from '../shown-signal.ts';
 import { defineTool, listedInput, listedOutput, type McpCall } from '../tool.ts';
 
-const DAY_MS = 24 * 3_600_000;
 const MAX_QUOTES = 5;
 const QUOTE_CHARS = 200;
 

@@ -1,5 +1,5 @@
 import { CACHE_BRIEFLY, type Representation, represent } from '../../http/representation.ts';
-import { toIso } from '../../lib/clock.ts';
+import { DAY_MS, toIso } from '../../lib/clock.ts';
 import { PACKAGE } from '../../lib/package.ts';
 import { escapeHtml } from '../../lib/text.ts';
 import { SCOPES } from '../../model/key.ts';
@@ -182,7 +182,6 @@ function yesNo(allowed: boolean): string {
   return allowed ? 'yes' : 'no';
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** Renewed weekly, good for half a year: RFC 9116, section 2.5.5 wants less than a year. */
 const RENEWED_EVERY_MS = 7 * DAY_MS;
 const GOOD_FOR_MS = 180 * DAY_MS;

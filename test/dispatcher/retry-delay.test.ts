@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readRetryAfter, retryDelayMs } from '../../src/dispatcher/backoff.ts';
+import { retryDelayMs } from '../../src/dispatcher/outcome.ts';
 
 const plain = { retry_interval_seconds: null, backoff: 'exponential' } as const;
 
@@ -39,23 +39,5 @@ describe('the wait before a retry', () => {
         },
       ),
     );
-  });
-});
-
-describe('Retry-After', () => {
-  const now = Date.UTC(2026, 0, 1);
-  it.each([
-    ['120', 120_000],
-    ['0', 0],
-    ['Thu, 01 Jan 2026 00:00:30 GMT', 30_000],
-    ['Wed, 31 Dec 2025 23:00:00 GMT', 0],
-    ['999999', 3_600_000],
-    ['soon', null],
-    ['-5', null],
-    ['1.5', null],
-    ['', null],
-    [undefined, null],
-  ])('%s is %s ms', (value, expected) => {
-    expect(readRetryAfter(value, now)).toBe(expected);
   });
 });
