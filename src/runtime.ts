@@ -9,7 +9,7 @@ import { createSourcePreviews } from './detection/preview.ts';
 import { createRefusals } from './detection/refusal.ts';
 import { sitesWith } from './detection/sites.ts';
 import { createWeb } from './detection/web.ts';
-import { createDispatcher } from './dispatcher/create.ts';
+import { createDispatcher } from './dispatcher/dispatcher.ts';
 import { continueErasures } from './leads/erase-lead.ts';
 import type { Enrichment } from './leads/patience.ts';
 import { createEnrichment } from './leads/provider/enrichment.ts';

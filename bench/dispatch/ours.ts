@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDispatcher } from '../../src/dispatcher/create.ts';
+import { createDispatcher } from '../../src/dispatcher/dispatcher.ts';
 import { prepareEngine } from '../../src/engine.ts';
 import { TEST_CA } from '../../test/dispatcher/tls-fixture.ts';
 import { percentile } from '../report.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { createDispatcher } from '../../src/dispatcher/create.ts';
+import { createDispatcher } from '../../src/dispatcher/dispatcher.ts';
 import { prepareEngine } from '../../src/engine.ts';
 import { anEndpoint, aRoutedEvent, aSignal, aTenant } from '../../test/support/store.ts';
 import { countOutcomes, makeTenant, openParts, type Parts, queueUp, quietLog } from '../dispatch/parts.ts';

@@ -1,10 +1,10 @@
 import type { Clock } from '../lib/clock.ts';
 import { createAlarms } from './alarms.ts';
-import type { Bell } from './bell.ts';
+import { createFairQueue, type FairQueue } from './fair-queue.ts';
 import { Lane } from './lane.ts';
-import type { Places, Standing } from './places.ts';
+import type { Health, Slots } from './slots.ts';
 import type { LaneTarget } from './target.ts';
-import { createTurns, type Turns } from './turns.ts';
+import type { WakeUp } from './wake-up.ts';
 
 /** Endpoints without a lane that are kept ready to send to; their version is looked at in each commit. */
 const MAX_TARGETS = 10_000;
@@ -12,9 +12,9 @@ const MAX_TARGETS = 10_000;
 /** Every lane that holds something, in line for what it can do now or with an alarm for when it can. */
 export interface Agenda {
   /** Lanes that may send, by what their next request counts as. */
-  readonly toSend: Readonly<Record<Standing, Turns<Lane>>>;
+  readonly toSend: Readonly<Record<Health, FairQueue<Lane>>>;
   /** Lanes that want a claim. */
-  readonly toClaim: Turns<Lane>;
+  readonly toClaim: FairQueue<Lane>;
   /** An endpoint's lane, made where there is none; `tenantId` is empty where the caller does not know it. */
   lane(endpointId: string, tenantId: string): Lane;
   /** Puts a lane in line, after whatever happened to it. `now` (monotonic) and `wallNow` spare reading the clock. */
@@ -35,15 +35,19 @@ export interface Agenda {
  * Only a lane that something happens to is looked at, and only an alarm that is due: 100,000 lanes that wait cost a
  * delivery of a busy one nothing (`npm run bench -- lanes`). A lane that holds nothing is forgotten when its throttle is.
  */
-export function createAgenda(parts: { clock: Clock; places: Places; bell: Bell }): Agenda {
-  const { clock, places, bell } = parts;
+export function createAgenda(parts: { clock: Clock; slots: Slots; wakeUp: WakeUp }): Agenda {
+  const { clock, slots, wakeUp } = parts;
   const lanes = new Map<string, Lane>();
   const targets = new Map<string, LaneTarget>();
-  const toSend = { proven: createTurns<Lane>(), first: createTurns<Lane>(), further: createTurns<Lane>() };
-  const toClaim = createTurns<Lane>();
+  const toSend = {
+    proven: createFairQueue<Lane>(),
+    first: createFairQueue<Lane>(),
+    further: createFairQueue<Lane>(),
+  };
+  const toClaim = createFairQueue<Lane>();
   const alarms = createAlarms<Lane>(clock, (due) => {
     for (const lane of due) consider(lane);
-    bell.ring();
+    wakeUp.soon();
   });
 
   function lane(endpointId: string, tenantId: string): Lane {
@@ -58,8 +62,8 @@ export function createAgenda(parts: { clock: Clock; places: Places; bell: Bell }
   }
 
   function consider(lane: Lane, now = clock.monotonic(), wallNow = clock.now()): void {
-    const { standing } = lane;
-    if (lane.maySend(now, places.perEndpoint(standing))) toSend[standing].add(lane);
+    const { health } = lane;
+    if (lane.maySend(now, slots.perEndpoint(health))) toSend[health].add(lane);
     if (lane.wantsClaim(now, wallNow)) toClaim.add(lane);
     const lookAt = lane.nextLookAt(now, wallNow);
     alarms.set(lane.alarm, lookAt);
@@ -88,7 +92,7 @@ export function createAgenda(parts: { clock: Clock; places: Places; bell: Bell }
       const found = lane(endpointId, ''); // one that waited through a long pause was forgotten meanwhile
       found.dropCopy(clock.now());
       consider(found);
-      bell.ring();
+      wakeUp.soon();
     },
     shift(deltaMs) {
       for (const lane of lanes.values()) lane.shiftDue(deltaMs);

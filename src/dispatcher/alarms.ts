@@ -15,8 +15,8 @@ export interface Alarm<T> {
   readonly item: T;
   /** Monotonic milliseconds; Infinity: not set. */
   at: number;
-  /** Its place in the heap. */
-  slot: number;
+  /** Its index in the heap. */
+  index: number;
 }
 
 /** Any number of alarms on one timer. */
@@ -28,7 +28,7 @@ export interface Alarms<T> {
 }
 
 export function createAlarm<T>(item: T): Alarm<T> {
-  return { item, at: Number.POSITIVE_INFINITY, slot: -1 };
+  return { item, at: Number.POSITIVE_INFINITY, index: -1 };
 }
 
 /**
@@ -41,45 +41,45 @@ export function createAlarms<T>(clock: Clock, ring: (due: readonly T[]) => void)
   let timerAt = Number.POSITIVE_INFINITY;
   let stopped = false;
 
-  function put(alarm: Alarm<T>, slot: number): void {
-    heap[slot] = alarm;
-    alarm.slot = slot;
+  function put(alarm: Alarm<T>, index: number): void {
+    heap[index] = alarm;
+    alarm.index = index;
   }
 
   function rise(alarm: Alarm<T>): void {
-    let slot = alarm.slot;
-    while (slot > 0) {
-      const parent = heap[(slot - 1) >> 1];
+    let index = alarm.index;
+    while (index > 0) {
+      const parent = heap[(index - 1) >> 1];
       if (parent === undefined || parent.at <= alarm.at) break;
-      const above = parent.slot;
-      put(parent, slot);
-      slot = above;
+      const above = parent.index;
+      put(parent, index);
+      index = above;
     }
-    put(alarm, slot);
+    put(alarm, index);
   }
 
   function sink(alarm: Alarm<T>): void {
-    let slot = alarm.slot;
+    let index = alarm.index;
     for (;;) {
-      const left = heap[2 * slot + 1];
-      const right = heap[2 * slot + 2];
+      const left = heap[2 * index + 1];
+      const right = heap[2 * index + 2];
       const child = right !== undefined && left !== undefined && right.at < left.at ? right : left;
       if (child === undefined || child.at >= alarm.at) break;
-      const below = child.slot;
-      put(child, slot);
-      slot = below;
+      const below = child.index;
+      put(child, index);
+      index = below;
     }
-    put(alarm, slot);
+    put(alarm, index);
   }
 
   function remove(alarm: Alarm<T>): void {
     const last = heap.pop();
     if (last !== undefined && last !== alarm) {
-      last.slot = alarm.slot;
+      last.index = alarm.index;
       rise(last);
       sink(last);
     }
-    alarm.slot = -1;
+    alarm.index = -1;
   }
 
   function arm(): void {
@@ -119,7 +119,7 @@ export function createAlarms<T>(clock: Clock, ring: (due: readonly T[]) => void)
         remove(alarm);
         return;
       }
-      if (alarm.slot === -1) alarm.slot = heap.push(alarm) - 1;
+      if (alarm.index === -1) alarm.index = heap.push(alarm) - 1;
       rise(alarm);
       sink(alarm);
       arm();

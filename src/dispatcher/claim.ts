@@ -1,12 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { ClaimedDelivery } from '../model/delivery.ts';
 import type { LaneDemand } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Agenda } from './agenda.ts';
-import type { Bell } from './bell.ts';
-import type { DispatcherLog } from './dispatcher.ts';
 import type { Lane } from './lane.ts';
-import { handLimit, leaseEnd } from './leases.ts';
 import type { PrepareTarget } from './target.ts';
+import type { WakeUp } from './wake-up.ts';
 
 /** One claim's size: about 6 ms of the store's writer (12 µs a delivery), so that nobody else waits longer for their commit. */
 const CLAIM_LIMIT = 512;
@@ -26,8 +26,8 @@ export interface ClaimerParts {
   leaseToken: string;
   prepare: PrepareTarget;
   agenda: Agenda;
-  bell: Bell;
-  log: DispatcherLog;
+  wakeUp: WakeUp;
+  log: Log;
 }
 
 /**
@@ -35,7 +35,7 @@ export interface ClaimerParts {
  * they have, and those that run low meanwhile share the next call.
  */
 export function createClaimer(parts: ClaimerParts): Claimer {
-  const { store, clock, agenda, bell, log } = parts;
+  const { store, clock, agenda, wakeUp, log } = parts;
   let running = 0;
   let paused = false;
 
@@ -89,7 +89,7 @@ export function createClaimer(parts: ClaimerParts): Claimer {
     }
     running--;
     for (const lane of lanes) agenda.consider(lane);
-    bell.ring();
+    wakeUp.soon();
   }
 
   function pause(): void {
@@ -97,9 +97,61 @@ export function createClaimer(parts: ClaimerParts): Claimer {
     paused = true;
     clock.after(PAUSE_AFTER_FAULT_MS, () => {
       paused = false;
-      bell.ring();
+      wakeUp.soon();
     });
   }
 
   return { run };
+}
+
+/** The longest timeout of an endpoint. */
+const LONGEST_ATTEMPT_MS = 30_000;
+/** A lease holds the wait for a turn, the longest attempt, and its commit. */
+const LEASE_MS = LONGEST_ATTEMPT_MS + 30_000;
+/** What a lease has beside, so that it is not written anew for each event. */
+const SPARE_MS = 15_000;
+
+/** How long a claimed delivery may wait for its turn; later the attempt could outlive the lease. */
+export const WAIT_MS = 20_000;
+
+/**
+ * Until when what was claimed may wait, monotonic: the wait counts from the claim's answer, as far as the lease's spare time
+ * makes up for what the claim itself waited for the writer.
+ */
+export function handLimit(askedAt: number, answeredAt: number): number {
+  return Math.min(answeredAt, askedAt + SPARE_MS) + WAIT_MS;
+}
+
+/** When a lease taken at `now` runs out, Unix milliseconds. */
+export function leaseEnd(now: number): number {
+  return now + LEASE_MS + SPARE_MS;
+}
+
+/** Until when a lease has to last for what is taken at `now`, Unix milliseconds. */
+export function leaseNeeded(now: number): number {
+  return now + LEASE_MS;
+}
+
+/** The same store, whose claimed deliveries know the trace that their event came from. Only where something is traced. */
+export function withTraces(store: Store): Store {
+  async function fill(deliveries: readonly ClaimedDelivery[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    // A trace is no reason to keep a delivery waiting, let alone to fail.
+    const traces = await store.tracesOf(deliveries.map(({ id }) => id)).catch(() => []);
+    const byId = new Map(traces);
+    for (const delivery of deliveries) delivery.trace = byId.get(delivery.id) ?? null;
+  }
+  return {
+    ...store,
+    async claimDeliveries(request) {
+      const claims = await store.claimDeliveries(request);
+      await fill(claims.flatMap(({ deliveries }) => deliveries));
+      return claims;
+    },
+    async claimProbe(request) {
+      const probe = await store.claimProbe(request);
+      if (probe !== null) await fill([probe.delivery]);
+      return probe;
+    },
+  };
 }

@@ -2,7 +2,6 @@ import type { Socket } from 'node:net';
 import { Client, type Dispatcher as Undici } from 'undici';
 import type { Connect, Dial } from '../webhooks/connect.ts';
 import { ConnectError } from '../webhooks/connect-error.ts';
-import { StatusLines } from './status-lines.ts';
 
 /** Idle time after which an unused connection is closed, unless the receiver names a shorter one. */
 const KEEP_ALIVE_MS = 15_000;
@@ -177,4 +176,51 @@ function lookFirst(socket: Socket, lines: StatusLines): void {
     if (bytes !== null) lines.look(bytes);
     return push(bytes);
   };
+}
+
+const STATUS_AT = 'HTTP/1.1 '.length;
+const [ZERO, ONE, TWO] = [0x30, 0x31, 0x32];
+const [LF, CR] = [0x0a, 0x0d];
+
+/**
+ * Follows the heads of a reply up to its final one, and makes 102 of each 100 before it, in place. A client must pass over
+ * any 1xx, asked for or not (RFC 9110, section 15.2); undici does, but for 100, at which it ends the connection.
+ */
+export class StatusLines {
+  /** Bytes of the present head's line so far. */
+  #slot = 0;
+  #inStatusLine = true;
+  #isFinal = false;
+  #hasZero = false;
+
+  /** A request goes out: what comes next is its reply. */
+  begin(): void {
+    this.#slot = 0;
+    this.#inStatusLine = true;
+    this.#isFinal = false;
+  }
+
+  /** Takes the next bytes that came. */
+  look(bytes: Uint8Array): void {
+    for (let i = 0; i < bytes.length && !this.#isFinal; i++) {
+      const byte = bytes[i];
+      if (byte === CR) continue;
+      if (byte === LF) this.#endLine();
+      else if (this.#inStatusLine && byte !== undefined) bytes[i] = this.#lookAtStatus(byte);
+      else this.#slot++;
+    }
+  }
+
+  /** An empty line ends an interim head, and means nothing before one. */
+  #endLine(): void {
+    this.#inStatusLine = this.#slot === 0;
+    this.#slot = 0;
+  }
+
+  #lookAtStatus(byte: number): number {
+    const digit = this.#slot++ - STATUS_AT;
+    if (digit === 0) this.#isFinal = byte !== ONE;
+    if (digit === 1) this.#hasZero = byte === ZERO;
+    return digit === 2 && this.#hasZero && byte === ZERO ? TWO : byte;
+  }
 }

@@ -1,14 +1,32 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, type Timer, watchSteps } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
+import type { Log } from '../lib/log.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { Tracer } from '../lib/tracing.ts';
 import type { NewWork } from '../model/event.ts';
+import type { DueLane } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
+import { createConnect } from '../webhooks/connect.ts';
 import type { Reserve } from '../webhooks/in-hand.ts';
-import type { SendTest } from '../webhooks/test-delivery.ts';
-import type { DispatcherTally } from './tally.ts';
+import { createLookup } from '../webhooks/target-lookup.ts';
+import type { Lookup } from '../webhooks/targets.ts';
+import { refuseTests, type SendTest } from '../webhooks/test-delivery.ts';
+import { createAgenda } from './agenda.ts';
+import { createAlarms } from './alarms.ts';
+import { createClaimer, withTraces } from './claim.ts';
+import { createPools } from './pools.ts';
+import { createDispatcherTally, createOutcomeRecorder, type DispatcherTally } from './recorder.ts';
+import { createReserve } from './reserve.ts';
+import { createScheduler } from './scheduler.ts';
+import type { Exchange } from './send.ts';
+import { createSlots, HEALTH_LEVELS } from './slots.ts';
+import { createStandstill } from './standstill.ts';
+import { createPrepareTarget } from './target.ts';
+import { WINDOW_MS } from './throttle.ts';
+import { createProber, createSendTest } from './unqueued.ts';
+import { createWakeUp } from './wake-up.ts';
 
 /** What the dispatcher needs of the process. */
 export interface DispatcherParts {
@@ -22,15 +40,9 @@ export interface DispatcherParts {
   /** Local address of outgoing connections; null: the system's choice. */
   localAddress: string | null;
   /** One structured log line; never given bodies, secrets or URLs with a query. */
-  log: DispatcherLog;
+  log: Log;
   /** Null or left out: nothing is traced. */
   tracer?: Tracer | null;
-}
-
-export interface DispatcherLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
 }
 
 /** How it is doing. */
@@ -62,4 +74,180 @@ export interface Dispatcher {
   pulse(): DispatcherPulse;
   /** Stops claiming and waits for what is in flight, at most `graceMs`; then cuts it off (it is sent again later). */
   stop(graceMs: number): Promise<void>;
+}
+
+/** How often to look for work that another process stored, or held when it died; also the housekeeping's beat. */
+const SAFETY_NET_MS = 15_000;
+
+const NOT_RUNNING = { new: 'deliveries have not begun yet', stopped: 'the server is stopping' };
+
+/** What tests put in the network's place. */
+export interface DispatcherNetwork {
+  lookup?: Lookup;
+  /** Certificate authorities besides the system's, PEM. */
+  ca?: string;
+}
+
+/** Wires the room together; the parts know each other only through what they are given here. */
+export function createDispatcher(parts: DispatcherParts, network: DispatcherNetwork = {}): Dispatcher {
+  const { log, newId, random, secretBox, allowTargets: allow, localAddress, tracer = null } = parts;
+  const store = tracer === null ? parts.store : withTraces(parts.store);
+  const clock = watchSteps(parts.clock, onClockStep);
+  const { lookup = createLookup(parts.clock), ...tls } = network;
+  const pools = createPools(clock, createConnect({ clock, allow, lookup, localAddress, ...tls }));
+  const leaseToken = newId('lease');
+  const prepare = createPrepareTarget({ secretBox, allow, log });
+  const deadlines = createAlarms<Exchange>(clock, (due) => {
+    for (const exchange of due) exchange.expire();
+  });
+  const wakeUp = createWakeUp();
+  const slots = createSlots(clock, wakeUp.soon);
+  const agenda = createAgenda({ clock, slots, wakeUp });
+  const tally = createDispatcherTally();
+  const recorder = createOutcomeRecorder({ store, clock, log, tally });
+  // When an attempt starts is told, not planned by: it needs no watch.
+  const flights = {
+    clock: parts.clock,
+    pools,
+    deadlines,
+    newId,
+    random,
+    agenda,
+    slots,
+    recorder,
+    wakeUp,
+    log,
+    tracer,
+  };
+  const claimer = createClaimer({ store, clock, leaseToken, prepare, agenda, wakeUp, log });
+  const scheduler = createScheduler({ clock, wakeUp, agenda, slots, recorder, claimer, flights });
+  const prober = createProber({ store, clock, agenda, prepare, flights, leaseToken, log });
+  const reserve = createReserve({ clock, agenda, wakeUp, leaseToken });
+  const sendTest = createSendTest({ store, clock, agenda, prepare, flights });
+
+  const standstill = createStandstill({
+    clock,
+    inLine: () =>
+      agenda.toClaim.size + HEALTH_LEVELS.reduce((sum, name) => sum + agenda.toSend[name].size, 0),
+    done: () => sumOf(tally.seconds.counts),
+  });
+
+  let state: 'new' | 'running' | 'stopped' = 'new';
+  let safetyNet: Timer | null = null;
+
+  /** Posted before anything that reckons with the new time, so that the store has moved what is planned by then. */
+  function onClockStep(deltaMs: number): void {
+    log.warn({ delta_ms: deltaMs }, 'the clock was set; planned retries move with it');
+    agenda.shift(deltaMs);
+    store.shiftDue(parts.clock.now(), deltaMs).catch((error: unknown) => {
+      log.error({ err: error }, 'planned retries could not be moved with the clock');
+    });
+  }
+
+  async function lookAround(): Promise<void> {
+    standstill.lookBegins();
+    void prober.run();
+    try {
+      // Before its leases end: until then nobody sends in its place, and they say what was under way.
+      if (await store.hasDeparted()) await seedThrottles();
+      takeUp(await store.recoverDeliveries({ own: false }));
+      pools.sweep();
+      standstill.lookEnds();
+    } catch (error) {
+      log.warn({ err: error }, 'waiting work could not be listed; trying again');
+    }
+    if (state === 'running') armSafetyNet();
+  }
+
+  function takeUp(lanes: readonly DueLane[]): void {
+    for (const { endpointId, tenantId, nextDueAt } of lanes) agenda.due(endpointId, tenantId, nextDueAt);
+    wakeUp.soon();
+  }
+
+  function armSafetyNet(): void {
+    safetyNet = clock.after(SAFETY_NET_MS, () => void lookAround());
+  }
+
+  /**
+   * The throttle holds over a restart, and where an endpoint is taken over: it counts the attempts of the last minute. A lane
+   * that has sent itself had the endpoint to itself meanwhile.
+   */
+  async function seedThrottles(): Promise<void> {
+    const now = clock.now();
+    const offset = clock.monotonic() - now;
+    const attempts = await store.recentAttempts(now - WINDOW_MS, now);
+    const ids = new Set(attempts.map(({ endpointId }) => endpointId));
+    const silent = new Set([...ids].filter((id) => agenda.lane(id, '').throttle.emptyAt() <= now + offset));
+    for (const { endpointId, startedAt } of attempts) {
+      if (!silent.has(endpointId)) continue;
+      const lane = agenda.lane(endpointId, '');
+      lane.throttle.record(Math.min(startedAt, now) + offset);
+      agenda.consider(lane);
+    }
+  }
+
+  /** True once nothing is in flight, false where that takes longer than `graceMs`. */
+  function landed(graceMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cutOff = clock.after(graceMs, () => resolve(false));
+      void scheduler.drain().then(() => {
+        cutOff.cancel();
+        resolve(true);
+      });
+      if (graceMs <= 0) resolve(false);
+    });
+  }
+
+  async function releaseLeases(): Promise<void> {
+    try {
+      // Another process that sends in this one's place ends them, once it has counted what was sent.
+      if ((await store.countOthers()) === 0) await store.releaseLeases(leaseToken);
+    } catch (error) {
+      log.warn({ err: error }, 'leases could not be released; they end with this process');
+    }
+  }
+
+  return {
+    async start() {
+      await seedThrottles();
+      const lanes = await store.recoverDeliveries({ own: true });
+      state = 'running';
+      takeUp(lanes);
+      armSafetyNet();
+      return lanes.length;
+    },
+    nudge(lanes) {
+      if (state !== 'running') return; // before the start, the start itself finds the work
+      const now = clock.now();
+      for (const { endpointId, tenantId, rejected } of lanes) {
+        if (rejected) tally.countRejected();
+        else agenda.due(endpointId, tenantId, now);
+      }
+      wakeUp.soon();
+    },
+    reserve: (events) => (state === 'running' ? reserve(events) : null),
+    endpointChanged: agenda.changed,
+    pulse: () => ({
+      tally,
+      inFlight: slots.taken,
+      uncommitted: recorder.waiting,
+      throttled: agenda.throttled(),
+      stuck: state === 'running' ? standstill.reason() : NOT_RUNNING[state],
+    }),
+    sendTest: (request) => (state === 'running' ? sendTest(request) : refuseTests(request)),
+    async stop(graceMs) {
+      if (state === 'stopped') return;
+      state = 'stopped';
+      safetyNet?.cancel();
+      prober.stop();
+      const allLanded = await landed(graceMs);
+      await pools.destroy();
+      // What was cut off may have arrived: its lease stays, so that the next start counts it for the throttle.
+      if (allLanded) await releaseLeases();
+    },
+  };
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
 }

@@ -1,27 +1,26 @@
 import type { NewId } from '../lib/ids.ts';
+import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import type { Span, Tracer } from '../lib/tracing.ts';
 import type { AttemptRecord, ClaimedDelivery, Outcome, SentRequest } from '../model/delivery.ts';
 import type { Agenda } from './agenda.ts';
-import type { Bell } from './bell.ts';
-import type { Ledger } from './commit.ts';
-import type { DispatcherLog } from './dispatcher.ts';
-import { MESSAGES } from './faults.ts';
 import type { Lane } from './lane.ts';
 import { decide } from './outcome.ts';
-import type { Places, Standing } from './places.ts';
-import { Exchange, type ExchangeParts, type SendResult } from './send.ts';
+import type { OutcomeRecorder } from './recorder.ts';
+import { Exchange, type ExchangeParts, MESSAGES, type SendResult } from './send.ts';
+import type { Health, Slots } from './slots.ts';
 import { type LaneTarget, type Sealed, seal } from './target.ts';
+import type { WakeUp } from './wake-up.ts';
 
 /** What all flights share. */
 export interface FlightParts extends ExchangeParts {
   newId: NewId;
   random: Random;
   agenda: Agenda;
-  places: Places;
-  ledger: Ledger;
-  bell: Bell;
-  log: DispatcherLog;
+  slots: Slots;
+  recorder: OutcomeRecorder;
+  wakeUp: WakeUp;
+  log: Log;
   /** Null: nothing is traced. */
   tracer: Tracer | null;
 }
@@ -34,14 +33,14 @@ export interface FlightTerms {
   /** A `probe` asks whether a paused endpoint works again. A `test` is stored nowhere and counts for the throttle only. */
   kind: 'queued' | 'probe' | 'test';
   /** What it counts as among all that are in flight. */
-  standing: Standing;
+  health: Health;
   /** Called when it is over, a delivery's outcome stored. */
   onOver: ((record: AttemptRecord) => void) | null;
 }
 
 /**
  * One attempt of one delivery on its way. Its life, top to bottom as the methods stand:
- *   claimed   holds a place among all that are in flight
+ *   claimed   holds a slot among all that are in flight
  *   sent      signed, and handed to a connection
  *   landed    replied, failed or too late, once; what follows is decided (outcome.ts)
  *   kept      attempt and outcome are stored, and its lane forgets it: only now, so that what a crash sends again is at most
@@ -51,7 +50,7 @@ export interface FlightTerms {
 export class Flight extends Exchange {
   readonly #parts: FlightParts;
   readonly #terms: FlightTerms;
-  readonly #place: number;
+  readonly #slot: number;
   readonly #id: string;
   #startedAt = 0;
   #sent: SentRequest | null = null;
@@ -61,7 +60,7 @@ export class Flight extends Exchange {
     super(parts);
     this.#parts = parts;
     this.#terms = terms;
-    this.#place = parts.places.take(terms.standing);
+    this.#slot = parts.slots.take(terms.health);
     this.#id = parts.newId('att');
   }
 
@@ -120,7 +119,7 @@ export class Flight extends Exchange {
       this.#end(record);
     } else {
       const failures = lane.landed(result.error !== null, result.response !== null);
-      // A success gives its place back before its commit, which should not hold up other endpoints. A failure keeps it,
+      // A success gives its slot back before its commit, which should not hold up other endpoints. A failure keeps it,
       // as the commit is where the 20th pauses the endpoint.
       if (result.error === null) this.#freePlace();
       void this.#keep(this.#outcome(record, result), failures);
@@ -130,7 +129,7 @@ export class Flight extends Exchange {
   /** landed → kept. `failures`: see {@link Lane.landed}. */
   async #keep(outcome: Outcome, failures: number): Promise<void> {
     const { lane, delivery } = this.#terms;
-    const fate = await this.#parts.ledger.store(outcome);
+    const fate = await this.#parts.recorder.store(outcome);
     const { next, streak, probe, at, attempt } = outcome;
     if (fate === 'kept') {
       if (streak === 'reset') lane.failuresReset(failures);
@@ -151,13 +150,13 @@ export class Flight extends Exchange {
   #end(record: AttemptRecord): void {
     const { lane, onOver } = this.#terms;
     this.#parts.agenda.consider(lane);
-    this.#parts.bell.ring();
+    this.#parts.wakeUp.soon();
     onOver?.(record);
   }
 
   #freePlace(): void {
-    this.#parts.places.release(this.#terms.standing, this.#place);
-    this.#parts.bell.ring();
+    this.#parts.slots.release(this.#terms.health, this.#slot);
+    this.#parts.wakeUp.soon();
   }
 
   #record({ durationMs, response, error, timings, repeated }: SendResult): AttemptRecord {

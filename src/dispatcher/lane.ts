@@ -2,11 +2,11 @@ import type { ClaimedDelivery } from '../model/delivery.ts';
 import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../model/webhook.ts';
 import type { LaneClaim, LaneDemand, Taking } from '../store/delivery-store.ts';
 import { type Alarm, createAlarm } from './alarms.ts';
+import type { Waiter } from './fair-queue.ts';
 import { createHand, type Dealt } from './hand.ts';
-import { IN_FLIGHT_PER_ENDPOINT, type Standing } from './places.ts';
+import { type Health, IN_FLIGHT_PER_ENDPOINT } from './slots.ts';
 import type { LaneTarget } from './target.ts';
 import { createThrottle } from './throttle.ts';
-import type { Waiter } from './turns.ts';
 
 /** Deliveries claimed ahead for a healthy endpoint, so that the next claim's commit overlaps with sending. */
 const AHEAD = 40;
@@ -80,7 +80,7 @@ export class Lane implements Waiter {
     return this.#failing;
   }
 
-  get standing(): Standing {
+  get health(): Health {
     if (this.#answers) return 'proven';
     return this.#inFlight === 0 ? 'first' : 'further';
   }
@@ -203,7 +203,7 @@ export class Lane implements Waiter {
     return Math.min(count, this.demand(now));
   }
 
-  /** Keeps places for these until {@link settle}; what their commit is told of the lane. */
+  /** Keeps room for these until {@link settle}; what their commit is told of the lane. */
   reserve(deliveryIds: readonly string[]): Taking['lanes'][number] {
     this.#reserved += deliveryIds.length;
     for (const id of deliveryIds) this.#held.set(id, 1);

@@ -10,7 +10,7 @@ const GONE = 410;
 const TOO_LARGE = 413;
 
 /** Everything that decides where a delivery goes after an attempt. */
-export interface Verdict {
+export interface AttemptEnd {
   result: Pick<SendResult, 'error' | 'response' | 'retryAfterMs'>;
   settings: WebhookInput;
   mode: EndpointMode;
@@ -39,20 +39,20 @@ export interface Verdict {
  * A probe that fails takes no retry from its delivery: a long outage must not use up what was held because of it. Its
  * delivery goes to the end of the line, so that one which the receiver always refuses does not keep the others waiting.
  */
-export function decide(verdict: Verdict): Pick<Outcome, 'next' | 'streak' | 'gone'> {
-  const { error, response } = verdict.result;
-  const isTooLarge = verdict.mode === 'mcp' && response?.status === TOO_LARGE;
+export function decide(end: AttemptEnd): Pick<Outcome, 'next' | 'streak' | 'gone'> {
+  const { error, response } = end.result;
+  const isTooLarge = end.mode === 'mcp' && response?.status === TOO_LARGE;
   if (error === null) return { next: { status: 'delivered' }, streak: 'reset', gone: false };
   const faultless = error.code === 'blocked_target' || error.code === 'internal';
   return {
-    next: afterFailure(verdict, error.code === 'internal' || isTooLarge),
+    next: afterFailure(end, error.code === 'internal' || isTooLarge),
     streak: faultless || isTooLarge ? 'keep' : 'add',
     gone: response?.status === GONE,
   };
 }
 
-function afterFailure(verdict: Verdict, poison: boolean): DeliveryNext {
-  const { result, settings, attemptsInCycle, now, fraction, probe } = verdict;
+function afterFailure(end: AttemptEnd, poison: boolean): DeliveryNext {
+  const { result, settings, attemptsInCycle, now, fraction, probe } = end;
   if (!poison && (probe || attemptsInCycle < settings.max_retries)) {
     const delayMs = retryDelayMs(settings, attemptsInCycle + 1, fraction, result.retryAfterMs);
     return { status: 'retrying', at: now + delayMs };

@@ -4,19 +4,19 @@ import { type BodyBytes, toBodyBytes } from '../model/delivery.ts';
 import type { BodyTail, RoutedEvent } from '../model/event.ts';
 import type { Reserve } from '../webhooks/in-hand.ts';
 import type { Agenda } from './agenda.ts';
-import type { Bell } from './bell.ts';
+import { leaseEnd, leaseNeeded, WAIT_MS } from './claim.ts';
 import type { Lane } from './lane.ts';
-import { leaseEnd, leaseNeeded, WAIT_MS } from './leases.ts';
+import type { WakeUp } from './wake-up.ts';
 
 export interface ReserveParts {
   clock: Clock;
   agenda: Agenda;
-  bell: Bell;
+  wakeUp: WakeUp;
   leaseToken: string;
 }
 
 /** Deliveries born in hand: a lane with room and nothing waiting before them takes them on while they are being stored. */
-export function createReserve({ clock, agenda, bell, leaseToken }: ReserveParts): Reserve {
+export function createReserve({ clock, agenda, wakeUp, leaseToken }: ReserveParts): Reserve {
   return (events) => {
     const now = clock.now();
     const since = clock.monotonic();
@@ -39,7 +39,7 @@ export function createReserve({ clock, agenda, bell, leaseToken }: ReserveParts)
           lane.settle(deliveries, taken, since + WAIT_MS);
           agenda.consider(lane);
         }
-        bell.ringNow(); // before the request is answered, which the receivers need not wait for
+        wakeUp.atOnce(); // before the request is answered, which the receivers need not wait for
       },
     };
   };

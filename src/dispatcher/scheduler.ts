@@ -1,11 +1,11 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Agenda } from './agenda.ts';
-import type { Bell } from './bell.ts';
 import type { Claimer } from './claim.ts';
-import type { Ledger } from './commit.ts';
 import { Flight, type FlightParts } from './flight.ts';
 import type { Lane } from './lane.ts';
-import { type Places, STANDINGS, type Standing } from './places.ts';
+import type { OutcomeRecorder } from './recorder.ts';
+import { HEALTH_LEVELS, type Health, type Slots } from './slots.ts';
+import type { WakeUp } from './wake-up.ts';
 
 /** Outcomes that wait for their commit before sending pauses. */
 const MAX_UNCOMMITTED = 2_048;
@@ -17,7 +17,7 @@ const MAX_UNCOMMITTED = 2_048;
 const SENT_A_TURN = 32;
 const BYTES_A_TURN = 1_048_576;
 
-/** Says when: answers the bell by sending what may be sent and claiming what is wanted. */
+/** Answers each wake-up by sending what may be sent and claiming what is wanted. */
 export interface Scheduler {
   /** Starts nothing any more; resolves when nothing is in flight and every outcome is stored. */
   drain(): Promise<void>;
@@ -25,23 +25,23 @@ export interface Scheduler {
 
 export interface SchedulerParts {
   clock: Clock;
-  bell: Bell;
+  wakeUp: WakeUp;
   agenda: Agenda;
-  places: Places;
-  ledger: Ledger;
+  slots: Slots;
+  recorder: OutcomeRecorder;
   claimer: Claimer;
   flights: FlightParts;
 }
 
 export function createScheduler(parts: SchedulerParts): Scheduler {
-  const { clock, bell, agenda, places, ledger, claimer, flights } = parts;
+  const { clock, wakeUp, agenda, slots, recorder, claimer, flights } = parts;
   let drained: (() => void) | null = null;
 
   function answer(): void {
     if (drained === null) {
       sendAll();
       claimer.run();
-    } else if (places.taken === 0 && ledger.waiting === 0) drained();
+    } else if (slots.taken === 0 && recorder.waiting === 0) drained();
   }
 
   function sendAll(): void {
@@ -49,19 +49,19 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     const now = clock.monotonic();
     const wallNow = clock.now();
     let [count, bytes] = [0, 0];
-    for (const standing of STANDINGS) {
-      const turns = agenda.toSend[standing];
-      while (turns.size > 0 && ledger.waiting < MAX_UNCOMMITTED && !places.full(standing)) {
+    for (const health of HEALTH_LEVELS) {
+      const turns = agenda.toSend[health];
+      while (turns.size > 0 && recorder.waiting < MAX_UNCOMMITTED && !slots.full(health)) {
         const lane = turns.next();
         if (lane === null) break;
-        // One that has another standing by now gets in line with its like.
-        if (lane.standing === standing) {
+        // One that has another health by now gets in line with its like.
+        if (lane.health === health) {
           count++;
-          bytes += sendOne(lane, standing, now);
+          bytes += sendOne(lane, health, now);
         }
         agenda.consider(lane, now, wallNow);
         if (count >= SENT_A_TURN || bytes >= BYTES_A_TURN) {
-          bell.ring();
+          wakeUp.soon();
           return;
         }
       }
@@ -69,22 +69,22 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   }
 
   /** Bytes of the body that was sent. */
-  function sendOne(lane: Lane, standing: Standing, now: number): number {
+  function sendOne(lane: Lane, health: Health, now: number): number {
     const { target } = lane;
-    if (target === null || !lane.maySend(now, places.perEndpoint(standing))) return 0;
+    if (target === null || !lane.maySend(now, slots.perEndpoint(health))) return 0;
     const delivery = lane.depart(now);
     if (delivery === null) return 0;
-    new Flight(flights, { lane, target, delivery, kind: 'queued', standing, onOver: null }).depart();
+    new Flight(flights, { lane, target, delivery, kind: 'queued', health, onOver: null }).depart();
     return delivery.end - delivery.start;
   }
 
-  bell.listen(answer);
+  wakeUp.listen(answer);
   return {
     drain: () =>
       new Promise((resolve) => {
         drained = resolve;
         agenda.stop();
-        bell.ring();
+        wakeUp.soon();
       }),
   };
 }

@@ -1,13 +1,11 @@
-import type { Dispatcher as Undici } from 'undici';
+import { errors, type Dispatcher as Undici } from 'undici';
 import { type Clock, HOUR_MS, readRetryAfter } from '../lib/clock.ts';
-import type { AttemptRecord } from '../model/delivery.ts';
+import type { AttemptErrorCode, AttemptRecord } from '../model/delivery.ts';
 import type { Dial } from '../webhooks/connect.ts';
-import { ConnectError } from '../webhooks/connect-error.ts';
+import { CONNECT_MESSAGES, ConnectError, codeOf, systemFault } from '../webhooks/connect-error.ts';
 import { type Alarms, createAlarm } from './alarms.ts';
 import type { RequestHandler } from './connection.ts';
-import { type AttemptFault, faultOf, isClosed, statusFault } from './faults.ts';
 import type { Pools } from './pools.ts';
-import { Reply } from './reply.ts';
 
 /** One POST to one receiver, in the form that undici takes. */
 export interface SendRequest {
@@ -30,7 +28,7 @@ export interface SendResult extends Pick<AttemptRecord, 'response' | 'timings' |
   retryAfterMs: number | null;
   /** Sent a second time, on a connection of its own. */
   repeated: boolean;
-  /** True where we cut it off ourselves, on shutdown or for want of a place: it says nothing about the receiver. */
+  /** True where we cut it off ourselves, on shutdown or for want of a slot: it says nothing about the receiver. */
   cut: boolean;
 }
 
@@ -197,4 +195,95 @@ export abstract class Exchange implements RequestHandler {
 /** True for what undici reports when we closed its pools. */
 function isOurs(error: Error): boolean {
   return 'code' in error && (error.code === 'UND_ERR_DESTROYED' || error.code === 'UND_ERR_CLOSED');
+}
+
+const READ_BYTES = 65_536;
+const KEEP_BYTES = 16_384;
+
+/**
+ * A reply as it comes in: its head whole, the first 16 KB of its body, and a count of what else was read. Bytes past the
+ * kept ones are counted and dropped at once, so that an endless reply costs no memory.
+ */
+class Reply {
+  readonly status: number;
+  readonly headers: Record<string, string | string[]>;
+  readonly #chunks: Buffer[] = [];
+  #kept = 0;
+  #read = 0;
+
+  constructor(status: number, headers: Record<string, string | string[]>) {
+    this.status = status;
+    this.headers = headers;
+  }
+
+  /** Takes a piece of the body; false where enough was read and the connection should be cut. */
+  add(chunk: Buffer): boolean {
+    this.#read += chunk.length;
+    if (this.#kept < KEEP_BYTES) {
+      // A copy: a slice would keep undici's whole read buffer alive for a few bytes of it.
+      const piece = Buffer.from(chunk.subarray(0, KEEP_BYTES - this.#kept));
+      this.#kept += piece.length;
+      this.#chunks.push(piece);
+    }
+    return this.#read < READ_BYTES;
+  }
+
+  /** The record for the log. Bytes are read as UTF-8; a character cut by the limit is left out. */
+  record(): NonNullable<AttemptRecord['response']> {
+    const body = this.#kept === 0 ? '' : textOf(this.#chunks, this.#read > this.#kept);
+    return { status: this.status, headers: this.headers, body };
+  }
+}
+
+function textOf(chunks: readonly Buffer[], cut: boolean): string {
+  const [first] = chunks;
+  const bytes = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks);
+  // `stream` leaves out the bytes of an unfinished character instead of turning them into U+FFFD.
+  return cut
+    ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true })
+    : bytes.toString();
+}
+
+/** An attempt's error as it is kept. */
+export interface AttemptFault {
+  code: AttemptErrorCode;
+  message: string;
+}
+
+/** One fixed sentence a code, those of the way there among them. */
+export const MESSAGES: Record<AttemptErrorCode, string> = {
+  ...CONNECT_MESSAGES,
+  http_status: 'The receiver answered with a status other than 2xx.',
+  redirect: 'The receiver answered with a redirect; redirects are not followed.',
+  internal: 'The delivery could not be prepared. The fault is ours; it has been logged.',
+};
+
+/** The fault of a request that ended without a complete reply head. */
+function faultOf(error: unknown): AttemptFault {
+  if (error instanceof ConnectError) return { code: error.code, message: error.message };
+  const code = requestCode(error);
+  return { code, message: MESSAGES[code] };
+}
+
+/** The fault of a reply that is no success. */
+function statusFault(status: number): AttemptFault {
+  const code = status >= 300 && status < 400 ? 'redirect' : 'http_status';
+  return { code, message: MESSAGES[code] };
+}
+
+/** True where the other side closed or reset the connection, in whatever words. */
+function isClosed(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code === 'UND_ERR_SOCKET') return !/^bad /.test((error as Error).message);
+  return code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+function requestCode(error: unknown): AttemptErrorCode {
+  if (isClosed(error)) return 'connection_reset';
+  const code = codeOf(error);
+  if (code === 'UND_ERR_SOCKET' || code === 'UND_ERR_HEADERS_OVERFLOW') return 'invalid_response';
+  if (error instanceof errors.HTTPParserError) return 'invalid_response';
+  if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) return 'tls';
+  if (code.startsWith('UND_ERR_') || error instanceof TypeError) return 'internal';
+  return systemFault(code);
 }

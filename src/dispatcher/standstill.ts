@@ -22,7 +22,7 @@ const PATIENCE_MS = 60_000;
 
 /**
  * Looked at with every look around (15 s), so that attempts pay nothing for it. A lane is in line for a moment only, unless
- * all places are taken; those who hold them give them back within 30 s, and that counts as done.
+ * all slots are taken; those who hold them give them back within 30 s, and that counts as done.
  */
 export function createStandstill({ clock, inLine, done }: StandstillParts): Standstill {
   let lookSince: number | null = null;

@@ -1,4 +1,5 @@
 import { addAll } from '../lib/lists.ts';
+import type { Log } from '../lib/log.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { Span } from '../lib/tracing.ts';
@@ -9,7 +10,6 @@ import { signerOf } from '../webhooks/endpoint-signer.ts';
 import { headersContext } from '../webhooks/endpoints.ts';
 import type { Signer } from '../webhooks/signature.ts';
 import { checkTarget } from '../webhooks/targets.ts';
-import type { DispatcherLog } from './dispatcher.ts';
 import type { SendRequest } from './send.ts';
 
 const OPENING_BRACE = 0x7b;
@@ -36,7 +36,7 @@ export type PrepareTarget = (endpoint: Endpoint) => LaneTarget;
 export function createPrepareTarget(parts: {
   secretBox: SecretBox;
   allow: AddressSet;
-  log: DispatcherLog;
+  log: Log;
 }): PrepareTarget {
   return (endpoint) => {
     // Again at every version, not only at save: the exempt addresses may have been taken away since.

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DAY_MS } from '../lib/clock.ts';
 import { campaignStatusSchema, replyClassSchema } from './campaign.ts';
 import { DELIVERY_STATUSES } from './delivery.ts';
 import { type EventType, eventTypeSchema } from './event.ts';
@@ -215,7 +216,7 @@ export function envelopeSchema(event: string, data: z.ZodType) {
 }
 
 /** How long events stay in a feed. */
-export const FEED_MS = 7 * 24 * 3_600_000;
+export const FEED_MS = 7 * DAY_MS;
 
 /** An event in the feed of an endpoint. */
 export const feedEventSchema = z

@@ -50,7 +50,7 @@ test('any alarms, set, moved and taken away in any order, ring once each, in the
         expect(at).toBeLessThan((expected.get(which) ?? NEVER) + grainMs);
       }
       expect(rung.map(({ which }) => which).sort()).toEqual([...expected.keys()].sort());
-      expect(items.every(({ slot }) => slot === -1)).toBe(true);
+      expect(items.every(({ index }) => index === -1)).toBe(true);
     }),
   );
 });

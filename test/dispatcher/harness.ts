@@ -1,5 +1,5 @@
-import { createDispatcher, type DispatcherNetwork } from '../../src/dispatcher/create.ts';
 import type { Dispatcher } from '../../src/dispatcher/dispatcher.ts';
+import { createDispatcher, type DispatcherNetwork } from '../../src/dispatcher/dispatcher.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
 import { systemRandom } from '../../src/lib/random.ts';

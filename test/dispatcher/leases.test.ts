@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { handLimit, leaseEnd, leaseNeeded, WAIT_MS } from '../../src/dispatcher/leases.ts';
+import { handLimit, leaseEnd, leaseNeeded, WAIT_MS } from '../../src/dispatcher/claim.ts';
 
 const SPARE_MS = leaseEnd(0) - leaseNeeded(0);
 

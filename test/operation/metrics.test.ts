@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { createDispatcherTally } from '../../src/dispatcher/tally.ts';
+import { createDispatcherTally } from '../../src/dispatcher/recorder.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 
 let t: TestApp;

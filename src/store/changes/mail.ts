@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../lib/clock.ts';
 import type { NewMail } from '../../model/mail.ts';
 import type { DigestStore } from '../digest-store.ts';
 import type { MailStore } from '../mail-store.ts';
@@ -37,7 +38,7 @@ export function createMailWriter(ask: Asks<MailStatements>): (mail: NewMail) => 
 }
 
 /** The longest that a limit looks back. */
-const COUNTED_MS = 86_400_000;
+const COUNTED_MS = DAY_MS;
 
 /** What becomes of the mail that waits. */
 export function mailChanges(ask: Asks<MailStatements>) {

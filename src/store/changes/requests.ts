@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../lib/clock.ts';
 import type { AuditActor } from '../../model/audit.ts';
 import { DomainError } from '../../model/errors.ts';
 import type { AuditStore } from '../audit-store.ts';
@@ -170,8 +171,6 @@ export interface DoneCall extends Doer {
   name: string;
   args: unknown[];
 }
-
-const HOUR_MS = 3_600_000;
 
 /** Makes any of the other changes, and writes into the audit list in the same transaction whose doing it was. */
 export function auditChanges(ask: Asks<RequestStatements>, changes: Readonly<Record<string, AnyChange>>) {

@@ -1,19 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createBell } from '../../src/dispatcher/bell.ts';
+import { createWakeUp } from '../../src/dispatcher/wake-up.ts';
 
 function listen() {
-  const bell = createBell();
+  const wakeUp = createWakeUp();
   let answers = 0;
-  bell.listen(() => void answers++);
-  return { bell, answers: () => answers };
+  wakeUp.listen(() => void answers++);
+  return { wakeUp, answers: () => answers };
 }
 
 describe('the bell', () => {
   it('is answered once, after the turn, for all that rang in it', async () => {
-    const { bell, answers } = listen();
-    bell.ring();
-    bell.ring();
+    const { wakeUp, answers } = listen();
+    wakeUp.soon();
+    wakeUp.soon();
     expect(answers()).toBe(0);
     await nextTurn();
     await nextTurn();
@@ -21,11 +21,11 @@ describe('the bell', () => {
   });
 
   it('is answered at once where work comes from elsewhere, and once more for all that rings after it', async () => {
-    const { bell, answers } = listen();
-    bell.ringNow();
+    const { wakeUp, answers } = listen();
+    wakeUp.atOnce();
     expect(answers()).toBe(1);
-    bell.ringNow();
-    bell.ring();
+    wakeUp.atOnce();
+    wakeUp.soon();
     expect(answers()).toBe(1);
     await nextTurn();
     expect(answers()).toBe(2);
@@ -34,9 +34,9 @@ describe('the bell', () => {
   });
 
   it('is answered after the turn where it rang before', async () => {
-    const { bell, answers } = listen();
-    bell.ring();
-    bell.ringNow();
+    const { wakeUp, answers } = listen();
+    wakeUp.soon();
+    wakeUp.atOnce();
     expect(answers()).toBe(0);
     await nextTurn();
     expect(answers()).toBe(1);

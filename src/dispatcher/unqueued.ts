@@ -1,13 +1,16 @@
 import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { AttemptRecord, ClaimedDelivery } from '../model/delivery.ts';
+import { toBodyBytes } from '../model/delivery.ts';
 import type { Store } from '../store/store.ts';
+import type { SendTest } from '../webhooks/test-delivery.ts';
 import type { Agenda } from './agenda.ts';
-import type { DispatcherLog } from './dispatcher.ts';
+import { leaseEnd } from './claim.ts';
 import { Flight, type FlightParts } from './flight.ts';
 import type { Lane } from './lane.ts';
-import { leaseEnd } from './leases.ts';
 import type { PrepareTarget } from './target.ts';
 
-/** Probes under way at once: a thousand dead endpoints must not take the places of healthy ones. */
+/** Probes under way at once: a thousand dead endpoints must not take the slots of healthy ones. */
 const AT_ONCE = 64;
 
 /** Probes paused endpoints with the delivery that has waited longest (contract, section 5, "Pause"). */
@@ -25,7 +28,7 @@ export interface ProberParts {
   prepare: PrepareTarget;
   flights: FlightParts;
   leaseToken: string;
-  log: DispatcherLog;
+  log: Log;
 }
 
 export function createProber(parts: ProberParts): Prober {
@@ -51,7 +54,7 @@ export function createProber(parts: ProberParts): Prober {
           target,
           delivery,
           kind: 'probe',
-          standing: 'first',
+          health: 'first',
           onOver,
         }).depart(),
       );
@@ -78,5 +81,40 @@ export function createProber(parts: ProberParts): Prober {
     stop() {
       stopped = true;
     },
+  };
+}
+
+export interface TestSendParts {
+  store: Store;
+  clock: Clock;
+  agenda: Agenda;
+  prepare: PrepareTarget;
+  flights: FlightParts;
+}
+
+/** Tests go out of turn, within the endpoint's throttle and outside its queue. */
+export function createSendTest({ store, clock, agenda, prepare, flights }: TestSendParts): SendTest {
+  return async ({ endpoint, deliveryId, body, eventType = 'webhook.test' }) => {
+    const lane = agenda.lane(endpoint.id, endpoint.tenantId);
+    const now = clock.monotonic();
+    lane.throttle.setLimit(endpoint.settings.rate_limit_per_minute);
+    if (!lane.throttle.take(now))
+      return { kind: 'throttled', retryAfterMs: lane.throttle.nextRoomAt(now) - now };
+    const { promise, resolve } = Promise.withResolvers<AttemptRecord>();
+    const delivery: ClaimedDelivery = {
+      ...{ id: deliveryId, ...toBodyBytes(body), attempt: 1, attemptsInCycle: 0, eventType },
+    };
+    const target = prepare(endpoint);
+    const terms = { lane, target, delivery, kind: 'test', health: 'first', onOver: resolve } as const;
+    const flight = new Flight(flights, terms);
+    try {
+      // Stored first: it counts for the throttle over a restart too, and was sent if anybody saw it.
+      await store.recordTestSend({ id: deliveryId, endpointId: endpoint.id, startedAt: clock.now() });
+    } catch (error) {
+      flight.cancel();
+      throw error;
+    }
+    flight.depart();
+    return { kind: 'sent', record: await promise };
   };
 }

@@ -10,37 +10,37 @@ const GENERATION_MS = 250;
  * What an endpoint's next request counts as: `proven` where its last attempt was answered, be it with a refusal; `first`
  * where none is in flight; `further` where one is on which nothing was heard yet.
  */
-export type Standing = (typeof STANDINGS)[number];
+export type Health = (typeof HEALTH_LEVELS)[number];
 /** Those first whose replies are the likeliest. */
-export const STANDINGS = ['proven', 'first', 'further'] as const;
+export const HEALTH_LEVELS = ['proven', 'first', 'further'] as const;
 
 /**
- * Requests in flight of each standing that are not stalled. More bring nothing: on two cores the rate is the same from 128
+ * Requests in flight of each health that are not stalled. More bring nothing: on two cores the rate is the same from 128
  * to 1,024, while a thousand connections at once can overflow a receiver's accept queue (511 in Node), and a dropped SYN
  * comes back a second later. The more there are, the longer a turn of the event loop: with 256 the API's slowest hundredth
  * took 172 ms beside 100,000 due deliveries, with 200 it took 141.
  */
-const MAX_BRISK: Record<Standing, number> = { proven: 200, first: 128, further: 64 };
+const MAX_BRISK: Record<Health, number> = { proven: 200, first: 128, further: 64 };
 
-/** The places of all requests in flight. */
-export interface Places {
-  /** Takes a place; the answer is given back to {@link release}. */
-  take(standing: Standing): number;
-  release(standing: Standing, generation: number): void;
-  /** True where nothing more of this standing may start now; the caller is woken when places come free by themselves. */
-  full(standing: Standing): boolean;
+/** The slots of all requests in flight. */
+export interface Slots {
+  /** Takes a slot; the answer is given back to {@link release}. */
+  take(health: Health): number;
+  release(health: Health, generation: number): void;
+  /** True where nothing more of this health may start now; the caller is woken when slots come free by themselves. */
+  full(health: Health): boolean;
   /** How many requests an endpoint may have in flight now. */
-  perEndpoint(standing: Standing): number;
+  perEndpoint(health: Health): number;
   readonly taken: number;
 }
 
 /**
- * Endpoints that don't answer take nothing from those that do: each standing has places of its own. And a request that has
+ * Endpoints that don't answer take nothing from those that do: each health has slots of its own. And a request that has
  * been in flight for one or two generations while others wait no longer counts as brisk, so that an endpoint that begins to
- * stall loses its hold after half a second at most. Generations pass only while places are short, so that the count costs
+ * stall loses its hold after half a second at most. Generations pass only while slots are short, so that the count costs
  * nothing otherwise.
  */
-export function createPlaces(clock: Clock, onFree: () => void): Places {
+export function createSlots(clock: Clock, onFree: () => void): Slots {
   const shares = { proven: newShare(), first: newShare(), further: newShare() };
   let taken = 0;
   let generation = 0;
@@ -49,8 +49,8 @@ export function createPlaces(clock: Clock, onFree: () => void): Places {
   function age(): void {
     aging = null;
     generation++;
-    for (const standing of STANDINGS) {
-      const share = shares[standing];
+    for (const health of HEALTH_LEVELS) {
+      const share = shares[health];
       share.previous = share.current;
       share.current = 0;
     }
@@ -61,20 +61,20 @@ export function createPlaces(clock: Clock, onFree: () => void): Places {
     get taken() {
       return taken;
     },
-    take(standing) {
+    take(health) {
       taken++;
-      shares[standing].current++;
+      shares[health].current++;
       return generation;
     },
-    release(standing, born) {
+    release(health, born) {
       taken--;
-      if (born === generation) shares[standing].current--;
-      else if (born === generation - 1) shares[standing].previous--;
+      if (born === generation) shares[health].current--;
+      else if (born === generation - 1) shares[health].previous--;
     },
-    full(standing) {
+    full(health) {
       if (taken >= MAX_IN_FLIGHT) return true;
-      const { current, previous } = shares[standing];
-      if (current + previous < MAX_BRISK[standing]) return false;
+      const { current, previous } = shares[health];
+      if (current + previous < MAX_BRISK[health]) return false;
       if (aging === null) aging = clock.after(GENERATION_MS, age);
       return true;
     },
@@ -82,8 +82,8 @@ export function createPlaces(clock: Clock, onFree: () => void): Places {
      * Fewer for those that don't answer when very many are in flight overall, which takes more than a hundred of them: they
      * share three quarters of what there is, and the rest is left for the others.
      */
-    perEndpoint(standing) {
-      if (standing === 'proven' || taken < MAX_IN_FLIGHT / 2) return IN_FLIGHT_PER_ENDPOINT;
+    perEndpoint(health) {
+      if (health === 'proven' || taken < MAX_IN_FLIGHT / 2) return IN_FLIGHT_PER_ENDPOINT;
       return taken < MAX_IN_FLIGHT * 0.75 ? 5 : 1;
     },
   };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createTurns } from '../../src/dispatcher/turns.ts';
+import { createFairQueue } from '../../src/dispatcher/fair-queue.ts';
 
 const waiter = (tenantId: string, endpointId: string) => ({ tenantId, endpointId });
 
 describe('turns', () => {
   it('go round the tenants first and round a tenant’s endpoints second', () => {
-    const turns = createTurns();
+    const turns = createFairQueue();
     for (const id of ['a1', 'a2', 'a3']) turns.add(waiter('a', id));
     turns.add(waiter('b', 'b1'));
     const order: string[] = [];
@@ -19,7 +19,7 @@ describe('turns', () => {
   });
 
   it('are given once however often they are asked for', () => {
-    const turns = createTurns();
+    const turns = createFairQueue();
     const only = waiter('a', 'a1');
     turns.add(only);
     turns.add(only);

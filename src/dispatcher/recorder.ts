@@ -1,26 +1,26 @@
 import type { Clock } from '../lib/clock.ts';
-import type { Outcome } from '../model/delivery.ts';
+import { createDistribution, type Distribution } from '../lib/distribution.ts';
+import type { Log } from '../lib/log.ts';
+import type { DeliveryNext, Outcome } from '../model/delivery.ts';
 import { storageFaultOf } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
-import type { DispatcherLog } from './dispatcher.ts';
-import type { DispatcherTally } from './tally.ts';
 
 const PAUSE_MS = 1_000;
 /** After a lease's length the delivery is claimed and sent again anyway, so that its outcome is of no more use. */
 const TRIES = 60;
 
 /** Takes outcomes to the store. */
-export interface Ledger {
+export interface OutcomeRecorder {
   /** `lost` where the lease had passed to someone else or the store stayed out of order. Never rejects. */
   store(outcome: Outcome): Promise<'kept' | 'lost'>;
   /** Outcomes that wait for their commit. */
   readonly waiting: number;
 }
 
-export interface LedgerParts {
+export interface OutcomeRecorderParts {
   store: Store;
   clock: Clock;
-  log: DispatcherLog;
+  log: Log;
   tally: DispatcherTally;
 }
 
@@ -28,7 +28,7 @@ export interface LedgerParts {
  * A full or busy store must not turn a delivered webhook into one sent twice: the outcome waits in memory and is tried
  * again every second. Meanwhile the count of those that wait holds sending back.
  */
-export function createLedger({ store, clock, log, tally }: LedgerParts): Ledger {
+export function createOutcomeRecorder({ store, clock, log, tally }: OutcomeRecorderParts): OutcomeRecorder {
   let waiting = 0;
 
   async function tryAll(outcome: Outcome): Promise<'kept' | 'lost'> {
@@ -66,5 +66,39 @@ export function createLedger({ store, clock, log, tally }: LedgerParts): Ledger 
       waiting--;
       return fate;
     },
+  };
+}
+
+/** What became of attempts since the process began, in plain numbers. */
+export interface DispatcherTally {
+  /** By where the attempt led its delivery; stored outcomes only, and those too large for any attempt. */
+  readonly outcomes: Readonly<Record<DeliveryNext['status'] | 'rejected', number>>;
+  /** Attempts by the code of their error; `none` for those that succeeded. */
+  readonly results: ReadonlyMap<string, number>;
+  /** Seconds that attempts took. */
+  readonly seconds: Distribution;
+  /** An outcome that is stored. */
+  count(outcome: Outcome): void;
+  /** A delivery that was stored and is too large to be sent. */
+  countRejected(): void;
+}
+
+const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export function createDispatcherTally(): DispatcherTally {
+  const outcomes = { delivered: 0, retrying: 0, dead: 0, discarded: 0, rejected: 0 };
+  const results = new Map<string, number>();
+  const seconds = createDistribution(BOUNDS);
+  return {
+    outcomes,
+    results,
+    seconds,
+    count({ next, attempt }) {
+      outcomes[next.status]++;
+      seconds.add(attempt.durationMs / 1_000);
+      const result = attempt.error?.code ?? 'none';
+      results.set(result, (results.get(result) ?? 0) + 1);
+    },
+    countRejected: () => void outcomes.rejected++,
   };
 }

@@ -7,7 +7,7 @@ export interface Waiter {
 }
 
 /** A queue that is fair twice: tenants take turns, and within a tenant its endpoints do. */
-export interface Turns<W extends Waiter> {
+export interface FairQueue<W extends Waiter> {
   /** At the end of its tenant's queue; once, however often it is added. */
   add(waiter: W): void;
   /** Whose turn it is, taken out; null where nobody waits. */
@@ -20,7 +20,7 @@ export interface Turns<W extends Waiter> {
  * A tenant with a thousand busy endpoints gets no more turns than one with a single endpoint. Both operations take
  * constant time, so that a turn costs the same with one lane and with ten thousand.
  */
-export function createTurns<W extends Waiter>(): Turns<W> {
+export function createFairQueue<W extends Waiter>(): FairQueue<W> {
   const tenants = createFifo<string>();
   const queues = new Map<string, Fifo<W>>();
   const waiting = new Set<W>();
