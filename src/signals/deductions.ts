@@ -1,3 +1,4 @@
+import { DAY_MS } from '../lib/clock.ts';
 import type { Weights } from '../model/icp.ts';
 import type { Evidence, Factor, SignalType } from '../model/signal.ts';
 import type { Quote } from './explain.ts';
@@ -82,8 +83,6 @@ function evidenceOf({ quote }: RuledPost, hits: readonly Hit[], kind: Hit['kind'
     .slice(0, MAX_EVIDENCE)
     .map(({ start, end }) => quote(start, end));
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Days in which a signal loses half its worth: a wish is met within weeks, a round of funding is spent over months, a new

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { requireRoom } from '../accounts/room.ts';
+import { DAY_MS } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import { createYielder } from '../lib/yielding.ts';
@@ -217,7 +218,7 @@ async function storeEdits(
 }
 
 /** How long it is remembered that posts came in: for so long, to go on costs nothing. */
-const KEPT_MS = 24 * 3_600_000;
+const KEPT_MS = DAY_MS;
 
 export interface KeptIntakeParts extends IntakeParts {
   store: Store;
