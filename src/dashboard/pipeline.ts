@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireLead } from '../leads/changes.ts';
 import { moveLead } from '../leads/move-lead.ts';
-import { fromIso } from '../lib/clock.ts';
+import { DAY_MS, fromIso } from '../lib/clock.ts';
 import { dealStatusIn } from '../model/constants.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Lead } from '../model/lead.ts';
@@ -18,7 +18,6 @@ import type { Show } from './screens.ts';
 
 /** Leads that a column shows; a link leads to the rest. */
 const COLUMN_LEADS = 20;
-const DAY_MS = 86_400_000;
 /** What the funnel looks at: the newest leads of so many days. */
 const FUNNEL_DAYS = 90;
 const FUNNEL_LEADS = 5_000;

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readSettings } from '../accounts/settings.ts';
 import { addLead } from '../leads/add-lead.ts';
+import { DAY_MS } from '../lib/clock.ts';
 import { CLASSIFICATIONS } from '../model/constants.ts';
 import { DomainError } from '../model/errors.ts';
 import { leadInputSchema } from '../model/lead.ts';
@@ -19,7 +20,6 @@ import { type ShownSignal, shownSignal, shownSignals } from './shown-signal.ts';
 import { showSignal } from './signal-screen.ts';
 
 const MOST_COUNTED = 100;
-const DAY_MS = 86_400_000;
 const STATES: readonly { state: (typeof TRIAGE_STATES)[number]; mine: boolean; label: string }[] = [
   { state: 'open', mine: false, label: 'Inbox' },
   { state: 'open', mine: true, label: 'Assigned to me' },

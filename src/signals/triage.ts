@@ -1,4 +1,4 @@
-import { type Clock, fromIso } from '../lib/clock.ts';
+import { type Clock, DAY_MS, fromIso, HOUR_MS } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { DomainError } from '../model/errors.ts';
 import type { SignalView } from '../model/signal.ts';
@@ -6,10 +6,9 @@ import { dateIn, nextDaily } from '../rules/digest-time.ts';
 import type { SignalStore } from '../store/signal-store.ts';
 import type { TeamStore } from '../store/team-store.ts';
 
-const HOUR_MS = 3_600_000;
 /** The hour at which a snooze ends. */
 const MORNING = 8;
-const MAX_SNOOZE_MS = 366 * 86_400_000;
+const MAX_SNOOZE_MS = 366 * DAY_MS;
 const MAX_VIEWS = 20;
 const MAX_NAME_CHARS = 40;
 const MAX_QUERY_CHARS = 2_000;

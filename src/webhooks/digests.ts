@@ -1,4 +1,4 @@
-import { type Clock, toIso } from '../lib/clock.ts';
+import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { DIGEST_SIGNALS, type DigestData } from '../model/event-resource.ts';
 import type { NewMail } from '../model/mail.ts';
@@ -18,7 +18,7 @@ export interface DigestParts {
 
 const AT_ONCE = 100;
 /** After an outage of longer, a digest tells of its end only: older signals are no news. */
-const MAX_SPAN_MS = 8 * 24 * 3_600_000;
+const MAX_SPAN_MS = 8 * DAY_MS;
 
 /** Makes every digest that is due: each once, as its next time is stored in the commit that stores it. */
 export async function makeDigests(
