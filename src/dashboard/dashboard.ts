@@ -33,7 +33,7 @@ import { addPipeline } from './pipeline.ts';
 import { addProfiles } from './profiles.ts';
 import { createScreens, type Show } from './screens.ts';
 import { addSecondFactor } from './second-factor.ts';
-import { addSignals } from './signals.ts';
+import { addReplyTemplate, addSignals } from './signals.ts';
 import { addSources } from './sources.ts';
 import { addStart } from './start.ts';
 import { addTeam } from './team.ts';
@@ -85,6 +85,7 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   addStart(app, own, show);
   addFind(app, own, show);
   addSignals(app, own, show);
+  addReplyTemplate(app, own, show);
   addSources(app, own, show);
   addApiKeys(app, own, show);
   addAccountScreens(app, own, show);

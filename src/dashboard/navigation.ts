@@ -25,6 +25,7 @@ export const NAVIGATION = [
     name: 'Settings',
     links: [
       { path: '/dashboard/settings/api-keys', label: 'API keys' },
+      { path: '/dashboard/settings/reply', label: 'Reply template' },
       { path: '/dashboard/settings/plan', label: 'Plan and usage' },
       { path: '/dashboard/settings/digest', label: 'Digest' },
       { path: '/dashboard/settings/team', label: 'Team' },

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { excerpt } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
+import { draftReply, firstNameOf, needOf, readReplyTemplate } from '../signals/reply.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
 import { REASON_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
@@ -31,13 +32,15 @@ export async function showSignal(
   const signal: Signal = JSON.parse(found.wire);
   const explanation: Explanation = JSON.parse(found.explanation);
   const { domain } = signal.company;
-  const [feedback, events, endpoints, company, [triage], members] = await Promise.all([
+  const [feedback, events, endpoints, company, [triage], members, template, profile] = await Promise.all([
     parts.store.getFeedback(tenant.id, id),
     parts.store.listEventsAbout(tenant.id, id, MOST_EVENTS),
     parts.store.listEndpoints(tenant.id),
     domain === '' ? null : parts.store.findCompany(tenant.id, { domain: domain.toLowerCase() }),
     parts.store.listTriage(tenant.id, [id]),
     parts.store.listMembers(tenant.id),
+    readReplyTemplate(parts.store, tenant.id),
+    parts.store.getProfile(tenant.id, signal.icp_profile_id),
   ]);
   const names = new Map(
     endpoints.map(shownEndpoint).map((endpoint) => [endpoint.id, endpoint.label || hostOf(endpoint.url)]),
@@ -58,6 +61,14 @@ export async function showSignal(
     triage,
     members: members.map(({ email }) => email),
     now: parts.clock.now(),
+    draft: draftReply(template, {
+      first_name: firstNameOf(signal.prospect.name),
+      need: needOf(shown.why),
+      headline: shown.headline,
+      community: shown.where,
+      offer: profile?.offer ?? '',
+      sender: tenant.name,
+    }),
     company,
     events: events.map((event) => eventResource(event, endpoints, parts.clock.now())),
     nameOf: (endpointId: string) => names.get(endpointId) ?? endpointId,

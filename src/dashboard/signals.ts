@@ -8,6 +8,7 @@ import { leadInputSchema } from '../model/lead.ts';
 import { SIGNAL_TYPES, type SignalQuery, signalFilters, TRIAGE_STATES } from '../model/signal.ts';
 import { bestMatches } from '../signals/best-matches.ts';
 import { giveFeedback } from '../signals/feedback.ts';
+import { REPLY_PLACEHOLDERS, readReplyTemplate, saveReplyTemplate } from '../signals/reply.ts';
 import { assignSignals, morningOf, saveView, snoozeSignals } from '../signals/triage.ts';
 import { filtersOf, isFiltered, oneOf } from './filters.ts';
 import { type Form, faultsOf, formOf, queryOf, text, texts } from './forms.ts';
@@ -92,6 +93,39 @@ export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Sh
     if (!(await store.deleteSignalView(memberOf(request).tenant.id, request.params.id)))
       throw new DomainError('NOT_FOUND', `There is no view "${request.params.id}".`);
     return reply.redirect(backTo('', 'deleted'), 303);
+  });
+}
+
+/** `/settings/reply`: what replies are drafted from. */
+export function addReplyTemplate(app: FastifyInstance, { store }: DashboardParts, show: Show): void {
+  const showTemplate = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { template, faults = {} }: { template: string; faults?: Record<string, string> },
+  ) =>
+    show(request, reply, {
+      template: 'reply-template',
+      title: 'Reply template',
+      status: Object.keys(faults).length === 0 ? 200 : 400,
+      template_text: template,
+      faults,
+      placeholders: REPLY_PLACEHOLDERS,
+    });
+
+  app.get('/settings/reply', async (request, reply) =>
+    showTemplate(request, reply, {
+      template: await readReplyTemplate(store, memberOf(request).tenant.id),
+    }),
+  );
+
+  app.post('/settings/reply', async (request, reply) => {
+    const template = text(formOf(request), 'template');
+    try {
+      await saveReplyTemplate(store, memberOf(request).tenant.id, template);
+      return await reply.redirect('/dashboard/settings/reply?done=saved', 303);
+    } catch (error) {
+      return showTemplate(request, reply, { template, faults: faultsOf(error) });
+    }
   });
 }
 

@@ -158,6 +158,24 @@ test('Today takes a thumb, and what is not relevant or snoozed is gone from it',
   expect((await browser.get('/dashboard')).body).not.toContain(second);
 });
 
+test('a reply is drafted from the post, the offer and the template of the team, whose placeholders are checked', async () => {
+  const id = await post(`Need a CRM?\n\n${HOT}`, { prospect: { name: 'Jane Doe' } });
+  const page = '/dashboard/settings/reply';
+  expect((await browser.get(`/dashboard/signals/${id}`)).body).toMatch(
+    />Hi Jane,\s+I read that you are looking for a/,
+  );
+  await browser.post(page, { template: 'Dear {{first_name}} of {{community}}: {{headline}}' }, page);
+  expect((await browser.get(`/dashboard/signals/${id}`)).body).toContain(
+    '>Dear Jane of r/SaaS on Reddit: Need a CRM?</textarea>',
+  );
+  for (const template of ['{{password}}', 'Hi {{first_name', 'x'.repeat(4_001)]) {
+    const refused = await browser.post(page, { template }, page);
+    expect([refused.statusCode, refused.body.includes('role="alert"')]).toEqual([400, true]);
+  }
+  await browser.post(page, { template: '' }, page);
+  expect((await browser.get(page)).body).toContain('Hi {{first_name}},');
+});
+
 test('a reader looks and changes nothing; nobody leads the list elsewhere', async () => {
   const id = await post(HOT);
   const reader = await memberSignedIn(made, { email: 'reader@acme.example', role: 'reader' });

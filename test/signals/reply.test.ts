@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { DEFAULT_REPLY, draftReply, firstNameOf, needOf, type ReplyValues } from '../../src/signals/reply.ts';
+
+const VALUES: ReplyValues = {
+  first_name: 'Jane',
+  need: 'looking for a help desk',
+  headline: 'Which help desk?',
+  community: 'r/SaaS on Reddit',
+  offer: 'Acme is a help desk for small teams.',
+  sender: 'Acme',
+};
+
+test('the template of the house greets, names the need and the offer, and signs', () => {
+  expect(draftReply(DEFAULT_REPLY, VALUES)).toBe(
+    'Hi Jane,\n\nI read that you are looking for a help desk.\nAcme is a help desk for small teams.\n\n' +
+      'Happy to answer questions here, or to show you how it would work for you.\n\nAcme',
+  );
+});
+
+test('a line that has nothing to say is left out, a name alone', () => {
+  expect(draftReply(DEFAULT_REPLY, { ...VALUES, first_name: '', need: '', offer: '' })).toBe(
+    'Hi,\n\nHappy to answer questions here, or to show you how it would work for you.\n\nAcme',
+  );
+  expect(draftReply('{{ first_name }}: {{headline}} / {{community}}', VALUES)).toBe(
+    'Jane: Which help desk? / r/SaaS on Reddit',
+  );
+});
+
+test('what stands in a post is never a placeholder of its own', () => {
+  expect(draftReply('{{headline}}', { ...VALUES, headline: '{{sender}} $& $1' })).toBe('{{sender}} $& $1');
+});
+
+test('a need is put to its author', () => {
+  const reason = { text: 'Looking for a CRM for their agency', quote: 'We need a CRM.' };
+  expect(needOf({ sentence: '', reasons: [reason], against: [] })).toBe('looking for a CRM for your agency');
+  expect(needOf({ sentence: '', reasons: [{ ...reason, quote: null }], against: [] })).toBe('');
+  expect(needOf({ sentence: '', reasons: [], against: [] })).toBe('');
+  expect([firstNameOf('Jane Doe'), firstNameOf('shop_owner77'), firstNameOf('')]).toEqual([
+    'Jane',
+    'shop_owner77',
+    '',
+  ]);
+});
