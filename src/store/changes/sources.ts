@@ -40,7 +40,7 @@ function newRow(source: Source): StoredSource {
   return { ...source, nameKey: sourceNameKey(source.name), position: START_POSITION };
 }
 
-/** Sources as callers change them; who reads them when is in `source-runs.ts`. */
+/** Sources as callers change them; who reads them when is below. */
 export function sourceChanges(ask: Asks<SourceStatements>) {
   const holderOf = ({ tenantId, name }: Source) => ask.sources.selectNamed(tenantId, sourceNameKey(name));
 

@@ -1,36 +1,25 @@
 import type { Database } from 'better-sqlite3';
-import { auditReads } from './reads/audit.ts';
-import { backfillReads } from './reads/backfills.ts';
-import { batchReads } from './reads/batches.ts';
-import { boardReads } from './reads/board.ts';
-import { campaignEventReads } from './reads/campaign-events.ts';
-import { campaignReads } from './reads/campaigns.ts';
-import { companyReads } from './reads/companies.ts';
-import { companySignalReads } from './reads/company-signals.ts';
-import { deliveryReads } from './reads/deliveries.ts';
-import { digestReads } from './reads/digests.ts';
-import { endpointReads } from './reads/endpoints.ts';
+import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
+import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
+import { companyReads, companySignalReads } from './reads/companies.ts';
+import { storageReads } from './reads/counts.ts';
+import { deliveryReads, laneReads } from './reads/deliveries.ts';
+import {
+  backfillReads,
+  endpointReads,
+  noticeReads,
+  receiverReads,
+  subscriptionReads,
+} from './reads/endpoints.ts';
 import { erasureReads } from './reads/erasure.ts';
-import { eventReads } from './reads/events.ts';
-import { feedReads } from './reads/feeds.ts';
+import { batchReads, eventReads, feedReads } from './reads/events.ts';
 import { jobReads } from './reads/jobs.ts';
-import { createKeptReads } from './reads/kept.ts';
-import { keptTenantReads } from './reads/kept-tenants.ts';
-import { keyReads } from './reads/keys.ts';
-import { laneReads } from './reads/lanes.ts';
-import { leadSignalReads } from './reads/lead-signals.ts';
-import { leadReads } from './reads/leads.ts';
-import { mailReads } from './reads/mail.ts';
-import { noticeReads } from './reads/notices.ts';
+import { createKeptReads, keptTenantReads } from './reads/kept.ts';
+import { boardReads, leadReads, leadSignalReads } from './reads/leads.ts';
+import { digestReads, mailReads } from './reads/mail.ts';
 import { profileReads } from './reads/profiles.ts';
-import { receiverReads } from './reads/receivers.ts';
-import { sessionReads } from './reads/sessions.ts';
 import { signalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
-import { storageReads } from './reads/storage.ts';
-import { subscriptionReads } from './reads/subscriptions.ts';
-import { teamReads } from './reads/team.ts';
-import { tenantReads } from './reads/tenants.ts';
 
 /** Every question to the database by name, answered at once from what is committed. */
 export function createReads(db: Database) {

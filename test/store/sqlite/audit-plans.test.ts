@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { type AuditShape, auditPageSql } from '../../../src/store/sqlite/reads/audit.ts';
+import { type AuditShape, auditPageSql } from '../../../src/store/sqlite/reads/accounts.ts';
 
 test.each<[AuditShape, string]>([
   ['any', 'audit_by_time (tenant_id=? AND at>? AND at<?)'],

@@ -3,10 +3,8 @@ import type { CampaignStatus } from '../../../src/model/campaign.ts';
 import type { CompanyQuery } from '../../../src/model/company.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { WINDOW_SQL } from '../../../src/store/sqlite/reads/campaign-events.ts';
-import { buildCampaignListSql } from '../../../src/store/sqlite/reads/campaigns.ts';
-import { buildCompanyListSql } from '../../../src/store/sqlite/reads/companies.ts';
-import { TOP_SIGNALS_SQL } from '../../../src/store/sqlite/reads/company-signals.ts';
+import { buildCampaignListSql, WINDOW_SQL } from '../../../src/store/sqlite/reads/campaigns.ts';
+import { buildCompanyListSql, TOP_SIGNALS_SQL } from '../../../src/store/sqlite/reads/companies.ts';
 
 /** SQLite's plan for a statement, in its words. */
 function planOf({ sql, values }: { sql: string; values: readonly unknown[] }): string {

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { keyReads } from '../../../src/store/sqlite/reads/keys.ts';
+import { keyReads } from '../../../src/store/sqlite/reads/accounts.ts';
 import { profileReads } from '../../../src/store/sqlite/reads/profiles.ts';
 
 /** The statements that `create` prepares. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { WalkTerms } from '../../../src/store/changes/deliveries.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { createDeliveryWalk } from '../../../src/store/sqlite/reads/delivery-walk.ts';
+import { createDeliveryWalk } from '../../../src/store/sqlite/reads/deliveries.ts';
 
 const ANY: WalkTerms = {
   tenantId: 'ten_a',

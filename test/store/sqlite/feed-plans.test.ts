@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { FEED_SQL } from '../../../src/store/sqlite/reads/feeds.ts';
+import { FEED_SQL } from '../../../src/store/sqlite/reads/events.ts';
 
 test('a stretch of a feed is two walks along the order by commit, and looks at no delivery of another event', () => {
   const db = openDatabase(':memory:');

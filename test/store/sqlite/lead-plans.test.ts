@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { LeadQuery } from '../../../src/model/lead.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { buildLeadListSql } from '../../../src/store/sqlite/reads/lead-list.ts';
+import { buildLeadListSql } from '../../../src/store/sqlite/reads/leads.ts';
 
 const ANY: LeadQuery = {
   stages: [],

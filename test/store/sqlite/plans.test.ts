@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { afterAll, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { createDeliveryPages } from '../../../src/store/sqlite/reads/delivery-log.ts';
+import { createDeliveryPages } from '../../../src/store/sqlite/reads/deliveries.ts';
 import { createReads } from '../../../src/store/sqlite/reads.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { createWriteAheadLog } from '../../../src/store/sqlite/write-ahead-log.ts';

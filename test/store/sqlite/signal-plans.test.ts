@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { pageSql, type Shape, type Source } from '../../../src/store/sqlite/reads/signal-list-sql.ts';
+import { pageSql, type Shape, type Source } from '../../../src/store/sqlite/reads/signal-list.ts';
 
 const VALUES = {
   tenantId: 'ten_a',

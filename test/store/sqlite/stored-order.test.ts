@@ -2,9 +2,9 @@ import type { Database } from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
-import { digestReads } from '../../../src/store/sqlite/reads/digests.ts';
 import { STORED_EVENTS_SQL } from '../../../src/store/sqlite/reads/events.ts';
-import { storedSignalsSql } from '../../../src/store/sqlite/reads/stored-signals.ts';
+import { digestReads } from '../../../src/store/sqlite/reads/mail.ts';
+import { storedSignalsSql } from '../../../src/store/sqlite/reads/signals.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { aRoutedEvent, aSignal, aTenant, T0 } from '../../support/store.ts';
 

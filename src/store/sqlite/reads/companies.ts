@@ -1,6 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { addAll } from '../../../lib/lists.ts';
-import type { Company, CompanyQuery } from '../../../model/company.ts';
+import type { Company, CompanyContact, CompanyQuery } from '../../../model/company.ts';
+import type { Lead } from '../../../model/lead.ts';
+import { nameKey, personKeys } from '../../../model/person-keys.ts';
+import type { Signal } from '../../../model/signal.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
@@ -61,4 +64,90 @@ export function buildCompanyListSql(tenantId: string, query: CompanyQuery) {
   const sql = `SELECT ${ACTIVE_COMPANIES.list} FROM companies WHERE ${conditions.join(' AND ')}
     ORDER BY ${column} DESC, id DESC LIMIT ?`;
   return { sql, values: [...values, query.limit + 1], key } as const;
+}
+
+/** The newest signals of a company that are read for people; each costs a parse. */
+const CONTACT_SIGNALS = 200;
+
+/** What signals and leads say of a company. */
+export function companySignalReads(db: Database) {
+  const count = db
+    .prepare<[string, string, number], number>(
+      `SELECT count(*) FROM signals
+       WHERE tenant_id = ? AND company_domain = ? AND company_domain <> '' AND timestamp >= ?`,
+    )
+    .pluck();
+  const selectSteps = db.prepare<Record<string, unknown>[], { step: number; count: number }>(
+    COMPANY_STEPS_SQL,
+  );
+  const selectLast = db
+    .prepare<[string, string], number | null>(
+      "SELECT max(timestamp) FROM signals WHERE tenant_id = ? AND company_domain = ? AND company_domain <> ''",
+    )
+    .pluck();
+  const selectTop = db.prepare<[string, string, number, number], string>(TOP_SIGNALS_SQL).pluck();
+  const selectWire = db.prepare<[string], string>('SELECT wire FROM signals WHERE id = ?').pluck();
+  const selectLeads = db
+    .prepare<[string, string, number], string>(
+      `SELECT wire FROM leads WHERE tenant_id = ? AND company_domain = ? AND company_domain <> ''
+       ORDER BY created_at DESC, id DESC LIMIT ?`,
+    )
+    .pluck();
+  const selectWires = db
+    .prepare<[string, string, number], string>(
+      `SELECT wire FROM signals WHERE tenant_id = ? AND company_domain = ? AND company_domain <> ''
+       ORDER BY timestamp DESC LIMIT ?`,
+    )
+    .pluck();
+
+  return {
+    readCompanyActivity: (tenantId, domains, since) =>
+      domains.map((domain) => ({
+        counts: since.map((time) => count.get(tenantId, domain, time) ?? 0),
+        lastAt: selectLast.get(tenantId, domain) ?? null,
+      })),
+    countCompanySignals: (tenantId, domain, { from, stepMs }) =>
+      selectSteps.all({ tenantId, domain, from, stepMs }),
+    listTopSignals: (tenantId, domain, { since, limit }) =>
+      selectTop.all(tenantId, domain, since, limit).map((id) => selectWire.get(id) ?? '{}'),
+    listCompanyContacts(tenantId, domain, limit) {
+      const leads = selectLeads.all(tenantId, domain, limit).map((wire) => ofLead(JSON.parse(wire) as Lead));
+      const signals = selectWires
+        .all(tenantId, domain, CONTACT_SIGNALS)
+        .map((wire) => JSON.parse(wire) as Signal);
+      const people = signals.filter(({ lead_id }) => lead_id === null).map(ofSignal);
+      return distinct([...leads, ...people], domain).slice(0, limit);
+    },
+  } satisfies Part<CompanyStore>;
+}
+
+/** A company's signals over time, counted in the index alone. */
+const COMPANY_STEPS_SQL = `SELECT CAST((timestamp - :from) / :stepMs AS INTEGER) AS step, count(*) AS count
+   FROM signals INDEXED BY signals_by_domain
+   WHERE tenant_id = :tenantId AND company_domain = :domain AND company_domain <> '' AND timestamp >= :from
+   GROUP BY step ORDER BY step`;
+
+/** The best of a company's signals, read and sorted in the index alone. */
+export const TOP_SIGNALS_SQL = `SELECT id FROM signals
+  WHERE tenant_id = ? AND company_domain = ? AND company_domain <> '' AND timestamp >= ?
+  ORDER BY score DESC, timestamp DESC, id LIMIT ?`;
+
+function ofLead({ id, name, title, email, linkedin_url }: Lead): CompanyContact {
+  return { lead_id: id, signal_id: null, name, title, email, linkedin_url };
+}
+
+function ofSignal({ signal_id, prospect: { name, title, email, linkedin_url } }: Signal): CompanyContact {
+  return { lead_id: null, signal_id, name, title, email, linkedin_url };
+}
+
+/** Each person once, as first met. A name alone is somebody of that name; of whom nothing is known is nobody. */
+function distinct(contacts: CompanyContact[], domain: string): CompanyContact[] {
+  const seen = new Set<string>();
+  return contacts.filter((contact) => {
+    const keys = personKeys(contact);
+    const name = nameKey(contact.name, domain);
+    const known = keys.length > 0 ? keys.some((key) => seen.has(key)) : name === null || seen.has(name);
+    for (const key of name === null ? keys : [...keys, name]) seen.add(key);
+    return contact.lead_id !== null || !known;
+  });
 }

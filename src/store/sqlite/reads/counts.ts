@@ -52,3 +52,10 @@ export function createCounts(db: Database): (lateBefore: number) => StoreCounts 
 function nothing(): Waiting {
   return { count: 0, oldestDueAt: null };
 }
+
+/** The row that is read back to know that the storage answers. */
+export function storageReads(db: Database) {
+  const select = db.prepare<[], number>('SELECT at FROM probe WHERE id = 1').pluck();
+
+  return { readProbe: () => select.get() ?? 0 };
+}

@@ -1,12 +1,28 @@
-import type { Database } from 'better-sqlite3';
-import type { DeliveryLogStore, DeliverySummary } from '../../delivery-log-store.ts';
-import type { DeliveryStore } from '../../delivery-store.ts';
+import type { Database, Statement } from 'better-sqlite3';
+import { idFloor } from '../../../lib/ids.ts';
+import { addAll } from '../../../lib/lists.ts';
+import {
+  type AttemptLog,
+  type AttemptRecord,
+  type DeliveryStatus,
+  sentHeaders,
+} from '../../../model/delivery.ts';
+import type { EventType } from '../../../model/event.ts';
+import type { DeliveryKey, WalkPart, WalkTerms } from '../../changes/deliveries.ts';
+import type {
+  DeliveryLogStore,
+  DeliveryQuery,
+  DeliverySummary,
+  LastAttempt,
+  ListedDelivery,
+} from '../../delivery-log-store.ts';
+import type { DeliveryStore, DueLane } from '../../delivery-store.ts';
 import type { Part } from '../../store.ts';
-import { createAttemptList } from './attempts.ts';
-import { BODY_JOINS, WHOLE_BODY } from './bodies.ts';
-import { SHOWN_COLUMNS, SHOWN_JOINS, WAITING } from './shown-state.ts';
+import { Table } from '../table.ts';
+import { positionOf } from './events.ts';
+import { BODY_JOINS, SHOWN_COLUMNS, SHOWN_JOINS, WAITING, WHOLE_BODY } from './shown-state.ts';
 
-/** A delivery with all that is known of it; pages of deliveries are in `delivery-log.ts`. */
+/** A delivery with all that is known of it. */
 export function deliveryReads(db: Database) {
   const selectOne = db.prepare<[string, string], DeliverySummary & { body: string | null }>(
     `SELECT ${SHOWN_COLUMNS}, ${WHOLE_BODY} AS body FROM deliveries d ${SHOWN_JOINS} ${BODY_JOINS}
@@ -26,4 +42,397 @@ export function deliveryReads(db: Database) {
     },
     countWaiting: (endpointId, most) => countWaiting.get(endpointId, most) ?? 0,
   } satisfies Part<DeliveryStore> & Part<DeliveryLogStore>;
+}
+
+interface WaitingRow extends DeliveryKey {
+  status: DeliveryStatus;
+  eventType: EventType;
+}
+
+/** An event, or a subject: of either there are few deliveries. */
+type OfFew = Pick<DeliveryQuery, 'eventId' | 'subjectId'>;
+
+/** What pages of deliveries are made of. */
+export function createDeliveryPages(db: Database) {
+  const storedPlaces = createStoredPlaces(db);
+  const selectEndpoints = db.prepare<[string], { id: string; status: string }>(
+    'SELECT id, status FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL',
+  );
+  const selectOwner = db
+    .prepare<[string], string>('SELECT tenant_id FROM webhook_endpoints WHERE id = ?')
+    .pluck();
+  const selectWaiting = db.prepare<[string, number], WaitingRow>(
+    `SELECT id, created_at AS createdAt, status, event_type AS eventType FROM deliveries INDEXED BY deliveries_due
+     WHERE endpoint_id = ? AND ${WAITING} LIMIT ?`,
+  );
+  const selectOfEvent = db
+    .prepare<[string, string], string>('SELECT id FROM deliveries WHERE event_id = ? AND +tenant_id = ?')
+    .pluck();
+  const selectOfSubject = db
+    .prepare<[string, string], string>(
+      `SELECT d.id FROM events v INDEXED BY events_by_subject CROSS JOIN deliveries d ON d.event_id = v.id
+       WHERE v.subject_id = ? AND v.tenant_id = ?`,
+    )
+    .pluck();
+  const selectShown = db.prepare<[string], DeliverySummary>(
+    `SELECT ${SHOWN_COLUMNS} FROM deliveries d ${SHOWN_JOINS} WHERE d.id = ?`,
+  );
+  const selectLastAttempt = db.prepare<[string], LastAttempt>(
+    `SELECT started_at AS startedAt, duration_ms AS durationMs,
+            json_extract(detail, '$.response.status') AS responseStatus,
+            json_extract(detail, '$.error.code') AS errorCode
+     FROM attempts WHERE delivery_id = +? ORDER BY attempt DESC, started_at DESC, id DESC LIMIT 1`,
+  );
+
+  return {
+    /** The tenant's endpoints that are paused, or those that are not. */
+    endpointsIn: (tenantId: string, state: 'active' | 'paused', only: string | null): string[] =>
+      selectEndpoints
+        .all(tenantId)
+        .filter(({ id, status }) => status === state && (only === null || id === only))
+        .map(({ id }) => id),
+    belongsTo: (endpointId: string, tenantId: string): boolean => selectOwner.get(endpointId) === tenantId,
+    /** All that waits for these endpoints, in no order; null where that is more than `most`. */
+    waitingFor(endpointIds: readonly string[], most: number): WaitingRow[] | null {
+      const rows: WaitingRow[] = [];
+      for (const id of endpointIds) {
+        addAll(rows, selectWaiting.all(id, most + 1 - rows.length));
+        if (rows.length > most) return null;
+      }
+      return rows;
+    },
+    /** Every delivery of the event, or of the events about the subject, that the filters of `query` let through, newest first. */
+    ofFew(tenantId: string, { eventId, subjectId }: OfFew, query: DeliveryQuery): DeliveryKey[] {
+      const ids =
+        eventId === null
+          ? selectOfSubject.all(subjectId ?? '', tenantId)
+          : selectOfEvent.all(eventId, tenantId);
+      return ids
+        .flatMap((id) => selectShown.all(id))
+        .filter((row) => fits(row, query))
+        .sort(newestFirst);
+    },
+    /** A page in the order by commit: ids that the filters let through, and where to read on. */
+    findStored(
+      tenantId: string,
+      query: DeliveryQuery,
+    ): { ids: string[]; next: [number, string]; hasMore: boolean } {
+      const after = storedPlaceOf(query.after);
+      const { places, hasMore } = storedPlaces(tenantId, query.status === 'dead', after);
+      const ids: string[] = [];
+      let next = after;
+      let looked = 0;
+      for (const { position, deliveryIds } of places) {
+        for (const id of deliveryIds) {
+          if (looked === LOOKED_AT || ids.length === query.limit) return { ids, next, hasMore: true };
+          looked++;
+          next = [position, id];
+          const row = selectShown.get(id);
+          if (row !== undefined && fits(row, { ...query, after: null })) ids.push(id);
+        }
+        next = [position, BEHIND_ALL];
+      }
+      return { ids, next, hasMore };
+    },
+    /** A delivery as it is listed; nothing where it was removed meanwhile. */
+    listed(id: string): ListedDelivery[] {
+      const row = selectShown.get(id);
+      if (row === undefined) return [];
+      const last = row.attemptCount === 0 ? undefined : selectLastAttempt.get(id);
+      return [{ ...row, lastAttempt: last ?? null }];
+    },
+  };
+}
+
+/** Deliveries that a page in the order by commit looks at, some 10 us each; places that it reads them from. */
+const LOOKED_AT = 1_000;
+const PLACES_AT_ONCE = 200;
+/** Behind every id of one place. */
+const BEHIND_ALL = '~';
+
+function storedPlaceOf(after: DeliveryQuery['after']): [position: number, id: string] {
+  return [positionOf({ after }), after === null ? BEHIND_ALL : String(after[1] ?? BEHIND_ALL)];
+}
+
+interface StoredPlace {
+  position: number;
+  /** In the order of ids. */
+  deliveryIds: Iterable<string>;
+}
+
+/** The next places of the order by commit at which deliveries stand, beginning within the one that was read up to. */
+function createStoredPlaces(db: Database) {
+  const stretchOf = (table: string, eventId: string, deliveryId: string) =>
+    `SELECT * FROM (SELECT position, ${eventId} AS eventId, ${deliveryId} AS deliveryId FROM ${table}
+                    WHERE tenant_id = :tenantId AND position >= :from ORDER BY position LIMIT :limit)`;
+  const prepare = (sql: string) =>
+    db.prepare<
+      Record<string, unknown>[],
+      { position: number; eventId: string | null; deliveryId: string | null }
+    >(`${sql} ORDER BY position LIMIT :limit`);
+  const selectMade = prepare(
+    `${stretchOf('event_positions', 'event_id', 'NULL')} UNION ALL ${stretchOf('late_deliveries', 'NULL', 'delivery_id')}`,
+  );
+  const selectDead = prepare(stretchOf('dead_letter_positions', 'NULL', 'delivery_id'));
+  // One that was stored after its event has a place of its own.
+  const selectOfEvent = db
+    .prepare<[string, string], string>(
+      `SELECT d.id FROM deliveries d INDEXED BY deliveries_by_event WHERE d.event_id = ? AND d.id > ?
+         AND NOT EXISTS (SELECT 1 FROM late_deliveries l WHERE l.delivery_id = d.id) ORDER BY d.id`,
+    )
+    .pluck();
+
+  return (
+    tenantId: string,
+    isOfDead: boolean,
+    [from, afterId]: readonly [number, string],
+  ): { places: Iterable<StoredPlace>; hasMore: boolean } => {
+    const select = isOfDead ? selectDead : selectMade;
+    const rows = select.all({ tenantId, from, limit: PLACES_AT_ONCE });
+    function* places(): Generator<StoredPlace> {
+      for (const { position, eventId, deliveryId } of rows) {
+        const after = position === from ? afterId : '';
+        if (eventId !== null) yield { position, deliveryIds: selectOfEvent.all(eventId, after) };
+        else yield { position, deliveryIds: [deliveryId ?? ''].filter((id) => id > after) };
+      }
+    }
+    return { places: places(), hasMore: rows.length === PLACES_AT_ONCE };
+  };
+}
+
+/** The order of every page. */
+export function newestFirst(a: DeliveryKey, b: DeliveryKey): number {
+  return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1);
+}
+
+/** True where a row is of the query's time, and after its position. */
+export function isInRange(row: DeliveryKey, { from, to, after }: DeliveryQuery): boolean {
+  if (from !== null && row.createdAt < from) return false;
+  if (to !== null && row.createdAt >= to) return false;
+  return (
+    after === null || newestFirst(row, { createdAt: Number(after[0] ?? 0), id: String(after[1] ?? '') }) > 0
+  );
+}
+
+function fits(row: DeliverySummary, query: DeliveryQuery): boolean {
+  const { endpointId, status, eventType, subjectId = null } = query;
+  return (
+    (subjectId === null || row.subjectId === subjectId) &&
+    (endpointId === null || row.endpointId === endpointId) &&
+    (status === null || row.status === status) &&
+    (eventType === null || row.eventType === eventType) &&
+    isInRange(row, query)
+  );
+}
+
+type Value = string | number;
+interface Where {
+  sql: string;
+  values: Value[];
+}
+
+const ALL = 'SELECT created_at AS createdAt, id FROM deliveries INDEXED BY';
+/** As the index `deliveries_ended` says. */
+const ENDED = "status IN ('dead', 'discarded', 'rejected', 'expired')";
+const ENDED_STATUSES: ReadonlySet<string> = new Set(['dead', 'discarded', 'rejected', 'expired']);
+
+/**
+ * Walks along an index in the order of time. What does not fit is passed by, so a part is bounded by what it looks at and
+ * not by what it finds: a million deliveries that wait, in a row before the one that was asked for, take seconds in all.
+ */
+export function createDeliveryWalk(db: Database) {
+  const statements = new Map<string, Statement<Value[], DeliveryKey>>();
+
+  function all(sql: string, values: Value[]): DeliveryKey[] {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      statement = db.prepare<Value[], DeliveryKey>(sql);
+      statements.set(sql, statement);
+    }
+    return statement.all(...values);
+  }
+
+  /** Looks at `scan` deliveries after the key, and gives up to `limit` that fit. */
+  return function walk(
+    terms: WalkTerms,
+    after: DeliveryKey | null,
+    { scan, limit }: { scan: number; limit: number },
+  ): WalkPart {
+    const order = `ORDER BY created_at ${terms.direction}, id ${terms.direction}`;
+    const whole = rangeOf(terms, after, null);
+    const filter = filterOf(terms);
+    const edge =
+      filter.sql === ''
+        ? undefined
+        : all(`${whole.sql} ${order} LIMIT 1 OFFSET ?`, [...whole.values, scan - 1]).at(0);
+    const part = edge === undefined ? whole : rangeOf(terms, after, edge);
+    const found = all(`${part.sql}${filter.sql} ${order} LIMIT ?`, [...part.values, ...filter.values, limit]);
+    const last = found.length === limit ? found.at(-1) : edge;
+    return { found, next: last ?? null };
+  };
+}
+
+/** The index that is walked, from where and to where: to the end of the terms' time, or to `edge`, which belongs to it. */
+function rangeOf(terms: WalkTerms, after: DeliveryKey | null, edge: DeliveryKey | null): Where {
+  const { sql, values } = scopeOf(terms);
+  const { from, to } = { from: terms.from ?? 0, to: terms.to ?? Number.MAX_SAFE_INTEGER };
+  const down = terms.direction === 'DESC';
+  const start = after ?? { createdAt: down ? to : from, id: '' };
+  // A scalar is what the index is searched by at the far end: SQLite takes no row value for the second bound of a range.
+  const end = down ? (edge?.createdAt ?? from) : edge === null ? to : edge.createdAt + 1;
+  const where: Where = {
+    sql: `${sql} AND (created_at, id) ${down ? '<' : '>'} (?, ?) AND created_at ${down ? '>=' : '<'} ?`,
+    values: [...values, start.createdAt, start.id, end],
+  };
+  if (edge !== null) {
+    where.sql += ` AND (+created_at, id) ${down ? '>=' : '<='} (?, ?)`;
+    where.values.push(edge.createdAt, edge.id);
+  }
+  return where;
+}
+
+function scopeOf({ tenantId, endpointId, statuses }: WalkTerms): Where {
+  const [status] = statuses ?? [];
+  if (status !== undefined && ENDED_STATUSES.has(status)) {
+    return {
+      sql: `${ALL} deliveries_ended WHERE tenant_id = ? AND ${ENDED} AND status = ?`,
+      values: [tenantId, status],
+    };
+  }
+  if (endpointId === null && status === 'delivered' && statuses?.length === 1) {
+    return {
+      sql: `${ALL} deliveries_delivered WHERE tenant_id = ? AND status = 'delivered'`,
+      values: [tenantId],
+    };
+  }
+  return endpointId === null
+    ? { sql: `${ALL} deliveries_by_time WHERE tenant_id = ?`, values: [tenantId] }
+    : { sql: `${ALL} deliveries_of_endpoint WHERE endpoint_id = ?`, values: [endpointId] };
+}
+
+/** What the scope does not hold by itself. */
+function filterOf({ endpointId, statuses, ofEndpoints, eventType }: WalkTerms): Where {
+  const ended = ENDED_STATUSES.has(statuses?.[0] ?? '');
+  const parts: [string, Value[]][] = [];
+  if (ended && endpointId !== null) parts.push(['endpoint_id = ?', [endpointId]]);
+  const known = endpointId === null && statuses?.[0] === 'delivered';
+  if (!ended && !known && statuses !== null) {
+    parts.push([`+status IN (${statuses.map(() => '?').join(', ')})`, statuses]);
+  }
+  if (ofEndpoints !== null) {
+    parts.push(['+endpoint_id IN (SELECT value FROM json_each(?))', [JSON.stringify(ofEndpoints)]]);
+  }
+  if (eventType !== null) parts.push(['event_type = ?', [eventType]]);
+  return { sql: parts.map(([sql]) => ` AND ${sql}`).join(''), values: parts.flatMap(([, values]) => values) };
+}
+
+/** What of an attempt is kept as JSON. */
+export type AttemptDetail = Omit<AttemptRecord, 'id' | 'attempt' | 'startedAt' | 'durationMs'>;
+
+type KeptAttempt = Omit<AttemptRecord, keyof AttemptDetail> & { deliveryId: string; detail: AttemptDetail };
+
+const ATTEMPTS = new Table<KeptAttempt>('attempts', {
+  ...{
+    id: 'plain',
+    deliveryId: 'plain',
+    attempt: 'plain',
+    startedAt: 'plain',
+    durationMs: 'plain',
+    detail: 'json',
+  },
+});
+
+function toAttempt({ deliveryId, detail, ...own }: KeptAttempt): AttemptLog {
+  const requestHeaders = detail.sent === null ? {} : sentHeaders({ deliveryId, ...own }, detail.sent);
+  return { ...own, ...detail, requestHeaders };
+}
+
+/** The attempts of a delivery, oldest first. */
+function createAttemptList(db: Database): (deliveryId: string) => AttemptLog[] {
+  const selectOf = ATTEMPTS.select<[string]>(db, 'WHERE delivery_id = ? ORDER BY attempt, started_at, id');
+
+  return (deliveryId) => selectOf.all(deliveryId).map(toAttempt);
+}
+
+export interface StartRow {
+  endpointId: string;
+  startedAt: number;
+}
+
+interface HeldRow {
+  endpointId: string;
+  id: string;
+  attempt: number;
+}
+
+/** How `detail` says that the request was sent twice. */
+const REPEATED = '"repeated":true';
+
+/** Where work waits, and how fast it went lately: what the dispatcher begins with. */
+export function laneReads(db: Database) {
+  // One index seek an endpoint: the cost does not grow with the backlog.
+  const selectLanes = db.prepare<[], DueLane>(
+    `SELECT * FROM (
+       SELECT id AS endpointId, tenant_id AS tenantId,
+              (SELECT d.next_attempt_at FROM deliveries d INDEXED BY deliveries_due
+               WHERE d.endpoint_id = e.id AND d.${WAITING} ORDER BY d.next_attempt_at LIMIT 1) AS nextDueAt
+       FROM webhook_endpoints e WHERE status = 'active' AND deleted_at IS NULL)
+     WHERE nextDueAt IS NOT NULL ORDER BY nextDueAt, endpointId`,
+  );
+  const selectDue = db.prepare<[number, number], { endpointId: string; tenantId: string }>(
+    `SELECT e.id AS endpointId, e.tenant_id AS tenantId FROM webhook_endpoints e
+     WHERE e.next_probe_at <= ? AND e.status = 'paused' AND e.deleted_at IS NULL
+       AND EXISTS (SELECT 1 FROM deliveries d INDEXED BY deliveries_due
+                   WHERE d.endpoint_id = e.id AND d.status IN ('pending', 'retrying'))
+     ORDER BY e.next_probe_at LIMIT ?`,
+  );
+  // A request that was sent twice counts twice. Told from the text, which cannot fail at the start of a server as parsing
+  // could: within a string of JSON the quotation marks would be escaped.
+  const selectSince = db.prepare<[string, string, number], { endpointId: string; startedAt: number }>(
+    `SELECT d.endpoint_id AS endpointId, a.started_at AS startedAt
+     FROM attempts a JOIN json_each(iif(instr(a.detail, ?), '[1, 2]', '[1]'))
+       JOIN deliveries d ON d.id = a.delivery_id
+     WHERE a.id >= ? AND a.started_at > ? ORDER BY a.started_at`,
+  );
+  const selectTestSends = db.prepare<[number], StartRow>(
+    'SELECT endpoint_id AS endpointId, started_at AS startedAt FROM test_sends WHERE started_at > ? ORDER BY started_at',
+  );
+  // What its process took as it stored it stands in no lease. It may have given some of it back since, which counts too.
+  // CROSS: from the few lanes that are leased on, not through all that waits.
+  const selectHeld = db.prepare<[number], HeldRow>(
+    `SELECT l.endpoint_id AS endpointId, h.key AS id, h.value AS attempt FROM lane_leases l, json_each(l.held) h
+     UNION
+     SELECT d.endpoint_id, d.id, 1 FROM lane_leases l CROSS JOIN deliveries d INDEXED BY deliveries_due
+       ON d.endpoint_id = l.endpoint_id AND d.${WAITING} AND d.next_attempt_at > ?
+     WHERE d.in_hand AND d.attempt_count = 0`,
+  );
+  const selectWaiting = db
+    .prepare<[string, number], number>(
+      `SELECT 1 FROM deliveries WHERE id = ? AND attempt_count = ? AND ${WAITING}`,
+    )
+    .pluck();
+
+  const selectProcesses = db.prepare<[], string>('SELECT name FROM processes').pluck();
+  const selectTraces = db
+    .prepare<[string], [string, string]>(
+      `SELECT d.id, e.trace FROM json_each(?) j JOIN deliveries d ON d.id = j.value JOIN events e ON e.id = d.event_id
+       WHERE e.trace IS NOT NULL`,
+    )
+    .raw();
+
+  return {
+    tracesOf: (deliveryIds: readonly string[]) => selectTraces.all(JSON.stringify(deliveryIds)),
+    listProcesses: () => selectProcesses.all(),
+    listDueLanes: () => selectLanes.all(),
+    listDueProbes: (now, limit) => selectDue.all(now, limit),
+    recentAttempts(since, now) {
+      // What was under way when the process died may have reached its receiver just now: counted as sent now.
+      const underWay = selectHeld
+        .all(since)
+        .filter(({ id, attempt }) => selectWaiting.get(id, attempt - 1) === 1)
+        .map(({ endpointId }) => ({ endpointId, startedAt: now }));
+      const sent = selectSince.all(REPEATED, idFloor('att', since), since);
+      return [...sent, ...selectTestSends.all(since), ...underWay].sort((a, b) => a.startedAt - b.startedAt);
+    },
+  } satisfies Part<DeliveryStore> & Record<'listProcesses', unknown>;
 }

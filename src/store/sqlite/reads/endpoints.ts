@@ -1,7 +1,13 @@
 import type { Database } from 'better-sqlite3';
-import type { Endpoint } from '../../../model/webhook.ts';
-import type { EndpointStore } from '../../endpoint-store.ts';
+import type { EndpointNotice } from '../../../model/event.ts';
+import type { McpSubscription } from '../../../model/mcp.ts';
+import { shapeOf } from '../../../model/payload-format.ts';
+import type { Endpoint, EndpointMode, WebhookInput } from '../../../model/webhook.ts';
+import type { Backfill, BackfillStore } from '../../backfill-store.ts';
+import type { EndpointStore, Receiver } from '../../endpoint-store.ts';
+import type { NoticeStore } from '../../notice-store.ts';
 import type { Part } from '../../store.ts';
+import type { SubscriptionStore } from '../../subscription-store.ts';
 import { Table } from '../table.ts';
 import { type CreationPage, pageByCreation } from './pages.ts';
 
@@ -48,4 +54,102 @@ export function endpointReads(db: Database) {
       pageByCreation(page, (position) => selectPage.all({ tenantId, ...position })),
     getEndpoint: (tenantId, id) => selectOne.get(id, tenantId),
   } satisfies Part<EndpointStore>;
+}
+
+/** Settings kept prepared, in bytes of their JSON: some ten thousand endpoints, or 70 with the largest format there is. */
+const MAX_KEPT_BYTES = 32 * 1024 * 1024;
+
+interface Kept {
+  version: number;
+  bytes: number;
+  receiver: Receiver;
+}
+
+/**
+ * Endpoints as events are routed to them, prepared once a version: nine formats of 250 KB took 10 ms to read and to parse
+ * for every post. What was asked for longest ago is forgotten first.
+ */
+export function receiverReads(db: Database) {
+  const selectVersions = db.prepare<[string], { id: string; version: number }>(
+    `SELECT id, version FROM webhook_endpoints INDEXED BY webhook_endpoints_live
+     WHERE tenant_id = +? AND deleted_at IS NULL ORDER BY id`,
+  );
+  const selectOne = db.prepare<[string], { mode: EndpointMode; settings: string }>(
+    'SELECT mode, settings FROM webhook_endpoints WHERE id = ?',
+  );
+  /** By endpoint, the one asked for last at the end. */
+  const kept = new Map<string, Kept>();
+  let keptBytes = 0;
+
+  function forget(id: string): void {
+    keptBytes -= kept.get(id)?.bytes ?? 0;
+    kept.delete(id);
+  }
+
+  function read(id: string, version: number): Kept {
+    const { mode = 'push', settings: text = '{}' } = selectOne.get(id) ?? {};
+    const settings = JSON.parse(text) as WebhookInput;
+    const shape = settings.payload_format === null ? null : shapeOf(settings.payload_format);
+    return { version, bytes: text.length, receiver: { id, mode, settings, shape } };
+  }
+
+  return {
+    listReceivers(tenantId) {
+      const receivers = selectVersions.all(tenantId).map(({ id, version }) => {
+        const known = kept.get(id);
+        const current = known?.version === version ? known : read(id, version);
+        forget(id);
+        kept.set(id, current);
+        keptBytes += current.bytes;
+        return current.receiver;
+      });
+      for (const id of kept.keys()) {
+        if (keptBytes <= MAX_KEPT_BYTES) break;
+        forget(id);
+      }
+      return receivers;
+    },
+  } satisfies Part<EndpointStore>;
+}
+
+export const SUBSCRIPTIONS = new Table<McpSubscription>('mcp_subscriptions', {
+  id: 'plain',
+  tenantId: 'plain',
+  keyId: 'plain',
+  endpointId: 'plain',
+  name: 'plain',
+  expiresAt: 'plain',
+  createdAt: 'plain',
+});
+
+export function subscriptionReads(db: Database) {
+  const select = SUBSCRIPTIONS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
+  const selectEndpoint = ENDPOINTS.select<[string]>(db, 'WHERE id = ? AND deleted_at IS NULL');
+
+  return {
+    findSubscription(tenantId, id) {
+      const subscription = select.get(id, tenantId);
+      const endpoint = subscription && selectEndpoint.get(subscription.endpointId);
+      return subscription === null || endpoint === null ? null : { subscription, endpoint };
+    },
+  } satisfies Part<SubscriptionStore>;
+}
+
+const NOTICES = new Table<EndpointNotice>('endpoint_notices', {
+  ...{ id: 'plain', tenantId: 'plain', type: 'plain', endpointId: 'plain', facts: 'json' },
+});
+
+export function noticeReads(db: Database) {
+  const selectOldest = NOTICES.select<[number]>(db, 'ORDER BY id LIMIT ?');
+  return { listNotices: (limit) => selectOldest.all(limit) } satisfies Part<NoticeStore>;
+}
+
+export function backfillReads(db: Database) {
+  const select = db.prepare<[number], Backfill>(
+    `SELECT id AS endpointId, tenant_id AS tenantId, backfill_from AS "from", created_at AS until,
+            backfill_position AS position
+     FROM webhook_endpoints INDEXED BY webhook_endpoints_backfilled
+     WHERE backfill_from IS NOT NULL AND deleted_at IS NULL ORDER BY created_at LIMIT ?`,
+  );
+  return { listBackfills: (limit) => select.all(limit) } satisfies Part<BackfillStore>;
 }

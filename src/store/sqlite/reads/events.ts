@@ -1,11 +1,16 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
+import { DomainError } from '../../../model/errors.ts';
 import type { SkipReason } from '../../../model/event.ts';
-import type { EventQuery, EventStore, RecordedEvent } from '../../event-store.ts';
+import type { Place, StoredPage } from '../../../model/page.ts';
+import type { Classification } from '../../../model/signal.ts';
+import type { BatchedSignals, BatchStore, WaitingBatch } from '../../batch-store.ts';
+import type { EventQuery, EventStore, RecordedEvent, StoredWait } from '../../event-store.ts';
+import type { FeedRow, FeedStore } from '../../feed-store.ts';
 import type { Part } from '../../store.ts';
 import { creationOf } from './pages.ts';
-import { SHOWN_STATUS } from './shown-state.ts';
-import { createStoredOrder } from './stored-order.ts';
+import { BODY_JOINS, SHOWN_STATUS, WHOLE_BODY } from './shown-state.ts';
 
 type KeptEvent = Omit<RecordedEvent, 'deliveries' | 'batched' | 'skips'>;
 
@@ -144,4 +149,224 @@ export function eventPageSql(shape: TypeShape): string {
     WHERE tenant_id = :tenantId ${type}
       AND created_at >= :from AND created_at < :to AND (created_at, id) < (:createdAt, :id)
     ORDER BY created_at DESC, id DESC LIMIT :limit`;
+}
+
+/** The tables that hold the order by commit (migration 032). */
+const TABLES = { signals: 'signal_positions', events: 'event_positions' } as const;
+type StoredKind = keyof typeof TABLES;
+
+/** A stretch of the order: the places above `after` and up to `until`; null: there is nothing above `after`. */
+export interface Stretch {
+  after: number;
+  until: number | null;
+}
+
+/** Where a page ended, and whether anything stands behind it. */
+type StoredEnd = Omit<StoredPage, 'count'>;
+
+/** The order by commit of one kind of row: every number that becomes visible later is above all that are visible now. */
+export function createStoredOrder(db: Database, kind: StoredKind) {
+  const table = TABLES[kind];
+  const selectUntil = db
+    .prepare<[string, number, number], number | null>(
+      `SELECT max(position) FROM
+         (SELECT position FROM ${table} WHERE tenant_id = ? AND position > ? ORDER BY position LIMIT ?)`,
+    )
+    .pluck();
+  const selectMore = db
+    .prepare<[string, number], number>(`SELECT 1 FROM ${table} WHERE tenant_id = ? AND position > ? LIMIT 1`)
+    .pluck();
+  const selectNewest = db
+    .prepare<[string], number | null>(`SELECT max(position) FROM ${table} WHERE tenant_id = ?`)
+    .pluck();
+
+  return {
+    /** The newest place that is taken; 0: none is. */
+    newest: (tenantId: string): number => selectNewest.get(tenantId) ?? 0,
+    /** The next `scan` places after those that a page has been read up to. */
+    stretch(tenantId: string, place: Pick<Place, 'after'>, scan: number): Stretch {
+      const after = positionOf(place);
+      return { after, until: selectUntil.get(tenantId, after, scan) ?? null };
+    },
+    /** Where a page of a stretch ends: at its last row where it is full (`last`), else where the stretch does. */
+    end(tenantId: string, { after, until }: Stretch, last: number | null): StoredEnd {
+      const next = last ?? until ?? after;
+      return { next: [next], hasMore: until !== null && selectMore.get(tenantId, next) !== undefined };
+    },
+  };
+}
+
+/** The newest place of a tenant's that is taken, by kind. */
+export function createNewestStored(db: Database): (tenantId: string, kind: StoredWait['kind']) => number {
+  const orders = { signals: createStoredOrder(db, 'signals'), events: createStoredOrder(db, 'events') };
+  const selectLate = db
+    .prepare<[string], number | null>('SELECT max(position) FROM late_deliveries WHERE tenant_id = ?')
+    .pluck();
+  const selectDead = db
+    .prepare<[string], number | null>('SELECT max(position) FROM dead_letter_positions WHERE tenant_id = ?')
+    .pluck();
+  return (tenantId, kind) => {
+    if (kind === 'dead_letters') return selectDead.get(tenantId) ?? 0;
+    if (kind === 'feeds') return Math.max(orders.events.newest(tenantId), selectLate.get(tenantId) ?? 0);
+    return orders[kind].newest(tenantId);
+  };
+}
+
+/** The place that a page has been read up to. @throws DomainError `INVALID_CURSOR` */
+export function positionOf({ after }: Pick<Place, 'after'>): number {
+  const position = after === null ? 0 : after[0];
+  if (typeof position === 'number') return position;
+  throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');
+}
+
+/** Places of the order that one page looks at for deliveries to its endpoint, 4 us each. */
+const MOST_PLACES = 2_000;
+/** Bodies of one page, in bytes: a page of a hundred could be 25 MB. */
+const MOST_BYTES = 1_048_576;
+/** A place is no less than the time of its commit, shifted by so many bits (migration 032). */
+const PLACES_A_MS = 1_024;
+
+interface FoundRow extends Omit<FeedRow, 'body'> {
+  position: number;
+}
+
+/** Feeds of endpoints: deliveries at the places of their events, and those at places of their own, in one order. */
+export function feedReads(db: Database) {
+  const selectUntil = db
+    .prepare<Record<string, unknown>[], number | null>(
+      `SELECT max(position) FROM (
+         SELECT position FROM (
+           SELECT * FROM (SELECT position FROM event_positions WHERE tenant_id = :tenantId AND position > :after
+                          ORDER BY position LIMIT :scan)
+           UNION ALL
+           SELECT * FROM (SELECT position FROM late_deliveries WHERE tenant_id = :tenantId AND position > :after
+                          ORDER BY position LIMIT :scan))
+         ORDER BY position LIMIT :scan)`,
+    )
+    .pluck();
+  const selectFound = db.prepare<Record<string, unknown>[], FoundRow>(FEED_SQL);
+  const selectBody = db
+    .prepare<[string], string | null>(`SELECT ${WHOLE_BODY} FROM deliveries d ${BODY_JOINS} WHERE d.id = ?`)
+    .pluck();
+  const selectAny = db
+    .prepare<Record<string, unknown>[], number>(
+      `SELECT 1 FROM event_positions WHERE tenant_id = :tenantId AND position > :after AND position <= :until
+       UNION ALL
+       SELECT 1 FROM late_deliveries WHERE tenant_id = :tenantId AND position > :after AND position <= :until LIMIT 1`,
+    )
+    .pluck();
+
+  const isAny = (tenantId: string, after: number, until: number) =>
+    selectAny.get({ tenantId, after, until }) !== undefined;
+
+  return {
+    readFeed(tenantId, { endpointId, limit, after: cursor, since }) {
+      const floor = Math.max(0, since) * PLACES_A_MS - 1;
+      const asked = positionOf({ after: cursor });
+      const truncated = cursor !== null && asked < floor && isAny(tenantId, asked, floor);
+      const after = Math.max(asked, floor);
+      const until = selectUntil.get({ tenantId, after, scan: MOST_PLACES }) ?? null;
+      if (until === null) return { rows: [], count: 0, next: [after], hasMore: false, truncated };
+
+      const found = selectFound.all({ tenantId, endpointId, after, until, limit });
+      const rows: FeedRow[] = [];
+      let bytes = 0;
+      // A full page ends at its last row, any other where the stretch does.
+      let end = found.length === limit ? (found.at(-1)?.position ?? until) : until;
+      let last = after;
+      for (const { position, ...row } of found) {
+        const body = selectBody.get(row.id) ?? null;
+        if (body !== null) {
+          bytes += body.length;
+          if (bytes > MOST_BYTES && rows.length > 0) {
+            end = last;
+            break;
+          }
+          rows.push({ ...row, body });
+        }
+        last = position;
+      }
+      const hasMore = isAny(tenantId, end, Number.MAX_SAFE_INTEGER);
+      return { rows, count: rows.length, next: [end], hasMore, truncated };
+    },
+  } satisfies Part<FeedStore>;
+}
+
+const SHOWN = 'd.id, d.event_type AS eventType, v.created_at AS happenedAt';
+const FITS = "d.endpoint_id = +:endpointId AND d.status <> 'rejected' AND d.body_id IS NOT NULL";
+
+/** The statement of a stretch of a feed. A late delivery is not there a second time, where its event stands. */
+export const FEED_SQL = `SELECT p.position, ${SHOWN}
+  FROM event_positions p CROSS JOIN events v ON v.id = p.event_id
+    CROSS JOIN deliveries d INDEXED BY deliveries_by_event ON d.event_id = p.event_id
+  WHERE p.tenant_id = :tenantId AND p.position > :after AND p.position <= :until AND ${FITS}
+    AND NOT EXISTS (SELECT 1 FROM late_deliveries l WHERE l.delivery_id = d.id)
+  UNION ALL
+  SELECT l.position, ${SHOWN}
+  FROM late_deliveries l CROSS JOIN deliveries d ON d.id = l.delivery_id CROSS JOIN events v ON v.id = d.event_id
+  WHERE l.tenant_id = :tenantId AND l.position > :after AND l.position <= :until AND ${FITS}
+  ORDER BY 1 LIMIT :limit`;
+
+/** The oldest events that wait for an endpoint. */
+const OLDEST = `SELECT event_id FROM batched_events INDEXED BY batched_events_waiting
+  WHERE endpoint_id = :endpointId AND delivery_id IS NULL ORDER BY event_id LIMIT :limit`;
+
+/** What waits to be sent in one message. */
+export function batchReads(db: Database) {
+  // From one endpoint to the next: the cost grows with endpoints for which something waits, and not with what waits.
+  const selectWaiting = db.prepare<[], WaitingBatch>(
+    `WITH RECURSIVE waiting (id) AS (
+       SELECT min(endpoint_id) FROM batched_events INDEXED BY batched_events_waiting WHERE delivery_id IS NULL
+       UNION ALL
+       SELECT (SELECT min(b.endpoint_id) FROM batched_events b INDEXED BY batched_events_waiting
+               WHERE b.delivery_id IS NULL AND b.endpoint_id > w.id)
+       FROM waiting w WHERE w.id IS NOT NULL)
+     SELECT w.id AS endpointId, e.tenant_id AS tenantId, e.created_at AS since
+     FROM waiting w JOIN events e ON e.id =
+       (SELECT min(b.event_id) FROM batched_events b INDEXED BY batched_events_waiting
+        WHERE b.endpoint_id = w.id AND b.delivery_id IS NULL)`,
+  );
+  const selectLast = db.prepare<Record<string, unknown>[], BatchedSignals['last'] & { events: number }>(
+    `SELECT o.n AS events, e.id, e.tenant_id AS tenantId, e.type, e.subject_id AS subjectId, e.data,
+            e.created_at AS createdAt FROM (SELECT count(*) AS n, max(event_id) AS id FROM (${OLDEST})) o JOIN events e ON e.id = o.id`,
+  );
+  const readBest = createBestOfBatch(db);
+  const countClasses = db.prepare<Record<string, unknown>[], { classification: Classification; n: number }>(
+    `SELECT classification, count(*) AS n FROM signals WHERE id IN (
+       SELECT e.subject_id FROM (${OLDEST}) o JOIN events e ON e.id = o.event_id) GROUP BY classification`,
+  );
+
+  return {
+    listWaitingBatches: () => selectWaiting.all(),
+    readBatch(endpointId, { limit, best }) {
+      const row = selectLast.get({ endpointId, limit });
+      if (row === undefined) return null;
+      const counted = new Map(
+        countClasses.all({ endpointId, limit }).map(({ classification, n }) => [classification, n]),
+      );
+      const counts = CLASSIFICATIONS.map((name) => [name, counted.get(name) ?? 0]);
+      const { events, ...last } = row;
+      return {
+        events,
+        last,
+        counts: Object.fromEntries(counts) as BatchedSignals['counts'],
+        wires: readBest(endpointId, limit, best),
+      };
+    },
+  } satisfies Part<BatchStore>;
+}
+
+/** The best signals of the oldest `limit` events that wait for an endpoint, as wire JSON. */
+export function createBestOfBatch(
+  db: Database,
+): (endpointId: string, limit: number, best: number) => string[] {
+  const select = db
+    .prepare<Record<string, unknown>[], string>(
+      `SELECT wire FROM signals WHERE id IN (
+         SELECT e.subject_id FROM (${OLDEST}) o JOIN events e ON e.id = o.event_id)
+       ORDER BY score DESC, seq DESC LIMIT :best`,
+    )
+    .pluck();
+
+  return (endpointId, limit, best) => select.all({ endpointId, limit, best });
 }

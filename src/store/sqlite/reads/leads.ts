@@ -1,9 +1,15 @@
-import type { Database } from 'better-sqlite3';
-import type { Lead } from '../../../model/lead.ts';
-import type { LeadStore, StageMoveRow } from '../../lead-store.ts';
+import type { Database, Statement } from 'better-sqlite3';
+import { addAll } from '../../../lib/lists.ts';
+import { createRecentMap } from '../../../lib/recent-map.ts';
+import { DomainError } from '../../../model/errors.ts';
+import type { Lead, LeadQuery } from '../../../model/lead.ts';
+import type { Page } from '../../../model/page.ts';
+import { STAGES, type Stage } from '../../../model/pipeline.ts';
+import { wordsOf } from '../../../rules/words.ts';
+import type { NamedPerson } from '../../campaign-store.ts';
+import type { LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
-import { createLeadList } from './lead-list.ts';
 import { pageOf } from './pages.ts';
 
 const LEADS = new Table<{ wire: Lead; version: number }>('leads', { wire: 'json', version: 'plain' });
@@ -19,7 +25,7 @@ const MOVES = new Table<Omit<StageMoveRow, 'actor'> & { actorId: string; actorNa
   stayedMs: 'plain',
 });
 
-/** Leads and their history; which signals are theirs is in `lead-signals.ts`. */
+/** Leads and their history. */
 export function leadReads(db: Database) {
   const selectOne = LEADS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
   const selectDue = db
@@ -51,4 +57,291 @@ export function leadReads(db: Database) {
         position: ({ position }) => [position],
       }),
   } satisfies Part<LeadStore>;
+}
+
+interface SignalRow {
+  id: string;
+  lead_id: string | null;
+  wire: string;
+  explanation: string;
+  keys: string;
+}
+
+/** Which signals are whose: of a lead, and of a person before there is one. */
+/** All keys of its author, those of its other places included. */
+const KEYS = '(SELECT json_group_array(key) FROM signal_people WHERE signal_id = s.id) AS keys';
+
+export function leadSignalReads(db: Database) {
+  // CROSS: from the ids to their rows; SQLite would rather look through all signals of the tenant for them.
+  const selectSome = db.prepare<[string, string], SignalRow>(
+    `SELECT s.id, l.lead_id, s.wire, ${KEYS} FROM json_each(?) j CROSS JOIN signals s ON s.id = j.value
+     LEFT JOIN lead_signals l ON l.signal_id = s.id WHERE s.tenant_id = ?`,
+  );
+  const selectOfPerson = db.prepare<[string, string], SignalRow>(
+    `SELECT DISTINCT s.id, l.lead_id, s.wire, s.explanation, ${KEYS}
+     FROM signal_people p JOIN signals s ON s.id = p.signal_id LEFT JOIN lead_signals l ON l.signal_id = s.id
+     WHERE p.tenant_id = ? AND p.key IN (SELECT value FROM json_each(?)) ORDER BY s.timestamp DESC, s.id`,
+  );
+  const selectBest = db.prepare<[string, number], { wire: string; explanation: string }>(
+    `SELECT s.wire, s.explanation FROM lead_signals l JOIN signals s ON s.id = l.signal_id
+     WHERE l.lead_id = ? ORDER BY s.score DESC, s.timestamp DESC, s.id LIMIT ?`,
+  );
+  const selectAll = db.prepare<[string], SignalRow>(
+    `SELECT s.id, l.lead_id, s.wire, s.explanation, ${KEYS} FROM lead_signals l JOIN signals s ON s.id = l.signal_id
+     WHERE l.lead_id = ?`,
+  );
+
+  return {
+    findLeadSignals: (tenantId, ids) => selectSome.all(JSON.stringify(ids), tenantId).map(toSignal),
+    findSignalsOfPerson: (tenantId, keys) => selectOfPerson.all(tenantId, JSON.stringify(keys)).map(toSignal),
+    listSignalsOfLead: (leadId, limit) =>
+      selectBest
+        .all(leadId, limit)
+        .map(({ wire, explanation }) => `${wire.slice(0, -1)},"explanation":${explanation}}`),
+    listPersonalSignals: (leadId) => selectAll.all(leadId).map(toSignal),
+  } satisfies Part<LeadStore>;
+}
+
+function toSignal({ id, lead_id, wire, explanation, keys }: SignalRow): PersonalSignal {
+  return { id, leadId: lead_id, wire, explanation, keys: JSON.parse(keys) as string[] };
+}
+
+interface ListRow {
+  id: string;
+  created_at: number;
+  score: number;
+  wire: string;
+}
+
+interface Order {
+  /** Columns of the keyset, most significant first. */
+  key: ('created_at' | 'score' | 'id')[];
+  direction: 'ASC' | 'DESC';
+}
+
+const ORDERS: Record<LeadQuery['sort'], Order> = {
+  '-created_at': { key: ['created_at', 'id'], direction: 'DESC' },
+  created_at: { key: ['created_at', 'id'], direction: 'ASC' },
+  '-icp_score': { key: ['score', 'created_at', 'id'], direction: 'DESC' },
+};
+
+/** Shapes are few in practice; the bound keeps a client who tries them all from filling the memory. */
+const MAX_CACHED_SHAPES = 256;
+
+/** Sorts after whatever a word goes on with. */
+const LAST_CHARACTER = '\u{10ffff}';
+
+type Value = string | number;
+
+/** The conditions of a query with their values, in the same order. */
+interface Where {
+  conditions: string[];
+  values: Value[];
+}
+
+/** Pages of leads: a walk along an index that ends in the page's order, no OFFSET, no count. */
+function createLeadList(db: Database): (tenantId: string, query: LeadQuery) => Page<string> {
+  const statements = createRecentMap<string, Statement<Value[], ListRow>>(MAX_CACHED_SHAPES);
+
+  function prepared(sql: string): Statement<Value[], ListRow> {
+    const cached = statements.get(sql);
+    if (cached !== undefined) return cached;
+    const statement = db.prepare<Value[], ListRow>(sql);
+    statements.set(sql, statement);
+    return statement;
+  }
+
+  return (tenantId, query) => {
+    if (query.q !== null && wordsOf(query.q).length === 0) return { rows: [], last: null };
+    const { key } = ORDERS[query.sort];
+    const { sql, values } = buildLeadListSql(tenantId, query);
+    const found = prepared(sql).all(...values);
+    return pageOf(found, query.limit, {
+      toRow: (row) => row.wire,
+      position: (row) => key.map((column) => row[column]),
+    });
+  };
+}
+
+/** The statement of a query and its values; the text depends on the query's shape only. */
+export function buildLeadListSql(tenantId: string, query: LeadQuery): { sql: string; values: Value[] } {
+  const { key, direction } = ORDERS[query.sort];
+  const byScore = key[0] === 'score';
+  // A tag selects few: its own table leads, in the order of time. By score the leads lead, and the tag is looked up.
+  const byTag = query.tag !== null && !byScore;
+  const where: Where = { conditions: [], values: [] };
+  if (byTag) add(where, 't.tenant_id = ? AND t.tag = ?', tenantId, query.tag ?? '');
+  else add(where, 'l.tenant_id = ?', tenantId);
+
+  addFilters(where, tenantId, query, byScore || byTag);
+  const columns = key.map((column) => (byTag ? tagColumn(column) : `l.${column}`));
+  if (query.after !== null) {
+    if (query.after.length !== key.length) {
+      throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');
+    }
+    const comparison = direction === 'DESC' ? '<' : '>';
+    add(where, `(${columns.join(', ')}) ${comparison} (${key.map(() => '?').join(', ')})`, ...query.after);
+  }
+  const from = byTag ? 'lead_tags t CROSS JOIN leads l ON l.id = t.lead_id' : 'leads l';
+  const orderBy = columns.map((column) => `${column} ${direction}`).join(', ');
+  return {
+    sql: `SELECT l.id, l.created_at, l.score, l.wire FROM ${from} WHERE ${where.conditions.join(' AND ')} ORDER BY ${orderBy} LIMIT ?`,
+    values: [...where.values, query.limit + 1],
+  };
+}
+
+function addFilters(where: Where, tenantId: string, query: LeadQuery, ordered: boolean): void {
+  addList(where, 'stage', query.stages, ordered);
+  addList(where, 'classification', query.classifications, ordered);
+  addList(where, 'source', query.sources, ordered);
+  addDomains(where, query.companyDomains);
+  if (query.owners.length > 0) add(where, "l.owner <> ''"); // as the index says
+  addList(where, 'owner', query.owners, ordered);
+  if (query.minScore !== null) {
+    add(where, query.sort === '-icp_score' ? 'l.score >= ?' : '+l.score >= ?', query.minScore);
+  }
+  if (query.identity !== null) {
+    add(
+      where,
+      'l.id = (SELECT lead_id FROM lead_identities WHERE tenant_id = ? AND key = ?)',
+      tenantId,
+      query.identity,
+    );
+  }
+  for (const word of query.q === null ? [] : wordsOf(query.q)) {
+    const found = 'SELECT lead_id FROM lead_words WHERE tenant_id = ? AND word >= ? AND word < ?';
+    add(where, `l.id IN (${found})`, tenantId, word, `${word}${LAST_CHARACTER}`);
+  }
+  if (query.tag !== null && query.sort === '-icp_score') {
+    const tagged = 't.tenant_id = ? AND t.tag = ? AND t.created_at = l.created_at AND t.lead_id = l.id';
+    add(where, `EXISTS (SELECT 1 FROM lead_tags t WHERE ${tagged})`, tenantId, query.tag);
+  }
+}
+
+/** A domain selects so few rows that sorting them is cheaper than walking past all others. */
+function addDomains(where: Where, domains: readonly string[]): void {
+  const [first] = domains;
+  if (first === undefined) return;
+  add(where, "l.company_domain <> ''"); // as the index says
+  if (domains.length === 1) add(where, 'l.company_domain = ?', first);
+  else add(where, 'l.company_domain IN (SELECT value FROM json_each(?))', JSON.stringify(domains));
+}
+
+function tagColumn(column: 'created_at' | 'score' | 'id'): string {
+  return column === 'id' ? 't.lead_id' : `t.${column}`;
+}
+
+function add(where: Where, condition: string, ...values: Value[]): void {
+  where.conditions.push(condition);
+  addAll(where.values, values);
+}
+
+/** As in `signal-list.ts`: one value may use the filter's own index; what would force a sort is hidden by `+`. */
+function addList(where: Where, column: string, values: readonly string[], ordered: boolean): void {
+  const [first] = values;
+  if (first === undefined) return;
+  const name = ordered || values.length > 1 ? `+l.${column}` : `l.${column}`;
+  if (values.length === 1) add(where, `${name} = ?`, first);
+  else add(where, `${name} IN (SELECT value FROM json_each(?))`, JSON.stringify(values));
+}
+
+interface SumRow {
+  stage: string;
+  currency: string | null;
+  leads: number;
+  amount: number;
+}
+
+const NEWEST_SQL = `WITH newest AS (
+  SELECT id FROM leads INDEXED BY leads_by_time WHERE tenant_id = :tenantId AND created_at >= :since
+  ORDER BY created_at DESC, id DESC LIMIT :leads)`;
+
+/** A lead that was lost at once was new before. */
+const FURTHEST_SQL = `${NEWEST_SQL}, reached AS (
+  SELECT n.id, max(CASE m.current ${STAGES.map((stage, i) => `WHEN '${stage}' THEN ${stage === 'lost' ? 0 : i}`).join(' ')} END) AS place
+  FROM newest n JOIN stage_moves m ON m.lead_id = n.id GROUP BY n.id)
+SELECT place, count(*) AS leads FROM reached GROUP BY place`;
+
+/** The pipeline's board, counted and summed in the index `leads_by_stage` alone. */
+export function boardReads(db: Database) {
+  // total(), not sum(): the largest amounts would overflow an integer, and a double holds what JSON can carry anyway.
+  const selectSums = db.prepare<[string], SumRow>(
+    `SELECT stage, deal_currency AS currency, count(*) AS leads, total(deal_amount) AS amount
+     FROM leads INDEXED BY leads_by_stage WHERE tenant_id = ? GROUP BY stage, deal_currency ORDER BY currency`,
+  );
+  const selectNewest = db
+    .prepare<[string, string, number], string>(
+      `SELECT wire FROM leads INDEXED BY leads_by_stage WHERE tenant_id = ? AND stage = ?
+       ORDER BY created_at DESC, id DESC LIMIT ?`,
+    )
+    .pluck();
+
+  const selectFurthest = db.prepare<Record<string, unknown>[], { place: number; leads: number }>(
+    FURTHEST_SQL,
+  );
+  const selectStayed = db.prepare<Record<string, unknown>[], { stage: Stage; ms: number }>(
+    `${NEWEST_SQL} SELECT m.previous AS stage, avg(m.stayed_ms) AS ms FROM newest n JOIN stage_moves m ON m.lead_id = n.id
+     WHERE m.previous IS NOT NULL GROUP BY m.previous`,
+  );
+
+  return {
+    readStageFlow(tenantId, { since, leads }) {
+      const wanted = { tenantId, since, leads };
+      const furthest = selectFurthest.all(wanted);
+      return {
+        leads: furthest.reduce((sum, row) => sum + row.leads, 0),
+        furthest: Object.fromEntries(furthest.map((row) => [STAGES[row.place], row.leads])),
+        stayed: Object.fromEntries(selectStayed.all(wanted).map(({ stage, ms }) => [stage, ms])),
+      };
+    },
+    readBoard(tenantId, limit) {
+      const sums = selectSums.all(tenantId);
+      return STAGES.map((stage) => {
+        const own = sums.filter((row) => row.stage === stage);
+        return {
+          stage,
+          count: own.reduce((count, row) => count + row.leads, 0),
+          value: own.flatMap(({ currency, amount, leads }) =>
+            currency === null ? [] : [{ currency, amount_minor: amount, deals: leads }],
+          ),
+          leads: limit === 0 ? [] : selectNewest.all(tenantId, stage, limit),
+        };
+      });
+    },
+  } satisfies Part<LeadStore>;
+}
+
+/** Everything that a named person is known by, read from the leads. */
+export function createLeadAliases(db: Database) {
+  const exists = db
+    .prepare<[string, string], number>('SELECT 1 FROM leads WHERE id = ? AND tenant_id = ?')
+    .pluck();
+  const selectLead = db
+    .prepare<[string, string], string>('SELECT lead_id FROM lead_identities WHERE tenant_id = ? AND key = ?')
+    .pluck();
+  const selectAddress = db
+    .prepare<[string], string>(
+      "SELECT key FROM lead_identities WHERE lead_id = ? AND key >= 'email:' AND key < 'email;'",
+    )
+    .pluck();
+
+  return {
+    /** The lead's id, the address given, the lead's own, in this order; null where the lead is not one of the tenant's. */
+    aliasesOf(tenantId: string, { leadId, email }: NamedPerson): string[] | null {
+      if (leadId !== null && exists.get(leadId, tenantId) === undefined) return null;
+      const given = email === null ? [] : [`email:${email}`];
+      const known = leadId ?? (email === null ? undefined : selectLead.get(tenantId, `email:${email}`));
+      if (known === undefined) return given;
+      return [...new Set([known, ...given, ...selectAddress.all(known)])];
+    },
+    /** The person with what the leads know beside it: a lead's address, the lead of an address. */
+    complete(tenantId: string, { leadId, email }: NamedPerson): NamedPerson {
+      if (leadId === null) {
+        const found = email === null ? undefined : selectLead.get(tenantId, `email:${email}`);
+        return { leadId: found ?? null, email };
+      }
+      if (email !== null || exists.get(leadId, tenantId) === undefined) return { leadId, email };
+      return { leadId, email: selectAddress.get(leadId)?.slice('email:'.length) ?? null };
+    },
+  };
 }

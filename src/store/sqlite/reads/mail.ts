@@ -1,8 +1,13 @@
 import type { Database } from 'better-sqlite3';
+import { smallestOf } from '../../../lib/lists.ts';
+import { SAMPLE_PLATFORM } from '../../../model/constants.ts';
 import type { Mail, MailFacts } from '../../../model/mail.ts';
+import type { DigestFrequency, TenantSettings } from '../../../model/tenant.ts';
+import type { DigestRange, DigestStore, FoundSignals } from '../../digest-store.ts';
 import type { MailStore } from '../../mail-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';
+import { createStoredOrder } from './events.ts';
 
 type KeptMail = Omit<Mail, 'facts'> & { kind: MailFacts['kind']; facts: object };
 
@@ -51,4 +56,113 @@ export function mailReads(db: Database) {
     listMail: (tenantId, limit) => selectOfTenant.all(tenantId, limit).map(toMail),
     unannouncedMail: (limit) => selectUnannounced.all(limit).map(toMail),
   } satisfies Part<MailStore>;
+}
+
+export interface Digest {
+  digestEnabled: boolean;
+  digestHour: number;
+  digestFrequency: DigestFrequency;
+  digestProfileIds: string[];
+}
+
+interface ClassCount {
+  classification: string;
+  n: number;
+  oldest: number;
+}
+
+const SETTINGS = new Table<Omit<TenantSettings, 'digest'> & Digest>('tenant_settings', {
+  tenantId: 'plain',
+  timezone: 'plain',
+  digestEnabled: 'flag',
+  digestHour: 'plain',
+  digestFrequency: 'plain',
+  digestProfileIds: 'json',
+  digestDueAt: 'plain',
+  digestSince: 'plain',
+  digestPosition: 'plain',
+  digestMadeAt: 'plain',
+});
+
+function toSettings<S extends Digest>({
+  digestEnabled: enabled,
+  digestHour: hour,
+  digestFrequency: frequency,
+  digestProfileIds: icp_profile_ids,
+  ...rest
+}: S) {
+  return { ...rest, digest: { enabled, hour, frequency, icp_profile_ids } };
+}
+
+/** Signals looked at for one digest; about 50 ms of a reader. */
+const MAX_LOOKED_AT = 20_000;
+
+/** Settings of tenants, and what their digests tell of. */
+export function digestReads(db: Database) {
+  const selectOne = SETTINGS.select<[string]>(db, 'WHERE tenant_id = ?');
+  const selectDue = SETTINGS.select<[number, number]>(
+    db,
+    `INDEXED BY tenant_settings_due
+     WHERE digest_enabled = 1 AND digest_due_at <= ? ORDER BY digest_due_at LIMIT ?`,
+  );
+  // Who was invited and has not come yet gets none; an account's first owner may have no password.
+  const selectReaders = db
+    .prepare<[string], string>(
+      `SELECT id FROM owners WHERE tenant_id = ? AND digest_mail = 1
+         AND (password_hash IS NOT NULL OR role = 'owner') ORDER BY created_at, id`,
+    )
+    .pluck();
+  const order = createStoredOrder(db, 'signals');
+  // One that was moved within the order counts where it stood first: a digest before has told of it.
+  const inRange = `SELECT s.seq, s.classification, s.score, s.timestamp
+    FROM signal_positions p CROSS JOIN signals s ON s.seq = p.seq AND s.tenant_id = p.tenant_id
+    WHERE p.tenant_id = :tenantId AND p.position > :after AND ifnull(p.first_position, p.position) > :after
+      AND s.timestamp >= :from AND s.platform <> '${SAMPLE_PLATFORM}'
+      AND (:profiles = '[]' OR s.profile_id IN (SELECT value FROM json_each(:profiles)))
+      AND (:untouched = 0 OR NOT EXISTS (SELECT 1 FROM signal_feedback f WHERE f.signal_id = s.id)
+                             AND NOT EXISTS (SELECT 1 FROM lead_signals l WHERE l.signal_id = s.id))
+    ORDER BY p.position DESC LIMIT ${MAX_LOOKED_AT}`;
+  const countClasses = db.prepare<Record<string, unknown>[], ClassCount>(
+    `SELECT classification, count(*) AS n, min(timestamp) AS oldest FROM (${inRange})
+     WHERE classification IN ('hot', 'warm') GROUP BY classification`,
+  );
+  const selectBest = db
+    .prepare<Record<string, unknown>[], string>(
+      `SELECT s.wire FROM (SELECT seq FROM (${inRange}) WHERE classification IN ('hot', 'warm')
+                           ORDER BY score DESC, seq DESC LIMIT :limit) b
+       JOIN signals s ON s.seq = b.seq ORDER BY s.score DESC, s.seq DESC`,
+    )
+    .pluck();
+
+  // Of one moment: what is moved to the end between two looks would be in neither.
+  const findBest: (tenantId: string, range: DigestRange) => FoundSignals = db.transaction(
+    (tenantId, { after, from, limit, profileIds = [], isUntouched = false }) => {
+      const range = {
+        tenantId,
+        after,
+        from,
+        profiles: JSON.stringify(profileIds),
+        untouched: Number(isUntouched),
+      };
+      const counts = countClasses.all(range);
+      const of = (name: string) => counts.find(({ classification }) => classification === name)?.n ?? 0;
+      return {
+        position: Math.max(after, order.newest(tenantId)),
+        oldest: counts.length === 0 ? null : smallestOf(counts.map(({ oldest }) => oldest)),
+        hot: of('hot'),
+        warm: of('warm'),
+        wires: selectBest.all({ ...range, limit }),
+      };
+    },
+  );
+
+  return {
+    getSettings(tenantId) {
+      const row = selectOne.get(tenantId);
+      return row === null ? null : toSettings(row);
+    },
+    dueDigests: (now, limit) => selectDue.all(now, limit).map(toSettings),
+    findBest,
+    digestReaders: (tenantId) => selectReaders.all(tenantId),
+  } satisfies Part<DigestStore>;
 }

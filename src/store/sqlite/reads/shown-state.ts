@@ -23,3 +23,10 @@ export const SHOWN_COLUMNS = `d.id, d.endpoint_id AS endpointId, d.event_id AS e
 /** The joins that {@link SHOWN_COLUMNS} need. */
 export const SHOWN_JOINS =
   'JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN events v ON v.id = d.event_id';
+
+/** Joins a delivery `d` to its body, `b`, and to the text that ends it, `t`. */
+export const BODY_JOINS =
+  'LEFT JOIN delivery_bodies b ON b.id = d.body_id LEFT JOIN body_tails t ON t.id = b.tail_id';
+
+/** The whole body; null where it is not kept any more. */
+export const WHOLE_BODY = 'iif(t.text IS NULL, b.body, b.body || t.text)';

@@ -1,18 +1,257 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { addAll } from '../../../lib/lists.ts';
 import { DomainError } from '../../../model/errors.ts';
-import type { SignalQuery } from '../../../model/signal.ts';
+import type { SignalQuery, TriageFilter } from '../../../model/signal.ts';
 import type { SignalPage } from '../../signal-store.ts';
-import { filterTerm } from '../search-terms.ts';
-import {
-  createListStatements,
-  type ListRows,
-  type ListStatements,
-  type RowRange,
-  type Source,
-} from './signal-list-sql.ts';
-import { matchOf } from './signal-match.ts';
-import { createTermBeginnings } from './term-beginnings.ts';
+import { begunPhrases, type FilterName, filterTerm, searchPhrases } from '../search-terms.ts';
+
+/**
+ * Where rows come from: all of the tenant's by their order alone; those that the index of terms finds; both without what was
+ * dealt with; or the few that people have done something with.
+ */
+export type Source = 'tenant' | 'terms' | 'tenant open' | 'terms open' | Triaged;
+type Triaged = `triage ${'snoozed' | 'done'}` | `triage ${TriageFilter['state']} assigned`;
+/** Orders of a page; those by score take `:score` and, but for `belowScore`, `:after`, the `seq` of the last row. */
+export type Shape = 'newestFirst' | 'oldestFirst' | 'ofScore' | 'belowScore' | 'sorted';
+
+/**
+ * Rows of a page, all in one row of SQLite's: how many; `seq:bytes` of each, with commas between them; and their wire JSON,
+ * with commas between. Null where there are none. A row each took as long to hand over as to find.
+ */
+export type ListRows = [count: number, keys: string | null, json: Buffer | null];
+
+/** The rows that are asked for; `above` and `below` are left out themselves. */
+export interface RowRange {
+  tenantId: string;
+  /** FTS5 expression, for `terms`. */
+  match: string | null;
+  /** For `open` and `triage`. */
+  now: number;
+  assignee: string;
+  above: bigint;
+  below: bigint;
+  minScore: number;
+  limit: number;
+}
+
+type Values = Record<string, unknown>;
+export type ListStatement = Statement<Values[], ListRows>;
+
+/** The few statements that all pages of signals come to, prepared when they are first needed. */
+export interface ListStatements {
+  page(shape: Shape, source: Source, explain: boolean): ListStatement;
+  /** The best score of the tenant's signals from `:minScore` to `:most`. */
+  bestScore: Statement<Values[], number | null>;
+  /** How many rows there are, counted up to `limit`. */
+  count(source: Source): Statement<Values[], number>;
+}
+
+function createListStatements(db: Database): ListStatements {
+  const pages = new Map<string, ListStatement>();
+  const counts = new Map<Source, Statement<Values[], number>>();
+
+  return {
+    page(shape, source, explain) {
+      const key = `${shape} ${source} ${explain}`;
+      const known = pages.get(key);
+      if (known !== undefined) return known;
+      const statement = db.prepare<Values[], ListRows>(pageSql(shape, source, explain)).raw();
+      pages.set(key, statement);
+      return statement;
+    },
+    bestScore: db
+      .prepare<Values[], number | null>(
+        `SELECT max(score) FROM signals INDEXED BY signals_by_score
+         WHERE tenant_id = +:tenantId AND score BETWEEN :minScore AND :most`,
+      )
+      .pluck(),
+    count(source) {
+      const statement = counts.get(source) ?? db.prepare<Values[], number>(countSql(source)).pluck();
+      counts.set(source, statement);
+      return statement;
+    },
+  };
+}
+
+/** The statement of a page. `ofScore` and `belowScore` are for `tenant` only: the index by score knows no terms. */
+export function pageSql(shape: Shape, source: Source, explain: boolean): string {
+  return `SELECT count(*), group_concat(seq || ':' || octet_length(json)), CAST(group_concat(json, ',') AS BLOB)
+    FROM (${rowsInOrderSql(shape, source, explain)})`;
+}
+
+/** Cutting the closing brace is safe, as the text was written by us; by bytes, as counting characters reads them all. */
+export const EXPLAINED = `CAST(substr(CAST(s.wire AS BLOB), 1, octet_length(s.wire) - 1) AS TEXT)
+  || ',"explanation":' || s.explanation || '}'`;
+
+/** `group_concat` keeps this order. The LIMIT is each one's own: where there is none, SQLite drops the order. */
+function rowsInOrderSql(shape: Shape, source: Source, explain: boolean): string {
+  const columns = `s.seq AS seq, ${explain ? EXPLAINED : 's.wire'} AS json`;
+  switch (shape) {
+    case 'newestFirst':
+      return `SELECT ${columns} ${rowsSql(source)} ORDER BY ${seqOf(source)} DESC LIMIT +:limit`;
+    case 'oldestFirst':
+      return `SELECT ${columns} ${rowsSql(source)} ORDER BY ${seqOf(source)} LIMIT +:limit`;
+    // Two statements, as SQLite takes no range of (score, rowid) together and would pass by all rows of a score. The
+    // planner would rather read by time, and then have to sort.
+    case 'ofScore':
+      return `SELECT ${columns} FROM signals s INDEXED BY signals_by_score
+        WHERE s.tenant_id = +:tenantId AND s.score = +:score AND ${boundsSql(source)}
+        ORDER BY s.seq DESC LIMIT +:limit`;
+    case 'belowScore':
+      return `SELECT ${columns} FROM signals s INDEXED BY signals_by_score
+        WHERE s.tenant_id = +:tenantId AND s.score >= :minScore AND s.score < :score
+          AND s.seq > :above AND s.seq < :below ${openSql(source)}
+        ORDER BY s.score DESC, s.seq DESC LIMIT +:limit`;
+    case 'sorted':
+      return `SELECT ${columns}
+        FROM (
+          SELECT ${seqOf(source)} AS seq ${keysSql(source)}
+            AND (${seqOf(source)} & 127, ${seqOf(source)}) < (:score, :after)
+          ORDER BY ${seqOf(source)} & 127 DESC, 1 DESC LIMIT +:limit
+        ) found CROSS JOIN signals s ON s.seq = found.seq AND s.tenant_id = +:tenantId
+        ORDER BY s.score DESC, s.seq DESC LIMIT +:limit`;
+  }
+}
+
+function countSql(source: Source): string {
+  return `SELECT count(*) FROM (SELECT 1 ${keysSql(source)} LIMIT +:limit)`;
+}
+
+function seqOf(source: Source): string {
+  if (source.startsWith('terms')) return 'signal_search.rowid';
+  return source.startsWith('triage') ? 'x.seq' : 's.seq';
+}
+
+/** Rows in range with their columns. The tenant is asked of the row too: its isolation must not hang on an index. */
+function rowsSql(source: Source): string {
+  if (source.startsWith('tenant')) return keysSql(source);
+  const own = `CROSS JOIN signals s ON s.seq = ${seqOf(source)} AND s.tenant_id = +:tenantId`;
+  return keysSql(source).replace(' WHERE ', ` ${own} WHERE `);
+}
+
+/** Rows in range by their numbers alone: the index is read, the table is not. */
+function keysSql(source: Source): string {
+  const bounds = boundsSql(source);
+  if (source.startsWith('terms')) return `FROM signal_search WHERE signal_search MATCH :match AND ${bounds}`;
+  if (source.startsWith('tenant')) return `FROM signals s WHERE s.tenant_id = +:tenantId AND ${bounds}`;
+  // The few are walked, and the index is asked for each: it has hundreds of thousands of any class.
+  return `FROM signal_triage x WHERE x.tenant_id = :tenantId AND ${triageSql(source as Triaged)} AND ${bounds}
+    AND (:match IS NULL OR EXISTS (
+      SELECT 1 FROM signal_search f WHERE f.signal_search MATCH :match AND f.rowid = x.seq))`;
+}
+
+function boundsSql(source: Source): string {
+  const seq = seqOf(source);
+  return `${seq} > :above AND ${seq} < :below AND (${seq} & 127) >= :minScore ${openSql(source)}`;
+}
+
+/** Passes by what was dealt with: 0.3 us for each. */
+function openSql(source: Source): string {
+  return source === 'tenant open' || source === 'terms open'
+    ? `AND NOT EXISTS (SELECT 1 FROM signal_triage x
+         WHERE x.seq = ${seqOf(source)} AND (x.is_done OR x.snoozed_until > :now))`
+    : '';
+}
+
+const STATES: Record<TriageFilter['state'], string> = {
+  open: 'NOT x.is_done AND ifnull(x.snoozed_until <= :now, TRUE)',
+  snoozed: 'x.snoozed_until IS NOT NULL AND NOT x.is_done AND x.snoozed_until > :now',
+  done: 'x.is_done',
+  all: 'TRUE',
+};
+
+function triageSql(source: Triaged): string {
+  const [, state, assigned] = source.split(' ') as ['triage', TriageFilter['state'], string?];
+  return assigned === undefined
+    ? STATES[state]
+    : `x.assignee = :assignee AND x.assignee <> '' AND ${STATES[state]}`;
+}
+
+/** What the index of terms is asked: an FTS5 expression, null for all of the tenant's signals, or nothing can fit. */
+export type Match = string | null | 'nothing';
+
+/**
+ * The expression of a query's filters and words. Nothing of what a caller wrote is syntax in it: every term is quoted,
+ * and holds no quotation mark. `profileIds` are what the query's `icps` came to; null: it named none.
+ */
+function matchOf(
+  tenantId: string,
+  profileIds: string[] | null,
+  query: SignalQuery,
+  termsFrom: (beginning: string) => readonly string[],
+): Match {
+  const words =
+    query.q === null ? [] : wordsAsked(tenantId, query.q, query.qBegins === true ? termsFrom : null);
+  if (profileIds?.length === 0 || words === null) return 'nothing';
+  const anyOf = (name: FilterName, values: readonly (string | number)[]) =>
+    values.length === 0 ? [] : [anyTerm(values.map((value) => filterTerm(tenantId, name, value)))];
+  const parts = [
+    ...anyOf('platform', query.platforms),
+    ...anyOf('icp', profileIds ?? []),
+    ...anyOf('type', query.signalTypes),
+    ...anyOf('class', query.classifications),
+    ...anyOf('domain', query.companyDomains),
+    ...anyOf('decade', decadesFrom(query)),
+    ...words,
+  ];
+  return parts.length === 0 ? null : parts.join(' AND ');
+}
+
+/** Null where none of it can be found. */
+function wordsAsked(
+  tenantId: string,
+  q: string,
+  termsFrom: ((beginning: string) => readonly string[]) | null,
+): string[] | null {
+  if (termsFrom === null) {
+    const phrases = searchPhrases(tenantId, q);
+    return phrases.length === 0 ? null : phrases.map((phrase) => `"${phrase}"`);
+  }
+  const { whole, begun } = begunPhrases(tenantId, q, termsFrom);
+  return begun.length === 0 ? null : [...whole.map((phrase) => `"${phrase}"`), anyTerm(begun)];
+}
+
+function anyTerm(terms: readonly string[]): string {
+  const quoted = [...new Set(terms)].map((term) => `"${term}"`);
+  return quoted.length === 1 ? String(quoted[0]) : `(${quoted.join(' OR ')})`;
+}
+
+/** A walk in order of time skips to the decades of a least score; one in order of score just ends there. */
+function decadesFrom({ minScore, sort }: SignalQuery): number[] {
+  if (minScore === null || minScore < 10 || sort === '-icp_score') return [];
+  const lowest = Math.floor(minScore / 10);
+  return Array.from({ length: 11 - lowest }, (_, i) => lowest + i);
+}
+
+/** No term holds it, and every longer term that begins alike sorts after it. */
+const AFTER_TERM = '\u0001';
+
+/**
+ * The first terms of `signal_search`, in their order, that begin with a text, at most so many. From each the next is looked up by
+ * itself, past all rows of the one before: a term costs what a look-up does, however common it is.
+ */
+function createTermBeginnings(db: Database): (beginning: string, most: number) => string[] {
+  let next: Statement<[string], string> | null = null;
+  return (beginning, most) => {
+    if (next === null) {
+      // Of this connection alone: the schema of the file knows nothing of it.
+      db.exec(
+        'CREATE VIRTUAL TABLE IF NOT EXISTS temp.signal_terms USING fts5vocab(main, signal_search, instance)',
+      );
+      next = db
+        .prepare<[string], string>('SELECT term FROM temp.signal_terms WHERE term >= ? LIMIT 1')
+        .pluck();
+    }
+    const found: string[] = [];
+    for (let from = beginning; found.length < most; ) {
+      const term = next.get(from);
+      if (term === undefined || !term.startsWith(beginning)) break;
+      found.push(term);
+      from = term + AFTER_TERM;
+    }
+    return found;
+  };
+}
 
 /** `seq` is (timestamp << 21) + (place in the millisecond << 7) + score (migration 006). */
 const TIME_SHIFT = 21n;

@@ -1,14 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import type { Owner } from '../../../model/tenant.ts';
 import type { AccountStatements } from '../../changes/accounts.ts';
-import { KEYS, keyReads } from '../reads/keys.ts';
-import { createLinkRead, SESSIONS } from '../reads/sessions.ts';
-import { teamReads } from '../reads/team.ts';
-import { TENANTS } from '../reads/tenants.ts';
+import { createLinkRead, KEYS, keyReads, SESSIONS, TENANTS, teamReads } from '../reads/accounts.ts';
 import { Table } from '../table.ts';
 import { changed, count, encoding, run, value } from './prepared.ts';
 
-/** A person as they are made with their tenant; as `reads/sessions.ts` has them from then on. */
+/** A person as they are made with their tenant; as `reads/accounts.ts` has them from then on. */
 const OWNERS = new Table<Owner>('owners', {
   id: 'plain',
   tenantId: 'plain',

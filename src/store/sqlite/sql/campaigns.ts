@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { CampaignStatements } from '../../changes/campaigns.ts';
 import { CAMPAIGNS } from '../reads/campaigns.ts';
-import { createLeadAliases } from '../reads/lead-aliases.ts';
+import { createLeadAliases } from '../reads/leads.ts';
 import { changed, rows, run, value, values } from './prepared.ts';
 
 export function campaignsSql(db: Database): CampaignStatements['campaigns'] {

@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { ClaimStatements } from '../../changes/claims.ts';
-import { BODY_JOINS, WHOLE_BODY } from '../reads/bodies.ts';
 import { ENDPOINTS } from '../reads/endpoints.ts';
-import { WAITING } from '../reads/shown-state.ts';
+import { BODY_JOINS, WAITING, WHOLE_BODY } from '../reads/shown-state.ts';
 import { row, rows, run, value } from './prepared.ts';
 
 export function claimsSql(db: Database): ClaimStatements['claims'] {

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { DeliveryStatements } from '../../changes/deliveries.ts';
-import { createDeliveryWalk } from '../reads/delivery-walk.ts';
+import { createDeliveryWalk } from '../reads/deliveries.ts';
 import { WAITING } from '../reads/shown-state.ts';
 import { changed, count, row, rows, run, value, values } from './prepared.ts';
 

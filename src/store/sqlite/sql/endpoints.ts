@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { EndpointStatements } from '../../changes/endpoints.ts';
-import { ENDPOINTS, endpointReads } from '../reads/endpoints.ts';
+import { ENDPOINTS, endpointReads, SUBSCRIPTIONS } from '../reads/endpoints.ts';
 import { WAITING } from '../reads/shown-state.ts';
-import { SUBSCRIPTIONS } from '../reads/subscriptions.ts';
 import { changed, count, encoding, row, run, value, values } from './prepared.ts';
 
 export function endpointsSql(db: Database): EndpointStatements['endpoints'] {

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { EventStatements } from '../../changes/events.ts';
-import { createBestOfBatch } from '../reads/batches.ts';
+import { createBestOfBatch } from '../reads/events.ts';
 import { WAITING } from '../reads/shown-state.ts';
 import { changed, count, inserted, row, rows, run, value, values } from './prepared.ts';
 

@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { AnswerRow, MentionStatements } from '../../changes/mentions.ts';
-import { BODY_JOINS, WHOLE_BODY } from '../reads/bodies.ts';
-import { WAITING } from '../reads/shown-state.ts';
+import { BODY_JOINS, WAITING, WHOLE_BODY } from '../reads/shown-state.ts';
 import { row, rows, run, value, values } from './prepared.ts';
 
 export function mentionsSql(db: Database): MentionStatements['mentions'] {

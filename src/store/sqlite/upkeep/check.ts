@@ -1,12 +1,205 @@
 import Sqlite, { type Database } from 'better-sqlite3';
+import { z } from 'zod';
+import { DELIVERY_STATUSES } from '../../../model/delivery.ts';
+import { scopeSchema } from '../../../model/key.ts';
+import { leadSchema } from '../../../model/lead.ts';
+import { explanationSchema, signalSchema } from '../../../model/signal.ts';
+import { webhookInputSchema } from '../../../model/webhook.ts';
 import { explainFaults } from '../database.ts';
 import { latestVersion, refuseForeign, refuseNewer, schemaVersion } from '../migrate.ts';
-import { checkCounts } from './check-counts.ts';
-import { checkDeliveries } from './check-deliveries.ts';
-import { checkIndex } from './check-index.ts';
-import { checkJson } from './check-json.ts';
-import { checkOrder } from './check-order.ts';
-import type { Finding } from './finding.ts';
+import { filterTerm } from '../search-terms.ts';
+
+/** Something that is wrong, in words for an operator; no text of a tenant's stands in it. */
+export interface Finding {
+  part: 'pages' | 'references' | 'schema' | 'json' | 'index' | 'counts' | 'order' | 'deliveries';
+  detail: string;
+}
+
+const COUNTED = {
+  signals: 'SELECT tenant_id, count(*) AS n FROM signals GROUP BY tenant_id',
+  leads: 'SELECT tenant_id, count(*) AS n FROM leads GROUP BY tenant_id',
+  campaign_events: `SELECT c.tenant_id, count(*) AS n FROM campaign_events e JOIN campaigns c ON c.id = e.campaign_id
+    GROUP BY c.tenant_id`,
+};
+
+/** What each tenant has is counted as it is stored, by triggers: plans' ceilings are held against it. */
+function* checkCounts(db: Database): Generator<Finding> {
+  for (const [column, sql] of Object.entries(COUNTED)) {
+    const wrong = db.prepare<[], { id: string; kept: number | null; n: number }>(
+      `SELECT t.id, s.${column} AS kept, ifnull(f.n, 0) AS n FROM tenants t
+       LEFT JOIN stored_rows s ON s.tenant_id = t.id LEFT JOIN (${sql}) f ON f.tenant_id = t.id
+       WHERE s.${column} IS NOT ifnull(f.n, 0)`,
+    );
+    for (const { id, kept, n } of wrong.iterate())
+      yield {
+        part: 'counts',
+        detail: `stored_rows ${id}: counts ${kept ?? 'no'} ${column}, and there are ${n}`,
+      };
+  }
+}
+
+const WAITS = "status IN ('pending', 'retrying')";
+
+/** What the dispatcher relies on; each query finds the rows of which it is not true. */
+const RULES: [sql: string, what: string][] = [
+  [
+    `SELECT id FROM deliveries WHERE ${WAITS} AND next_attempt_at IS NULL`,
+    'waits, and nothing says for when: it would never be sent',
+  ],
+  [
+    `SELECT id FROM deliveries WHERE NOT ${WAITS} AND next_attempt_at IS NOT NULL`,
+    'has ended, and is planned',
+  ],
+  [
+    `SELECT id FROM deliveries WHERE status = 'dead' AND expires_at IS NULL`,
+    'is dead, and never leaves the queue',
+  ],
+  [
+    `SELECT d.id FROM deliveries d WHERE d.${WAITS}
+     AND NOT EXISTS (SELECT 1 FROM delivery_bodies b WHERE b.id = d.body_id)`,
+    'waits, and has no body',
+  ],
+  [`SELECT id FROM deliveries WHERE attempt_count < cycle_start`, 'has fewer attempts than it began with'],
+  [
+    `SELECT id FROM deliveries WHERE status NOT IN (${DELIVERY_STATUSES.map((name) => `'${name}'`).join(', ')})`,
+    'has a status that there is not',
+  ],
+  [
+    `SELECT a.id FROM attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE a.attempt > d.attempt_count`,
+    'is an attempt that its delivery does not count',
+  ],
+  [
+    `SELECT id FROM webhook_endpoints WHERE deleted_at IS NULL AND (status = 'paused') <> (paused_reason IS NOT NULL)`,
+    'is paused without a reason, or has one and is not paused',
+  ],
+];
+
+function* checkDeliveries(db: Database): Generator<Finding> {
+  for (const [sql, what] of RULES) {
+    for (const id of db.prepare<[], string>(sql).pluck().iterate()) {
+      yield { part: 'deliveries', detail: `${id}: ${what}` };
+    }
+  }
+}
+
+/**
+ * Signals that the full-text index does not know, or knows otherwise than they are: each must be found by its own terms of
+ * profile and class. Their numbers are told apart as text, as they are beyond what a JavaScript number holds.
+ */
+function* checkIndex(db: Database): Generator<Finding> {
+  const select = db.prepare<
+    [],
+    { place: string; id: string; tenant: string; profile: string; class: string }
+  >(
+    `SELECT CAST(seq AS TEXT) AS place, id, tenant_id AS tenant, profile_id AS profile, classification AS class
+     FROM signals ORDER BY tenant_id, profile_id, classification, seq`,
+  );
+  const match = db.prepare<[string], string>(
+    'SELECT CAST(rowid AS TEXT) FROM signal_search WHERE signal_search MATCH ? ORDER BY rowid',
+  );
+  let group = '';
+  let known = new Set<string>();
+  for (const { place, id, tenant, profile, class: classification } of select.iterate()) {
+    const icp = filterTerm(tenant, 'icp', profile);
+    const terms = `"${icp}" "${filterTerm(tenant, 'class', classification)}"`;
+    if (terms !== group) {
+      yield* strangers(known);
+      group = terms;
+      known = new Set(match.pluck().all(terms));
+    }
+    if (!known.delete(place)) yield { part: 'index', detail: `signals ${id}: is not found by what it is` };
+  }
+  yield* strangers(known);
+}
+
+function* strangers(left: Set<string>): Generator<Finding> {
+  for (const place of left)
+    yield { part: 'index', detail: `signal_search ${place}: leads to no signal that is so` };
+}
+
+const anObject = z.record(z.string(), z.unknown());
+const strings = z.array(z.string());
+
+/** Every column that holds JSON, by table: what must be true of it. Null passes where the column allows it. */
+const COLUMNS: Record<string, Record<string, z.ZodType>> = {
+  api_keys: { scopes: z.array(scopeSchema) },
+  icp_profiles: { settings: anObject },
+  signals: { wire: signalSchema, explanation: explanationSchema },
+  leads: { wire: leadSchema },
+  companies: { facts: anObject },
+  campaigns: { settings: anObject },
+  webhook_endpoints: { settings: webhookInputSchema },
+  events: { data: anObject },
+  event_skips: { endpoint_ids: strings },
+  lane_leases: { held: z.record(z.string(), z.number()) },
+  attempts: { detail: anObject },
+  mail_outbox: { facts: anObject },
+  sources: {
+    settings: anObject,
+    profile_ids: strings,
+    position: anObject,
+    last_error: anObject,
+    secrets: anObject,
+    quota: anObject,
+  },
+  source_runs: { error: anObject },
+};
+
+/** Rows whose JSON cannot be read, or is not what this release writes. */
+function* checkJson(db: Database): Generator<Finding> {
+  for (const [table, columns] of Object.entries(COLUMNS)) {
+    const names = Object.keys(columns);
+    const key = db.pragma(`table_info(${table})`) as { name: string; pk: number }[];
+    const id = key.find(({ pk }) => pk === 1)?.name ?? 'rowid';
+    // Read once: several columns of a wide row cost one reading of it.
+    const rows = db.prepare<[], Record<string, string | null>>(
+      `SELECT ${id} AS "key", ${names.join(', ')} FROM ${table}`,
+    );
+    for (const row of rows.iterate()) {
+      for (const name of names) {
+        const fault = faultOf(row[name] ?? null, columns[name] as z.ZodType);
+        if (fault !== null) yield { part: 'json', detail: `${table} ${row.key}: ${name} ${fault}` };
+      }
+    }
+  }
+}
+
+/** Never the text itself, which may be a person's. */
+function faultOf(text: string | null, schema: z.ZodType): string | null {
+  if (text === null) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'is no JSON';
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return null;
+  const [issue] = result.error.issues;
+  return `is not what it should be at "${issue?.path.join('.')}" (${issue?.code})`;
+}
+
+const WITHOUT_A_PLACE = {
+  signals:
+    'SELECT id FROM signals s WHERE NOT EXISTS (SELECT 1 FROM signal_positions p WHERE p.seq = s.seq AND p.tenant_id = s.tenant_id)',
+  events:
+    'SELECT id FROM events EXCEPT SELECT e.id FROM event_positions p JOIN events e ON e.id = p.event_id AND e.tenant_id = p.tenant_id',
+};
+
+/** What has no place in the order by commit is never returned to a client that polls; nor is what a lagging counter numbers. */
+function* checkOrder(db: Database): Generator<Finding> {
+  for (const [table, sql] of Object.entries(WITHOUT_A_PLACE)) {
+    for (const { id } of db.prepare<[], { id: string }>(sql).iterate())
+      yield { part: 'order', detail: `${table} ${id}: has no place in the order by commit` };
+  }
+  const lagging = db.prepare<[], { tenant_id: string }>(
+    `SELECT tenant_id FROM stored_rows r
+     WHERE position < (SELECT max(position) FROM signal_positions p WHERE p.tenant_id = r.tenant_id)
+       OR position < (SELECT max(position) FROM event_positions p WHERE p.tenant_id = r.tenant_id)`,
+  );
+  for (const { tenant_id } of lagging.iterate())
+    yield { part: 'order', detail: `stored_rows ${tenant_id}: its position is below one that was given` };
+}
 
 export interface CheckReport {
   findings: Finding[];

@@ -4,9 +4,8 @@ import { leaveToOwner } from '../../../lib/folders.ts';
 import { StoreUpkeepError } from '../../errors.ts';
 import { explainFaults } from '../database.ts';
 import { refuseForeign, refuseNewer, schemaVersion } from '../migrate.ts';
-import { refuseDamage } from './backup.ts';
+import { packedKey, refuseDamage, unpackKey } from './backup.ts';
 import { copyDatabase, isBusy, type OnProgress, removeDatabase, settle } from './copy.ts';
-import { packedKey, unpackKey } from './packed-key.ts';
 
 export interface RestoreOrder {
   /** The backup. */
