@@ -346,8 +346,10 @@ const COMPLAINTS: [pattern: RegExp, about: string][] = [
 function complaint({ sentences, signal }: Reading): Fact | null {
   if (!hasPoints(signal, 'pain') && !hasPoints(signal, 'trigger')) return null;
   for (const [pattern, about] of COMPLAINTS) {
+    // Others raise prices, but whose tool breaks is the author.
+    const maySayOf = about !== 'its reliability';
     const sentence = sentences.find(
-      (one) => pattern.test(one.text) && isOwn(one, one.text.search(pattern), true),
+      (one) => pattern.test(one.text) && isOwn(one, one.text.search(pattern), maySayOf),
     );
     if (sentence !== undefined) return main('pain', `unhappy with ${about}`, sentence);
   }

@@ -88,6 +88,7 @@ test.each([
   ['You should leave Freshdesk, they said.', /^leaving/i],
   ['They are replacing Zendesk next year, I read.', /^replacing/i],
   ['Looking for feedback on my landing page.', /looking for/i],
+  ['We have budget, and there are companies that are crashing because of AI. Need a CRM.', /unhappy/i],
   ['I am looking for a job in sales, any recommendations for recruiters?', /looking for a job/i],
 ])('what the author does not say of themselves is not said of them: %s', (text, wrong) => {
   expect(whyOfPost(text).sentence).not.toMatch(wrong);
