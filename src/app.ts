@@ -9,7 +9,6 @@ import type { DashboardParts } from './dashboard/parts.ts';
 import { type DashboardLimits, dashboardLimits } from './dashboard/request-limits.ts';
 import { type DigestLinkParts, digestLinks } from './digest-links/digest-links.ts';
 import type { DispatcherPulse } from './dispatcher/dispatcher.ts';
-import { answerSpecialRequests, createClientErrorHandler } from './http/client-errors.ts';
 import {
   boundConnections,
   CONNECTION_LIMITS,
@@ -18,7 +17,12 @@ import {
   endQuietConnections,
 } from './http/connections.ts';
 import { addDeprecations, DEPRECATIONS, type Deprecation } from './http/deprecations.ts';
-import { addErrorHandler, createErrorHandler } from './http/errors.ts';
+import {
+  addErrorHandler,
+  answerSpecialRequests,
+  createClientErrorHandler,
+  createErrorHandler,
+} from './http/errors.ts';
 import { handleInOrder } from './http/handler-turns.ts';
 import { addJsonBody } from './http/json-body.ts';
 import { addRateLimits } from './http/limits.ts';
@@ -28,9 +32,8 @@ import type { DescribedApi, Document } from './http/openapi/document-types.ts';
 import { createProblems } from './http/problems.ts';
 import { readInTurns } from './http/reading-turns.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
-import { addRequestLog } from './http/request-log.ts';
+import { addRequestLog, createRequestTally } from './http/request-log.ts';
 import { routableTarget } from './http/request-path.ts';
-import { createRequestTally } from './http/request-tally.ts';
 import { addTracing } from './http/tracing.ts';
 import { validatorCompiler } from './http/validation.ts';
 import type { Tracer } from './lib/tracing.ts';

@@ -9,9 +9,9 @@ import {
   previewSchema,
 } from '../model/icp-draft.ts';
 import { icpQualitySchema, icpSuggestionSchema, suggestionActionSchema } from '../model/icp-quality.ts';
+import { qualityOf } from '../signals/feedback.ts';
 import { previewProfile } from '../signals/preview.ts';
 import { changeProfile, createProfile, deleteProfile, findProfile } from '../signals/profiles.ts';
-import { qualityOf } from '../signals/quality.ts';
 import { draftForSeller } from '../signals/seller.ts';
 import { MAX_JUDGED } from '../signals/suggester.ts';
 import { decideSuggestion, listSuggestions } from '../signals/suggestions.ts';

@@ -6,7 +6,7 @@ import { addFaceGate } from '../http/face-gate.ts';
 import { addOneATurn } from '../http/handler-turns.ts';
 import { addIdempotency } from '../http/idempotency.ts';
 import { addKeyLimits } from '../http/key-limits.ts';
-import { addShedding } from '../http/shedding.ts';
+import { addShedding } from '../http/load.ts';
 import { refuseStrayBodies } from '../http/validation.ts';
 import { setApiHeaders } from '../http/versions.ts';
 import { lineWaitMs } from '../lib/yielding.ts';

@@ -32,7 +32,7 @@ const SECRET_VARIABLE = 'SIGNALPOST_WEBHOOK_SECRET';
 const KEY_VARIABLE = 'SIGNALPOST_API_KEY';
 const STDIN = 0;
 
-/** `listen`: a receiver to develop against; it can be told to fail or to stall. */
+/** `listen`: a receiver to develop against; it can simulate failures and delays. */
 export function addListen(parent: Command, ports: Ports): void {
   parent
     .command('listen')

@@ -184,7 +184,7 @@ async function readPage(ports: Ports, baseUrl: string | undefined, path: string)
   return answer.text.trimEnd();
 }
 
-/** Follows one redirect, as of a trailing slash, and only to the same server: a page is never somebody else's. */
+/** Follows one redirect, as of a trailing slash, and only to the same server: a page never comes from another server. */
 async function askFollowing(ports: Ports, call: PublicCall) {
   const first = await askServer(ports, call);
   const location = first.headers.location;

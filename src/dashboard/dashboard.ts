@@ -8,7 +8,7 @@ import { CODE_TRIES, createWrongPasswords } from '../accounts/wrong-passwords.ts
 import { recordActors } from '../http/actors.ts';
 import { addCompression } from '../http/compression.ts';
 import { clientOf } from '../http/limits.ts';
-import { addShedding } from '../http/shedding.ts';
+import { addShedding } from '../http/load.ts';
 import { followTrace } from '../http/tracing.ts';
 import { addAccount } from './account.ts';
 import { addAccountScreens } from './account-screens.ts';

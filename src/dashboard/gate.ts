@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import { openSession } from '../accounts/sign-in.ts';
-import { collectMethods, type MethodTable, sendAllow } from '../http/methods.ts';
+import { collectMethods, type MethodTable, sendAllow } from '../http/face-gate.ts';
 import { pathOf } from '../http/request-path.ts';
 import { withoutTrailingSlashes } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';

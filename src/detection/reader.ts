@@ -1,3 +1,4 @@
+import { fold } from '../lib/text.ts';
 import type { Source, SourcePosition, SourceQuota } from '../model/source.ts';
 import type { SecretName } from '../model/source-settings.ts';
 import type { Parser } from './documents/parser.ts';
@@ -34,7 +35,7 @@ export interface ReadingTask {
 }
 
 /** From where to go on; what is left out begins anew. */
-export type NextPosition = Partial<Omit<SourcePosition, 'seen'>>;
+type NextPosition = Partial<Omit<SourcePosition, 'seen'>>;
 
 /** What was read: items in the source's own order, and from where to go on. */
 export interface Reading {
@@ -64,4 +65,17 @@ export function demandSuccess(page: FetchedPage): FetchedPage {
   }
   const why = status === 404 || status === 410 ? 'There is nothing at this address' : 'The host answered';
   throw new SourceFault('http_status', `${why} (status ${status}).`);
+}
+
+/** Whether a text holds every word of a query, in whatever case; words in quotes stand together. Null: everything does. */
+export function createWordTest(query: string | null): (text: string) => boolean {
+  const words = [...(query ?? '').matchAll(/"([^"]+)"|(\S+)/g)].map(([, phrase, word]) =>
+    fold(phrase ?? word ?? '').trim(),
+  );
+  const wanted = words.filter((word) => word !== '');
+  return (text) => {
+    if (wanted.length === 0) return true;
+    const folded = fold(text);
+    return wanted.every((word) => folded.includes(word));
+  };
 }

@@ -1,10 +1,16 @@
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { Clock } from '../lib/clock.ts';
+import type { NewId } from '../lib/ids.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Problem, Problems } from './problems.ts';
+import { HSTS, isHttps } from './request-context.ts';
 import { routeOf } from './request-log.ts';
+import { API_VERSION } from './versions.ts';
 
-export interface ErrorParts {
+interface ErrorParts {
   problems: Problems;
   logger: Logger;
 }
@@ -61,4 +67,94 @@ export function frameworkFault(error: unknown): { code: string; statusCode: numb
   const code = String(error.code);
   const aborted = code === 'ECONNRESET' || code === 'ERR_HTTP_CONTENT_LENGTH_MISMATCH';
   return { code, statusCode: code.startsWith('FST_') || aborted ? Number(error.statusCode) : 500 };
+}
+
+/** Time for a caller to read the answer before the connection is cut; cutting at once would reset it unread. */
+const LINGER_MS = 2_000;
+
+interface ClientErrorParts {
+  problems: Problems;
+  logger: Logger;
+  clock: Clock;
+  newId: NewId;
+  baseUrl: string;
+}
+
+/** Answers what is no HTTP request that could be routed, and closes the connection. */
+type ClientErrorHandler = (error: Error & { code?: string }, socket: Duplex) => void;
+
+/** A handler for Node's `clientError`: broken HTTP, unknown verbs, oversized headers, requests that never end. */
+export function createClientErrorHandler(parts: ClientErrorParts): ClientErrorHandler {
+  return (error, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
+      socket.destroy();
+      return;
+    }
+    answer(parts, socket, problemOf(error.code), error.code);
+  };
+}
+
+/** Node drops CONNECT without a word and answers an unknown `Expect` with an empty 417: neither tells what to do. */
+export function answerSpecialRequests(
+  server: Server,
+  parts: ClientErrorParts,
+  route: (
+    request: IncomingMessage,
+    response: InstanceType<typeof import('node:http').ServerResponse>,
+  ) => void,
+): void {
+  server.on('connect', (_request, socket) => {
+    answer(parts, socket, { code: 'INVALID_REQUEST', detail: 'CONNECT is not served.' }, 'CONNECT');
+  });
+  server.on('checkExpectation', (request, response) => route(request, response));
+}
+
+function problemOf(code: string | undefined): Problem {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return { code: 'INVALID_REQUEST', status: 431, detail: 'The headers are larger than 16 KiB.' };
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return { code: 'PAYLOAD_TOO_LARGE', detail: 'The chunk extensions are larger than 16 KiB.' };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { code: 'INVALID_REQUEST', status: 408, detail: 'The request did not arrive in time.' };
+    case 'HPE_INVALID_METHOD':
+      return { code: 'INVALID_REQUEST', detail: 'The method is not one that HTTP knows.' };
+    default:
+      return { code: 'INVALID_REQUEST', detail: 'The request is not valid HTTP.' };
+  }
+}
+
+function answer(
+  { problems, logger, clock, newId, baseUrl }: ClientErrorParts,
+  socket: Duplex,
+  problem: Problem,
+  reason: string | undefined,
+): void {
+  const requestId = newId('req');
+  const { status, body } = problems.render(problem, { requestId });
+  logger.info({ request_id: requestId, status, reason }, 'unroutable request');
+  // The socket is past the point where Node handles its errors; a caller that is gone is no fault of ours.
+  socket.on('error', () => socket.destroy());
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      'Content-Type: application/problem+json',
+      'X-Content-Type-Options: nosniff',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${requestId}`,
+      `X-API-Version: ${API_VERSION}`,
+      ...(isHttps(baseUrl) ? [`${HSTS.name}: ${HSTS.value}`] : []),
+      'Cache-Control: no-store',
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  clock.after(LINGER_MS, () => socket.destroy());
+}
+
+/** Whether an answer to an earlier request on this connection is on its way; a second one would corrupt it. */
+function isAnswering(socket: Duplex): boolean {
+  const current: unknown = Reflect.get(socket, '_httpMessage');
+  return typeof current === 'object' && current !== null && Reflect.get(current, '_headerSent') === true;
 }

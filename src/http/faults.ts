@@ -21,7 +21,7 @@ export const MAX_FAULTS = 20;
 type Issue = z.core.$ZodIssue;
 type Names = WeakMap<readonly string[], string[]>;
 
-/** Checks `data` against `schema`; lists at most {@link MAX_FAULTS} faults. `prefix` is the pointer of `data` itself within the body. */
+/** Checks `data` against `schema`; lists at most {@link MAX_FAULTS} faults. `prefix` is the pointer of `data` in the body. */
 export function check<S extends z.ZodType>(
   schema: S,
   data: unknown,

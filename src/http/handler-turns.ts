@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { createFifo } from '../lib/queues.ts';
-import type { LoadGate } from './load.ts';
-import { overloaded } from './shedding.ts';
+import { type LoadGate, overloaded } from './load.ts';
 
 /** A turn's share in the mean of turns. */
 const SHARE = 0.05;

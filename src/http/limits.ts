@@ -18,7 +18,7 @@ export interface Taken {
   retryAfterSeconds: number | null;
 }
 
-/** One limit: whom a request counts for, and how many may count in a window. */
+/** One limit: the key that a request counts for, and the maximum per window. */
 export interface Limit {
   keyOf(request: FastifyRequest): string;
   /** A number where it is the same for all: the plugin then has one promise less to wait for. */
@@ -63,7 +63,7 @@ export function createLimiter(app: FastifyInstance, clock: Clock, { keyOf, limit
   return {
     async take(request) {
       const counted = await count(request);
-      if (counted.isAllowed) throw new Error('nobody is let past the limits');
+      if (counted.isAllowed) throw new Error('unexpected: the allow-list is not used');
       const { resetSeconds, ttlMs } = windows.look(counted.key);
       return {
         limit: counted.max,

@@ -1,20 +1,23 @@
+import type { IncomingMessage } from 'node:http';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
+import { DomainError } from '../model/errors.ts';
 
 /** What is scarce when a request is turned away. */
 const STRAINS = ['requests', 'bodies', 'turns', 'storage', 'memory'] as const;
-export type Strain = (typeof STRAINS)[number];
+type Strain = (typeof STRAINS)[number];
 
 /** Who asks, and with how large a body, as far as it is known. */
-export interface Asked {
+interface Asked {
   /** A tenant's id; '' for an unauthenticated caller. */
   owner: string;
   bytes: number;
 }
 
 /** Why a request is turned away, and when it is worth coming again. */
-export interface Refusal {
+interface Refusal {
   strain: Strain;
   retryAfterSeconds: number;
 }
@@ -61,7 +64,7 @@ export interface LoadGate {
   readonly refused: Readonly<Record<Strain, number>>;
 }
 
-export interface LoadParts {
+interface LoadParts {
   clock: Clock;
   store: { waitMs(tenantId: string): number };
   limits?: LoadLimits;
@@ -158,4 +161,52 @@ function seldom(clock: Clock, read: () => number): () => number {
     if (now - readAt >= LOOK_AT_MEMORY_EVERY_MS) [readAt, value] = [now, read()];
     return value;
   };
+}
+
+/** A body of unknown length counts as one of the larger ones. */
+const UNKNOWN_BYTES = 64 * 1024;
+
+const DETAILS: Record<Strain, string> = {
+  requests: 'Too many requests are being answered.',
+  bodies: 'Too many large requests are being read.',
+  turns: 'Too many requests wait for their turn.',
+  storage: 'Too many changes wait to be stored.',
+  memory: 'The server is short of memory.',
+};
+
+/**
+ * Answers 503 while the server is overloaded, before bodies are read. Runs after authentication, so that 401 and 403 take
+ * precedence and each owner's share is known.
+ */
+export function addShedding(
+  app: FastifyInstance,
+  { load, ownerOf }: { load: LoadGate; ownerOf(request: FastifyRequest): string },
+): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const asked: Asked = { owner: ownerOf(request), bytes: bodyBytes(request.raw) };
+    const refusal = load.enter(asked);
+    if (refusal !== null) return done(overloaded(refusal));
+    let gone = false;
+    const leave = () => {
+      if (!gone) load.leave(asked);
+      gone = true;
+    };
+    // A caller that breaks off is never answered: then there is no `finish`.
+    reply.raw.once('finish', leave).once('close', leave);
+    done();
+  });
+}
+
+/** The error of a request that is turned away. */
+export function overloaded({ strain, retryAfterSeconds }: Refusal): DomainError {
+  return new DomainError('UNAVAILABLE', `${DETAILS[strain]} Nothing was changed.`, {
+    hint: `Wait ${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'} (Retry-After), then try again.`,
+    retryAfterSeconds,
+  });
+}
+
+function bodyBytes({ headers }: IncomingMessage): number {
+  const length = headers['content-length'];
+  if (length !== undefined) return Number(length) || 0;
+  return headers['transfer-encoding'] === undefined ? 0 : UNKNOWN_BYTES;
 }

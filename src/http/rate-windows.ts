@@ -11,7 +11,7 @@ export interface RateWindows extends FastifyRateLimitStore {
   add(key: string, count: number, limit: number): boolean;
   /** What is counted for `key`, when its window ends, and how long that is, all 0 before its first request. */
   look(key: string): { count: number; resetSeconds: number; ttlMs: number };
-  /** Windows that are somebody's own. */
+  /** Windows of their own. */
   readonly size: number;
 }
 

@@ -19,10 +19,10 @@ interface Reading {
 }
 
 /**
- * Parses what connections send in small slices, in turns. Left alone, Node's parser takes all that a socket holds, 64 KB and more,
- * in one piece, of all sockets that are ready: requests that 24 connections sent in one piece kept the event loop for 500 ms before the
- * first was answered, and a body in chunks of one byte for 1.4 s. What a connection sends first goes before the rest of those
- * that sent more, so that a small request waits for no large one.
+ * Parses incoming data in small slices, connections taking turns. By default Node's parser consumes everything that each
+ * ready socket holds, 64 KB and more: pipelined requests on 24 connections blocked the event loop for 500 ms before the
+ * first response, and a body in chunks of one byte for 1.4 s. A connection's first slice goes before the rest of those
+ * that sent more, so that a small request never waits for a large one.
  *
  * Node parses inside its native code until a `data` listener is added to the socket; the listeners that it leaves there take
  * the bytes from then on. This costs some 5 µs a request.

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { joinTrace, type Span, type Tracer } from '../lib/tracing.ts';
-import { UNMATCHED } from './request-tally.ts';
+import { UNMATCHED } from './request-log.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

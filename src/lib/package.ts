@@ -14,7 +14,7 @@ export const PACKAGE: Readonly<{ name: string; version: string }> = JSON.parse(
   readFileSync(inPackage('package.json'), 'utf8'),
 );
 
-/** The URL of a module beside the one at `url`, as the entry of a thread or process: TypeScript in `src`, JavaScript in `dist`. */
+/** The URL of a module beside `url`, as the entry of a thread or process: TypeScript in `src`, JavaScript in `dist`. */
 export function moduleBeside(url: string, name: string): URL {
   return new URL(`${name}${extname(url)}`, url);
 }

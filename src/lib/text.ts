@@ -35,7 +35,7 @@ const MAX_MARKS = 30;
 /** Half-width kana sound marks are letters, of which NFKD makes marks. */
 const LONG_RUN_OF_MARKS = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu;
 
-/** Text grows to three times its length at most, Hangul does; a single ligature may become 18 letters, and a text of them 80,000 words. */
+/** Text grows to at most three times its length (Hangul); a ligature may become 18 letters, a text of them 80,000 words. */
 const MAX_GROWTH = 4;
 const MIN_ROOM = 1_000;
 

@@ -26,7 +26,7 @@ export interface Windows {
   open(key: string): Window;
   /** Milliseconds until a window ends. */
   left(window: Window): number;
-  /** Windows that are somebody's own. */
+  /** Windows of their own. */
   readonly size: number;
 }
 

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { DispatcherPulse } from '../dispatcher/dispatcher.ts';
 import type { LoadGate } from '../http/load.ts';
-import type { RequestTally } from '../http/request-tally.ts';
+import type { RequestTally } from '../http/request-log.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Distribution } from '../lib/distribution.ts';
 import { PACKAGE } from '../lib/package.ts';
@@ -45,8 +45,8 @@ interface Reading {
 }
 
 /**
- * Names are the product's contract: alerts and dashboards are built on them. No label is a tenant's, an endpoint's or a caller's: how many
- * series there are follows from the routes alone.
+ * Names are a contract: alerts and dashboards are built on them. No label is a tenant, an endpoint or a caller: the number
+ * of series depends on the routes only.
  */
 export function createMetrics(parts: MetricsParts): Metrics {
   const { clock, store } = parts;
@@ -277,7 +277,7 @@ interface MetricName {
   labels?: readonly string[];
 }
 
-/** A metric that is read when somebody asks: what is counted elsewhere in plain numbers is only shown here. */
+/** A metric that is read on scrape: counted elsewhere as plain numbers, exposed here. */
 interface Exposition {
   registry: Registry;
   gauge(metric: MetricName, read: () => Sample<number>[]): void;

@@ -31,7 +31,7 @@ export async function operation(app: FastifyInstance, parts: OperationParts): Pr
   });
 
   app.get('/metrics', async (_request, reply) => {
-    // What watches the process (event loop, garbage) begins when somebody looks at it.
+    // What watches the process (event loop, garbage) starts with the first request.
     metrics ??= createMetrics(parts);
     return sendAsIs(reply, metrics.contentType, await metrics.text());
   });

@@ -28,9 +28,9 @@ export interface Candidate {
 }
 
 /**
- * The profiles that a post is worth scoring with, oldest first: those whose phrases it holds, those that ask for none, and
- * those that it fits by whom it is about, and those whose offer it may want. Where there are neither, the oldest stand in, as a post that was handed in always makes a signal; none of them can be
- * warm. What this costs does not grow with the number of profiles. Empty: no profile counts.
+ * The profiles to score a post with, oldest first: those whose phrases it contains, those without phrases, those that fit
+ * the person or company it is about, and those whose offer it may want. If there are none, the oldest stand in, as every
+ * submitted post makes a signal; none of these can be warm. The cost does not grow with the number of profiles.
  */
 export function candidatesOf(
   { profiles, open, fitting, offering }: TenantMatcher,

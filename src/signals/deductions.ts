@@ -76,17 +76,17 @@ function isMuted({ author, sources }: Origin, muted: Omit<RulingProfile['muted']
 
 /** The first place of each phrase of a kind, in the order of the text. */
 function evidenceOf({ quote }: RuledPost, hits: readonly Hit[], kind: Hit['kind']): Evidence[] {
-  const told = new Set<number>();
+  const seen = new Set<number>();
   return hits
-    .filter((hit) => hit.kind === kind && told.size < told.add(hit.phrase).size)
+    .filter((hit) => hit.kind === kind && seen.size < seen.add(hit.phrase).size)
     .sort((a, b) => a.start - b.start)
     .slice(0, MAX_EVIDENCE)
     .map(({ start, end }) => quote(start, end));
 }
 
 /**
- * Days in which a signal loses half its worth: a wish is met within weeks, a round of funding is spent over months, a new
- * head of something buys in the first half year.
+ * Half-life of a signal in days: a wish is met within weeks, a funding round is spent over months, a new head of a
+ * department buys in the first half year.
  */
 const HALF_LIFE_DAYS: Readonly<Record<SignalType, number>> = {
   intent_post: 14,
@@ -95,7 +95,7 @@ const HALF_LIFE_DAYS: Readonly<Record<SignalType, number>> = {
   funding_event: 60,
   job_change: 60,
 };
-/** Three days are no age: sources are read once an hour to once a day, and nobody chooses a supplier over a weekend. */
+/** Up to three days count as fresh: sources are read once an hour to once a day, and suppliers are not chosen over a weekend. */
 const FRESH_MS = 3 * DAY_MS;
 
 /** The share of its worth that a post of this age still has. Older is never more. */

@@ -49,7 +49,7 @@ const EMPTY_WORDS = new Set(
     'use uses used using app apps software tool tools platform system write get keep'
   ).split(' '),
 );
-/** Where an offer goes on to whom it is for: their words are not those of who buys it. */
+/** Where an offer turns to its audience, whose words are not the buyers'. */
 const AUDIENCE_BEGINS = /\s(?:for|aimed at|used by|made for|built for|to help|that helps?)\s/iu;
 /** Kinds that are known by these alone are not meant where other words say what it is of: "Kubernetes cost monitoring". */
 const LOOSE_WORDS = new Set(
@@ -104,7 +104,7 @@ export function draftFromOffer(
   };
 }
 
-/** What is sold, without whom it is for. */
+/** What is sold, without the audience. */
 function soldIn(offer: string): string {
   const [sold = ''] = offer.split(AUDIENCE_BEGINS, 1);
   return wordsOf(tokenize(sold)).length > 0 ? sold : offer;
@@ -120,7 +120,7 @@ function isOfKind(sold: Tokens, { known, isTrade }: Category, offer: string): bo
   );
 }
 
-/** Whether a trade is whom the offer is for: "Plumbing supplies, for plumbing companies". */
+/** Whether a trade is the offer's audience: "Plumbing supplies, for plumbing companies". */
 function isSoldTo(offer: string, known: readonly string[]): boolean {
   const [, ...audience] = offer.split(AUDIENCE_BEGINS);
   const text = ` ${tokenize(audience.join(' ')).stems.join(' ')} `;

@@ -11,7 +11,7 @@ const POINTS_A_DOUBT = 7;
 const COMMON_MAX = 20;
 
 /**
- * The points of a score, told apart: reasons for it share what they earned, reasons against what they took, each in
+ * The points of a score, split up: reasons for it share what they earned, reasons against what they took, each in
  * proportion to its log-odds; together they are the score.
  */
 export function partFactors(
@@ -38,13 +38,13 @@ export function partFactors(
   });
   const negatives = told(lost).map(([key, points]) => factorOf(key, points, -1));
   const [strongest] = Object.entries(taking).sort(([, a], [, b]) => b - a) as [GroupKey, number][];
-  // What had nothing to lose is told why not.
+  // Parts without points to lose explain why.
   if (negatives.length === 0 && strongest !== undefined && Math.max(odds.hot, odds.warm) < 0)
     negatives.push({ ...factorOf(strongest[0], 0, -1), points: 0 });
   return { factors: told(earned).map(([key, points]) => factorOf(key, points, 1)), negatives };
 }
 
-/** The strongest reason first; what comes to no whole point is not told. */
+/** Strongest reason first; reasons of less than a point are dropped. */
 function told(points: Readonly<Record<string, number>>): [GroupKey, number][] {
   const entries = Object.entries(points) as [GroupKey, number][];
   return entries.filter(([, each]) => each > 0).sort(([, a], [, b]) => b - a);

@@ -1,6 +1,7 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
-import type { SignalFeedback, SignalStore } from '../store/signal-store.ts';
+import type { IcpQuality, Share } from '../model/icp-quality.ts';
+import type { Judgement, SignalFeedback, SignalStore } from '../store/signal-store.ts';
 
 /** Says whether a signal was worth it; the last word counts. @throws DomainError `NOT_FOUND` */
 export async function giveFeedback(
@@ -11,4 +12,69 @@ export async function giveFeedback(
   const feedback = { ...said, tenantId, actorId, createdAt: clock.now() };
   if (await store.saveFeedback(feedback)) return feedback;
   throw new DomainError('NOT_FOUND', `There is no signal "${said.signalId}".`);
+}
+
+type Judged = Pick<Judgement, 'classification' | 'relevant'>;
+
+/** Standard deviations of a 95 % interval. */
+const Z = 1.96;
+const WEEK_MS = 7 * DAY_MS;
+
+/** How much of what was judged was right, in all and by class. */
+export function qualityOf(profileId: string, posts: readonly Judged[]): IcpQuality {
+  const of = (classification: string) =>
+    shareOf(posts.filter((post) => post.classification === classification));
+  return {
+    icp_profile_id: profileId,
+    ...shareOf(posts),
+    by_classification: { hot: of('hot'), warm: of('warm'), cold: of('cold') },
+  };
+}
+
+/** A week of judgements, which begins on a Monday, UTC. */
+interface WeekShare extends Share {
+  /** `2026-11-23` */
+  from: string;
+}
+
+/** How much of what was shown as hot or warm was right, by the week it was judged in, up to the present one. */
+export function qualityByWeek(
+  posts: readonly (Judged & Pick<Judgement, 'createdAt'>)[],
+  { now, weeks }: { now: number; weeks: number },
+): WeekShare[] {
+  const thisWeek = mondayOf(now);
+  const shown = posts.filter(({ classification }) => classification !== 'cold');
+  return Array.from({ length: weeks }, (_, i) => {
+    const from = thisWeek - (weeks - 1 - i) * WEEK_MS;
+    const own = shown.filter(({ createdAt }) => mondayOf(createdAt) === from);
+    return { from: toIso(from).slice(0, 10), ...shareOf(own) };
+  });
+}
+
+/** The epoch was a Thursday. */
+function mondayOf(moment: number): number {
+  return Math.floor((moment - 4 * DAY_MS) / WEEK_MS) * WEEK_MS + 4 * DAY_MS;
+}
+
+function shareOf(posts: readonly Judged[]): Share {
+  const relevant = posts.filter((post) => post.relevant).length;
+  const judged = posts.length;
+  if (judged === 0) return { judged, relevant, precision: null, interval: null };
+  return { judged, relevant, precision: rounded(relevant / judged), interval: wilson(relevant, judged) };
+}
+
+/** Wilson's interval (1927), which is honest for few cases too: of one right in one it says 0.21 to 1. */
+function wilson(right: number, all: number): { low: number; high: number } {
+  const share = right / all;
+  const middle = share + (Z * Z) / (2 * all);
+  const reach = Z * Math.sqrt((share * (1 - share)) / all + (Z * Z) / (4 * all * all));
+  const whole = 1 + (Z * Z) / all;
+  return {
+    low: rounded(Math.max(0, (middle - reach) / whole)),
+    high: rounded(Math.min(1, (middle + reach) / whole)),
+  };
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
 }

@@ -79,7 +79,7 @@ async function observeInPieces(
     const next = pieces[place + 1];
     if (next !== undefined) {
       planning = plan(next); // while the one before it is stored
-      planning.catch(() => {}); // told when it is its turn, unless the one before it failed
+      planning.catch(() => {}); // rethrown in turn, unless the one before it failed
     }
     const via = posts.length > 1 ? 'batch' : 'post';
     for (const part of commitsOf(pieces[place] ?? [], planned)) {

@@ -37,7 +37,7 @@ export interface NearOffer {
 
 const nearest = createNearest(readKnownOffers, ({ offer, short }) => [offer, short]);
 
-/** The known offers that are most like an offer by meaning, the likest first. */
+/** The known offers closest to an offer in meaning, best first. */
 export async function nearestOffers(
   offer: string,
   encoder: Pick<Encoder, 'encode'>,

@@ -1,7 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { createRecentMap } from '../lib/recent-map.ts';
 import { createYielder } from '../lib/yielding.ts';
-
 import type { IcpProfile } from '../model/icp.ts';
 import type { Judgement } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';

@@ -139,7 +139,7 @@ async function inPieces(steps: Generator<void, TenantMatcher>): Promise<TenantMa
   return step.value;
 }
 
-/** Compiles `profiles` a part at a time, and yields between two that had to be made; what `before` holds in the same version is taken over. */
+/** Compiles `profiles` in chunks, yielding between them; profiles of the same version are taken over from `before`. */
 export function* compileInSteps(
   profiles: readonly IcpProfile[],
   before: Compiled = NOTHING,

@@ -44,7 +44,7 @@ export async function addMeaning(
   return await readMeaning(reading, offers, { encoder, nextTurn: async () => {} });
 }
 
-/** As {@link addMeaning}, for a post that is known to need it. It is held against offers where its author wants anything at all. */
+/** As {@link addMeaning}, for a post that needs it. It is compared with offers only if its author wants anything. */
 export async function readMeaning(
   reading: PostReading,
   offers: readonly Offer[],
@@ -75,8 +75,8 @@ function carrierOf(
 }
 
 /**
- * Holds a post against offers: it is encoded once for all of them, and each of them once a version. Which posts are encoded hangs on
- * the post alone.
+ * Compares a post with offers: the post is encoded once for all of them, each offer once per version. Whether a post is
+ * encoded depends on the post alone.
  */
 async function addOfferMatches(
   reading: PostReading,

@@ -45,7 +45,7 @@ const NO_BUYER = [
   'survey',
 ];
 
-/** Whose own words say that they will go. */
+/** Phrases by which a customer announces that they are leaving. */
 const LEAVING =
   /\b(?:we|i)(?:'re| are|'m| am| want| plan| have| need| will|'ll) [^.!?]{0,30}?\b(?:leave|leaving|switch(?:ing)?|mov(?:e|ing) (?:away|off|on|to)|cancel(?:l?ing)?|replac(?:e|ing)|elsewhere|alternatives?|ditch(?:ing)?|drop(?:ping)?)\b/;
 const STAYS = /\b(?:not|never|no)\b|n't\b/;
@@ -92,7 +92,7 @@ function newsOf(post: EventfulPost, about: Circumstances): OwnWay | null {
   return { ...found, atLeast: isOnTopic && fits ? 'hot' : 'warm' };
 }
 
-/** Told by somebody who knows, of somebody with a name: not asked about, and not a departure. */
+/** A report that names the person: not a question, and not a departure. */
 function isAnnounced({ content, facts, text }: EventfulPost, place: Feature['place']): boolean {
   if (content.features.has('asking_sentences')) return false;
   if (place === null) return true;
@@ -102,7 +102,7 @@ function isAnnounced({ content, facts, text }: EventfulPost, place: Feature['pla
   return facts.companyName !== '' || facts.isKnown || NAMED.test(text.slice(own.start, own.end));
 }
 
-/** Whether a post may matter to a profile by whom it is about alone. */
+/** Whether a post may matter to a profile by the person or company it is about alone. */
 export function isEvent({ type }: { type: SignalType }): boolean {
   return type === 'funding_event' || type === 'job_change';
 }

@@ -32,7 +32,7 @@ export interface PhraseMatcher {
   match(tokens: Tokens): Map<number, Hit[]>;
 }
 
-/** A phrase is told of so many times in a text, and a profile of so many phrases a kind: more convince nobody. */
+/** Maximum occurrences reported per phrase, and phrases per kind. */
 const MAX_PLACES = 3;
 const MAX_HITS_A_KIND = 16;
 /**

@@ -43,7 +43,7 @@ export interface IntakeParts {
   reserve?: Reserve;
   /** Null or left out: words decide alone. */
   encoder?: Encoder | null;
-  /** Left out where nobody watches. */
+  /** Omitted when not measured. */
   intakeTally?: IntakeTally;
   /** What is being traced as it is made, as `joinTrace` writes it; null or left out: nothing. */
   trace?: string | null;
@@ -115,7 +115,7 @@ export async function planPosts(
   });
 }
 
-/** Whether somebody waits for one post, or for many. */
+/** Whether a caller waits for one post, or for many. */
 export function kindOf(posts: readonly unknown[]): WorkKind {
   return posts.length > 1 ? 'batch' : 'single';
 }
@@ -190,7 +190,7 @@ export async function planPiece(
   return planned;
 }
 
-/** A post that was read, and with whom it may be matched. */
+/** A post that was read, and the profiles that it may match. */
 interface ReadPost {
   post: ScopedPost;
   words: PostReading;
@@ -352,7 +352,7 @@ function factsOf(
   };
 }
 
-/** Posts that are planned together, cut by what was sent alone, so that a request that is run again is cut where it was cut before. */
+/** Posts planned together. The cut depends only on the request, so that a re-run request is cut at the same places. */
 export function piecesOf<P extends ObservedPost>(posts: readonly P[]): P[][] {
   const pieces: P[][] = [];
   let chars = Number.POSITIVE_INFINITY;

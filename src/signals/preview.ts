@@ -76,7 +76,7 @@ function isBetter(signal: StoredPost, known: StoredPost, baseId: string | null):
   return signal.profileId === baseId || signal.score > known.score;
 }
 
-/** A post that brought neither id nor address is told from others by its text. */
+/** A post with neither id nor address is identified by its text. */
 export function postKey({ platform, externalId, canonicalUrl, text }: StoredPost): string {
   return JSON.stringify([platform, externalId ?? canonicalUrl ?? text]);
 }

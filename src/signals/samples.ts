@@ -25,7 +25,7 @@ export function removeSamples(store: SignalStore, tenantId: string): Promise<num
 interface Told {
   text: string;
   name: string;
-  /** Of whom the profile asks for, as far as it names anybody. */
+  /** From the profile's titles, if it names any. */
   isBuyer: boolean;
 }
 

@@ -28,7 +28,7 @@ interface SourceParts extends SettingsParts {
   clock: Clock;
   newId: NewId;
   /**
-   * Why a program may not read an address, null where it may or where that is not known now; left out where nobody can tell.
+   * Why robots.txt forbids an address; null if it is allowed or unknown. Omitted if it cannot be checked.
    */
   refusalOf?: ((url: string) => Promise<string | null>) | undefined;
 }

@@ -169,7 +169,7 @@ function weightOf({ kind, member }: IcpSuggestion, { weights }: IcpProfile): num
   return key === undefined ? null : weights[key];
 }
 
-/** What takes the change back and nothing else; null where somebody has done so, or has gone on from there. */
+/** Undoes exactly this change; null if it was undone already or built upon. */
 function reversalOf(
   suggestion: IcpSuggestion,
   profile: IcpProfile,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { collectMethods, sendAllow } from '../http/face-gate.ts';
 import { clientOf, createLimiter, rateLimited, setLimitHeaders } from '../http/limits.ts';
-import { collectMethods, sendAllow } from '../http/methods.ts';
 import type { Problem, Problems } from '../http/problems.ts';
 import { CACHE_BRIEFLY } from '../http/representation.ts';
 import { isMalformed, pathOf } from '../http/request-path.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodeText } from '../../src/detection/decode-text.ts';
-import { feedLinkIn, readFeed } from '../../src/detection/feed.ts';
+import { decodeText, feedLinkIn, readFeed } from '../../src/detection/feed.ts';
 import { SourceFault } from '../../src/detection/source-fault.ts';
 import { toPost } from '../../src/detection/source-item.ts';
 

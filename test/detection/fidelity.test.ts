@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodeText } from '../../src/detection/decode-text.ts';
-import { feedLinkIn, readFeed, unwrapLink } from '../../src/detection/feed.ts';
+import { decodeText, feedLinkIn, readFeed, unwrapLink } from '../../src/detection/feed.ts';
 import { createRefusals } from '../../src/detection/refusal.ts';
 import { SourceFault } from '../../src/detection/source-fault.ts';
 import { status } from '../support/receiver.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { qualityByWeek } from '../../src/signals/quality.ts';
+import { qualityByWeek } from '../../src/signals/feedback.ts';
 
 /** A Tuesday. */
 const NOW = Date.UTC(2026, 10, 24, 9);

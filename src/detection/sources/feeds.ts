@@ -1,6 +1,5 @@
-import { decodeText } from '../decode-text.ts';
 import type { Parser } from '../documents/parser.ts';
-import { feedLinkIn, readFeed } from '../feed.ts';
+import { decodeText, feedLinkIn, readFeed } from '../feed.ts';
 import { demandSuccess, type Reader, type ReadingTask, validatorsOf } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';

@@ -4,10 +4,9 @@ import { largestOf } from '../../lib/lists.ts';
 import { boundedItems } from '../documents/bounds.ts';
 import { jsonParser, listOf } from '../documents/json.ts';
 import { htmlToText } from '../html-text.ts';
-import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
+import { createWordTest, demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
 import { readTime } from '../source-time.ts';
-import { createWordTest } from '../words-asked.ts';
 
 /** The search returns at most 1,000 results of a query, 100 a page; beyond them the query asks for older ones. */
 const PAGES_A_WINDOW = 10;

@@ -1,9 +1,8 @@
 import { boundedItem } from '../documents/bounds.ts';
 import type { Parser } from '../documents/parser.ts';
 import { decodeEntities } from '../html-text.ts';
-import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
+import { createWordTest, demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';
-import { createWordTest } from '../words-asked.ts';
 import { feedDocument } from './feeds.ts';
 
 const PAGE = 100;

@@ -12,7 +12,7 @@ import { createEncoderQueue, type EncoderFigures, type EncoderWork, type QueuedW
 
 /** Texts into numbers, in a thread of its own; the same text gives the same numbers, however busy the server is. */
 export interface Encoder {
-  /** Encodes the parts of a text, as a single one of nobody's. @throws DomainError `UNAVAILABLE` where the thread broke */
+  /** Encodes the parts of a text, as a single text without an owner. @throws DomainError `UNAVAILABLE` where the thread broke */
   encode(parts: readonly string[], model?: ModelName): Promise<Encoded>;
   /** Begins work of many texts, which must be ended. */
   begin(work: EncoderWork): Encoding;
@@ -38,7 +38,7 @@ const IN_THREAD = 2;
 /** The event loop, the writer and the sender have work beside them; each thread takes 60 MB a model. */
 const CORES_A_THREAD = 2;
 const MOST_THREADS = 2;
-/** Texts whose numbers are kept, 3 to 20 KB each: a post that comes again within a batch, or from several sources at once, is encoded once. */
+/** Cached embeddings, 3 to 20 KB each: a post that repeats within a batch or across sources is encoded once. */
 const MAX_KEPT = 1_024;
 const BROKEN_RETRY_SECONDS = 3;
 const MAX_RETRY_SECONDS = 60;
@@ -209,4 +209,30 @@ function tooMany(excessMs: number): DomainError {
 function broken(reason: string): DomainError {
   const detail = `The sentence encoder failed (${reason}); the post was not stored.`;
   return new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: BROKEN_RETRY_SECONDS });
+}
+
+/**
+ * The encoder where it is wanted and can be used, else null, and the log says which. A package that is there without its
+ * native part shows only when it is loaded, so one text is tried.
+ */
+export async function openEncoder(
+  mode: 'auto' | 'off',
+  log: { info(text: string): void; warn(text: string): void },
+): Promise<Encoder | null> {
+  if (mode === 'off') {
+    log.info('SIGNAL_ENCODER=off: words alone decide on signals');
+    return null;
+  }
+  const missing = whyNoEncoder();
+  const encoder = createEncoder();
+  try {
+    if (missing !== null) throw new Error(missing);
+    await encoder.encode(['ready']);
+    return encoder;
+  } catch (error) {
+    await encoder.close();
+    const reason = error instanceof Error ? error.message : String(error);
+    log.warn(`no sentence encoder, words alone decide on signals: ${reason}`);
+    return null;
+  }
 }

@@ -1,13 +1,13 @@
 import { createDistribution, type Distribution } from '../../lib/distribution.ts';
 import { createFifo, type Fifo } from '../../lib/queues.ts';
 
-/** What texts are encoded for: a post that somebody waits for, many at once, or what a source found. */
+/** Why texts are encoded: one post with a caller waiting, many at once, or what a source found. */
 const KINDS = ['single', 'batch', 'source'] as const;
 export type WorkKind = (typeof KINDS)[number];
 
 /** Who wants texts encoded, and what for. */
 export interface EncoderWork {
-  /** A tenant's id; '' where it is nobody's. */
+  /** A tenant's id; '' without an owner. */
   owner: string;
   kind: WorkKind;
 }

@@ -3,16 +3,16 @@ import { readWordTable, wordsSchema } from '../../lib/word-table.ts';
 import { departmentOf, seniorityOf } from '../../rules/job-title.ts';
 import { tokenize } from '../tokens.ts';
 
-/** What a known fact says to what a profile asks; `unknown`: it is too wide, or not understood. */
+/** How a known fact compares with what a profile wants; `unknown`: it is too broad, or not understood. */
 export type Verdict = 'fits' | 'does_not_fit' | 'unknown';
 
-/** Of the ways to understand a fact the one that speaks best for it; none at all tell nothing. */
+/** The best of several readings of a fact; without any, unknown. */
 export function bestOf(verdicts: readonly Verdict[]): Verdict {
   if (verdicts.includes('fits')) return 'fits';
   return verdicts.length === 0 || verdicts.includes('unknown') ? 'unknown' : 'does_not_fit';
 }
 
-/** A range of people, both ends counted; null: without end. */
+/** A range of people, inclusive; `max` null: open. */
 interface Headcount {
   min: number;
   max: number | null;
@@ -20,7 +20,7 @@ interface Headcount {
 
 const NUMBER = /(\d{1,3}(?:[,.'\s\u00a0\u202f]\d{3})+|\d+(?:\.\d+)?)\s?(k|m)?\b(\s?\+)?/giu;
 
-/** Reads "50", "51-200", "1,000+", "over 500", "1k–5k employees", "self-employed"; null where it tells no number. */
+/** Reads "50", "51-200", "1,000+", "over 500", "1k–5k employees", "self-employed"; null without a number. */
 export function readHeadcount(text: string): Headcount | null {
   const numbers = [...text.slice(0, 300).matchAll(NUMBER)].map(([, digits = '', unit = '', plus]) => ({
     value: toNumber(digits, unit.toLowerCase()),
@@ -49,13 +49,13 @@ export function overlaps(a: Headcount, b: Headcount): boolean {
   return a.min <= (b.max ?? Number.POSITIVE_INFINITY) && b.min <= (a.max ?? Number.POSITIVE_INFINITY);
 }
 
-/** A job title by what it says: the part of the company, and how much its holder decides. Empty: it does not say. */
+/** What a job title says: department and rank. Empty: not stated. */
 interface Title {
   department: string;
   rank: string;
 }
 
-/** Who decides for a company, or for a part of one: within each the titles mean the same. */
+/** Ranks that decide for a company or for a department; titles of the same scope are equivalent. */
 const RANKS: Readonly<Record<string, string>> = {
   founder: 'company',
   owner: 'company',
@@ -72,7 +72,7 @@ export function readTitle(text: string): Title {
   return { department: rank === 'company' ? 'executive' : department, rank };
 }
 
-/** Whether a title is of the kind that is wanted: a VP of Sales for "Head of Sales", anybody in it for "Marketing". */
+/** Whether a title is of the wanted kind: a VP of Sales for "Head of Sales", any title in marketing for "Marketing". */
 export function compareTitles(fact: Title, wanted: Title): Verdict {
   if (wanted.department === '' && wanted.rank === '') return 'unknown';
   const parts = [compareParts(fact.department, wanted.department), compareParts(fact.rank, wanted.rank)];
@@ -106,7 +106,7 @@ export function readIndustry(text: string): Industry {
   return NAMES.get(key) ?? longestNamed(key.split(' '));
 }
 
-/** Whether an industry is the one that is wanted: SaaS is software, of software it cannot be told whether it is fintech. */
+/** Whether an industry is the wanted one: SaaS is software, but software may or may not be fintech. */
 export function compareIndustries(fact: Industry, wanted: Industry): Verdict {
   return bestOf(fact.flatMap((is) => wanted.map((asked) => compareOne(is, asked))));
 }

@@ -81,7 +81,7 @@ function dot(weights: readonly number[], numbers: Float32Array): number {
   return sum;
 }
 
-/** Log-odds of hot that take two thirds of the way from 70 to 100. Chosen so that from 80 on three of four are hot, see docs/quality.md. */
+/** Log-odds of hot that cover two thirds of 70 to 100. Chosen so that from 80 three of four are hot, see docs/quality.md. */
 const HOT_SCALE = 5;
 
 /**
@@ -102,7 +102,7 @@ interface OfferJudgement {
   general: Odds;
   /** Of likeness, against that of an average post that wants something. */
   likeness: number;
-  /** Given, not learnt: a phrase of the profile, and a competitor of it. */
+  /** Set by hand, not learned: a phrase of the profile, and a competitor. */
   phrase: number;
   competitor: number;
   bias: number;

@@ -18,7 +18,7 @@ export interface Judge {
 /** The model as it was trained: `npm run train` writes it, with the figures that it was accepted with. */
 export interface LearntModel {
   version: string;
-  /** The day on which thresholds and scores were set by posts that it had not learnt from. */
+  /** The day on which thresholds and scores were calibrated on held-out posts. */
   calibratedOn: string;
   /** Without the encoder. */
   words: Judge;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readWordTable, wordsSchema } from '../../lib/word-table.ts';
 
-/** Who does what a cue's verb says: the author's side, the reader, somebody else, or nobody named. */
+/** The subject of a cue's verb: the author's side, the reader, a third party, or none. */
 export type Subject = 'own' | 'reader' | 'other' | 'implied';
 
 /** A named pattern over one masked sentence. */

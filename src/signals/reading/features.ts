@@ -32,7 +32,7 @@ export interface PostFeatures {
 
 /** What a sentence asks, before it is known for what. */
 interface Asking {
-  /** By the author's side or nobody named, not denied. */
+  /** Said by the author's side or without a subject, and not negated. */
   wishes: boolean;
   questions: boolean;
 }
@@ -300,8 +300,8 @@ const OFFER =
   /^\W*(?:(?:just |simply |then )?(?:dm|contact|message|call|email|text|visit|talk to|reach out to|get in touch with) (?:me|us|our)|(?:then )?(?:check (?:us|it|out)|choose (?:us|ours)|try (?:us|ours|our)|book (?:a|your)|get in touch|reach out|sign up|look no further|click|join us|that's us)\b|(?:we|i) (?:can (?:help|do|build|offer|provide|take|get)|help|offer|build|make|provide|sell|speciali[sz]e)\b|we(?:'re| are) an? |(?:at \w+,? )?our (?:\w+ )?(?:team|agency|app|tool|software|service|product|company|firm|studio|platform|experts|specialists|crew) (?:can|helps?|offers?|does|do|builds?|provides?|will|makes?|delivers?|handles?|saves?|gives?|takes|is (?:here|free|built|made|the))\b)/;
 
 /**
- * Where a seller answers the wish that they put into the reader's mouth: "Are you looking for a CRM? Our agency helps." Null: nowhere.
- * Stricter than {@link isRhetorical}, as it settles who speaks. Pure, linear in the text.
+ * Where a seller answers a wish that they put into the reader's mouth: "Are you looking for a CRM? Our agency helps."
+ * Null: nowhere. Stricter than {@link isRhetorical}, as it settles who speaks. Pure, linear in the text.
  */
 function pitchIn(sentences: readonly Sentence[]): { start: number; end: number } | null {
   for (const [index, sentence] of sentences.entries()) {
@@ -329,8 +329,8 @@ const ADDED = /(?:^|[.!?)]\s)\W*(?:\w+ )?(?:edit(?:ed)?|updated?|eta)\b/;
 const LAST = 3;
 
 /**
- * "Which host is good? ... Edit: went with X": where it is told, after all that is asked, that something was chosen. Null: nowhere,
- * or nothing was asked. Pure, linear in the text.
+ * "Which host is good? ... Edit: went with X": where the author, after asking, reports a choice. Null: nowhere, or nothing
+ * was asked. Pure, linear in the text.
  */
 function settledAfter(
   sentences: readonly Sentence[],

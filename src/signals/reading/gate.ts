@@ -98,7 +98,7 @@ interface Reading {
 }
 
 /**
- * Beginnings of words of which at least one stands in every text that the pattern matches; null where none can be told.
+ * Word beginnings of which every match of the pattern has at least one; null if there are none.
  * Of several such sets, the one that fewest texts have. Words are what `\w` says, so that a letter beyond ASCII parts them.
  */
 export function beginningsOf({ source }: RegExp): Beginning[] | null {

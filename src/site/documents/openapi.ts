@@ -105,8 +105,8 @@ interface ExampleParts {
 
 /** Example answers, produced by the code that produces the real ones. */
 function publicExamples({ baseUrl, identity, problems, publicRateLimit }: ExampleParts): Examples {
-  const problem = (instance: string, told: Problem): unknown =>
-    JSON.parse(problems.render(told, { requestId: REQUEST_ID, instance }).body);
+  const problem = (instance: string, shown: Problem): unknown =>
+    JSON.parse(problems.render(shown, { requestId: REQUEST_ID, instance }).body);
   const limited = { limit: publicRateLimit, remaining: 0, retryAfterSeconds: WAIT_SECONDS };
   const taken = { ...limited, resetSeconds: 0, ttlMs: WAIT_SECONDS * 1000 };
   return {

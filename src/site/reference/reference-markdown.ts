@@ -194,8 +194,8 @@ function describe(api: Document, given: JsonSchema): string {
   if (choices !== undefined) {
     const all = choices.map((choice) => describe(api, choice));
     // An empty string beside any other string adds no information.
-    const told = all.length > 2 ? all.filter((words) => words !== code('""')) : all;
-    return [...new Set(told)].join(' or ');
+    const parts = all.length > 2 ? all.filter((words) => words !== code('""')) : all;
+    return [...new Set(parts)].join(' or ');
   }
   if (Array.isArray(schema.enum)) {
     const values = schema.enum.slice(0, MOST_VALUES).map((value) => code(JSON.stringify(value)));
@@ -208,15 +208,15 @@ function describe(api: Document, given: JsonSchema): string {
 }
 
 function bounds({ format, minimum, maximum, minLength, maxLength, maxItems }: JsonSchema): string {
-  const told: string[] = [];
-  if (typeof format === 'string') told.push(format);
+  const parts: string[] = [];
+  if (typeof format === 'string') parts.push(format);
   if (maximum !== undefined)
-    told.push(minimum === undefined ? `up to ${maximum}` : `${minimum} to ${maximum}`);
-  else if (minimum !== undefined) told.push(`${minimum} or more`);
+    parts.push(minimum === undefined ? `up to ${maximum}` : `${minimum} to ${maximum}`);
+  else if (minimum !== undefined) parts.push(`${minimum} or more`);
   if (maxLength !== undefined)
-    told.push(`${minLength ? `${minLength} to ` : 'up to '}${maxLength} characters`);
-  if (maxItems !== undefined) told.push(`at most ${maxItems}`);
-  return told.length === 0 ? '' : ` (${told.join(', ')})`;
+    parts.push(`${minLength ? `${minLength} to ` : 'up to '}${maxLength} characters`);
+  if (maxItems !== undefined) parts.push(`at most ${maxItems}`);
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
 }
 
 /** The object that a schema is, may be, or is a list of. */
