@@ -44,7 +44,10 @@ import { pages, publicApi } from './site/site.ts';
 
 /** What the faces need of the process. */
 export interface AppParts
-  extends Omit<ApiParts, 'problems' | 'baseUrl' | 'deprecations' | 'sourceIps' | 'load' | 'longPolls'>,
+  extends Omit<
+      ApiParts,
+      'problems' | 'baseUrl' | 'deprecations' | 'sourceIps' | 'load' | 'longPolls' | 'feedbackLinks'
+    >,
     Pick<DigestLinkParts, 'feedbackLinks'>,
     Pick<DashboardParts, 'previewSource'> {
   config: Config;

@@ -34,6 +34,7 @@ import { addProfiles } from './profiles.ts';
 import { createScreens, type Show } from './screens.ts';
 import { addSecondFactor } from './second-factor.ts';
 import { addReplyTemplate, addSignals } from './signals.ts';
+import { addSlack } from './slack.ts';
 import { addSources } from './sources.ts';
 import { addStart } from './start.ts';
 import { addTeam } from './team.ts';
@@ -97,6 +98,7 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   addCompanyEdit(app, own, show);
   addCampaigns(app, own, show);
   addProfiles(app, own, show);
+  addSlack(app, own, show);
   addWebhooks(app, own, show);
   addWebhookActs(app, own, show);
   addWebhookLogs(app, own, show);

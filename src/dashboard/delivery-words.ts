@@ -37,6 +37,7 @@ export const REASON_WORDS: Record<OutcomeReason, string> = {
   icp_profile: 'its filter leaves out this profile',
   min_score: 'the score is below its least score',
   about_itself: 'the event is about this webhook',
+  same_message: 'one message for each signal: it was sent as a new signal',
   endpoint_created_later: 'the webhook was made later',
   log_removed: 'too long ago; the log is kept for 30 days',
 };

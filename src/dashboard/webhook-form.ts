@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { check } from '../http/faults.ts';
 import { refusal } from '../http/validation.ts';
 import { CLASSIFICATIONS } from '../model/constants.ts';
-import { EVENT_TYPES } from '../model/event.ts';
+import { EVENT_TYPES, type EventType } from '../model/event.ts';
 import { isPreset, PAYLOAD_FIELDS, PRESETS, payloadFormatSchema } from '../model/payload-format.ts';
 import { SIGNAL_TYPES } from '../model/signal.ts';
 import {
@@ -15,6 +15,7 @@ import {
 } from '../model/webhook.ts';
 import { type Form, lines, number, text, texts, ticked } from './forms.ts';
 import { linesOfMembers, memberOfLine } from './member-lines.ts';
+import { SIGNAL_TYPE_WORDS } from './profile-form.ts';
 
 const BATCHING_WORDS: Record<(typeof BATCHINGS)[number], string> = {
   instant: 'Instant: a message for each signal',
@@ -22,10 +23,39 @@ const BATCHING_WORDS: Record<(typeof BATCHINGS)[number], string> = {
   daily: 'Daily: one message, at the hour of the digest',
 };
 
+/** What each event is called, and when it is sent. */
+export const EVENT_WORDS: Record<EventType, { label: string; when: string }> = {
+  'signal.detected': {
+    label: 'New signal',
+    when: 'For every signal that passes the filters below, hot or not.',
+  },
+  'signal.new_hot': {
+    label: 'New hot signal',
+    when: 'For hot signals only. A chat message is sent once, even with both.',
+  },
+  'lead.enriched': { label: 'Lead updated', when: 'When a lead is added or more becomes known of it.' },
+  'pipeline.stage_changed': { label: 'Stage changed', when: 'When a lead moves in the pipeline.' },
+  'campaign.status_changed': { label: 'Campaign status', when: 'When a campaign starts, pauses or ends.' },
+  'digest.ready': { label: 'Digest', when: 'Daily or weekly, with the best new signals.' },
+  'reply.classified': { label: 'Campaign reply', when: 'When a reply to a campaign is sorted.' },
+  'deal.changed': { label: 'Deal changed', when: 'When the value or state of a deal changes.' },
+  'endpoint.failing': {
+    label: 'Webhook failing',
+    when: 'After 10 and 15 failures in a row of another webhook.',
+  },
+  'endpoint.paused': { label: 'Webhook paused', when: 'When another webhook is paused.' },
+  'endpoint.recovered': { label: 'Webhook recovered', when: 'When another webhook works again.' },
+  'delivery.dead': {
+    label: 'Delivery given up',
+    when: 'When a delivery of another webhook has used up its retries.',
+  },
+};
+
 /** What the form of an endpoint offers to choose from. */
 export const WEBHOOK_CHOICES = {
-  events: EVENT_TYPES,
+  events: EVENT_TYPES.map((name) => ({ name, ...EVENT_WORDS[name] })),
   signalTypes: SIGNAL_TYPES,
+  signalTypeWords: SIGNAL_TYPE_WORDS,
   classifications: CLASSIFICATIONS,
   fields: PAYLOAD_FIELDS,
   presets: PRESETS,

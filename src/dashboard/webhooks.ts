@@ -9,7 +9,14 @@ import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { shownEndpoint } from './shown-endpoint.ts';
-import { createdOf, emptyWebhookForm, formatOf, settingsOf, WEBHOOK_CHOICES } from './webhook-form.ts';
+import {
+  createdOf,
+  EVENT_WORDS,
+  emptyWebhookForm,
+  formatOf,
+  settingsOf,
+  WEBHOOK_CHOICES,
+} from './webhook-form.ts';
 import { showWebhook } from './webhook-screen.ts';
 
 export const WEBHOOKS = '/settings/integrations/webhooks';
@@ -29,6 +36,7 @@ function addList(app: FastifyInstance, { store, clock, sourceIps }: DashboardPar
     return show(request, reply, {
       template: 'webhooks',
       title: 'Webhooks',
+      eventWords: EVENT_WORDS,
       endpoints: endpoints.map(shownEndpoint),
       limit: limits.endpoints,
       sourceIps: limits.sourceIps ? sourceIps : null,

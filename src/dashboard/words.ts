@@ -19,6 +19,8 @@ export interface Words {
   count(n: number, one: string, many?: string): string;
   duration(ms: number): string;
   number(n: number): string;
+  /** `signal_type` → "Signal type". */
+  label(name: string): string;
   /** `signal_type` → "signal type". */
   plain(name: string): string;
 }
@@ -52,6 +54,10 @@ export function createWords(now: number): Words {
     count: (n, one, many = `${one}s`) => `${grouped.format(n)} ${n === 1 ? one : many}`,
     duration: (ms) => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`),
     number: (n) => grouped.format(n),
+    label(name) {
+      const words = name.replaceAll(/[_.]/g, ' ');
+      return words.charAt(0).toUpperCase() + words.slice(1);
+    },
     plain: (name) => name.replaceAll('_', ' ').replaceAll('.', ' '),
   };
 }

@@ -25,6 +25,7 @@ const OUTCOME_REASONS = [
   'icp_profile',
   'min_score',
   'about_itself',
+  'same_message',
   'endpoint_created_later',
   'log_removed',
 ] as const;
@@ -42,7 +43,7 @@ const outcomeSchema = z.strictObject({
     .describe(
       'Why the event was not delivered, or not yet; `null` if it was. `batch_due`: it will be sent in one message with others; ' +
         '`event_type`, `signal_type`, `classification`, `icp_profile` and `min_score`: the filter of the endpoint that excludes it; ' +
-        '`about_itself`: the event is about this endpoint; `log_removed`: the delivery is no longer stored.',
+        '`about_itself`: the event is about this endpoint; `same_message`: the message of another event said the same; `log_removed`: the delivery is no longer stored.',
     ),
 });
 export type EventOutcome = z.output<typeof outcomeSchema>;

@@ -38,7 +38,8 @@ export type SkipReason =
   | 'classification'
   | 'icp_profile'
   | 'min_score'
-  | 'about_itself';
+  | 'about_itself'
+  | 'same_message';
 
 /** One event and what every endpoint of the tenant gets of it. */
 export interface RoutedEvent {

@@ -5,7 +5,7 @@ import { createIds } from '../lib/ids.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import { createYielder } from '../lib/yielding.ts';
 import type { Fault } from '../model/errors.ts';
-import type { ObservedPost, Signal } from '../model/signal.ts';
+import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/edited-signal.ts';
 import type { CommittedSignal, NewSignal, OutdatedSignal, SignalEdit } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
@@ -24,6 +24,7 @@ import {
   planPosts,
   type ScopedPost,
   storedIdOf,
+  storyOf,
   withEncoding,
 } from './plan-posts.ts';
 
@@ -207,7 +208,9 @@ async function storeEdits(
       (await planPosts(parts, tenantId, [{ ...post, icp_profile_id: profileId }]))[0]?.signals[0];
     if (edit === undefined) continue;
     const after = editedSignal(JSON.parse(outdated.wire) as Signal, JSON.parse(edit.wire) as Signal);
-    const events = newHotEvents(after, { tenantId, now, newId, receivers, trace });
+    const explained = { text: edit.text, explanation: JSON.parse(edit.explanation) as Explanation };
+    const story = () => storyOf({ ...parts, tenantId, now }, { ...after, signal_id: id }, explained);
+    const events = newHotEvents(after, { tenantId, now, newId, receivers, trace, story });
     changes.push({ place, now, signal: { ...edit, id, wire: JSON.stringify(after), events } });
   }
   const edited = await store.editSignals(changes.map(({ place: _, ...change }) => change));

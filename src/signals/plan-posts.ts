@@ -1,3 +1,4 @@
+import { FEEDBACK_LINK_MS, type FeedbackLinks, type LinkAct } from '../accounts/feedback-links.ts';
 import { type Clock, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { excerpt } from '../lib/text.ts';
@@ -18,6 +19,7 @@ import type { Receiver } from '../store/endpoint-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Reserve } from '../webhooks/in-hand.ts';
+import type { SignalStory } from '../webhooks/presets/signal-notice.ts';
 import { listReceivers } from '../webhooks/receivers.ts';
 import { signalEvents } from '../webhooks/signal-events.ts';
 import { type Candidate, candidatesOf, offersOf, type ProfileRule } from './candidates.ts';
@@ -31,6 +33,7 @@ import type { Offer } from './offer.ts';
 import { originOf } from './origin.ts';
 import type { Hit } from './phrases.ts';
 import { type CompiledProfile, classify, mayBeWish, type PostReading, readPost, scorePost } from './score.ts';
+import { headlineOf, whyOf } from './why.ts';
 
 /** What intake needs of the process. */
 export interface IntakeParts {
@@ -39,6 +42,8 @@ export interface IntakeParts {
   newId: NewId;
   baseUrl: string;
   matchers: Matchers;
+  /** Makes the links by which a message's reader rates its signal; left out: it has none. */
+  feedbackLinks?: FeedbackLinks | undefined;
   /** Takes on deliveries as they are stored; left out where this process sends nothing. */
   reserve?: Reserve;
   /** Null or left out: words decide alone. */
@@ -300,7 +305,7 @@ interface SeenPost {
 }
 
 function newSignal(
-  { clock, newId, baseUrl, trace = null }: IntakeParts,
+  { clock, newId, baseUrl, feedbackLinks, trace = null }: IntakeParts,
   { tenantId, receivers }: Tenancy,
   { post: { idScope, ...post }, type, nearKeys }: SeenPost,
   { profile }: CompiledProfile,
@@ -312,6 +317,8 @@ function newSignal(
     now,
     baseUrl,
   });
+  const story = () =>
+    storyOf({ feedbackLinks, tenantId, now }, signal, { text: post.text, explanation: score });
   return {
     id: signal.signal_id,
     tenantId,
@@ -331,7 +338,27 @@ function newSignal(
     wire: JSON.stringify(signal),
     explanation: JSON.stringify(score),
     text: post.text,
-    events: signalEvents(signal, { tenantId, now, newId, receivers, trace }),
+    events: signalEvents(signal, { tenantId, now, newId, receivers, trace, story }),
+  };
+}
+
+/** What a message says of a signal: what the post is called, why it is one, and links that rate it. */
+export function storyOf(
+  { feedbackLinks, tenantId, now }: Pick<IntakeParts, 'feedbackLinks'> & { tenantId: string; now: number },
+  { signal_id: signalId, signal_type: type, company, prospect }: Signal,
+  { text, explanation }: { text: string; explanation: Explanation },
+): SignalStory {
+  const link = (act: LinkAct) =>
+    feedbackLinks?.make({ tenantId, signalId, act, expiresAt: now + FEEDBACK_LINK_MS }) ?? '';
+  const acts = [
+    ['👍 Relevant', link('relevant')],
+    ['👎 Not relevant', link('not_relevant')],
+    ['Add to pipeline', link('add')],
+  ] as const;
+  return {
+    headline: headlineOf(text),
+    reason: whyOf({ text, type, explanation, company, prospect }).sentence,
+    acts: acts.filter(([, url]) => url !== ''),
   };
 }
 

@@ -8,6 +8,14 @@ import type { ShapedBody } from './format.ts';
 import { isOccurrence, occurrenceBody } from './mcp-body.ts';
 import { SIGNATURE_MEMBER_BYTES } from './signature.ts';
 
+/** Who gets none, whatever their filters say. */
+export interface FanOutLimits {
+  /** The endpoint that the event is about. */
+  notTo?: string | null;
+  /** Those that were sent the same in another event's message. */
+  toldAlready?: ReadonlySet<string> | undefined;
+}
+
 /**
  * Who gets an event: a delivery for each endpoint that wants it, a reason for each that does not. Bodies are made at
  * event time and never again, except of what is sent in one message with others (`batches.ts`). A paused endpoint gets its delivery too, which is held.
@@ -18,12 +26,15 @@ export function fanOut(
   endpoints: readonly Receiver[],
   newId: NewId,
   signal: Signal | null,
-  notTo: string | null = null,
+  { notTo = null, toldAlready }: FanOutLimits = {},
 ): RoutedEvent {
   const routed: RoutedEvent = { event, deliveries: [], batched: [], skipped: [] };
   if (signal?.classification === 'hot') routed.urgent = true;
   for (const endpoint of endpoints) {
-    const reason = endpoint.id === notTo ? 'about_itself' : skipReason(event, endpoint, signal);
+    const reason =
+      endpoint.id === notTo
+        ? 'about_itself'
+        : (skipReason(event, endpoint, signal) ?? (toldAlready?.has(endpoint.id) ? 'same_message' : null));
     if (endpoint.mode === 'mcp') {
       // What it does not get is no reason in anybody's list: subscriptions are no endpoints of the tenant's own.
       if (reason === null && isOccurrence(event, endpoint.settings.label))

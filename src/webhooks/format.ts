@@ -3,7 +3,7 @@ import { flatKey, type PayloadFormat, type PayloadShape, shapeOf } from '../mode
 import type { Signal } from '../model/signal.ts';
 import { signalPayload } from './payload.ts';
 import { presetBody } from './presets/preset-body.ts';
-import { signalNotice } from './presets/signal-notice.ts';
+import { type SignalStory, signalNotice } from './presets/signal-notice.ts';
 
 /** A body of `signal.detected` without its `signature` member, and what ends it. */
 export interface ShapedBody {
@@ -12,9 +12,13 @@ export interface ShapedBody {
 }
 
 /** The body of `signal.detected` as a format shapes it; null is the standard payload. */
-export function shapedPayload(signal: Signal, shape: PayloadShape | null): ShapedBody {
+export function shapedPayload(
+  signal: Signal,
+  shape: PayloadShape | null,
+  story: SignalStory | null = null,
+): ShapedBody {
   if (shape === null) return { body: signalPayload(signal) };
-  if (shape.preset !== null) return { body: presetBody(shape.preset, signalNotice(signal)) };
+  if (shape.preset !== null) return { body: presetBody(shape.preset, signalNotice(signal, story)) };
   const kept = shape.fields.flatMap((field): [string, unknown][] => {
     const value: unknown = signal[field];
     if (!shape.flatten || typeof value !== 'object' || value === null) return [[field, value]];
@@ -32,13 +36,16 @@ export function formattedPayload(signal: Signal, format: PayloadFormat | null): 
 }
 
 /** The bodies of one signal, made once for each shape that is in use. */
-export function createPayloads(signal: Signal): (shape: PayloadShape | null) => ShapedBody {
+export function createPayloads(
+  signal: Signal,
+  story: (() => SignalStory) | undefined = undefined,
+): (shape: PayloadShape | null) => ShapedBody {
   const made = new Map<string, ShapedBody>();
   return (shape) => {
     const key = shape?.key ?? '';
     const known = made.get(key);
     if (known !== undefined) return known;
-    const body = shapedPayload(signal, shape);
+    const body = shapedPayload(signal, shape, shape?.preset ? (story?.() ?? null) : null);
     made.set(key, body);
     return body;
   };

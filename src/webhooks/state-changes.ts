@@ -43,6 +43,6 @@ export async function routeChanges(
       createdAt,
       trace,
     };
-    return fanOut(event, createEnvelopes(event), receivers, newId, null, notTo);
+    return fanOut(event, createEnvelopes(event), receivers, newId, null, { notTo });
   });
 }

@@ -6,6 +6,7 @@ import { DomainError } from '../model/errors.ts';
 import type { EventType } from '../model/event.ts';
 import { isPreset } from '../model/payload-format.ts';
 import type { Endpoint } from '../model/webhook.ts';
+import { headlineOf } from '../signals/why.ts';
 import { sentBody, timingsOf } from './delivery-resource.ts';
 import { refusePull } from './endpoint-changes.ts';
 import { signerOf } from './endpoint-signer.ts';
@@ -72,7 +73,11 @@ function testBody({ tenantId, settings }: Pick<Endpoint, 'tenantId' | 'settings'
 }
 
 function testNotice(): Notice {
-  const notice = signalNotice(SAMPLE_SIGNAL);
+  const notice = signalNotice(SAMPLE_SIGNAL, {
+    headline: headlineOf(SAMPLE_SIGNAL.excerpt),
+    reason: 'Looking for scheduling software and ready to buy',
+    acts: [],
+  });
   return { ...notice, title: 'Test delivery from Signalpost', text: `An example. ${notice.title}` };
 }
 

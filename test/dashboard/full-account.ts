@@ -43,6 +43,7 @@ export async function fillAccount(
       '/sources/new',
       '/sources/suggested',
       '/settings/digest',
+      '/settings/integrations/slack',
       `/sources/${source.id}`,
       `/sources/${source.id}/edit`,
     ],

@@ -30,7 +30,7 @@ test('a new account is asked what it sells, and gets a profile, scored examples 
   expect(classes).toHaveLength(6);
   expect(new Set(classes)).toEqual(new Set(['hot', 'warm', 'cold']));
   expect(examples).toContain('<p>Looking for ');
-  for (const next of ['Create API key', 'Create webhook', 'Choose sources']) expect(examples).toContain(next);
+  for (const next of ['Create API key', 'Connect Slack', 'Choose sources']) expect(examples).toContain(next);
   expect((await browser.get('/dashboard')).body).not.toContain('What you sell, in one line');
 });
 

@@ -108,3 +108,23 @@ describe('a preset in a payload format', () => {
 function sampleOf(type: EventType): Pick<EventRow, 'type' | 'data'> {
   return { type, data: JSON.stringify(EVENT_SAMPLES[type]) };
 }
+
+test('a message to Slack has headline, reason, links that rate the signal, and the way to both post and signal', () => {
+  const story = {
+    headline: 'Which tool for 12 vans?',
+    reason: 'Leaving spreadsheets and asking which tool to buy',
+    acts: [
+      ['👍 Relevant', 'https://signals.example.com/feedback/a'],
+      ['👎 Not relevant', 'https://signals.example.com/feedback/b'],
+    ] as const,
+  };
+  const body = bodyOf('slack', signalNotice(SAMPLE_SIGNAL, story));
+  expect(body.text).toMatch(/^Hot signal \(\d+\): Which tool for 12 vans\?$/);
+  const text = JSON.stringify(body);
+  expect(text).toContain('*Leaving spreadsheets and asking which tool to buy*');
+  expect(text).toContain('<https://signals.example.com/feedback/a|👍 Relevant>');
+  expect(text).toContain('<https://signals.example.com/feedback/b|👎 Not relevant>');
+  expect(text).toContain('|See the post>');
+  expect(text).toContain('|Open in Signalpost>');
+  for (const preset of PRESETS) bodyOf(preset, signalNotice(SAMPLE_SIGNAL, story));
+});

@@ -77,3 +77,16 @@ test('a format that makes the body too large is rejected for its endpoint alone'
   const { body = '', tail } = detected?.deliveries[1] ?? {};
   expect(Buffer.byteLength(body + tail?.text)).toBeGreaterThan(MAX_BODY_BYTES);
 });
+
+test('a message of a service is sent once for a signal, whatever events are ticked, and the second says why it is not', () => {
+  const slack = { payload_format: { preset: 'slack' as const } };
+  const [detected, hot] = route(
+    endpoint('whk_both', { ...slack, event_types: BOTH }),
+    endpoint('whk_hot', { ...slack, event_types: ['signal.new_hot'] }),
+    endpoint('whk_plain', { event_types: BOTH }),
+  );
+  const ids = (routed: typeof hot) => routed?.deliveries.map(({ endpointId }) => endpointId);
+  expect(ids(detected)).toEqual(['whk_both', 'whk_plain']);
+  expect(ids(hot)).toEqual(['whk_hot', 'whk_plain']);
+  expect(hot?.skipped).toEqual([{ endpointId: 'whk_both', reason: 'same_message' }]);
+});

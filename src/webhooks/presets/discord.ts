@@ -47,7 +47,12 @@ export function discordMessage(notice: Notice): object {
 function aloneText(entry: NoticeEntry | undefined): string {
   if (entry === undefined) return '';
   const quote = cutTo(oneLine(entry.text), { max: MAX_QUOTE, escape: escapeMarkup });
-  return isShortUrl(entry.postUrl) ? `${quote}\n[See the post](${linkAddress(entry.postUrl)})` : quote;
+  const reason = cutTo(oneLine(entry.reason), { max: MAX_TITLE, escape: escapeMarkup });
+  const links = [...entry.acts, ['See the post', entry.postUrl] as const]
+    .filter(([, url]) => isShortUrl(url))
+    .map(([label, url]) => `[${label}](${linkAddress(url)})`);
+  const lines = [reason === '' ? '' : `**${reason}**`, quote, links.join(' · ')];
+  return lines.filter((line) => line !== '').join('\n');
 }
 
 function listedEntry(entry: NoticeEntry): string {

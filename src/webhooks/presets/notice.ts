@@ -19,6 +19,10 @@ export interface NoticeEntry {
   title: string;
   /** The post's own words. */
   text: string;
+  /** Why it is a signal, in a sentence; empty where that is not known. */
+  reason: string;
+  /** What can be done about it by a link; none where the message has none. */
+  acts: readonly (readonly [label: string, url: string])[];
   /** What is known, by its name; nothing that is empty. */
   facts: readonly (readonly [name: string, value: string])[];
   /** The signal in the dashboard. */

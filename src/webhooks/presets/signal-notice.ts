@@ -11,11 +11,18 @@ const SHORT_CODE_POINTS = 200;
 
 const CLASS_WORDS: Record<Classification, string> = { hot: 'Hot', warm: 'Warm', cold: 'Cold' };
 
+/** What a message says of a signal beside what every payload has. */
+export interface SignalStory {
+  headline: string;
+  reason: string;
+  acts: NoticeEntry['acts'];
+}
+
 /** One signal, as `signal.detected` and `signal.new_hot` tell of it. */
-export function signalNotice(signal: Signal): Notice {
-  const entry = signalEntry(signal);
+export function signalNotice(signal: Signal, story: SignalStory | null = null): Notice {
+  const entry = signalEntry(signal, story);
   return {
-    title: `${CLASS_WORDS[signal.classification]} signal (${signal.icp_score}): ${about(signal)}`,
+    title: `${CLASS_WORDS[signal.classification]} signal (${signal.icp_score}): ${story?.headline ?? about(signal)}`,
     text: '',
     entries: [entry],
     more: 0,
@@ -57,6 +64,8 @@ export function digestNotice({ date, counts, signals, url }: DigestData): Notice
     entries: signals.map((signal) => ({
       title: `${CLASS_WORDS[signal.classification]} (${signal.icp_score})${signal.company.name === '' ? '' : `: ${signal.company.name}`}`,
       text: shortened(signal.excerpt),
+      reason: '',
+      acts: [],
       facts: [],
       url: signal.profile_url,
       postUrl: '',
@@ -67,7 +76,7 @@ export function digestNotice({ date, counts, signals, url }: DigestData): Notice
   };
 }
 
-function signalEntry(signal: Signal): NoticeEntry {
+function signalEntry(signal: Signal, story: SignalStory | null = null): NoticeEntry {
   const { prospect, company, platform } = signal;
   const person = [prospect.name, prospect.title].filter((part) => part !== '').join(', ');
   const firm = [company.name, company.domain === '' ? '' : `(${company.domain})`]
@@ -80,8 +89,10 @@ function signalEntry(signal: Signal): NoticeEntry {
     ['Profile', signal.icp_profile_name],
   ];
   return {
-    title: `${CLASS_WORDS[signal.classification]} (${signal.icp_score}): ${about(signal)}`,
+    title: `${CLASS_WORDS[signal.classification]} (${signal.icp_score}): ${story?.headline ?? about(signal)}`,
     text: signal.excerpt,
+    reason: story?.reason ?? '',
+    acts: story?.acts ?? [],
     facts: facts.filter(([, value]) => value !== ''),
     url: signal.profile_url,
     postUrl: platform.post_url,

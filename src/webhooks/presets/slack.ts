@@ -28,11 +28,19 @@ function entryBlocks(entry: NoticeEntry, isAlone: boolean): object[] {
   const title = isAlone ? '' : `*${link(entry.url, oneLine(entry.title))}*\n`;
   const quote = `>${cutTo(oneLine(entry.text), { max: MAX_QUOTE, escape: escapeMarkup })}`;
   const facts = entry.facts.map(([name, value]) => `${name}: ${oneLine(value)}`).join(' · ');
-  const links = [isAlone ? link(entry.url, 'Open in Signalpost') : '', link(entry.postUrl, 'See the post')];
+  const links = [
+    ...entry.acts.map(([label, url]) => link(url, label)),
+    link(entry.postUrl, 'See the post'),
+    isAlone ? link(entry.url, 'Open in Signalpost') : '',
+  ];
+  const reason = cutTo(oneLine(entry.reason), { max: MAX_TITLE, escape: escapeMarkup });
   const below = [cutTo(facts, { max: MAX_CONTEXT, escape: escapeMarkup }), ...links].filter(
     (part) => part !== '',
   );
-  return [...section(`${title}${quote}`), ...context(below.join(' · '))];
+  return [
+    ...section(`${title}${reason === '' ? '' : `*${reason}*\n`}${quote}`),
+    ...context(below.join(' · ')),
+  ];
 }
 
 function section(text: string): object[] {
