@@ -1,7 +1,6 @@
 #!/usr/bin/env -S node --max-semi-space-size=16
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import closeWithGrace from 'close-with-grace';
 import { CommandError, type Opened, type OpenOptions, type Ports, type Release } from './cli/ports.ts';
 import { runCommand } from './cli/program.ts';
 import { programName } from './cli/program-name.ts';
@@ -91,19 +90,15 @@ async function migrate(): Promise<{ file: string; from: number; to: number }> {
  * its own on. Only a second Ctrl-C, which a person pressed, means "at once".
  */
 function onStop(stop: (reason: string) => Promise<void>): void {
-  // Unexpected errors are told in `fail`, not here: a process in an unknown state has nothing to drain for.
-  const skip = [
-    ...(['uncaughtException', 'unhandledRejection', 'beforeExit'] as const),
-    ...(['SIGTERM', 'SIGHUP', 'SIGINT'] as const),
-  ];
-  const grace = closeWithGrace({ delay: STOP_DEADLINE_MS, skip }, () => stop(reason));
-  let reason = 'stop';
   let stoppingSince: number | null = null;
   const drain = (signal: NodeJS.Signals) => {
     if (stoppingSince !== null) return;
-    reason = signal;
     stoppingSince = systemClock.monotonic();
-    grace.close();
+    systemClock.after(STOP_DEADLINE_MS, () => {
+      process.stderr.write(`Not stopped after ${STOP_DEADLINE_MS / 1_000} s; what is left is cut off.\n`);
+      process.exit(1);
+    });
+    stop(signal).then(() => process.exit(0), fail);
   };
   process.on('SIGTERM', drain);
   process.on('SIGHUP', drain);

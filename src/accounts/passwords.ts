@@ -1,4 +1,5 @@
 import { type Argon2Parameters, argon2, timingSafeEqual } from 'node:crypto';
+import pLimit from 'p-limit';
 import type { Random } from '../lib/random.ts';
 import { normalised } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
@@ -36,28 +37,11 @@ interface PasswordHash {
 }
 
 export function createPasswords(random: Random): Passwords {
-  const waiting: (() => void)[] = [];
-  let running = 0;
+  const turns = pLimit(AT_ONCE);
 
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= AT_ONCE) {
-      if (waiting.length >= MOST_WAITING) {
-        throw new DomainError('UNAVAILABLE', 'Too many people sign in at this moment.', {
-          retryAfterSeconds: 5,
-        });
-      }
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else {
-      running++;
-    }
-    try {
-      return await work();
-    } finally {
-      // The place is handed on as it is: were it freed first, a caller in between would take it beside the one that waited.
-      const next = waiting.shift();
-      if (next === undefined) running--;
-      else next();
-    }
+    if (turns.pendingCount < MOST_WAITING) return turns(work);
+    throw new DomainError('UNAVAILABLE', 'Too many people sign in at this moment.', { retryAfterSeconds: 5 });
   }
 
   return {

@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
-import { createRecentMap } from '../lib/recent-map.ts';
 import type { HostHold } from '../store/source-store.ts';
 import { PutOff, SourceFault } from './source-fault.ts';
 
@@ -35,7 +35,7 @@ export function createHostGate(clock: Clock): HostGate {
   const last = new Map<string, Promise<unknown>>();
   /** Until when, of the time that is never set. */
   const holds = new Map<string, number>();
-  const paces = createRecentMap<string, { delayMs: number; nextAt: number }>(MAX_KNOWN);
+  const paces = new LRUCache<string, { delayMs: number; nextAt: number }>({ max: MAX_KNOWN });
 
   function refuseHeld(host: string, scopes: readonly string[]): void {
     for (const key of ['', ...scopes].map((scope) => keyOf(host, scope))) {

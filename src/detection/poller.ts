@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import { type Timer, watchSteps } from '../lib/clock.ts';
-import { createRecentMap } from '../lib/recent-map.ts';
 import { storageFaultOf } from '../model/errors.ts';
 import type { ClaimedSource, DueSource } from '../store/source-store.ts';
 import { chooseRuns } from './choose-runs.ts';
@@ -34,7 +34,7 @@ export function createPoller(parts: RunParts): Poller {
   /** False at a start, before which the clock may have been set as well. */
   let replanned = false;
   const running = new Map<Promise<void>, DueSource>();
-  const lastTurn = createRecentMap<string, number>(MAX_TENANTS_KNOWN);
+  const lastTurn = new LRUCache<string, number>({ max: MAX_TENANTS_KNOWN });
   let turn = 0;
   let state: 'new' | 'running' | 'stopped' = 'new';
   let timer: Timer | null = null;

@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import { type Clock, DAY_MS } from '../lib/clock.ts';
-import { createRecentMap } from '../lib/recent-map.ts';
 import type { Documents } from './documents/documents.ts';
 import type { Answer } from './request.ts';
 import { MAX_ROBOTS_BYTES, NO_RULES, type RobotsRules, robotsDocument, rulesOf } from './robots-rules.ts';
@@ -44,7 +44,7 @@ interface RobotsParts {
 export function createRobots({ clock, documents, get, pace }: RobotsParts): Robots {
   // In the order of their last use: the first is the first to be forgotten.
   const kept = new Map<string, Kept>();
-  const refused = createRecentMap<string, { fault: SourceFault; until: number }>(MAX_REFUSED);
+  const refused = new LRUCache<string, { fault: SourceFault; until: number }>({ max: MAX_REFUSED });
   const fetching = new Map<string, Promise<RobotsRules>>();
   let bytes = 0;
 

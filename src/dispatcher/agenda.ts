@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import { createAlarms } from './alarms.ts';
 import { createFairQueue, type FairQueue } from './fair-queue.ts';
@@ -38,7 +39,7 @@ export interface Agenda {
 export function createAgenda(parts: { clock: Clock; slots: Slots; wakeUp: WakeUp }): Agenda {
   const { clock, slots, wakeUp } = parts;
   const lanes = new Map<string, Lane>();
-  const targets = new Map<string, LaneTarget>();
+  const targets = new LRUCache<string, LaneTarget>({ max: MAX_TARGETS });
   const toSend = {
     proven: createFairQueue<Lane>(),
     first: createFairQueue<Lane>(),
@@ -72,10 +73,7 @@ export function createAgenda(parts: { clock: Clock; slots: Slots; wakeUp: WakeUp
 
   function forget({ endpointId, target }: Lane): void {
     lanes.delete(endpointId);
-    if (target === null) return;
-    targets.set(endpointId, target);
-    const [oldest] = targets.keys();
-    if (targets.size > MAX_TARGETS && oldest !== undefined) targets.delete(oldest);
+    if (target !== null) targets.set(endpointId, target);
   }
 
   return {

@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
-import { createRecentMap } from '../lib/recent-map.ts';
 import { createYielder } from '../lib/yielding.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { Judgement } from '../store/signal-store.ts';
@@ -34,7 +34,7 @@ export interface Learner {
 
 export function createLearner({ store, clock, encoder }: LearnerParts): Learner {
   /** By profile, its version and signal. A post that was not held against the offer has no numbers. */
-  const kept = createRecentMap<string, Omit<Judged, 'relevant'> | null>(MAX_KEPT);
+  const kept = new LRUCache<string, Omit<Judged, 'relevant'> | 'not held'>({ max: MAX_KEPT });
   const failedAt = new Map<string, number>();
 
   async function judgedOf(
@@ -59,11 +59,11 @@ export function createLearner({ store, clock, encoder }: LearnerParts): Learner 
         await nextTurn();
         const reading = await readMeaning(words, [offer], { encoder: encoding, nextTurn });
         const numbers = reading.matches.get(offer)?.post;
-        known = numbers ? { numbers, odds: oddsFor(reading, compiled, hits).warm } : null;
+        known = numbers ? { numbers, odds: oddsFor(reading, compiled, hits).warm } : 'not held';
         await nextTurn();
       }
       kept.set(key, known);
-      if (known !== null) judged.push({ ...known, relevant: judgement.relevant });
+      if (known !== 'not held') judged.push({ ...known, relevant: judgement.relevant });
     }
     return judged;
   }

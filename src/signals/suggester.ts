@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import { createFifo, type Fifo } from '../lib/queues.ts';
-import { createRecentMap } from '../lib/recent-map.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { IcpProfile } from '../model/icp.ts';
@@ -39,7 +39,7 @@ interface Kept {
  */
 export function createSuggester(store: SignalStore, clock: Clock): Suggester {
   /** By profile. */
-  const kept = createRecentMap<string, Kept>(MAX_KEPT);
+  const kept = new LRUCache<string, Kept>({ max: MAX_KEPT });
   const line = createLine(MAX_WAITING);
 
   async function make(profile: IcpProfile, judgements: readonly Judgement[]) {

@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
-import { createRecentMap } from '../lib/recent-map.ts';
 
 /** The two representations of a page, in the order that decides where a client has no preference. */
 const PAGE_TYPES = ['text/html', 'text/markdown'] as const;
@@ -22,7 +22,7 @@ const UNSTATED: Preference = { type: 'text/html', named: false };
 
 /** Clients send a few dozen different headers: reading one took as long as all the rest of a page answer. */
 export function createNegotiation(): Negotiate {
-  const kept = createRecentMap<string, Preference>(MAX_KEPT);
+  const kept = new LRUCache<string, Preference>({ max: MAX_KEPT });
   return (accept) => {
     if (accept === undefined) return UNSTATED;
     const known = kept.get(accept);

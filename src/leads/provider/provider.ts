@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+import pLimit from 'p-limit';
 import { Agent, type Dispatcher } from 'undici';
 import { type Clock, DAY_MS, HOUR_MS, toIso } from '../../lib/clock.ts';
 import type { LeadStore } from '../../store/lead-store.ts';
@@ -46,34 +48,15 @@ export function createProvider(parts: ProviderParts): Provider {
   const stopping = new AbortController();
   const dispatcher: Dispatcher = new Agent({ connections: MOST_AT_ONCE, pipelining: 1 });
   const connection = { clock, url, dispatcher, signal: stopping.signal };
-  /** By question, the oldest first. */
-  const kept = new Map<string, ProviderAnswer>();
+  /** By question. */
+  const kept = new LRUCache<string, ProviderAnswer>({ max: MOST_KEPT });
   const underWay = new Map<string, Promise<ProviderAnswer | null>>();
-  const queue: (() => void)[] = [];
-  let running = 0;
+  const turns = pLimit(MOST_AT_ONCE);
   let failures = 0;
   let openUntil = 0;
   /** The day on which the log said that there are no more questions. */
   let spentOn = '';
   let generation = 0;
-
-  function keep(key: string, answer: ProviderAnswer): void {
-    kept.delete(key);
-    kept.set(key, answer);
-    const [oldest] = kept.keys();
-    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
-  }
-
-  async function inTurn(key: string, question: Question): Promise<ProviderAnswer | null> {
-    if (running >= MOST_AT_ONCE) await new Promise<void>((resolve) => queue.push(resolve));
-    running++;
-    try {
-      return await askNow(key, question);
-    } finally {
-      running--;
-      queue.shift()?.();
-    }
-  }
 
   async function askNow(key: string, question: Question): Promise<ProviderAnswer | null> {
     if (clock.now() < openUntil || stopping.signal.aborted) return null;
@@ -85,7 +68,7 @@ export function createProvider(parts: ProviderParts): Provider {
       const answer = { facts: await askOnce(connection, question), at: clock.now() };
       failures = 0;
       openUntil = 0;
-      if (asked === generation) keep(key, answer);
+      if (asked === generation) kept.set(key, answer);
       return answer;
     } catch (error) {
       fail(error);
@@ -122,7 +105,7 @@ export function createProvider(parts: ProviderParts): Provider {
       if (known !== undefined && clock.now() - known.at < KEPT_MS) return Promise.resolve(known);
       const before = underWay.get(key);
       if (before !== undefined) return before;
-      const asking = inTurn(key, question).finally(() => underWay.delete(key));
+      const asking = turns(() => askNow(key, question)).finally(() => underWay.delete(key));
       underWay.set(key, asking);
       return asking;
     },

@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { moduleBeside } from '../../lib/package.ts';
-import { createRecentMap } from '../../lib/recent-map.ts';
 import { DomainError } from '../../model/errors.ts';
 import { type Encoded, forbidTelemetry, MODEL_FOLDERS, type ModelName } from './load-encoder.ts';
 import { createEncoderQueue, type EncoderFigures, type EncoderWork, type QueuedWork } from './queue.ts';
@@ -91,7 +91,7 @@ export function createEncoder({
   const queue = createEncoderQueue<Asked>(clock.monotonic);
   const threads = new Set<Thread>();
   /** By model and parts. */
-  const kept = createRecentMap<string, Promise<Encoded>>(MAX_KEPT);
+  const kept = new LRUCache<string, Promise<Encoded>>({ max: MAX_KEPT });
   let lastId = 0;
 
   function settle(thread: Thread, answer: EncodeAnswer): void {
