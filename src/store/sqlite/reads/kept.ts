@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { createRecentMap } from '../../../lib/recent-map.ts';
+import { LRUCache } from 'lru-cache';
 import type { AccountStore } from '../../account-store.ts';
 import type { EndpointStore } from '../../endpoint-store.ts';
 import type { ProfileStore } from '../../profile-store.ts';
@@ -83,7 +83,7 @@ const MAX_OWNERS = 100_000;
 /** The same questions, answered from what is kept. */
 export function keptTenantReads(kept: KeptReads, reads: TenantReads): TenantReads {
   /** A key never changes its tenant. */
-  const owners = createRecentMap<string, string>(MAX_OWNERS);
+  const owners = new LRUCache<string, string>({ max: MAX_OWNERS });
 
   function ownerOf(hash: string): string | null {
     const known = owners.get(hash);

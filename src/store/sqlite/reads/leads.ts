@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { LRUCache } from 'lru-cache';
 import { addAll } from '../../../lib/lists.ts';
-import { createRecentMap } from '../../../lib/recent-map.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { Lead, LeadQuery } from '../../../model/lead.ts';
 import type { Page } from '../../../model/page.ts';
@@ -141,7 +141,7 @@ interface Where {
 
 /** Pages of leads: a walk along an index that ends in the page's order, no OFFSET, no count. */
 function createLeadList(db: Database): (tenantId: string, query: LeadQuery) => Page<string> {
-  const statements = createRecentMap<string, Statement<Value[], ListRow>>(MAX_CACHED_SHAPES);
+  const statements = new LRUCache<string, Statement<Value[], ListRow>>({ max: MAX_CACHED_SHAPES });
 
   function prepared(sql: string): Statement<Value[], ListRow> {
     const cached = statements.get(sql);
