@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import { createFeedbackLinks, type FeedbackLinks } from './accounts/feedback-links.ts';
+import { createFeedbackLinks, type FeedbackLinks } from './accounts/links.ts';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
@@ -10,8 +10,8 @@ import { createRefusals } from './detection/refusal.ts';
 import { sitesWith } from './detection/sites.ts';
 import { createWeb } from './detection/web.ts';
 import { createDispatcher } from './dispatcher/dispatcher.ts';
+import type { Enrichment } from './leads/changes.ts';
 import { continueErasures } from './leads/erase-lead.ts';
-import type { Enrichment } from './leads/patience.ts';
 import { createEnrichment } from './leads/provider/enrichment.ts';
 import { createProvider } from './leads/provider/provider.ts';
 import { type Clock, systemClock, toIso } from './lib/clock.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newKey } from '../../src/accounts/tenants.ts';
+import { newKey } from '../../src/accounts/keys.ts';
 import { openDataFolder } from '../../src/data-folder.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createIds } from '../../src/lib/ids.ts';

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createTenant, newKey } from '../../src/accounts/tenants.ts';
+import { newKey } from '../../src/accounts/keys.ts';
+import { createTenant } from '../../src/accounts/tenants.ts';
 import { loadConfig } from '../../src/config.ts';
 import { SCOPES } from '../../src/model/key.ts';
 import { sourceInputSchema } from '../../src/model/source.ts';

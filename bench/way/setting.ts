@@ -1,4 +1,5 @@
-import { createTenant, newKey } from '../../src/accounts/tenants.ts';
+import { newKey } from '../../src/accounts/keys.ts';
+import { createTenant } from '../../src/accounts/tenants.ts';
 import { loadConfig } from '../../src/config.ts';
 import { SCOPES } from '../../src/model/key.ts';
 import { webhookInputSchema } from '../../src/model/webhook.ts';

@@ -1,13 +1,372 @@
+import { toIso } from '../lib/clock.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import type { Mail } from '../model/mail.ts';
-import type { Explanation, Signal } from '../model/signal.ts';
+import { escapeHtml } from '../lib/text.ts';
+import type { CredentialsChange, Mail, MailFacts } from '../model/mail.ts';
+import type { Classification, Explanation, Signal } from '../model/signal.ts';
 import { headlineOf, whereOf, whyOf } from '../signals/why.ts';
 import type { LeadStore } from '../store/lead-store.ts';
 import type { SignalStore } from '../store/signal-store.ts';
-import { type DigestLine, digestHtml, digestText, MOST_LINES } from './digest-mail.ts';
-import { FEEDBACK_LINK_MS, type FeedbackLinks, type LinkAct } from './feedback-links.ts';
-import { linkContext } from './links.ts';
-import { type MailText, mailText } from './mail-text.ts';
+import { FEEDBACK_LINK_MS, type FeedbackLinks, type LinkAct, linkContext } from './links.ts';
+
+/** One signal of a digest's mail. */
+export interface DigestLine {
+  classification: Classification;
+  score: number;
+  /** What the post is called. */
+  headline: string;
+  /** Who wrote it; empty where nothing is known. */
+  who: string;
+  /** Where it stands: "r/SaaS on Reddit". */
+  where: string;
+  /** Why it is a signal, in a sentence. */
+  reason: string;
+  /** The post itself; empty where it has no address. */
+  postUrl: string;
+  /** The signal in the dashboard. */
+  url: string;
+  links: { relevant: string; not_relevant: string; add: string };
+}
+
+type DigestFacts = Extract<MailFacts, { kind: 'digest' }>;
+
+/** More are read by nobody on a phone; the rest is a number with a link. */
+const MOST_LINES = 10;
+
+/** Its subject, which says what was found. */
+function digestSubject({ date, counts, frequency = 'daily' }: DigestFacts): string {
+  const span = frequency === 'weekly' ? `Week to ${date}` : date;
+  return `${counts.hot} hot and ${counts.warm} warm signals · ${span}`;
+}
+
+/** What a mail says at its end; `settingsUrl` is where all of it is chosen. */
+export interface DigestFoot {
+  settingsUrl: string;
+  unsubscribeUrl: string;
+}
+
+/** The mail as plain text. */
+function digestText(facts: DigestFacts, lines: readonly DigestLine[], foot: DigestFoot): string {
+  const entries = lines.flatMap((line) => [
+    `${classOf(line)}: ${line.headline}`,
+    aboutOf(line),
+    line.reason,
+    line.postUrl === '' ? '' : `Post:            ${line.postUrl}`,
+    `Signal:          ${line.url}`,
+    `Relevant:        ${line.links.relevant}`,
+    `Not relevant:    ${line.links.not_relevant}`,
+    `Add to pipeline: ${line.links.add}`,
+    '\n',
+  ]);
+  return [
+    digestSubject(facts),
+    '\n',
+    ...entries.filter((entry) => entry !== ''),
+    moreOf(facts, lines),
+    `See all: ${facts.url}`,
+    '\n',
+    `Change when it comes: ${foot.settingsUrl}`,
+    `Unsubscribe: ${foot.unsubscribeUrl}`,
+    '',
+  ]
+    .map((line) => (line === '\n' ? '' : line))
+    .filter((line, index, all) => line !== '' || all[index - 1] !== '')
+    .join('\n');
+}
+
+/** Each colour has a contrast of at least 4.5 on the ground of its theme. */
+const LIGHT = { ground: '#ffffff', ink: '#1d2939', soft: '#475467', line: '#d0d5dd', link: '#175cd3' };
+const LIGHT_CLASSES = { hot: '#b42318', warm: '#93370d', cold: '#475467' } as const;
+const DARK = { ground: '#101828', ink: '#f2f4f7', soft: '#b8c0cc', line: '#475467', link: '#84caff' };
+const DARK_CLASSES = { hot: '#fda29b', warm: '#fec84b', cold: '#b8c0cc' } as const;
+
+/** For mail programs that know themes; all others show the light one, which stands in the elements. */
+const DARK_STYLE = `@media (prefers-color-scheme:dark){
+.ground{background:${DARK.ground}!important;color:${DARK.ink}!important}
+.ink{color:${DARK.ink}!important}.soft{color:${DARK.soft}!important}.line{border-color:${DARK.line}!important}
+.link{color:${DARK.link}!important;border-color:${DARK.soft}!important}
+.hot{color:${DARK_CLASSES.hot}!important}.warm{color:${DARK_CLASSES.warm}!important}.cold{color:${DARK_CLASSES.cold}!important}
+}`;
+
+/**
+ * The mail as HTML: one column of at most 600 px, text of 16 px, links as large as a thumb, styles in the elements, as many mail
+ * programs drop everything else; no picture and nothing that is loaded.
+ */
+function digestHtml(facts: DigestFacts, lines: readonly DigestLine[], foot: DigestFoot): string {
+  const subject = escapeHtml(digestSubject(facts));
+  const more = moreOf(facts, lines);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${subject}</title>
+<style>${DARK_STYLE}</style>
+</head>
+<body class="ground" style="margin:0;padding:16px;background:${LIGHT.ground};color:${LIGHT.ink};font:16px/1.5 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif">
+<div style="max-width:600px;margin:0 auto">
+<p class="soft" style="margin:0 0 4px;font-size:14px;font-weight:700;color:${LIGHT.soft}">Signalpost</p>
+<h1 class="ink" style="font-size:20px;line-height:1.3;margin:0 0 16px;color:${LIGHT.ink}">${subject}</h1>
+${lines.map(entryHtml).join('\n')}
+${more === '' ? '' : `<p style="margin:16px 0">${escapeHtml(more)}</p>`}
+<p style="margin:16px 0 24px"><a href="${escapeHtml(facts.url)}" style="${BUTTON};background:#175cd3;color:#ffffff">See all signals</a></p>
+<p class="soft" style="margin:0;font-size:13px;color:${LIGHT.soft}"><a class="link" href="${escapeHtml(foot.settingsUrl)}" style="color:${LIGHT.link}">Change when it comes</a> · <a class="link" href="${escapeHtml(foot.unsubscribeUrl)}" style="color:${LIGHT.link}">Unsubscribe</a></p>
+</div>
+</body>
+</html>
+`;
+}
+
+const BUTTON =
+  'display:inline-block;padding:9px 14px;margin:0 6px 8px 0;border-radius:6px;text-decoration:none;font-weight:600;font-size:15px';
+const PLAIN_BUTTON = `${BUTTON};border:1px solid #667085;color:${LIGHT.link}`;
+
+function entryHtml(line: DigestLine): string {
+  const { classification, headline, reason, postUrl, url, links } = line;
+  const button = (href: string, text: string) =>
+    `<a class="link" href="${escapeHtml(href)}" style="${PLAIN_BUTTON}">${text}</a>`;
+  return `<div class="line" style="border-top:1px solid ${LIGHT.line};padding:16px 0 8px">
+<p class="${classification}" style="margin:0;font-size:14px;font-weight:700;color:${LIGHT_CLASSES[classification]}">${classOf(line)}</p>
+<h2 style="font-size:17px;line-height:1.35;margin:0 0 4px;overflow-wrap:anywhere"><a class="ink" href="${escapeHtml(postUrl || url)}" style="color:${LIGHT.ink}">${escapeHtml(headline)}</a></h2>
+<p class="soft" style="margin:0 0 8px;font-size:14px;color:${LIGHT.soft}">${escapeHtml(aboutOf(line))}</p>
+<p style="margin:0 0 12px;overflow-wrap:anywhere">${escapeHtml(reason)}</p>
+${button(links.relevant, 'Relevant')}
+${button(links.not_relevant, 'Not relevant')}
+${button(links.add, 'Add to pipeline')}
+${button(url, 'Details')}
+</div>`;
+}
+
+function classOf({ classification, score }: DigestLine): string {
+  return `${classification.charAt(0).toUpperCase()}${classification.slice(1)} · ${score}`;
+}
+
+function aboutOf({ who, where }: DigestLine): string {
+  return [who, where].filter((part) => part !== '').join(' · ');
+}
+
+function moreOf({ counts }: DigestFacts, lines: readonly DigestLine[]): string {
+  const more = counts.hot + counts.warm - lines.length;
+  return more > 0 ? `And ${more} more.` : '';
+}
+
+/** A mail as its reader sees it. */
+export interface MailText {
+  subject: string;
+  text: string;
+  /** The same as HTML, where it has one. */
+  html?: string;
+}
+
+/** Where the dashboard has the endpoints. */
+const WEBHOOKS = '/dashboard/settings/integrations/webhooks';
+
+const REASONS = {
+  failures: 'its last 20 attempts failed, one after the other',
+  gone: 'it answered 410 Gone, which says that it is not coming back',
+} as const;
+
+/**
+ * The words for what a mail tells. `baseUrl` is where the product is reached; `token` is of the one-time link in it, left
+ * out where the mail is shown to others than whom it is for.
+ */
+export function mailText(facts: MailFacts, baseUrl: string, token?: string): MailText {
+  switch (facts.kind) {
+    case 'endpoint_paused':
+      return endpointPaused(facts, baseUrl);
+    case 'endpoint_failing':
+      return endpointFailing(facts, baseUrl);
+    case 'endpoints_over_plan':
+      return endpointsOverPlan(facts, baseUrl);
+    case 'source_failing':
+      return sourceFailing(facts, baseUrl);
+    case 'source_paused':
+      return sourcePaused(facts, baseUrl);
+    case 'digest':
+      return digestInShort(facts, `${baseUrl}/dashboard/settings/digest`);
+    case 'invitation':
+      return invitation(facts, linkText(`${baseUrl}/dashboard/setup`, token));
+    case 'password_reset':
+      return passwordReset(linkText(`${baseUrl}/dashboard/reset`, token));
+    case 'credentials_changed':
+      return credentialsChanged(facts, baseUrl);
+    case 'message':
+      return { subject: facts.subject, text: facts.text };
+  }
+}
+
+/** Without its signals, which are read when it is sent, and without anybody's own link. */
+function digestInShort(facts: FactsOf<'digest'>, settingsUrl: string): MailText {
+  const foot = { settingsUrl, unsubscribeUrl: settingsUrl };
+  return { subject: digestSubject(facts), text: digestText(facts, [], foot) };
+}
+
+type FactsOf<K extends MailFacts['kind']> = Extract<MailFacts, { kind: K }>;
+
+function endpointPaused(facts: FactsOf<'endpoint_paused'>, baseUrl: string): MailText {
+  const name = facts.label === '' ? facts.host : `"${facts.label}" (${facts.host})`;
+  return {
+    subject: `Webhook paused: ${facts.label === '' ? facts.host : facts.label}`,
+    text: [
+      `Signalpost has paused the webhook endpoint ${name}: ${REASONS[facts.reason]}.`,
+      '',
+      'Nothing is lost. What is due for it is held for up to 7 days, and sent once it is resumed.',
+      '',
+      `What was sent and what came back: ${baseUrl}${WEBHOOKS}/${facts.endpointId}`,
+      `To resume it by API: POST ${baseUrl}/v1/webhooks/${facts.endpointId}/resume`,
+      '',
+    ].join('\n'),
+  };
+}
+
+function endpointFailing(facts: FactsOf<'endpoint_failing'>, baseUrl: string): MailText {
+  const { label, host, failures, pausesAt, endpointId } = facts;
+  const name = label === '' ? host : `"${label}" (${host})`;
+  return {
+    subject: `Webhook failing: ${label === '' ? host : label}`,
+    text: [
+      `The last ${failures} attempts to deliver to the webhook endpoint ${name} failed, one after the other.`,
+      '',
+      `After ${pausesAt} failures in a row it is paused, and what is due for it is held for up to 7 days. Nothing is lost so far.`,
+      '',
+      `What was sent and what came back: ${baseUrl}${WEBHOOKS}/${endpointId}`,
+      `To try it by API: POST ${baseUrl}/v1/webhooks/${endpointId}/test`,
+      '',
+    ].join('\n'),
+  };
+}
+
+function endpointsOverPlan(facts: FactsOf<'endpoints_over_plan'>, baseUrl: string): MailText {
+  const { plan, limit, endpointIds } = facts;
+  const many = endpointIds.length > 1;
+  return {
+    subject: `${many ? `${endpointIds.length} webhooks` : 'A webhook'} paused: the ${plan} plan has ${limit}`,
+    text: [
+      `Your account is on the ${plan} plan now, which has ${limit} active webhook endpoint${limit === 1 ? '' : 's'}.`,
+      `Paused with what waits for ${many ? 'them' : 'it'}: ${endpointIds.join(', ')}.`,
+      '',
+      'Nothing is deleted. What is due is held for up to 7 days. A larger plan resumes them by itself; or pause',
+      'another endpoint, and resume the one that you want to keep.',
+      '',
+      `Your endpoints: ${baseUrl}${WEBHOOKS}`,
+      '',
+    ].join('\n'),
+  };
+}
+
+function sourceFailing(facts: FactsOf<'source_failing'>, baseUrl: string): MailText {
+  return {
+    subject: `Source failing: ${facts.name}`,
+    text: [
+      `Signalpost could not read the source "${facts.name}" since ${toIso(facts.since).slice(0, 16).replace('T', ' ')} UTC.`,
+      '',
+      facts.message,
+      `What to do: ${facts.hint}`,
+      '',
+      'It is tried again, at least every six hours, and goes on where it was. This is the only mail about it.',
+      '',
+      `The source and its last runs: ${baseUrl}/dashboard/sources/${facts.sourceId}`,
+      '',
+    ].join('\n'),
+  };
+}
+
+function sourcePaused(facts: FactsOf<'source_paused'>, baseUrl: string): MailText {
+  return {
+    subject: `Source paused: ${facts.name}`,
+    text: [
+      `Signalpost has paused the source "${facts.name}".`,
+      '',
+      facts.message,
+      '',
+      'Once resumed it goes on where it was. If that happens again, tell the operator of the server.',
+      '',
+      `To look at it and resume it: ${baseUrl}/dashboard/sources/${facts.sourceId}`,
+      '',
+    ].join('\n'),
+  };
+}
+
+const MAY = {
+  owner: 'do everything',
+  member: 'do everything but manage people, plan and API keys',
+  reader: 'look at everything',
+} as const;
+
+function invitation({ tenant, role }: FactsOf<'invitation'>, link: string): MailText {
+  return {
+    subject: `You are invited to ${tenant} on Signalpost`,
+    text: [
+      `You are invited to the account "${tenant}" on Signalpost, where you may ${MAY[role]}.`,
+      '',
+      'Choose a password with this link. It works once, for 7 days:',
+      link,
+      '',
+      'If you know nothing of it, leave it be: nothing happens without the link.',
+      '',
+    ].join('\n'),
+  };
+}
+
+function passwordReset(link: string): MailText {
+  return {
+    subject: 'A new password for Signalpost',
+    text: [
+      'Somebody, you most likely, asked for a new password for the account of this address.',
+      '',
+      'Choose one with this link. It works once, for an hour:',
+      link,
+      '',
+      'If it was not you, leave it be: the old password goes on.',
+      '',
+    ].join('\n'),
+  };
+}
+
+const CHANGES: Record<CredentialsChange, { subject: string; what: string }> = {
+  password: {
+    subject: 'Your password was changed',
+    what: 'The password of your Signalpost account was changed. Every other session has ended.',
+  },
+  password_by_link: {
+    subject: 'Your password was changed',
+    what: 'The password of your Signalpost account was changed by a link for a new one. Every session before has ended.',
+  },
+  second_factor_on: {
+    subject: 'Your second factor was turned on',
+    what: 'Logging in to your Signalpost account asks for a code of an authenticator now. Every other session has ended.',
+  },
+  second_factor_off: {
+    subject: 'Your second factor was turned off',
+    what: 'Logging in to your Signalpost account asks for no code of an authenticator any more.',
+  },
+  recovery_codes: {
+    subject: 'You have new recovery codes',
+    what: 'New recovery codes were made for your Signalpost account; those before count no more.',
+  },
+};
+
+function credentialsChanged(facts: FactsOf<'credentials_changed'>, baseUrl: string): MailText {
+  const { change, at, browser, network } = facts;
+  const where = [browser, network === '' ? '' : `the network ${network}`].filter((part) => part !== '');
+  const when = `${toIso(at).slice(0, 16).replace('T', ' ')} UTC`;
+  return {
+    subject: CHANGES[change].subject,
+    text: [
+      CHANGES[change].what,
+      '',
+      `When: ${when}${where.length === 0 ? '' : `, from ${where.join(', ')}`}`,
+      '',
+      'If it was you, there is nothing to do. If not, choose a new password at once, and tell an owner of the account:',
+      `${baseUrl}/dashboard/reset`,
+      '',
+    ].join('\n'),
+  };
+}
+
+function linkText(address: string, token: string | undefined): string {
+  return token === undefined ? '(The link stands in the mail alone.)' : `${address}#token=${token}`;
+}
 
 /** What the words of a mail are made with. */
 export interface ComposeParts {

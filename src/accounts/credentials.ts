@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { networkOf } from '../lib/network.ts';
@@ -53,4 +54,9 @@ export async function noteRefusals(
     const actor = { tenantId, actor: OTHER_ACTORS.stranger, client: networkOf(client) };
     await store.as(actor, () => store.noteRefusal({ userId, isLocked }));
   }
+}
+
+/** What a browser, a link or a recovery code holds, as it is kept and looked up: SHA-256, hex. 80 random bits need no slow hash. */
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
 }

@@ -1,12 +1,15 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, HOUR_MS } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { NewId } from '../lib/ids.ts';
+import type { Random } from '../lib/random.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import type { CredentialsChange, NewMail } from '../model/mail.ts';
 import type { Session } from '../model/tenant.ts';
 import type { OpenSession } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
 import { credentialsMail, noteRefusals } from './credentials.ts';
+import { MOST_OF_AN_ADDRESS, newLink, sealToken } from './links.ts';
 import type { Passwords } from './passwords.ts';
 import { hashesElsewhere, passwordMark, tooMany } from './sign-in.ts';
 import type { WrongPasswords } from './wrong-passwords.ts';
@@ -104,4 +107,30 @@ export function isProven(
 ): boolean {
   const [id, mark, endsAt] = cursors.decode(PROOF_SCOPE, proof) ?? [];
   return id === session.id && mark === passwordMark(user) && Number(endsAt) > clock.now();
+}
+
+const RESET_LINK_MS = HOUR_MS;
+
+export interface ResetParts {
+  store: Pick<Store, 'usersByEmail' | 'setLink'>;
+  clock: Clock;
+  random: Random;
+  newId: NewId;
+  secretBox: SecretBox;
+}
+
+/**
+ * Writes a mail with a one-time link to everybody of an address who has a password: a link that somebody was given to begin
+ * with must not be ended by a stranger. How long it takes tells who is known: whoever asked is to be answered before.
+ */
+export async function mailResetLinks(
+  { store, clock, random, newId, secretBox }: ResetParts,
+  email: string,
+): Promise<void> {
+  for (const { id, tenantId, passwordHash } of await store.usersByEmail(email.trim(), MOST_OF_AN_ADDRESS)) {
+    if (passwordHash === null) continue;
+    const { token, link } = newLink(clock, random, RESET_LINK_MS);
+    const facts = { kind: 'password_reset', userId: id, box: sealToken(secretBox, id, token) } as const;
+    await store.setLink(id, link, { id: newId('mal'), tenantId, facts, createdAt: clock.now() });
+  }
 }

@@ -1,23 +1,19 @@
 import { createHash } from 'node:crypto';
 import { type Clock, DAY_MS } from '../lib/clock.ts';
-import type { NewId } from '../lib/ids.ts';
-import type { Random } from '../lib/random.ts';
+import type { Cursors } from '../lib/cursor.ts';
+import { DomainError } from '../model/errors.ts';
 import { defaultProfile } from '../model/icp.ts';
-import { type ApiKey, DEFAULT_KEY_RATE_LIMIT, SCOPES, type Scope } from '../model/key.ts';
+import { SCOPES } from '../model/key.ts';
 import type { Plan, Tenant } from '../model/tenant.ts';
+import { emailInput, requiredLine } from '../model/text.ts';
+import type { PlanFit, PlanTerms } from '../store/plan-store.ts';
 import type { Store } from '../store/store.ts';
-import { generateApiKey, hashApiKey } from './keys.ts';
-import { TRIAL_MS } from './plans.ts';
+import { selfOf } from './credentials.ts';
+import { type AccountParts, newKey } from './keys.ts';
+import { planLimits, TRIAL_MS } from './plans.ts';
+import { newSession, type SignedIn, type SignInParts, signIn, type Trying, tokenOfLink } from './sign-in.ts';
 
 const SETUP_LINK_MS = 7 * DAY_MS;
-
-/** What accounts need of the process. */
-export interface AccountParts {
-  store: Store;
-  clock: Clock;
-  random: Random;
-  newId: NewId;
-}
 
 /** A new tenant's secrets, shown once: the owner's one-time set-up token and a full-access key. */
 export interface CreatedTenant {
@@ -42,7 +38,7 @@ export async function createTenant(parts: AccountParts, input: TenantInput): Pro
 }
 
 /** A tenant with its owner and its `Default` profile, not yet stored, and the token of the owner's set-up link. */
-export function newTenant({ clock, random, newId }: Omit<AccountParts, 'store'>, input: TenantInput) {
+function newTenant({ clock, random, newId }: Omit<AccountParts, 'store'>, input: TenantInput) {
   const now = clock.now();
   const tenant: Tenant = {
     id: newId('ten'),
@@ -64,28 +60,113 @@ export function newTenant({ clock, random, newId }: Omit<AccountParts, 'store'>,
 }
 
 /** When a trial of `plan` begun at `now` ends; null where the plan is no trial. */
-export function trialEnd(plan: Plan, now: number): number | null {
+function trialEnd(plan: Plan, now: number): number | null {
   return plan === 'trial' ? now + TRIAL_MS : null;
 }
 
-/** A key record with its secret, not yet stored. */
-export function newKey(
-  { clock, random, newId }: Omit<AccountParts, 'store'>,
-  input: { tenantId: string; name: string; scopes: Scope[]; rateLimit?: number; expiresAt?: number | null },
-): { key: ApiKey; apiKey: string } {
-  const apiKey = generateApiKey(random);
-  const key: ApiKey = {
-    id: newId('key'),
-    tenantId: input.tenantId,
-    name: input.name,
-    hash: hashApiKey(apiKey),
-    last4: apiKey.slice(-4),
-    scopes: input.scopes,
-    rateLimit: input.rateLimit ?? DEFAULT_KEY_RATE_LIMIT,
-    expiresAt: input.expiresAt ?? null,
-    lastUsedAt: null,
-    revokedAt: null,
-    createdAt: clock.now(),
-  };
-  return { key, apiKey };
+const SCOPE = 'the first account';
+const MAX_NAME_CHARS = 200;
+
+/** What the first account is made of, as a form has it. */
+export interface FoundingInput extends Trying {
+  name: string;
+  email: string;
+  password: string;
+}
+
+/** Whether there is no account yet. Anybody may ask, so that tenants are listed only while nobody can log in. */
+export async function isUnfounded(store: Pick<Store, 'anyPassword' | 'listTenants'>): Promise<boolean> {
+  return !(await store.anyPassword()) && (await store.listTenants()).length === 0;
+}
+
+/**
+ * The token of the link that a server prints while it has no account. It hangs on the master key alone, so that each start
+ * prints the same; it counts until there is an account, of which it makes one.
+ */
+export function foundingToken(cursors: Cursors): string {
+  return cursors.encode(SCOPE, ['found']);
+}
+
+/** Whether a link, or the token in it, is the one of {@link foundingToken}. */
+export function isFoundingLink(cursors: Cursors, link: string): boolean {
+  return cursors.decode(SCOPE, tokenOfLink(link)) !== null;
+}
+
+/**
+ * Makes the first account, on trial, and signs its owner in, for whoever has the link of {@link foundingToken}. Where there
+ * is an account already, as after a form that was sent twice, it is a log-in; null where that needs the log-in screen: other
+ * words than the account's, or a second factor.
+ * @throws DomainError `INVALID_REQUEST` at `/name`, `/email` or `/password`
+ */
+export async function foundAccount(
+  parts: SignInParts & AccountParts,
+  input: FoundingInput,
+): Promise<Pick<SignedIn, 'token'> | null> {
+  const made = (await isUnfounded(parts.store)) ? await makeFirst(parts, input) : null;
+  if (made !== null) return made;
+  try {
+    const entered = await signIn(parts, input);
+    return 'token' in entered ? entered : null;
+  } catch (error) {
+    if (error instanceof DomainError) return null;
+    throw error;
+  }
+}
+
+/** Null where there was an account by the time its password was hashed. */
+async function makeFirst(
+  parts: SignInParts & AccountParts,
+  { name, email, password, ...from }: FoundingInput,
+): Promise<Pick<SignedIn, 'token'> | null> {
+  const { store, passwords } = parts;
+  const named = requiredLine(MAX_NAME_CHARS).safeParse(name);
+  const address = emailInput.safeParse(email);
+  const errors = [
+    ...(named.success ? [] : [{ pointer: '/name', detail: 'A name of 1 to 200 characters is needed.' }]),
+    ...(address.success ? [] : [{ pointer: '/email', detail: 'That is no mail address.' }]),
+  ];
+  if (!named.success || !address.success) {
+    throw new DomainError('INVALID_REQUEST', 'Say who the account is for.', { errors });
+  }
+  passwords.refuseWeak(password, { email: address.data, firm: named.data });
+  const passwordHash = await passwords.hash(password);
+  const input = { name: named.data, email: address.data, plan: 'trial' } as const;
+  const { tenant, owner, profile } = newTenant(parts, input);
+  const { token, session } = newSession(parts, from.browser);
+  const change = { tenant, owner, profile, passwordHash, session };
+  const isMade = await store.as(selfOf(owner, from), () => store.foundTenant(change));
+  return isMade ? { token } : null;
+}
+
+const TRIALS_AT_ONCE = 100;
+
+interface PlanParts {
+  store: Store;
+  clock: Clock;
+}
+
+/**
+ * Puts a tenant on another plan; a trial begins anew. Endpoints over its limit are paused with what waits for them, those
+ * that an earlier plan had paused are resumed as far as there is room. Null where there is no such tenant.
+ */
+export function changePlan(
+  { store, clock }: PlanParts,
+  tenantId: string,
+  plan: Plan,
+): Promise<PlanFit | null> {
+  const now = clock.now();
+  return store.setPlan(tenantId, { plan, trialEndsAt: trialEnd(plan, now), terms: termsOf(plan, now) });
+}
+
+/** Puts every tenant whose trial has run out on Starter. */
+export async function endTrials({ store, clock }: PlanParts): Promise<void> {
+  const now = clock.now();
+  for (const tenantId of await store.listEndedTrials(now, TRIALS_AT_ONCE)) {
+    await store.endTrial(tenantId, 'starter', termsOf('starter', now));
+  }
+}
+
+function termsOf(plan: Plan, now: number): PlanTerms {
+  const { endpoints, maxRatePerMinute } = planLimits(plan);
+  return { endpoints, maxRatePerMinute, now };
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { startOfDate } from '../campaigns/buckets.ts';
 import { campaignResource, changeCampaign, createCampaign, findCampaign } from '../campaigns/campaigns.ts';
 import { recordEvents } from '../campaigns/record.ts';
-import { campaignStats, type StatsQuery } from '../campaigns/stats.ts';
+import { campaignStats, type StatsQuery, startOfDate } from '../campaigns/stats.ts';
 import { fromIso } from '../lib/clock.ts';
 import { isTimeZone } from '../lib/time-zone.ts';
 import {

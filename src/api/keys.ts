@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changeKey, createKey, findKey, revokeKey } from '../accounts/key-management.ts';
+import { changeKey, createKey, findKey, revokeKey } from '../accounts/keys.ts';
 import { keyInputSchema, keyPatchSchema, keyResource, keyResourceSchema } from '../model/key.ts';
 import { addList } from './list.ts';
 import type { RoutesOf } from './routes.ts';

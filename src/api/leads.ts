@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../http/request-context.ts';
-import { type AddedLead, addLead } from '../leads/add-lead.ts';
-import { addLeads as addLeadsOf } from '../leads/add-leads.ts';
+import { type AddedLead, addLead, addLeads as addLeadsOf } from '../leads/add-lead.ts';
 import { changeLead } from '../leads/change-lead.ts';
 import { type LeadCaller, requireLead, versionOf } from '../leads/changes.ts';
 import { eraseLead } from '../leads/erase-lead.ts';

@@ -3,7 +3,7 @@ import type { KeyLimitParts } from '../http/key-limits.ts';
 import type { LoadGate } from '../http/load.ts';
 import type { LongPolls } from '../http/long-polls.ts';
 import type { DescribedApi } from '../http/openapi/document-types.ts';
-import type { LeadParts } from '../leads/patience.ts';
+import type { LeadParts } from '../leads/changes.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import type { Suggester } from '../signals/suggester.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { requireRoom } from '../accounts/room.ts';
+import { requireRoom } from '../accounts/plans.ts';
 import { toIso } from '../lib/clock.ts';
 import type { Campaign } from '../model/campaign.ts';
 import { type CampaignEventInput, isAutoReply } from '../model/campaign.ts';

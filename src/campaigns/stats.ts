@@ -1,11 +1,56 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DateTime } from 'luxon';
 import { toIso } from '../lib/clock.ts';
-import type { Campaign } from '../model/campaign.ts';
-import { type CampaignStats, MAX_BUCKETS, type StatsInterval } from '../model/campaign.ts';
+import { type Campaign, type CampaignStats, MAX_BUCKETS, type StatsInterval } from '../model/campaign.ts';
 import { DomainError } from '../model/errors.ts';
 import type { CampaignEventRow, CampaignEventWindow, CampaignStore } from '../store/campaign-store.ts';
-import { type Bucket, bucketsOf, type Range } from './buckets.ts';
 import { createReplyTally, createTally, ratesOf, type Tally } from './tally.ts';
+
+/** A day or a week of a time zone: `start` <= t < `end`, Unix milliseconds. */
+export interface Bucket {
+  /** Its first day, `2026-03-29`. */
+  date: string;
+  start: number;
+  end: number;
+}
+
+/** Half open; Unix milliseconds. */
+export interface Range {
+  from: number;
+  to: number;
+}
+
+/** When the day `date` begins in `timezone`, Unix milliseconds; not every day begins at midnight. */
+export function startOfDate(date: string, timezone: string): number {
+  return startOf(DateTime.fromISO(date, { zone: timezone }), 'day').toMillis();
+}
+
+/** The days or weeks that `range` touches, without a gap; null where there are more than `max`. */
+export function bucketsOf(
+  { from, to }: Range,
+  { interval, timezone, max }: { interval: StatsInterval; timezone: string; max: number },
+): Bucket[] | null {
+  const buckets: Bucket[] = [];
+  let start = startOf(DateTime.fromMillis(from, { zone: timezone }), interval);
+  while (start.toMillis() < to) {
+    if (buckets.length === max) return null;
+    const end = startOf(start.plus({ [interval]: 1 }), interval);
+    buckets.push({ date: start.toFormat('yyyy-MM-dd'), start: start.toMillis(), end: end.toMillis() });
+    start = end;
+  }
+  return buckets;
+}
+
+/**
+ * Where midnight is struck twice (Havana, the Azores), luxon gives the second one when it comes from another day: the
+ * moment before it is then still of the same date, and that day's start seen from there is the first. Its `hasSame`
+ * errs in the same way, so dates are compared.
+ */
+function startOf(time: DateTime, interval: StatsInterval): DateTime {
+  const start = time.startOf(interval);
+  const before = start.minus({ milliseconds: 1 });
+  return before.toISODate() === start.toISODate() ? before.startOf('day') : start;
+}
 
 /** What is asked; Unix milliseconds. A null bound is that of the campaign's life, a null interval is chosen to fit. */
 export interface StatsQuery {

@@ -1,7 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { storeKey } from '../accounts/key-management.ts';
-import { keyRefusal, parseScopes } from '../accounts/keys.ts';
-import { newKey } from '../accounts/tenants.ts';
+import { keyRefusal, newKey, parseScopes, storeKey } from '../accounts/keys.ts';
 import { toIso } from '../lib/clock.ts';
 import { type ApiKey, DEFAULT_KEY_RATE_LIMIT, SCOPES, type Scope } from '../model/key.ts';
 import { instant, integer, nameText } from './arguments.ts';

@@ -1,4 +1,4 @@
-import type { AccountParts } from '../accounts/tenants.ts';
+import type { AccountParts } from '../accounts/keys.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { foundingToken } from '../accounts/founding.ts';
+import { foundingToken } from '../accounts/tenants.ts';
 import { EXIT, type Opened, type Ports, releaseLine } from './ports.ts';
 import { shellWord } from './program-name.ts';
 

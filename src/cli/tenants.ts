@@ -1,9 +1,8 @@
 import { Argument, type Command, Option } from 'commander';
 import { credentialsMail } from '../accounts/credentials.ts';
 import { type PasswordLink, renewResetLinks, renewSetupLink } from '../accounts/links.ts';
-import { changePlan } from '../accounts/plan-changes.ts';
 import { effectivePlan } from '../accounts/plans.ts';
-import { createTenant } from '../accounts/tenants.ts';
+import { changePlan, createTenant } from '../accounts/tenants.ts';
 import { toIso } from '../lib/clock.ts';
 import { PLANS, type Plan } from '../model/tenant.ts';
 import { emailAddress, nameText } from './arguments.ts';

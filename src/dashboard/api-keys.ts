@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createKey, revokeKey } from '../accounts/key-management.ts';
+import { createKey, revokeKey } from '../accounts/keys.ts';
 import { check } from '../http/faults.ts';
 import { refusal } from '../http/validation.ts';
 import { keyInputSchema, keyResource, presetScopes, SCOPE_PRESETS, SCOPES } from '../model/key.ts';

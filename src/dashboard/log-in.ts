@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { foundAccount, isFoundingLink, isUnfounded } from '../accounts/founding.ts';
 import type { MailLimits } from '../accounts/mail-limits.ts';
 import {
   finishSignIn,
@@ -9,6 +8,7 @@ import {
   type Trying,
   usePasswordLink,
 } from '../accounts/sign-in.ts';
+import { foundAccount, isFoundingLink, isUnfounded } from '../accounts/tenants.ts';
 import { MIN_PASSWORD_CHARACTERS } from '../accounts/weak-passwords.ts';
 import { clientOf } from '../http/limits.ts';
 import { problemStatus } from '../http/problems.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { SessionLife } from '../accounts/sign-in.ts';
 import type { LoadGate } from '../http/load.ts';
-import type { LeadParts } from '../leads/patience.ts';
+import type { LeadParts } from '../leads/changes.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import type { Place } from '../signals/places.ts';

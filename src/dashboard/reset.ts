@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MailLimits } from '../accounts/mail-limits.ts';
-import { mailResetLinks } from '../accounts/reset-mail.ts';
+import { mailResetLinks } from '../accounts/own-account.ts';
 import { tooMany } from '../accounts/sign-in.ts';
 import { createWrongPasswords, RESET_TRIES } from '../accounts/wrong-passwords.ts';
 import { clientOf } from '../http/limits.ts';

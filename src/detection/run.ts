@@ -1,4 +1,4 @@
-import { requireRoom } from '../accounts/room.ts';
+import { requireRoom } from '../accounts/plans.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';

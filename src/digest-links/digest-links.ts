@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { FeedbackLinks, LinkAct, MailedAct } from '../accounts/feedback-links.ts';
+import type { FeedbackLinks, LinkAct, MailedAct } from '../accounts/links.ts';
 import { addLead } from '../leads/add-lead.ts';
-import type { LeadParts } from '../leads/patience.ts';
+import type { LeadParts } from '../leads/changes.ts';
 import { escapeHtml } from '../lib/text.ts';
 import { OTHER_ACTORS } from '../model/audit.ts';
 import { DomainError } from '../model/errors.ts';

@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../lib/clock.ts';
 import type { DeliveryNext, Outcome } from '../model/delivery.ts';
 import type { EndpointMode, WebhookInput } from '../model/webhook.ts';
-import { DEAD_LETTER_MS, endUndelivered } from '../rules/dead-letters.ts';
+import { DEAD_LETTER_MS, endUndelivered } from '../rules/deliveries.ts';
 import type { SendResult } from './send.ts';
 
 /** RFC 9110, section 15.5.11. */
@@ -34,7 +34,7 @@ export interface AttemptEnd {
  *                     ── could not be prepared (`internal`) ───────────────→ dead or discarded at once; streak: keep
  *
  * A forbidden target keeps the streak: no request was made, so it says nothing about the receiver's health. Pausing at
- * the 20th failure in a row (`rules/endpoint-pause.ts`) is decided in the commit, which alone knows the order of attempts.
+ * the 20th failure in a row (`rules/endpoints.ts`) is decided in the commit, which alone knows the order of attempts.
  *
  * A probe that fails takes no retry from its delivery: a long outage must not use up what was held because of it. Its
  * delivery goes to the end of the line, so that one which the receiver always refuses does not keep the others waiting.

@@ -8,10 +8,16 @@ import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
 import { type LeadCaller, requireLead, updateOf, versionOf } from './changes.ts';
 import { concludeAgain } from './enrich.ts';
-import { type Facts, readFact, setFact, statedFacts } from './facts.ts';
-import { parseSignal } from './incoming.ts';
-import { conflict } from './match.ts';
-import { boundCustomFields, boundTags, uniteTags } from './merge.ts';
+import {
+  boundCustomFields,
+  boundTags,
+  type Facts,
+  readFact,
+  setFact,
+  statedFacts,
+  uniteTags,
+} from './facts.ts';
+import { conflict, parseSignal } from './incoming.ts';
 import { identityKeys, isStrong } from './person.ts';
 
 /**

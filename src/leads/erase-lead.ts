@@ -15,8 +15,8 @@ import type {
 } from '../store/erasure-store.ts';
 import type { PersonalSignal, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
+import type { LeadParts } from './changes.ts';
 import { requireLead, versionOf } from './changes.ts';
-import type { LeadParts } from './patience.ts';
 import { areDifferent } from './person.ts';
 
 /** Events, signals and leads looked through in one go: some 10 ms, between which others get their turn. */

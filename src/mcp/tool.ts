@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../http/request-context.ts';
-import type { LeadParts } from '../leads/patience.ts';
+import type { LeadParts } from '../leads/changes.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { Scope } from '../model/key.ts';
 import { slimSchema } from './slim-schema.ts';

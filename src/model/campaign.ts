@@ -5,7 +5,7 @@ import type { Place } from './page.ts';
 import { emailInput, idInput, requiredLine, timeInput } from './text.ts';
 
 export const CAMPAIGN_STATUSES = ['draft', 'scheduled', 'active', 'paused', 'completed'] as const;
-/** Status of a campaign; `campaigns/status.ts` has the transitions. */
+/** Status of a campaign; `campaigns/campaigns.ts` has the transitions. */
 export const campaignStatusSchema = z.enum(CAMPAIGN_STATUSES);
 export type CampaignStatus = z.infer<typeof campaignStatusSchema>;
 

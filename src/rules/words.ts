@@ -1,5 +1,7 @@
-import { normalised } from '../lib/text.ts';
+import { fold, normalised } from '../lib/text.ts';
+import type { IcpProfile } from '../model/icp.ts';
 import type { Lead } from '../model/lead.ts';
+import type { Signal } from '../model/signal.ts';
 
 const MAX_WORD_CHARS = 40;
 
@@ -71,4 +73,30 @@ function singular(word: string): string {
   if (word.endsWith('ies')) return /[ae]ies$/.test(word) ? word : `${word.slice(0, -3)}y`;
   if (word.endsWith('es')) return /[aeo]es$/.test(word) ? word : word.slice(0, -1);
   return /[us]s$/.test(word) ? word : word.slice(0, -1);
+}
+
+/** The form in which names are compared: no two profiles of a tenant are called the same, in whatever case. */
+export function profileNameKey(name: string): string {
+  return normalised(name, 'NFKC').toLowerCase();
+}
+
+/** What names of sources are compared by. */
+export function sourceNameKey(name: string): string {
+  return fold(name);
+}
+
+/** Terms that each post is searched for: what plans bound. */
+export function phraseCount({ phrases, excludedPhrases, competitors }: IcpProfile): number {
+  return phrases.length + excludedPhrases.length + competitors.length;
+}
+
+/** What of people and company a signal is found by, beside its text; unknown ones left out. */
+export function searchedFacts({
+  prospect,
+  company,
+}: Partial<Pick<Signal, 'prospect' | 'company'>>): string[] {
+  const facts = [prospect?.name, prospect?.title, prospect?.email];
+  return [...facts, company?.name, company?.domain, company?.industry, company?.location].filter(
+    (fact): fact is string => fact !== undefined && fact !== '',
+  );
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { requireRoom } from '../accounts/room.ts';
+import { requireRoom } from '../accounts/plans.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import { createYielder } from '../lib/yielding.ts';
 import type { Fault } from '../model/errors.ts';
 import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
-import { editedSignal } from '../rules/edited-signal.ts';
+import { editedSignal } from '../rules/signals.ts';
 import type { CommittedSignal, NewSignal, OutdatedSignal, SignalEdit } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
 import { reserveNothing, storeSignals } from '../webhooks/in-hand.ts';

@@ -1,6 +1,6 @@
 import { standInLine } from '../lib/yielding.ts';
 import type { IcpProfile } from '../model/icp.ts';
-import { phraseCount } from '../rules/profile-phrases.ts';
+import { phraseCount } from '../rules/words.ts';
 import type { ProfileStore, StoredLesson } from '../store/profile-store.ts';
 import { compilePart, matcherOf, type PhraseMatcher, type PhrasePart, type Symbols } from './phrases.ts';
 import { type CompiledProfile, compileProfile, needsNoPhrase } from './score.ts';

@@ -1,4 +1,4 @@
-import { FEEDBACK_LINK_MS, type FeedbackLinks, type LinkAct } from '../accounts/feedback-links.ts';
+import { FEEDBACK_LINK_MS, type FeedbackLinks, type LinkAct } from '../accounts/links.ts';
 import { type Clock, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { excerpt } from '../lib/text.ts';
@@ -14,7 +14,7 @@ import {
   type Signal,
   type SignalType,
 } from '../model/signal.ts';
-import { searchedFacts } from '../rules/searched-facts.ts';
+import { searchedFacts } from '../rules/words.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';

@@ -2,7 +2,7 @@ import type { ObservedCompany } from '../model/company.ts';
 import type { RoutedEvent } from '../model/event.ts';
 import type { Position, StoredPage } from '../model/page.ts';
 import type { Classification, SignalQuery, SignalTriage, SignalView } from '../model/signal.ts';
-import { searchedFacts } from '../rules/searched-facts.ts';
+import { searchedFacts } from '../rules/words.ts';
 import type { Taking } from './delivery-store.ts';
 
 /** A scored signal ready to be stored, with the events and deliveries it causes. */

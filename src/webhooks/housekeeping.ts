@@ -1,11 +1,11 @@
 import { type MailParts, workOutbox } from '../accounts/mail.ts';
-import { endTrials } from '../accounts/plan-changes.ts';
+import { endTrials } from '../accounts/tenants.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/clock.ts';
 import type { PeriodicJob } from '../lib/periodic.ts';
 import { JOB_MS } from '../model/job.ts';
 import { NEAR_WINDOW_MS } from '../model/near-keys.ts';
 import type { Position } from '../model/page.ts';
-import { DEAD_LETTER_MS } from '../rules/dead-letters.ts';
+import { DEAD_LETTER_MS } from '../rules/deliveries.ts';
 import type { Store } from '../store/store.ts';
 import { backfillEndpoints } from './backfills.ts';
 import { sendBatches } from './batches.ts';

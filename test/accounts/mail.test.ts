@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
-import { sealToken } from '../../src/accounts/links.ts';
+import { mailText } from '../../src/accounts/compose-mail.ts';
+import { createFeedbackLinks, sealToken } from '../../src/accounts/links.ts';
 import { type OutgoingMail, type SendMail, workOutbox } from '../../src/accounts/mail.ts';
-import { mailText } from '../../src/accounts/mail-text.ts';
 import { createSmtpSender } from '../../src/accounts/smtp.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { systemRandom } from '../../src/lib/random.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { changePlan } from '../../src/accounts/plan-changes.ts';
+import { changePlan } from '../../src/accounts/tenants.ts';
 import { MAX_BODY_BYTES } from '../../src/model/delivery.ts';
 import { deliveryDetailSchema, deliverySchema } from '../../src/model/delivery-resource.ts';
 import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { changePlan, endTrials } from '../../src/accounts/plan-changes.ts';
+import { changePlan, endTrials } from '../../src/accounts/tenants.ts';
 import type { Plan } from '../../src/model/tenant.ts';
 import { buildWebhookApp, TARGET, type WebhookApp } from '../support/webhooks.ts';
 

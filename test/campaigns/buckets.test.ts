@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bucketsOf, startOfDate } from '../../src/campaigns/buckets.ts';
+import { bucketsOf, startOfDate } from '../../src/campaigns/stats.ts';
 import { isTimeZone } from '../../src/lib/time-zone.ts';
 
 const HOUR = 3_600_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { movesTo } from '../../src/campaigns/status.ts';
+import { movesTo } from '../../src/campaigns/campaigns.ts';
 import { CAMPAIGN_STATUSES, type CampaignStatus } from '../../src/model/campaign.ts';
 
 /** draft → scheduled → active ⇄ paused → completed, draft → active, any to completed, which is final. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { mailText } from '../../src/accounts/mail-text.ts';
+import { mailText } from '../../src/accounts/compose-mail.ts';
 import { networkOf } from '../../src/lib/network.ts';
 import { stepOf, totpCode } from '../../src/lib/totp.ts';
 import { BASE_URL, buildTestApp, type TestApp } from '../support/app.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { composeMail } from '../../src/accounts/compose-mail.ts';
-import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
+import { createFeedbackLinks } from '../../src/accounts/links.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';

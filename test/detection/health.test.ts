@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mailText } from '../../src/accounts/mail-text.ts';
+import { mailText } from '../../src/accounts/compose-mail.ts';
 import { status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
 import { createHarness, rss, wanting } from './harness.ts';

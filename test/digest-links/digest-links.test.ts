@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createFeedbackLinks, FEEDBACK_LINK_MS } from '../../src/accounts/feedback-links.ts';
+import { createFeedbackLinks, FEEDBACK_LINK_MS } from '../../src/accounts/links.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { aPost } from '../support/app.ts';
 import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Fact, readFact } from '../../src/leads/facts.ts';
-import { type Incoming, mergeInto } from '../../src/leads/merge.ts';
+import { type Fact, type Incoming, mergeInto, readFact } from '../../src/leads/facts.ts';
 import { blankLead } from '../../src/leads/person.ts';
 import { CLASSIFICATIONS } from '../../src/model/constants.ts';
 import { FACT_FIELDS, FACT_SOURCES, type Lead } from '../../src/model/lead.ts';

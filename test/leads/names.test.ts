@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { readMailbox } from '../../src/leads/mailbox.ts';
-import { splitName } from '../../src/leads/names.ts';
+import { readMailbox, splitName } from '../../src/leads/enrich.ts';
 
 test.each([
   ['Jane Doe', 'Jane', 'Doe'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decideMove } from '../../src/leads/stages.ts';
+import { decideMove } from '../../src/leads/move-lead.ts';
 import { DomainError } from '../../src/model/errors.ts';
 import { type MoveInput, STAGES, type Stage } from '../../src/model/pipeline.ts';
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { endUndelivered } from '../../src/rules/dead-letters.ts';
-import { replayRefusal } from '../../src/rules/replay.ts';
+import { endUndelivered, replayRefusal } from '../../src/rules/deliveries.ts';
 import { T0 } from '../support/store.ts';
 
 test('what is not tried any more is a dead letter for its time where they are kept, else discarded', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { afterProbe, nextProbeAt, pauseAfterFailure, pauseMail } from '../../src/rules/endpoint-pause.ts';
+import { afterProbe, nextProbeAt, pauseAfterFailure, pauseMail } from '../../src/rules/endpoints.ts';
 import { T0 } from '../support/store.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { factInForce } from '../../src/model/company-facts.ts';
-import { activityOf, observeCompany } from '../../src/rules/observed-company.ts';
+import { activityOf, observeCompany } from '../../src/rules/signals.ts';
 import { T0 } from '../support/store.ts';
 
 const observed = (name: string) => ({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fitToPlan, overPlanMail } from '../../src/rules/plan-fit.ts';
+import { fitToPlan, overPlanMail } from '../../src/rules/endpoints.ts';
 import { T0 } from '../support/store.ts';
 
 test('the newest of those over the limit are paused, and probes end where there is no room', () => {

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
-import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
-import { foundingToken } from '../../src/accounts/founding.ts';
-import { createTenant, newKey } from '../../src/accounts/tenants.ts';
+import { newKey } from '../../src/accounts/keys.ts';
+import { createFeedbackLinks } from '../../src/accounts/links.ts';
+import { createTenant, foundingToken } from '../../src/accounts/tenants.ts';
 import { type AppParts, buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { DashboardLimits } from '../../src/dashboard/request-limits.ts';

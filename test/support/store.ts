@@ -5,7 +5,7 @@ import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
 import { type ApiKey, SCOPES } from '../../src/model/key.ts';
 import type { Owner, Tenant } from '../../src/model/tenant.ts';
 import { type Endpoint, webhookInputSchema } from '../../src/model/webhook.ts';
-import { searchedFacts } from '../../src/rules/searched-facts.ts';
+import { searchedFacts } from '../../src/rules/words.ts';
 import type { NewSignal } from '../../src/store/signal-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createFeedbackLinks } from '../../src/accounts/feedback-links.ts';
+import { createFeedbackLinks } from '../../src/accounts/links.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { idFloor } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';

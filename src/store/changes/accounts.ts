@@ -1,7 +1,7 @@
 import type { IcpProfile } from '../../model/icp.ts';
 import type { ApiKey } from '../../model/key.ts';
 import type { Owner, Plan, Session, Tenant, User } from '../../model/tenant.ts';
-import { overPlanMail } from '../../rules/plan-fit.ts';
+import { overPlanMail } from '../../rules/endpoints.ts';
 import type { AccountStore } from '../account-store.ts';
 import type { FactorStore } from '../factor-store.ts';
 import type { KeyStore } from '../key-store.ts';

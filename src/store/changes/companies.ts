@@ -1,7 +1,7 @@
 import { fold } from '../../lib/text.ts';
 import type { Company, ObservedCompany } from '../../model/company.ts';
 import { factInForce } from '../../model/company-facts.ts';
-import { activityOf, observeCompany } from '../../rules/observed-company.ts';
+import { activityOf, observeCompany } from '../../rules/signals.ts';
 import type { CompanyStore } from '../company-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import type { NewSignal } from '../signal-store.ts';

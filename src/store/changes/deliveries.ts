@@ -1,8 +1,7 @@
 import { idFloor } from '../../lib/ids.ts';
 import type { AttemptRecord, DeliveryStatus, Outcome } from '../../model/delivery.ts';
 import type { EventType } from '../../model/event.ts';
-import { endUndelivered } from '../../rules/dead-letters.ts';
-import { replayRefusal } from '../../rules/replay.ts';
+import { endUndelivered, replayRefusal } from '../../rules/deliveries.ts';
 import type { DeliveryLogStore, ReplayResult } from '../delivery-log-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import { createEndpointHealth, type EndpointStatements } from './endpoints.ts';

@@ -4,14 +4,14 @@ import type { Endpoint, EndpointMode } from '../../model/webhook.ts';
 import {
   afterProbe,
   failingMail,
+  fitToPlan,
   nextProbeAt,
   type Pause,
   pauseAfterFailure,
   pauseMail,
   stateAfter,
   warningAt,
-} from '../../rules/endpoint-pause.ts';
-import { fitToPlan } from '../../rules/plan-fit.ts';
+} from '../../rules/endpoints.ts';
 import type { EndpointStore } from '../endpoint-store.ts';
 import type { PlanFit, PlanTerms } from '../plan-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';

@@ -1,4 +1,4 @@
-import { eraseSignal } from '../../rules/erased-signal.ts';
+import { eraseSignal } from '../../rules/signals.ts';
 import type { ErasureStore, LeadErasure, Mentions } from '../erasure-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import { type CampaignStatements, createRecipients } from './campaigns.ts';

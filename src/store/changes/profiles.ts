@@ -1,6 +1,5 @@
 import type { IcpProfile } from '../../model/icp.ts';
-import { profileNameKey } from '../../rules/name-keys.ts';
-import { phraseCount } from '../../rules/profile-phrases.ts';
+import { phraseCount, profileNameKey } from '../../rules/words.ts';
 import type { ProfileStore } from '../profile-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 

@@ -1,8 +1,8 @@
 import { toIso } from '../../lib/clock.ts';
 import { attachSignals } from '../../model/lead-score.ts';
 import type { Signal, SignalView } from '../../model/signal.ts';
-import { editedSignal } from '../../rules/edited-signal.ts';
-import { searchedFacts } from '../../rules/searched-facts.ts';
+import { editedSignal } from '../../rules/signals.ts';
+import { searchedFacts } from '../../rules/words.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import type {
   CommittedSignal,

@@ -1,6 +1,6 @@
 import { START_POSITION } from '../../model/constants.ts';
 import type { Source, SourcePosition } from '../../model/source.ts';
-import { sourceNameKey } from '../../rules/name-keys.ts';
+import { sourceNameKey } from '../../rules/words.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import type { CommittedSignal, NewSignal } from '../signal-store.ts';
 import type { ClaimedSource, SourceClaim, SourceStore } from '../source-store.ts';

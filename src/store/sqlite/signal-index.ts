@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { searchedFacts } from '../../rules/searched-facts.ts';
+import { searchedFacts } from '../../rules/words.ts';
 import { type SearchableSignal, signalTerms } from './search-terms.ts';
 
 /**

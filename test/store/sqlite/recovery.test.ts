@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { mailText } from '../../../src/accounts/mail-text.ts';
+import { mailText } from '../../../src/accounts/compose-mail.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { aRun, aSource } from '../../support/sources.ts';

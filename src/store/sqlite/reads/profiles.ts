@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { DEFAULT_WEIGHTS } from '../../../model/constants.ts';
 import type { IcpProfile } from '../../../model/icp.ts';
-import { profileNameKey } from '../../../rules/name-keys.ts';
+import { profileNameKey } from '../../../rules/words.ts';
 import type { DueLesson, ProfileStore, StoredLesson } from '../../profile-store.ts';
 import type { Part } from '../../store.ts';
 import { Table } from '../table.ts';

@@ -1,7 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { SignalTriage, SignalView } from '../../../model/signal.ts';
-import { searchedFacts } from '../../../rules/searched-facts.ts';
-import { holdsPhrases, phrasesOf } from '../../../rules/words.ts';
+import { holdsPhrases, phrasesOf, searchedFacts } from '../../../rules/words.ts';
 import { createKnownSignalSearch } from '../../changes/known-signals.ts';
 import type { DeliveryLogStore } from '../../delivery-log-store.ts';
 import type { LeadStore } from '../../lead-store.ts';

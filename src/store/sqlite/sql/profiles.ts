@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { IcpProfile } from '../../../model/icp.ts';
-import { profileNameKey } from '../../../rules/name-keys.ts';
+import { profileNameKey } from '../../../rules/words.ts';
 import type { ProfileStatements } from '../../changes/profiles.ts';
 import { type KeptProfile, PROFILES, profileReads } from '../reads/profiles.ts';
 import { changed, run, value } from './prepared.ts';

@@ -1,0 +1,92 @@
+import { HOUR_MS } from '../lib/clock.ts';
+import type { Company, ObservedCompany } from '../model/company.ts';
+import { NO_FACTS, observeFacts } from '../model/company-facts.ts';
+import type { Explanation, Signal } from '../model/signal.ts';
+
+/**
+ * A stored signal after its author has edited the post: class, score and text are those of the edit, what is known of
+ * author and company is added to, and what the signal is tied to stays: id, time of detection, lead and other places.
+ */
+export function editedSignal(before: Signal, edit: Signal): Signal {
+  return {
+    ...before,
+    signal_type: edit.signal_type,
+    classification: edit.classification,
+    icp_score: edit.icp_score,
+    prospect: filled(before.prospect, edit.prospect),
+    // Facts of one company: those of another are no addition to them.
+    company:
+      edit.company.domain === '' || edit.company.domain === before.company.domain
+        ? filled(before.company, edit.company)
+        : edit.company,
+    platform: filled(before.platform, edit.platform),
+    excerpt: edit.excerpt,
+    icp_profile_name: edit.icp_profile_name,
+  };
+}
+
+/** Later facts take the place of earlier ones where they say anything. */
+function filled<T extends Record<string, string>>(before: T, later: T): T {
+  const said = Object.entries(later).filter(([, value]) => value !== '');
+  return { ...before, ...Object.fromEntries(said) };
+}
+
+/** What is shown and explained of a signal. JSON texts. */
+interface SignalTexts {
+  wire: string;
+  explanation: string;
+}
+
+/**
+ * A signal without the person behind it: author, post, its address and every quote of it are gone; what was counted
+ * (company, score with its points, platform, time of detection) stays. `leadId` is the lead that is erased.
+ */
+export function eraseSignal({ wire, explanation }: SignalTexts, leadId: string): SignalTexts {
+  const { also_seen: _places, ...signal } = JSON.parse(wire) as Signal;
+  const erased: Signal = {
+    ...signal,
+    prospect: { name: '', title: '', email: '', linkedin_url: '' },
+    // The minute of a post on a platform is enough to find its author again.
+    platform: { name: signal.platform.name, post_url: '', posted_at: '' },
+    excerpt: '',
+    external_id: null,
+    lead_id: signal.lead_id === leadId ? null : signal.lead_id,
+  };
+  return { wire: JSON.stringify(erased), explanation: eraseQuotes(explanation) };
+}
+
+/** The points still add up to the score; what they were given for is no longer quoted. */
+function eraseQuotes(text: string): string {
+  const explanation = JSON.parse(text) as Explanation;
+  const withoutEvidence = (factor: Explanation['factors'][number]) => ({ ...factor, evidence: [] });
+  const erased: Explanation = {
+    ...explanation,
+    factors: explanation.factors.map(withoutEvidence),
+    negatives: explanation.negatives.map(withoutEvidence),
+    summary: `Scored ${explanation.score}; its author was erased.`,
+  };
+  return JSON.stringify(erased);
+}
+
+/** How exact the order by activity is: a burst of signals moves a company once. */
+const ACTIVITY_GRAIN_MS = HOUR_MS;
+
+/** The hour in which a signal was active. */
+export function activityOf(timestamp: number): number {
+  return timestamp - (timestamp % ACTIVITY_GRAIN_MS);
+}
+
+/** The company as a signal leaves it; null where it says nothing new of a known one, as most do. */
+export function observeCompany(
+  known: Company | null,
+  { id, company }: ObservedCompany,
+  signal: { id: string; tenantId: string; timestamp: number },
+): Company | null {
+  const { id: signalId, tenantId, timestamp } = signal;
+  const facts = observeFacts(known?.facts ?? NO_FACTS, company, { signalId, at: timestamp });
+  if (known === null) {
+    const times = { createdAt: timestamp, updatedAt: timestamp };
+    return { id, tenantId, domain: company.domain, facts, ...times, version: 1 };
+  }
+  return facts === known.facts ? null : { ...known, facts, updatedAt: timestamp, version: known.version + 1 };
+}
