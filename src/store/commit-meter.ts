@@ -13,8 +13,8 @@ export interface CommitMeter {
   readonly refused: number;
   /** Seconds that the commit under way has taken so far; 0: none is. What hangs is never measured as having ended. */
   readonly underWaySeconds: number;
-  /** The same function, measured: how many changes a batch has, and how long it takes to be committed. */
-  measure<Change>(commit: (batch: Change[]) => Promise<Committed>): (batch: Change[]) => Promise<Committed>;
+  /** A batch of so many changes goes to be committed, after the one before it; the function returned ends it, with what failed. */
+  begin(changes: number): (failed: Committed['failed']) => void;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
@@ -35,21 +35,15 @@ export function createCommitMeter(clock: Clock): CommitMeter {
     get underWaySeconds() {
       return since === null ? 0 : (clock.monotonic() - since) / 1_000;
     },
-    measure: (commit) => (batch) => {
+    begin(changes) {
       const startedAt = clock.monotonic();
       since = startedAt;
-      operations.add(batch.length);
-      const committed = commit(batch);
-      // No link in the caller's chain: what is measured comes no later for it.
-      const end = () => {
+      operations.add(changes);
+      return (failed) => {
         seconds.add((clock.monotonic() - startedAt) / 1_000);
-        if (since === startedAt) since = null;
-      };
-      committed.then(({ failed }) => {
-        end();
+        since = null;
         for (const { error } of failed) if (storageFaultOf(error) !== null) refused++;
-      }, end);
-      return committed;
+      };
     },
   };
 }

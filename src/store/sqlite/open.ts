@@ -12,7 +12,7 @@ import { type MigrationResult, migrate } from './migrate.ts';
 import { createSearchThread } from './search-thread.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 import { snapshotBeforeMigration } from './upkeep/snapshot.ts';
-import { createInlineWriter, watchWriter } from './writer.ts';
+import { createInlineWriter } from './writer.ts';
 import { createThreadWriter } from './writer-thread.ts';
 
 const BUSY_TIMEOUT_MS = 5_000;
@@ -53,12 +53,11 @@ export async function openSqliteStore({
       if (keyProof !== undefined) admitKey(db, keyProof);
     });
     db.pragma('shrink_memory'); // the check has read the whole file, and left its cache full of what nobody asked for
-    const meter = createCommitMeter(clock);
-    const plain = writerThread
-      ? createThreadWriter({ file, busyTimeoutMs }, meter)
-      : createInlineWriter(db, meter);
-    const writer =
-      onStorageChange === undefined ? plain : watchWriter(plain, createStorageWatch(clock, onStorageChange));
+    const storage = onStorageChange === undefined ? null : createStorageWatch(clock, onStorageChange);
+    const watch = { meter: createCommitMeter(clock), storage };
+    const writer = writerThread
+      ? createThreadWriter({ file, busyTimeoutMs }, watch)
+      : createInlineWriter(db, watch);
     return createSqliteStore({
       db,
       clock,

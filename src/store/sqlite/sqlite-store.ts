@@ -54,8 +54,8 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
 
   const run: Run<Changes> = (name, args) => {
     const by = doerOf(name);
-    if (by === null) return writer.run(name, args);
-    return writer.run('makeDone', [{ ...by, name, args }]) as Promise<ReturnType<Changes[typeof name]>>;
+    const stored = writer.run(by === null ? [name, args] : ['makeDone', [{ ...by, name, args }]]);
+    return stored as Promise<ReturnType<Changes[typeof name]>>;
   };
   // Only the names are used: the changes run where the writer is.
   const changes = promised(createChanges({} as Asks<StoreStatements>) as unknown as Changes, run);

@@ -1,9 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { moduleBeside } from '../../lib/package.ts';
 import { DomainError } from '../../model/errors.ts';
-import type { CommitMeter } from '../commit-meter.ts';
 import type { Committed } from '../write-queue.ts';
-import { createWriter, type Writer } from './writer.ts';
+import { createWriter, type Writer, type WriterWatch } from './writer.ts';
 import type { Answers, Failure, WriterData } from './writer-worker.ts';
 
 /** A change is at most some megabytes, and 20,000 wait at most; the thread itself lives on 20. */
@@ -18,7 +17,7 @@ interface Pending {
  * A writer in a thread of its own, with its own connection: the disk's flush, and the SQL with it, take nothing from
  * the thread that serves requests and sends deliveries.
  */
-export function createThreadWriter(data: WriterData, meter: CommitMeter): Writer {
+export function createThreadWriter(data: WriterData, watch: WriterWatch): Writer {
   // Without the process's own flags: a thread refuses some of them, and the server would not start.
   const worker = new Worker(moduleBeside(import.meta.url, './writer-worker'), {
     workerData: data,
@@ -69,7 +68,7 @@ export function createThreadWriter(data: WriterData, meter: CommitMeter): Writer
       worker.postMessage('close');
       await exited;
     },
-    meter,
+    watch,
   );
 }
 

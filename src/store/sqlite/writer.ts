@@ -5,7 +5,7 @@ import type { CommitMeter } from '../commit-meter.ts';
 import type { StorePulse } from '../figures.ts';
 import type { StorageWatch } from '../storage-watch.ts';
 import { type Committed, createWriteQueue } from '../write-queue.ts';
-import { call, type Run } from './face/promised.ts';
+import { call } from './face/promised.ts';
 import { createRunner } from './runner.ts';
 import { createTransactions } from './transaction.ts';
 import { costOf, ownerOf, shareOf } from './weights.ts';
@@ -14,9 +14,10 @@ import { createWriteAheadLog } from './write-ahead-log.ts';
 /** How it is doing. */
 export type WriterPulse = Omit<StorePulse, 'databaseBytes' | 'walBytes' | 'freeBytes' | 'schemaVersion'>;
 
-/** Runs named changes, grouped into transactions; a promise resolves after COMMIT, with what the change returned. */
+/** Runs named changes, grouped into transactions. */
 export interface Writer {
-  run: Run<Changes>;
+  /** Resolves after COMMIT, with what the change returned. */
+  run(change: Call): Promise<unknown>;
   pulse(): WriterPulse;
   /** Calls `listener` after each commit, before its changes are answered. */
   onCommit(listener: CommitListener): void;
@@ -31,18 +32,33 @@ export type Call = [name: keyof Changes, args: Parameters<Changes[keyof Changes]
 
 type CommitListener = (batch: readonly Call[], committed: Committed) => void;
 
+/** Who watches a writer's commits: how long they take, and whether the storage takes them (null: nobody). */
+export interface WriterWatch {
+  meter: CommitMeter;
+  storage: StorageWatch | null;
+}
+
 /** A writer whose batches are stored by `commit`, and which ends with `end`. */
 export function createWriter(
   commit: (batch: Call[]) => Promise<Committed>,
   end: () => Promise<void>,
-  meter: CommitMeter,
+  { meter, storage }: WriterWatch,
 ): Writer {
   const { clock } = meter;
   let onCommit: CommitListener | null = null;
-  const measured = meter.measure(commit);
   const queue = createWriteQueue<Call>({
     async commit(batch) {
-      const committed = await measured(batch);
+      const ended = meter.begin(batch.length);
+      let failed: Committed['failed'] = [];
+      let committed: Committed;
+      try {
+        committed = await commit(batch);
+        ({ failed } = committed);
+      } finally {
+        ended(failed);
+      }
+      for (const { error } of failed) storage?.failed(error);
+      if (failed.length < batch.length) storage?.stored();
       onCommit?.(batch, committed);
       return committed;
     },
@@ -52,8 +68,7 @@ export function createWriter(
     clock,
   });
   return {
-    run: <K extends keyof Changes>(name: K, args: Parameters<Changes[K]>) =>
-      queue.run([name, args]) as Promise<ReturnType<Changes[K]>>,
+    run: queue.run,
     pulse: () => ({
       queueLength: queue.length,
       queueLimit: queue.limit,
@@ -74,24 +89,8 @@ export function createWriter(
   };
 }
 
-/** The same writer, with `watch` told how each change ended. */
-export function watchWriter(writer: Writer, watch: StorageWatch): Writer {
-  return {
-    run(name, args) {
-      const result = writer.run(name, args);
-      // No link in the caller's chain: what is watched comes no later for it.
-      result.then(watch.stored, watch.failed);
-      return result;
-    },
-    pulse: writer.pulse,
-    onCommit: writer.onCommit,
-    waitMs: writer.waitMs,
-    close: writer.close,
-  };
-}
-
 /** A writer on the caller's own thread and connection: for commands, and for databases in memory. */
-export function createInlineWriter(db: Database, meter: CommitMeter): Writer {
+export function createInlineWriter(db: Database, watch: WriterWatch): Writer {
   const log = createWriteAheadLog(db);
   const changes = createRunner(db, log);
   const transactions = createTransactions(db, log);
@@ -109,6 +108,6 @@ export function createInlineWriter(db: Database, meter: CommitMeter): Writer {
       );
     },
     async () => {},
-    meter,
+    watch,
   );
 }

@@ -20,7 +20,7 @@ async function openWithTenant() {
   const store = createSqliteStore({
     db,
     clock,
-    writer: createInlineWriter(db, createCommitMeter(clock)),
+    writer: createInlineWriter(db, { meter: createCommitMeter(clock), storage: null }),
     countsThread: null,
     searchThread: null,
   });

@@ -53,8 +53,8 @@ test('a writer that dies takes the process with it, and says why', async () => {
     import { createCommitMeter } from '${ROOT}/src/store/commit-meter.ts';
     import { createThreadWriter } from '${ROOT}/src/store/sqlite/writer-thread.ts';
     const options = { file: '${blocker}/signalpost.db', busyTimeoutMs: 1 };
-    const writer = createThreadWriter(options, createCommitMeter(systemClock));
-    await writer.run('writeProbe', [0]).catch((error) => console.log(error.code));
+    const writer = createThreadWriter(options, { meter: createCommitMeter(systemClock), storage: null });
+    await writer.run(['writeProbe', [0]]).catch((error) => console.log(error.code));
     setTimeout(() => {}, 60_000);`;
   writeFileSync(script, source);
   const run = promisify(execFile)(process.execPath, [script], { timeout: 15_000 });
