@@ -8,6 +8,8 @@ const VALUES = {
   match: '"ten_a~crm"',
   above: 0n,
   below: 1n,
+  now: 0,
+  assignee: 'ida@acme.example',
   minScore: 0,
   limit: 25,
   score: 0n,
@@ -64,3 +66,22 @@ test.each(['tenant', 'terms'] as const)(
     expect(plan).toContain('SEARCH s USING INTEGER PRIMARY KEY (rowid=?)');
   },
 );
+
+test.each(['tenant open', 'terms open'] as const)(
+  'what was dealt with is passed by its number (%s)',
+  (source) => {
+    const plan = planOf('newestFirst', source);
+    expect(plan).toContain('SEARCH x USING INTEGER PRIMARY KEY (rowid=?)');
+    expect(plan).not.toContain('TEMP B-TREE');
+  },
+);
+
+test.each([
+  ['triage done', 'signal_triage_done'],
+  ['triage snoozed', 'signal_triage_snoozed'],
+  ['triage open assigned', 'signal_triage_by_assignee'],
+] as const)('%s is a walk along the few of its kind', (source, index) => {
+  const plan = planOf('newestFirst', source);
+  expect(plan).toMatch(new RegExp(`SEARCH x USING (?:COVERING )?INDEX ${index} \\(tenant_id=\\?`));
+  expect(plan).not.toContain('TEMP B-TREE');
+});
