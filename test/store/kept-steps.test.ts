@@ -1,5 +1,5 @@
 import { expect, expectTypeOf, test } from 'vitest';
-import { createChanges, type StoreStatements } from '../../src/store/changes.ts';
+import { type Changes, createChanges, type StoreStatements } from '../../src/store/changes.ts';
 import { KEPT_STEPS } from '../../src/store/kept-steps.ts';
 import type { Store } from '../../src/store/store.ts';
 import { asking } from '../support/later.ts';
@@ -14,6 +14,16 @@ const OF_DRIVERS = [
 test('every change that the store offers is kept with the keyed request that makes it, by a name that is listed', () => {
   const names = Object.keys(createChanges(asking<StoreStatements>()));
   expect(names.filter((name) => !OF_DRIVERS.includes(name)).sort()).toEqual([...KEPT_STEPS].sort());
+});
+
+/** Changes that the store offers and that are not listed: the check of types says which, before any test runs. */
+type Unlisted = Exclude<
+  keyof Changes & keyof Store,
+  (typeof KEPT_STEPS)[number] | 'answerKey' | 'releaseKey'
+>;
+
+test('and none is left out', () => {
+  expectTypeOf<Unlisted>().toEqualTypeOf<never>();
 });
 
 /** `true` where JSON carries a value of that type. */
