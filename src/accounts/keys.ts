@@ -15,7 +15,7 @@ import {
   scopesNamed,
 } from '../model/key.ts';
 import type { Tenant } from '../model/tenant.ts';
-import type { KeyStore } from '../store/key-store.ts';
+import type { KeyStore } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
 import { beyondPlan, effectivePlan, planLimits } from './plans.ts';
 

@@ -6,7 +6,7 @@ import type { SecretBox } from '../lib/secret-box.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import type { CredentialsChange, NewMail } from '../model/mail.ts';
 import type { Session } from '../model/tenant.ts';
-import type { OpenSession } from '../store/session-store.ts';
+import type { OpenSession } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
 import { credentialsMail, noteRefusals } from './credentials.ts';
 import { MOST_OF_AN_ADDRESS, newLink, sealToken } from './links.ts';

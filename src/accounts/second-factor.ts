@@ -5,7 +5,7 @@ import { base32, stepOfCode, totpUri } from '../lib/totp.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import type { NewMail } from '../model/mail.ts';
 import type { User } from '../model/tenant.ts';
-import type { Factor } from '../store/factor-store.ts';
+import type { Factor } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
 import { hashToken } from './credentials.ts';
 

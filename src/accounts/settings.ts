@@ -2,10 +2,10 @@ import type { Clock } from '../lib/clock.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import type { Settings, SettingsPatch, TenantSettings } from '../model/tenant.ts';
 import { dueAfterChange } from '../rules/digest-time.ts';
-import type { DigestStore } from '../store/digest-store.ts';
+import type { TeamStore } from '../store/account-store.ts';
+import type { DigestStore } from '../store/mail-store.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
 import type { SignalStore } from '../store/signal-store.ts';
-import type { TeamStore } from '../store/team-store.ts';
 
 interface ReadParts {
   store: DigestStore & Pick<TeamStore, 'listMembers'>;

@@ -5,7 +5,7 @@ import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Session, User } from '../model/tenant.ts';
-import type { OpenSession } from '../store/session-store.ts';
+import type { OpenSession } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
 import { credentialsMail, hashToken, noteRefusals, selfOf, type Whence } from './credentials.ts';
 import type { Passwords } from './passwords.ts';

@@ -6,7 +6,7 @@ import { defaultProfile } from '../model/icp.ts';
 import { SCOPES } from '../model/key.ts';
 import type { Plan, Tenant } from '../model/tenant.ts';
 import { emailInput, requiredLine } from '../model/text.ts';
-import type { PlanFit, PlanTerms } from '../store/plan-store.ts';
+import type { PlanFit, PlanTerms } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
 import { selfOf } from './credentials.ts';
 import { type AccountParts, newKey } from './keys.ts';

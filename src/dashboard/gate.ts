@@ -5,7 +5,7 @@ import { pathOf } from '../http/request-path.ts';
 import { withoutTrailingSlashes } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Role } from '../model/tenant.ts';
-import type { OpenSession } from '../store/session-store.ts';
+import type { OpenSession } from '../store/account-store.ts';
 import { sessionCookie } from './cookies.ts';
 import type { DashboardParts } from './parts.ts';
 import { addRequestLimits } from './request-limits.ts';

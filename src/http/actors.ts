@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AuditActor } from '../model/audit.ts';
-import type { AuditStore } from '../store/audit-store.ts';
+import type { AuditStore } from '../store/account-store.ts';
 
 /**
  * Records the caller as the actor of every change that a request makes, in the audit list. Add it after all other hooks:

@@ -3,8 +3,8 @@ import type { NewId } from '../lib/ids.ts';
 import { DomainError } from '../model/errors.ts';
 import type { SignalView } from '../model/signal.ts';
 import { dateIn, nextDaily } from '../rules/digest-time.ts';
+import type { TeamStore } from '../store/account-store.ts';
 import type { SignalStore } from '../store/signal-store.ts';
-import type { TeamStore } from '../store/team-store.ts';
 
 /** The hour at which a snooze ends. */
 const MORNING = 8;

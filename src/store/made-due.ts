@@ -1,6 +1,6 @@
 import { addAll } from '../lib/lists.ts';
 import type { NewDelivery, NewWork, RoutedEvent } from '../model/event.ts';
-import type { PlanFit } from './plan-store.ts';
+import type { PlanFit } from './account-store.ts';
 import type { CommittedSignal, NewSignal } from './signal-store.ts';
 import type { MadeDue, Store } from './store.ts';
 

@@ -1,4 +1,6 @@
+import type { RoutedEvent } from '../model/event.ts';
 import type { Mail, NewMail } from '../model/mail.ts';
+import type { TenantSettings } from '../model/tenant.ts';
 
 /** How much mail may be sent under a key. */
 export interface MailQuota {
@@ -32,4 +34,61 @@ export interface MailStore {
   markMailAnnounced(ids: string[]): Promise<void>;
   /** Removes mail written before, sent or not; how many. */
   pruneMail(before: number, limit: number): Promise<number>;
+}
+
+/** Which signals a digest is of. */
+export interface DigestRange {
+  /** Those behind this place in the order by commit, up to its present end. One that was moved there stands where it stood first. */
+  after: number;
+  /** Older ones are no news, Unix milliseconds. */
+  from: number;
+  limit: number;
+  /** Empty or left out: all of them. */
+  profileIds?: readonly string[];
+  /** Only what nobody has judged or made a lead of. */
+  isUntouched?: boolean;
+}
+
+/** What was found in a range. */
+export interface FoundSignals {
+  /** The end of the order at that moment: the next digest begins behind it. */
+  position: number;
+  /** When the oldest of them was detected; null: there is none. */
+  oldest: number | null;
+  hot: number;
+  warm: number;
+  /** The best of them as wire JSON, best first. */
+  wires: string[];
+}
+
+/** A digest with all that it brings about. */
+export interface DigestChange {
+  tenantId: string;
+  /** As it was read: of two that make the same digest one does. */
+  expectedDueAt: number;
+  nextDueAt: number;
+  /** When it was looked for signals, and up to which place in the order by commit. */
+  since: number;
+  position: number;
+  /** When it was made; null: there was nothing to tell. */
+  madeAt: number | null;
+  event: RoutedEvent | null;
+  mails: NewMail[];
+}
+
+/** Settings of tenants and their daily digests. */
+export interface DigestStore {
+  getSettings(tenantId: string): Promise<TenantSettings | null>;
+  /** Stores settings and when the next digest is due; false where the tenant is gone. */
+  saveSettings(settings: Omit<TenantSettings, 'digestMadeAt'>): Promise<boolean>;
+  /** Those whose digest is due, the longest due first; those that are not planned yet too. */
+  dueDigests(now: number, limit: number): Promise<TenantSettings[]>;
+  /** The hot and warm signals of a range; of very many those that were stored last are looked at. */
+  findBest(tenantId: string, range: DigestRange): Promise<FoundSignals>;
+  /** Ids of the people who get its mail. */
+  digestReaders(tenantId: string): Promise<string[]>;
+  /** Whether a person gets its mail; false where that was so already, or there is no such person. */
+  setDigestReader(tenantId: string, userId: string, wanted: boolean): Promise<boolean>;
+  /** Event, deliveries, mail and the next time in one commit; false where it is not due any more. */
+  commitDigest(change: DigestChange): Promise<boolean>;
 }

@@ -1,32 +1,28 @@
 import type { NewWork } from '../model/event.ts';
-import type { AccountStore } from './account-store.ts';
-import type { AuditStore } from './audit-store.ts';
-import type { BackfillStore } from './backfill-store.ts';
-import type { BatchStore } from './batch-store.ts';
+import type {
+  AccountStore,
+  AuditStore,
+  FactorStore,
+  KeyStore,
+  PlanStore,
+  SessionStore,
+  TeamStore,
+} from './account-store.ts';
 import type { CampaignStore } from './campaign-store.ts';
 import type { CompanyStore } from './company-store.ts';
 import type { DeliveryLogStore } from './delivery-log-store.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import type { DigestStore } from './digest-store.ts';
-import type { EndpointStore } from './endpoint-store.ts';
+import type { EndpointStore, SubscriptionStore } from './endpoint-store.ts';
 import type { ErasureStore } from './erasure-store.ts';
-import type { EventStore } from './event-store.ts';
-import type { FactorStore } from './factor-store.ts';
-import type { FeedStore } from './feed-store.ts';
+import type { BackfillStore, BatchStore, EventStore, FeedStore, NoticeStore } from './event-store.ts';
 import type { FiguresStore } from './figures.ts';
 import type { HeldKey, IdempotencyStore } from './idempotency-store.ts';
 import type { JobStore } from './job-store.ts';
-import type { KeyStore } from './key-store.ts';
 import type { LeadStore } from './lead-store.ts';
-import type { MailStore } from './mail-store.ts';
-import type { NoticeStore } from './notice-store.ts';
-import type { PlanStore } from './plan-store.ts';
+import type { DigestStore, MailStore } from './mail-store.ts';
 import type { ProfileStore } from './profile-store.ts';
-import type { SessionStore } from './session-store.ts';
 import type { SignalStore } from './signal-store.ts';
 import type { SourceStore } from './source-store.ts';
-import type { SubscriptionStore } from './subscription-store.ts';
-import type { TeamStore } from './team-store.ts';
 
 /**
  * Everything the product asks of its storage: one method, one use case, one atomic change, durable when its promise

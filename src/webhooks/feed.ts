@@ -7,7 +7,7 @@ import { FEED_MS } from '../model/event-resource.ts';
 import type { Place } from '../model/page.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint } from '../model/webhook.ts';
-import type { FeedPage, FeedRow, FeedStore } from '../store/feed-store.ts';
+import type { FeedPage, FeedRow, FeedStore } from '../store/event-store.ts';
 import { tooManyEndpoints } from './endpoint-rules.ts';
 import { signerOf } from './endpoint-signer.ts';
 

@@ -1,6 +1,6 @@
 import type { EndpointNotice } from '../model/event.ts';
 import type { EndpointStore, Receiver } from '../store/endpoint-store.ts';
-import type { NoticeStore } from '../store/notice-store.ts';
+import type { NoticeStore } from '../store/event-store.ts';
 import { type RouteParts, routeChanges, type StateChange } from './state-changes.ts';
 
 interface NoticeParts extends Omit<RouteParts, 'store'> {

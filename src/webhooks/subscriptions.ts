@@ -15,7 +15,7 @@ import {
 import type { Tenant } from '../model/tenant.ts';
 import { type Endpoint, type WebhookInput, webhookInputSchema } from '../model/webhook.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
-import type { SubscribedEndpoint } from '../store/subscription-store.ts';
+import type { SubscribedEndpoint } from '../store/endpoint-store.ts';
 import { acceptSettings } from './endpoint-rules.ts';
 import { type EndpointParts, sealHeaders } from './endpoints.ts';
 import type { SendTest } from './test-delivery.ts';

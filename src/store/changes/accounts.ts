@@ -2,13 +2,18 @@ import type { IcpProfile } from '../../model/icp.ts';
 import type { ApiKey } from '../../model/key.ts';
 import type { Owner, Plan, Session, Tenant, User } from '../../model/tenant.ts';
 import { overPlanMail } from '../../rules/endpoints.ts';
-import type { AccountStore } from '../account-store.ts';
-import type { FactorStore } from '../factor-store.ts';
-import type { KeyStore } from '../key-store.ts';
-import type { PlanFit, PlanStore, PlanTerms } from '../plan-store.ts';
+import {
+  type AccountStore,
+  type FactorStore,
+  type KeyStore,
+  MOST_SESSIONS,
+  type PlanFit,
+  type PlanStore,
+  type PlanTerms,
+  type SessionStore,
+  type TeamStore,
+} from '../account-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
-import { MOST_SESSIONS, type SessionStore } from '../session-store.ts';
-import type { TeamStore } from '../team-store.ts';
 import { createEndpointPlan, type EndpointStatements } from './endpoints.ts';
 import { createMailWriter } from './mail.ts';
 import { createProfileWriter, type ProfileStatements } from './profiles.ts';

@@ -12,10 +12,9 @@ import {
   stateAfter,
   warningAt,
 } from '../../rules/endpoints.ts';
-import type { EndpointStore } from '../endpoint-store.ts';
-import type { PlanFit, PlanTerms } from '../plan-store.ts';
+import type { PlanFit, PlanTerms } from '../account-store.ts';
+import type { EndpointStore, SubscriptionStore } from '../endpoint-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
-import type { SubscriptionStore } from '../subscription-store.ts';
 import { createNoticeWriter } from './events.ts';
 import { createMailWriter, type MailStatements } from './mail.ts';
 

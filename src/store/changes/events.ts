@@ -7,9 +7,7 @@ import type {
   NewDelivery,
   RoutedEvent,
 } from '../../model/event.ts';
-import type { BackfillStore } from '../backfill-store.ts';
-import type { BatchStore } from '../batch-store.ts';
-import type { NoticeStore } from '../notice-store.ts';
+import type { BackfillStore, BatchStore, NoticeStore } from '../event-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import { type HeldDelivery, skipsOf, unbundled } from './bundles.ts';
 

@@ -1,7 +1,6 @@
 import { DAY_MS } from '../../lib/clock.ts';
 import type { NewMail } from '../../model/mail.ts';
-import type { DigestStore } from '../digest-store.ts';
-import type { MailStore } from '../mail-store.ts';
+import type { DigestStore, MailStore } from '../mail-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import { createEventWriter, type EventStatements } from './events.ts';
 

@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../../lib/clock.ts';
 import type { AuditActor } from '../../model/audit.ts';
 import { DomainError } from '../../model/errors.ts';
-import type { AuditStore } from '../audit-store.ts';
+import type { AuditStore } from '../account-store.ts';
 import { actOf, keepsClient } from '../audited.ts';
 import type {
   HeldKey,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defaultProfile } from '../../../src/model/icp.ts';
-import type { DigestChange } from '../../../src/store/digest-store.ts';
+import type { DigestChange } from '../../../src/store/mail-store.ts';
 import { aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 

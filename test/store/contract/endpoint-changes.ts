@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PlanTerms } from '../../../src/store/plan-store.ts';
+import type { PlanTerms } from '../../../src/store/account-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { anEndpoint, aTenant, T0 } from '../../support/store.ts';
 import { addDeliveries, anOutcome } from './claiming.ts';

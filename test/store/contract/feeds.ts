@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { BatchedSignals } from '../../../src/store/batch-store.ts';
+import type { BatchedSignals } from '../../../src/store/event-store.ts';
 import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 

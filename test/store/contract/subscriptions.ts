@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SubscribedEndpoint } from '../../../src/store/subscription-store.ts';
+import type { SubscribedEndpoint } from '../../../src/store/endpoint-store.ts';
 import { aKey, anEndpoint, aSignal, T0 } from '../../support/store.ts';
 import { addDeliveries, anOutcome } from './claiming.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';

@@ -4,14 +4,17 @@ import { DomainError } from '../../../model/errors.ts';
 import type { ApiKey } from '../../../model/key.ts';
 import type { Position } from '../../../model/page.ts';
 import type { Session, Tenant, User } from '../../../model/tenant.ts';
-import type { AccountStore, StoredRows } from '../../account-store.ts';
-import type { AuditStore } from '../../audit-store.ts';
-import type { FactorStore } from '../../factor-store.ts';
-import type { KeyStore } from '../../key-store.ts';
-import type { PlanStore } from '../../plan-store.ts';
-import type { SessionStore } from '../../session-store.ts';
+import type {
+  AccountStore,
+  AuditStore,
+  FactorStore,
+  KeyStore,
+  PlanStore,
+  SessionStore,
+  StoredRows,
+  TeamStore,
+} from '../../account-store.ts';
 import type { Part } from '../../store.ts';
-import type { TeamStore } from '../../team-store.ts';
 import { Table } from '../table.ts';
 import { type CreationPage, pageByCreation, pageOf } from './pages.ts';
 

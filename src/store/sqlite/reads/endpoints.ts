@@ -3,11 +3,9 @@ import type { EndpointNotice } from '../../../model/event.ts';
 import type { McpSubscription } from '../../../model/mcp.ts';
 import { shapeOf } from '../../../model/payload-format.ts';
 import type { Endpoint, EndpointMode, WebhookInput } from '../../../model/webhook.ts';
-import type { Backfill, BackfillStore } from '../../backfill-store.ts';
-import type { EndpointStore, Receiver } from '../../endpoint-store.ts';
-import type { NoticeStore } from '../../notice-store.ts';
+import type { EndpointStore, Receiver, SubscriptionStore } from '../../endpoint-store.ts';
+import type { Backfill, BackfillStore, NoticeStore } from '../../event-store.ts';
 import type { Part } from '../../store.ts';
-import type { SubscriptionStore } from '../../subscription-store.ts';
 import { Table } from '../table.ts';
 import { type CreationPage, pageByCreation } from './pages.ts';
 

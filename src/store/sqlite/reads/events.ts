@@ -5,9 +5,17 @@ import { DomainError } from '../../../model/errors.ts';
 import type { SkipReason } from '../../../model/event.ts';
 import type { Place, StoredPage } from '../../../model/page.ts';
 import type { Classification } from '../../../model/signal.ts';
-import type { BatchedSignals, BatchStore, WaitingBatch } from '../../batch-store.ts';
-import type { EventQuery, EventStore, RecordedEvent, StoredWait } from '../../event-store.ts';
-import type { FeedRow, FeedStore } from '../../feed-store.ts';
+import type {
+  BatchedSignals,
+  BatchStore,
+  EventQuery,
+  EventStore,
+  FeedRow,
+  FeedStore,
+  RecordedEvent,
+  StoredWait,
+  WaitingBatch,
+} from '../../event-store.ts';
 import type { Part } from '../../store.ts';
 import { creationOf } from './pages.ts';
 import { BODY_JOINS, SHOWN_STATUS, WHOLE_BODY } from './shown-state.ts';
