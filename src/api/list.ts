@@ -12,7 +12,7 @@ import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { letGo } from '../lib/own-bytes.ts';
 import { DomainError } from '../model/errors.ts';
 import { wholeNumber } from '../model/filters.ts';
-import type { Place, Position, StoredPage } from '../model/page.ts';
+import type { PageRequest, Position, StoredPage } from '../model/page.ts';
 import type { StoredWait } from '../store/event-store.ts';
 import type { Call, NamesIn, NoQuery, QueryShape, Routes, Taken } from './routes.ts';
 
@@ -31,11 +31,11 @@ export interface List<
   name?: string;
   /** What else changes what it holds; nothing where it is left out. */
   filters?(call: ListCall<Name, Q>): F | Promise<F>;
-  read(call: ListCall<Name, Q>, asked: Place & F): Promise<P>;
+  read(call: ListCall<Name, Q>, asked: PageRequest & F): Promise<P>;
   /** How it is read in the order by commit, where it can be. */
   stored?: {
     kind: StoredWait['kind'];
-    read(call: ListCall<Name, Q>, asked: Place & F): Promise<Omit<P, 'last'> & StoredPage>;
+    read(call: ListCall<Name, Q>, asked: PageRequest & F): Promise<Omit<P, 'last'> & StoredPage>;
   };
   /** The page's items, or the bytes of them, with commas between, where they are JSON already. */
   show(
@@ -168,7 +168,7 @@ interface StoredRead<P> {
   /** What the list's cursors are bound to. */
   bound: { name: string; filters: unknown };
   query: ListQuery;
-  read(place: Place): Promise<P>;
+  read(page: PageRequest): Promise<P>;
 }
 
 /** A page in the order by commit and its cursor; where nothing is there and the query says so, after a wait for it. */

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { cursorScope, readCursor } from '../http/paging.ts';
 import type { Cursors } from '../lib/cursor.ts';
-import type { Place, Position } from '../model/page.ts';
+import type { PageRequest, Position } from '../model/page.ts';
 import { memberOf } from './gate.ts';
 
 /** Rows on a screen. */
@@ -11,7 +11,7 @@ export const PAGE_ROWS = 25;
 export interface ScreenList<P> {
   name: string;
   filters: unknown;
-  read(place: Place): Promise<P>;
+  read(page: PageRequest): Promise<P>;
 }
 
 /** A page of a list, and the addresses of the next one and of the first; null where there is none. */

@@ -13,7 +13,7 @@ const MAX_BODY_BYTES = 5 * 1024 * 1024;
 const MAX_HEAD_BYTES = 32_768;
 
 /** A whole answer, unpacked. Header names are in lower case; of repeated ones the last counts. */
-export interface Answer {
+export interface HostResponse {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
@@ -33,7 +33,7 @@ export interface RequestOptions {
 /** Sends one request on a connection of its own: sources are asked minutes apart. */
 export interface Requests {
   /** @throws SourceFault */
-  send(url: URL, options: RequestOptions): Promise<Answer>;
+  send(url: URL, options: RequestOptions): Promise<HostResponse>;
   /** Cuts off what is under way, and begins nothing more. */
   abort(): void;
 }
@@ -54,7 +54,7 @@ export function createRequests({ clock, connect }: { clock: Clock; connect: Conn
   const running = new Set<() => void>();
   let stopped = false;
 
-  async function send(url: URL, { headers, body, signal, cutAt }: RequestOptions): Promise<Answer> {
+  async function send(url: URL, { headers, body, signal, cutAt }: RequestOptions): Promise<HostResponse> {
     if (stopped) throw stoppedFault();
     let dial: Dial | null = null;
     const client = new Client(url.origin, {

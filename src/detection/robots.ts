@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, DAY_MS } from '../lib/clock.ts';
 import type { Documents } from './documents/documents.ts';
-import type { Answer } from './request.ts';
+import type { HostResponse } from './request.ts';
 import { MAX_ROBOTS_BYTES, NO_RULES, type RobotsRules, robotsDocument, rulesOf } from './robots-rules.ts';
 import { SourceFault, STOPPED } from './source-fault.ts';
 
@@ -36,7 +36,7 @@ interface RobotsParts {
   clock: Clock;
   documents: Documents;
   /** Follows redirects, and answers whatever the status. */
-  get(url: URL): Promise<Answer>;
+  get(url: URL): Promise<HostResponse>;
   /** The site wants so much time between two requests. */
   pace(host: string, delayMs: number): void;
 }
@@ -117,7 +117,7 @@ export function createRobots({ clock, documents, get, pace }: RobotsParts): Robo
 }
 
 /** Section 2.3.1.2: where redirects lead nowhere, there is none. */
-function orNone(error: unknown): Pick<Answer, 'status' | 'body'> {
+function orNone(error: unknown): Pick<HostResponse, 'status' | 'body'> {
   if (error instanceof SourceFault && error.code === 'too_many_redirects') {
     return { status: 404, body: Buffer.alloc(0) };
   }

@@ -6,7 +6,7 @@ import { createLookup } from '../webhooks/target-lookup.ts';
 import { checkSite, type Lookup } from '../webhooks/targets.ts';
 import type { Documents } from './documents/documents.ts';
 import { createHostGate, orAborted } from './host-gate.ts';
-import { type Answer, createRequests } from './request.ts';
+import { createRequests, type HostResponse } from './request.ts';
 import { createRobots, ROBOT_NAME } from './robots.ts';
 import { MAX_ROBOTS_BYTES } from './robots-rules.ts';
 import { SourceFault } from './source-fault.ts';
@@ -34,7 +34,7 @@ export interface WebParts {
 }
 
 /** An answer, and where it came from at last. */
-export interface FetchedPage extends Answer {
+export interface FetchedPage extends HostResponse {
   url: string;
 }
 
@@ -137,7 +137,7 @@ export function createWeb(parts: WebParts): Web {
     throw new SourceFault('too_many_redirects', `The address redirects more than ${MAX_REDIRECTS} times.`);
   }
 
-  async function ask(url: URL, asking: Asking): Promise<Answer> {
+  async function ask(url: URL, asking: Asking): Promise<HostResponse> {
     const { journey, scopes = [] } = asking;
     const passage = { signal: journey.signal, mayWait: journey.asked > 0, scopes };
     const answer = await gate.enter(url.host, passage, async () => {
@@ -227,7 +227,7 @@ function either(one: AbortSignal, other: AbortSignal | null): AbortSignal {
 }
 
 /** Until when an answer asks to be left alone, Unix milliseconds; 0: it does not. */
-function pauseOf({ status, headers }: Answer, now: number): number {
+function pauseOf({ status, headers }: HostResponse, now: number): number {
   const given = headers['retry-after'];
   const spent = headers['x-ratelimit-remaining'] === '0';
   const asks =

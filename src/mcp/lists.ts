@@ -1,5 +1,5 @@
 import { cursorScope, readCursor } from '../http/paging.ts';
-import type { Place, Position } from '../model/page.ts';
+import type { PageRequest, Position } from '../model/page.ts';
 import { fittingRows } from './answers.ts';
 import type { McpCall } from './tool.ts';
 
@@ -11,7 +11,7 @@ interface AskedRows<R> {
   bound: unknown;
   limit: number;
   cursor: string | undefined;
-  read(place: Place): Promise<{ rows: R[]; last: Position | null }>;
+  read(page: PageRequest): Promise<{ rows: R[]; last: Position | null }>;
 }
 
 /** The rows that fit into an answer, and the cursor behind them. @throws DomainError `INVALID_CURSOR` */

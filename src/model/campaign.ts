@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { toIso } from '../lib/clock.ts';
 import { listFilters, listOf } from './filters.ts';
-import type { Place } from './page.ts';
+import type { PageRequest } from './page.ts';
 import { emailInput, idInput, requiredLine, timeInput } from './text.ts';
 
 export const CAMPAIGN_STATUSES = ['draft', 'scheduled', 'active', 'paused', 'completed'] as const;
@@ -120,7 +120,7 @@ export interface Campaign {
 }
 
 /** Filters and position of a page of campaigns, newest first. */
-export interface CampaignQuery extends Place {
+export interface CampaignQuery extends PageRequest {
   statuses: CampaignStatus[];
 }
 

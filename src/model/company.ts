@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fold } from '../lib/text.ts';
 import { COMPANY_FACTS, type CompanyFact, type CompanyFacts } from './company-facts.ts';
 import { listFilters, listOf } from './filters.ts';
-import type { Place } from './page.ts';
+import type { PageRequest } from './page.ts';
 import { type Signal, signalSchema } from './signal.ts';
 import { domainFilter, lineText, webUrl } from './text.ts';
 
@@ -145,7 +145,7 @@ export interface ObservedCompany {
 }
 
 /** Filters and position of a page of companies. */
-export interface CompanyQuery extends Place {
+export interface CompanyQuery extends PageRequest {
   domains: string[];
   industries: string[];
   /** A part of name or domain, folded. */
@@ -172,7 +172,7 @@ export const companyFilters = listFilters(
           'move to a page you have already read.',
       ),
   },
-  (query): Omit<CompanyQuery, keyof Place> => ({
+  (query): Omit<CompanyQuery, keyof PageRequest> => ({
     domains: query.domain,
     industries: query.industry.map(fold),
     search: query.q ? fold(query.q) : null,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listFilters, listOf, searchText, wholeNumber } from './filters.ts';
-import type { Place } from './page.ts';
+import type { PageRequest } from './page.ts';
 import { linkedinProfile, normaliseEmail } from './person-keys.ts';
 import { dealSchema, stageSchema } from './pipeline.ts';
 import { classificationSchema, explanationSchema, observedPostSchema, signalSchema } from './signal.ts';
@@ -169,7 +169,7 @@ export const leadDetailSchema = leadSchema
   .meta({ id: 'LeadDetail', description: 'A lead with its best signals.' });
 
 /** Filters and position of a page of leads. A list matches any of its values; an empty one matches all. */
-export interface LeadQuery extends Place {
+export interface LeadQuery extends PageRequest {
   stages: Lead['stage'][];
   classifications: NonNullable<Lead['classification']>[];
   minScore: number | null;
@@ -228,7 +228,7 @@ export const leadFilters = listFilters(
       .default('-created_at')
       .describe('Sort order; `-` is descending.'),
   },
-  (query): Omit<LeadQuery, keyof Place> => ({
+  (query): Omit<LeadQuery, keyof PageRequest> => ({
     stages: query.stage,
     classifications: query.classification,
     minScore: query.min_score,

@@ -2,7 +2,7 @@
 export type Position = (string | number)[];
 
 /** Which page of a list: what follows `after`, `limit` rows at most. */
-export interface Place {
+export interface PageRequest {
   limit: number;
   /** `last` of the page before; null: from the beginning. */
   after: Position | null;

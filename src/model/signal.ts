@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { codePointLength } from '../lib/text.ts';
 import { CLASSIFICATIONS } from './constants.ts';
 import { listFilters, listOf, queryTime, searchText, wholeNumber } from './filters.ts';
-import type { Place } from './page.ts';
+import type { PageRequest } from './page.ts';
 import { domainFilter, domainSchema, idInput, lineText, timeText, webUrl } from './text.ts';
 
 export const SIGNAL_TYPES = ['intent_post', 'job_change', 'funding_event', 'review', 'qa_forum'] as const;
@@ -218,7 +218,7 @@ export const explanationSchema = z
 export type Explanation = z.infer<typeof explanationSchema>;
 
 /** Filters and position of a page of signals. Times are Unix milliseconds, half open: from <= timestamp < to. */
-export interface SignalQuery extends Place {
+export interface SignalQuery extends PageRequest {
   platforms: string[];
   /** Profile ids or names; a signal fits if either does. */
   icps: string[];
@@ -309,7 +309,7 @@ export const signalFilters = listFilters(
       .meta({ default: '-timestamp' })
       .describe('Sort order; `-` is descending.'),
   },
-  (query): Omit<SignalQuery, keyof Place | 'explain'> => ({
+  (query): Omit<SignalQuery, keyof PageRequest | 'explain'> => ({
     platforms: query.platform,
     icps: query.icp,
     from: query.from,

@@ -2,7 +2,7 @@ import type { AuditAction, AuditActor, AuditEntry } from '../model/audit.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { ApiKey } from '../model/key.ts';
 import type { NewMail } from '../model/mail.ts';
-import type { Page, Place } from '../model/page.ts';
+import type { Page, PageRequest } from '../model/page.ts';
 import type { Owner, Plan, Role, Session, Tenant, User } from '../model/tenant.ts';
 
 /** Rows of a tenant that a plan has a ceiling on, and how many there are. */
@@ -50,7 +50,7 @@ export type KeyChange = Partial<Pick<ApiKey, 'name' | 'scopes' | 'rateLimit' | '
 /** A tenant's keys as it manages them itself. */
 export interface KeyStore {
   /** Oldest first, revoked ones too. */
-  pageKeys(tenantId: string, page: Place): Promise<Page<ApiKey>>;
+  pageKeys(tenantId: string, page: PageRequest): Promise<Page<ApiKey>>;
   getKey(tenantId: string, id: string): Promise<ApiKey | null>;
   /** The key as it then is; null where there is none, or where it is revoked: that is not undone by a change. */
   changeKey(tenantId: string, id: string, change: KeyChange): Promise<ApiKey | null>;
@@ -204,7 +204,7 @@ export interface FactorStore {
 }
 
 /** Filters and position of a page of the audit list, newest first. `from` <= at < `to`. */
-export interface AuditQuery extends Place {
+export interface AuditQuery extends PageRequest {
   actor: string | null;
   action: AuditAction | null;
   from: number | null;

@@ -1,6 +1,6 @@
 import type { AttemptErrorCode, DeliveryStatus } from '../model/delivery.ts';
 import type { EventType } from '../model/event.ts';
-import type { Page, Place, Position, StoredPage } from '../model/page.ts';
+import type { Page, PageRequest, Position, StoredPage } from '../model/page.ts';
 
 /** A delivery as it is listed. Times are Unix milliseconds. */
 export interface DeliverySummary {
@@ -39,7 +39,7 @@ export interface StoredDeliveryPage extends StoredPage {
 }
 
 /** Filters and position of a page of deliveries, newest first. `from` <= createdAt < `to`. */
-export interface DeliveryQuery extends Place {
+export interface DeliveryQuery extends PageRequest {
   endpointId: string | null;
   status: DeliveryStatus | null;
   eventType: EventType | null;

@@ -1,5 +1,5 @@
 import type { McpSubscription } from '../model/mcp.ts';
-import type { Page, Place } from '../model/page.ts';
+import type { Page, PageRequest } from '../model/page.ts';
 import type { PayloadShape } from '../model/payload-format.ts';
 import type { Endpoint } from '../model/webhook.ts';
 
@@ -28,7 +28,7 @@ export interface EndpointStore {
   /** All of them as events are routed to them, in the order of their ids; kept prepared from one call to the next. */
   listReceivers(tenantId: string): Promise<Receiver[]>;
   /** Oldest first. */
-  pageEndpoints(tenantId: string, page: Place): Promise<Page<Endpoint>>;
+  pageEndpoints(tenantId: string, page: PageRequest): Promise<Page<Endpoint>>;
   getEndpoint(tenantId: string, id: string): Promise<Endpoint | null>;
   /**
    * Stores settings and secret; false where the stored version is not `endpoint.version` any more, or it is gone. Probes of

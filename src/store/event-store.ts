@@ -7,11 +7,11 @@ import type {
   RoutedEvent,
   SkipReason,
 } from '../model/event.ts';
-import type { Page, Place, Position, StoredPage } from '../model/page.ts';
+import type { Page, PageRequest, Position, StoredPage } from '../model/page.ts';
 import type { Classification } from '../model/signal.ts';
 
 /** Filters and position of a page of events, newest first. `from` <= createdAt < `to`, Unix milliseconds. */
-export interface EventQuery extends Place {
+export interface EventQuery extends PageRequest {
   types: EventType[];
   from: number | null;
   to: number | null;

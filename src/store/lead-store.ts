@@ -1,6 +1,6 @@
 import type { RoutedEvent } from '../model/event.ts';
 import type { Lead, LeadQuery } from '../model/lead.ts';
-import type { Page, Place } from '../model/page.ts';
+import type { Page, PageRequest } from '../model/page.ts';
 import type { Actor, BoardStage, Stage } from '../model/pipeline.ts';
 import type { NewSignal } from './signal-store.ts';
 
@@ -107,5 +107,5 @@ export interface LeadStore {
   /** Counts one question to the enrichment provider on `day` (`2026-01-31`); false, and not counted, where there were `limit`. */
   countEnrichment(day: string, limit: number): Promise<boolean>;
   /** Moves of a lead, newest first. */
-  pageStageMoves(leadId: string, page: Place): Promise<Page<StageMoveRow>>;
+  pageStageMoves(leadId: string, page: PageRequest): Promise<Page<StageMoveRow>>;
 }

@@ -1,5 +1,5 @@
 import type { IcpProfile } from '../model/icp.ts';
-import type { Page, Place } from '../model/page.ts';
+import type { Page, PageRequest } from '../model/page.ts';
 
 /** What was decided of a suggestion; `decision` is JSON. */
 export interface SuggestionDecision {
@@ -32,7 +32,7 @@ export interface DueLesson {
 export interface ProfileStore {
   listProfiles(tenantId: string): Promise<IcpProfile[]>;
   /** Oldest first. */
-  pageProfiles(tenantId: string, page: Place): Promise<Page<IcpProfile>>;
+  pageProfiles(tenantId: string, page: PageRequest): Promise<Page<IcpProfile>>;
   getProfile(tenantId: string, id: string): Promise<IcpProfile | null>;
   /** Another text after any change of the tenant's profiles or their lessons, by any process. */
   profileStamp(tenantId: string): Promise<string>;

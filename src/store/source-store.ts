@@ -1,5 +1,5 @@
 import type { NewMail } from '../model/mail.ts';
-import type { Page, Place } from '../model/page.ts';
+import type { Page, PageRequest } from '../model/page.ts';
 import type { EndedRun, Source, SourceError, SourcePosition, SourceQuota } from '../model/source.ts';
 import type { CommittedSignal, NewSignal } from './signal-store.ts';
 
@@ -71,7 +71,7 @@ export interface SourceStore {
   createSource(source: Source, limit: number): Promise<'created' | 'name_taken' | 'full'>;
   getSource(tenantId: string, id: string): Promise<Source | null>;
   /** Oldest first. */
-  pageSources(tenantId: string, page: Place): Promise<Page<Source>>;
+  pageSources(tenantId: string, page: PageRequest): Promise<Page<Source>>;
   /**
    * Stores a caller's change where the source before it has the version it grew from; `stale`: it has not, or it is gone.
    * `restart` forgets position, errors and the run under way: the source is another from now on.
@@ -101,7 +101,7 @@ export interface SourceStore {
    */
   finishSourceRun(run: SourceRun): Promise<CommittedSignal[] | null>;
   /** What came of the source's last runs, newest first; 100 are kept. */
-  pageSourceRuns(sourceId: string, page: Place): Promise<Page<EndedRun>>;
+  pageSourceRuns(sourceId: string, page: PageRequest): Promise<Page<EndedRun>>;
   /** Remembers a pause that a host asked for; of two the longer stands. */
   holdHost(hold: HostHold): Promise<void>;
   /** The pauses that are not over at `now`. */

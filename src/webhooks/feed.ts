@@ -4,7 +4,7 @@ import type { SecretBox } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { toBodyBytes } from '../model/delivery.ts';
 import { FEED_MS } from '../model/event-resource.ts';
-import type { Place } from '../model/page.ts';
+import type { PageRequest } from '../model/page.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import type { FeedPage, FeedRow, FeedStore } from '../store/event-store.ts';
@@ -24,7 +24,7 @@ const MOST_STRETCHES = 20;
 export async function readFeed(
   { store, clock }: Pick<FeedParts, 'store' | 'clock'>,
   { id, tenantId }: Endpoint,
-  place: Place,
+  place: PageRequest,
 ): Promise<FeedPage> {
   const since = clock.now() - FEED_MS;
   const nextTurn = createYielder(clock);

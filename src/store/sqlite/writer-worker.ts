@@ -7,7 +7,7 @@ import { call } from './face/promised.ts';
 import { createRunner } from './runner.ts';
 import { createTransactions } from './transaction.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
-import type { Call } from './writer.ts';
+import type { NamedChange } from './writer.ts';
 
 /** What the thread is started with. */
 export interface WriterData {
@@ -40,7 +40,7 @@ function serve(port: NonNullable<typeof parentPort>, { file, busyTimeoutMs }: Wr
   const changes = createRunner(db, log);
   const transactions = createTransactions(db, log);
 
-  port.on('message', (message: Call[number][] | 'close') => {
+  port.on('message', (message: NamedChange[number][] | 'close') => {
     if (message === 'close') {
       db.close();
       port.close();
@@ -52,9 +52,9 @@ function serve(port: NonNullable<typeof parentPort>, { file, busyTimeoutMs }: Wr
   });
 }
 
-function stepsOf(message: Call[number][], changes: Changes): (() => unknown)[] {
+function stepsOf(message: NamedChange[number][], changes: Changes): (() => unknown)[] {
   return Array.from({ length: message.length / 2 }, (_, i) => {
-    const [name, args] = [message[2 * i], message[2 * i + 1]] as Call;
+    const [name, args] = [message[2 * i], message[2 * i + 1]] as NamedChange;
     return () => call(changes, name, args);
   });
 }

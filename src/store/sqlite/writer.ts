@@ -17,7 +17,7 @@ export type WriterPulse = Omit<StorePulse, 'databaseBytes' | 'walBytes' | 'freeB
 /** Runs named changes, grouped into transactions. */
 export interface Writer {
   /** Resolves after COMMIT, with what the change returned. */
-  run(change: Call): Promise<unknown>;
+  run(change: NamedChange): Promise<unknown>;
   pulse(): WriterPulse;
   /** Calls `listener` after each commit, before its changes are answered. */
   onCommit(listener: CommitListener): void;
@@ -28,9 +28,9 @@ export interface Writer {
 }
 
 /** A change by its name, with its arguments. */
-export type Call = [name: keyof Changes, args: Parameters<Changes[keyof Changes]>];
+export type NamedChange = [name: keyof Changes, args: Parameters<Changes[keyof Changes]>];
 
-type CommitListener = (batch: readonly Call[], committed: Committed) => void;
+type CommitListener = (batch: readonly NamedChange[], committed: Committed) => void;
 
 /** Who watches a writer's commits: how long they take, and whether the storage takes them (null: nobody). */
 export interface WriterWatch {
@@ -40,13 +40,13 @@ export interface WriterWatch {
 
 /** A writer whose batches are stored by `commit`, and which ends with `end`. */
 export function createWriter(
-  commit: (batch: Call[]) => Promise<Committed>,
+  commit: (batch: NamedChange[]) => Promise<Committed>,
   end: () => Promise<void>,
   { meter, storage }: WriterWatch,
 ): Writer {
   const { clock } = meter;
   let onCommit: CommitListener | null = null;
-  const queue = createWriteQueue<Call>({
+  const queue = createWriteQueue<NamedChange>({
     async commit(batch) {
       const ended = meter.begin(batch.length);
       let failed: Committed['failed'] = [];

@@ -3,7 +3,7 @@ import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { SkipReason } from '../../../model/event.ts';
-import type { Place, StoredPage } from '../../../model/page.ts';
+import type { PageRequest, StoredPage } from '../../../model/page.ts';
 import type { Classification } from '../../../model/signal.ts';
 import type {
   BatchedSignals,
@@ -192,7 +192,7 @@ export function createStoredOrder(db: Database, kind: StoredKind) {
     /** The newest place that is taken; 0: none is. */
     newest: (tenantId: string): number => selectNewest.get(tenantId) ?? 0,
     /** The next `scan` places after those that a page has been read up to. */
-    stretch(tenantId: string, place: Pick<Place, 'after'>, scan: number): Stretch {
+    stretch(tenantId: string, place: Pick<PageRequest, 'after'>, scan: number): Stretch {
       const after = positionOf(place);
       return { after, until: selectUntil.get(tenantId, after, scan) ?? null };
     },
@@ -221,7 +221,7 @@ export function createNewestStored(db: Database): (tenantId: string, kind: Store
 }
 
 /** The place that a page has been read up to. @throws DomainError `INVALID_CURSOR` */
-export function positionOf({ after }: Pick<Place, 'after'>): number {
+export function positionOf({ after }: Pick<PageRequest, 'after'>): number {
   const position = after === null ? 0 : after[0];
   if (typeof position === 'number') return position;
   throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');

@@ -1,5 +1,5 @@
 import { DomainError } from '../../../model/errors.ts';
-import type { Page, Place, Position } from '../../../model/page.ts';
+import type { Page, PageRequest, Position } from '../../../model/page.ts';
 
 /** One row more than a page holds is asked for: it tells that more follow, and is cut off again. */
 export function pageOf<T, R = T>(
@@ -21,7 +21,7 @@ export interface CreationPage {
 
 /** A page of rows in the order they were made in. */
 export function pageByCreation<T extends { createdAt: number; id: string }>(
-  { limit, after }: Place,
+  { limit, after }: PageRequest,
   find: (position: CreationPage) => T[],
 ): Page<T> {
   const [createdAt, id] = creationOf(after) ?? [-1, ''];
