@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { toIso } from '../../src/lib/clock.ts';
 import type { SecretBox } from '../../src/lib/secret-box.ts';
-import { STAGES } from '../../src/model/pipeline.ts';
+import { STAGES } from '../../src/model/constants.ts';
 import type { Signal } from '../../src/model/signal.ts';
 import { createRunner } from '../../src/store/sqlite/runner.ts';
 import { aLead, aNewLead } from '../../test/support/leads.ts';

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { CLASSIFICATIONS } from '../model/constants.ts';
+import { CLASSIFICATIONS, STAGES } from '../model/constants.ts';
 import { type Lead, leadFilters } from '../model/lead.ts';
-import { STAGES } from '../model/pipeline.ts';
 import { filtersOf, isFiltered } from './filters.ts';
 import { queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';

@@ -3,7 +3,8 @@ import { check } from '../http/faults.ts';
 import { refusal } from '../http/validation.ts';
 import { CLASSIFICATIONS } from '../model/constants.ts';
 import { EVENT_TYPES, type EventType } from '../model/event.ts';
-import { isPreset, PAYLOAD_FIELDS, PRESETS, payloadFormatSchema } from '../model/payload-format.ts';
+import { payloadFormatSchema } from '../model/payload-format.ts';
+import { isPreset, PAYLOAD_FIELDS, PRESETS } from '../model/payload-shape.ts';
 import { SIGNAL_TYPES } from '../model/signal.ts';
 import {
   BATCHINGS,

@@ -1,5 +1,3 @@
-import type { Deal, Stage } from './pipeline.ts';
-
 // What the writer's thread needs of the model stands here, away from all schemas: to load zod took it 100 ms and 10 MiB.
 
 /** The classes of a signal, the best first. */
@@ -53,9 +51,12 @@ export function isOperational(type: string): type is OperationalType {
 }
 
 /** A deal is won or lost exactly where its lead is, and open in every other stage. */
-export function dealStatusIn(stage: Stage): Deal['status'] {
+export function dealStatusIn(stage: (typeof STAGES)[number]): 'open' | 'won' | 'lost' {
   return stage === 'won' || stage === 'lost' ? stage : 'open';
 }
 
 /** The platform of made-up posts, by which they are told from real ones wherever they are shown. */
 export const SAMPLE_PLATFORM = 'sample';
+
+/** In the order of the board. `won` and `lost` are closed; `leads/move-lead.ts` has the allowed moves. */
+export const STAGES = ['new', 'contacted', 'engaged', 'qualified', 'proposal', 'won', 'lost'] as const;

@@ -1,25 +1,8 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { codePointLength } from '../lib/text.ts';
-import type { BodyTail } from './event.ts';
+import { keptFields, PAYLOAD_FIELDS, type PayloadFormat, PRESETS } from './payload-shape.ts';
 import { signalSchema } from './signal.ts';
 import { boundedRecord, lineText } from './text.ts';
-
-/** Fields of the signal payload that a format can name, in the payload's order (specification, section 2). */
-export const PAYLOAD_FIELDS = [
-  'signal_id',
-  'signal_type',
-  'classification',
-  'icp_score',
-  'timestamp',
-  'prospect',
-  'company',
-  'platform',
-  'excerpt',
-  'icp_profile_name',
-  'profile_url',
-] as const;
-export type PayloadField = (typeof PAYLOAD_FIELDS)[number];
 
 const MAX_CUSTOM_KEYS = 50;
 const MAX_CUSTOM_VALUE_CHARACTERS = 8_192;
@@ -41,10 +24,6 @@ const customValue = z.union([
   z.number(),
   z.boolean(),
 ]);
-
-/** Services that events can be formatted for. */
-export const PRESETS = ['slack', 'discord', 'teams', 'ntfy'] as const;
-export type Preset = (typeof PRESETS)[number];
 
 /** ntfy responds with 404 to any other topic. */
 const NTFY_TOPIC = /^[-_A-Za-z0-9]{1,64}$/;
@@ -75,21 +54,6 @@ const formatShape = z.strictObject({
 });
 
 type FormatShape = z.infer<typeof formatShape>;
-
-/** An endpoint's own choice of fields for `signal.detected`. */
-export type CustomFormat = Omit<FormatShape, 'preset' | 'topic'>;
-/** Every event as a message for a service; `topic` is for ntfy only. */
-export interface PresetFormat {
-  preset: Preset;
-  topic?: string;
-}
-/** The format of an endpoint's payloads. */
-export type PayloadFormat = CustomFormat | PresetFormat;
-
-/** Whether a format is a preset. */
-export function isPreset(format: PayloadFormat): format is PresetFormat {
-  return 'preset' in format;
-}
 
 /** The format of an endpoint's payloads; contradictory ones are refused. */
 export const payloadFormatSchema = formatShape.superRefine(refuseFormatFaults).transform(meantFormat);
@@ -149,12 +113,6 @@ const savedCustomSchema = z.strictObject({
 /** A format as every API shows it, as it was saved. */
 export const savedFormatSchema = z.union([savedPresetSchema, savedCustomSchema]);
 
-/** The fields that a format keeps, in the payload's order. */
-function keptFields({ include, exclude }: Pick<FormatShape, 'include' | 'exclude'>): PayloadField[] {
-  if (include !== undefined) return PAYLOAD_FIELDS.filter((field) => include.includes(field));
-  return PAYLOAD_FIELDS.filter((field) => !exclude?.includes(field));
-}
-
 /** All names a payload can have, of excluded fields too, so that a custom member never looks like a field. */
 function namesOfFields(flatten: boolean): Set<string> {
   const names = PAYLOAD_FIELDS.flatMap((field) => {
@@ -168,62 +126,4 @@ function namesOfFields(flatten: boolean): Set<string> {
 /** The name of a nested member once it is flattened. */
 export function flatKey(field: string, member: string): string {
   return `${field}_${member}`;
-}
-
-/** A format prepared for making bodies. */
-export type PayloadShape = CustomShape | PresetShape;
-
-interface ShapeBasis {
-  /** Equal for formats that make the same bodies. */
-  key: string;
-  /** Size of the format as JSON in UTF-8, which plans limit. */
-  formatBytes: number;
-}
-
-/** Every event as a message for a service. */
-export interface PresetShape extends ShapeBasis {
-  preset: PresetFormat;
-}
-
-/** A choice of fields. Its custom members are serialised once, not for each signal. */
-export interface CustomShape extends ShapeBasis {
-  preset: null;
-  fields: readonly PayloadField[];
-  flatten: boolean;
-  /** Its custom members; null if it has none. */
-  tail: BodyTail | null;
-}
-
-/** Prepares a format. */
-export function shapeOf(format: PayloadFormat): PayloadShape {
-  if (isPreset(format)) {
-    const key = `preset ${format.preset} ${format.topic ?? ''}`;
-    return { key, preset: format, formatBytes: formatBytes(format) };
-  }
-  const fields = keptFields(format);
-  const tail = tailOf(format);
-  return {
-    preset: null,
-    key: `${fields.join()} ${format.flatten} ${tail?.hash}`,
-    fields,
-    flatten: format.flatten,
-    tail,
-    formatBytes: formatBytes(format),
-  };
-}
-
-/** Size of a format as JSON in UTF-8. */
-export function formatBytes(format: PayloadFormat): number {
-  return Buffer.byteLength(JSON.stringify(format));
-}
-
-function tailOf({ custom }: CustomFormat): BodyTail | null {
-  if (Object.keys(custom).length === 0) return null;
-  const text = JSON.stringify(custom).slice(1);
-  return { hash: createHash('sha256').update(text).digest('hex'), text, bytes: Buffer.byteLength(text) };
-}
-
-/** Whether a shape is that of a preset. */
-export function isPresetShape(shape: PayloadShape | null): shape is PresetShape {
-  return shape !== null && shape.preset !== null;
 }

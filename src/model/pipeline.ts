@@ -1,7 +1,6 @@
 import { z } from 'zod';
+import { STAGES } from './constants.ts';
 
-/** In the order of the board. `won` and `lost` are closed; `leads/move-lead.ts` has the allowed moves. */
-export const STAGES = ['new', 'contacted', 'engaged', 'qualified', 'proposal', 'won', 'lost'] as const;
 export const stageSchema = z.enum(STAGES);
 export type Stage = z.infer<typeof stageSchema>;
 

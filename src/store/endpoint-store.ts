@@ -1,6 +1,6 @@
 import type { McpSubscription } from '../model/mcp.ts';
 import type { Page, PageRequest } from '../model/page.ts';
-import type { PayloadShape } from '../model/payload-format.ts';
+import type { PayloadShape } from '../model/payload-shape.ts';
 import type { Endpoint } from '../model/webhook.ts';
 
 /** An endpoint as events are routed to it. `shape` null: the standard payload. */

@@ -1,6 +1,6 @@
 import { type Clock, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
-import { isPresetShape } from '../model/payload-format.ts';
+import { isPresetShape } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { TenantSettings } from '../model/tenant.ts';
 import { lastDaily, lastHourly } from '../rules/digest-time.ts';

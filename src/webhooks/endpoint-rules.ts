@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
 import { withoutTrailingSlashes } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
-import { formatBytes, isPreset, type PayloadFormat, PRESETS } from '../model/payload-format.ts';
+import { formatBytes, isPreset, type PayloadFormat, PRESETS } from '../model/payload-shape.ts';
 import type { Plan, Tenant } from '../model/tenant.ts';
 import type { Endpoint, WebhookInput, WebhookPatch } from '../model/webhook.ts';
 import type { Store } from '../store/store.ts';

@@ -1,5 +1,5 @@
 import type { EventRow } from '../model/event.ts';
-import { isPresetShape } from '../model/payload-format.ts';
+import { isPresetShape } from '../model/payload-shape.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { ShapedBody } from './format.ts';
 import { eventEnvelope } from './payload.ts';

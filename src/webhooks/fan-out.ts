@@ -1,7 +1,7 @@
 import type { NewId } from '../lib/ids.ts';
 import { MAX_BODY_BYTES } from '../model/delivery.ts';
 import type { EventRow, NewDelivery, RoutedEvent, SkipReason } from '../model/event.ts';
-import { isPresetShape } from '../model/payload-format.ts';
+import { isPresetShape } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { ShapedBody } from './format.ts';

@@ -1,5 +1,6 @@
 import type { BodyTail } from '../model/event.ts';
-import { flatKey, type PayloadFormat, type PayloadShape, shapeOf } from '../model/payload-format.ts';
+import { flatKey } from '../model/payload-format.ts';
+import { type PayloadFormat, type PayloadShape, shapeOf } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import { signalPayload } from './payload.ts';
 import { presetBody } from './presets/preset-body.ts';

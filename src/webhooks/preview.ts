@@ -1,7 +1,7 @@
 import { effectivePlan } from '../accounts/plans.ts';
 import type { Clock } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
-import type { PayloadFormat } from '../model/payload-format.ts';
+import type { PayloadFormat } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Store } from '../store/store.ts';

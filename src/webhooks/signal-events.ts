@@ -1,6 +1,6 @@
 import type { NewId } from '../lib/ids.ts';
 import type { EventRow, RoutedEvent } from '../model/event.ts';
-import { isPresetShape } from '../model/payload-format.ts';
+import { isPresetShape } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import { fanOut } from './fan-out.ts';

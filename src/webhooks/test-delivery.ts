@@ -4,7 +4,7 @@ import type { AttemptRecord, SentEventType } from '../model/delivery.ts';
 import { sentHeaders, toBodyBytes } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
 import type { EventType } from '../model/event.ts';
-import { isPreset } from '../model/payload-format.ts';
+import { isPreset } from '../model/payload-shape.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import { headlineOf } from '../signals/why.ts';
 import { sentBody, timingsOf } from './delivery-resource.ts';

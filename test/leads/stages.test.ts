@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decideMove } from '../../src/leads/move-lead.ts';
+import { STAGES } from '../../src/model/constants.ts';
 import { DomainError } from '../../src/model/errors.ts';
-import { type MoveInput, STAGES, type Stage } from '../../src/model/pipeline.ts';
+import type { MoveInput, Stage } from '../../src/model/pipeline.ts';
 
 const OPEN: Stage[] = ['new', 'contacted', 'engaged', 'qualified', 'proposal'];
 

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { CLASSIFICATIONS } from '../../src/model/constants.ts';
+import { CLASSIFICATIONS, STAGES } from '../../src/model/constants.ts';
 import { DELIVERY_STATUSES } from '../../src/model/delivery.ts';
 import { EVENT_TYPES } from '../../src/model/event.ts';
 import { SCOPES } from '../../src/model/key.ts';
-import { STAGES } from '../../src/model/pipeline.ts';
 import { SIGNAL_TYPES } from '../../src/model/signal.ts';
 import { PAUSED_REASONS, webhookCreateSchema } from '../../src/model/webhook.ts';
 

@@ -1,4 +1,4 @@
-import type { Preset } from '../../src/model/payload-format.ts';
+import type { Preset } from '../../src/model/payload-shape.ts';
 
 const url = { type: 'string', pattern: '^https?://', maxLength: 2_048 };
 const line = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength });

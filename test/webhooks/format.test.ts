@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { check } from '../../src/http/faults.ts';
-import { PAYLOAD_FIELDS, payloadFormatSchema, shapeOf } from '../../src/model/payload-format.ts';
+import { payloadFormatSchema } from '../../src/model/payload-format.ts';
+import { PAYLOAD_FIELDS, shapeOf } from '../../src/model/payload-shape.ts';
 import { createPayloads, formattedPayload } from '../../src/webhooks/format.ts';
 import { signalPayload } from '../../src/webhooks/payload.ts';
 import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';

@@ -1,7 +1,8 @@
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { EVENT_TYPES, type EventRow, type EventType } from '../../src/model/event.ts';
-import { PRESETS, type Preset, payloadFormatSchema } from '../../src/model/payload-format.ts';
+import { payloadFormatSchema } from '../../src/model/payload-format.ts';
+import { PRESETS, type Preset } from '../../src/model/payload-shape.ts';
 import type { Signal } from '../../src/model/signal.ts';
 import { eventNotice } from '../../src/webhooks/presets/event-notice.ts';
 import type { Notice } from '../../src/webhooks/presets/notice.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MAX_BODY_BYTES } from '../../src/model/delivery.ts';
-import { shapeOf } from '../../src/model/payload-format.ts';
+import { shapeOf } from '../../src/model/payload-shape.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
 import { signalPayload } from '../../src/webhooks/payload.ts';
 import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';

@@ -1,4 +1,4 @@
-import type { PresetFormat } from '../../model/payload-format.ts';
+import type { PresetFormat } from '../../model/payload-shape.ts';
 import { discordMessage } from './discord.ts';
 import type { Notice } from './notice.ts';
 import { ntfyMessage } from './ntfy.ts';

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { EndpointNotice } from '../../../model/event.ts';
 import type { McpSubscription } from '../../../model/mcp.ts';
-import { shapeOf } from '../../../model/payload-format.ts';
+import { shapeOf } from '../../../model/payload-shape.ts';
 import type { Endpoint, EndpointMode, WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../../endpoint-store.ts';
 import type { Backfill, BackfillStore, NoticeStore } from '../../event-store.ts';

@@ -1,10 +1,11 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
 import { addAll } from '../../../lib/lists.ts';
+import { STAGES } from '../../../model/constants.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { Lead, LeadQuery } from '../../../model/lead.ts';
 import type { Page } from '../../../model/page.ts';
-import { STAGES, type Stage } from '../../../model/pipeline.ts';
+import type { Stage } from '../../../model/pipeline.ts';
 import { wordsOf } from '../../../rules/words.ts';
 import type { NamedPerson } from '../../campaign-store.ts';
 import type { LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import type { BodyTail } from './event.ts';
+
+// The store's writer thread prepares formats, so that nothing here loads zod.
+
+/** Fields of the signal payload that a format can name, in the payload's order (specification, section 2). */
+export const PAYLOAD_FIELDS = [
+  'signal_id',
+  'signal_type',
+  'classification',
+  'icp_score',
+  'timestamp',
+  'prospect',
+  'company',
+  'platform',
+  'excerpt',
+  'icp_profile_name',
+  'profile_url',
+] as const;
+export type PayloadField = (typeof PAYLOAD_FIELDS)[number];
+
+/** Services that events can be formatted for. */
+export const PRESETS = ['slack', 'discord', 'teams', 'ntfy'] as const;
+export type Preset = (typeof PRESETS)[number];
+
+/** An endpoint's own choice of fields for `signal.detected`. */
+export interface CustomFormat {
+  include?: PayloadField[] | undefined;
+  exclude?: PayloadField[] | undefined;
+  flatten: boolean;
+  custom: Record<string, string | number | boolean>;
+}
+/** Every event as a message for a service; `topic` is for ntfy only. */
+export interface PresetFormat {
+  preset: Preset;
+  topic?: string;
+}
+/** The format of an endpoint's payloads. */
+export type PayloadFormat = CustomFormat | PresetFormat;
+
+/** Whether a format is a preset. */
+export function isPreset(format: PayloadFormat): format is PresetFormat {
+  return 'preset' in format;
+}
+
+/** The fields that a format keeps, in the payload's order. */
+export function keptFields({ include, exclude }: Pick<CustomFormat, 'include' | 'exclude'>): PayloadField[] {
+  if (include !== undefined) return PAYLOAD_FIELDS.filter((field) => include.includes(field));
+  return PAYLOAD_FIELDS.filter((field) => !exclude?.includes(field));
+}
+
+/** A format prepared for making bodies. */
+export type PayloadShape = CustomShape | PresetShape;
+
+interface ShapeBasis {
+  /** Equal for formats that make the same bodies. */
+  key: string;
+  /** Size of the format as JSON in UTF-8, which plans limit. */
+  formatBytes: number;
+}
+
+/** Every event as a message for a service. */
+export interface PresetShape extends ShapeBasis {
+  preset: PresetFormat;
+}
+
+/** A choice of fields. Its custom members are serialised once, not for each signal. */
+export interface CustomShape extends ShapeBasis {
+  preset: null;
+  fields: readonly PayloadField[];
+  flatten: boolean;
+  /** Its custom members; null if it has none. */
+  tail: BodyTail | null;
+}
+
+/** Prepares a format. */
+export function shapeOf(format: PayloadFormat): PayloadShape {
+  if (isPreset(format)) {
+    const key = `preset ${format.preset} ${format.topic ?? ''}`;
+    return { key, preset: format, formatBytes: formatBytes(format) };
+  }
+  const fields = keptFields(format);
+  const tail = tailOf(format);
+  return {
+    preset: null,
+    key: `${fields.join()} ${format.flatten} ${tail?.hash}`,
+    fields,
+    flatten: format.flatten,
+    tail,
+    formatBytes: formatBytes(format),
+  };
+}
+
+/** Size of a format as JSON in UTF-8. */
+export function formatBytes(format: PayloadFormat): number {
+  return Buffer.byteLength(JSON.stringify(format));
+}
+
+function tailOf({ custom }: CustomFormat): BodyTail | null {
+  if (Object.keys(custom).length === 0) return null;
+  const text = JSON.stringify(custom).slice(1);
+  return { hash: createHash('sha256').update(text).digest('hex'), text, bytes: Buffer.byteLength(text) };
+}
+
+/** Whether a shape is that of a preset. */
+export function isPresetShape(shape: PayloadShape | null): shape is PresetShape {
+  return shape !== null && shape.preset !== null;
+}
