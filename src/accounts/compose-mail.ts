@@ -29,7 +29,7 @@ export interface DigestLine {
 
 type DigestFacts = Extract<MailFacts, { kind: 'digest' }>;
 
-/** More are read by nobody on a phone; the rest is a number with a link. */
+/** More would be too long for a phone; the rest is a number with a link. */
 const MOST_LINES = 10;
 
 /** Its subject, which says what was found. */

@@ -112,7 +112,7 @@ export function parseScopes(text: string): { scopes: Scope[] } | { unknown: stri
 export type KeyManager = Pick<ApiKey, 'tenantId' | 'scopes'>;
 
 /**
- * Makes a key for the tenant of `caller`, the key that asks for it; the secret is told here and never again.
+ * Makes a key for the tenant of `caller`, the calling key. The secret is returned only here.
  * @throws DomainError `INSUFFICIENT_SCOPE` where it would be able to do more than `caller`, `PLAN_REQUIRED` (too many)
  */
 export async function createKey(
@@ -165,7 +165,9 @@ export async function changeKey(
     ...(patch.expires_at === undefined ? {} : { expiresAt: patch.expires_at }),
   });
   if (changed !== null) return changed;
-  throw new DomainError('CONFLICT', 'The key is revoked, which is final.', { hint: 'Create a new key.' });
+  throw new DomainError('CONFLICT', 'The key is revoked, which cannot be undone.', {
+    hint: 'Create a new key.',
+  });
 }
 
 /** Ends a key at once and for good; again changes nothing. @throws DomainError `NOT_FOUND`, `INSUFFICIENT_SCOPE` */
@@ -188,15 +190,15 @@ export async function findKey(store: KeyStore, tenantId: string, id: string): Pr
 function refuseMoreThan(caller: KeyManager, scopes: readonly Scope[]): void {
   refuseLacking(caller, scopes, {
     rule: 'A key never gives more than it may do itself',
-    hint: 'Leave those scopes out, or ask with a key that has them.',
+    hint: 'Omit those scopes, or use a key that has them.',
   });
 }
 
-/** A lesser key neither ends a greater one nor takes from it: whoever found the one would lock out the owner. */
+/** A key cannot revoke or restrict one with more permissions: a leaked key must not lock out the owner. */
 function refuseStronger(caller: KeyManager, key: ApiKey): void {
   refuseLacking(caller, key.scopes, {
     rule: 'A key neither changes nor revokes one that may do more than itself',
-    hint: 'Ask with a key that has those scopes.',
+    hint: 'Use a key that has those scopes.',
   });
 }
 

@@ -41,7 +41,9 @@ export function createPasswords(random: Random): Passwords {
 
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (turns.pendingCount < MOST_WAITING) return turns(work);
-    throw new DomainError('UNAVAILABLE', 'Too many people sign in at this moment.', { retryAfterSeconds: 5 });
+    throw new DomainError('UNAVAILABLE', 'Too many people are signing in right now.', {
+      retryAfterSeconds: 5,
+    });
   }
 
   return {

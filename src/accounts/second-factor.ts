@@ -12,7 +12,7 @@ import { hashToken } from './credentials.ts';
 /** As long as the hash behind it (RFC 4226, section 4, R6). */
 const SECRET_BYTES = 20;
 const CODES = 10;
-/** 80 bits: a fast hash is enough for what nobody can try out. */
+/** 80 bits: too many to try out, so that a fast hash is enough. */
 const CODE_BYTES = 10;
 const ISSUER = 'Signalpost';
 
@@ -86,7 +86,7 @@ export async function renewRecoveryCodes(
 ): Promise<string[]> {
   const codes = newCodes(random);
   if (await store.setRecoveryCodes(user.id, codes.map(hashCode), mail)) return codes;
-  throw new DomainError('CONFLICT', 'No second factor is in force.');
+  throw new DomainError('CONFLICT', 'Two-factor authentication is not enabled.');
 }
 
 /** Takes a code of the authenticator, or a recovery code; each counts once. */

@@ -45,7 +45,7 @@ export interface SignInParts {
 
 /** Who tries to log in, and from where. */
 export interface Trying extends Whence {
-  /** Runs what nobody waits for, once the answer is on its way. */
+  /** Runs work in the background, after the response. */
   afterwards(work: () => Promise<void>): void;
 }
 
@@ -126,7 +126,7 @@ export async function signIn(
   const user = found === null ? undefined : users[found];
   if (user === undefined) {
     from.afterwards(() => noteRefusals(store, users, { client, isLocked: false }));
-    throw new DomainError('UNAUTHENTICATED', 'That email and password do not fit together.');
+    throw new DomainError('UNAUTHENTICATED', 'The email address or password is wrong.');
   }
   wrongPasswords.forgive(email, client);
   if (!user.hasSecondFactor) return await beginSession(parts, user, from);
@@ -147,7 +147,7 @@ export async function finishSignIn(
   const [tenantId, userId, endsAt, mark] = cursors.decode(CODE_SCOPE, pending) ?? [];
   const user = await store.getMember(String(tenantId), String(userId));
   if (user === null || Number(endsAt) <= clock.now() || passwordMark(user) !== mark) {
-    throw new DomainError('UNAUTHENTICATED', 'That took too long; log in again.', {
+    throw new DomainError('UNAUTHENTICATED', 'The log-in has expired; log in again.', {
       members: { again: true },
     });
   }

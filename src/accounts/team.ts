@@ -51,7 +51,7 @@ export async function inviteMember(
   if (outcome === 'known') throw invalidAt('/email', `${address.data} is in the team already.`);
   if (outcome === 'full') {
     throw new DomainError('CONFLICT', `A team has at most ${MOST_MEMBERS} people.`, {
-      hint: 'Remove somebody who is not there any more.',
+      hint: 'Remove a member who has left.',
     });
   }
   return { user, token };
@@ -110,7 +110,7 @@ function noMember(id: string): DomainError {
 }
 
 function lastOwner(): DomainError {
-  return new DomainError('CONFLICT', 'The account would have no owner any more; nothing was changed.', {
-    hint: 'Make somebody else an owner first, and let them choose a password.',
+  return new DomainError('CONFLICT', 'The account must keep an owner; nothing was changed.', {
+    hint: 'Make another member an owner first, and have them choose a password.',
   });
 }

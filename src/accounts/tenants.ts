@@ -74,7 +74,7 @@ export interface FoundingInput extends Trying {
   password: string;
 }
 
-/** Whether there is no account yet. Anybody may ask, so that tenants are listed only while nobody can log in. */
+/** Whether there is no account yet. The route is public, so that tenants are listed only while there is no log-in yet. */
 export async function isUnfounded(store: Pick<Store, 'anyPassword' | 'listTenants'>): Promise<boolean> {
   return !(await store.anyPassword()) && (await store.listTenants()).length === 0;
 }

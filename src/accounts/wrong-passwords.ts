@@ -29,7 +29,7 @@ interface TryLimits {
 const PASSWORDS: TryLimits = { pair: 5, email: 50, client: 50 };
 /** Who tries codes has the password. Three of a million codes count at a time: ten tries hit one with 0.003 %. */
 export const CODE_TRIES: TryLimits = { pair: 5, email: 10, client: 50 };
-/** A mail each: nobody's mailbox is filled by strangers. */
+/** Each sends a mail: strangers must not be able to fill a mailbox. */
 export const RESET_TRIES: TryLimits = { pair: 3, email: 5, client: 20 };
 
 /**

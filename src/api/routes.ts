@@ -19,7 +19,7 @@ export type NamesIn<Path extends string> = Path extends `${string}:${infer Name}
 
 /** The members of a query. */
 export type QueryShape = z.ZodRawShape;
-/** That of operations that take none: a parameter that nobody reads is refused. */
+/** The query of operations without parameters: unknown ones are refused. */
 export type NoQuery = Record<never, z.ZodType>;
 
 /** What an operation says of itself; `config` besides the scope is read by those who serve it. */

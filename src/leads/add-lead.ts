@@ -52,7 +52,7 @@ interface Request {
 interface Known {
   facts: readonly Fact[];
   given: IncomingSignals;
-  /** Stored signals that nobody's are, and that become the lead's. */
+  /** Stored signals without a lead, to be attached to this one. */
   free: IncomingSignal[];
 }
 
@@ -118,7 +118,7 @@ async function draftLead(parts: LeadParts, caller: LeadCaller, request: Request)
   const incoming = { source: input.source ?? '', facts, tags: input.tags, customFields: input.custom_fields };
   const merged = mergeInto(before, incoming, now);
   const concluded = input.enrich ? await enrich(parts, tenantId, merged) : merged;
-  if (input.enrich && parts.enrichment) onHandedOver(); // what is asked of others is waited for, and holds nobody up
+  if (input.enrich && parts.enrichment) onHandedOver(); // the provider's response is awaited without blocking others
   const enriched = input.enrich ? await patience.enrich(caller, concluded) : concluded;
   const lead = attachSignals(enriched, [...free.map(({ signal }) => signal), ...given.fresh.map(signalOf)]);
   return { match: found, seen, before, lead, free, fresh: given.fresh };
@@ -172,7 +172,7 @@ async function enrich({ store, clock }: IntakeParts, tenantId: string, lead: Lea
   return company === null ? concluded : fillFacts(concluded, companyFacts(company), now);
 }
 
-/** Null where what it was drafted from no longer holds. What changes nothing is not stored, and tells nobody. */
+/** Null where what it was drafted from no longer holds. A change without effect is not stored and causes no event. */
 async function storeDraft(
   parts: IntakeParts,
   caller: LeadCaller,

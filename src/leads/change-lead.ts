@@ -90,7 +90,7 @@ function patchCustomFields(
   return boundCustomFields(patched);
 }
 
-/** @throws DomainError `INVALID_REQUEST` where nobody of the team has the address */
+/** @throws DomainError `INVALID_REQUEST` if no member of the team has the address */
 async function requireMember(store: Store, tenantId: string, email: string): Promise<void> {
   const members = await store.listMembers(tenantId);
   if (members.some((member) => member.email.toLowerCase() === email)) return;

@@ -45,7 +45,7 @@ const MORE_PROVIDERS = [
   'hushmail.com',
   'zohomail.com',
 ];
-/** RFC 2606 reserves these for documentation: nobody's free mail, whatever a list scraped from the web says. */
+/** RFC 2606 reserves these for documentation: they are no free mail, although the list has them. */
 const RESERVED = ['example.com', 'example.net', 'example.org', 'test.com'];
 
 const FREE_MAIL: ReadonlySet<string> = new Set(

@@ -67,7 +67,7 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** A change that somebody made. Ids alone: what is told of people stands where it can be erased. */
+/** A change and its actor. It has only IDs: personal data is stored where it can be erased. */
 export interface AuditEntry {
   /** Unix milliseconds; of changes that are gathered, the first one's. */
   at: number;

@@ -73,7 +73,7 @@ export function setFacts(facts: CompanyFacts, changes: FactChanges, at: number):
   return same ? facts : { ...facts, manual };
 }
 
-/** The value in force of a fact; null where nobody knows. */
+/** The current value of a fact; null if unknown. */
 export function factInForce({ manual, observed }: CompanyFacts, field: CompanyFact): FactOrigin | null {
   const set = manual[field];
   if (set !== undefined) return { ...set, source: 'manual', signalId: null };

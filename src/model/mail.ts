@@ -69,7 +69,7 @@ export type MailFacts =
     }
   | { kind: 'message'; subject: string; text: string };
 
-/** A mail to be stored. `id` is the same for the same cause, so that a change made twice tells of it once. */
+/** A mail to be stored. `id` is the same for the same cause, so that a repeated change sends one mail. */
 export interface NewMail {
   id: string;
   tenantId: string;

@@ -13,7 +13,7 @@ export const MCP_METADATA_PATH = `/.well-known/oauth-protected-resource${MCP_PAT
 /** The newest revision of the protocol that is served, and the one before it that still is. */
 export const MCP_VERSIONS = ['2026-07-28', '2025-11-25'] as const;
 
-/** What agents are told of the server before they connect. */
+/** Description of the server for agents, before they connect. */
 export const MCP_DESCRIPTION =
   'Buying signals found in posts, scored 0-100 with reasons; leads, pipeline, companies and webhook deliveries of an account.';
 

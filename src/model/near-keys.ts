@@ -14,7 +14,7 @@ export function isLongEnough(text: string): boolean {
   return text.length >= MIN_UNSIGNED_CODE_POINTS && codePointLength(text) >= MIN_UNSIGNED_CODE_POINTS;
 }
 
-/** {@link nearKeys} of a post's text; none for one that can be nobody's near-duplicate. */
+/** {@link nearKeys} of a post's text; none for a text too short to compare without its author. */
 export function postNearKeys({
   text,
   prospect: { name = '', email = '', linkedin_url = '' } = {},

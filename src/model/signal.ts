@@ -246,7 +246,7 @@ export const TRIAGE_STATES = ['open', 'snoozed', 'done', 'all'] as const;
 
 export interface TriageFilter {
   state: (typeof TRIAGE_STATES)[number];
-  /** E-mail address of the member it is assigned to; null: of anybody or nobody. */
+  /** Email address of the member it is assigned to; null: any or none. */
   assignee: string | null;
   /** Unix milliseconds, which snoozes end at. */
   now: number;
@@ -257,7 +257,7 @@ export interface SignalTriage {
   signalId: string;
   /** Null: it was not judged. */
   relevant: boolean | null;
-  /** E-mail address; empty: nobody. */
+  /** Email address; empty: unassigned. */
   assignee: string;
   snoozedUntil: number | null;
 }

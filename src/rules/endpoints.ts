@@ -78,7 +78,7 @@ export interface PausedEndpoint {
   url: string;
 }
 
-/** What the owner is told of a pause that nobody asked for; null where somebody did. */
+/** The mail to the owner about an automatic pause; null if the pause was requested. */
 export function pauseMail(endpoint: PausedEndpoint, reason: PausedReason, now: number): NewMail | null {
   if (reason !== 'failures' && reason !== 'gone') return null;
   const { id, tenantId, version, label, url } = endpoint;
@@ -90,7 +90,7 @@ export function pauseMail(endpoint: PausedEndpoint, reason: PausedReason, now: n
   };
 }
 
-/** What the owner is told of an endpoint that fails. */
+/** The mail to the owner about a failing endpoint. */
 export function failingMail(endpoint: PausedEndpoint, facts: FailingFacts, now: number): NewMail {
   const { id, tenantId, version, label, url } = endpoint;
   const { consecutive_failures: failures, pauses_at: pausesAt } = facts;
@@ -133,7 +133,7 @@ export function fitToPlan(
   };
 }
 
-/** What the owner is told of endpoints that a plan has paused; null where it has paused none. */
+/** The mail to the owner about endpoints paused by the plan; null if there are none. */
 export function overPlanMail(change: {
   tenantId: string;
   plan: Plan;

@@ -12,7 +12,7 @@ export interface ProviderAnswer {
   at: number;
 }
 
-/** Whoever is asked about people and companies over HTTP. */
+/** A provider of facts about people and companies, over HTTP. */
 export interface Provider {
   /** Null where it cannot be asked or does not answer; never rejects. Questions that are the same are asked once. */
   ask(question: Question): Promise<ProviderAnswer | null>;
