@@ -14,7 +14,10 @@ import { judgedPostOf } from './suggest-changes.ts';
 
 /** What learning needs of the process. */
 export interface LearnerParts {
-  store: Pick<Store, 'listDueLessons' | 'saveLesson' | 'getProfile' | 'listJudgements' | 'getSignal'>;
+  store: Pick<
+    Store,
+    'listDueLessons' | 'renewLessons' | 'saveLesson' | 'getProfile' | 'listJudgements' | 'getSignal'
+  >;
   clock: Clock;
   encoder: Encoder;
 }
@@ -96,8 +99,12 @@ export function createLearner({ store, clock, encoder }: LearnerParts): Learner 
     }
   }
 
+  let isRenewed = false;
   return {
     async run(isStopping = () => false) {
+      // Numbers of another model mean nothing to this one.
+      if (!isRenewed) await store.renewLessons(MODEL_VERSION);
+      isRenewed = true;
       for (const { tenantId, profileId, asked } of await store.listDueLessons(AT_ONCE)) {
         if (isStopping()) return;
         if (clock.now() - (failedAt.get(profileId) ?? Number.NEGATIVE_INFINITY) < RETRY_MS) continue;

@@ -54,6 +54,8 @@ export interface ProfileStore {
   listLessons(tenantId: string): Promise<StoredLesson[]>;
   /** Profiles of all tenants that have something to learn, `limit` at most. */
   listDueLessons(limit: number): Promise<DueLesson[]>;
+  /** Makes profiles due whose lesson is of another model; how many. */
+  renewLessons(model: string): Promise<number>;
   /** Stores what follows from the change `asked`; what has been asked since stays due. */
   saveLesson(learned: DueLesson & { lesson: string | null }): Promise<void>;
   /** Whether posts are judged with the profile's lesson. False where it has none. */

@@ -5,7 +5,7 @@ import { createLearner } from '../../src/signals/learner.ts';
 import { type Judged, learn, lessonOdds } from '../../src/signals/lesson.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
-import { readPost, scorePost } from '../../src/signals/score.ts';
+import { MODEL_VERSION, readPost, scorePost } from '../../src/signals/score.ts';
 import { createSuggester } from '../../src/signals/suggester.ts';
 import { decideSuggestion, listSuggestions } from '../../src/signals/suggestions.ts';
 import { aSignal, aTenant, openTestStore } from '../support/store.ts';
@@ -55,7 +55,7 @@ async function openSeller() {
   }
   const parts = { store, clock, suggester };
   const tenant = account.tenant;
-  return { store, encoder, learner, explain, judge, parts, tenant };
+  return { store, clock, encoder, learner, explain, judge, parts, tenant };
 }
 
 /** Florists are relevant, clinics are not. */
@@ -152,6 +152,21 @@ test('a profile learns again when its offer changes, from posts that were read f
   await learner.run();
   expect(encoder.asked.map(({ parts }) => parts[0])).toContain('A help desk for florists');
   expect(await store.listDueLessons(10)).toEqual([]);
+});
+
+test('a lesson of another model is not used, and is learned again after the next start', async () => {
+  const { store, clock, encoder, learner, explain, judge } = await openSeller();
+  const plain = await explain(CLINIC);
+  await judgeTen(judge);
+  await learner.run();
+  const [stored] = await store.listLessons('ten_a');
+  const lesson = stored?.lesson?.replace(MODEL_VERSION, '2020-01-01') ?? null;
+  await store.saveLesson({ tenantId: 'ten_a', profileId: 'icp_desk', asked: 10, lesson });
+  expect(await explain(CLINIC)).toEqual(plain);
+  await learner.run();
+  expect(await explain(CLINIC)).toEqual(plain);
+  await createLearner({ store, clock, encoder }).run();
+  expect((await explain(CLINIC)).score).toBeLessThan(plain.score);
 });
 
 test('feedback that comes while a lesson is worked out makes the profile due again', async () => {

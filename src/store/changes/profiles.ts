@@ -13,6 +13,7 @@ export interface ProfileStatements {
     saveDecision(row: Record<string, unknown>): boolean;
     removeDecision(tenantId: string, profileId: string, suggestion: string): string | undefined;
     askForLesson(profileId: string): void;
+    renewLessons(model: string): number;
     saveLesson(row: Record<string, unknown>): void;
     switchLesson(row: Record<string, unknown>): boolean;
     insertProfile(profile: IcpProfile): boolean;
@@ -54,6 +55,7 @@ export function profileChanges(ask: Asks<ProfileStatements>) {
       yield* ask.profiles.askForLesson(profile.id);
       return 'changed';
     },
+    renewLessons: (model) => ask.profiles.renewLessons(model),
     *saveLesson(learned) {
       yield* ask.profiles.saveLesson({ ...learned });
     },

@@ -3,7 +3,7 @@ import type { IcpProfile } from '../../../model/icp.ts';
 import { profileNameKey } from '../../../rules/words.ts';
 import type { ProfileStatements } from '../../changes/profiles.ts';
 import { type KeptProfile, PROFILES, profileReads } from '../reads/profiles.ts';
-import { changed, run, value } from './prepared.ts';
+import { changed, count, run, value } from './prepared.ts';
 
 /** With the name as no two of a tenant have it. */
 const STORED = PROFILES.with<{ nameKey: string }>({ nameKey: 'plain' });
@@ -41,6 +41,11 @@ export function profilesSql(db: Database): ProfileStatements['profiles'] {
     ),
     // A lesson follows from the offer as well.
     askForLesson: run(db, 'UPDATE profile_lessons SET asked = asked + 1 WHERE profile_id = ?'),
+    renewLessons: count(
+      db,
+      `UPDATE profile_lessons SET asked = asked + 1
+       WHERE lesson IS NOT NULL AND asked = learned AND lesson ->> '$.model' <> ?`,
+    ),
     saveLesson: run(
       db,
       `UPDATE profile_lessons SET learned = max(learned, :asked), lesson = :lesson,
