@@ -80,6 +80,7 @@ export const KEPT_STEPS = [
   'removeSuggestionDecision',
   'renewSubscription',
   'replanSources',
+  'renewLessons',
   'replayDelivery',
   'replayList',
   'replayRange',

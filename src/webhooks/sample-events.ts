@@ -9,6 +9,7 @@ const LEAD = {
   ...{ email: 'dana@example.com', linkedin_url: '', title: '', seniority: '', department: '' },
   ...{ company: SAMPLE_SIGNAL.company, source: 'reddit', stage: 'contacted', stage_changed_at: AT },
   ...{ icp_score: 86, classification: 'hot', signal_count: 1, last_signal_at: AT, tags: [] },
+  ...{ owner: '', notes: '', next_step: null },
   ...{ custom_fields: {}, deal: null, provenance: {}, enriched_at: AT, created_at: AT, updated_at: AT },
 };
 const DEAL = { amount_minor: 120_000, currency: 'USD', status: 'won', close_date: null };
