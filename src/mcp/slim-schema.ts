@@ -4,7 +4,8 @@ type Json = Record<string, unknown>;
 
 /**
  * The JSON Schema of `schema`, without what costs a model tokens and tells it nothing: patterns beside a format, the
- * bounds of safe integers, and for output what is required and closed, as all of it always comes.
+ * bounds of safe integers, and for output what is required and closed, as all of it always comes, and of a description
+ * what follows its first clause: `/v1`'s description has the rest.
  */
 export function slimSchema(
   schema: z.ZodObject,
@@ -22,7 +23,10 @@ function slim(value: unknown, io: 'input' | 'output'): unknown {
   const kept = Object.entries(value).filter(([key, each]) => !isNoise(value as Json, key, each, io));
   return Object.fromEntries(
     // Names of properties are no keywords.
-    kept.map(([key, each]) => [key, key === 'properties' ? slimEach(each as Json, io) : slim(each, io)]),
+    kept.map(([key, each]) => {
+      if (key === 'properties') return [key, slimEach(each as Json, io)];
+      return [key, key === 'description' && io === 'output' ? firstClause(String(each)) : slim(each, io)];
+    }),
   );
 }
 
@@ -32,6 +36,8 @@ function slimEach(properties: Json, io: 'input' | 'output'): Json {
 
 function isNoise(schema: Json, key: string, value: unknown, io: 'input' | 'output'): boolean {
   switch (key) {
+    case 'description':
+      return io === 'output' && String(value).startsWith('Unique identifier of');
     case 'pattern':
       return schema.format !== undefined;
     case 'minimum':
@@ -44,6 +50,10 @@ function isNoise(schema: Json, key: string, value: unknown, io: 'input' | 'outpu
     default:
       return false;
   }
+}
+
+function firstClause(description: string): string {
+  return description.split(/; |\.(?:\s|$)/, 1)[0] ?? description;
 }
 
 /** `anyOf: [{type: T}, {type: null}]` as `type: [T, null]`. */
