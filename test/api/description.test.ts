@@ -19,7 +19,7 @@ test('/v1 says without a key what it is and where it is described', async () => 
   expect(answer.headers).toMatchObject({ 'x-api-version': 'v1', 'ratelimit-limit': '600' });
   expect(answer.json()).toEqual({
     data: {
-      description: expect.stringMatching(/^Signals /),
+      description: expect.stringMatching(/^Buying signals /),
       documentation: `${BASE_URL}/developers/signal-api`,
       openapi: `${BASE_URL}/v1/openapi.json`,
       operations: `${BASE_URL}/v1/operations`,
