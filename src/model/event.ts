@@ -19,6 +19,9 @@ export const EVENT_TYPES = [
 export const eventTypeSchema = z.enum(EVENT_TYPES);
 export type EventType = z.infer<typeof eventTypeSchema>;
 
+/** An event's data once the person that it was about is erased, or its signal deleted. */
+export const ERASED_DATA = '{"erased":true}';
+
 /** Something that happened, kept whether or not anyone was told. `data` is JSON text. */
 export interface EventRow {
   id: string;

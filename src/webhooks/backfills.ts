@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { addAll } from '../lib/lists.ts';
 import { createYielder } from '../lib/yielding.ts';
+import { ERASED_DATA } from '../model/event.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { Backfill, BackfillStep, RecordedEvent } from '../store/event-store.ts';
@@ -20,8 +21,6 @@ interface BackfillParts {
 /** Events looked at for one commit. */
 const STEP_EVENTS = 100;
 const AT_ONCE = 20;
-/** As an erasure leaves it. */
-const ERASED_DATA = '{"erased":true}';
 const SIGNAL_EVENTS: ReadonlySet<string> = new Set(['signal.detected', 'signal.new_hot']);
 
 /** Gives endpoints the events of before they were made that they asked for, a step of each in turn. */

@@ -1,6 +1,6 @@
 import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
-import type { EventRow } from '../model/event.ts';
+import { ERASED_DATA, type EventRow } from '../model/event.ts';
 import { EventRefusal, MCP_EVENTS, type McpEventArguments, type McpEventName } from '../model/mcp.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Store } from '../store/store.ts';
@@ -60,14 +60,13 @@ export async function pollOccurrences(
   return answer(next, { events, truncated: at < now - REACH_MS, hasMore: page.hasMore });
 }
 
-/** The occurrence, or null where it does not fit the arguments, or its signal was deleted. */
+/** The occurrence, or null where it does not fit the arguments, or was erased. */
 async function occurrenceOf(
   store: Store,
   event: EventRow,
   { name, args }: { name: McpEventName; args: McpEventArguments },
 ): Promise<Omit<Occurrence, 'cursor'> | null> {
-  // What is told of an erased person has no data.
-  if (event.data === '' || event.data === '{}') return null;
+  if (event.data === ERASED_DATA) return null;
   const ofSignal = event.type === 'signal.detected' || event.type === 'signal.new_hot';
   const signal = ofSignal ? await findSignal(store, event) : null;
   if (ofSignal && (signal === null || !fits(signal, args))) return null;

@@ -10,6 +10,7 @@ import { connectMcp } from '../support/mcp.ts';
 
 const SECRET = `whsec_${Buffer.alloc(24, 3).toString('base64')}`;
 const OTHER_SECRET = `whsec_${Buffer.alloc(64, 4).toString('base64')}`;
+const PERSON = { name: 'Ann Example', email: 'ann@acme.com' };
 const URL_OF = (n = 1) => `https://127.0.0.1:8443/mcp-events/${n}`;
 const HOUR_MS = 3_600_000;
 
@@ -311,6 +312,42 @@ describe('polling', () => {
     await expect(poll(client, { cursor: none.cursor })).rejects.toMatchObject({ code: -32_602 });
     t.clock.advance(8 * 24 * HOUR_MS);
     expect(await poll(client, { cursor: all.cursor })).toMatchObject({ events: [], truncated: true });
+  });
+
+  test('passes by every event of an erased person and of a deleted signal, and so does a feed', async () => {
+    const client = await connect();
+    const names = ['signal.detected', 'signal.new_hot', 'lead.created', 'pipeline.stage_changed'];
+    const event_types = ['signal.detected', 'signal.new_hot', 'lead.enriched', 'pipeline.stage_changed'];
+    const send = async (method: 'DELETE' | 'POST' | 'PUT' | 'GET', url: string, payload?: object) => {
+      const answer = await t.app.inject({ method, url, headers: t.auth, ...(payload && { payload }) });
+      expect(answer.statusCode, answer.body).toBeLessThan(300);
+      return answer.body === '' ? null : answer.json().data;
+    };
+    const feed = await send('POST', '/v1/webhooks', { mode: 'pull', event_types });
+    const begun = await Promise.all(names.map((name) => poll(client, { name })));
+    const seen = async () => {
+      const pages = await Promise.all(
+        names.map((name, n) => poll(client, { name, cursor: begun[n]?.cursor })),
+      );
+      return pages.map(({ events }) => events.length);
+    };
+    const hot = 'Need a CRM, budget approved, we buy this week. Any recommendations?';
+    const [{ signal_id: first }] = (await send('POST', '/v1/signals', aPost({ text: hot, prospect: PERSON })))
+      .signals;
+    const lead = await send('POST', '/v1/leads', { signal_ids: [first] });
+    await send('PUT', `/v1/pipeline/${lead.id}/stage`, { stage: 'contacted' });
+    const other = aPost({
+      text: `${hot} Now.`,
+      platform: { name: 'reddit', post_url: 'https://reddit.com/3' },
+    });
+    const [{ signal_id: second }] = (await send('POST', '/v1/signals', other)).signals;
+    expect(await seen()).toEqual([2, 2, 1, 1]);
+
+    await send('DELETE', `/v1/leads/${lead.id}`);
+    expect(await seen()).toEqual([1, 1, 0, 0]);
+    await send('DELETE', `/v1/signals/${second}`);
+    expect(await seen()).toEqual([0, 0, 0, 0]);
+    expect(await send('GET', `/v1/webhooks/${feed.id}/feed`)).toEqual([]);
   });
 });
 
