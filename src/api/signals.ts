@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { deleteSignal } from '../leads/erase-lead.ts';
 import { toIso } from '../lib/clock.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
 import { jobSchema } from '../model/job.ts';
@@ -107,8 +108,7 @@ function addSignalRemoval(signals: Routes): void {
     scope: 'signals:write',
     gone: 'Deleted',
     async handle({ parts, tenantId, params: { id } }) {
-      const deleted = await parts.store.deleteSignal(tenantId, id, parts.clock.now());
-      if (deleted === null) throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
+      await deleteSignal(parts, tenantId, id);
     },
   });
 }

@@ -1,4 +1,5 @@
 import { addAll } from '../lib/lists.ts';
+import { DomainError } from '../model/errors.ts';
 import type { Lead } from '../model/lead.ts';
 import { isFullName } from '../model/mentions.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
@@ -64,6 +65,20 @@ export async function eraseLead(
     } satisfies LeadErasure);
     return hasBegun || null;
   });
+  await finish(store, { tenantId, leadId: id }, () => false);
+}
+
+/**
+ * Deletes a signal, and what was said of it in events, deliveries and kept answers: as an erasure, in pieces.
+ * @throws DomainError `NOT_FOUND`
+ */
+export async function deleteSignal(
+  { store, clock }: Pick<LeadParts, 'store' | 'clock'>,
+  tenantId: string,
+  id: string,
+): Promise<void> {
+  if (!(await store.deleteSignal(tenantId, id, clock.now())))
+    throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
   await finish(store, { tenantId, leadId: id }, () => false);
 }
 

@@ -93,7 +93,7 @@ const ACTS: Acts = {
   },
   removeSignalsOf: ([, platform], count) =>
     count === 0 ? null : { action: 'signal.delete', subject: platform, count },
-  deleteSignal: ([, id], deleted) => (deleted === null ? null : { action: 'signal.delete', subject: id }),
+  deleteSignal: ([, id], deleted) => (deleted ? { action: 'signal.delete', subject: id } : null),
   saveFeedback: ([{ signalId }], saved) => (saved ? { action: 'signal.feedback', subject: signalId } : null),
   triageSignals: ([, [first = '']], count) =>
     count === 0 ? null : { action: 'signal.triage', subject: first, count, gatheredBy: 'signal triage' },

@@ -82,6 +82,12 @@ export interface ErasureStore {
    */
   eraseLead(erasure: LeadErasure): Promise<boolean>;
   /**
+   * Removes a signal from lists, search, counts and its lead, and begins the erasure, under the signal's id, of its events'
+   * data, of the bodies of their deliveries and of kept answers that hold it. What it said of its company stays. False where
+   * the tenant has no such signal.
+   */
+  deleteSignal(tenantId: string, id: string, now: number): Promise<boolean>;
+  /**
    * Does the next piece of an erasure that was begun, some 20 ms of work: empties the person's signals, every event about
    * them, and those events' deliveries, of which none is sent any more. In other people's posts and leads, and in what was
    * sent of them, it blacks mentions out; addresses and ids with one go. After the last piece, what was overwritten is in no
@@ -95,6 +101,7 @@ export interface ErasureStore {
 /** An erasure that was begun. */
 export interface PendingErasure {
   tenantId: string;
+  /** Of the person's lead, or of the signal that was deleted. */
   leadId: string;
 }
 

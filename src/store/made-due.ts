@@ -18,7 +18,6 @@ const EFFECTS: Effects = {
   finishSourceRun: ([{ signals }], committed) => committed && ofSignals(signals, committed),
   editSignals: ([edits], edited) =>
     ofEvents(edits.flatMap(({ signal }, i) => (edited[i]?.isHotNow ? signal.events : []))),
-  deleteSignal: (_, endpoints) => endpoints && { endpoints },
 
   commitLead: ([{ events, newSignals }], done) =>
     done ? ofEvents([...events, ...newSignals.flatMap((signal) => signal.events)]) : null,

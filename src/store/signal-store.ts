@@ -218,12 +218,6 @@ export interface SignalStore {
    * by; how many. Those that a lead has stay, as do events and the facts of companies.
    */
   removeSignalsOf(tenantId: string, platform: string): Promise<number>;
-  /**
-   * Removes a signal: from lists, search, counts and its lead, with the data of its events and the bodies of their deliveries;
-   * those that wait are discarded. What it said of its company stays. The endpoints whose waiting deliveries were discarded;
-   * null where the tenant has no such signal.
-   */
-  deleteSignal(tenantId: string, id: string, now: number): Promise<string[] | null>;
   /** Of the newest `limit` signals of a profile that have feedback. */
   listJudgements(tenantId: string, profileId: string, limit: number): Promise<Judgement[]>;
 }

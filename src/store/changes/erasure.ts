@@ -2,10 +2,11 @@ import { eraseSignal } from '../../rules/signals.ts';
 import type { ErasureStore, LeadErasure, Mentions } from '../erasure-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import { type CampaignStatements, createRecipients } from './campaigns.ts';
-import { createEventEraser } from './events.ts';
+import { createEventEraser, type EventDeliveries } from './events.ts';
 import { createKnownSignals } from './known-signals.ts';
 import { createLeadRow, createLeadSignals } from './lead-rows.ts';
 import { createAnswerEraser, createMentionMask, type MentionStatements } from './mentions.ts';
+import { createSignalRemover } from './signals.ts';
 
 export interface ErasureStatements extends MentionStatements, CampaignStatements {
   erasure: {
@@ -24,7 +25,6 @@ export interface ErasureStatements extends MentionStatements, CampaignStatements
     ): { wire: string; explanation: string; text: string } | undefined;
     emptySignal(wire: string, explanation: string, id: string): void;
     emptyFeedback(signalId: string): void;
-    countDeliveries(eventId: string): number | undefined;
     /** Nothing of what was erased is left in what the driver keeps beside its rows, once this is committed. */
     overwriteErased(): void;
   };
@@ -32,9 +32,10 @@ export interface ErasureStatements extends MentionStatements, CampaignStatements
 
 /** What a step of an erasure does with its subject, which is the id of what its kind names. */
 type StepKind =
-  /** Of the person: emptied. An event's deliveries too. */
+  /** Of the person: emptied. An event's deliveries too, from a place on, which is the subject, as JSON. */
   | 'signal'
   | 'event'
+  | 'deliveries'
   /** Was the lead's and is somebody else's: let go. */
   | 'attached'
   /** Mention the person: blacked out. */
@@ -50,13 +51,8 @@ interface Step {
   subject: string;
 }
 
-/** What is done of an erasure. */
-interface Erasing {
-  tenantId: string;
-  leadId: string;
-  texts: string[];
-  mentions: Mentions;
-}
+/** What a step knows of its erasure. */
+type Erasing = Pick<LeadErasure, 'tenantId' | 'leadId' | 'texts' | 'mentions'>;
 
 /** What a step came to, and about how many characters were read and written for it. */
 interface StepResult {
@@ -64,17 +60,23 @@ interface StepResult {
   cost: number;
 }
 
+const NOBODY: Mentions = { texts: [], names: [] };
 /** Characters for one piece of an erasure: a long post's words leave the index in some 5 ms. */
 const PIECE_COST = 60_000;
 /** A statement costs at least as much as so many characters. */
 const STATEMENT_COST = 400;
 const STEPS_AT_ONCE = 200;
+/** A delivery takes some statements. */
+const DELIVERY_COST = 3 * STATEMENT_COST;
+const DELIVERIES_AT_ONCE = PIECE_COST / DELIVERY_COST;
+const FIRST_ANSWER = '["",""]';
 
 export function erasureChanges(ask: Asks<ErasureStatements>) {
   const leadRow = createLeadRow(ask);
   const leadSignals = createLeadSignals(ask);
   const recipients = createRecipients(ask);
   const events = createEventEraser(ask);
+  const remover = createSignalRemover(ask);
   const runStep = createSteps(ask, { events, leadSignals });
 
   /** Whether the person still has the lead as it was found, and no signal but those that were found. */
@@ -86,22 +88,28 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
   }
 
   function* start(erasure: LeadErasure): Script<void> {
-    const { tenantId, leadId, keys, signals, eventIds, texts, mentions, mentioning } = erasure;
-    yield* ask.erasure.begin(leadId, tenantId, JSON.stringify(texts), JSON.stringify(mentions));
+    const { tenantId, leadId, keys, signals, eventIds, mentioning } = erasure;
     const own = new Set(signals);
     const attached = (yield* leadSignals.letGo(leadId)).filter((id) => !own.has(id));
     for (const key of keys) yield* ask.erasure.forgetAuthor(tenantId, key);
     const replies = yield* recipients.forget(tenantId, [leadId, ...keys]);
     yield* leadRow.remove(leadId);
-    const steps: [StepKind, readonly string[]][] = [
+    yield* begin(erasure, [
       ['signal', signals],
       ['event', [...(yield* events.about([leadId])), ...replies, ...eventIds]],
       ['attached', attached],
       ['naming_signal', mentioning.signals],
       ['naming_lead', mentioning.leads],
       ['naming_event', mentioning.events],
-      ['answers', ['["",""]']],
-    ];
+      ['answers', [FIRST_ANSWER]],
+    ]);
+  }
+
+  function* begin(
+    { tenantId, leadId, texts, mentions }: Erasing,
+    steps: [StepKind, readonly string[]][],
+  ): Script<void> {
+    yield* ask.erasure.begin(leadId, tenantId, JSON.stringify(texts), JSON.stringify(mentions));
     for (const [kind, subjects] of steps)
       for (const subject of new Set(subjects)) yield* ask.erasure.addStep(leadId, kind, subject);
   }
@@ -127,6 +135,14 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
       yield* start(erasure);
       return true;
     },
+    *deleteSignal(tenantId, id, now) {
+      if (!(yield* remover.removeOne(tenantId, id, now))) return false;
+      yield* begin({ tenantId, leadId: id, texts: [id], mentions: NOBODY }, [
+        ['event', yield* events.about([id])],
+        ['answers', [FIRST_ANSWER]],
+      ]);
+      return true;
+    },
     *continueErasure({ tenantId, leadId }) {
       const row = yield* ask.erasure.selectErasure(leadId, tenantId);
       if (row === undefined) return { endpointIds: [], isDone: true };
@@ -136,7 +152,9 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
       const isDone = (yield* ask.erasure.selectSteps(leadId, 1)).length === 0;
       if (isDone) {
         yield* ask.erasure.end(leadId);
-        yield* ask.erasure.overwriteErased();
+        // A deleted signal's pages may stand in the log until that is used again, as those of any other change.
+        if (erasing.mentions.texts.length + erasing.mentions.names.length > 0)
+          yield* ask.erasure.overwriteErased();
       }
       return { endpointIds, isDone };
     },
@@ -170,9 +188,15 @@ function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: Step
     return { endpointIds: [], cost: row.text.length + row.wire.length + row.explanation.length };
   }
 
-  function* eraseEvent({ tenantId }: Erasing, id: string): Script<StepResult> {
-    const deliveries = (yield* ask.erasure.countDeliveries(id)) ?? 0;
-    return { endpointIds: yield* events.erase(tenantId, [id]), cost: deliveries * 3 * STATEMENT_COST };
+  function* eraseEvent({ tenantId, leadId }: Erasing, id: string): Script<StepResult> {
+    const deliveries = yield* events.erase(tenantId, id);
+    return deliveries === null ? NOTHING : yield* eraseDeliveries({ leadId }, deliveries);
+  }
+
+  function* eraseDeliveries({ leadId }: Pick<Erasing, 'leadId'>, of: EventDeliveries): Script<StepResult> {
+    const { endpointIds, count, next } = yield* events.eraseDeliveries(of, DELIVERIES_AT_ONCE);
+    if (next !== null) yield* ask.erasure.addStep(leadId, 'deliveries', JSON.stringify(next));
+    return { endpointIds, cost: count * DELIVERY_COST };
   }
 
   function* maskSignal({ tenantId, mentions }: Erasing, id: string): Script<StepResult> {
@@ -202,6 +226,8 @@ function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: Step
         return yield* eraseOwn(erasing, subject);
       case 'event':
         return yield* eraseEvent(erasing, subject);
+      case 'deliveries':
+        return yield* eraseDeliveries(erasing, JSON.parse(subject));
       case 'attached':
         yield* leadSignals.hideLead(subject, erasing.leadId);
         return { endpointIds: [], cost: 10 * STATEMENT_COST };

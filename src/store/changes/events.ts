@@ -1,11 +1,12 @@
 import { isOperational } from '../../model/constants.ts';
-import type {
-  BodyTail,
-  EndpointNotice,
-  EventRow,
-  EventType,
-  NewDelivery,
-  RoutedEvent,
+import {
+  type BodyTail,
+  type EndpointNotice,
+  ERASED_DATA,
+  type EventRow,
+  type EventType,
+  type NewDelivery,
+  type RoutedEvent,
 } from '../../model/event.ts';
 import type { BackfillStore, BatchStore, NoticeStore } from '../event-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
@@ -41,7 +42,12 @@ export interface EventStatements {
     insertLateDelivery(tenantId: string, position: number, deliveryId: string): void;
     selectAbout(subjectIds: string): string[];
     emptyEvent(data: string, id: string, tenantId: string): boolean;
-    selectDeliveries(eventId: string, batches: string): { id: string; endpoint_id: string; waits: number }[];
+    selectDeliveries(
+      eventId: string,
+      batches: string,
+      after: string,
+      limit: number,
+    ): { id: string; endpoint_id: string; waits: number }[];
     discard(id: string): void;
     renewEndpoint(id: string): void;
     emptyReplies(deliveryId: string): void;
@@ -204,37 +210,44 @@ function createLatePlace(
   };
 }
 
-/** What an event's data is when the person it told of is erased. */
-const ERASED_DATA = '{"erased":true}';
+/** An event's deliveries behind one of them, in the order of their ids, and those of messages that it was sent in with others. */
+export interface EventDeliveries {
+  eventId: string;
+  batches: readonly string[];
+  after: string;
+}
 
 /** Taking a person out of events and deliveries, which stay as what was counted: parts of an erasure. */
 export function createEventEraser(ask: Asks<EventStatements>) {
   const leaveBatches = createBatchEraser(ask);
   const bodies = createBodies(ask);
 
-  function* eraseDeliveries(eventId: string): Script<string[]> {
-    const batches = JSON.stringify(yield* leaveBatches(eventId));
-    const endpointIds: string[] = [];
-    for (const { id, endpoint_id, waits } of yield* ask.events.selectDeliveries(eventId, batches)) {
-      yield* ask.events.discard(id);
-      yield* bodies.remove(id);
-      yield* ask.events.emptyReplies(id);
-      if (waits === 1) endpointIds.push(endpoint_id);
-    }
-    return endpointIds;
-  }
-
   return {
     about: (subjectIds: readonly string[]): Script<string[]> =>
       ask.events.selectAbout(JSON.stringify(subjectIds)),
-    /** Empties events with their deliveries; the endpoints that lost waiting ones, each once. */
-    *erase(tenantId: string, eventIds: Iterable<string>): Script<string[]> {
-      const endpointIds = new Set<string>();
-      for (const id of new Set(eventIds)) {
-        if (!(yield* ask.events.emptyEvent(ERASED_DATA, id, tenantId))) continue;
-        for (const endpointId of yield* eraseDeliveries(id)) endpointIds.add(endpointId);
+    /** Empties an event; its deliveries, which are to be erased too, or null where there is no such event. */
+    *erase(tenantId: string, eventId: string): Script<EventDeliveries | null> {
+      if (!(yield* ask.events.emptyEvent(ERASED_DATA, eventId, tenantId))) return null;
+      return { eventId, batches: yield* leaveBatches(eventId), after: '' };
+    },
+    /** Erases some of them; how many, those behind them, and the endpoints of those that waited. */
+    *eraseDeliveries(
+      of: EventDeliveries,
+      limit: number,
+    ): Script<{ count: number; endpointIds: string[]; next: EventDeliveries | null }> {
+      const { eventId, batches, after } = of;
+      const found = yield* ask.events.selectDeliveries(eventId, JSON.stringify(batches), after, limit);
+      for (const { id } of found) {
+        yield* ask.events.discard(id);
+        yield* bodies.remove(id);
+        yield* ask.events.emptyReplies(id);
       }
-      return [...endpointIds];
+      const last = found.at(-1);
+      return {
+        count: found.length,
+        endpointIds: found.flatMap(({ endpoint_id, waits }) => (waits === 1 ? [endpoint_id] : [])),
+        next: last === undefined || found.length < limit ? null : { ...of, after: last.id },
+      };
     },
     /** Says that what was claimed ahead of these endpoints is old. */
     *renewEndpoints(ids: Iterable<string>): Script<void> {

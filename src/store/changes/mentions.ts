@@ -209,15 +209,21 @@ export function createAnswerEraser(ask: Asks<MentionStatements>) {
   };
 }
 
+/** So few ids are found faster one by one. */
+const FEW = 20;
+
 /** Whether a JSON text holds one of the texts; a person may have thousands of signals, so that ids are looked up. */
 function createTextTest(texts: readonly string[]): (json: string) => boolean {
-  const isId = (text: string) => /^(?:sig|led)_[0-9a-z]+$/.test(text);
+  const isId = (text: string) => texts.length > FEW && /^(?:sig|led)_[0-9a-z]+$/.test(text);
   const ids = new Set(texts.filter(isId));
   const others = texts
     .filter((text) => !isId(text))
     .map((text) => JSON.stringify(text).slice(1, -1))
     .filter((text) => text !== '');
-  return (json) =>
-    Array.from(json.matchAll(/(?:sig|led)_[0-9a-z]+/g)).some(([id]) => ids.has(id)) ||
-    others.some((text) => json.includes(text));
+  return (json) => {
+    if (others.some((text) => json.includes(text))) return true;
+    if (ids.size > 0)
+      for (const [id] of json.matchAll(/(?:sig|led)_[0-9a-z]+/g)) if (ids.has(id)) return true;
+    return false;
+  };
 }

@@ -23,7 +23,6 @@ export interface RequestStatements {
     removeUnused(row: Record<string, unknown>): boolean;
     releaseKey(row: Record<string, unknown>): void;
     sweep(now: number, limit: number): void;
-    forgetAnswers(tenantId: string, text: string, sameText: string): void;
     holderOf(tenantId: string, route: string, key: string): string | undefined;
     addStep(step: string, tenantId: string, route: string, key: string): void;
     insertAudit(row: Record<string, unknown>): void;
@@ -88,21 +87,6 @@ export function idempotencyChanges(ask: Asks<RequestStatements>) {
       if (!(yield* ask.requests.removeUnused(holder))) yield* ask.requests.releaseKey(holder);
     },
   } satisfies Scripts<IdempotencyStore> & Record<'bidForKey', unknown>;
-}
-
-/**
- * Drops what is kept of every keyed request of a tenant that holds one of the texts, such as a lead's id, its signals' ids
- * or its address: part of an erasure. A walk over one tenant's last 24 hours; erasures are rare.
- */
-export function createAnswerEraser(
-  ask: Asks<RequestStatements>,
-): (tenantId: string, texts: readonly string[]) => Script<void> {
-  return function* (tenantId, texts) {
-    for (const text of texts) {
-      const inJson = JSON.stringify(text).slice(1, -1);
-      if (inJson !== '') yield* ask.requests.forgetAnswers(tenantId, inJson, inJson);
-    }
-  };
 }
 
 function toHeld(request: KeyedRequest, token: string, { seed, started_at, steps }: KeyRow): HeldKey {

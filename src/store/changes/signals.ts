@@ -13,10 +13,10 @@ import type {
   SignalStore,
 } from '../signal-store.ts';
 import { type CompanyStatements, createCompanyObserver } from './companies.ts';
-import { createEventEraser, createEventWriter } from './events.ts';
+import { createEventWriter } from './events.ts';
 import { createKnownSignals, type FindKnownSignal, type KnownSignalStatements } from './known-signals.ts';
 import { createLeadRow, createLeadScore, createLeadSignals, type LeadStatements } from './lead-rows.ts';
-import { createAnswerEraser, type RequestStatements } from './requests.ts';
+import type { RequestStatements } from './requests.ts';
 
 export interface SignalStatements
   extends LeadStatements,
@@ -89,7 +89,6 @@ export function signalChanges(ask: Asks<SignalStatements>, write: SignalWriter) 
     saveReplyTemplate: (tenantId, template) => ask.signals.saveReplyTemplate(tenantId, template),
     pruneNearKeys: (before, limit) => ask.signals.pruneNearKeys(before, limit),
     removeSignalsOf: remover.removeOfPlatform,
-    deleteSignal: remover.removeOne,
     *saveFeedback(feedback) {
       const relevant = feedback.relevant ? 1 : 0;
       const before = (yield* ask.signals.selectRelevant(feedback.signalId)) ?? 0;
@@ -187,10 +186,8 @@ function createSignalEdits(ask: Asks<SignalStatements>) {
 }
 
 /** Removing signals with what was said of them and what they are found by. The facts of companies stay. */
-function createSignalRemover(ask: Asks<SignalStatements>) {
+export function createSignalRemover(ask: Asks<SignalStatements>) {
   const knownSignals = createKnownSignals(ask);
-  const events = createEventEraser(ask);
-  const forgetAnswers = createAnswerEraser(ask);
   const scoreLead = createLeadScore(ask);
 
   function* removeRow(id: string): Script<void> {
@@ -208,20 +205,14 @@ function createSignalRemover(ask: Asks<SignalStatements>) {
       for (const each of ids) yield* removeRow(each);
       return ids.length;
     },
-    /**
-     * One signal, with its events' data and the bodies of its deliveries. Its lead, if it has one, is scored by those
-     * that are left. The endpoints whose waiting deliveries were discarded; null where there is no such signal.
-     */
-    *removeOne(tenantId: string, id: string, now: number): Script<string[] | null> {
-      if ((yield* ask.signals.selectOwn(id, tenantId)) === undefined) return null;
+    /** One signal; its lead, if it has one, is scored by those that are left. False where there is no such signal. */
+    *removeOne(tenantId: string, id: string, now: number): Script<boolean> {
+      if ((yield* ask.signals.selectOwn(id, tenantId)) === undefined) return false;
       yield* ask.signals.countIrrelevant(id);
       const leadId = yield* ask.signals.leave(id);
       yield* removeRow(id);
       if (leadId !== undefined) yield* scoreLead(tenantId, leadId, now);
-      const endpointIds = yield* events.erase(tenantId, yield* events.about([id]));
-      yield* events.renewEndpoints(endpointIds);
-      yield* forgetAnswers(tenantId, [id]);
-      return endpointIds;
+      return true;
     },
   };
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { LeadErasure } from '../../../src/store/erasure-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { aLead, aLeadUpdate, aNewLead } from '../../support/leads.ts';
-import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
+import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';
 
 /** Of a lead as it was made, that nothing else names. */
@@ -143,6 +143,41 @@ export function describeErasure(open: OpenStore): void {
       expect(claim?.deliveries.map(({ id }) => id)).toEqual(['dlv_2']);
       // Whoever had claimed ahead hears that what it has is old.
       expect(claim?.endpoint).toMatchObject({ version: 2 });
+    });
+
+    test('a deleted signal takes what was said of it along, some deliveries at a time', async () => {
+      const { store } = await openWithTenants(open);
+      const endpoints = Array.from({ length: 119 }, (_, n) => `whk_${n}`);
+      for (const id of endpoints) await store.createEndpoint(anEndpoint('ten_a', { id }), null);
+      const all = ['whk_a', ...endpoints];
+      const deliveryIds = all.map((id) => `dlv_${id}`);
+      const events = [aRoutedEvent('ten_a', all, { id: 'evt_1', deliveryIds })].map((routed) => ({
+        ...routed,
+        event: { ...routed.event, subjectId: 'sig_1' },
+      }));
+      await store.commitSignals([
+        aSignal('ten_a', { id: 'sig_1', events }),
+        aSignal('ten_a', { id: 'sig_2' }),
+      ]);
+      expect(await store.deleteSignal('ten_b', 'sig_1', T0)).toBe(false);
+      expect(await store.deleteSignal('ten_a', 'sig_1', T0)).toBe(true);
+      expect(await store.deleteSignal('ten_a', 'sig_1', T0)).toBe(false);
+      expect(await store.getSignal('ten_a', 'sig_1')).toBeNull();
+
+      const [pending] = await store.listErasures(10);
+      expect(pending).toEqual({ tenantId: 'ten_a', leadId: 'sig_1' });
+      const changed: string[] = [];
+      for (let isDone = false, pieces = 0; !isDone && pieces < 100; pieces++) {
+        const piece = await store.continueErasure({ tenantId: 'ten_a', leadId: 'sig_1' });
+        expect(piece.endpointIds.length).toBeLessThanOrEqual(50);
+        changed.push(...piece.endpointIds);
+        isDone = piece.isDone;
+      }
+      expect(changed.sort()).toEqual(all.sort());
+      for (const id of deliveryIds)
+        expect(await store.getDelivery('ten_a', id)).toMatchObject({ status: 'discarded', body: null });
+      expect(await store.listErasures(10)).toEqual([]);
+      expect(await store.getSignal('ten_a', 'sig_2')).not.toBeNull();
     });
 
     test("another tenant's events stay, even where they are named", async () => {

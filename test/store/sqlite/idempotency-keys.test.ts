@@ -1,7 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
+  type AnswerPlace,
   createAnswerEraser,
+  type MentionStatements,
+} from '../../../src/store/changes/mentions.ts';
+import {
   type KeptCall,
   keptStepChanges,
   type RequestStatements,
@@ -12,6 +16,7 @@ import { answeredAtOnce, runScript } from '../../../src/store/sqlite/answers.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
+import { mentionsSql } from '../../../src/store/sqlite/sql/mentions.ts';
 import { requestsSql } from '../../../src/store/sqlite/sql/requests.ts';
 import { aTenant, T0 } from '../../support/store.ts';
 
@@ -43,8 +48,15 @@ function keep(key: string, body: string, { tenantId = 'ten_a', expiresAt = T0 + 
 
 const kept = () => db.prepare('SELECT key FROM idempotency_keys ORDER BY key').pluck().all();
 
-function forget(texts: string[]): void {
-  runScript(createAnswerEraser(ask)('ten_a', texts));
+/** Returns in how many pieces. */
+function forget(texts: string[]): number {
+  const mentioned = answeredAtOnce({ mentions: mentionsSql(db) }) as Asks<MentionStatements>;
+  const forgetSome = createAnswerEraser(mentioned);
+  const mentions = { texts: [], names: [] };
+  let pieces = 0;
+  for (let after: AnswerPlace | null = ['', '']; after !== null; pieces++)
+    after = runScript(forgetSome('ten_a', { texts, mentions, after }));
+  return pieces;
 }
 
 /** A step of a request, with changes of its own; nothing here is anybody's doing. */
@@ -61,6 +73,15 @@ describe('an erasure', () => {
     keep('elsewhere', '{"data":{"id":"led_1"}}', { tenantId: 'ten_b' });
     forget(['led_1', 'ann@example.com', 'Ann "the" \\ O\'Neil', '']);
     expect(kept()).toEqual(['another', 'elsewhere']);
+  });
+
+  test('walks along many answers in pieces, large ones fewer at once', () => {
+    for (let n = 0; n < 1_000; n++) keep(`small-${n}`, `{"data":{"id":"led_${(n % 100) + 100}"}}`);
+    expect(forget(['led_107'])).toBe(6);
+    expect(kept()).toHaveLength(990);
+    for (let n = 0; n < 20; n++) keep(`large-${n}`, `{"data":"${'x'.repeat(200_000)} led_107"}`);
+    expect(forget(['led_107'])).toBeGreaterThan(10);
+    expect(kept()).toHaveLength(990);
   });
 
   test('leaves a running request its reservation', () => {

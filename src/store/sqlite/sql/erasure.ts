@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { ErasureStatements } from '../../changes/erasure.ts';
 import type { WriteAheadLog } from '../write-ahead-log.ts';
-import { row, rows, run, value, values } from './prepared.ts';
+import { row, rows, run, values } from './prepared.ts';
 
 export function erasureSql(db: Database, log: WriteAheadLog): ErasureStatements['erasure'] {
   return {
@@ -27,7 +27,6 @@ export function erasureSql(db: Database, log: WriteAheadLog): ErasureStatements[
       `UPDATE signals SET wire = ?, explanation = ?, text = '', external_id = NULL, canonical_url = NULL WHERE id = ?`,
     ),
     emptyFeedback: run(db, "UPDATE signal_feedback SET reason = '' WHERE signal_id = ?"),
-    countDeliveries: value(db, 'SELECT count(*) FROM deliveries WHERE event_id = ?'),
     overwriteErased: log.emptyAfterCommit,
   };
 }

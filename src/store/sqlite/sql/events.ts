@@ -74,7 +74,8 @@ export function eventsSql(db: Database): EventStatements['events'] {
     selectDeliveries: rows(
       db,
       `SELECT id, endpoint_id, ${WAITING} AS waits FROM deliveries d
-     WHERE id IN (SELECT id FROM deliveries WHERE event_id = ? UNION SELECT value FROM json_each(?))`,
+     WHERE id IN (SELECT id FROM deliveries WHERE event_id = ? UNION SELECT value FROM json_each(?)) AND +id > ?
+     ORDER BY id LIMIT ?`,
     ),
     // Dead letters too: without a body there is nothing to replay.
     discard: run(

@@ -34,10 +34,6 @@ export function requestsSql(db: Database): RequestStatements['requests'] {
       `DELETE FROM idempotency_keys WHERE rowid IN
        (SELECT rowid FROM idempotency_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
     ),
-    forgetAnswers: run(
-      db,
-      `DELETE FROM idempotency_keys WHERE tenant_id = ? AND (instr(body, ?) > 0 OR instr(steps, ?) > 0)`,
-    ),
     holderOf: value(db, 'SELECT token FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?'),
     addStep: run(
       db,
