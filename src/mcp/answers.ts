@@ -1,10 +1,15 @@
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { excerpt } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 
 /** An answer's JSON is no larger: more would fill the model's window (25 kB are about 7,000 tokens). */
 const MAX_ANSWER_BYTES = 25_000;
 /** Of which cursor, flags and the names around the rows take this at most. */
 const FRAME_BYTES = 2_500;
+
+/** Names and values of the arguments stand in a refusal, however long they are. */
+const MAX_REFUSAL_CHARS = 2_000;
 
 /** What `tools/call` returns. */
 export interface ToolResult {
@@ -22,7 +27,19 @@ export function succeeded(value: object): ToolResult {
 /** A refusal that a model can read and act on: what is wrong, and the way out. */
 export function refused(error: unknown): ToolResult | null {
   const text = refusalText(error);
-  return text === null ? null : { content: [{ type: 'text', text }], isError: true };
+  return text === null
+    ? null
+    : { content: [{ type: 'text', text: excerpt(text, MAX_REFUSAL_CHARS) }], isError: true };
+}
+
+/** The error that the client gets: one that was meant for it, or, where something failed, one that says nothing of what. */
+export function toProtocolError(error: unknown, report: (error: unknown) => void): ProtocolError {
+  if (error instanceof ProtocolError) return error;
+  report(error);
+  return new ProtocolError(
+    ProtocolErrorCode.InternalError,
+    'Something went wrong on our side. It was logged.',
+  );
 }
 
 /** A refusal as one text; null: it is none, but a bug. */

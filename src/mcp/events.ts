@@ -12,6 +12,7 @@ import {
 } from '../model/mcp.ts';
 import { pollOccurrences } from '../webhooks/occurrences.ts';
 import { type SubscriptionParts, subscribe, unsubscribe } from '../webhooks/subscriptions.ts';
+import { toProtocolError } from './answers.ts';
 import { slimSchema } from './slim-schema.ts';
 import type { McpCall, ToolParts } from './tool.ts';
 
@@ -78,7 +79,11 @@ const listParams = z.looseObject({}).optional();
 const anyResult = z.looseObject({});
 
 /** The methods of the events extension (SEP-3415), which the SDK does not know. */
-export function addEvents(server: Server, call: McpCall, parts: EventParts): void {
+export function addEvents(
+  server: Server,
+  call: McpCall,
+  parts: EventParts & { report(error: unknown): void },
+): void {
   const handle = <P extends z.ZodType>(
     method: string,
     params: P,
@@ -89,7 +94,7 @@ export function addEvents(server: Server, call: McpCall, parts: EventParts): voi
       try {
         return await run(params.parse(given));
       } catch (error) {
-        throw refusalOf(error, parts.eventErrors);
+        throw toProtocolError(refusalOf(error, parts.eventErrors), parts.report);
       }
     });
   };

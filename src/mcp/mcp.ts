@@ -19,6 +19,13 @@ import type { McpCall } from './tool.ts';
 /** An acknowledgement comes in one. */
 const MAX_CHUNKS = 16;
 
+/** The SDK would run a hundred messages of an older client, and the key's limit would count one. */
+const NO_BATCH = {
+  jsonrpc: '2.0',
+  id: null,
+  error: { code: -32_600, message: 'Batches are not supported: send each message in a request of its own.' },
+};
+
 /** What the face needs of the process. */
 export interface McpParts extends EventParts, KeyLimitParts {
   problems: Problems;
@@ -75,6 +82,7 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  if (Array.isArray(request.body)) return reply.code(400).send(NO_BATCH);
   const asked = new Request(`http://localhost${request.url}`, {
     method: 'POST',
     headers: new Headers(

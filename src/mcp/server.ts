@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { allows } from '../accounts/keys.ts';
-import { refused, succeeded, type ToolResult } from './answers.ts';
+import { refused, succeeded, type ToolResult, toProtocolError } from './answers.ts';
 import { addEvents, EVENT_CAPABILITIES, type EventParts } from './events.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
 import { readResource, resourceTemplates } from './resources.ts';
@@ -51,10 +51,16 @@ export function createServer(call: McpCall, { version, events, report }: ServerO
   server.setRequestHandler('resources/templates/list', () => ({
     resourceTemplates: resourceTemplates(call),
   }));
-  server.setRequestHandler('resources/read', ({ params }) => readResource(call, params.uri));
+  server.setRequestHandler('resources/read', async ({ params }) => {
+    try {
+      return await readResource(call, params.uri);
+    } catch (error) {
+      throw toProtocolError(error, report);
+    }
+  });
   server.setRequestHandler('prompts/list', () => ({ prompts: listPrompts() }));
   server.setRequestHandler('prompts/get', ({ params }) => getPrompt(params.name, params.arguments));
-  addEvents(server, call, events);
+  addEvents(server, call, { ...events, report });
   return server;
 }
 
@@ -81,10 +87,6 @@ async function callTool(
   } catch (error) {
     const refusal = refused(error);
     if (refusal !== null) return refusal;
-    report(error);
-    throw new ProtocolError(
-      ProtocolErrorCode.InternalError,
-      'Something went wrong on our side. It was logged.',
-    );
+    throw toProtocolError(error, report);
   }
 }

@@ -56,11 +56,50 @@ test.each([
 });
 
 test('a batch, a body that is no JSON-RPC and an unknown method are refused, and nothing fails', async () => {
-  expect((await post(t.auth, [])).statusCode).toBe(400);
+  for (const batch of [[], [LIST], [LIST, { ...LIST, id: 2 }]]) {
+    const answer = await post({ ...t.auth, 'mcp-protocol-version': '2025-03-26' }, batch);
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32_600 } });
+  }
   expect((await post(t.auth, { hello: 1 })).statusCode).toBe(400);
   const unknown = await post(t.auth, { jsonrpc: '2.0', id: 1, method: 'no/such' });
   expect(unknown.body).toContain('-32601');
   expect(t.logLines.filter((line) => line.includes('tool failed'))).toEqual([]);
+});
+
+test('a refusal is short, whatever the arguments are', async () => {
+  const wide = Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`member_${n}`, 1]));
+  for (const args of [wide, { ['a'.repeat(100_000)]: 1 }, { signal_id: 'a'.repeat(100_000) }]) {
+    const params = { name: 'get_signal', arguments: args };
+    const answer = await post(t.auth, { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    expect(answer.body).toContain('INVALID_REQUEST');
+    expect(answer.body.length).toBeLessThan(5_000);
+  }
+});
+
+test('what fails is logged, and its message is kept from the client', async () => {
+  const failing = await buildTestApp({
+    wrapStore: (store) => ({
+      ...store,
+      storedPosition: () => Promise.reject(new Error('secret detail')),
+      getSignal: () => Promise.reject(new Error('secret detail')),
+    }),
+  });
+  const calls = [
+    { method: 'events/poll', params: { name: 'signal.detected' } },
+    { method: 'resources/read', params: { uri: 'signalpost://signal/sig_1' } },
+    { method: 'tools/call', params: { name: 'get_signal', arguments: { signal_id: 'sig_1' } } },
+  ];
+  for (const message of calls) {
+    const answer = await failing.app.inject({
+      ...{ method: 'POST', url: '/mcp', headers: { ...ACCEPT, ...failing.auth } },
+      payload: { jsonrpc: '2.0', id: 1, ...message },
+    });
+    expect(answer.body).toContain('-32603');
+    expect(answer.body).not.toContain('secret detail');
+  }
+  expect(failing.logLines.filter((line) => line.includes('tool failed'))).toHaveLength(3);
+  await failing.app.close();
 });
 
 describe('scopes', () => {
