@@ -297,8 +297,9 @@ function sameFilters(a: Form, b: Form): boolean {
 
 /** The filters of an address, without its place in the list. */
 function kept(query: URLSearchParams): string {
-  for (const [name, value] of [...query]) if (NO_FILTERS.has(name) || value === '') query.delete(name);
-  return query.toString();
+  return new URLSearchParams(
+    [...query].filter(([name, value]) => !NO_FILTERS.has(name) && value !== ''),
+  ).toString();
 }
 
 /** Back to the list as it was filtered, to Today, or to the signal's own page. */
