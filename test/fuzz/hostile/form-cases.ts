@@ -50,6 +50,23 @@ const PLACES: readonly FormPlace[] = [
   },
   { path: '/dashboard/settings/team', fields: ['email', 'name'], by: 'owner' },
   { path: '/dashboard/settings/api-keys', fields: ['name', 'rate_limit'], by: 'owner' },
+  {
+    path: '/dashboard/signals/triage',
+    fields: ['id', 'act', 'one', 'back'],
+    by: 'owner',
+  },
+  {
+    path: '/dashboard/signals/triage',
+    fields: ['assignee', 'until', 'until_day'],
+    by: 'owner',
+    rest: { act: 'snooze', id: 'sig_1' },
+  },
+  { path: '/dashboard/signals/views', fields: ['name', 'query'], by: 'owner', rest: { query: 'q=a' } },
+  { path: '/dashboard/settings/reply', fields: ['template'], by: 'owner' },
+  { path: '/dashboard/settings/digest', fields: ['timezone', 'hour', 'recipients'], by: 'owner' },
+  { path: '/dashboard/settings/integrations/slack', fields: ['url'], by: 'owner' },
+  { path: '/dashboard/sources/suggested', fields: ['icp', 'place'], by: 'owner' },
+  { path: '/dashboard/webhook-logs/replay-all', fields: ['webhook_id', 'from', 'back'], by: 'owner' },
   { path: '/dashboard/settings/account/password', fields: ['current', 'password'], by: 'owner' },
 ];
 
@@ -60,6 +77,11 @@ const SCREENS = [
   '/companies?q=',
   '/campaigns?q=',
   '/signals?cursor=',
+  '/signals?assignee=',
+  '/signals?min_score=',
+  '/leads?tag=',
+  '/webhook-logs?status=',
+  '/sources/suggested?icp=',
 ];
 
 /** Every form of the dashboard whose text is looked at, and the screens that search. */

@@ -3,6 +3,7 @@ import type { HostileCase } from './case.ts';
 import { feedCases } from './feed-cases.ts';
 import { formCases } from './form-cases.ts';
 import { httpCases } from './http-cases.ts';
+import { mcpCases } from './mcp-cases.ts';
 import { otherCases } from './other-cases.ts';
 import { sourceCases } from './source-cases.ts';
 import { tenantCases } from './tenant-cases.ts';
@@ -35,6 +36,7 @@ export function hostileCases(): HostileCase[] {
     ...httpCases(),
     ...formCases(),
     ...otherCases(),
+    ...mcpCases(),
     ...tenantCases(),
     ...feedCases(),
     ...sourceCases(),

@@ -112,6 +112,7 @@ function hostileEnv({ origin }: HostileHost): NodeJS.ProcessEnv {
     ENRICHMENT_URL: `${origin}/enrich`,
     ENRICHMENT_DAILY_LIMIT: '1000000',
     PUBLIC_RATE_LIMIT: '1000000',
+    DASHBOARD_RATE_LIMIT: '1000000',
     TRUST_PROXY: '127.0.0.1/32',
   };
 }
