@@ -34,4 +34,11 @@ export const NAVIGATION = [
       { path: '/dashboard/settings/outbox', label: 'Account mail' },
     ],
   },
+  {
+    name: 'Help',
+    links: [
+      { path: '/product', label: 'About Signalpost' },
+      { path: '/developers', label: 'Developers portal' },
+    ],
+  },
 ];

@@ -1,5 +1,8 @@
 /** The fixed addresses of the site: what problem documents, the status document and the lists for agents link to. */
 export const DOCS_PATH = '/developers';
+export const PRODUCT_PATH = '/product';
+/** The dashboard's, which pages may link to. */
+export const LOG_IN_PATH = '/dashboard/login';
 export const VERSIONING_PATH = '/developers/versioning';
 export const LLMS_PATH = '/llms.txt';
 export const LLMS_FULL_PATH = '/llms-full.txt';

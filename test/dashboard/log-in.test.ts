@@ -31,6 +31,14 @@ test('a set-up link leads to a password and into the dashboard, once', async () 
   expect(again.body).toContain('not valid any more');
 });
 
+test('the log-in and every screen lead to the product page and the developers portal', async () => {
+  const browser = await signedIn(made, made.tenant.id);
+  const { body: login } = await new TestBrowser(made.app).get('/dashboard/login');
+  const { body: today } = await browser.get('/dashboard');
+  for (const page of [login, today])
+    for (const path of ['/product', '/developers']) expect(page).toContain(`href="${path}"`);
+});
+
 test('a link ends after 7 days, and a weak password leaves it good', async () => {
   const token = await linkOf(made);
   const browser = new TestBrowser(made.app);

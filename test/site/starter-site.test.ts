@@ -20,6 +20,7 @@ test('it has the pages that a trade business needs, and the developers portal', 
     expect.arrayContaining([
       ...['/', '/services', '/areas', '/reviews', '/pricing', '/contact', '/about', '/emergency', '/faq'],
       ...[
+        '/product',
         '/developers',
         '/developers/quick-start',
         '/developers/signal-api',
@@ -42,6 +43,22 @@ test('every page has one first-level heading, a title and a description of a goo
   }
 });
 
+test('the pages about the product have its header, which leads to the log-in; all others have that of the business', () => {
+  const header = ({ html }: SitePage) => /<header class="site-header">.*?<\/header>/s.exec(html)?.[0] ?? '';
+  const ofProduct = site.pages.filter(({ path }) => /^\/(product|developers)(\/|$)/.test(path));
+  expect(ofProduct.length).toBeGreaterThan(10);
+  for (const page of site.pages) {
+    const isOfProduct = ofProduct.includes(page);
+    for (const link of ['/product', '/developers', '/dashboard/login'])
+      expect.soft(header(page).includes(`href="${link}"`), `${page.path}: ${link}`).toBe(isOfProduct);
+    for (const words of ['01632 960184', 'Emergency?', 'Fenwick'])
+      expect.soft(header(page).includes(words), `${page.path}: ${words}`).toBe(!isOfProduct);
+    expect
+      .soft(page.html, page.path)
+      .toContain(`property="og:site_name" content="${isOfProduct ? 'Signalpost' : 'Fenwick'}`);
+  }
+});
+
 test('no two pages have the same title or the same description', () => {
   expect(new Set(site.pages.map(({ title }) => title)).size).toBe(site.pages.length);
   expect(new Set(site.pages.map(({ description }) => description)).size).toBe(site.pages.length);
@@ -57,7 +74,9 @@ test('every link between pages leads to a page, and every anchor to an element',
       const ids = pages.get(target);
       if (ids !== undefined) checked.pages++;
       else if (target.startsWith('/'))
-        expect.soft(target, page.path).toMatch(/\.(md|txt|xml|json)$|well-known|^\/v1\//);
+        expect
+          .soft(target, page.path)
+          .toMatch(/\.(md|txt|xml|json)$|well-known|^\/v1\/|^\/dashboard\/login$/);
       if (anchor === undefined) continue;
       checked.anchors++;
       expect.soft(ids?.has(anchor), `${page.path}: ${href}`).toBe(true);

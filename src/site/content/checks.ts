@@ -7,6 +7,7 @@ import {
   FAVICON_PATH,
   LLMS_FULL_PATH,
   LLMS_PATH,
+  LOG_IN_PATH,
   MCP_CARD_PATHS,
   ROBOTS_PATH,
   SECURITY_PATH,
@@ -39,6 +40,7 @@ export interface SiteMap {
 /** What this server answers beside pages, so that pages may link to it. */
 export const OTHER_PATHS: readonly string[] = [
   ...PUBLIC_OPERATIONS.map(({ path }) => path),
+  LOG_IN_PATH,
   OPENAPI_PATH,
   SIGNAL_API_PATH,
   SIGNAL_OPENAPI_PATH,

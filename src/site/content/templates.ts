@@ -22,6 +22,13 @@ const STYLES = [
 /** What every document's frame shows, whichever page it is around. */
 export interface FrameView {
   identity: SiteIdentity;
+  /** Whose header it has: that of the business, or that of Signalpost. */
+  siteName: string;
+  isOfProduct: boolean;
+  /** Where the header's name leads. */
+  home: string;
+  /** The header's button. */
+  action: { label: string; path: string } | null;
   locale: string;
   stylesheet: string;
   /** For the header; null where `site.json` names none. */

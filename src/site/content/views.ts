@@ -1,5 +1,5 @@
 import { toIso } from '../../lib/clock.ts';
-import { markdownPath, pageUrl } from '../addresses.ts';
+import { DOCS_PATH, LOG_IN_PATH, markdownPath, PRODUCT_PATH, pageUrl } from '../addresses.ts';
 import type { Asset, NamedAsset } from './assets.ts';
 import type { ParsedPage } from './checks.ts';
 import type { SiteIdentity } from './identity.ts';
@@ -13,6 +13,14 @@ const LONG_PAGE_TOKENS = 700;
 const LONG_PAGE_HEADINGS = 4;
 /** Search results cut titles here. */
 const MAX_TITLE = 60;
+
+/** The header of the pages about Signalpost itself, where that of the business would mislead. */
+const PRODUCT_NAME = 'Signalpost';
+const PRODUCT_NAVIGATION = [
+  { label: 'Product', path: PRODUCT_PATH },
+  { label: 'Developers', path: DOCS_PATH },
+];
+const PRODUCT_ACTION = { label: 'Log in', path: LOG_IN_PATH };
 
 /** What lists for agents may leave out is small print to people. */
 const OPTIONAL_SECTION = 'Optional';
@@ -47,8 +55,9 @@ interface Views {
 export function createViews(parts: ViewParts): Views {
   const { identity, baseUrl, pages } = parts;
   const frame = createFrame(parts);
-  const titled = (title: string) => {
-    const whole = `${title} – ${identity.name}`;
+  const productFrame = ofProduct(frame, pages);
+  const titled = (title: string, { siteName }: FrameView) => {
+    const whole = `${title} – ${siteName}`;
     return whole.length <= MAX_TITLE ? whole : title;
   };
 
@@ -58,11 +67,12 @@ export function createViews(parts: ViewParts): Views {
       const trail = trailOf(page, pages);
       const group = pages.filter(({ front }) => front.section === section);
       const place = group.findIndex(({ path }) => path === page.path);
+      const around = isOfProduct(page.path) ? productFrame : frame;
       const isLong = tokens >= LONG_PAGE_TOKENS && headings.length >= LONG_PAGE_HEADINGS;
       return {
-        ...frame,
+        ...around,
         layout,
-        documentTitle: titled(title),
+        documentTitle: titled(title, around),
         title,
         description,
         section,
@@ -83,16 +93,13 @@ export function createViews(parts: ViewParts): Views {
         previous: linkOrNull(group[place - 1]),
         next: linkOrNull(group[place + 1]),
         updated: toIso(page.lastModified).slice(0, 10),
-        navigation: identity.navigation.map((link) => ({
-          ...link,
-          current: currentOf(link.path, page.path),
-        })),
+        navigation: around.navigation.map((link) => ({ ...link, current: currentOf(link.path, page.path) })),
       };
     },
     message: (title) => ({
       ...frame,
       layout: 'message',
-      documentTitle: titled(title),
+      documentTitle: titled(title, frame),
       title,
       description: identity.description,
       url: null,
@@ -106,6 +113,10 @@ function createFrame({ identity, baseUrl, pages, assets, stylesheet, favicon }: 
   const share = assets.get(`/assets/${identity.shareImage}`);
   return {
     identity,
+    siteName: identity.name,
+    isOfProduct: false,
+    home: '/',
+    action: identity.action ?? null,
     locale: identity.lang.replace('-', '_'),
     stylesheet: stylesheet.path,
     icon: assets.get(`/assets/${identity.icon}`)?.path ?? null,
@@ -124,6 +135,25 @@ function createFrame({ identity, baseUrl, pages, assets, stylesheet, favicon }: 
     smallPrint: pages.filter(({ front }) => front.section === OPTIONAL_SECTION).map(linkTo),
     navigation: identity.navigation.map((link) => ({ ...link, current: null })),
   };
+}
+
+/** `frame` with the header of Signalpost, its links so far as the site has the pages. */
+function ofProduct(frame: FrameView, pages: readonly ParsedPage[]): FrameView {
+  const navigation = PRODUCT_NAVIGATION.filter((link) => pages.some(({ path }) => path === link.path));
+  return {
+    ...frame,
+    siteName: PRODUCT_NAME,
+    isOfProduct: true,
+    home: navigation[0]?.path ?? '/',
+    action: PRODUCT_ACTION,
+    // It shows the business.
+    shareImage: null,
+    navigation: navigation.map((link) => ({ ...link, current: null })),
+  };
+}
+
+function isOfProduct(path: string): boolean {
+  return path === PRODUCT_PATH || currentOf(DOCS_PATH, path) !== null;
 }
 
 /** A page's name in lists: its short one where it has one. */

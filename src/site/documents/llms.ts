@@ -104,7 +104,7 @@ export interface LlmsOthers {
 }
 
 const INTRODUCTION =
-  'Pages are markdown at their `.md` addresses; numbers are lengths in tokens. The public API needs no key. The signal API takes posts, scores them and delivers signals; it needs a key, its description does not.';
+  'Pages are markdown at their `.md` addresses; numbers are lengths in tokens. The signal API takes posts, scores them and delivers signals: it alone needs a key, its description does not.';
 
 /** The signals that most agents come for, in one request: none has to read a description first. */
 const HOT_THIS_WEEK = JSON.stringify({
@@ -137,7 +137,7 @@ function operationEntries({ baseUrl, publicApi }: DocumentParts): Entry[] {
   return PUBLIC_OPERATIONS.map((operation) => ({
     title: null,
     url: `GET ${baseUrl}${operation.path}`,
-    description: operation.description,
+    description: brief(operation.description),
     tokens: estimateTokenCount(JSON.stringify(exampleOf(paths[operation.path]?.get))),
   }));
 }
