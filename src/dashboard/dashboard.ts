@@ -20,6 +20,7 @@ import { addCompanies } from './companies.ts';
 import { addCompanyEdit } from './company-edit.ts';
 import { addCsrf } from './csrf.ts';
 import { addDigestSettings } from './digest-settings.ts';
+import { addExports } from './exports.ts';
 import { addFaultPages } from './faults.ts';
 import { addFind } from './find.ts';
 import { FORM_BYTES } from './forms.ts';
@@ -87,6 +88,7 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   addFind(app, own, show);
   addSignals(app, own, show);
   addReplyTemplate(app, own, show);
+  addExports(app, own);
   addSources(app, own, show);
   addApiKeys(app, own, show);
   addAccountScreens(app, own, show);

@@ -52,3 +52,13 @@ export function oneOf<T extends string>(query: Form, name: string, allowed: read
 export function isFiltered(query: Form): boolean {
   return Object.keys(query).some((name) => !['cursor', 'done', 'sort'].includes(name));
 }
+
+/** What an address of a list says beside filters. */
+export const NO_FILTERS: ReadonlySet<string> = new Set(['cursor', 'done', 'count', 'signal']);
+
+/** The filters of an address, without its place in the list. */
+export function kept(query: URLSearchParams): string {
+  return new URLSearchParams(
+    [...query].filter(([name, value]) => !NO_FILTERS.has(name) && value !== ''),
+  ).toString();
+}

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { CLASSIFICATIONS, STAGES } from '../model/constants.ts';
 import { type Lead, leadFilters } from '../model/lead.ts';
-import { filtersOf, isFiltered } from './filters.ts';
+import { filtersOf, isFiltered, kept } from './filters.ts';
 import { queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { namesOf } from './lead-names.ts';
@@ -35,6 +35,7 @@ export function addLeads(app: FastifyInstance, parts: DashboardParts, show: Show
       money,
       nameOf: await namesOf(parts.store, leads),
       isFiltered: isFiltered(query),
+      filters: kept(new URLSearchParams(query as Record<string, string>)),
     });
   });
 }

@@ -10,7 +10,7 @@ import { bestMatches } from '../signals/best-matches.ts';
 import { giveFeedback } from '../signals/feedback.ts';
 import { REPLY_PLACEHOLDERS, readReplyTemplate, saveReplyTemplate } from '../signals/reply.ts';
 import { assignSignals, morningOf, saveView, snoozeSignals } from '../signals/triage.ts';
-import { filtersOf, isFiltered, oneOf } from './filters.ts';
+import { filtersOf, isFiltered, kept, NO_FILTERS, oneOf } from './filters.ts';
 import { type Form, faultsOf, formOf, queryOf, text, texts } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { checked, leadCallerOf } from './members.ts';
@@ -28,9 +28,6 @@ const STATES: readonly { state: (typeof TRIAGE_STATES)[number]; mine: boolean; l
   { state: 'done', mine: false, label: 'Done' },
   { state: 'all', mine: false, label: 'All' },
 ];
-/** What an address says beside filters. */
-const NO_FILTERS = new Set(['cursor', 'done', 'count', 'signal']);
-
 type Asked = Omit<SignalQuery, 'limit' | 'after' | 'explain'>;
 
 /** The inbox of signals, one signal, and what a person says or makes of them. */
@@ -177,7 +174,7 @@ function inboxScreen(parts: DashboardParts, show: Show) {
     const { tenant, user } = memberOf(request);
     const query = fault === null ? queryOf(request) : {};
     const me = { email: user.email, now: clock.now() };
-    const { asked, filterFaults } = listOf(query, me);
+    const { asked, filterFaults } = signalsAsked(query, me);
     const [listed, profiles, members, views] = await Promise.all([
       readList(parts, request, asked, query),
       store.listProfiles(tenant.id),
@@ -190,7 +187,7 @@ function inboxScreen(parts: DashboardParts, show: Show) {
       isCurrent: sameFilters(form, query),
       count: await store.countSignals(
         tenant.id,
-        { ...listOf(form, me).asked, limit: MOST_COUNTED, after: null, explain: false },
+        { ...signalsAsked(form, me).asked, limit: MOST_COUNTED, after: null, explain: false },
         MOST_COUNTED,
       ),
     });
@@ -266,7 +263,7 @@ async function readList(
  * What the list is asked by an address. The inbox shows hot and warm signals that nobody has dealt with; who searches, or
  * names a state, sees all classes.
  */
-function listOf(
+export function signalsAsked(
   query: Form,
   { email, now }: { email: string; now: number },
 ): { asked: Asked; filterFaults: string[] } {
@@ -293,13 +290,6 @@ function sameFilters(a: Form, b: Form): boolean {
       .sort()
       .join('&');
   return plain(a) === plain(b);
-}
-
-/** The filters of an address, without its place in the list. */
-function kept(query: URLSearchParams): string {
-  return new URLSearchParams(
-    [...query].filter(([name, value]) => !NO_FILTERS.has(name) && value !== ''),
-  ).toString();
 }
 
 /** Back to the list as it was filtered, to Today, or to the signal's own page. */

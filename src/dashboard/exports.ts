@@ -1,0 +1,203 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { toIso } from '../lib/clock.ts';
+import { standInLine } from '../lib/yielding.ts';
+import { DomainError } from '../model/errors.ts';
+import { type Lead, leadFilters } from '../model/lead.ts';
+import type { Page, PageRequest, Position } from '../model/page.ts';
+import { filtersOf } from './filters.ts';
+import { queryOf } from './forms.ts';
+import { memberOf } from './gate.ts';
+import { namesOf } from './lead-names.ts';
+import { plainAmount } from './money.ts';
+import type { DashboardParts } from './parts.ts';
+import { type ShownSignal, shownSignals } from './shown-signal.ts';
+import { signalsAsked } from './signals.ts';
+
+/** Rows that are read and written between two turns of the event loop. */
+const ROWS_AT_ONCE = 100;
+
+const FORMATS = ['csv', 'ndjson'] as const;
+type Format = (typeof FORMATS)[number];
+
+const TYPES: Record<Format, string> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  ndjson: 'application/x-ndjson; charset=utf-8',
+};
+
+type Cell = string | number | null;
+type NamedLead = Lead & { called: string };
+
+/** Lists as files, with the filters of their screens: CSV for people, NDJSON with the resources of `/v1` for programs. */
+export function addExports(app: FastifyInstance, parts: DashboardParts): void {
+  const { store, clock, baseUrl } = parts;
+  const send = (reply: FastifyReply, file: { name: string; format: Format; lines: AsyncIterable<string> }) =>
+    reply
+      .type(TYPES[file.format])
+      .header(
+        'content-disposition',
+        `attachment; filename="${file.name}-${toIso(clock.now()).slice(0, 10)}.${file.format}"`,
+      )
+      .send(Readable.from(file.lines));
+
+  for (const format of FORMATS) {
+    // A HEAD would read the whole list to measure it.
+    app.get(`/leads.${format}`, { exposeHeadRoute: false }, (request, reply) => {
+      const { tenant } = memberOf(request);
+      const { filters, filterFaults } = filtersOf(leadFilters, queryOf(request));
+      refuse(filterFaults);
+      const read = (place: PageRequest) => store.listLeads(tenant.id, { ...filters, ...place });
+      const named = async (place: PageRequest) => {
+        const { rows, last } = await read(place);
+        const leads = rows.map((row) => JSON.parse(row) as Lead);
+        const nameOf = await namesOf(store, leads);
+        return { rows: leads.map((lead) => ({ ...lead, called: nameOf(lead) })), last };
+      };
+      const url = ({ id }: Lead) => `${baseUrl}/dashboard/leads/${id}`;
+      const lines = format === 'csv' ? csvLines(named, { ...LEAD_COLUMNS, url }) : jsonLines(read);
+      return send(reply, { name: 'leads', format, lines });
+    });
+
+    app.get(`/signals.${format}`, { exposeHeadRoute: false }, (request, reply) => {
+      const { tenant, user } = memberOf(request);
+      const me = { email: user.email, now: clock.now() };
+      const { asked, filterFaults } = signalsAsked(queryOf(request), me);
+      refuse(filterFaults);
+      const explained = async (place: PageRequest) => {
+        const { json, last } = await store.listSignals(tenant.id, { ...asked, ...place, explain: true });
+        return { rows: shownSignals(json), last };
+      };
+      const plain = async (place: PageRequest) => {
+        const { json, last } = await store.listSignals(tenant.id, { ...asked, ...place, explain: false });
+        const signals: unknown[] = JSON.parse(`[${json.toString('utf8')}]`);
+        return { rows: signals.map((signal) => JSON.stringify(signal)), last };
+      };
+      const lines = format === 'csv' ? csvLines(explained, SIGNAL_COLUMNS) : jsonLines(plain);
+      return send(reply, { name: 'signals', format, lines });
+    });
+  }
+}
+
+/** A filter left out would export more than was asked for. @throws DomainError */
+function refuse(filterFaults: readonly string[]): void {
+  if (filterFaults.length === 0) return;
+  throw new DomainError('INVALID_REQUEST', `Nothing was exported: ${filterFaults.join(' ')}`);
+}
+
+type ReadPage<T> = (place: PageRequest) => Promise<Page<T>>;
+
+/** The whole list, a page at a time. All exports take turns, so that however many there are, other requests wait for one page. */
+async function* pagesOf<T>(read: ReadPage<T>): AsyncGenerator<T[]> {
+  let after: Position | null = null;
+  do {
+    await standInLine();
+    const page: Page<T> = await read({ limit: ROWS_AT_ONCE, after });
+    yield page.rows;
+    after = page.last;
+  } while (after !== null);
+}
+
+/** Rows that are JSON already. */
+async function* jsonLines(read: ReadPage<string>): AsyncGenerator<string> {
+  for await (const rows of pagesOf(read)) yield rows.map(jsonLine).join('');
+}
+
+async function* csvLines<T>(
+  read: ReadPage<T>,
+  columns: Readonly<Record<string, (row: T) => Cell>>,
+): AsyncGenerator<string> {
+  const cells = Object.values(columns);
+  // Spreadsheets take a file for UTF-8 by its byte order mark alone.
+  yield `\uFEFF${csvLine(Object.keys(columns))}`;
+  for await (const rows of pagesOf(read))
+    yield rows.map((row) => csvLine(cells.map((cellOf) => cellOf(row)))).join('');
+}
+
+/** Characters that some readers take for the end of a line, or act on, stand escaped. */
+function jsonLine(json: string): string {
+  const escaped = json.replace(
+    /[\u007f-\u009f\u2028\u2029\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return `${escaped}\n`;
+}
+
+/** A record of RFC 4180. */
+export function csvLine(cells: readonly Cell[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`;
+}
+
+/**
+ * A cell that a spreadsheet would run as a formula begins with an apostrophe, as OWASP advises. Control characters become
+ * spaces; line ends stay, within quotes.
+ */
+function csvCell(cell: Cell): string {
+  if (cell === null) return '';
+  if (typeof cell === 'number') return String(cell);
+  const isFormula = /^(?:[\t\r]|[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠])/u.test(cell);
+  const plain = cell.replace(/\r\n?/g, '\n').replace(/[^\P{Cc}\n]/gu, ' ');
+  const text = isFormula ? `'${plain}` : plain;
+  return /["\n,;]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+const LEAD_COLUMNS = {
+  id: ({ id }) => id,
+  lead: ({ called }) => called,
+  ...texts(['name', 'first_name', 'last_name', 'email', 'linkedin_url', 'title', 'seniority', 'department']),
+  company_name: ({ company }) => company.name,
+  company_domain: ({ company }) => company.domain,
+  company_industry: ({ company }) => company.industry,
+  company_headcount: ({ company }) => company.headcount,
+  company_location: ({ company }) => company.location,
+  ...texts(['stage', 'stage_changed_at', 'source', 'owner', 'notes']),
+  next_step: ({ next_step: step }) => step?.text ?? null,
+  next_step_due: ({ next_step: step }) => step?.due_date ?? null,
+  deal_amount: ({ deal }) => (deal === null ? null : plainAmount(deal.amount_minor, deal.currency)),
+  deal_currency: ({ deal }) => deal?.currency ?? null,
+  deal_status: ({ deal }) => deal?.status ?? null,
+  deal_close_date: ({ deal }) => deal?.close_date ?? null,
+  icp_score: ({ icp_score }) => icp_score,
+  classification: ({ classification }) => classification,
+  signal_count: ({ signal_count }) => signal_count,
+  last_signal_at: ({ last_signal_at }) => last_signal_at,
+  tags: ({ tags }) => tags.join(', '),
+  custom_fields: ({ custom_fields: own }) => (Object.keys(own).length === 0 ? null : JSON.stringify(own)),
+  ...texts(['created_at', 'updated_at']),
+} satisfies Record<string, (lead: NamedLead) => Cell>;
+
+/** As flattened payloads of webhooks name them, with what the screens say of a signal beside. */
+const SIGNAL_COLUMNS = {
+  signal_id: (signal) => signal.signal_id,
+  timestamp: ({ timestamp }) => timestamp,
+  classification: ({ classification }) => classification,
+  icp_score: ({ icp_score }) => icp_score,
+  headline: ({ headline }) => headline,
+  reason: ({ why }) => why.sentence,
+  signal_type: (signal) => signal.signal_type,
+  excerpt: ({ excerpt }) => excerpt,
+  platform_name: ({ platform }) => platform.name,
+  platform_post_url: ({ platform }) => platform.post_url,
+  platform_posted_at: ({ platform }) => platform.posted_at,
+  prospect_name: ({ prospect }) => prospect.name,
+  prospect_title: ({ prospect }) => prospect.title,
+  prospect_email: ({ prospect }) => prospect.email,
+  prospect_linkedin_url: ({ prospect }) => prospect.linkedin_url,
+  company_name: ({ company }) => company.name,
+  company_domain: ({ company }) => company.domain,
+  company_industry: ({ company }) => company.industry,
+  company_headcount: ({ company }) => company.headcount,
+  company_location: ({ company }) => company.location,
+  icp_profile_id: (signal) => signal.icp_profile_id,
+  icp_profile_name: (signal) => signal.icp_profile_name,
+  external_id: (signal) => signal.external_id,
+  lead_id: (signal) => signal.lead_id,
+  profile_url: (signal) => signal.profile_url,
+} satisfies Record<string, (signal: ShownSignal) => Cell>;
+
+/** Columns that are members of the lead by the same name. */
+function texts<const N extends keyof Lead>(names: readonly N[]) {
+  return Object.fromEntries(names.map((name) => [name, (lead: NamedLead) => lead[name]])) as Record<
+    N,
+    (lead: NamedLead) => NamedLead[N]
+  >;
+}
