@@ -1,8 +1,8 @@
+import { nameOf } from '../leads/lead-names.ts';
 import type { Lead } from '../model/lead.ts';
 import type { Signal } from '../model/signal.ts';
 import { headlineOf } from '../signals/why.ts';
 import type { Store } from '../store/store.ts';
-import { nameOf } from './lead-names.ts';
 
 /** What an event is about, as a person knows it. */
 export interface Subject {

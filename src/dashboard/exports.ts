@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { namesOf } from '../leads/lead-names.ts';
 import { toIso } from '../lib/clock.ts';
 import { standInLine } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
@@ -8,7 +9,6 @@ import type { Page, PageRequest, Position } from '../model/page.ts';
 import { filtersOf } from './filters.ts';
 import { queryOf } from './forms.ts';
 import { memberOf } from './gate.ts';
-import { namesOf } from './lead-names.ts';
 import { plainAmount } from './money.ts';
 import type { DashboardParts } from './parts.ts';
 import { type ShownSignal, shownSignals } from './shown-signal.ts';

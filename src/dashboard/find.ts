@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
+import { nameOf } from '../leads/lead-names.ts';
 import { fold } from '../lib/text.ts';
 import { type Lead, leadFilters } from '../model/lead.ts';
 import { type Signal, signalFilters } from '../model/signal.ts';
 import { headlineOf, whereOf } from '../signals/why.ts';
 import { queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
-import { nameOf } from './lead-names.ts';
 import { NAVIGATION } from './navigation.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { changeLead } from '../leads/change-lead.ts';
 import { requireLead } from '../leads/changes.ts';
+import { nameOf } from '../leads/lead-names.ts';
 import { DEPARTMENTS, type Lead, leadPatchSchema, SENIORITIES } from '../model/lead.ts';
 import { type Form, type FormFaults, faultsOf, formOf, LARGE_FORM, lines, text } from './forms.ts';
 import { memberOf } from './gate.ts';
-import { nameOf } from './lead-names.ts';
 import { linesOfMembers, memberOfLine } from './member-lines.ts';
 import { checked, leadCallerOf } from './members.ts';
 import type { DashboardParts } from './parts.ts';

@@ -8,7 +8,7 @@ import { FACT_FIELDS, type FactField, type Lead, leadPatchSchema, SHOWN_SIGNALS 
 import { dealInputSchema, moveInputSchema } from '../model/pipeline.ts';
 import { type Form, type FormFaults, faultsOf, formOf, text, ticked } from './forms.ts';
 import { memberOf } from './gate.ts';
-import { nameOf } from './lead-names.ts';
+import { nameOf } from '../leads/lead-names.ts';
 import { checked, leadCallerOf } from './members.ts';
 import { minorAmount, money, plainAmount } from './money.ts';
 import type { DashboardParts } from './parts.ts';

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
+import { namesOf } from '../leads/lead-names.ts';
 import { CLASSIFICATIONS, STAGES } from '../model/constants.ts';
 import { type Lead, leadFilters } from '../model/lead.ts';
 import { filtersOf, isFiltered, kept } from './filters.ts';
 import { queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
-import { namesOf } from './lead-names.ts';
 import { money } from './money.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';

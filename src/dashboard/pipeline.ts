@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireLead } from '../leads/changes.ts';
+import { headlinesOf, nameOf } from '../leads/lead-names.ts';
 import { moveLead } from '../leads/move-lead.ts';
 import { DAY_MS, fromIso } from '../lib/clock.ts';
 import { dealStatusIn, STAGES } from '../model/constants.ts';
@@ -10,7 +11,6 @@ import type { StageFlow } from '../store/lead-store.ts';
 import { funnelHtml } from './charts.ts';
 import { formOf, text, ticked } from './forms.ts';
 import { memberOf } from './gate.ts';
-import { headlinesOf, nameOf } from './lead-names.ts';
 import { checked, leadCallerOf } from './members.ts';
 import { money } from './money.ts';
 import type { DashboardParts } from './parts.ts';

@@ -8,7 +8,7 @@ import { dateIn } from '../rules/digest-time.ts';
 import type { Store } from '../store/store.ts';
 import { PAUSE_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
-import { namesOf } from './lead-names.ts';
+import { namesOf } from '../leads/lead-names.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { shownEndpoint } from './shown-endpoint.ts';

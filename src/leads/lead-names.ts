@@ -2,7 +2,9 @@ import { excerpt } from '../lib/text.ts';
 import type { Lead } from '../model/lead.ts';
 import type { Signal } from '../model/signal.ts';
 import { headlineOf } from '../signals/why.ts';
-import type { Store } from '../store/store.ts';
+import type { LeadStore } from '../store/lead-store.ts';
+
+type SignalsOfLeads = Pick<LeadStore, 'listSignalsOfLead'>;
 
 const MAX_NAME = 90;
 const UNNAMED = 'Unnamed lead';
@@ -13,7 +15,10 @@ export function nameOf({ name, email, company }: Lead, headline = ''): string {
 }
 
 /** The headlines of the leads' best posts, by the leads' ids. One that has no post, or an erased one, is left out. */
-export async function headlinesOf(store: Store, leads: readonly Lead[]): Promise<Map<string, string>> {
+export async function headlinesOf(
+  store: SignalsOfLeads,
+  leads: readonly Lead[],
+): Promise<Map<string, string>> {
   const found = await Promise.all(
     leads.map(async ({ id, signal_count }) => {
       const [best] = signal_count === 0 ? [] : await store.listSignalsOfLead(id, 1);
@@ -25,7 +30,10 @@ export async function headlinesOf(store: Store, leads: readonly Lead[]): Promise
 }
 
 /** What each of the leads is called. */
-export async function namesOf(store: Store, leads: readonly Lead[]): Promise<(lead: Lead) => string> {
+export async function namesOf(
+  store: SignalsOfLeads,
+  leads: readonly Lead[],
+): Promise<(lead: Lead) => string> {
   const headlines = await headlinesOf(
     store,
     leads.filter((lead) => nameOf(lead) === UNNAMED),
