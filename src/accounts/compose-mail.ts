@@ -1,6 +1,8 @@
+import { namesOf } from '../leads/lead-names.ts';
 import { toIso } from '../lib/clock.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { escapeHtml } from '../lib/text.ts';
+import type { Lead } from '../model/lead.ts';
 import type { CredentialsChange, Mail, MailFacts } from '../model/mail.ts';
 import type { Classification, Explanation, Signal } from '../model/signal.ts';
 import { headlineOf, whereOf, whyOf } from '../signals/why.ts';
@@ -27,14 +29,36 @@ export interface DigestLine {
   links: { relevant: string; not_relevant: string; add: string };
 }
 
+/** A next step that is due. */
+interface DueStep {
+  text: string;
+  /** What its lead is called. */
+  lead: string;
+  /** Email address of who follows it up; empty: nobody does. */
+  owner: string;
+  /** The day, and whether it is over. */
+  due: string;
+  isLate: boolean;
+  /** The lead in the dashboard. */
+  url: string;
+}
+
+/** What a digest's mail tells of, as it is when it is sent. */
+interface DigestContent {
+  steps: readonly DueStep[];
+  lines: readonly DigestLine[];
+}
+
 type DigestFacts = Extract<MailFacts, { kind: 'digest' }>;
 
 /** More would be too long for a phone; the rest is a number with a link. */
 const MOST_LINES = 10;
+const MOST_STEPS = 10;
 
 /** Its subject, which says what was found. */
 function digestSubject({ date, counts, frequency = 'daily' }: DigestFacts): string {
   const span = frequency === 'weekly' ? `Week to ${date}` : date;
+  if (counts.hot + counts.warm === 0) return `Next steps due · ${span}`;
   return `${counts.hot} hot and ${counts.warm} warm signals · ${span}`;
 }
 
@@ -45,7 +69,8 @@ export interface DigestFoot {
 }
 
 /** The mail as plain text. */
-function digestText(facts: DigestFacts, lines: readonly DigestLine[], foot: DigestFoot): string {
+function digestText(facts: DigestFacts, { steps, lines }: DigestContent, foot: DigestFoot): string {
+  const due = steps.flatMap((step) => [step.text, dueOf(step), `Lead: ${step.url}`, '\n']);
   const entries = lines.flatMap((line) => [
     `${classOf(line)}: ${line.headline}`,
     aboutOf(line),
@@ -60,6 +85,7 @@ function digestText(facts: DigestFacts, lines: readonly DigestLine[], foot: Dige
   return [
     digestSubject(facts),
     '\n',
+    ...(due.length === 0 ? [] : ['NEXT STEPS', '\n', ...due]),
     ...entries.filter((entry) => entry !== ''),
     moreOf(facts, lines),
     `See all: ${facts.url}`,
@@ -91,7 +117,7 @@ const DARK_STYLE = `@media (prefers-color-scheme:dark){
  * The mail as HTML: one column of at most 600 px, text of 16 px, links as large as a thumb, styles in the elements, as many mail
  * programs drop everything else; no picture and nothing that is loaded.
  */
-function digestHtml(facts: DigestFacts, lines: readonly DigestLine[], foot: DigestFoot): string {
+function digestHtml(facts: DigestFacts, { steps, lines }: DigestContent, foot: DigestFoot): string {
   const subject = escapeHtml(digestSubject(facts));
   const more = moreOf(facts, lines);
   return `<!doctype html>
@@ -107,9 +133,10 @@ function digestHtml(facts: DigestFacts, lines: readonly DigestLine[], foot: Dige
 <div style="max-width:600px;margin:0 auto">
 <p class="soft" style="margin:0 0 4px;font-size:14px;font-weight:700;color:${LIGHT.soft}">Signalpost</p>
 <h1 class="ink" style="font-size:20px;line-height:1.3;margin:0 0 16px;color:${LIGHT.ink}">${subject}</h1>
+${steps.length === 0 ? '' : `<h2 class="ink" style="font-size:17px;margin:0 0 4px;color:${LIGHT.ink}">Next steps</h2>\n${steps.map(stepHtml).join('\n')}`}
 ${lines.map(entryHtml).join('\n')}
 ${more === '' ? '' : `<p style="margin:16px 0">${escapeHtml(more)}</p>`}
-<p style="margin:16px 0 24px"><a href="${escapeHtml(facts.url)}" style="${BUTTON};background:#175cd3;color:#ffffff">See all signals</a></p>
+<p style="margin:16px 0 24px"><a href="${escapeHtml(facts.url)}" style="${BUTTON};background:#175cd3;color:#ffffff">${facts.counts.hot + facts.counts.warm === 0 ? 'Open Today' : 'See all signals'}</a></p>
 <p class="soft" style="margin:0;font-size:13px;color:${LIGHT.soft}"><a class="link" href="${escapeHtml(foot.settingsUrl)}" style="color:${LIGHT.link}">Change when it comes</a> · <a class="link" href="${escapeHtml(foot.unsubscribeUrl)}" style="color:${LIGHT.link}">Unsubscribe</a></p>
 </div>
 </body>
@@ -135,6 +162,19 @@ ${button(links.not_relevant, 'Not relevant')}
 ${button(links.add, 'Add to pipeline')}
 ${button(url, 'Details')}
 </div>`;
+}
+
+function stepHtml(step: DueStep): string {
+  return `<div class="line" style="border-top:1px solid ${LIGHT.line};padding:12px 0">
+<p style="margin:0;font-weight:600;overflow-wrap:anywhere"><a class="ink" href="${escapeHtml(step.url)}" style="color:${LIGHT.ink}">${escapeHtml(step.text)}</a></p>
+<p class="${step.isLate ? 'hot' : 'soft'}" style="margin:0;font-size:14px;overflow-wrap:anywhere;color:${step.isLate ? LIGHT_CLASSES.hot : LIGHT.soft}">${escapeHtml(dueOf(step))}</p>
+</div>`;
+}
+
+function dueOf({ lead, owner, due, isLate }: DueStep): string {
+  return [lead, owner, isLate ? `overdue since ${due}` : 'due today']
+    .filter((part) => part !== '')
+    .join(' · ');
 }
 
 function classOf({ classification, score }: DigestLine): string {
@@ -198,7 +238,7 @@ export function mailText(facts: MailFacts, baseUrl: string, token?: string): Mai
 /** Without its signals, which are read when it is sent, and without anybody's own link. */
 function digestInShort(facts: FactsOf<'digest'>, settingsUrl: string): MailText {
   const foot = { settingsUrl, unsubscribeUrl: settingsUrl };
-  return { subject: digestSubject(facts), text: digestText(facts, [], foot) };
+  return { subject: digestSubject(facts), text: digestText(facts, { steps: [], lines: [] }, foot) };
 }
 
 type FactsOf<K extends MailFacts['kind']> = Extract<MailFacts, { kind: K }>;
@@ -370,7 +410,8 @@ function linkText(address: string, token: string | undefined): string {
 
 /** What the words of a mail are made with. */
 export interface ComposeParts {
-  store: Pick<SignalStore, 'getSignal' | 'getFeedback'> & Pick<LeadStore, 'findLeadSignals'>;
+  store: Pick<SignalStore, 'getSignal' | 'getFeedback'> &
+    Pick<LeadStore, 'findLeadSignals' | 'listDueSteps' | 'listSignalsOfLead'>;
   baseUrl: string;
   feedbackLinks: FeedbackLinks;
   secretBox: SecretBox;
@@ -402,8 +443,27 @@ export async function composeMail(
   const unsubscribeUrl =
     userId === undefined ? settingsUrl : parts.feedbackLinks.makeUnsubscribe({ tenantId, userId });
   const foot = { settingsUrl, unsubscribeUrl };
-  const mail = { ...short, text: digestText(facts, lines, foot), html: digestHtml(facts, lines, foot) };
+  const content = { steps: await dueSteps(parts, tenantId, facts.date), lines };
+  const mail = { ...short, text: digestText(facts, content, foot), html: digestHtml(facts, content, foot) };
   return userId === undefined ? mail : { ...mail, unsubscribeUrl };
+}
+
+/** Next steps of open leads that are due, as they are now: the longest overdue first. */
+async function dueSteps(
+  { store, baseUrl }: ComposeParts,
+  tenantId: string,
+  today: string,
+): Promise<DueStep[]> {
+  const due = await store.listDueSteps(tenantId, { until: today, limit: MOST_STEPS });
+  const leads = due.map((wire) => JSON.parse(wire) as Lead);
+  const nameOf = await namesOf(store, leads);
+  return leads.flatMap((lead) => {
+    const { id, owner, next_step: step } = lead;
+    if (step === null || step.due_date === null) return [];
+    const url = `${baseUrl}/dashboard/leads/${id}#follow`;
+    const { text, due_date } = step;
+    return [{ text, lead: nameOf(lead), owner, due: due_date, isLate: due_date < today, url }];
+  });
 }
 
 /** One signal as it is now; null where its author was erased, or somebody has dealt with it since. */

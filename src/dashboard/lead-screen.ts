@@ -1,14 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readSettings } from '../accounts/settings.ts';
 import { changeLead } from '../leads/change-lead.ts';
 import { requireLead } from '../leads/changes.ts';
 import { eraseLead } from '../leads/erase-lead.ts';
+import { nameOf } from '../leads/lead-names.ts';
 import { moveLead, setDeal } from '../leads/move-lead.ts';
+import { DAY_MS } from '../lib/clock.ts';
 import { STAGES } from '../model/constants.ts';
 import { FACT_FIELDS, type FactField, type Lead, leadPatchSchema, SHOWN_SIGNALS } from '../model/lead.ts';
 import { dealInputSchema, moveInputSchema } from '../model/pipeline.ts';
+import { dateIn } from '../rules/digest-time.ts';
 import { type Form, type FormFaults, faultsOf, formOf, text, ticked } from './forms.ts';
 import { memberOf } from './gate.ts';
-import { nameOf } from '../leads/lead-names.ts';
 import { checked, leadCallerOf } from './members.ts';
 import { minorAmount, money, plainAmount } from './money.ts';
 import type { DashboardParts } from './parts.ts';
@@ -77,6 +80,22 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
       return showLead(request, reply, id, { status: 400, followFaults: faultsOf(error), form });
     }
     return reply.redirect(`${addressOf(id)}?done=saved`, 303);
+  });
+
+  // From Today, where the step that is shown may be another by now: then nothing is changed.
+  app.post<Params>('/leads/:id/step', async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const { id } = request.params;
+    const form = formOf(request);
+    const { next_step: step } = (await requireLead(parts.store, tenant.id, id)).lead;
+    if (step === null || step.text !== text(form, 'step') || step.due_date !== text(form, 'due_date'))
+      return reply.redirect('/dashboard?done=step-changed', 303);
+    const days = /^[1-9]\d?$/.exec(text(form, 'act'))?.[0];
+    const { timezone } = await readSettings(parts, tenant.id);
+    const due_date = dateIn(timezone, parts.clock.now() + Number(days ?? 0) * DAY_MS);
+    const patch = checked(leadPatchSchema, { next_step: days === undefined ? null : { ...step, due_date } });
+    await changeLead(parts, leadCallerOf(request), { id, patch });
+    return reply.redirect(`/dashboard?done=${days === undefined ? 'step-done' : 'step-moved'}`, 303);
   });
 
   app.get<Params>('/leads/:id/erase', { config: { onlyToChange: true } }, async (request, reply) => {

@@ -100,8 +100,11 @@ export interface LeadStore {
   commitLead(change: LeadChange): Promise<boolean>;
   /** Every stage in the order of the pipeline, each with its `limit` newest leads. */
   readBoard(tenantId: string, limit: number): Promise<BoardColumn[]>;
-  /** Open leads whose next step is due on `until` (`2026-01-31`) or before, the longest due first, as wire JSON texts. */
-  listDueSteps(tenantId: string, due: { until: string; limit: number }): Promise<string[]>;
+  /**
+   * Open leads whose next step is due on `until` (`2026-01-31`) or before, but after `after` where that is given, the longest
+   * due first, as wire JSON texts.
+   */
+  listDueSteps(tenantId: string, due: { after?: string; until: string; limit: number }): Promise<string[]>;
   /** How far the newest `leads` that were added since then have come, and how long they stayed where. */
   readStageFlow(tenantId: string, of: { since: number; leads: number }): Promise<StageFlow>;
   /** Counts one question to the enrichment provider on `day` (`2026-01-31`); false, and not counted, where there were `limit`. */

@@ -59,21 +59,31 @@ async function makeDigest(parts: DigestParts, settings: TenantSettings): Promise
   };
   const { position, ...found } = await store.findBest(tenantId, range);
   const signals: Signal[] = found.wires.map((wire) => JSON.parse(wire)).filter(isTold);
-  if (signals.length === 0) {
+  const date = dateIn(timezone, now);
+  const due = { after: dateIn(timezone, digestSince), until: date, limit: 1 };
+  // A step that nobody does is named in every mail, but it is no reason for one every day.
+  if (signals.length === 0 && (await store.listDueSteps(tenantId, due)).length === 0) {
     await store.commitDigest({ ...nothing, since: now, position });
     return;
   }
+  const from = toIso(Math.min(found.oldest ?? now, digestSince));
   const data = digestData(signals, {
-    date: dateIn(timezone, now),
+    date,
     timezone,
     counts: { hot: found.hot, warm: found.warm },
-    url: `${parts.baseUrl}/dashboard/signals?from=${toIso(Math.min(found.oldest ?? now, digestSince))}`,
+    url: `${parts.baseUrl}/dashboard${signals.length === 0 ? '' : everything(digest.icp_profile_ids, from)}`,
   });
-  const change = { type: 'digest.ready', subjectId: tenantId, data } as const;
-  const [event = null] = await routeChanges(parts, tenantId, [change]);
   const readers = await store.digestReaders(tenantId);
   const mails = readers.map((userId) => digestMail(settings, { userId, data, now }));
+  const change = { type: 'digest.ready', subjectId: tenantId, data } as const;
+  const [event = null] = await routeChanges(parts, tenantId, signals.length === 0 ? [] : [change]);
   await store.commitDigest({ ...step, since: now, position, madeAt: now, event, mails });
+}
+
+/** The list that has all that a digest counts, also what somebody has dealt with since. */
+function everything(profileIds: readonly string[], from: string): string {
+  const profiles = profileIds.map((id) => `&icp=${id}`).join('');
+  return `/signals?state=all&classification=hot,warm${profiles}&from=${from}`;
 }
 
 /** What is left of a signal whose author was erased tells nothing. */

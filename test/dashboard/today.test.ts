@@ -78,3 +78,32 @@ test('what was stored since the last visit is counted, also where it was detecte
   const [, address = ''] = /href="([^"]*classification=hot[^"]*)"/.exec(page) ?? [];
   expect((await browser.get(address.replaceAll('&amp;', '&'))).body).toContain('data-key="sig_');
 });
+
+test('a next step that is due is done or postponed from Today, with who follows it up', async () => {
+  const ask = async (method: 'POST' | 'PATCH', url: string, payload: object) => {
+    const answer = await made.app.inject({ method, url, headers: made.auth, payload });
+    expect(answer.statusCode).toBeLessThan(300);
+    return answer.json().data;
+  };
+  const { id } = await ask('POST', '/v1/leads', { name: 'Ann Lee', email: 'ann@acme.com' });
+  const day = (offset: number) => new Date(made.clock.now() + offset * 86_400_000).toISOString().slice(0, 10);
+  const step = { text: 'Call about <pricing>', due_date: day(-1) };
+  await ask('PATCH', `/v1/leads/${id}`, { next_step: step, owner: 'owner@example.com' });
+  const page = await today();
+  expect(page).toContain('Call about &lt;pricing&gt;</a> <span class="soft">Ann Lee, due ');
+  expect(page).toContain(', yours</span>');
+  const act = (fields: Record<string, string>) =>
+    browser.post(`/dashboard/leads/${id}/step`, fields, '/dashboard');
+  const shown = { step: step.text, due_date: step.due_date };
+  expect((await act({ ...shown, act: '7' })).headers.location).toBe('/dashboard?done=step-moved');
+  const lead = async () =>
+    (await made.app.inject({ url: `/v1/leads/${id}`, headers: made.auth })).json().data.next_step;
+  expect(await lead()).toEqual({ text: step.text, due_date: day(7) });
+  expect(await today()).not.toContain('Follow up');
+  await ask('PATCH', `/v1/leads/${id}`, { next_step: { text: 'Send the offer', due_date: day(0) } });
+  expect((await act({ ...shown, act: 'done' })).headers.location).toBe('/dashboard?done=step-changed');
+  expect(await lead()).toEqual({ text: 'Send the offer', due_date: day(0) });
+  const done = await act({ step: 'Send the offer', due_date: day(0), act: 'done' });
+  expect((await browser.get(String(done.headers.location))).body).toContain('Done. The lead has no next step now.');
+  expect(await lead()).toBeNull();
+});

@@ -209,6 +209,36 @@ describe('its mail', () => {
     expect(text.html).toContain('And 12 more.');
   });
 
+  test('names the next steps that are due with their owners, and comes for them alone once', async () => {
+    const [{ email: owner = '' } = {}] = await t.store.listMembers(t.tenant.id);
+    const aLead = async (email: string, due_date: string) => {
+      const { id } = (await t.call('POST', '/v1/leads', { email })).json().data;
+      const patch = { owner, next_step: { text: `Call <${email}>`, due_date } };
+      expect((await t.call('PATCH', `/v1/leads/${id}`, patch)).statusCode).toBe(200);
+      return id as string;
+    };
+    await aLead('late@acme.com', '2025-12-20');
+    t.clock.advance(8 * HOUR_MS);
+    await make();
+    expect(await t.store.listMail(t.tenant.id, 10)).toEqual([]);
+    const id = await aLead('now@acme.com', '2026-01-02');
+    await aLead('later@acme.com', '2026-02-01');
+    t.clock.advance(24 * HOUR_MS);
+    await make();
+    expect(await digests()).toEqual([]);
+    const { text } = await written();
+    expect(text.subject).toBe('Next steps due · 2026-01-02');
+    expect(text.text).toContain(`late@acme.com · ${owner} · overdue since 2025-12-20`);
+    expect(text.text).toContain(
+      `Call <now@acme.com>\nnow@acme.com · ${owner} · due today\nLead: ${baseUrl}/dashboard/leads/${id}#follow`,
+    );
+    expect(text.text + text.html).not.toContain('later@acme.com');
+    expect(text.html).toContain('Call &lt;now@acme.com&gt;</a>');
+    t.clock.advance(24 * HOUR_MS);
+    await make();
+    expect(await t.store.listMail(t.tenant.id, 10)).toHaveLength(1);
+  });
+
   test('has a contrast of at least 4.5 in both themes', async () => {
     await t.call('POST', '/v1/signals', aPost());
     t.clock.advance(8 * HOUR_MS);

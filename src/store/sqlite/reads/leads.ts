@@ -30,9 +30,9 @@ const MOVES = new Table<Omit<StageMoveRow, 'actor'> & { actorId: string; actorNa
 export function leadReads(db: Database) {
   const selectOne = LEADS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
   const selectDue = db
-    .prepare<[string, string, number], string>(
+    .prepare<[string, string, string, number], string>(
       `SELECT wire FROM leads INDEXED BY leads_by_next_due
-       WHERE tenant_id = ? AND next_due IS NOT NULL AND next_due <= ? ORDER BY next_due, id LIMIT ?`,
+       WHERE tenant_id = ? AND next_due > ? AND next_due <= ? ORDER BY next_due, id LIMIT ?`,
     )
     .pluck();
   const selectHolder = db
@@ -51,7 +51,8 @@ export function leadReads(db: Database) {
     listLeads: createLeadList(db),
     findIdentities: (tenantId, keys) =>
       keys.map((key) => ({ key, leadId: selectHolder.get(tenantId, key) ?? null })),
-    listDueSteps: (tenantId, { until, limit }) => selectDue.all(tenantId, until, limit),
+    listDueSteps: (tenantId, { after = '', until, limit }) =>
+      selectDue.all(tenantId, after, until, limit),
     pageStageMoves: (leadId, { limit, after }) =>
       pageOf(selectMoves.all(leadId, Number(after?.[0] ?? Number.MAX_SAFE_INTEGER), limit + 1), limit, {
         toRow: ({ actorId, actorName, ...move }) => ({ ...move, actor: { id: actorId, name: actorName } }),
