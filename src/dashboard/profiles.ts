@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { check } from '../http/faults.ts';
 import { refusal } from '../http/validation.ts';
+import { DAY_MS, toIso } from '../lib/clock.ts';
 import { type IcpInput, icpInputSchema, icpResource } from '../model/icp.ts';
 import { draftInputSchema } from '../model/icp-draft.ts';
 import { qualityByWeek, qualityOf } from '../signals/feedback.ts';
@@ -9,7 +10,7 @@ import { changeProfile, createProfile, deleteProfile, findProfile } from '../sig
 import { draftForSeller } from '../signals/seller.ts';
 import { MAX_JUDGED } from '../signals/suggester.ts';
 import { listSuggestions } from '../signals/suggestions.ts';
-import type { Judgement } from '../store/signal-store.ts';
+import type { Judgement, SignalTally } from '../store/signal-store.ts';
 import { chartHtml, dayLabel } from './charts.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
@@ -21,6 +22,9 @@ import type { Show } from './screens.ts';
 /** Stored posts that a draft is tried on. */
 const TRIED = 50;
 const WEEKS_SHOWN = 12;
+const DAYS_SHOWN = 30;
+/** Points of a bar of the histogram, as they are counted. */
+const SCORES = 5;
 
 /** Ideal customer profiles: the list, a new one from a sentence, and an editor that shows what a change would do. */
 export function addProfiles(app: FastifyInstance, parts: DashboardParts, show: Show): void {
@@ -84,10 +88,13 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
 function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   async function screen(request: FastifyRequest, reply: FastifyReply, id: string, shown = {}) {
     const { tenant } = memberOf(request);
-    const [profile, judged, suggestions] = await Promise.all([
+    const now = parts.clock.now();
+    const from = toIso(now - (DAYS_SHOWN - 1) * DAY_MS).slice(0, 10);
+    const [profile, judged, suggestions, tally] = await Promise.all([
       findProfile(parts.store, tenant.id, id),
       parts.store.listJudgements(tenant.id, id, MAX_JUDGED),
       listSuggestions(parts, tenant.id, id),
+      parts.store.tallySignals(tenant.id, { from, profileId: id }),
     ]);
     return show(request, reply, {
       template: 'profile',
@@ -95,7 +102,8 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       profile: icpResource(profile),
       form: formOfProfile(icpResource(profile)),
       quality: qualityOf(id, judged),
-      precisionHtml: precisionChart(judged, parts.clock.now()),
+      precisionHtml: precisionChart(judged, now),
+      scoresHtml: scoresChart(tally, icpResource(profile).thresholds),
       suggestions,
       effectOf,
       shareOf,
@@ -133,6 +141,29 @@ function inputOf(form: Form): IcpInput {
   const checked = check(icpInputSchema, wishOf(form), 'body');
   if (!checked.ok) throw refusal(checked, 'body');
   return checked.value;
+}
+
+/** Empty where there was no signal in that time. */
+function scoresChart(tally: readonly SignalTally[], { hot, warm }: { hot: number; warm: number }): string {
+  if (tally.length === 0) return '';
+  const steps = Array.from({ length: 100 / SCORES }, (_, i) => i * SCORES);
+  // 100 stands with the best.
+  const within = (from: number) =>
+    tally
+      .filter(({ score }) => Math.min(score, 100 - SCORES) === from)
+      .reduce((sum, { count }) => sum + count, 0);
+  return chartHtml({
+    title: 'Scores',
+    unit: `Signals of the last ${DAYS_SHOWN} days by score, with the present thresholds`,
+    along: 'Score',
+    labels: steps.map((from) => `${from}–${from === 100 - SCORES ? 100 : from + SCORES - 1}`),
+    series: [{ name: 'Signals', look: 'one', values: steps.map(within) }],
+    kind: 'bars',
+    marks: [
+      { name: `Warm from ${warm}`, at: warm / 100, look: 'warm' },
+      { name: `Hot from ${hot}`, at: hot / 100, look: 'hot' },
+    ],
+  });
 }
 
 /** Empty where nothing that was shown has been judged in that time. */

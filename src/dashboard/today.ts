@@ -1,4 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import { namesOf } from '../leads/lead-names.ts';
+import { DAY_MS, toIso } from '../lib/clock.ts';
 import { SAMPLE_PLATFORM } from '../model/constants.ts';
 import { keyResource } from '../model/key.ts';
 import type { Lead } from '../model/lead.ts';
@@ -6,9 +8,10 @@ import { type Signal, signalFilters } from '../model/signal.ts';
 import { sourceResource } from '../model/source.ts';
 import { dateIn } from '../rules/digest-time.ts';
 import type { Store } from '../store/store.ts';
+import { chartHtml, dayLabel, spanLabel } from './charts.ts';
 import { PAUSE_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
-import { namesOf } from '../leads/lead-names.ts';
+import { money } from './money.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { shownEndpoint } from './shown-endpoint.ts';
@@ -22,6 +25,9 @@ const SOURCES_LOOKED_AT = 100;
 const PAUSED_SHOWN = 5;
 const DEAD_LOOKED_AT = 26;
 const STEPS_SHOWN = 8;
+const DAYS_SHOWN = 30;
+/** Figures end here. */
+const MOST_COUNTED = 10_000;
 
 /** `/dashboard`: the hot signals, what needs a person, and the next steps of a new account. */
 export function addToday(app: FastifyInstance, { store, clock, baseUrl }: DashboardParts, show: Show): void {
@@ -53,6 +59,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       hasSamples,
       changes,
       settings,
+      month,
     ] = await Promise.all([
       store.latestSignals(tenant.id, { classification: 'hot', limit: HOT_LOOKED_AT }),
       store.listSignals(tenant.id, hot),
@@ -65,6 +72,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       store.hasSignalsOf(tenant.id, SAMPLE_PLATFORM),
       since === null ? [] : changesSince(store, tenant.id, since),
       store.getSettings(tenant.id),
+      lastMonth(store, tenant.id, now.at),
     ]);
     const today = dateIn(settings?.timezone ?? 'UTC', now.at);
     const due = await store.listDueSteps(tenant.id, { until: today, limit: STEPS_SHOWN + 1 });
@@ -83,6 +91,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       signals: hotSignals.slice(0, HOT_SHOWN),
       since: since === null ? null : since.at,
       changes,
+      month,
       hasSignals,
       hasSamples,
       // Nothing was found yet and nobody has said what to look for: that is asked first.
@@ -124,6 +133,53 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       ],
     });
   });
+}
+
+/** What came of the last thirty days, in figures and as a chart; null where nothing came and nothing was done. */
+async function lastMonth(store: Store, tenantId: string, now: number) {
+  const since = (Math.floor(now / DAY_MS) - (DAYS_SHOWN - 1)) * DAY_MS;
+  const days = Array.from({ length: DAYS_SHOWN }, (_, i) => toIso(since + i * DAY_MS).slice(0, 10));
+  const [tally, judged, leads, board] = await Promise.all([
+    store.tallySignals(tenantId, { from: days[0] ?? '', profileId: null }),
+    store.countJudged(tenantId, { since, most: MOST_COUNTED }),
+    store.countLeads(tenantId, { since, most: MOST_COUNTED }),
+    store.readBoard(tenantId, 0),
+  ]);
+  if (tally.length === 0 && leads === 0) return null;
+  const perDay = (classification: 'hot' | 'warm') =>
+    days.map((day) =>
+      tally
+        .filter((each) => each.day === day && each.classification === classification)
+        .reduce((sum, { count }) => sum + count, 0),
+    );
+  const [hot, warm] = [perDay('hot'), perDay('warm')];
+  const open = board.filter(({ stage }) => stage !== 'won' && stage !== 'lost').flatMap(({ value }) => value);
+  const currencies = [...new Set(open.map(({ currency }) => currency))];
+  const worth = currencies.map((currency) => {
+    const amounts = open.filter((each) => each.currency === currency).map((each) => each.amount_minor);
+    return money(
+      amounts.reduce((sum, amount) => sum + amount, 0),
+      currency,
+    );
+  });
+  return {
+    hot: hot.reduce((sum, count) => sum + count, 0),
+    judged,
+    leads,
+    worth: worth.join(', ') || '–',
+    mostCounted: MOST_COUNTED,
+    chartHtml: chartHtml({
+      title: 'Hot and warm signals',
+      unit: `Signals a day, ${spanLabel(days[0] ?? '', days.at(-1) ?? '')}, UTC`,
+      along: 'Day',
+      labels: days.map(dayLabel),
+      series: [
+        { name: 'Hot', look: 'hot', values: hot },
+        { name: 'Warm', look: 'warm', values: warm },
+      ],
+      kind: 'bars',
+    }),
+  };
 }
 
 /** Without those that somebody called not relevant, or snoozed. */

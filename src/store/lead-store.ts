@@ -105,6 +105,8 @@ export interface LeadStore {
    * due first, as wire JSON texts.
    */
   listDueSteps(tenantId: string, due: { after?: string; until: string; limit: number }): Promise<string[]>;
+  /** How many leads were added since a time (Unix milliseconds), counted up to `most`. */
+  countLeads(tenantId: string, of: { since: number; most: number }): Promise<number>;
   /** How far the newest `leads` that were added since then have come, and how long they stayed where. */
   readStageFlow(tenantId: string, of: { since: number; leads: number }): Promise<StageFlow>;
   /** Counts one question to the enrichment provider on `day` (`2026-01-31`); false, and not counted, where there were `limit`. */

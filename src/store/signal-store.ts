@@ -151,6 +151,16 @@ export interface Judgement {
   textBytes: number;
 }
 
+/** Signals that were detected on a day, of one class and within five points of score. */
+export interface SignalTally {
+  /** `2026-01-31`, UTC. */
+  day: string;
+  classification: Classification;
+  /** The lowest of the five. */
+  score: number;
+  count: number;
+}
+
 /** Signals. */
 export interface SignalStore {
   /** All or nothing: each new signal with its events, deliveries and skip reasons. A duplicate brings none of them. */
@@ -193,6 +203,10 @@ export interface SignalStore {
   pruneNearKeys(before: number, limit: number): Promise<number>;
   /** How many signals a query finds, counted up to `most`. */
   countSignals(tenantId: string, query: SignalQuery, most: number): Promise<number>;
+  /** How many signals were detected from a day on (`2026-01-31`, UTC), made-up ones aside; of one profile or of all. */
+  tallySignals(tenantId: string, of: { from: string; profileId: string | null }): Promise<SignalTally[]>;
+  /** How many of the signals detected since a time (Unix milliseconds) were judged, counted up to `most`. */
+  countJudged(tenantId: string, of: { since: number; most: number }): Promise<number>;
   /** What was done with those of the tenant's signals; one for each that there is. */
   listTriage(tenantId: string, ids: readonly string[]): Promise<SignalTriage[]>;
   /** Assigns and snoozes signals, each as far as it is given; how many there were. */

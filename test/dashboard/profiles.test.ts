@@ -99,6 +99,25 @@ test('a suggestion is shown with what it would have done, accepted, kept by the 
   expect((await browser.post(theirs, { action: 'accept' }, page)).statusCode).toBe(404);
 });
 
+test('the scores of the last thirty days stand beside precision, with both thresholds', async () => {
+  const [profile] = await made.store.listProfiles(made.tenant.id);
+  const page = `/dashboard/profiles/${profile?.id}`;
+  expect((await browser.get(page)).body).not.toContain('<strong>Scores</strong>');
+  const { auth: headers } = made;
+  const answer = await made.app.inject({ method: 'POST', url: '/v1/signals', headers, payload: aPost() });
+  const score = answer.json().data.signals[0].icp_score as number;
+  const from = Math.min(95, Math.floor(score / 5) * 5);
+  const { body } = await browser.get(page);
+  const [, chart = ''] = /<figure class="plot">(.*?Scores.*?)<\/figure>/s.exec(body) ?? [];
+  expect(chart).toContain(
+    `<th scope="row">${from}–${from === 95 ? 100 : from + 4}</th><td class="num">1</td>`,
+  );
+  expect(chart).toContain('<path class="mark look-warm" d="M80 0V100"><title>Warm from 40</title>');
+  expect(chart).toContain('Hot from 70');
+  made.clock.advance(31 * 86_400_000);
+  expect((await browser.get(page)).body).not.toContain('<strong>Scores</strong>');
+});
+
 test('what is muted stays muted when the editor is saved', async () => {
   const [profile] = await made.store.listProfiles(made.tenant.id);
   const page = `/dashboard/profiles/${profile?.id}`;

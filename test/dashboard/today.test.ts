@@ -104,6 +104,28 @@ test('a next step that is due is done or postponed from Today, with who follows 
   expect((await act({ ...shown, act: 'done' })).headers.location).toBe('/dashboard?done=step-changed');
   expect(await lead()).toEqual({ text: 'Send the offer', due_date: day(0) });
   const done = await act({ step: 'Send the offer', due_date: day(0), act: 'done' });
-  expect((await browser.get(String(done.headers.location))).body).toContain('Done. The lead has no next step now.');
+  expect((await browser.get(String(done.headers.location))).body).toContain(
+    'Done. The lead has no next step now.',
+  );
   expect(await lead()).toBeNull();
+});
+
+test('the last thirty days are figures and a chart, with a table of every day', async () => {
+  expect(await today()).not.toContain('Last 30 days');
+  for (const text of [aPost().text, `${aPost().text} We must decide by Friday this week.`]) await post(text);
+  made.clock.advance(2 * 86_400_000);
+  const [, id = ''] = /"signal_id":"(sig_\w+)"/.exec((await post(`${aPost().text} For 12 vans.`)).body) ?? [];
+  const ask = (method: 'POST' | 'PUT', url: string, payload: object) =>
+    made.app.inject({ method, url, headers: made.auth, payload });
+  await ask('POST', `/v1/signals/${id}/feedback`, { relevant: true });
+  const lead = (await ask('POST', '/v1/leads', { email: 'ann@acme.com' })).json().data.id;
+  await ask('PUT', `/v1/pipeline/${lead}/deal`, { amount_minor: 480_000, currency: 'USD' });
+  const page = await today();
+  expect(page).toMatch(
+    /<strong>3<\/strong> new hot.*<strong>1<\/strong> judged.*<strong>1<\/strong> lead added/s,
+  );
+  expect(page).toContain('<strong>USD 4,800</strong> in the pipeline');
+  const [, table = ''] = /<figure class="plot">(.*?)<\/figure>/s.exec(page) ?? [];
+  expect(table).toContain('Hot: 3 in all, at most 2; Warm: 0 in all');
+  expect(table.match(/<tr><th scope="row">/g)).toHaveLength(30);
 });

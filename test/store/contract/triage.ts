@@ -47,6 +47,46 @@ export function describeTriage(open: OpenStore): void {
       expect(await listed(store, {})).toHaveLength(5);
     });
 
+    test('signals are counted by day, class and score, as they are now; made-up ones are not', async () => {
+      const { store } = await openWithFive(open);
+      const DAY = 24 * HOUR;
+      await store.commitSignals([
+        aSignal('ten_a', { id: 'sig_old', timestamp: T0 - 40 * DAY, externalId: 'old' }),
+        aSignal('ten_a', { id: 'sig_next', timestamp: T0 + DAY, score: 84, externalId: 'next' }),
+        aSignal('ten_a', { platform: 'sample', externalId: 'made-up' }),
+      ]);
+      const [day, next] = [T0, T0 + DAY].map((ms) => new Date(ms).toISOString().slice(0, 10));
+      const tally = async (profileId: string | null, from = day ?? '') =>
+        (await store.tallySignals('ten_a', { from, profileId }))
+          .map((each) => `${each.day} ${each.classification} ${each.score}: ${each.count}`)
+          .sort();
+      const rest = [80, 70].map((score) => `${day} hot ${score}: 1`);
+      const warm = [60, 50].map((score) => `${day} warm ${score}: 1`);
+      expect(await tally(null)).toEqual([`${day} hot 90: 1`, ...rest, ...warm, `${next} hot 80: 1`].sort());
+      expect(await tally(null, next)).toEqual([`${next} hot 80: 1`]);
+      expect(await tally('icp_other')).toEqual([]);
+      await store.deleteSignal('ten_a', 'sig_1', T0);
+      const wire = JSON.stringify({
+        signal_id: 'sig_e',
+        prospect: {},
+        company: { domain: '' },
+        platform: {},
+      });
+      const edited = { id: 'sig_e', wire, classification: 'warm', score: 55, externalId: 'e' };
+      await store.commitSignals([aSignal('ten_a', edited)]);
+      const edit = { ...edited, classification: 'hot', score: 82, text: 'other words' };
+      await store.editSignals([{ signal: aSignal('ten_a', edit), now: T0 }]);
+      expect(await tally('icp_ten_a', day)).toEqual(
+        [...rest.slice(1), `${day} hot 80: 2`, ...warm, `${next} hot 80: 1`].sort(),
+      );
+      await judge(store, 'sig_2');
+      await judge(store, 'sig_3', false);
+      expect(await store.countJudged('ten_a', { since: T0 - DAY, most: 10 })).toBe(2);
+      expect(await store.countJudged('ten_a', { since: T0 - DAY, most: 1 })).toBe(1);
+      expect(await store.countJudged('ten_a', { since: T0 + DAY, most: 10 })).toBe(0);
+      expect(await store.countJudged('ten_b', { since: 0, most: 10 })).toBe(0);
+    });
+
     test('a snooze ends at its time, or when it is taken off', async () => {
       const { store } = await openWithFive(open);
       expect(await store.triageSignals('ten_a', ['sig_1', 'sig_2'], { snoozedUntil: T0 + HOUR })).toBe(2);

@@ -51,8 +51,7 @@ export function leadReads(db: Database) {
     listLeads: createLeadList(db),
     findIdentities: (tenantId, keys) =>
       keys.map((key) => ({ key, leadId: selectHolder.get(tenantId, key) ?? null })),
-    listDueSteps: (tenantId, { after = '', until, limit }) =>
-      selectDue.all(tenantId, after, until, limit),
+    listDueSteps: (tenantId, { after = '', until, limit }) => selectDue.all(tenantId, after, until, limit),
     pageStageMoves: (leadId, { limit, after }) =>
       pageOf(selectMoves.all(leadId, Number(after?.[0] ?? Number.MAX_SAFE_INTEGER), limit + 1), limit, {
         toRow: ({ actorId, actorName, ...move }) => ({ ...move, actor: { id: actorId, name: actorName } }),
@@ -281,12 +280,16 @@ export function boardReads(db: Database) {
   const selectFurthest = db.prepare<Record<string, unknown>[], { place: number; leads: number }>(
     FURTHEST_SQL,
   );
+  const countNewest = db
+    .prepare<Record<string, unknown>[], number>(`${NEWEST_SQL} SELECT count(*) FROM newest`)
+    .pluck();
   const selectStayed = db.prepare<Record<string, unknown>[], { stage: Stage; ms: number }>(
     `${NEWEST_SQL} SELECT m.previous AS stage, avg(m.stayed_ms) AS ms FROM newest n JOIN stage_moves m ON m.lead_id = n.id
      WHERE m.previous IS NOT NULL GROUP BY m.previous`,
   );
 
   return {
+    countLeads: (tenantId, { since, most }) => countNewest.get({ tenantId, since, leads: most }) ?? 0,
     readStageFlow(tenantId, { since, leads }) {
       const wanted = { tenantId, since, leads };
       const furthest = selectFurthest.all(wanted);

@@ -10,6 +10,7 @@ import type {
   SignalDetail,
   SignalFeedback,
   SignalStore,
+  SignalTally,
   StoredDuplicate,
   StoredPost,
   StoredSignalPage,
@@ -100,6 +101,19 @@ export function signalReads(db: Database) {
     `SELECT id, score FROM signals
      WHERE id = :id AND NOT ifnull(external_id = :externalId AND text <> :text, FALSE)`,
   );
+  const selectTally = db.prepare<Record<string, unknown>[], SignalTally>(
+    `SELECT date(day * 86400, 'unixepoch') AS day, classification, scores * 5 AS score, sum(count) AS count
+     FROM signal_days WHERE tenant_id = :tenantId AND day >= unixepoch(:from) / 86400
+       AND (:profileId IS NULL OR profile_id = :profileId)
+     GROUP BY signal_days.day, classification, scores HAVING sum(count) > 0`,
+  );
+  const countJudged = db
+    .prepare<Record<string, unknown>[], number>(
+      `SELECT count(*) FROM (
+         SELECT 1 FROM icp_profiles p CROSS JOIN signal_feedback f INDEXED BY signal_feedback_by_profile
+         ON f.profile_id = p.id AND f.seq >= (:since << 21) WHERE p.tenant_id = :tenantId LIMIT :most)`,
+    )
+    .pluck();
   const resolveProfiles = createProfileResolver(db);
   const { list, count } = createSignalList(db);
   const selectTriage = TRIAGE.select<[string, string]>(db, 'WHERE s.tenant_id = +?');
@@ -126,6 +140,8 @@ export function signalReads(db: Database) {
     listSignals: (tenantId, query) => list(tenantId, profilesAsked(tenantId, query.icps), query),
     countSignals: (tenantId, query, most) =>
       count(tenantId, profilesAsked(tenantId, query.icps), query, most),
+    tallySignals: (tenantId, of) => selectTally.all({ tenantId, ...of }),
+    countJudged: (tenantId, of) => countJudged.get({ tenantId, ...of }) ?? 0,
     listTriage: (tenantId, ids) => selectTriage.all(JSON.stringify(ids), tenantId),
     listSignalViews: (tenantId) => selectViews.all(tenantId),
     getReplyTemplate: (tenantId) => selectTemplate.get(tenantId) ?? null,
