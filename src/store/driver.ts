@@ -1,5 +1,5 @@
 import type { KeyProof } from '../lib/secret-box.ts';
-import type { MigrationResult } from './sqlite/migrate.ts';
+import type { MigrationResult } from './migrations.ts';
 import type { SqliteStoreOptions } from './sqlite/open.ts';
 import type { Store } from './store.ts';
 

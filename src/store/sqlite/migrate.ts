@@ -1,11 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { StoreOpenError } from '../errors.ts';
+import { type MigrationResult, readMigrations } from '../migrations.ts';
 import { createSignalIndex } from './signal-index.ts';
 
 const MIGRATIONS_DIR = join(import.meta.dirname, 'migrations');
-const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/;
 
 /** Marks the file as ours (`PRAGMA application_id`): "SgPo". */
 const APPLICATION_ID = 0x5367506f;
@@ -17,20 +16,9 @@ const APPLICATION_ID = 0x5367506f;
  */
 const INDEXED_SINCE = 6;
 
-/** Schema versions before and after; equal where nothing was to do. */
-export interface MigrationResult {
-  from: number;
-  to: number;
-}
-
-interface Migration {
-  version: number;
-  sql: string;
-}
-
 /** Brings the schema to this program's version. Forward only. @throws StoreOpenError */
 export function migrate(db: Database): MigrationResult {
-  const migrations = readMigrations();
+  const migrations = readMigrations(MIGRATIONS_DIR);
   const latest = migrations.length;
   refuseForeign(db);
   const from = schemaVersion(db);
@@ -71,7 +59,7 @@ function refuseBrokenReferences(db: Database): void {
 
 /** The version that this program brings a database to. */
 export function latestVersion(): number {
-  return readMigrations().length;
+  return readMigrations(MIGRATIONS_DIR).length;
 }
 
 export function schemaVersion(db: Database): number {
@@ -98,16 +86,4 @@ export function refuseNewer(db: Database, file = db.name): void {
     `${file} has schema version ${found}, and this program knows versions up to ${known}: a newer release has ` +
       'used it. Run that release, or restore a backup made before the upgrade.',
   );
-}
-
-/** In order of their numbers, which must run from 1 without a gap. */
-function readMigrations(): Migration[] {
-  const files = readdirSync(MIGRATIONS_DIR)
-    .filter((name) => name.endsWith('.sql'))
-    .sort();
-  return files.map((name, index) => {
-    const version = Number(FILE_NAME.exec(basename(name))?.[1]);
-    if (version !== index + 1) throw new Error(`Migration ${name} is misnamed or leaves a gap before it.`);
-    return { version, sql: readFileSync(join(MIGRATIONS_DIR, name), 'utf8') };
-  });
 }

@@ -1,0 +1,27 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/;
+
+/** Schema versions before and after; equal where nothing was to do. */
+export interface MigrationResult {
+  from: number;
+  to: number;
+}
+
+export interface Migration {
+  version: number;
+  sql: string;
+}
+
+/** The migrations of a folder, in order of their numbers, which must run from 1 without a gap. */
+export function readMigrations(folder: string): Migration[] {
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .sort();
+  return files.map((name, index) => {
+    const version = Number(FILE_NAME.exec(name)?.[1]);
+    if (version !== index + 1) throw new Error(`Migration ${name} is misnamed or leaves a gap before it.`);
+    return { version, sql: readFileSync(join(folder, name), 'utf8') };
+  });
+}
