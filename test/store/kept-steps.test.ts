@@ -1,8 +1,8 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import { type Changes, createChanges, type StoreStatements } from '../../src/store/changes.ts';
 import { KEPT_STEPS } from '../../src/store/kept-steps.ts';
+import { answeredLater } from '../../src/store/postgres/runner.ts';
 import type { Store } from '../../src/store/store.ts';
-import { asking } from '../support/later.ts';
 
 /** Changes that a driver calls by itself, within methods of the store that have other names. */
 const OF_DRIVERS = [
@@ -12,7 +12,7 @@ const OF_DRIVERS = [
 ];
 
 test('every change that the store offers is kept with the keyed request that makes it, by a name that is listed', () => {
-  const names = Object.keys(createChanges(asking<StoreStatements>()));
+  const names = Object.keys(createChanges(answeredLater<StoreStatements>()));
   expect(names.filter((name) => !OF_DRIVERS.includes(name)).sort()).toEqual([...KEPT_STEPS].sort());
 });
 

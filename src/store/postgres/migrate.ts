@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { StoreOpenError } from '../errors.ts';
+import { type MigrationResult, readMigrations } from '../migrations.ts';
+import type { Connection } from './connection.ts';
+import { prepared } from './sql/prepared.ts';
+
+const MIGRATIONS_DIR = join(import.meta.dirname, 'migrations');
+
+/** Any number that nobody else locks: "SgPo", as a file of SQLite is marked by. */
+const MIGRATION_LOCK = 0x5367506f;
+
+const lock = prepared('SELECT pg_advisory_xact_lock(?)');
+const findTables = prepared(
+  `SELECT count(*) FILTER (WHERE tablename = 'schema_version'), count(*) FROM pg_tables
+   WHERE schemaname = current_schema()`,
+);
+const readVersion = prepared('SELECT version FROM schema_version');
+const writeVersion = prepared('UPDATE schema_version SET version = ?');
+
+/**
+ * Brings the schema to this program's version, whole or not at all. Forward only. Of several nodes that start at once one does
+ * it, and the others wait for it.
+ * @throws StoreOpenError
+ */
+export async function migrate(db: Connection): Promise<MigrationResult> {
+  const migrations = readMigrations(MIGRATIONS_DIR);
+  let from = 0;
+  await db.transact(async () => {
+    await db.ask(lock, [MIGRATION_LOCK]);
+    from = await findVersion(db);
+    if (from > migrations.length) throw newerSchema(from, migrations.length);
+    for (const { sql } of migrations.slice(from)) await db.execute(sql);
+    db.send(writeVersion, [migrations.length]);
+  });
+  return { from, to: migrations.length };
+}
+
+async function findVersion(db: Connection): Promise<number> {
+  const [counts = []] = (await db.ask(findTables, [])).rows;
+  const [ours, all] = counts.map(Number);
+  if (ours === 1) return Number((await db.ask(readVersion, [])).rows[0]?.[0]);
+  // A database of some other program is not to be filled with our tables.
+  if (all !== 0) {
+    throw new StoreOpenError(
+      'foreign_database',
+      'The database holds tables of another program. Point DATABASE_URL at a database of its own.',
+    );
+  }
+  await db.execute(
+    'CREATE TABLE schema_version (version bigint NOT NULL); INSERT INTO schema_version VALUES (0)',
+  );
+  return 0;
+}
+
+function newerSchema(found: number, known: number): StoreOpenError {
+  return new StoreOpenError(
+    'newer_schema',
+    `The database has schema version ${found}, and this program knows versions up to ${known}: a newer release has ` +
+      'used it. Run that release, or restore a backup made before the upgrade.',
+  );
+}

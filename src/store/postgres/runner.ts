@@ -1,0 +1,97 @@
+import type { StoreStatements } from '../changes.ts';
+import type { Asks, Question, Script } from '../script.ts';
+import type { Connection } from './connection.ts';
+import { accountsSql } from './sql/accounts.ts';
+import { campaignsSql } from './sql/campaigns.ts';
+import { claimsSql } from './sql/claims.ts';
+import { companiesSql } from './sql/companies.ts';
+import { deliveriesSql } from './sql/deliveries.ts';
+import { endpointsSql } from './sql/endpoints.ts';
+import { erasureSql } from './sql/erasure.ts';
+import { eventsSql } from './sql/events.ts';
+import { jobsSql } from './sql/jobs.ts';
+import { knownSignalsSql } from './sql/known-signals.ts';
+import { leadsSql } from './sql/leads.ts';
+import { mailSql } from './sql/mail.ts';
+import { mentionsSql } from './sql/mentions.ts';
+import type { Later } from './sql/prepared.ts';
+import { processesSql } from './sql/processes.ts';
+import { profilesSql } from './sql/profiles.ts';
+import { requestsSql } from './sql/requests.ts';
+import { signalsSql } from './sql/signals.ts';
+import { sourcesSql } from './sql/sources.ts';
+
+type LaterStatements = { readonly [A in keyof StoreStatements]: Later<StoreStatements[A]> };
+
+/** The statements of the changes on one connection. */
+function createStatements(db: Connection): LaterStatements {
+  return {
+    accounts: accountsSql(db),
+    campaigns: campaignsSql(db),
+    claims: claimsSql(db),
+    companies: companiesSql(db),
+    deliveries: deliveriesSql(db),
+    endpoints: endpointsSql(db),
+    erasure: erasureSql(db),
+    events: eventsSql(db),
+    jobs: jobsSql(db),
+    knownSignals: knownSignalsSql(db),
+    leads: leadsSql(db),
+    mail: mailSql(db),
+    mentions: mentionsSql(db),
+    processes: processesSql(db),
+    profiles: profilesSql(db),
+    requests: requestsSql(db),
+    signals: signalsSql(db),
+    sources: sourcesSql(db),
+  };
+}
+
+/** Statements as scripts ask for them of a driver that answers later: each stops its script until there is an answer. */
+export function answeredLater<S extends object>(): Asks<S> {
+  const named = (aggregate: string) =>
+    new Proxy(
+      {},
+      {
+        get:
+          (_, name: string) =>
+          (...values: unknown[]) =>
+            ask({ aggregate, name, values }),
+      },
+    );
+  return new Proxy({}, { get: (_, aggregate: string) => named(aggregate) }) as Asks<S>;
+}
+
+function* ask(question: Question): Generator<Question, unknown> {
+  return yield question;
+}
+
+/** Runs scripts on one connection, one after the other, inside a transaction of the caller's. */
+export function createScriptRunner(db: Connection): <R>(script: Script<R>) => Promise<R> {
+  const statements = createStatements(db) as unknown as Record<
+    string,
+    Record<string, (...values: readonly unknown[]) => unknown>
+  >;
+
+  return async (script) => {
+    const steps = script[Symbol.iterator]();
+    let step = steps.next();
+    while (step.done !== true) {
+      const { aggregate, name, values } = step.value;
+      const statement = statements[aggregate]?.[name];
+      if (statement === undefined) throw new Error(`There is no statement ${aggregate}.${name}.`);
+      let answer: unknown;
+      try {
+        answer = statement(...values);
+        // What returns nothing is under way; the next statement is sent behind it.
+        if (answer instanceof Promise) answer = await answer;
+      } catch (error) {
+        if (steps.throw === undefined) throw error;
+        step = steps.throw(error);
+        continue;
+      }
+      step = steps.next(answer);
+    }
+    return step.value;
+  };
+}

@@ -1,0 +1,199 @@
+import type { WebhookInput } from '../../../model/webhook.ts';
+import type { EndpointStatements } from '../../changes/endpoints.ts';
+import type { Connection } from '../connection.ts';
+import { ENDPOINTS, SUBSCRIPTIONS } from '../tables.ts';
+import { WAITING } from './claims.ts';
+import { changed, count, type Later, row, rows, run, value, values } from './prepared.ts';
+
+/** An endpoint that failed, with its settings. */
+interface FailingRow {
+  failures: number;
+  settings: WebhookInput;
+  tenantId: string;
+  version: number;
+  isWatched: number;
+}
+
+export function endpointsSql(db: Connection): Later<EndpointStatements['endpoints']> {
+  const addFailure = row<[string], FailingRow>(
+    db,
+    `UPDATE webhook_endpoints SET consecutive_failures = consecutive_failures + 1 WHERE id = ?
+     RETURNING consecutive_failures AS failures, settings, tenant_id AS "tenantId", version,
+       (status = 'active' AND deleted_at IS NULL AND mode <> 'mcp')::int AS "isWatched"`,
+  );
+  const selectSettings = rows<[string], { id: string; settings: WebhookInput }>(
+    db,
+    'SELECT id, settings FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL FOR UPDATE',
+  );
+  const updateSettings = run<[string, string]>(
+    db,
+    'UPDATE webhook_endpoints SET settings = ?, version = version + 1 WHERE id = ?',
+  );
+  const updateEndpoint = changed<Record<string, unknown>[]>(
+    db,
+    `UPDATE webhook_endpoints
+     SET settings = :settings, secret_box = :secretBox, secret_last4 = :secretLast4,
+       previous_secret_box = :previousSecretBox, previous_secret_until = :previousSecretUntil,
+       headers = :headers, headers_box = :headersBox, ordered = :ordered, version = version + 1
+     WHERE id = :id AND tenant_id = :tenantId AND version = :version AND deleted_at IS NULL`,
+  );
+  const renewSecret = changed<Record<string, unknown>[]>(
+    db,
+    `UPDATE webhook_endpoints
+     SET secret_box = :secretBox, secret_last4 = :secretLast4, previous_secret_box = :previousSecretBox,
+       previous_secret_until = :previousSecretUntil, version = version + 1
+     WHERE id = :id AND tenant_id = :tenantId AND version = :version AND deleted_at IS NULL`,
+  );
+  const selectOne = ENDPOINTS.select<[string, string]>(
+    db,
+    "WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp'",
+  );
+  return {
+    pause: row(
+      db,
+      `UPDATE webhook_endpoints
+       SET status = 'paused', paused_reason = :reason, paused_at = :now, next_probe_at = :probeAt, probes = 0,
+           alarm = CASE mode WHEN 'mcp' THEN 'none' ELSE 'paused' END, version = version + 1
+       WHERE id = :id AND status = 'active' AND deleted_at IS NULL
+       RETURNING tenant_id, mode, settings::text, version, consecutive_failures`,
+    ),
+    // One that is paused already goes on being held since when it was, and is no longer resumed by itself.
+    holdByHand: changed(
+      db,
+      `UPDATE webhook_endpoints SET paused_reason = 'manual', next_probe_at = NULL, version = version + 1
+       WHERE id = ? AND status = 'paused' AND paused_reason <> 'manual' AND deleted_at IS NULL`,
+    ),
+    activate: changed(
+      db,
+      `UPDATE webhook_endpoints
+       SET status = 'active', paused_reason = NULL, paused_at = NULL, next_probe_at = NULL, probes = 0,
+           version = version + 1
+       WHERE id = ? AND status = 'paused' AND deleted_at IS NULL`,
+    ),
+    planProbe: run(
+      db,
+      `UPDATE webhook_endpoints
+       SET next_probe_at = CASE WHEN :probeAt::bigint IS NOT NULL THEN coalesce(next_probe_at, :probeAt) END
+       WHERE id = :id AND status = 'paused' AND paused_reason = 'failures'`,
+    ),
+    clearCount: run(db, 'UPDATE webhook_endpoints SET consecutive_failures = 0 WHERE id = ?'),
+    releaseRetries: count(
+      db,
+      `UPDATE deliveries SET next_attempt_at = ? WHERE id IN (
+         SELECT id FROM deliveries WHERE endpoint_id = ? AND ${WAITING} AND next_attempt_at > ?
+         ORDER BY next_attempt_at LIMIT ? FOR UPDATE)`,
+    ),
+    isProbeDue: value(
+      db,
+      `SELECT 1 FROM webhook_endpoints
+       WHERE id = ? AND next_probe_at <= ? AND status = 'paused' AND deleted_at IS NULL`,
+    ),
+    selectProbes: value(
+      db,
+      `SELECT probes FROM webhook_endpoints
+       WHERE id = ? AND status = 'paused' AND next_probe_at IS NOT NULL FOR NO KEY UPDATE`,
+    ),
+    planNextProbe: run(
+      db,
+      'UPDATE webhook_endpoints SET probes = probes + 1, next_probe_at = ? WHERE id = ?',
+    ),
+    shiftProbes: run(
+      db,
+      'UPDATE webhook_endpoints SET next_probe_at = next_probe_at + ? WHERE next_probe_at IS NOT NULL',
+    ),
+    endProbesOf: run(
+      db,
+      `UPDATE webhook_endpoints SET paused_reason = 'gone', next_probe_at = NULL
+       WHERE id = ? AND status = 'paused' AND paused_reason = 'failures'`,
+    ),
+    async addFailure(endpointId) {
+      const found = await addFailure(endpointId);
+      if (found === undefined) return undefined;
+      const { settings, ...failing } = found;
+      const { auto_resume, label, url = '' } = settings;
+      return { ...failing, autoResume: Number(auto_resume), label, url };
+    },
+    // The condition saves the write in the common case, success after success.
+    resetFailures: run(
+      db,
+      'UPDATE webhook_endpoints SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures <> 0',
+    ),
+    selectAlarm: row(
+      db,
+      `SELECT tenant_id AS "tenantId", alarm FROM webhook_endpoints
+       WHERE id = ? AND alarm <> 'none' AND status = 'active' AND deleted_at IS NULL FOR NO KEY UPDATE`,
+    ),
+    setAlarm: run(db, 'UPDATE webhook_endpoints SET alarm = ? WHERE id = ?'),
+    discard: count(
+      db,
+      `UPDATE deliveries SET status = 'discarded', next_attempt_at = NULL WHERE id IN (
+         SELECT id FROM deliveries WHERE endpoint_id = ? AND ${WAITING} LIMIT ? FOR UPDATE)`,
+    ),
+    selectActive: values(
+      db,
+      `SELECT id FROM webhook_endpoints
+       WHERE tenant_id = ? AND deleted_at IS NULL AND status = 'active' AND mode <> 'mcp' ORDER BY created_at, id`,
+    ),
+    selectPausedByPlan: values(
+      db,
+      `SELECT id FROM webhook_endpoints
+       WHERE tenant_id = ? AND deleted_at IS NULL AND status = 'paused' AND paused_reason = 'plan'
+       ORDER BY created_at, id`,
+    ),
+    async slowDown(maxRatePerMinute, tenantId, above) {
+      for (const { id, settings } of await selectSettings(tenantId)) {
+        if ((settings.rate_limit_per_minute ?? 0) <= above) continue;
+        updateSettings(JSON.stringify({ ...settings, rate_limit_per_minute: maxRatePerMinute }), id);
+      }
+    },
+    endProbes: run(
+      db,
+      `UPDATE webhook_endpoints SET next_probe_at = NULL
+       WHERE tenant_id = ? AND deleted_at IS NULL AND next_probe_at IS NOT NULL`,
+    ),
+    count: value(
+      db,
+      "SELECT count(*) FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp'",
+    ),
+    updateEndpoint: (endpoint) => updateEndpoint(ENDPOINTS.encode(endpoint)),
+    markDeleted: changed(
+      db,
+      `UPDATE webhook_endpoints SET deleted_at = :now, version = version + 1
+       WHERE id = :id AND tenant_id = :tenantId AND deleted_at IS NULL AND version = coalesce(:version, version)`,
+    ),
+    countActive: value(
+      db,
+      `SELECT count(*) FROM webhook_endpoints
+       WHERE tenant_id = ? AND deleted_at IS NULL AND status = 'active' AND mode <> 'mcp'`,
+    ),
+    insertEndpoint: ENDPOINTS.insert(db),
+    selectSubscription: value(db, 'SELECT 1 FROM mcp_subscriptions WHERE id = ?'),
+    countSubscriptions: row(
+      db,
+      `SELECT count(*) AS "ofTenant", count(*) FILTER (WHERE key_id = ?) AS "ofKey"
+       FROM mcp_subscriptions WHERE tenant_id = ?`,
+    ),
+    renewSubscription: changed(db, 'UPDATE mcp_subscriptions SET expires_at = ? WHERE id = ?'),
+    renewSecret: (endpoint) => renewSecret(ENDPOINTS.encode(endpoint)),
+    takeSubscription: value(
+      db,
+      'DELETE FROM mcp_subscriptions WHERE id = ? AND tenant_id = ? AND key_id = ? RETURNING endpoint_id',
+    ),
+    takeEnded: values(
+      db,
+      `DELETE FROM mcp_subscriptions WHERE id IN (
+         SELECT s.id FROM mcp_subscriptions s
+           LEFT JOIN api_keys k ON k.id = s.key_id LEFT JOIN webhook_endpoints e ON e.id = s.endpoint_id
+         WHERE s.expires_at <= :now OR k.id IS NULL OR k.revoked_at IS NOT NULL OR k.expires_at <= :now
+           OR e.id IS NULL OR e.deleted_at IS NOT NULL OR e.paused_reason = 'gone'
+         LIMIT :limit)
+       RETURNING endpoint_id`,
+    ),
+    markDeletedSubscription: run(
+      db,
+      'UPDATE webhook_endpoints SET deleted_at = ?, version = version + 1 WHERE id = ? AND deleted_at IS NULL',
+    ),
+    insertSubscription: SUBSCRIPTIONS.insert(db),
+    getEndpoint: (tenantId, id) => selectOne.get(id, tenantId),
+  };
+}

@@ -1,0 +1,146 @@
+import type { EventStatements } from '../../changes/events.ts';
+import type { Connection } from '../connection.ts';
+import { WAITING } from './claims.ts';
+import { changed, count, type Later, row, rows, run, value, values } from './prepared.ts';
+
+/** The oldest events that wait for an endpoint. */
+const OLDEST = `SELECT event_id FROM batched_events
+  WHERE endpoint_id = :endpointId AND delivery_id IS NULL ORDER BY event_id LIMIT :limit`;
+
+export function eventsSql(db: Connection): Later<EventStatements['events']> {
+  const insertBody = value<[string, number | null], number>(
+    db,
+    'INSERT INTO delivery_bodies (body, tail_id) VALUES (?, ?) RETURNING id',
+  );
+  const insertTail = value<[string, string, string], number>(
+    db,
+    'INSERT INTO body_tails (tenant_id, hash, text) VALUES (?, ?, ?) RETURNING id',
+  );
+  const countNotices = value<[string[], string], number>(
+    db,
+    'SELECT count(*) FROM endpoint_notices WHERE id = ANY (?::bigint[]) AND tenant_id = ?',
+  );
+  const removeNotices = run<[string[]]>(db, 'DELETE FROM endpoint_notices WHERE id = ANY (?::bigint[])');
+  const selectAbout = values<[string[]], string>(db, 'SELECT id FROM events WHERE subject_id = ANY (?)');
+  // Those of messages too in which it was sent with others.
+  const selectDeliveries = rows<
+    [string, string[], string, number],
+    { id: string; endpoint_id: string; waits: number }
+  >(
+    db,
+    `SELECT id, endpoint_id, (${WAITING})::int AS waits FROM deliveries
+     WHERE (event_id = ? OR id = ANY (?::text[])) AND id > ? ORDER BY id LIMIT ? FOR UPDATE`,
+  );
+  const selectDetails = rows<[string], { id: string; detail: string }>(
+    db,
+    'SELECT id, detail FROM attempts WHERE delivery_id = ?',
+  );
+  const updateDetail = run<[string, string]>(db, 'UPDATE attempts SET detail = ? WHERE id = ?');
+  const readBest = values<Record<string, unknown>[], string>(
+    db,
+    `SELECT wire FROM signals WHERE id IN (
+       SELECT e.subject_id FROM (${OLDEST}) o JOIN events e ON e.id = o.event_id)
+     ORDER BY score DESC, seq DESC LIMIT :best`,
+  );
+  return {
+    insertBody: async (body, tailId) => (await insertBody(body, tailId)) ?? 0,
+    // Kept from being deleted as unused until the body that ends in it is there.
+    selectTail: value(db, 'SELECT id FROM body_tails WHERE tenant_id = ? AND hash = ? FOR KEY SHARE'),
+    insertTail: async (tenantId, hash, text) => (await insertTail(tenantId, hash, text)) ?? 0,
+    selectPlace: row(db, 'SELECT event_id, body_id FROM deliveries WHERE id = ?'),
+    letGo: run(db, 'UPDATE deliveries SET body_id = NULL WHERE id = ?'),
+    deleteBodyUnlessSent: run(
+      db,
+      `DELETE FROM delivery_bodies WHERE id = ?
+       AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ? AND body_id = ?)`,
+    ),
+    deleteUnusedTails: count(
+      db,
+      `DELETE FROM body_tails WHERE id IN (
+         SELECT t.id FROM body_tails t
+         WHERE NOT EXISTS (SELECT 1 FROM delivery_bodies b WHERE b.tail_id = t.id) LIMIT ? FOR UPDATE SKIP LOCKED)`,
+    ),
+    insertEvent: run(
+      db,
+      'INSERT INTO events (id, tenant_id, type, subject_id, created_at, data, trace) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    ),
+    insertSkip: run(db, 'INSERT INTO event_skips (event_id, reason, endpoint_ids) VALUES (?, ?, ?)'),
+    insertBatched: run(db, 'INSERT INTO batched_events (event_id, endpoint_id) VALUES (?, ?)'),
+    // Decided at the moment of commit: to a deleted endpoint nothing is stored. That it is paused changes nothing here.
+    selectReceiver: value(
+      db,
+      'SELECT 1 FROM webhook_endpoints WHERE tenant_id = ? AND id = ? AND deleted_at IS NULL',
+    ),
+    insertDelivery: run(
+      db,
+      `INSERT INTO deliveries
+         (id, endpoint_id, tenant_id, event_id, event_type, status, next_attempt_at, created_at, body_id, in_hand,
+          urgent)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    insertNotice: run(
+      db,
+      `INSERT INTO endpoint_notices (tenant_id, type, endpoint_id, facts)
+       SELECT ?, ?, id, ? FROM webhook_endpoints WHERE id = ? AND mode <> 'mcp'`,
+    ),
+    selectDead: row(
+      db,
+      `SELECT d.tenant_id AS "tenantId", d.endpoint_id AS "endpointId", d.event_type AS event, d.event_id,
+              v.subject_id, d.attempt_count
+       FROM deliveries d JOIN events v ON v.id = d.event_id WHERE d.id = ?`,
+    ),
+    countNotices: (ids, tenantId) => countNotices(JSON.parse(ids), tenantId),
+    removeNotices: (ids) => removeNotices(JSON.parse(ids)),
+    nextPosition: value(db, 'SELECT next_position(at => ?, tenant => ?)'),
+    insertLateDelivery: run(
+      db,
+      'INSERT INTO late_deliveries (tenant_id, position, delivery_id) VALUES (?, ?, ?)',
+    ),
+    selectAbout: (subjectIds) => selectAbout(JSON.parse(subjectIds)),
+    emptyEvent: changed(db, 'UPDATE events SET data = ? WHERE id = ? AND tenant_id = ?'),
+    selectDeliveries: (eventId, batches, after, limit) =>
+      selectDeliveries(eventId, JSON.parse(batches), after, limit),
+    // Dead letters too: without a body there is nothing to replay.
+    discard: run(
+      db,
+      `UPDATE deliveries SET status = 'discarded', next_attempt_at = NULL, expires_at = NULL
+       WHERE id = ? AND status IN ('pending', 'retrying', 'dead')`,
+    ),
+    // A new version tells the dispatcher that what it has claimed ahead is old.
+    renewEndpoint: run(db, 'UPDATE webhook_endpoints SET version = version + 1 WHERE id = ?'),
+    // Receivers may send back what they were sent, with escapes that PostgreSQL refuses to decode: it is parsed here.
+    async emptyReplies(deliveryId) {
+      for (const { id, detail } of await selectDetails(deliveryId)) {
+        const whole = JSON.parse(detail) as { response?: object | null };
+        if (typeof whole.response !== 'object' || whole.response === null) continue;
+        const response = { ...whole.response, headers: {}, body: '' };
+        updateDetail(JSON.stringify({ ...whole, response }), id);
+      }
+    },
+    advanceBackfill: changed(
+      db,
+      `UPDATE webhook_endpoints
+       SET backfill_position = :next, backfill_from = CASE WHEN :isLast::boolean THEN NULL ELSE backfill_from END
+       WHERE id = :endpointId AND tenant_id = :tenantId AND backfill_from IS NOT NULL
+         AND backfill_position = :position AND deleted_at IS NULL`,
+    ),
+    countBatched: value(
+      db,
+      'SELECT count(*) FROM batched_events WHERE endpoint_id = ? AND delivery_id IS NULL AND event_id <= ?',
+    ),
+    takeBatched: run(
+      db,
+      'UPDATE batched_events SET delivery_id = ? WHERE endpoint_id = ? AND delivery_id IS NULL AND event_id <= ?',
+    ),
+    dropBatched: count(
+      db,
+      `DELETE FROM batched_events WHERE (event_id, endpoint_id) IN (
+         SELECT event_id, endpoint_id FROM batched_events
+         WHERE endpoint_id = ? AND delivery_id IS NULL LIMIT ? FOR UPDATE)`,
+    ),
+    leaveBatches: values(db, 'DELETE FROM batched_events WHERE event_id = ? RETURNING delivery_id'),
+    selectWaits: value(db, `SELECT 1 FROM deliveries WHERE id = ? AND ${WAITING}`),
+    releaseBatched: run(db, 'UPDATE batched_events SET delivery_id = NULL WHERE delivery_id = ?'),
+    readBestOfBatch: (endpointId, limit, best) => readBest({ endpointId, limit, best }),
+  };
+}

@@ -1,0 +1,99 @@
+import type { Lead } from '../../../model/lead.ts';
+import type { LeadStatements } from '../../changes/lead-rows.ts';
+import type { Connection } from '../connection.ts';
+import { changed, type Later, row, rows, run, value, values } from './prepared.ts';
+
+export function leadsSql(db: Connection): Later<LeadStatements['leads']> {
+  const selectLead = row<[string, string], { wire: string; version: number }>(
+    db,
+    'SELECT wire, version FROM leads WHERE id = ? AND tenant_id = ?',
+  );
+  const selectHolders = rows<[string, readonly string[]], { key: string; leadId: string }>(
+    db,
+    'SELECT key, lead_id AS "leadId" FROM lead_identities WHERE tenant_id = ? AND key = ANY (?)',
+  );
+  const selectWire = value<[string], string>(db, 'SELECT wire FROM signals WHERE id = ? FOR UPDATE');
+  const updateWire = run<[string, string]>(db, 'UPDATE signals SET wire = ? WHERE id = ?');
+
+  /** The signal's JSON as it names the lead, or none: it is what every answer shows. */
+  function name(signalId: string, wire: string, leadId: string | null): string {
+    // Parsed here, as posts may hold escapes that PostgreSQL refuses to decode.
+    const named = JSON.stringify({ ...JSON.parse(wire), lead_id: leadId });
+    updateWire(named, signalId);
+    return named;
+  }
+
+  return {
+    insert: run(
+      db,
+      `INSERT INTO leads
+         (id, tenant_id, stage, score, classification, company_domain, source, deal_currency, deal_amount, owner, next_due,
+          created_at, version, wire)
+       VALUES
+         (:id, :tenantId, :stage, :score, :classification, :companyDomain, :source, :dealCurrency, :dealAmount, :owner,
+          :nextDue, :createdAt, 1, :wire)`,
+    ),
+    update: run(
+      db,
+      `UPDATE leads SET stage = :stage, score = :score, classification = :classification,
+              company_domain = :companyDomain, source = :source, deal_currency = :dealCurrency,
+              deal_amount = :dealAmount, owner = :owner, next_due = :nextDue, version = version + 1, wire = :wire
+       WHERE id = :id`,
+    ),
+    // The first lead that bears a name at a company keeps it: others of that name are told apart by their addresses.
+    insertIdentity: run(
+      db,
+      'INSERT INTO lead_identities (tenant_id, key, lead_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+    ),
+    deleteIdentities: run(db, 'DELETE FROM lead_identities WHERE lead_id = ?'),
+    insertTag: run(db, 'INSERT INTO lead_tags (tenant_id, tag, created_at, lead_id) VALUES (?, ?, ?, ?)'),
+    deleteTags: run(db, 'DELETE FROM lead_tags WHERE lead_id = ?'),
+    insertWord: run(db, 'INSERT INTO lead_words (tenant_id, word, lead_id) VALUES (?, ?, ?)'),
+    deleteWords: run(db, 'DELETE FROM lead_words WHERE lead_id = ?'),
+    deleteMoves: run(db, 'DELETE FROM stage_moves WHERE lead_id = ?'),
+    remove: run(db, 'DELETE FROM leads WHERE id = ?'),
+    selectOwner: value(
+      db,
+      `SELECT coalesce(l.lead_id, '') FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
+       WHERE s.id = ? AND s.tenant_id = ?`,
+    ),
+    attachSignal: run(db, 'INSERT INTO lead_signals (lead_id, signal_id) VALUES (?, ?)'),
+    async showLead(leadId, signalId) {
+      const wire = await selectWire(signalId);
+      return wire === undefined ? undefined : name(signalId, wire, leadId);
+    },
+    async hideLead(signalId, leadId) {
+      const wire = await selectWire(signalId);
+      if (wire !== undefined && JSON.parse(wire).lead_id === leadId) name(signalId, wire, null);
+    },
+    releaseSignals: values(db, 'DELETE FROM lead_signals WHERE lead_id = ? RETURNING signal_id'),
+    selectScores: rows(
+      db,
+      `SELECT s.score, s.classification, s.timestamp FROM lead_signals l JOIN signals s ON s.id = l.signal_id
+       WHERE l.lead_id = ?`,
+    ),
+    insertMove: run(
+      db,
+      `INSERT INTO stage_moves
+         (lead_id, position, previous, current, reason, actor_id, actor_name, moved_at, stayed_ms)
+       SELECT :leadId, coalesce(max(position), 0) + 1, :previous, :current, :reason, :actorId, :actorName,
+              :movedAt::bigint, :stayedMs::bigint
+       FROM stage_moves WHERE lead_id = :leadId`,
+    ),
+    forgetDays: run(db, 'DELETE FROM enrichment_days WHERE day < ?'),
+    countDay: changed(
+      db,
+      `INSERT INTO enrichment_days (day, asked) VALUES (:day, 1)
+       ON CONFLICT (day) DO UPDATE SET asked = enrichment_days.asked + 1 WHERE enrichment_days.asked < :limit`,
+    ),
+    async getLead(tenantId, id) {
+      const found = await selectLead(id, tenantId);
+      return found === undefined ? null : { lead: JSON.parse(found.wire) as Lead, version: found.version };
+    },
+    async findIdentities(tenantId, keys) {
+      const found = keys.length === 0 ? [] : await selectHolders(tenantId, keys);
+      const holders = new Map(found.map(({ key, leadId }) => [key, leadId]));
+      return keys.map((key) => ({ key, leadId: holders.get(key) ?? null }));
+    },
+  };
+}

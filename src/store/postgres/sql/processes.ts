@@ -1,0 +1,46 @@
+import type { ProcessStatements } from '../../changes/processes.ts';
+import type { Connection } from '../connection.ts';
+import { type Later, rows, run, values } from './prepared.ts';
+
+export function processesSql(db: Connection): Later<ProcessStatements['processes']> {
+  const endLanes = run<[string[]]>(db, 'DELETE FROM lane_leases WHERE process = ANY (?)');
+  const endSources = values<[string[]], string>(
+    db,
+    `UPDATE sources SET lease_token = NULL, lease_until = 0
+     WHERE lease_until > 0 AND lease_process = ANY (?) RETURNING id`,
+  );
+  type Broken = { id: string; tenantId: string; name: string; brokenOff: number };
+  const selectBroken = rows<[string[]], Broken>(
+    db,
+    `SELECT id, tenant_id AS "tenantId", name, broken_off AS "brokenOff" FROM sources
+     WHERE lease_until > 0 AND lease_process <> '' AND lease_process = ANY (?) ORDER BY next_poll_at, id FOR UPDATE`,
+  );
+  // The dispatcher and the poller each end theirs: a process is forgotten when it has leases of neither.
+  const forget = run<[string[]]>(
+    db,
+    `DELETE FROM processes WHERE name = ANY (?)
+     AND NOT EXISTS (SELECT 1 FROM lane_leases WHERE process = processes.name)
+     AND NOT EXISTS (SELECT 1 FROM sources WHERE lease_process = processes.name AND lease_until > 0)`,
+  );
+  return {
+    register: run(db, 'INSERT INTO processes (name) VALUES (?) ON CONFLICT DO NOTHING'),
+    endLanes: (names) => endLanes(JSON.parse(names)),
+    endSources: (names) => endSources(JSON.parse(names)),
+    selectBroken: (names) => selectBroken(JSON.parse(names)),
+    breakOff: run(
+      db,
+      `UPDATE sources SET
+         broken_off = broken_off + 1,
+         last_error = :error,
+         failures = failures + 1,
+         failing_since = coalesce(failing_since, :now),
+         next_poll_at = greatest(next_poll_at, :notBefore),
+         status = CASE WHEN :isPaused::int = 1 THEN 'paused' ELSE status END,
+         version = version + :isPaused::int,
+         updated_at = CASE WHEN :isPaused::int = 1 THEN :now ELSE updated_at END
+       WHERE id = :id`,
+    ),
+    forget: (names) => forget(JSON.parse(names)),
+    writeProbe: run(db, 'UPDATE probe SET at = ? WHERE id = 1'),
+  };
+}

@@ -1,0 +1,94 @@
+import { DEFAULT_WEIGHTS } from '../../../model/constants.ts';
+import type { IcpProfile } from '../../../model/icp.ts';
+import { phraseCount, profileNameKey } from '../../../rules/words.ts';
+import type { ProfileStatements } from '../../changes/profiles.ts';
+import type { Connection } from '../connection.ts';
+import { PROFILES } from '../tables.ts';
+import { changed, type Later, rows, run, value } from './prepared.ts';
+
+/** What profiles have that were stored before there was such a setting. */
+const LATER: Partial<IcpProfile> = {
+  ...{ offer: '', mutedAuthors: [], mutedSources: [], signalTypes: [], weights: DEFAULT_WEIGHTS },
+};
+
+function toRow({ id, tenantId, name, active, createdAt, updatedAt, version, ...settings }: IcpProfile) {
+  const own = { id, tenantId, name, active, createdAt, updatedAt, version };
+  return { ...own, nameKey: profileNameKey(name), settings };
+}
+
+export function profilesSql(db: Connection): Later<ProfileStatements['profiles']> {
+  const update = changed<Record<string, unknown>[]>(
+    db,
+    `UPDATE icp_profiles SET name = :name, name_key = :nameKey, settings = :settings, active = :active,
+       updated_at = :updatedAt, version = :version
+     WHERE id = :id AND tenant_id = :tenantId AND version = :version - 1 AND deleted_at IS NULL`,
+  );
+  const insert = PROFILES.insert(db);
+  const selectOne = PROFILES.select<[string, string]>(
+    db,
+    'WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
+  );
+  const selectOthers = rows<[string, string], { settings: IcpProfile }>(
+    db,
+    'SELECT settings FROM icp_profiles WHERE tenant_id = ? AND id <> ? AND deleted_at IS NULL',
+  );
+  const selectLessons = rows<[], { id: string; lesson: string }>(
+    db,
+    'SELECT profile_id AS id, lesson FROM profile_lessons WHERE lesson IS NOT NULL AND asked = learned',
+  );
+  const askAgain = run<[string[]]>(
+    db,
+    'UPDATE profile_lessons SET asked = asked + 1 WHERE profile_id = ANY (?)',
+  );
+  return {
+    updateProfile: (profile) => update(PROFILES.encode(toRow(profile))),
+    markDeleted: run(
+      db,
+      'UPDATE icp_profiles SET deleted_at = ? WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
+    ),
+    selectNamed: value(
+      db,
+      'SELECT id FROM icp_profiles WHERE tenant_id = ? AND name_key = ? AND deleted_at IS NULL',
+    ),
+    countProfile: value(db, 'SELECT count(*) FROM icp_profiles WHERE tenant_id = ? AND deleted_at IS NULL'),
+    async countPhrases(tenantId, id) {
+      const others = await selectOthers(tenantId, id);
+      return others.reduce((sum, { settings }) => sum + phraseCount(settings), 0);
+    },
+    // A lesson follows from the offer as well.
+    askForLesson: run(db, 'UPDATE profile_lessons SET asked = asked + 1 WHERE profile_id = ?'),
+    async renewLessons(model) {
+      const lessons = await selectLessons();
+      const ids = lessons.flatMap(({ id, lesson }) => (JSON.parse(lesson).model === model ? [] : [id]));
+      if (ids.length > 0) askAgain(ids);
+      return ids.length;
+    },
+    saveLesson: run(
+      db,
+      `UPDATE profile_lessons SET learned = greatest(learned, :asked), lesson = :lesson,
+         version = version + (lesson IS DISTINCT FROM :lesson)::int
+       WHERE profile_id = :profileId AND tenant_id = :tenantId`,
+    ),
+    switchLesson: changed(
+      db,
+      `UPDATE profile_lessons SET is_on = :isOn, version = version + 1
+       WHERE tenant_id = :tenantId AND profile_id = :profileId AND lesson IS NOT NULL AND is_on <> :isOn`,
+    ),
+    saveDecision: changed(
+      db,
+      `INSERT INTO suggestion_decisions (profile_id, suggestion, tenant_id, decision, decided_at)
+       VALUES (:profileId, :suggestion, :tenantId, :decision, :decidedAt) ON CONFLICT DO NOTHING`,
+    ),
+    removeDecision: value(
+      db,
+      'DELETE FROM suggestion_decisions WHERE tenant_id = ? AND profile_id = ? AND suggestion = ? RETURNING decision',
+    ),
+    insertProfile: (profile) => insert(toRow(profile)),
+    async getProfile(tenantId, id) {
+      const found = await selectOne.get(id, tenantId);
+      if (found === null) return null;
+      const { settings, nameKey: _, ...own } = found;
+      return { ...LATER, ...settings, ...own };
+    },
+  };
+}

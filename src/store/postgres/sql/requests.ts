@@ -1,0 +1,62 @@
+import type { RequestStatements } from '../../changes/requests.ts';
+import type { Connection } from '../connection.ts';
+import { changed, count, type Later, row, run, value } from './prepared.ts';
+
+export function requestsSql(db: Connection): Later<RequestStatements['requests']> {
+  const held =
+    'tenant_id = :tenantId AND route = :route AND key = :key AND token = :token AND status IS NULL';
+  return {
+    selectKey: row(
+      db,
+      `SELECT fingerprint, token, process, seed, started_at, steps, expires_at, status, location, body
+       FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?`,
+    ),
+    // Where there is one, it has expired.
+    insertKey: run(
+      db,
+      `INSERT INTO idempotency_keys
+         (tenant_id, route, key, fingerprint, token, process, seed, started_at, expires_at)
+       VALUES (:tenantId, :route, :key, :fingerprint, :token, :process, :token, :now, :expiresAt)
+       ON CONFLICT (tenant_id, route, key) DO UPDATE SET
+         fingerprint = excluded.fingerprint, token = excluded.token, process = excluded.process, seed = excluded.seed,
+         started_at = excluded.started_at, expires_at = excluded.expires_at, status = NULL, location = NULL,
+         body = NULL, steps = ''`,
+    ),
+    takeOver: run(
+      db,
+      `UPDATE idempotency_keys SET token = :token, process = :process
+       WHERE tenant_id = :tenantId AND route = :route AND key = :key`,
+    ),
+    answer: changed(
+      db,
+      `UPDATE idempotency_keys SET status = :status, location = :location, body = :body, steps = ''
+       WHERE tenant_id = :tenantId AND route = :route AND key = :key AND token = :token`,
+    ),
+    removeUnused: changed(db, `DELETE FROM idempotency_keys WHERE ${held} AND steps = ''`),
+    releaseKey: run(db, `UPDATE idempotency_keys SET process = '' WHERE ${held}`),
+    sweep: run(
+      db,
+      `DELETE FROM idempotency_keys WHERE (tenant_id, route, key) IN (
+         SELECT tenant_id, route, key FROM idempotency_keys WHERE expires_at <= ?
+         ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED)`,
+    ),
+    holderOf: value(db, 'SELECT token FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?'),
+    addStep: run(
+      db,
+      `UPDATE idempotency_keys SET steps = steps || ?::text || chr(10) WHERE tenant_id = ? AND route = ? AND key = ?`,
+    ),
+    insertAudit: run(
+      db,
+      `INSERT INTO audit (tenant_id, at, actor, action, subject, count, gathered, client)
+       VALUES (:tenantId, :at, :actor, :action, :subject, :count, :gathered, :client)
+       ON CONFLICT (tenant_id, actor, action, gathered) WHERE gathered IS NOT NULL
+         DO UPDATE SET count = audit.count + excluded.count`,
+    ),
+    // A row's place follows its time but for clocks that were set back: what is oldest stands first.
+    pruneAudit: count(
+      db,
+      `DELETE FROM audit WHERE position IN
+         (SELECT position FROM (SELECT position, at FROM audit ORDER BY position LIMIT ?) oldest WHERE at < ?)`,
+    ),
+  };
+}

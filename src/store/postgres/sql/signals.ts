@@ -1,0 +1,134 @@
+import { searchedFacts } from '../../../rules/words.ts';
+import type { SignalStatements } from '../../changes/signals.ts';
+import type { Connection } from '../connection.ts';
+import { wordsVector } from '../search-words.ts';
+import { VIEWS } from '../tables.ts';
+import { changed, count, type Later, row, rows, run, value, values } from './prepared.ts';
+
+export function signalsSql(db: Connection): Later<SignalStatements['signals']> {
+  const addTriage = run<[string[], string]>(
+    db,
+    `INSERT INTO signal_triage (seq, tenant_id)
+     SELECT seq, tenant_id FROM signals WHERE id = ANY (?) AND tenant_id = ? ON CONFLICT (seq) DO NOTHING`,
+  );
+  const updateTriage = count<Record<string, unknown>[]>(
+    db,
+    `UPDATE signal_triage SET assignee = coalesce(:assignee, assignee),
+       snoozed_until = CASE WHEN :snoozes::int = 1 THEN :snoozedUntil ELSE snoozed_until END
+     WHERE seq IN (SELECT seq FROM signals WHERE id = ANY (:ids) AND tenant_id = :tenantId)`,
+  );
+  const selectSearched = row<[string], { tenantId: string; text: string; wire: string }>(
+    db,
+    'SELECT tenant_id AS "tenantId", text, wire FROM signals WHERE id = ?',
+  );
+  const insertTerms = run<[string, string]>(
+    db,
+    'INSERT INTO signal_search (seq, terms) SELECT seq, ?::tsvector FROM signals WHERE id = ?',
+  );
+  return {
+    askForLesson: run(
+      db,
+      `INSERT INTO profile_lessons (profile_id, tenant_id)
+       SELECT profile_id, tenant_id FROM signals WHERE id = ? AND tenant_id = ?
+       ON CONFLICT (profile_id) DO UPDATE SET asked = profile_lessons.asked + 1`,
+    ),
+    saveFeedback: changed(
+      db,
+      `INSERT INTO signal_feedback (signal_id, relevant, reason, actor_id, created_at, profile_id, seq)
+       SELECT id, :relevant::boolean, :reason, :actorId, :createdAt::bigint, profile_id, seq FROM signals
+       WHERE id = :signalId AND tenant_id = :tenantId
+       ON CONFLICT (signal_id) DO UPDATE SET
+         relevant = excluded.relevant, reason = excluded.reason, actor_id = excluded.actor_id,
+         created_at = excluded.created_at`,
+    ),
+    selectRelevant: value(db, 'SELECT relevant::int FROM signal_feedback WHERE signal_id = ?'),
+    countRelevant: run(
+      db,
+      `UPDATE sources SET items_relevant = items_relevant + ?
+       WHERE id = (SELECT source_id FROM source_signals WHERE signal_id = ?)`,
+    ),
+    addTriage: (ids, tenantId) => addTriage(JSON.parse(ids), tenantId),
+    updateTriage: (terms) => updateTriage({ ...terms, ids: JSON.parse(String(terms.ids)) }),
+    saveView: VIEWS.insert(db, 'ON CONFLICT (tenant_id, name) DO UPDATE SET query = excluded.query'),
+    deleteView: changed(db, 'DELETE FROM signal_views WHERE id = ? AND tenant_id = ?'),
+    saveReplyTemplate: run(
+      db,
+      `INSERT INTO reply_templates (tenant_id, template) VALUES (?, ?)
+       ON CONFLICT (tenant_id) DO UPDATE SET template = excluded.template`,
+    ),
+    pruneNearKeys: count(
+      db,
+      `DELETE FROM signal_near_keys WHERE (key, seq) IN (
+         SELECT key, seq FROM signal_near_keys WHERE seq < ?::bigint << 21 ORDER BY seq LIMIT ?)`,
+    ),
+    insert: run(
+      db,
+      `INSERT INTO signals
+         (seq, id, tenant_id, profile_id, platform, signal_type, classification, score, timestamp, company_domain,
+          external_id, canonical_url, wire, explanation, text)
+       VALUES
+         ((:timestamp::bigint << 21) + (nextval('signal_order') << 7) + :score::bigint,
+          :id, :tenantId, :profileId, :platform, :signalType, :classification, :score, :timestamp, :companyDomain,
+          :externalId, :canonicalUrl, :wire, :explanation, :text)`,
+    ),
+    insertAuthor: run(db, 'INSERT INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)'),
+    // Of a feed's item the stored id is not the one that is shown: its edits are other posts of the feed. No JSON is decoded,
+    // as posts may hold escapes that PostgreSQL refuses.
+    selectOutdated: rows(
+      db,
+      `SELECT id, profile_id AS "profileId", wire FROM signals
+       WHERE tenant_id = :tenantId AND external_id = :externalId AND platform = :platform AND text <> :text
+         AND strpos(wire, '"external_id":' || to_json(:externalId)) > 0`,
+    ),
+    selectEdited: row(
+      db,
+      `SELECT s.wire, s.text, l.lead_id AS "leadId" FROM signals s LEFT JOIN lead_signals l ON l.signal_id = s.id
+       WHERE s.id = :id AND s.tenant_id = :tenantId AND s.external_id = :externalId`,
+    ),
+    // The score is a part of `seq`; its place in the millisecond stays its own.
+    updateEdited: run(
+      db,
+      `UPDATE signals SET seq = (seq >> 7 << 7) + :score::bigint, signal_type = :signalType,
+         classification = :classification, score = :score, company_domain = :companyDomain,
+         canonical_url = coalesce(:canonicalUrl, canonical_url), wire = :wire, explanation = :explanation, text = :text
+       WHERE id = :id`,
+    ),
+    moveFeedback: run(
+      db,
+      'UPDATE signal_feedback SET seq = (SELECT seq FROM signals WHERE id = signal_id) WHERE signal_id = ?',
+    ),
+    moveToEnd: run(
+      db,
+      'UPDATE signal_positions SET moved_at = ? WHERE seq = (SELECT seq FROM signals WHERE id = ?)',
+    ),
+    selectToldHot: value(db, "SELECT 1 FROM events WHERE subject_id = ? AND type = 'signal.new_hot' LIMIT 1"),
+    selectOfPlatform: values(
+      db,
+      `SELECT s.id FROM signals s
+       WHERE s.tenant_id = ? AND s.platform = ? AND s.external_id IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM lead_signals l WHERE l.signal_id = s.id)`,
+    ),
+    selectOwn: value(db, 'SELECT id FROM signals WHERE id = ? AND tenant_id = ?'),
+    removeFeedback: run(db, 'DELETE FROM signal_feedback WHERE signal_id = ?'),
+    countIrrelevant: run(
+      db,
+      `UPDATE sources SET items_relevant = items_relevant - 1
+       WHERE id = (SELECT s.source_id FROM source_signals s
+                     JOIN signal_feedback f ON f.signal_id = s.signal_id AND f.relevant
+                   WHERE s.signal_id = ?)`,
+    ),
+    removePeople: run(db, 'DELETE FROM signal_people WHERE signal_id = ?'),
+    leave: value(db, 'DELETE FROM lead_signals WHERE signal_id = ? RETURNING lead_id'),
+    remove: run(db, 'DELETE FROM signals WHERE id = ?'),
+    async enterIndex(id) {
+      const found = await selectSearched(id);
+      if (found === undefined) return;
+      const { tenantId, text, wire } = found;
+      insertTerms(wordsVector(tenantId, [text, ...searchedFacts(JSON.parse(wire))]), id);
+    },
+    leaveIndex: run(db, 'DELETE FROM signal_search WHERE seq = (SELECT seq FROM signals WHERE id = ?)'),
+    enterIndexAsInserted({ id, tenantId, text, facts }) {
+      insertTerms(wordsVector(tenantId, [text, ...facts]), id);
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import { NO_SETTINGS } from '../../../model/constants.ts';
+import type { Source, SourcePosition } from '../../../model/source.ts';
+import type { SourceStatements, StoredSource } from '../../changes/sources.ts';
+import type { Connection } from '../connection.ts';
+import { SOURCES } from '../tables.ts';
+import { changed, count, type Later, run, value } from './prepared.ts';
+
+/** With where its reading goes on. */
+const READ = SOURCES.with<{ position: SourcePosition }>({ position: 'json' });
+const STORED = READ.with<{ nameKey: string; host: string }>({ nameKey: 'plain', host: 'plain' });
+/** Runs of a source that can be looked at. */
+const KEPT_RUNS = 100;
+
+/** Whose requests it counts among: the host of its address, or its kind. */
+function hostOf({ settings: { url }, kind }: Source): string {
+  if (typeof url !== 'string') return kind === 'hackernews_hiring' ? 'hackernews' : kind;
+  return url.slice(url.indexOf('//') + 2).split('/')[0] ?? '';
+}
+
+const toRow = (source: StoredSource) => STORED.encode({ ...source, host: hostOf(source) });
+
+export function sourcesSql(db: Connection): Later<SourceStatements['sources']> {
+  const byId = READ.select<[string]>(db, 'WHERE id = ?');
+  const insert = STORED.insert(db);
+  const update = changed<Record<string, unknown>[]>(
+    db,
+    `UPDATE sources SET
+       name = :name, name_key = :nameKey, settings = :settings, host = :host, secrets = :secrets,
+       profile_ids = :profileIds, interval_seconds = :intervalSeconds, max_age_days = :maxAgeDays, status = :status,
+       next_poll_at = greatest(:nextPollAt, not_before), updated_at = :updatedAt, version = :version
+     WHERE id = :id AND tenant_id = :tenantId AND version = :version - 1`,
+  );
+  const restart = run<Record<string, unknown>[]>(
+    db,
+    `UPDATE sources SET
+       position = :position, failures = 0, last_error = NULL, failing_since = NULL, quota = NULL, not_before = 0,
+       next_poll_at = :nextPollAt, lease_token = NULL, lease_until = 0
+     WHERE id = :id`,
+  );
+  return {
+    update: (source) => update(toRow(source)),
+    restart: (source) => restart(toRow(source)),
+    remove: changed(
+      db,
+      'DELETE FROM sources WHERE id = :id AND tenant_id = :tenantId AND version = coalesce(:version, version)',
+    ),
+    selectNamed: value(db, 'SELECT id FROM sources WHERE tenant_id = ? AND name_key = ?'),
+    count: value(db, 'SELECT count(*) FROM sources WHERE tenant_id = ?'),
+    askRun: changed(
+      db,
+      `UPDATE sources SET next_poll_at = greatest(:now, not_before)
+       WHERE id = :id AND tenant_id = :tenantId AND status = 'active'`,
+    ),
+    insert: (source) => insert({ ...source, host: hostOf(source) }),
+    lease: changed(
+      db,
+      `UPDATE sources SET lease_token = :token, lease_until = :leaseUntil, lease_process = :process
+       WHERE id = :id AND due_at <= :now`,
+    ),
+    putOff: run(
+      db,
+      `UPDATE sources SET
+         lease_token = NULL, lease_until = 0,
+         next_poll_at = CASE WHEN next_poll_at = :claimedPollAt THEN greatest(:until, next_poll_at) ELSE next_poll_at END
+       WHERE id = :sourceId AND lease_token = :token`,
+    ),
+    countSignals: run(db, 'UPDATE sources SET signals_made = signals_made + ? WHERE id = ?'),
+    selectHeld: value(db, 'SELECT 1 FROM sources WHERE id = ? AND lease_token = ? FOR UPDATE'),
+    finishRun: run(
+      db,
+      `UPDATE sources SET
+         lease_token = NULL, lease_until = 0,
+         broken_off = 0,
+         last_run_at = :now,
+         last_success_at = CASE WHEN :error::json IS NULL THEN :now ELSE last_success_at END,
+         last_error = :error,
+         failures = CASE WHEN :error::json IS NULL THEN 0 ELSE failures + 1 END,
+         failing_since = CASE WHEN :error::json IS NULL THEN NULL ELSE coalesce(failing_since, :now) END,
+         quota = coalesce(:quota, quota),
+         next_poll_at =
+           greatest(CASE WHEN next_poll_at = :claimedPollAt THEN :nextPollAt ELSE next_poll_at END, :notBefore),
+         not_before = :notBefore,
+         position = coalesce(:position, position),
+         items_seen = items_seen + :itemsSeen,
+         items_matched = items_matched + :itemsMatched,
+         signals_made = signals_made + :signalsMade
+       WHERE id = :sourceId AND lease_token = :token`,
+    ),
+    // How far the clock ran ahead at the least: what it planned may be later by as much.
+    replan: count(
+      db,
+      `UPDATE sources SET
+         next_poll_at = greatest(:now, not_before - (coalesce(last_run_at, created_at) - :now)),
+         not_before = greatest(0, not_before - (coalesce(last_run_at, created_at) - :now)),
+         last_run_at = CASE WHEN last_run_at IS NOT NULL THEN :now::bigint END,
+         last_success_at = CASE WHEN last_success_at IS NOT NULL THEN least(last_success_at, :now) END,
+         failing_since = CASE WHEN failing_since IS NOT NULL THEN least(failing_since, :now) END
+       WHERE coalesce(last_run_at, created_at) > :now AND next_poll_at > :now AND lease_until = 0`,
+    ),
+    insertRun: run(
+      db,
+      `INSERT INTO source_runs
+         (id, source_id, started_at, ended_at, error, items_seen, items_matched, signals_made)
+       VALUES
+         (:token::text || '_' || :sourceId::text, :sourceId, :startedAt, :now, :error, :itemsSeen, :itemsMatched,
+          :signalsMade)`,
+    ),
+    pruneRuns: run(
+      db,
+      `DELETE FROM source_runs WHERE source_id = :sourceId AND seq <=
+         (SELECT seq FROM source_runs WHERE source_id = :sourceId ORDER BY seq DESC LIMIT 1 OFFSET ${KEPT_RUNS})`,
+    ),
+    linkSignal: run(
+      db,
+      'INSERT INTO source_signals (signal_id, source_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+    ),
+    holdHost: run(
+      db,
+      `INSERT INTO host_holds (host, scope, until) VALUES (:host, :scope, :until)
+       ON CONFLICT (host, scope) DO UPDATE SET until = greatest(host_holds.until, excluded.until)`,
+    ),
+    async selectById(id) {
+      const source = await byId.get(id);
+      return source && { ...source, settings: { ...NO_SETTINGS, ...source.settings } };
+    },
+  };
+}
