@@ -1,9 +1,11 @@
+import type { FeedbackLinks } from '../accounts/links.ts';
 import { type Clock, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { isPresetShape } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { TenantSettings } from '../model/tenant.ts';
 import { lastDaily, lastHourly } from '../rules/digest-time.ts';
+import { storyOf } from '../signals/plan-posts.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { BatchedSignals, WaitingBatch } from '../store/event-store.ts';
 import type { Store } from '../store/store.ts';
@@ -11,7 +13,7 @@ import { bodyStatus } from './fan-out.ts';
 import { type ShapedBody, shapedPayload } from './format.ts';
 import { eventEnvelope } from './payload.ts';
 import { presetBody } from './presets/preset-body.ts';
-import { batchNotice, MAX_ENTRIES } from './presets/signal-notice.ts';
+import { batchNotice, MAX_ENTRIES, type ToldSignal } from './presets/signal-notice.ts';
 
 /** What batches need of the process. */
 export interface BatchParts {
@@ -19,6 +21,8 @@ export interface BatchParts {
   clock: Clock;
   newId: NewId;
   baseUrl: string;
+  /** Left out: messages have no links that rate a signal. */
+  feedbackLinks?: FeedbackLinks | undefined;
 }
 
 type IsStopping = () => boolean;
@@ -57,7 +61,7 @@ async function sendBatch(parts: BatchParts, waiting: WaitingBatch, isStopping: I
     const read = await store.readBatch(endpointId, { limit, best: MAX_ENTRIES });
     if (read === null) return;
     // What has changed meanwhile is read again the next time.
-    if (!(await store.commitBatch(batchOf(parts, { receiver, tenantId, since, read })))) return;
+    if (!(await store.commitBatch(await batchOf(parts, { receiver, tenantId, since, read })))) return;
   }
 }
 
@@ -77,8 +81,8 @@ function lastDue(
   }
 }
 
-function batchOf(
-  { clock, newId, baseUrl }: BatchParts,
+async function batchOf(
+  parts: BatchParts,
   {
     receiver,
     tenantId,
@@ -86,15 +90,41 @@ function batchOf(
     read,
   }: { receiver: Receiver; tenantId: string; since: number; read: BatchedSignals },
 ) {
-  const body = bodyOf(receiver, read, `${baseUrl}/dashboard/signals?from=${toIso(since)}`);
+  const { clock, newId, baseUrl } = parts;
+  const signals = read.wires.map((wire) => JSON.parse(wire) as Signal);
+  const best = isPresetShape(receiver.shape)
+    ? await toldSignals(parts, tenantId, signals)
+    : signals.map((signal) => ({ signal, story: null }));
+  // Whatever its class, and whatever somebody has done with it since.
+  const url = `${baseUrl}/dashboard/signals?state=all&from=${toIso(since)}`;
+  const body = bodyOf(receiver, read, { best, url });
   const delivery = { id: newId('dlv'), endpointId: receiver.id, ...body, status: bodyStatus(body, receiver) };
   return { endpointId: receiver.id, tenantId, read, delivery, now: clock.now() };
 }
 
-function bodyOf({ shape }: Receiver, { counts, wires, last }: BatchedSignals, url: string): ShapedBody {
-  const best = wires.map((wire) => JSON.parse(wire) as Signal);
+function bodyOf(
+  { shape }: Receiver,
+  { counts, last }: BatchedSignals,
+  { best, url }: { best: readonly ToldSignal[]; url: string },
+): ShapedBody {
   if (isPresetShape(shape)) return { body: presetBody(shape.preset, batchNotice({ counts, best, url })) };
-  const [signal] = best;
-  const isEnvelope = last.type === 'signal.new_hot' || signal === undefined;
-  return isEnvelope ? { body: eventEnvelope(last) } : shapedPayload(signal, shape);
+  const [first] = best;
+  const isEnvelope = last.type === 'signal.new_hot' || first === undefined;
+  return isEnvelope ? { body: eventEnvelope(last) } : shapedPayload(first.signal, shape);
+}
+
+/** Stored signals with what messages say of them, as they are now: nothing of one whose author was erased. */
+export function toldSignals(
+  { store, clock, feedbackLinks }: Pick<BatchParts, 'store' | 'clock' | 'feedbackLinks'>,
+  tenantId: string,
+  signals: readonly Signal[],
+): Promise<ToldSignal[]> {
+  return Promise.all(
+    signals.map(async (signal) => {
+      const found = await store.getSignal(tenantId, signal.signal_id);
+      if (found === null || found.text === '') return { signal, story: null };
+      const explained = { text: found.text, explanation: JSON.parse(found.explanation) };
+      return { signal, story: storyOf({ feedbackLinks, tenantId, now: clock.now() }, signal, explained) };
+    }),
+  );
 }

@@ -1,3 +1,4 @@
+import type { FeedbackLinks } from '../accounts/links.ts';
 import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { DIGEST_SIGNALS, type DigestData } from '../model/event-resource.ts';
@@ -6,6 +7,8 @@ import type { Signal } from '../model/signal.ts';
 import type { TenantSettings } from '../model/tenant.ts';
 import { dateIn, nextDaily } from '../rules/digest-time.ts';
 import type { Store } from '../store/store.ts';
+import { toldSignals } from './batches.ts';
+import { digestNotice } from './presets/signal-notice.ts';
 import { routeChanges } from './state-changes.ts';
 
 /** What digests need of the process. */
@@ -14,6 +17,8 @@ export interface DigestParts {
   clock: Clock;
   newId: NewId;
   baseUrl: string;
+  /** Left out: messages have no links that rate a signal. */
+  feedbackLinks?: FeedbackLinks | undefined;
 }
 
 const AT_ONCE = 100;
@@ -75,7 +80,8 @@ async function makeDigest(parts: DigestParts, settings: TenantSettings): Promise
   });
   const readers = await store.digestReaders(tenantId);
   const mails = readers.map((userId) => digestMail(settings, { userId, data, now }));
-  const change = { type: 'digest.ready', subjectId: tenantId, data } as const;
+  const notice = digestNotice(data, await toldSignals(parts, tenantId, signals));
+  const change = { type: 'digest.ready', subjectId: tenantId, data, notice } as const;
   const [event = null] = await routeChanges(parts, tenantId, signals.length === 0 ? [] : [change]);
   await store.commitDigest({ ...step, since: now, position, madeAt: now, event, mails });
 }

@@ -40,7 +40,7 @@ export const EVENT_SAMPLES: Record<EventType, object> = {
   'digest.ready': {
     ...{ date: '2026-01-01', timezone: 'America/New_York', counts: { hot: 1, warm: 0 } },
     signals: [DIGEST_SIGNAL],
-    url: 'https://example.com/dashboard/signals?from=2025-12-31',
+    url: 'https://example.com/dashboard/signals?state=all&classification=hot,warm&from=2025-12-31T14:00:00.000Z',
   },
   'reply.classified': {
     ...{ campaign_id: 'cam_1', campaign_name: 'Spring', event_id: 'r1', lead_id: '', email: 'x@example.com' },

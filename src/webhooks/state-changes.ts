@@ -5,6 +5,7 @@ import type { AccountStore } from '../store/account-store.ts';
 import type { EndpointStore } from '../store/endpoint-store.ts';
 import { createEnvelopes } from './envelopes.ts';
 import { fanOut } from './fan-out.ts';
+import type { Notice } from './presets/notice.ts';
 import { listReceivers } from './receivers.ts';
 
 /** Something that changed and whom it is about; `data` holds `previous` and `current` where a state changed. */
@@ -14,6 +15,8 @@ export interface StateChange {
   data: Record<string, unknown>;
   /** The endpoint that it is about, and that is not sent it. */
   notTo?: string;
+  /** What messages say of it; left out: what its data comes to. */
+  notice?: Notice;
 }
 
 export interface RouteParts {
@@ -33,7 +36,7 @@ export async function routeChanges(
   if (changes.length === 0) return [];
   const receivers = await listReceivers({ store, clock }, tenantId);
   const createdAt = clock.now();
-  return changes.map(({ type, subjectId, data, notTo = null }) => {
+  return changes.map(({ type, subjectId, data, notTo = null, notice }) => {
     const event = {
       id: newId('evt'),
       tenantId,
@@ -43,6 +46,6 @@ export async function routeChanges(
       createdAt,
       trace,
     };
-    return fanOut(event, createEnvelopes(event), receivers, newId, null, { notTo });
+    return fanOut(event, createEnvelopes(event, notice), receivers, newId, null, { notTo });
   });
 }

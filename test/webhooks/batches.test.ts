@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createFeedbackLinks } from '../../src/accounts/links.ts';
+import { createCursors } from '../../src/lib/cursor.ts';
 import { sendBatches } from '../../src/webhooks/batches.ts';
 import { aPost } from '../support/app.ts';
 import { anotherPost, buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+const baseUrl = 'https://signals.example.com';
 const SLACK = { payload_format: { preset: 'slack' } };
 
 let t: WebhookApp;
@@ -17,7 +20,8 @@ afterEach(() => t.app.close());
 const send = () => {
   const { store, clock } = t;
   const newId = (prefix: string) => `${prefix}_batch${ids++}`;
-  return sendBatches({ store, clock, baseUrl: 'https://signals.example.com', newId });
+  const feedbackLinks = createFeedbackLinks(createCursors(Buffer.alloc(32, 7)), baseUrl);
+  return sendBatches({ store, clock, baseUrl, newId, feedbackLinks });
 };
 const bodies = async () => {
   const { data } = (await t.call('GET', '/v1/deliveries')).json();
@@ -45,7 +49,11 @@ describe('signals of an endpoint that wants them by the hour', () => {
     const [body = '', ...others] = await bodies();
     expect(others).toEqual([]);
     expect(JSON.parse(body).text).toMatch(/^25 new signals: /);
-    expect(body).toContain('and 5 more');
+    expect(body).toMatch(
+      /and \d+ more · <https:\/\/signals\.example\.com\/dashboard\/signals\?state=all&amp;from=2026-01-01T00/,
+    );
+    expect(body.match(/\*Looking for a new CRM[^*]*\*/g)?.length).toBeGreaterThan(8);
+    expect(body.match(/\/feedback\/[\w-]+\|👍 Relevant>/g)?.length).toBeGreaterThan(8);
     expect(t.nudged).toEqual([{ endpointId: id, tenantId: t.tenant.id }]);
     const told = (await outcomes()).map(
       (event: { deliveries: { delivery_id: string; status: string }[] }) => [

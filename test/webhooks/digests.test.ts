@@ -49,6 +49,41 @@ describe('the daily digest', () => {
     expect(await t.store.listMail(t.tenant.id, 10)).toMatchObject([{ facts: { kind: 'digest' } }]);
   });
 
+  test('says why and links to the post in messages, and leads to everything that it counts', async () => {
+    const [profile] = (await t.call('GET', '/v1/icps')).json().data;
+    await t.call('PATCH', '/v1/settings', { digest: { icp_profile_ids: [profile.id] } });
+    const slack = { payload_format: { preset: 'slack' }, event_types: ['digest.ready'] };
+    await t.addWebhook(slack);
+    await t.call('POST', '/v1/signals', anotherPost(1));
+    await t.call('POST', '/v1/signals', anotherPost(2));
+    t.clock.advance(8 * HOUR_MS);
+    await make();
+    const [event] = await digests();
+    expect(new URL(event.data.url).search).toBe(
+      `?state=all&classification=hot,warm&icp=${profile.id}&from=2026-01-01T00:00:00.000Z`,
+    );
+    const sent = (await t.call('GET', `/v1/deliveries/${event.deliveries[0].delivery_id}`)).json().data;
+    expect(sent.body.match(/\*Looking for a new CRM[^*]*\*/g)).toHaveLength(2);
+    expect(sent.body.match(/\|See the post>/g)).toHaveLength(2);
+  });
+
+  test('is silent where all that was found has been dealt with, and of other profiles than were chosen', async () => {
+    const other = { name: 'Other', phrases: ['forklift'] };
+    const { id } = (await t.call('POST', '/v1/icps', other)).json().data;
+    await t.call('PATCH', '/v1/settings', { digest: { icp_profile_ids: [id] } });
+    await t.call('POST', '/v1/signals', anotherPost(1));
+    t.clock.advance(8 * HOUR_MS);
+    await make();
+    expect([await digests(), await t.store.listMail(t.tenant.id, 10)]).toEqual([[], []]);
+    await t.call('PATCH', '/v1/settings', { digest: { icp_profile_ids: [] } });
+    const { data } = (await t.call('POST', '/v1/signals', anotherPost(2))).json();
+    const signal = data.signals[0].signal_id;
+    await t.call('POST', `/v1/signals/${signal}/feedback`, { relevant: true });
+    t.clock.advance(24 * HOUR_MS);
+    await make();
+    expect([await digests(), await t.store.listMail(t.tenant.id, 10)]).toEqual([[], []]);
+  });
+
   test('tells of each signal once, and is left out where nothing was found', async () => {
     await t.call('POST', '/v1/signals', anotherPost(1));
     t.clock.advance(8 * HOUR_MS);

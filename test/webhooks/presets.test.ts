@@ -7,7 +7,7 @@ import type { Signal } from '../../src/model/signal.ts';
 import { eventNotice } from '../../src/webhooks/presets/event-notice.ts';
 import type { Notice } from '../../src/webhooks/presets/notice.ts';
 import { presetBody } from '../../src/webhooks/presets/preset-body.ts';
-import { batchNotice, signalNotice } from '../../src/webhooks/presets/signal-notice.ts';
+import { batchNotice, type SignalStory, signalNotice } from '../../src/webhooks/presets/signal-notice.ts';
 import { EVENT_SAMPLES } from '../../src/webhooks/sample-events.ts';
 import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';
 import { MESSAGE_SCHEMAS } from '../support/message-schemas.ts';
@@ -38,8 +38,12 @@ const BARE: Signal = {
   platform: { name: 'rss', post_url: '', posted_at: '' },
 };
 
-const newsOf = (best: Signal[], hot = best.length) =>
-  batchNotice({ best, counts: { hot, warm: 0, cold: 0 }, url: 'https://example.com/all' });
+const newsOf = (signals: Signal[], hot = signals.length, story: SignalStory | null = null) =>
+  batchNotice({
+    best: signals.map((signal) => ({ signal, story })),
+    counts: { hot, warm: 0, cold: 0 },
+    url: 'https://example.com/all',
+  });
 
 describe.each(PRESETS)('a message for %s', (preset) => {
   test.each([
@@ -129,3 +133,29 @@ test('a message to Slack has headline, reason, links that rate the signal, and t
   expect(text).toContain('|Open in Signalpost>');
   for (const preset of PRESETS) bodyOf(preset, signalNotice(SAMPLE_SIGNAL, story));
 });
+
+test.each(PRESETS)(
+  'each signal of a batch for %s has its reason and the way to the post, as many as fit',
+  (preset) => {
+    const story = {
+      headline: 'Which tool for 12 vans?',
+      reason: 'Leaving spreadsheets and asking which tool to buy',
+      acts: (['relevant', 'not_relevant', 'add'] as const).map(
+        (act) => [act, `https://signals.example.com/feedback/${act}-${'x'.repeat(180)}`] as const,
+      ),
+    };
+    const many = Array.from({ length: 20 }, (_, i) => ({ ...SAMPLE_SIGNAL, signal_id: `sig_${i}` }));
+    const body = bodyOf(preset, newsOf(many, 20, story));
+    const text = JSON.stringify(body).replaceAll('\\\\', '');
+    const shown = text.split('Which tool for 12 vans?').length - 1;
+    expect(shown).toBeGreaterThan(8);
+    expect(text.split(story.reason)).toHaveLength(shown + 1);
+    expect(text.split(SAMPLE_SIGNAL.platform.post_url)).toHaveLength(shown + 1);
+    if (shown < 20) expect(text).toContain(`and ${20 - shown} more`);
+    if (preset === 'slack') {
+      expect(text).toContain('|not_relevant>');
+      // What Slack takes: https://github.com/slackapi/bolt-js/issues/2509
+      expect(JSON.stringify(body.blocks).length).toBeLessThan(12_000);
+    }
+  },
+);

@@ -58,7 +58,10 @@ function aloneText(entry: NoticeEntry | undefined): string {
 function listedEntry(entry: NoticeEntry): string {
   const title = cutTo(oneLine(entry.title), { max: MAX_TITLE, escape: escapeMarkup });
   const head = isShortUrl(entry.url) ? `[${title}](${linkAddress(entry.url)})` : title;
-  return `**${head}**\n${cutTo(oneLine(entry.text), { max: MAX_FIELD, escape: escapeMarkup })}`;
+  const reason = cutTo(oneLine(entry.reason), { max: MAX_TITLE, escape: escapeMarkup });
+  const post = isShortUrl(entry.postUrl) ? `[See the post](${linkAddress(entry.postUrl)})` : '';
+  const words = reason === '' ? cutTo(oneLine(entry.text), { max: MAX_FIELD, escape: escapeMarkup }) : reason;
+  return [`**${head}**`, words, post].filter((line) => line !== '').join('\n');
 }
 
 function isShortUrl(url: string): boolean {

@@ -17,7 +17,7 @@ export interface Notice {
 /** One signal of a notice. */
 export interface NoticeEntry {
   title: string;
-  /** The post's own words. */
+  /** The post's own words; empty where the reason stands in their place. */
   text: string;
   /** Why it is a signal, in a sentence; empty where that is not known. */
   reason: string;

@@ -7,6 +7,7 @@ const MAX_MESSAGE_BYTES = 4_000;
 const MAX_LIST_BYTES = MAX_MESSAGE_BYTES - 50;
 const MAX_TITLE = 200;
 const MAX_URL = 1_000;
+const MAX_ACTIONS = 3;
 
 /** 1 to 5; 4 rings longer. */
 const PRIORITIES: Record<Notice['tone'], number> = { hot: 4, warm: 3, cold: 2, plain: 3 };
@@ -15,7 +16,12 @@ const PRIORITIES: Record<Notice['tone'], number> = { hot: 4, warm: 3, cold: 2, p
 export function ntfyMessage(notice: Notice, topic: string): object {
   const { title, url, tone, entries } = notice;
   const message = messageText(notice);
-  const postUrl = entries.length === 1 ? (entries[0]?.postUrl ?? '') : '';
+  const [alone] = entries.length === 1 ? entries : [];
+  const links = [['See the post', alone?.postUrl ?? ''] as const, ...(alone?.acts ?? [])];
+  const actions = links
+    .filter(([, target]) => isShortUrl(target))
+    .slice(0, MAX_ACTIONS)
+    .map(([label, target]) => ({ action: 'view', label, url: target }));
   return {
     topic,
     title: cutTo(oneLine(title), { max: MAX_TITLE }),
@@ -23,7 +29,7 @@ export function ntfyMessage(notice: Notice, topic: string): object {
     priority: PRIORITIES[tone],
     tags: ['signalpost', ...(tone === 'plain' ? [] : [tone])],
     ...(isShortUrl(url) ? { click: url } : {}),
-    ...(isShortUrl(postUrl) ? { actions: [{ action: 'view', label: 'See the post', url: postUrl }] } : {}),
+    ...(actions.length === 0 ? {} : { actions }),
   };
 }
 
@@ -33,13 +39,14 @@ function messageText(notice: Notice): string {
   const facts = first?.facts.map(([name, value]) => `${name}: ${oneLine(value)}`) ?? [];
   const shown =
     entries.length === 1 && first !== undefined
-      ? [oneLine(first.text), ...facts].join('\n')
+      ? [oneLine(first.reason), oneLine(first.text), ...facts].filter((line) => line !== '').join('\n')
       : listed(notice, { max: MAX_LIST_BYTES, form: listedEntry, length: Buffer.byteLength });
   return [oneLine(text), shown].filter((part) => part !== '').join('\n');
 }
 
-function listedEntry({ title, text }: NoticeEntry): string {
-  return `${cutTo(oneLine(title), { max: MAX_TITLE })}\n${oneLine(text)}`;
+function listedEntry({ title, text, reason, postUrl }: NoticeEntry): string {
+  const lines = [cutTo(oneLine(title), { max: MAX_TITLE }), oneLine(reason || text)];
+  return [...lines, ...(isShortUrl(postUrl) ? [postUrl] : [])].join('\n');
 }
 
 function isShortUrl(url: string): boolean {

@@ -31,11 +31,17 @@ export function signalNotice(signal: Signal, story: SignalStory | null = null): 
   };
 }
 
+/** A signal and what a message says of it; null: no more than its payload. */
+export interface ToldSignal {
+  signal: Signal;
+  story: SignalStory | null;
+}
+
 /** What is told of several signals in one message. */
 export interface BatchedNews {
   counts: Record<Classification, number>;
   /** The best of them, best first. */
-  best: readonly Signal[];
+  best: readonly ToldSignal[];
   /** Where all of them are seen. */
   url: string;
 }
@@ -44,36 +50,47 @@ export interface BatchedNews {
 export function batchNotice({ counts, best, url }: BatchedNews): Notice {
   const [first] = best;
   const all = CLASSIFICATIONS.reduce((sum, name) => sum + counts[name], 0);
-  if (all === 1 && first !== undefined) return signalNotice(first);
+  if (all === 1 && first !== undefined) return signalNotice(first.signal, first.story);
   const told = CLASSIFICATIONS.filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
   return {
     title: `${all} new signals: ${told.join(', ')}`,
     text: '',
-    entries: best.map((signal) => ({ ...signalEntry(signal), text: shortened(signal.excerpt) })),
+    entries: best.map(listedEntry),
     more: Math.max(0, all - best.length),
     url,
-    tone: first?.classification ?? 'plain',
+    tone: first?.signal.classification ?? 'plain',
   };
 }
 
-/** The digest of a day. */
-export function digestNotice({ date, counts, signals, url }: DigestData): Notice {
+/** The digest of a day; `told` are its signals where more is known of them than its data says. */
+export function digestNotice(
+  { date, counts, signals, url }: DigestData,
+  told: readonly ToldSignal[] = [],
+): Notice {
+  const stored = new Map(told.map((each) => [each.signal.signal_id, each]));
   return {
     title: `Signals of ${date}: ${counts.hot} hot, ${counts.warm} warm`,
     text: '',
-    entries: signals.map((signal) => ({
-      title: `${CLASS_WORDS[signal.classification]} (${signal.icp_score})${signal.company.name === '' ? '' : `: ${signal.company.name}`}`,
-      text: shortened(signal.excerpt),
-      reason: '',
-      acts: [],
-      facts: [],
-      url: signal.profile_url,
-      postUrl: '',
-    })),
+    entries: signals.map((signal) => {
+      const known = stored.get(signal.signal_id);
+      if (known !== undefined) return listedEntry(known);
+      return {
+        title: `${CLASS_WORDS[signal.classification]} (${signal.icp_score})${signal.company.name === '' ? '' : `: ${signal.company.name}`}`,
+        text: shortened(signal.excerpt),
+        ...{ reason: '', acts: [], facts: [], url: signal.profile_url, postUrl: '' },
+      };
+    }),
     more: Math.max(0, counts.hot + counts.warm - signals.length),
     url,
     tone: signals[0]?.classification ?? 'plain',
   };
+}
+
+/** One of several: there is room for the reason or the post's words, and for thumbs; the pipeline is one click further. */
+function listedEntry({ signal, story }: ToldSignal): NoticeEntry {
+  const entry = signalEntry(signal, story);
+  const text = entry.reason === '' ? shortened(signal.excerpt) : '';
+  return { ...entry, text, acts: entry.acts.slice(0, 2) };
 }
 
 function signalEntry(signal: Signal, story: SignalStory | null = null): NoticeEntry {

@@ -7,16 +7,24 @@ const MAX_TITLE = 500;
 const MAX_QUOTE = 1_500;
 const MAX_CONTEXT = 1_500;
 
+/**
+ * Text of all entries together: Slack refuses blocks of some 12,000 to 13,000 characters as too long, addresses counted, and
+ * documents no limit.
+ */
+const MAX_ENTRIES_CHARS = 11_000;
+
 /** A message of an incoming webhook. `text` is what notifications and screen readers are given. */
 export function slackMessage(notice: Notice): object {
-  const { title, text, entries, more, url } = notice;
+  const { title, text, entries, url } = notice;
+  const shown = fitting(entries.map((entry) => entryBlocks(entry, entries.length === 1)));
+  const more = notice.more + entries.length - shown.length;
   const last = [moreText(more), entries.length === 1 ? '' : link(url, 'Open in Signalpost')];
   return {
     text: cutTo(oneLine(title), { max: MAX_TITLE, escape: escapeMarkup }),
     blocks: [
       { type: 'header', text: { type: 'plain_text', text: cutTo(oneLine(title), { max: MAX_HEADER }) } },
       ...section(cutTo(oneLine(text), { max: MAX_QUOTE, escape: escapeMarkup })),
-      ...entries.flatMap((entry) => entryBlocks(entry, entries.length === 1)),
+      ...shown.flat(),
       ...context(last.filter((part) => part !== '').join(' · ')),
     ],
     unfurl_links: false,
@@ -24,9 +32,19 @@ export function slackMessage(notice: Notice): object {
   };
 }
 
+/** As many entries, from the first on, as there is room for. */
+function fitting(entries: readonly object[][]): object[][] {
+  let chars = 0;
+  const end = entries.findIndex((blocks) => {
+    chars += JSON.stringify(blocks).length;
+    return chars > MAX_ENTRIES_CHARS;
+  });
+  return end === -1 ? [...entries] : entries.slice(0, Math.max(1, end));
+}
+
 function entryBlocks(entry: NoticeEntry, isAlone: boolean): object[] {
   const title = isAlone ? '' : `*${link(entry.url, oneLine(entry.title))}*\n`;
-  const quote = `>${cutTo(oneLine(entry.text), { max: MAX_QUOTE, escape: escapeMarkup })}`;
+  const quote = cutTo(oneLine(entry.text), { max: MAX_QUOTE, escape: escapeMarkup });
   const facts = entry.facts.map(([name, value]) => `${name}: ${oneLine(value)}`).join(' · ');
   const links = [
     ...entry.acts.map(([label, url]) => link(url, label)),
@@ -38,7 +56,7 @@ function entryBlocks(entry: NoticeEntry, isAlone: boolean): object[] {
     (part) => part !== '',
   );
   return [
-    ...section(`${title}${reason === '' ? '' : `*${reason}*\n`}${quote}`),
+    ...section(`${title}${reason === '' ? '' : `*${reason}*\n`}${quote === '' ? '' : `>${quote}`}`.trimEnd()),
     ...context(below.join(' · ')),
   ];
 }

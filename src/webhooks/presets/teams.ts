@@ -43,24 +43,30 @@ function cardBody({ title, text, entries, more, tone }: Notice): object[] {
   ];
 }
 
-function aloneBlocks({ text, facts }: NoticeEntry): object[] {
+function aloneBlocks({ text, reason, facts }: NoticeEntry): object[] {
   const list = facts.map(([title, value]) => ({
     title,
     value: cutTo(oneLine(value), { max: MAX_FACT, escape: escapeMarkup }),
   }));
   return [
+    ...block(cutTo(oneLine(reason), { max: MAX_SHORT, escape: escapeMarkup }), { weight: 'Bolder' }),
     ...block(cutTo(oneLine(text), { max: MAX_QUOTE, escape: escapeMarkup }), {}),
     ...(list.length === 0 ? [] : [{ type: 'FactSet', facts: list }]),
   ];
 }
 
-function listBlocks({ title, text, url }: NoticeEntry): object[] {
+function listBlocks({ title, text, reason, url, postUrl }: NoticeEntry): object[] {
   const words = cutTo(oneLine(title), { max: MAX_TITLE, escape: escapeMarkup });
-  const head = isWebUrl(url) && url.length <= MAX_FACT ? `[${words}](${address(url)})` : words;
+  const head = isShortUrl(url) ? `[${words}](${address(url)})` : words;
   return [
     ...block(head, { weight: 'Bolder', separator: true }),
-    ...block(cutTo(oneLine(text), { max: MAX_SHORT, escape: escapeMarkup }), {}),
+    ...block(cutTo(oneLine(reason || text), { max: MAX_SHORT, escape: escapeMarkup }), {}),
+    ...(isShortUrl(postUrl) ? block(`[See the post](${address(postUrl)})`, { isSubtle: true }) : []),
   ];
+}
+
+function isShortUrl(url: string): boolean {
+  return isWebUrl(url) && url.length <= MAX_FACT;
 }
 
 function block(text: string, look: object): object[] {
@@ -68,10 +74,12 @@ function block(text: string, look: object): object[] {
 }
 
 function cardActions({ url, entries }: Notice): object[] {
-  const postUrl = entries.length === 1 ? (entries[0]?.postUrl ?? '') : '';
+  const [alone] = entries.length === 1 ? entries : [];
+  const { postUrl = '', acts = [] } = alone ?? {};
   return [
     ...(isWebUrl(url) ? [{ type: 'Action.OpenUrl', title: 'Open in Signalpost', url }] : []),
     ...(isWebUrl(postUrl) ? [{ type: 'Action.OpenUrl', title: 'See the post', url: postUrl }] : []),
+    ...acts.map(([title, act]) => ({ type: 'Action.OpenUrl', title, url: act })),
   ];
 }
 
