@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -89,21 +89,12 @@ test('the calls of the guide run against a server', async () => {
   expect(others.length).toBeGreaterThan(1);
 }, 60_000);
 
-const packages = resolve(import.meta.dirname, '../../node_modules');
 const hasFlask = spawnSync('python3', ['-c', 'import flask']).status === 0;
-const RECEIVERS = [
-  { file: 'fastify.mjs', isAtHand: true },
-  { file: 'express.mjs', isAtHand: existsSync(join(packages, 'express')) },
-  {
-    file: 'hono.mjs',
-    isAtHand: ['hono', '@hono/node-server'].every((name) => existsSync(join(packages, name))),
-  },
-  { file: 'app.py', isAtHand: hasFlask },
-];
+const RECEIVERS = ['fastify.mjs', 'express.mjs', 'hono.mjs', ...(hasFlask ? ['app.py'] : [])];
 
-test.each(RECEIVERS.filter(({ isAtHand }) => isAtHand))(
-  'the receiver $file takes what is genuine, once, and nothing else',
-  async ({ file }) => {
+test.each(RECEIVERS)(
+  'the receiver %s takes what is genuine, once, and nothing else',
+  async (file) => {
     const folder = aFolder();
     const isPython = file.endsWith('.py');
     write(folder, file);
