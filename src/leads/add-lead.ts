@@ -9,7 +9,7 @@ import { type IntakeParts, planPosts } from '../signals/plan-posts.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
-import { routeChanges } from '../webhooks/state-changes.ts';
+import { routeChanges, type StateChange } from '../webhooks/state-changes.ts';
 import {
   type LeadCaller,
   type LeadParts,
@@ -196,11 +196,12 @@ async function storeDraft(
       : updateOf(parts, caller, { stored: match, lead: draft.lead });
   const lead = enriched ? { ...base.lead, enriched_at: base.lead.updated_at } : base.lead;
   const data = { lead_id: lead.id, previous: match?.lead ?? null, current: lead };
-  const events = await routeChanges(
-    parts,
-    caller.tenantId,
-    enriched ? [{ type: 'lead.enriched', subjectId: lead.id, data }] : [],
-  );
+  const types: StateChange['type'][] = match === null ? ['lead.created'] : [];
+  if (enriched) types.push('lead.enriched');
+  // Of a new lead these are all; `lead.enriched` is not filtered by them.
+  const signals = () => [...free.map(({ signal }) => signal), ...fresh.map(signalOf)];
+  const changes = types.map((type) => ({ type, subjectId: lead.id, data, signals }));
+  const events = await routeChanges(parts, caller.tenantId, changes);
   const change: LeadChange = {
     ...base,
     lead,

@@ -5,7 +5,7 @@ import type { Deal, DealInput, MoveInput, Stage } from '../model/pipeline.ts';
 import type { IntakeParts } from '../signals/plan-posts.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { StoredLead } from '../store/lead-store.ts';
-import { routeChanges, type StateChange } from '../webhooks/state-changes.ts';
+import { routeChanges, type StateChange, signalsOfLead } from '../webhooks/state-changes.ts';
 import { type LeadCaller, requireLead, updateOf, versionOf } from './changes.ts';
 
 /**
@@ -124,7 +124,8 @@ async function commit(
   const changes: StateChange[] = [];
   if (lead.stage !== fromStage) {
     const data = { ...about, previous: fromStage, current: lead.stage, reason: wanted.reason, actor, lead };
-    changes.push({ type: 'pipeline.stage_changed', subjectId, data });
+    const signals = () => signalsOfLead(parts.store, subjectId);
+    changes.push({ type: 'pipeline.stage_changed', subjectId, data, signals });
   }
   if (lead.deal !== null && !isSame(fromDeal, lead.deal)) {
     const data = { ...about, previous: fromDeal, current: lead.deal, actor, lead };

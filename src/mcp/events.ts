@@ -8,7 +8,8 @@ import {
   type EventRefusalKind,
   MCP_EVENT_NAMES,
   MCP_EVENTS,
-  type McpEventName,
+  type McpEventArguments,
+  mcpEventArguments,
 } from '../model/mcp.ts';
 import { pollOccurrences } from '../webhooks/occurrences.ts';
 import { type SubscriptionParts, subscribe, unsubscribe } from '../webhooks/subscriptions.ts';
@@ -132,10 +133,10 @@ export function addEvents(
 /** The events that the key may hear of. */
 function listEvents({ caller }: McpCall) {
   return MCP_EVENT_NAMES.filter((name) => allows(caller.key.scopes, MCP_EVENTS[name].scope)).map((name) => {
-    const { description, arguments: args, data } = MCP_EVENTS[name];
+    const { description, data } = MCP_EVENTS[name];
     return {
       ...{ name, description, delivery: ['webhook', 'poll'] },
-      inputSchema: slimSchema(args, 'input'),
+      inputSchema: slimSchema(mcpEventArguments, 'input'),
       payloadSchema: slimSchema(data, 'output'),
     };
   });
@@ -151,18 +152,18 @@ function findEvent({ caller }: McpCall, name: string, args: unknown) {
 function knownEvent(name: string, args: unknown) {
   const known = MCP_EVENT_NAMES.find((each) => each === name);
   if (known === undefined) throw noEvent(name);
-  return { name: known, arguments: parseArguments(known, args) };
+  return { name: known, arguments: parseArguments(args) };
 }
 
 function noEvent(name: string): EventRefusal {
   return new EventRefusal('NotFound', `There is no event "${name.slice(0, 100)}".`, { kind: 'event' });
 }
 
-function parseArguments(name: McpEventName, args: unknown) {
-  const parsed = MCP_EVENTS[name].arguments.safeParse(args ?? {});
+function parseArguments(args: unknown): McpEventArguments {
+  const parsed = mcpEventArguments.safeParse(args ?? {});
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const detail = `arguments do not fit the inputSchema of "${name}": ${issue?.path.join('.')} ${issue?.message}`;
+  const detail = `arguments do not fit the inputSchema of the event: ${issue?.path.join('.')} ${issue?.message}`;
   throw new EventRefusal('InvalidParams', detail, { field: 'arguments' });
 }
 

@@ -60,3 +60,6 @@ export const SAMPLE_PLATFORM = 'sample';
 
 /** In the order of the board. `won` and `lost` are closed; `leads/move-lead.ts` has the allowed moves. */
 export const STAGES = ['new', 'contacted', 'engaged', 'qualified', 'proposal', 'won', 'lost'] as const;
+
+/** What an event's data is once the person that it was about is erased. */
+export const ERASED_DATA = '{"erased":true}';

@@ -137,6 +137,11 @@ export const EVENT_DATA = {
     signal_text: z.string().describe('Beginning of the post, up to 500 characters.'),
     signal_id: z.string().describe('ID of the signal.'),
   }),
+  'lead.created': z.strictObject({
+    lead_id: leadId,
+    previous: z.null().describe('Always `null`.'),
+    current: leadSchema.describe('The lead as it was created.'),
+  }),
   'lead.enriched': z.strictObject({
     lead_id: leadId,
     previous: leadSchema.nullable().describe('The lead before; `null` for a new lead.'),

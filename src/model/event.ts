@@ -4,6 +4,7 @@ import type { OperationalType } from './constants.ts';
 export const EVENT_TYPES = [
   'signal.detected',
   'signal.new_hot',
+  'lead.created',
   'lead.enriched',
   'pipeline.stage_changed',
   'campaign.status_changed',
@@ -18,9 +19,6 @@ export const EVENT_TYPES = [
 /** The events an endpoint can subscribe to. `signal.detected` delivers the signal payload, all others the envelope. */
 export const eventTypeSchema = z.enum(EVENT_TYPES);
 export type EventType = z.infer<typeof eventTypeSchema>;
-
-/** An event's data once the person that it was about is erased, or its signal deleted. */
-export const ERASED_DATA = '{"erased":true}';
 
 /** Something that happened, kept whether or not anyone was told. `data` is JSON text. */
 export interface EventRow {

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { addAll } from '../lib/lists.ts';
 import { createYielder } from '../lib/yielding.ts';
-import { ERASED_DATA } from '../model/event.ts';
+import { ERASED_DATA } from '../model/constants.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { Backfill, BackfillStep, RecordedEvent } from '../store/event-store.ts';

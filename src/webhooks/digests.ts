@@ -81,7 +81,7 @@ async function makeDigest(parts: DigestParts, settings: TenantSettings): Promise
   const readers = await store.digestReaders(tenantId);
   const mails = readers.map((userId) => digestMail(settings, { userId, data, now }));
   const notice = digestNotice(data, await toldSignals(parts, tenantId, signals));
-  const change = { type: 'digest.ready', subjectId: tenantId, data, notice } as const;
+  const change = { type: 'digest.ready', subjectId: tenantId, data, notice, signals: () => signals } as const;
   const [event = null] = await routeChanges(parts, tenantId, signals.length === 0 ? [] : [change]);
   await store.commitDigest({ ...step, since: now, position, madeAt: now, event, mails });
 }

@@ -5,7 +5,7 @@ import { isPresetShape } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { ShapedBody } from './format.ts';
-import { isOccurrence, occurrenceBody } from './mcp-body.ts';
+import { occurrenceBody } from './mcp-body.ts';
 import { SIGNATURE_MEMBER_BYTES } from './signature.ts';
 
 /** Who gets none, whatever their filters say. */
@@ -37,8 +37,7 @@ export function fanOut(
         : (skipReason(event, endpoint, signal) ?? (toldAlready?.has(endpoint.id) ? 'same_message' : null));
     if (endpoint.mode === 'mcp') {
       // What it does not get is no reason in anybody's list: subscriptions are no endpoints of the tenant's own.
-      if (reason === null && isOccurrence(event, endpoint.settings.label))
-        routed.deliveries.push(toSubscription(event, endpoint, signal, newId));
+      if (reason === null) routed.deliveries.push(toSubscription(event, endpoint, signal, newId));
       continue;
     }
     if (reason !== null) {

@@ -30,11 +30,6 @@ export function occurrenceData(event: Pick<EventRow, 'type' | 'data'>, signal: S
   return event.type === 'signal.detected' && signal !== null ? signalPayload(signal) : event.data;
 }
 
-/** Whether a subscription to `name` hears of the event: a lead is created once, and enriched more often. */
-export function isOccurrence(event: Pick<EventRow, 'data'>, name: string): boolean {
-  return name !== 'lead.created' || JSON.parse(event.data).previous === null;
-}
-
 /** The id of the event that a body tells of, or null where it is the body of something else. */
 export function eventIdIn({ bytes, start }: BodyBytes): string | null {
   const from = start + BEGINNING.length;

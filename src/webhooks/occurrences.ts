@@ -1,10 +1,13 @@
 import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
-import { ERASED_DATA, type EventRow } from '../model/event.ts';
+import { ERASED_DATA } from '../model/constants.ts';
+import type { EventRow } from '../model/event.ts';
+import type { DigestData } from '../model/event-resource.ts';
 import { EventRefusal, MCP_EVENTS, type McpEventArguments, type McpEventName } from '../model/mcp.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Store } from '../store/store.ts';
-import { isOccurrence, type Occurrence, occurrenceData } from './mcp-body.ts';
+import { type Occurrence, occurrenceData } from './mcp-body.ts';
+import { fits, type SignalFacts, signalsOfLead } from './state-changes.ts';
 
 /** How far back polling reaches. */
 const REACH_MS = 7 * DAY_MS;
@@ -69,8 +72,9 @@ async function occurrenceOf(
   if (event.data === ERASED_DATA) return null;
   const ofSignal = event.type === 'signal.detected' || event.type === 'signal.new_hot';
   const signal = ofSignal ? await findSignal(store, event) : null;
-  if (ofSignal && (signal === null || !fits(signal, args))) return null;
-  if (!isOccurrence(event, name)) return null;
+  if (ofSignal && signal === null) return null;
+  const isFiltered = args.icp_profile_id !== undefined || (args.min_score ?? 0) > 0;
+  if (isFiltered && !fits(signal ? [signal] : await signalsOf(store, event), args)) return null;
   const data: unknown = JSON.parse(occurrenceData(event, signal));
   return { eventId: event.id, name, timestamp: toIso(event.createdAt), data };
 }
@@ -80,6 +84,13 @@ async function findSignal(store: Store, { tenantId, subjectId }: EventRow): Prom
   return found === null ? null : JSON.parse(found.wire);
 }
 
-function fits(signal: Signal, { icp_profile_id: profile, min_score: least = 0 }: McpEventArguments): boolean {
-  return (profile === undefined || signal.icp_profile_id === profile) && signal.icp_score >= least;
+/** The signals that a lead has, or a digest lists, as they are now. */
+async function signalsOf(
+  store: Store,
+  { tenantId, type, subjectId, data }: EventRow,
+): Promise<SignalFacts[]> {
+  if (type !== 'digest.ready') return signalsOfLead(store, subjectId);
+  const { signals }: DigestData = JSON.parse(data);
+  const ids = signals.map(({ signal_id }) => signal_id);
+  return (await store.findLeadSignals(tenantId, ids)).map(({ wire }) => JSON.parse(wire));
 }

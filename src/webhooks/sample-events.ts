@@ -23,6 +23,7 @@ export const EVENT_SAMPLES: Record<EventType, object> = {
   'signal.new_hot': {
     ...{ platform: 'reddit', score: 'hot', lead_name: 'Dana', signal_text: excerpt, signal_id },
   },
+  'lead.created': { lead_id: 'led_1', previous: null, current: LEAD },
   'lead.enriched': { lead_id: 'led_1', previous: null, current: LEAD },
   'pipeline.stage_changed': {
     ...{

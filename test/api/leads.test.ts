@@ -265,6 +265,18 @@ test('the event of an enrichment is delivered with it, and a request that change
   expect(made.signals).toEqual([]);
 });
 
+test('a lead that is created has an event of its own, enriched or not, and one that is merged has none', async () => {
+  const made = await lead({ email: 'jane@acme.com', enrich: false });
+  await lead({ email: 'jane@acme.com', title: 'CEO' });
+  const { data } = (await t.app.inject({ url: '/v1/events?order=stored', headers: t.auth })).json();
+  expect(data.map(({ type }: { type: string }) => type)).toEqual(['lead.created', 'lead.enriched']);
+  expect(data[0].data).toMatchObject({
+    lead_id: made.id,
+    previous: null,
+    current: { id: made.id, title: '' },
+  });
+});
+
 test('in a batch each person stands on their own, in the order given', async () => {
   const answer = await post(
     {

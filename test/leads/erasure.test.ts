@@ -97,6 +97,7 @@ async function makePerson() {
     event_types: [
       'signal.detected',
       'signal.new_hot',
+      'lead.created',
       'lead.enriched',
       'pipeline.stage_changed',
       'deal.changed',

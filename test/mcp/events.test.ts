@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Client } from '@modelcontextprotocol/client';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { endSubscriptions } from '../../src/webhooks/subscriptions.ts';
 import type { SendTest, TestRequest } from '../../src/webhooks/test-delivery.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
-import { connectMcp } from '../support/mcp.ts';
+import { askMcp, connectMcp } from '../support/mcp.ts';
 
 const SECRET = `whsec_${Buffer.alloc(24, 3).toString('base64')}`;
 const OTHER_SECRET = `whsec_${Buffer.alloc(64, 4).toString('base64')}`;
@@ -39,10 +38,14 @@ beforeEach(async () => {
 });
 afterEach(() => t.app.close());
 
-const anything = z.looseObject({});
-async function call(client: Client, method: string, params: Record<string, unknown> = {}) {
-  return (await client.request({ method, params } as never, anything as never)) as Record<string, never>;
+interface Polled {
+  events: { eventId: string; name: string; data: { signal_id: string } }[];
+  cursor: string;
+  truncated: boolean;
+  hasMore: boolean;
 }
+
+const call = askMcp<Record<string, never>>;
 const connect = () => connectMcp(t.app, t.auth);
 const request = (overrides: Record<string, unknown> = {}, delivery: Record<string, unknown> = {}) => ({
   name: 'signal.detected',
@@ -266,22 +269,55 @@ test("a tenant's subscriptions get nothing of another's, and count as no endpoin
   expect(events.statusCode).toBe(200);
 });
 
-test('lead.created is told once, when the lead comes to be', async () => {
+test('lead.created is sent once for each lead, enriched or not', async () => {
   const client = await connect();
   await call(client, 'events/subscribe', request({ name: 'lead.created' }));
+  const polled = () => call(client, 'events/poll', { name: 'lead.created', cursor });
+  const { cursor } = await call(client, 'events/poll', { name: 'lead.created' });
   const lead = { method: 'POST', url: '/v1/leads', headers: t.auth } as const;
   await t.app.inject({ ...lead, payload: { email: 'jo@acme.com' } });
   await t.app.inject({ ...lead, payload: { email: 'jo@acme.com', title: 'CEO' } });
-  expect(await deliveries()).toHaveLength(1);
+  await t.app.inject({ ...lead, payload: { email: 'bo@acme.com', enrich: false } });
+  expect(await deliveries()).toHaveLength(2);
+  expect(await polled()).toMatchObject({
+    events: [
+      { data: { current: { email: 'jo@acme.com' } } },
+      { data: { current: { email: 'bo@acme.com' } } },
+    ],
+  });
+});
+
+test('events of leads are filtered by the signals that the lead has, delivered or polled', async () => {
+  const [signal] = (await post()).json().data.signals;
+  const { icp_profile_id, icp_score } = signal;
+  const profile = { name: 'Other', phrases: ['zebra crossing'] };
+  const made = await t.app.inject({ method: 'POST', url: '/v1/icps', headers: t.auth, payload: profile });
+  const client = await connect();
+  const fitting = { icp_profile_id, min_score: icp_score };
+  const polls: { name: string; arguments: object; cursor: unknown }[] = [];
+  const filters = [fitting, { min_score: icp_score + 1 }, { icp_profile_id: made.json().data.id }];
+  for (const [n, args] of filters.entries()) {
+    for (const name of ['lead.created', 'pipeline.stage_changed']) {
+      await call(client, 'events/subscribe', request({ name, arguments: args }, { url: URL_OF(n) }));
+      const { cursor } = await call(client, 'events/poll', { name, arguments: args });
+      polls.push({ name, arguments: args, cursor });
+    }
+  }
+  const payload = { signal_ids: [signal.signal_id] };
+  const lead = await t.app.inject({ method: 'POST', url: '/v1/leads', headers: t.auth, payload });
+  const stage = { method: 'PUT', url: `/v1/pipeline/${lead.json().data.id}/stage`, headers: t.auth } as const;
+  await t.app.inject({ ...stage, payload: { stage: 'contacted' } });
+  expect((await deliveries()).map(({ eventType }) => eventType).sort()).toEqual([
+    'lead.created',
+    'pipeline.stage_changed',
+  ]);
+  const polled = polls.map(
+    async (params) => (await call(client, 'events/poll', params)) as unknown as Polled,
+  );
+  expect((await Promise.all(polled)).map(({ events }) => events.length)).toEqual([1, 1, 0, 0, 0, 0]);
 });
 
 describe('polling', () => {
-  interface Polled {
-    events: { eventId: string; name: string; data: { signal_id: string } }[];
-    cursor: string;
-    truncated: boolean;
-    hasMore: boolean;
-  }
   const poll = async (client: Client, params: Record<string, unknown> = {}) =>
     (await call(client, 'events/poll', { name: 'signal.detected', ...params })) as unknown as Polled;
 

@@ -2,14 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createIds } from '../../src/lib/ids.ts';
+import { systemRandom } from '../../src/lib/random.ts';
 import { TOOLS } from '../../src/mcp/tools.ts';
 import { SCOPES } from '../../src/model/key.ts';
+import { MCP_EVENT_NAMES } from '../../src/model/mcp.ts';
+import { makeDigests } from '../../src/webhooks/digests.ts';
 import { createGuide } from '../support/api-tour.ts';
 import { visitEverything } from '../support/api-visits.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
-import { sendTestToNobody } from '../support/fake-receiver.ts';
 import { idsFor, idsIn } from '../support/id-kinds.ts';
-import { connectMcp } from '../support/mcp.ts';
+import { askMcp, connectMcp, echoChallenge } from '../support/mcp.ts';
 import { readRows } from '../support/table-rows.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'signalpost-mcp-tenants-'));
@@ -19,7 +22,7 @@ let t: TestApp;
 /** Every id that the visited tenant's answers hold. */
 let ids: string[];
 beforeAll(async () => {
-  t = await buildTestApp({ file, env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' }, sendTest: sendTestToNobody });
+  t = await buildTestApp({ file, env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' }, sendTest: echoChallenge });
   const guide = createGuide(t);
   await visitEverything(guide);
   ids = idsIn(JSON.stringify(guide.examples));
@@ -82,15 +85,97 @@ describe("another tenant's real id", () => {
   test('is no resource, as an unknown one', async () => {
     const { auth } = await t.addTenant('enterprise');
     const client = await connectMcp(t.app, auth);
-    for (const [kind, id] of [
-      ['signal', mine('signals')],
-      ['lead', mine('leads')],
-      ['icp', mine('icps')],
-    ] as const) {
-      expect(id).not.toBe('');
+    const { resourceTemplates } = await client.listResourceTemplates();
+    for (const { name: kind } of resourceTemplates) {
+      const id = mine(`${kind}s`);
+      expect(id, kind).not.toBe('');
       const of = (name: string) =>
         client.readResource({ uri: `signalpost://${kind}/${name}` }).then(String, String);
       expect((await of(id)).replaceAll(id, '')).toBe((await of('xxx_unknown')).replaceAll('xxx_unknown', ''));
+    }
+  });
+});
+
+describe("another tenant's events", () => {
+  const delivery = (n: number) => ({
+    ...{ mode: 'webhook', url: `https://127.0.0.1:8443/${n}` },
+    secret: `whsec_${Buffer.alloc(24, 3).toString('base64')}`,
+  });
+  interface Polled {
+    events: unknown[];
+    cursor: string;
+  }
+
+  /** Subscribes to every event, pushed and polled; `seen` has those that came since. */
+  async function follow({ tenant, auth }: { tenant: { id: string }; auth: { authorization: string } }) {
+    const client = await connectMcp(t.app, auth);
+    const ids: string[] = [];
+    const cursors: string[] = [];
+    for (const [n, name] of MCP_EVENT_NAMES.entries()) {
+      const made = await askMcp(client, 'events/subscribe', { name, delivery: delivery(n), ttlMs: null });
+      ids.push(made.id ?? '');
+      cursors.push((await askMcp<Polled>(client, 'events/poll', { name })).cursor);
+    }
+    const before = new Set((await deliveriesOf(tenant.id)).map(({ id }) => id));
+    const seen = async () => {
+      const pushed = (await deliveriesOf(tenant.id)).filter(({ id }) => !before.has(id));
+      const polled = MCP_EVENT_NAMES.map((name, n) =>
+        askMcp<Polled>(client, 'events/poll', { name, cursor: cursors[n] }),
+      );
+      return {
+        pushed: new Set(pushed.map(({ eventType }) => eventType)),
+        polled: (await Promise.all(polled)).flatMap(({ events }, n) =>
+          events.length > 0 ? (MCP_EVENT_NAMES[n] ?? []) : [],
+        ),
+      };
+    };
+    return { client, ids, cursors, seen };
+  }
+
+  async function deliveriesOf(tenantId: string) {
+    const filters = { status: null, endpointId: null, eventType: null, eventId: null, from: null, to: null };
+    const all = (await t.store.listDeliveries(tenantId, { ...filters, limit: 100, after: null })).rows;
+    const webhooks = idsFor('/v1/webhooks/{id}', ids);
+    return all.filter(({ endpointId }) => !webhooks.includes(endpointId));
+  }
+
+  test('reach no subscription and no poll of any event; ids and cursors of others are no use', async () => {
+    const digest = { store: t.store, clock: t.clock, newId: createIds(t.clock, systemRandom), baseUrl: '' };
+    await makeDigests(digest);
+    const home = await follow(t);
+    const stranger = await follow(await t.addTenant('enterprise'));
+    const call = async (method: 'POST' | 'PUT', url: string, payload: object) =>
+      (await t.app.inject({ method, url, headers: t.auth, payload })).json().data;
+    const text =
+      'Urgent: looking for HVAC scheduling software, budget approved, must buy this week. Which one do you use?';
+    const { signals } = await call('POST', '/v1/signals', { text, platform: { name: 'reddit' } });
+    const lead = await call('POST', '/v1/leads', {
+      signal_ids: [signals[0].signal_id],
+      email: 'new@example.com',
+    });
+    await call('PUT', `/v1/pipeline/${lead.id}/stage`, { stage: 'engaged' });
+    // A digest lists what nobody has dealt with.
+    await call('POST', '/v1/signals', { text: `${text} We have 40 vans.`, platform: { name: 'hackernews' } });
+    t.clock.advance(2 * 86_400_000);
+    await makeDigests(digest);
+
+    const own = await home.seen();
+    expect(own.polled).toEqual(MCP_EVENT_NAMES);
+    expect(own.pushed).toEqual(new Set(MCP_EVENT_NAMES));
+    expect(await stranger.seen()).toEqual({ pushed: new Set(), polled: [] });
+
+    for (const [n, name] of MCP_EVENT_NAMES.entries()) {
+      const refused = (params: object) =>
+        askMcp(stranger.client, 'events/poll', { name, ...params }).then(String, String);
+      expect(await refused({ cursor: home.cursors[n] }), name).toContain('another account');
+      const profile = (id: string) =>
+        askMcp(stranger.client, 'events/subscribe', {
+          ...{ name, delivery: delivery(9), arguments: { icp_profile_id: id } },
+        }).then(String, String);
+      const unknown = await profile('icp_unknown');
+      expect((await profile(mine('icps'))).replaceAll(mine('icps'), 'icp_unknown'), name).toBe(unknown);
+      await askMcp(stranger.client, 'events/unsubscribe', { id: home.ids[n] });
+      expect(await t.store.findSubscription(t.tenant.id, home.ids[n] ?? ''), name).not.toBeNull();
     }
   });
 });

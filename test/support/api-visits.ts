@@ -20,6 +20,7 @@ const COLD_POST = {
 const SUBSCRIBED = [
   'signal.detected',
   'signal.new_hot',
+  'lead.created',
   'lead.enriched',
   'pipeline.stage_changed',
   'campaign.status_changed',

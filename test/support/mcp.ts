@@ -1,5 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { SendTest } from '../../src/webhooks/test-delivery.ts';
+import { sendTestToNobody } from './fake-receiver.ts';
 
 /** The eras of the protocol that clients speak. */
 export const ERAS = ['2026-07-28', '2025-11-25'] as const;
@@ -50,3 +53,21 @@ export async function callTool<T = Record<string, unknown>>(
   if (result.isError) throw new Error(JSON.stringify(result.content));
   return result.structuredContent as T;
 }
+
+const anything = z.looseObject({});
+
+/** A method that the official client does not know, such as those of events. */
+export async function askMcp<T = Record<string, string>>(
+  client: Client,
+  method: string,
+  params: Record<string, unknown> = {},
+): Promise<T> {
+  return (await client.request({ method, params } as never, anything as never)) as T;
+}
+
+/** A receiver that is not there and yet echoes the challenge of a subscription. */
+export const echoChallenge: SendTest = async (request) => {
+  const sent = await sendTestToNobody(request);
+  if (sent.kind === 'sent' && sent.record.response !== null) sent.record.response.body = request.body;
+  return sent;
+};

@@ -219,6 +219,7 @@ const SIGNATURE = z
 const SUMMARIES: Record<string, string> = {
   'signal.detected': 'A signal was detected',
   'signal.new_hot': 'A hot signal was detected',
+  'lead.created': 'A lead was created',
   'lead.enriched': 'A lead was enriched',
   'pipeline.stage_changed': "A lead's stage changed",
   'campaign.status_changed': "A campaign's status changed",

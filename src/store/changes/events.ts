@@ -1,12 +1,11 @@
-import { isOperational } from '../../model/constants.ts';
-import {
-  type BodyTail,
-  type EndpointNotice,
-  ERASED_DATA,
-  type EventRow,
-  type EventType,
-  type NewDelivery,
-  type RoutedEvent,
+import { ERASED_DATA, isOperational } from '../../model/constants.ts';
+import type {
+  BodyTail,
+  EndpointNotice,
+  EventRow,
+  EventType,
+  NewDelivery,
+  RoutedEvent,
 } from '../../model/event.ts';
 import type { BackfillStore, BatchStore, NoticeStore } from '../event-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';

@@ -9,6 +9,8 @@ import { digestNotice } from './signal-notice.ts';
 export function eventNotice({ type, data: text }: Pick<EventRow, 'type' | 'data'>): Notice {
   const data: unknown = JSON.parse(text);
   switch (type) {
+    case 'lead.created':
+      return plainNotice(`New lead ${leadWords(EVENT_DATA[type].parse(data).current)}`);
     case 'lead.enriched': {
       const { previous, current } = EVENT_DATA[type].parse(data);
       return plainNotice(`${previous === null ? 'New lead' : 'More is known of'} ${leadWords(current)}`);

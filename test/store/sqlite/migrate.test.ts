@@ -141,6 +141,24 @@ function atVersion(version: number) {
   return { file, before };
 }
 
+test('a subscription to lead.created gets that event from then on, and no other endpoint is changed', async () => {
+  const { file, before } = atVersion(52);
+  const settings = (label: string) => JSON.stringify({ label, event_types: ['lead.enriched'], min_score: 0 });
+  before.exec(`
+    INSERT INTO tenants (id, name, plan, created_at) VALUES ('ten_a', 'A', 'pro', 1);
+    INSERT INTO webhook_endpoints
+      (id, tenant_id, mode, settings, secret_box, secret_last4, status, consecutive_failures, version, created_at)
+      VALUES ('whk_1', 'ten_a', 'mcp', '${settings('lead.created')}', x'00', 'abcd', 'active', 0, 1, 1),
+             ('whk_2', 'ten_a', 'push', '${settings('lead.created')}', x'00', 'abcd', 'active', 0, 1, 1);
+  `);
+  before.close();
+  await migrateSqlite(file, PROOF);
+  const db = new Sqlite(file);
+  const types = db.prepare("SELECT settings ->> '$.event_types' FROM webhook_endpoints ORDER BY id").pluck();
+  expect(types.all()).toEqual(['["lead.created"]', '["lead.enriched"]']);
+  db.close();
+});
+
 test('a deal that was closed before its lead moves it, and the stage of a closed lead holds for its deal', async () => {
   const { file, before } = atVersion(44);
   const wire = (id: string, stage: string, status: string | null) =>
