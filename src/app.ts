@@ -37,6 +37,7 @@ import { routableTarget } from './http/request-path.ts';
 import { addTracing } from './http/tracing.ts';
 import { validatorCompiler } from './http/validation.ts';
 import type { Tracer } from './lib/tracing.ts';
+import type { ReadDocument } from './mcp/access-tokens.ts';
 import { mcp } from './mcp/mcp.ts';
 import { operation } from './operation/operation.ts';
 import type { SiteContent } from './site/content/site-content.ts';
@@ -54,6 +55,8 @@ export interface AppParts
   logger: Logger;
   /** The public site's pages and identity. */
   content: SiteContent;
+  /** Reads documents of other hosts, such as the keys of authorization servers; left out where nothing is read. */
+  readDocument?: ReadDocument;
   /** How the dispatcher is doing; left out where none runs. */
   dispatcherPulse?(): DispatcherPulse;
   /** Dead letters that expired since the process began. */
@@ -135,6 +138,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     baseUrl: config.baseUrl,
     publicRateLimit: config.publicRateLimit,
     sessionLife: config.sessionLife,
+    authorizationServers: config.mcpAuthorizationServers,
     dashboardLimits: parts.dashboardLimits ?? dashboardLimits(config.dashboardRateLimit),
   };
   addRateLimits(app);

@@ -39,6 +39,8 @@ export interface Config {
   signalEncoder: EncoderMode;
   /** Numbers of refusals of MCP Events. */
   mcpEventErrors: (typeof EVENT_ERRORS)[number];
+  /** Issuers whose access tokens MCP accepts, exactly as their `iss` claim spells them. */
+  mcpAuthorizationServers: string[];
   /** Null: nothing is traced. */
   tracing: TracingConfig | null;
 }
@@ -102,6 +104,7 @@ export function loadConfig(env: NodeJS.ProcessEnv, own: AddressSet | null = null
     adminMetricsToken: read.text('ADMIN_METRICS_TOKEN'),
     signalEncoder: read.oneOf('SIGNAL_ENCODER', ENCODER_MODES, 'auto'),
     mcpEventErrors: read.oneOf('MCP_EVENT_ERRORS', EVENT_ERRORS, 'draft'),
+    mcpAuthorizationServers: read.issuers('MCP_AUTHORIZATION_SERVERS'),
     tracing: readTracing(read, faults),
   };
   if (read.text('DATABASE_URL') !== null) {
@@ -124,6 +127,16 @@ const HOST_NAME =
   /^(?!.*(?:^|\.)\d+$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i;
 /** `post@example.com`, or with a name before it: `Volt & Sons <post@example.com>`. */
 const SENDER = /^(?:[^\s<>@]+@[^\s<>@]+|[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>)$/;
+
+/** RFC 8414, section 2; plain HTTP for addresses of WEBHOOK_ALLOW_TARGETS, which is checked when one is read. */
+function isIssuer(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || /[?#]/.test(text) || url.username + url.password !== '') return false;
+  return (
+    url.protocol === 'https:' ||
+    (url.protocol === 'http:' && isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0)
+  );
+}
 
 /** Values never appear in a fault where they may be secret (URLs with passwords, keys, tokens). */
 function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
@@ -175,17 +188,28 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
         faults.push(`${name}: must be an e-mail address such as signalpost@example.com.`);
       return value;
     },
-    cidrs(name: string): Cidr[] {
+    list(name: string): string[] {
       return (text(name) ?? '')
         .split(',')
         .map((item) => item.trim())
-        .filter((item) => item !== '')
-        .flatMap((item) => {
-          const cidr = parseCidr(item);
-          if (cidr === null)
-            faults.push(`${name}: "${item}" is no address range; write e.g. 10.0.0.0/8 or ::1/128.`);
-          return cidr ?? [];
-        });
+        .filter((item) => item !== '');
+    },
+    cidrs(name: string): Cidr[] {
+      return this.list(name).flatMap((item) => {
+        const cidr = parseCidr(item);
+        if (cidr === null)
+          faults.push(`${name}: "${item}" is no address range; write e.g. 10.0.0.0/8 or ::1/128.`);
+        return cidr ?? [];
+      });
+    },
+    /** Kept as they are written: the trailing slash that some issuers end with counts. */
+    issuers(name: string): string[] {
+      const issuers = this.list(name);
+      if (!issuers.every(isIssuer))
+        faults.push(
+          `${name}: must be https:// URLs without user, query or fragment, separated by commas (http:// for an IP address).`,
+        );
+      return issuers;
     },
     address(name: string, own: AddressSet | null): string | null {
       const value = text(name);

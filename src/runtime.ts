@@ -184,6 +184,8 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     expiredCount: () => expired,
     tracer,
     refusalOf: createRefusals(runtime.clock, web),
+    readDocument: (address, signal) =>
+      web.read(address, { accept: 'application/json' }, { signal, asked: 1 }),
     previewSource: createSourcePreviews({ ...runtime, baseUrl, web, documents, sites }),
   });
   const bulk = createPeriodic({

@@ -47,6 +47,22 @@ test('every fault is listed at once, each with its variable', () => {
   }
 });
 
+test('authorization servers are kept as they are written, and are addresses that tokens can name', () => {
+  const MCP_AUTHORIZATION_SERVERS = 'https://id.example.com/, http://127.0.0.1:8080/realms/a';
+  expect(loadConfig({ MCP_AUTHORIZATION_SERVERS }).mcpAuthorizationServers).toEqual([
+    'https://id.example.com/',
+    'http://127.0.0.1:8080/realms/a',
+  ]);
+  for (const wrong of [
+    'id.example.com',
+    'http://id.example.com',
+    'https://a@id.example.com',
+    'https://id.example.com?x',
+  ]) {
+    expect(faultsOf({ MCP_AUTHORIZATION_SERVERS: wrong }), wrong).toHaveLength(1);
+  }
+});
+
 test('numbers are whole and in range', () => {
   for (const port of ['-1', '1.5', '0x50', '65536', 'http']) expect(faultsOf({ PORT: port })).toHaveLength(1);
 });

@@ -10,7 +10,9 @@ import { type Problems, sendAsIs } from '../http/problems.ts';
 import { tracedParts } from '../http/tracing.ts';
 import { setApiHeaders } from '../http/versions.ts';
 import { PACKAGE } from '../lib/package.ts';
+import { presetScopes } from '../model/key.ts';
 import { MCP_METADATA_PATH } from '../model/mcp.ts';
+import { createAccessTokens, type ReadDocument } from './access-tokens.ts';
 import { refuseForeignCallers } from './callers.ts';
 import type { EventParts } from './events.ts';
 import { createServer } from './server.ts';
@@ -30,6 +32,11 @@ const NO_BATCH = {
 export interface McpParts extends EventParts, KeyLimitParts {
   problems: Problems;
   load: LoadGate;
+  logger: { warn(fields: object, message: string): void };
+  /** Issuers whose access tokens are accepted beside API keys. */
+  authorizationServers: readonly string[];
+  /** Left out where nothing of other hosts is read: then no access token is accepted. */
+  readDocument?: ReadDocument;
 }
 
 /** The Model Context Protocol over Streamable HTTP, without sessions; registered under `/mcp`. */
@@ -45,8 +52,16 @@ export async function mcp(app: FastifyInstance, parts: McpParts): Promise<void> 
     hint: `Send JSON-RPC with POST; see ${parts.baseUrl}/developers/agents`,
     admit: limits.admitClient,
   });
-  tellOfMetadata(app, parts.baseUrl);
-  addAuthentication(app, { ...parts, limits });
+  const { authorizationServers, readDocument } = parts;
+  tellOfMetadata(app, parts);
+  addAuthentication(app, {
+    ...parts,
+    limits,
+    identifyToken:
+      authorizationServers.length > 0 && readDocument !== undefined
+        ? createAccessTokens({ ...parts, readDocument })
+        : null,
+  });
   addShedding(app, { load: parts.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
   recordActors(app, parts.store, ({ caller }) =>
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
@@ -133,14 +148,17 @@ function asText(text: string): string {
   return text;
 }
 
-/** RFC 9728, section 5.1: who is refused learns where tokens come from. */
-function tellOfMetadata(app: FastifyInstance, baseUrl: string): void {
-  app.addHook('onSend', (_request, reply, _payload, done) => {
+/** RFC 9728, section 5.1, and where tokens can be had, RFC 6750, section 3: what was wrong, and the scopes to ask for. */
+function tellOfMetadata(
+  app: FastifyInstance,
+  { baseUrl, authorizationServers }: Pick<McpParts, 'baseUrl' | 'authorizationServers'>,
+): void {
+  const challenge = `Bearer realm="Signalpost", resource_metadata="${baseUrl}${MCP_METADATA_PATH}"`;
+  const scopes = authorizationServers.length > 0 ? `, scope="${presetScopes('read')?.join(' ')}"` : '';
+  app.addHook('onSend', (request, reply, _payload, done) => {
     if (reply.statusCode === 401) {
-      reply.header(
-        'www-authenticate',
-        `Bearer realm="Signalpost", resource_metadata="${baseUrl}${MCP_METADATA_PATH}"`,
-      );
+      const isRefused = scopes !== '' && request.headers.authorization !== undefined;
+      reply.header('www-authenticate', `${challenge}${scopes}${isRefused ? ', error="invalid_token"' : ''}`);
     }
     done();
   });

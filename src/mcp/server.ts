@@ -79,7 +79,7 @@ async function callTool(
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name.slice(0, 100)}".`);
   }
   if (!allows(call.caller.key.scopes, tool.scope)) {
-    const detail = `INSUFFICIENT_SCOPE: The API key lacks the scope "${tool.scope}", which "${name}" needs.`;
+    const detail = `INSUFFICIENT_SCOPE: The API key or access token lacks the scope "${tool.scope}", which "${name}" needs.`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, detail);
   }
   try {

@@ -36,6 +36,8 @@ export interface PublicApiParts extends SiteParts {
 export interface PagesParts extends SiteParts {
   publicApi: Promise<() => Document>;
   signalApi: Promise<DescribedApi>;
+  /** Issuers of access tokens for MCP. */
+  authorizationServers: readonly string[];
 }
 
 /** The public API; registered under `/api`. */

@@ -67,7 +67,8 @@ export async function subscribe(
   return changeUntilItHolds('subscription', async () => {
     const known = await parts.store.findSubscription(tenant.id, id);
     const now = parts.clock.now();
-    const expiresAt = now + request.ttlMs;
+    // With its key or access token it ends in any case.
+    const expiresAt = Math.min(now + request.ttlMs, key.expiresAt ?? Number.POSITIVE_INFINITY);
     const state = { id, refreshBefore: toIso(expiresAt) };
     if (known === null) {
       const made = make(parts, { id, keyId: key.id, tenantId: tenant.id, settings, request, expiresAt });

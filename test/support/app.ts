@@ -94,6 +94,8 @@ export interface TestAppOptions {
   sendTest?: SendTest;
   /** Stands in for reading a place; left out: nobody can. */
   previewSource?: NonNullable<AppParts['previewSource']>;
+  /** Stands in for reading documents of other hosts; left out: no access token is accepted. */
+  readDocument?: NonNullable<AppParts['readDocument']>;
   /** Words alone decide where it is left out. */
   encoder?: Encoder;
 }

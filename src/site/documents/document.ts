@@ -10,6 +10,8 @@ export interface DocumentParts {
   content: SiteContent;
   publicApi(): Document;
   signalApi: DescribedApi;
+  /** Issuers of access tokens for MCP. */
+  authorizationServers: readonly string[];
   /** The pages with what they get from the signal API's description, which is made for them. */
   completePages(): readonly SitePage[];
   /** When the server made them, Unix milliseconds: a release can change them although no page was touched. */

@@ -267,10 +267,11 @@ function createCard({ baseUrl, content, madeAt }: DocumentParts, path: string): 
   });
 }
 
-/** The metadata of the protected resource (RFC 9728, section 2): tokens are API keys. */
-function createMetadata({ baseUrl, madeAt }: DocumentParts): SiteDocument {
+/** The metadata of the protected resource (RFC 9728, section 2): tokens are API keys, or come from the servers that are named. */
+function createMetadata({ baseUrl, madeAt, authorizationServers }: DocumentParts): SiteDocument {
   const metadata = {
     resource: `${baseUrl}${MCP_PATH}`,
+    ...(authorizationServers.length > 0 && { authorization_servers: authorizationServers }),
     resource_name: 'Signalpost',
     resource_documentation: `${baseUrl}${AGENTS_PATH}`,
     bearer_methods_supported: ['header'],

@@ -158,7 +158,8 @@ export function endpointsSql(db: Database): EndpointStatements['endpoints'] {
       `DELETE FROM mcp_subscriptions WHERE id IN (
          SELECT s.id FROM mcp_subscriptions s
            LEFT JOIN api_keys k ON k.id = s.key_id LEFT JOIN webhook_endpoints e ON e.id = s.endpoint_id
-         WHERE s.expires_at <= :now OR k.id IS NULL OR k.revoked_at IS NOT NULL OR k.expires_at <= :now
+         WHERE s.expires_at <= :now OR (k.id IS NULL AND substr(s.key_id, 1, 4) <> 'tok_')
+           OR k.revoked_at IS NOT NULL OR k.expires_at <= :now
            OR e.id IS NULL OR e.deleted_at IS NOT NULL OR e.paused_reason = 'gone'
          LIMIT :limit)
        RETURNING endpoint_id`,

@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto';
+import { createLocalJWKSet, decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
+import { z } from 'zod';
+import type { Caller } from '../http/request-context.ts';
+import { type Clock, DAY_MS } from '../lib/clock.ts';
+import type { AddressSet } from '../lib/network.ts';
+import { DomainError } from '../model/errors.ts';
+import { DEFAULT_KEY_RATE_LIMIT, scopesNamed } from '../model/key.ts';
+import { MCP_METADATA_PATH, MCP_PATH, TOKEN_KEY_PREFIX } from '../model/mcp.ts';
+import type { AccountStore } from '../store/account-store.ts';
+import { checkTarget } from '../webhooks/targets.ts';
+
+/** Reads a document of another host, within the rules for the web that sources are read by. */
+export type ReadDocument = (
+  address: string,
+  signal: AbortSignal,
+) => Promise<{ status: number; url: string; body: Buffer }>;
+
+/** What checking tokens needs of the process. */
+export interface AccessTokenParts {
+  store: Pick<AccountStore, 'getTenant'>;
+  clock: Clock;
+  baseUrl: string;
+  /** Issuers of tokens, exactly as their `iss` claim spells them. */
+  authorizationServers: readonly string[];
+  allowTargets: AddressSet;
+  readDocument: ReadDocument;
+  logger: { warn(fields: object, message: string): void };
+}
+
+type Keys = ReturnType<typeof createLocalJWKSet>;
+
+/** Key pairs only: whoever checks a shared secret could sign with it. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+const CLOCK_SKEW_SECONDS = 30;
+const TIME_LIMIT_MS = 5_000;
+const MAX_DOCUMENT_BYTES = 256 * 1024;
+const KEYS_LAST_MS = 10 * 60_000;
+/** An unknown key is looked for, and a failed request repeated, this often: tokens that anyone may send cause both. */
+const LOOK_AGAIN_MS = 30_000;
+/** Where an issuer cannot be reached, its last keys stay good for so long. */
+const KEYS_OUTLIVE_MS = DAY_MS;
+const MAX_NAME = 100;
+
+const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.string().max(2_048) });
+const scopeClaim = z.union([z.string(), z.array(z.string())]).optional();
+const claimsSchema = z.object({
+  iss: z.string(),
+  sub: z.string().min(1),
+  exp: z.number(),
+  signalpost_tenant: z.string().min(1).max(64),
+  client_id: z.string().optional(),
+  scope: scopeClaim,
+  scp: scopeClaim,
+});
+
+/**
+ * Checks access tokens of external authorization servers (JWT, RFC 9068): signature, issuer, lifetime, and that they were issued
+ * for this server (RFC 8707). The caller stands for the token's subject and client, and lasts as long as the token.
+ */
+export function createAccessTokens(parts: AccessTokenParts): (token: string) => Promise<Caller> {
+  const { store, clock, baseUrl, authorizationServers } = parts;
+  const audience = `${baseUrl}${MCP_PATH}`;
+  const issuers = new Map(authorizationServers.map((issuer) => [issuer, createIssuer(issuer, parts)]));
+
+  async function verify(token: string): Promise<JWTPayload> {
+    const { iss: issuer = '' } = decodeJwt(token);
+    const keys = issuers.get(issuer);
+    if (keys === undefined)
+      throw refused('The access token is of an authorization server that is not accepted.');
+    const currentDate = new Date(clock.now());
+    const rules = {
+      issuer,
+      audience,
+      currentDate,
+      algorithms: ALGORITHMS,
+      clockTolerance: CLOCK_SKEW_SECONDS,
+    };
+    const check = async (maxAgeMs: number) => (await jwtVerify(token, await keys(maxAgeMs), rules)).payload;
+    try {
+      return await check(KEYS_LAST_MS);
+    } catch (error) {
+      if (error instanceof errors.JWKSNoMatchingKey) return await check(LOOK_AGAIN_MS);
+      throw error;
+    }
+  }
+
+  function refused(detail: string): DomainError {
+    const hint = `Get a token for ${audience} from one of the authorization servers in ${baseUrl}${MCP_METADATA_PATH}.`;
+    return new DomainError('UNAUTHENTICATED', detail, { hint });
+  }
+
+  function refusalOf(error: unknown): unknown {
+    if (error instanceof errors.JWTExpired) return refused('The access token has expired.');
+    if (error instanceof errors.JWTClaimValidationFailed) {
+      return refused(`The claim "${error.claim}" of the access token is missing or not valid here.`);
+    }
+    if (error instanceof errors.JOSEError || error instanceof TypeError) {
+      return refused('The access token is not valid.');
+    }
+    return error;
+  }
+
+  return async (token) => {
+    const payload = await verify(token).catch((error: unknown) => {
+      throw refusalOf(error);
+    });
+    const parsed = claimsSchema.safeParse(payload);
+    if (!parsed.success) {
+      throw refused(
+        `The claim "${parsed.error.issues[0]?.path.join('.')}" of the access token is missing or not valid here.`,
+      );
+    }
+    const { iss, sub, exp, client_id: client = '', scope, scp, signalpost_tenant } = parsed.data;
+    const tenant = await store.getTenant(signalpost_tenant);
+    if (tenant === null) throw refused('The claim "signalpost_tenant" of the access token names no account.');
+    const principal = createHash('sha256')
+      .update(JSON.stringify([iss, sub, client, tenant.id]))
+      .digest('hex');
+    const now = clock.now();
+    return {
+      tenant,
+      key: {
+        id: `${TOKEN_KEY_PREFIX}${principal.slice(0, 26)}`,
+        tenantId: tenant.id,
+        name: client.replace(/\p{C}/gu, '').slice(0, MAX_NAME) || 'Access token',
+        hash: '',
+        last4: '',
+        scopes: scopesNamed([scope ?? scp ?? ''].flat().flatMap((names) => names.split(' '))),
+        rateLimit: DEFAULT_KEY_RATE_LIMIT,
+        expiresAt: exp * 1_000,
+        lastUsedAt: now,
+        revokedAt: null,
+        createdAt: now,
+      },
+    };
+  };
+}
+
+/** The signing keys of one issuer, at most so old; requests for them are shared. */
+function createIssuer(issuer: string, parts: AccessTokenParts): (maxAgeMs: number) => Promise<Keys> {
+  const { clock, allowTargets, readDocument, logger } = parts;
+  let kept: { keys: Keys; readAt: number } | null = null;
+  let reading: Promise<Keys> | null = null;
+  let failedAt = Number.NEGATIVE_INFINITY;
+
+  /** The document, or null where there is none at this address. @throws Error that says why it cannot be used */
+  async function read(address: string): Promise<unknown> {
+    const target = checkTarget(address, allowTargets);
+    if ('fault' in target) throw new Error(`${address} ${target.fault}`);
+    const over = new AbortController();
+    const timer = clock.after(TIME_LIMIT_MS, () => over.abort());
+    try {
+      const { status, url, body } = await readDocument(target.url.href, over.signal);
+      if (status === 404) return null;
+      if (status !== 200) throw new Error(`${address} answered ${status}`);
+      if (url !== target.url.href) throw new Error(`${address} redirects`);
+      if (body.length > MAX_DOCUMENT_BYTES) throw new Error(`${address} is too large`);
+      return JSON.parse(body.toString('utf8'));
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  async function readKeys(): Promise<Keys> {
+    const { origin, pathname } = new URL(issuer);
+    const path = pathname.replace(/\/$/, '');
+    // RFC 8414, section 3.1, puts its name before the path of the issuer; OpenID Connect Discovery behind it.
+    const metadata = metadataSchema.parse(
+      (await read(`${origin}/.well-known/oauth-authorization-server${path}`)) ??
+        (await read(`${origin}${path}/.well-known/openid-configuration`)),
+    );
+    if (metadata.issuer !== issuer) throw new Error(`its metadata name the issuer ${metadata.issuer}`);
+    return createLocalJWKSet((await read(metadata.jwks_uri)) as Parameters<typeof createLocalJWKSet>[0]);
+  }
+
+  async function renew(): Promise<Keys> {
+    try {
+      const keys = await readKeys();
+      kept = { keys, readAt: clock.monotonic() };
+      return keys;
+    } catch (error) {
+      failedAt = clock.monotonic();
+      const reason = error instanceof z.ZodError ? 'its metadata are not valid' : (error as Error).message;
+      logger.warn({ issuer, reason }, 'the keys of an authorization server could not be read');
+      return lastKeys();
+    } finally {
+      reading = null;
+    }
+  }
+
+  function lastKeys(): Keys {
+    if (kept !== null && clock.monotonic() - kept.readAt < KEYS_OUTLIVE_MS) return kept.keys;
+    throw new DomainError('UNAVAILABLE', 'The keys of the authorization server could not be read.', {
+      retryAfterSeconds: LOOK_AGAIN_MS / 1_000,
+    });
+  }
+
+  return async (maxAgeMs) => {
+    const now = clock.monotonic();
+    if (kept !== null && now - kept.readAt < maxAgeMs) return kept.keys;
+    if (now - failedAt < LOOK_AGAIN_MS) return lastKeys();
+    reading ??= renew();
+    return reading;
+  };
+}
