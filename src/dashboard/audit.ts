@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { AUDIT_ACTIONS, OTHER_ACTORS } from '../model/audit.ts';
-import { isFiltered, momentOf, oneOf } from './filters.ts';
-import { queryOf, text } from './forms.ts';
+import { AUDIT_ACTIONS, auditFilters, OTHER_ACTORS } from '../model/audit.ts';
+import { filtersOf, isFiltered } from './filters.ts';
+import { queryOf } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
@@ -27,12 +27,7 @@ export function addAudit(app: FastifyInstance, parts: DashboardParts, show: Show
   app.get(PATH, async (request, reply) => {
     const { tenant } = memberOf(request);
     const query = queryOf(request);
-    const filters = {
-      actor: text(query, 'actor') || null,
-      action: oneOf(query, 'action', AUDIT_ACTIONS),
-      from: momentOf(query, 'from'),
-      to: momentOf(query, 'to'),
-    };
+    const { filters, filterFaults } = filtersOf(auditFilters, query);
     const { page, next, first } = await readScreenPage(parts, request, {
       name: 'audit',
       filters,
@@ -51,6 +46,7 @@ export function addAudit(app: FastifyInstance, parts: DashboardParts, show: Show
       actors: [...names].map(([id, name]) => ({ id, name })),
       actions: AUDIT_ACTIONS,
       query,
+      filterFaults,
       isFiltered: isFiltered(query),
       next,
       first,

@@ -269,7 +269,11 @@ export function signalsAsked(
 ): { asked: Asked; filterFaults: string[] } {
   const { filters, filterFaults } = filtersOf(signalFilters, query);
   const isSearch = filters.q !== null;
-  const state = oneOf(query, 'state', TRIAGE_STATES) ?? (isSearch ? 'all' : 'open');
+  const named = oneOf(query, 'state', TRIAGE_STATES);
+  if (named === null && text(query, 'state') !== '') {
+    filterFaults.push(`"state" must be one of ${TRIAGE_STATES.map((name) => `"${name}"`).join(', ')}.`);
+  }
+  const state = named ?? (isSearch ? 'all' : 'open');
   const assignee = text(query, 'assignee');
   const hidesCold = state === 'open' && filters.classifications.length === 0 && filters.minScore === null;
   return {

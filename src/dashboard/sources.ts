@@ -17,7 +17,7 @@ import {
 } from '../signals/source-management.ts';
 import { funnelHtml, stripHtml } from './charts.ts';
 import { oneOf } from './filters.ts';
-import { type Form, type FormFaults, faultsOf, formOf, LARGE_FORM, queryOf, text } from './forms.ts';
+import { type Form, type FormFaults, faultsOf, formOf, LARGE_FORM, queryOf, text, texts } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { checked } from './members.ts';
 import { readScreenPage } from './paging.ts';
@@ -87,18 +87,20 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     };
     return show(request, reply, { ...common, form: EMPTY_FORM, faults: {}, ...shown });
   }
-  function showGuess(request: FastifyRequest, reply: FastifyReply, asked: string) {
-    const place = asked.trim().slice(0, 2_048);
+  /** The form filled in by an address or a subject, and for the profile that a suggestion was made for. */
+  function showGuess(request: FastifyRequest, reply: FastifyReply, asked: Form) {
+    const place = text(asked, 'place').trim().slice(0, 2_048);
     if (place === '') return showForm(request, reply);
     const guess = guessSource(place);
-    return showForm(request, reply, { place, guess, form: { ...EMPTY_FORM, ...guess.form } });
+    const form = { ...EMPTY_FORM, ...guess.form, icp_profile_ids: texts(asked, 'icp') };
+    return showForm(request, reply, { place, guess, form });
   }
   app.get('/sources/new', { config: { onlyToChange: true } }, (request, reply) =>
-    showGuess(request, reply, text(queryOf(request), 'place')),
+    showGuess(request, reply, queryOf(request)),
   );
   app.post('/sources/new', LARGE_FORM, async (request, reply) => {
     const form = formOf(request);
-    if (text(form, 'act') === 'guess') return showGuess(request, reply, text(form, 'place'));
+    if (text(form, 'act') === 'guess') return showGuess(request, reply, form);
     try {
       const kind = oneOf(form, 'kind', SOURCE_KINDS) ?? 'rss';
       const input = checked(sourceInputSchema, newSourceOf(form, kind));

@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { listFilters, queryTime, searchText } from './filters.ts';
+
 /** Who changes something: the id of a person or of a key, or a name of {@link OTHER_ACTORS}. */
 export interface AuditActor {
   tenantId: string;
@@ -66,6 +69,17 @@ export const AUDIT_ACTIONS = [
   'webhook.update',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** The filters of the audit list. */
+export const auditFilters = listFilters(
+  {
+    actor: searchText(100),
+    action: z.enum(AUDIT_ACTIONS).nullable().default(null),
+    from: queryTime,
+    to: queryTime,
+  },
+  (query) => query,
+);
 
 /** A change and its actor. It has only IDs: personal data is stored where it can be erased. */
 export interface AuditEntry {

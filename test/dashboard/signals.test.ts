@@ -91,6 +91,14 @@ test('whatever a stranger wrote is shown as text', async () => {
   expect((await browser.get(`/dashboard/signals/${id}`)).body).toContain('&lt;script&gt;alert');
 });
 
+test('a filter of the inbox that is not valid is named, and the others apply', async () => {
+  await post({});
+  const { body } = await browser.get('/dashboard/signals?state=purple&classification=blue&min_score=200');
+  for (const name of ['state', 'classification', 'min_score'])
+    expect(body).toMatch(new RegExp(`Filters left out:[^<]*&quot;${name}&quot; must be`));
+  expect(body).toContain('data-row');
+});
+
 test("another tenant's signal is not there", async () => {
   const { auth } = await made.addTenant();
   const { signal_id: id } = await post({}, auth);

@@ -53,8 +53,13 @@ test('a preview says what the last 24 hours would have brought', async () => {
 
 test('a subreddit leads to the form, as it needs an app of one’s own; what was never suggested is 404', async () => {
   const { body } = await browser.get(PAGE);
-  const [, form = ''] = /href="(\/dashboard\/sources\/new\?place=r%2F\w+)"/.exec(body) ?? [];
-  expect((await browser.get(form)).body).toMatch(/<option value="reddit" selected>Reddit/);
+  const [, link = '', name = ''] =
+    /href="(\/dashboard\/sources\/new\?place=r%2F(\w+)[^"]+)"/.exec(body) ?? [];
+  const form = (await browser.get(link.replaceAll('&amp;', '&'))).body;
+  expect(form).toMatch(/<option value="reddit" selected>Reddit/);
+  expect(form).toContain('reddit.com/prefs/apps');
+  for (const filled of [`value="r/${name}"`, `value="${name}"`, `value="${icp}" checked`])
+    expect(form).toContain(filled);
   for (const place of ['r/SaaS', 'nowhere']) {
     expect((await browser.post(PAGE, { icp, place }, PAGE)).statusCode).toBe(404);
   }
