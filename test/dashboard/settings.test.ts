@@ -133,7 +133,7 @@ test('where there is a mail server, a mail of the outbox is sent again', async (
 test('today shows the next steps of a new account, then what is hot and what needs a person', async () => {
   const fresh = await browser.get('/dashboard');
   expect(fresh.body).toContain('Tell us where to look');
-  expect(fresh.body).not.toContain('Needs a person');
+  expect(fresh.body).not.toContain('Needs attention');
   const text =
     'Looking for a new CRM, any recommendations? Budget approved, we must decide by Friday this week.';
   const payload = { platform: { name: 'reddit' }, text, prospect: { name: 'Jane Hot', title: 'CEO' } };

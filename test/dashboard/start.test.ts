@@ -49,7 +49,7 @@ test('a judged example counts for the profile, and one click removes all samples
   );
   expect(judged.headers.location).toBe(`${START}#${id}`);
   expect((await browser.get(START)).body).toMatch(/aria-pressed="true"/);
-  expect((await browser.get(`/dashboard/signals/${id}`)).body).toContain('nobody is told of samples');
+  expect((await browser.get(`/dashboard/signals/${id}`)).body).toContain('Samples are never sent anywhere');
   expect((await browser.get('/dashboard')).body).toContain('Remove sample data');
   const sent = await made.app.inject({ url: '/v1/deliveries', headers: made.auth });
   expect(sent.json().data).toEqual([]);
