@@ -58,6 +58,13 @@ test('what was taken out is not left in the pages of the index', () => {
   expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
 });
 
+test('all classes together are no filter: the index of terms is not asked', () => {
+  add({ id: 'sig_1' }, { id: 'sig_2', classification: 'cold' });
+  createSignalIndex(db).remove('sig_2');
+  expect(rowsOf(find({ classifications: ['hot', 'warm', 'cold', 'hot'] }))).toHaveLength(2);
+  expect(rowsOf(find({ classifications: ['hot', 'cold'] }))).toHaveLength(1);
+});
+
 test('of more hits than are sorted, the best come first all the same, page by page', () => {
   const scores = Array.from({ length: 60 }, (_, i) => (i * 37) % 7);
   add(

@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { addAll } from '../../../lib/lists.ts';
+import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { SignalQuery, TriageFilter } from '../../../model/signal.ts';
 import type { SignalPage } from '../../signal-store.ts';
@@ -180,6 +181,7 @@ function matchOf(
   query: SignalQuery,
   termsFrom: (beginning: string) => readonly string[],
 ): Match {
+  const { classifications } = query;
   const words =
     query.q === null ? [] : wordsAsked(tenantId, query.q, query.qBegins === true ? termsFrom : null);
   if (profileIds?.length === 0 || words === null) return 'nothing';
@@ -189,7 +191,8 @@ function matchOf(
     ...anyOf('platform', query.platforms),
     ...anyOf('icp', profileIds ?? []),
     ...anyOf('type', query.signalTypes),
-    ...anyOf('class', query.classifications),
+    // All of them are no filter: their lists together are as long as the tenant's.
+    ...anyOf('class', new Set(classifications).size === CLASSIFICATIONS.length ? [] : classifications),
     ...anyOf('domain', query.companyDomains),
     ...anyOf('decade', decadesFrom(query)),
     ...words,
