@@ -56,7 +56,27 @@ test('html-validate finds no fault on any screen, full or empty', async () => {
   await made.app.close();
 });
 
-test('nor on the form of the first account, as it comes and as it is refused', async () => {
+test('a first visit takes less than 60 kB over the wire on every screen, style, scripts and icon included', async () => {
+  const made = await buildTestApp();
+  const browser = await signedIn(made, made.tenant.id);
+  const { screens } = await fillAccount(made, 'https://hooks.example.com/a');
+  const bytesOf = async (path: string) =>
+    (await browser.get(path, { 'accept-encoding': 'br' })).rawPayload.length;
+  const weights = new Map<string, number>();
+  for (const screen of screens) {
+    const { body } = await browser.get(screen);
+    const assets = [...body.matchAll(/(?:href|src)="(\/dashboard\/assets\/[^"]+)"/g)].map(
+      ([, path = '']) => path,
+    );
+    expect(assets.length).toBeGreaterThan(2);
+    for (const path of assets) if (!weights.has(path)) weights.set(path, await bytesOf(path));
+    const loaded = [...new Set(assets)].reduce((sum, path) => sum + (weights.get(path) ?? 0), 0);
+    expect.soft(loaded + (await bytesOf(screen)), screen).toBeLessThan(60_000);
+  }
+  await made.app.close();
+});
+
+test('html-validate finds no fault in the form of the first account, as it comes and as it is refused', async () => {
   const { app } = await buildTestApp({ isEmpty: true });
   const browser = new TestBrowser(app);
   const form = await browser.get('/dashboard/setup');
