@@ -63,4 +63,18 @@ describe.skipIf(mayLackBrowser())('the inbox in a real browser, against a real p
     await page.locator('[data-stage="won"] [data-card]').waitFor();
     expect(walk.faults).toEqual([]);
   });
+
+  test('what comes in meanwhile joins the list by itself, and the chosen signal stays chosen', async () => {
+    await page.goto(`${walk.server.url}/dashboard/signals?state=all`);
+    await page.keyboard.press('j');
+    const chosen = await current();
+    const text =
+      'Which fleet tracker should we buy?\n\nBudget is approved and we need a fleet tracker this month.';
+    const platform = { name: 'reddit', post_url: 'https://www.reddit.com/r/vans/comments/9/x/' };
+    await walk.call('POST', '/v1/signals', { platform, text });
+    await page.locator('[data-row]').filter({ hasText: 'Which fleet tracker' }).waitFor();
+    expect(await current()).toBe(chosen);
+    expect(await page.evaluate('document.activeElement.closest("[data-row]")?.dataset.key')).toBe(chosen);
+    expect(walk.faults).toEqual([]);
+  });
 });

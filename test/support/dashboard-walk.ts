@@ -25,10 +25,11 @@ export interface Walk {
   close(): Promise<void>;
 }
 
-export async function startWalk(): Promise<Walk> {
+/** `settings` are environment variables of the server beside its own. */
+export async function startWalk(settings: NodeJS.ProcessEnv = {}): Promise<Walk> {
   const folder = temporaryFolder();
   const port = await freePort();
-  const env = { BASE_URL: `http://127.0.0.1:${port}` };
+  const env = { BASE_URL: `http://127.0.0.1:${port}`, ...settings };
   const create = ['tenant', 'create', '--name', 'Acme', '--email', OWNER, '--json'];
   const [printed, browser] = await Promise.all([
     runCommand(create, { ...serverEnv(folder.path, port), ...env }),

@@ -1,6 +1,7 @@
 /* Triage without leaving the list: the chosen signal stands beside it, keys and buttons act in place. Without script, links and buttons do it. */
 
 const SETTLE_MS = 60;
+const REFRESH_MS = 5_000;
 const ACTS = { y: 'relevant', n: 'not_relevant', a: 'lead', s: 'snooze' };
 const KEYS_OFF = 'signalpost-keys-off';
 
@@ -43,15 +44,18 @@ async function show(row) {
   pane.dispatchEvent(new CustomEvent('shown', { bubbles: true }));
 }
 
-function select(row, { focus = true } = {}) {
+function mark(row) {
   for (const each of rows()) {
     each.toggleAttribute('data-current', each === row);
     linkOf(each).removeAttribute('aria-current');
   }
-  const link = linkOf(row);
-  link.setAttribute('aria-current', 'true');
+  linkOf(row).setAttribute('aria-current', 'true');
+}
+
+function select(row, { focus = true } = {}) {
+  mark(row);
   if (focus) {
-    link.focus({ preventScroll: true });
+    linkOf(row).focus({ preventScroll: true });
     row.scrollIntoView({ block: 'nearest' });
     const address = new URL(location.href);
     address.searchParams.set('signal', row.dataset.key);
@@ -68,12 +72,16 @@ function step(by) {
   if (row !== undefined) select(row);
 }
 
-/* What the server shows after an act takes the place of the list; the row that moved up is the next. */
-function replaceList(page, { at, key, focus }) {
+function renewList(page) {
   list().replaceChildren(...page.querySelector('[data-inbox-list]').childNodes);
   document.querySelector('.tabs').replaceWith(page.querySelector('.tabs'));
   list().dispatchEvent(new CustomEvent('shown', { bubbles: true }));
   prepare();
+}
+
+/* What the server shows after an act takes the place of the list; the row that moved up is the next. */
+function replaceList(page, { at, key, focus }) {
+  renewList(page);
   const all = rows();
   const next = all.find((row) => row.dataset.key === key) ?? all[Math.min(at, all.length - 1)];
   if (next !== undefined) return select(next, { focus });
@@ -103,6 +111,32 @@ function act(name) {
   if (!body.has('id')) body.set('id', row.dataset.key);
   body.set('until', '1');
   send(body);
+}
+
+const isBusy = () => {
+  const { activeElement: active } = document;
+  const isElsewhere = document.hidden || document.querySelector('dialog[open], [data-bulk][open]') !== null;
+  return isElsewhere || (list().contains(active) && !active.matches('[data-open]'));
+};
+
+/* What came meanwhile joins the list; the signal beside it stays, with what is being typed there. */
+async function refresh() {
+  if (isBusy()) return;
+  const page = await fetchPage(location.href);
+  const keys = new Set(rows().map((row) => row.dataset.key));
+  const fresh = [...page.querySelectorAll('[data-row]')].filter((row) => !keys.has(row.dataset.key)).length;
+  if (fresh === 0 || isBusy()) return;
+  const hadFocus = list().contains(document.activeElement);
+  const key = currentRow()?.dataset.key;
+  renewList(page);
+  says.textContent = `${fresh} new`;
+  const row = rows().find((each) => each.dataset.key === key);
+  if (row === undefined) {
+    if (wide.matches) select(rows()[0], { focus: hadFocus });
+    return;
+  }
+  mark(row);
+  if (hadFocus) linkOf(row).focus({ preventScroll: true });
 }
 
 function prepare() {
@@ -178,3 +212,6 @@ prepare();
 const named = new URLSearchParams(location.search).get('signal');
 const first = rows().find((row) => row.dataset.key === named) ?? rows()[0];
 if (first !== undefined && wide.matches) select(first, { focus: false });
+const refreshing = setInterval(() => {
+  acting = acting.then(() => refresh().catch(() => clearInterval(refreshing)));
+}, REFRESH_MS);
