@@ -3,9 +3,9 @@ import { buildTestApp, type TestApp } from '../support/app.ts';
 import { csrfOf, memberSignedIn, signedIn, TestBrowser } from './browser-session.ts';
 
 /** What is one's own, and what needs no session: changes that are not the account's. */
-const OWN = /^\/dashboard\/(settings\/account\/|log|setup$|reset$)/;
+const OWN = /^\/dashboard\/(settings\/(account\/|digest\/mine$)|log|setup$|reset$)/;
 /** What owners alone change. */
-const OWNERS = /^\/dashboard\/settings\/(team|api-keys|plan)(\/|$)/;
+const OWNERS = /^\/dashboard\/settings\/((team|api-keys|plan)(\/|$)|digest$)/;
 
 let made: TestApp;
 let changes: string[];
@@ -55,12 +55,12 @@ test('a reader changes nothing but what is their own, and hears who can', async 
   for (const { method, url } of made.routes) {
     if (method !== 'GET' || !url.startsWith('/dashboard') || /:|assets|log/.test(url)) continue;
     // Only the form of a change is not shown to who may not make it.
-    const expected = url.endsWith('/new') ? [403] : [200, 303];
+    const expected = /\/(new|slack)$/.test(url) ? [403] : [200, 303];
     expect([url, expected]).toEqual([url, expect.arrayContaining([(await browser.get(url)).statusCode])]);
   }
 });
 
-test('a member changes all but team, plan and keys', async () => {
+test('a member changes all but team, plan, keys and when the digest is sent', async () => {
   const browser = await memberSignedIn(made, { email: 'member@example.com', role: 'member' });
   const token = csrfOf((await browser.get('/dashboard')).body);
   const passed = await notRefused(browser, { _csrf: token });

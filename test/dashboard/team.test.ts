@@ -71,7 +71,7 @@ test('the last owner neither leaves nor becomes less', async () => {
   ] as const) {
     const answer = await owner.post(`${TEAM}/${id}/${act}`, fields, TEAM);
     expect(answer.statusCode).toBe(409);
-    expect(answer.body).toContain('would have no owner any more');
+    expect(answer.body).toContain('The account must keep an owner');
   }
   await memberSignedIn(made, { email: 'dana@example.com', role: 'owner' });
   expect((await owner.post(`${TEAM}/${id}/remove`, {}, TEAM)).statusCode).toBe(303);

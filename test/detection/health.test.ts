@@ -65,7 +65,7 @@ test('its owner gets one mail when it has failed for a day, and another the next
   );
   expect(subject).toBe('Source failing: Source src_1');
   expect(text).toContain('There is nothing at this address (status 404).');
-  expect(text).toContain('What to do: Open the address in a browser.');
+  expect(text).toContain('What to do: Open the URL in a browser.');
   h.pages['/feed'] = status(200, {}, rss([]));
   await h.pass(21_600_000);
   expect(await h.source(id)).toMatchObject({ failingSince: null, lastError: null });

@@ -68,5 +68,5 @@ test('a feed item becomes a signal, a webhook, a message for Slack and a line of
   expect(told).toMatchObject({ event: 'digest.ready', data: { signals: [{ signal_id: signal.signal_id }] } });
   await expect.poll(() => smtp.received.length, PATIENCE).toBe(1);
   expect(smtp.received[0]).toMatchObject({ to: ['owner@example.com'] });
-  expect(smtp.received[0]?.source).toContain('looking for a new CRM');
+  expect(smtp.received[0]?.source).toContain('Looking for a new CRM');
 }, 120_000);
