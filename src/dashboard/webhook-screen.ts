@@ -1,13 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { DAY_MS, toIso } from '../lib/clock.ts';
 import type { Endpoint } from '../model/webhook.ts';
+import type { AttemptDay } from '../store/delivery-log-store.ts';
 import { deliveryResource } from '../webhooks/delivery-resource.ts';
 import { expectedTest } from '../webhooks/test-delivery.ts';
+import { chartHtml, dayLabel, spanLabel } from './charts.ts';
 import { subjectsOf } from './delivery-subjects.ts';
 import { PAUSE_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
-import { hostOf, shownEndpoint } from './shown-endpoint.ts';
+import { attemptsOf, attemptWords, DAYS_SHOWN, firstDay, hostOf, shownEndpoint } from './shown-endpoint.ts';
 import { formOfSettings, WEBHOOK_CHOICES } from './webhook-form.ts';
 
 const RECENT = 5;
@@ -27,7 +30,10 @@ export async function showWebhook(
   const { tenant } = memberOf(request);
   const base = { eventType: null, eventId: null, from: null, to: null, after: null };
   const ofEndpoint = { ...base, endpointId: endpoint.id };
-  const [profiles, recent, held] = await Promise.all([
+  const now = parts.clock.now();
+  const [attempts, days, profiles, recent, held] = await Promise.all([
+    attemptsOf(parts, tenant.id, endpoint.id),
+    parts.store.tallyAttemptDays(tenant.id, { endpointId: endpoint.id, since: firstDay(now) }),
     parts.store.listProfiles(tenant.id),
     parts.store.listDeliveries(tenant.id, { ...ofEndpoint, status: null, limit: RECENT }),
     endpoint.status === 'paused' ? parts.store.countWaiting(endpoint.id, MOST_COUNTED + 1) : 0,
@@ -44,6 +50,9 @@ export async function showWebhook(
     endpoint: resource,
     pauseWords: endpoint.pausedReason === null ? '' : PAUSE_WORDS[endpoint.pausedReason],
     held: { count: Math.min(held, MOST_COUNTED), isMore: held > MOST_COUNTED },
+    attempts: attempts.get(endpoint.id) ?? null,
+    attemptWords,
+    attemptsHtml: days.length === 0 ? '' : attemptsChart(days, now),
     subjects,
     recent: recent.rows.map(deliveryResource),
     expected: expectedTest(parts, endpoint),
@@ -57,5 +66,21 @@ export async function showWebhook(
     test: null,
     fault: null,
     ...shown,
+  });
+}
+
+function attemptsChart(tally: readonly AttemptDay[], now: number): string {
+  const days = Array.from({ length: DAYS_SHOWN }, (_, i) => toIso(firstDay(now) + i * DAY_MS).slice(0, 10));
+  const byDay = new Map(tally.map((each) => [each.day, each]));
+  return chartHtml({
+    title: 'Attempts',
+    unit: `Attempts a day, ${spanLabel(days[0] ?? '', days.at(-1) ?? '')}, UTC`,
+    along: 'Day',
+    labels: days.map(dayLabel),
+    series: [
+      { name: 'Succeeded', look: 'good', values: days.map((day) => byDay.get(day)?.succeeded ?? 0) },
+      { name: 'Failed', look: 'bad', values: days.map((day) => byDay.get(day)?.failed ?? 0) },
+    ],
+    kind: 'bars',
   });
 }

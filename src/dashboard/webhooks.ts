@@ -8,7 +8,7 @@ import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
-import { shownEndpoint } from './shown-endpoint.ts';
+import { attemptsOf, attemptWords, shownEndpoint } from './shown-endpoint.ts';
 import {
   createdOf,
   EVENT_WORDS,
@@ -28,16 +28,22 @@ export function addWebhooks(app: FastifyInstance, parts: DashboardParts, show: S
   addOne(app, parts, show);
 }
 
-function addList(app: FastifyInstance, { store, clock, sourceIps }: DashboardParts, show: Show): void {
+function addList(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  const { store, clock, sourceIps } = parts;
   app.get(WEBHOOKS, async (request, reply) => {
     const { tenant } = memberOf(request);
-    const endpoints = await store.listEndpoints(tenant.id);
+    const [endpoints, attempts] = await Promise.all([
+      store.listEndpoints(tenant.id),
+      attemptsOf(parts, tenant.id, null),
+    ]);
     const limits = planLimits(effectivePlan(tenant, clock.now()));
     return show(request, reply, {
       template: 'webhooks',
       title: 'Webhooks',
       eventWords: EVENT_WORDS,
       endpoints: endpoints.map(shownEndpoint),
+      attempts,
+      attemptWords,
       limit: limits.endpoints,
       sourceIps: limits.sourceIps ? sourceIps : null,
     });

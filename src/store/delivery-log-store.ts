@@ -1,6 +1,7 @@
 import type { AttemptErrorCode, DeliveryStatus } from '../model/delivery.ts';
 import type { EventType } from '../model/event.ts';
 import type { Page, PageRequest, Position, StoredPage } from '../model/page.ts';
+import type { SpeedCount } from '../rules/latency.ts';
 
 /** A delivery as it is listed. Times are Unix milliseconds. */
 export interface DeliverySummary {
@@ -89,6 +90,18 @@ export interface Chunk {
   limit: number;
 }
 
+/** Attempts to an endpoint, of one speed. */
+export interface AttemptTally extends SpeedCount {
+  endpointId: string;
+}
+
+/** Attempts of a day (`2026-01-31`, UTC). */
+export interface AttemptDay {
+  day: string;
+  succeeded: number;
+  failed: number;
+}
+
 /** Delivery logs, replay, expiry and retention. */
 export interface DeliveryLogStore {
   /** Wire JSON of the tenant's newest signals, to show what a format makes of them. */
@@ -113,6 +126,15 @@ export interface DeliveryLogStore {
   expireDead(chunk: Chunk): Promise<number>;
   /** Discards what still waits for deleted endpoints; how many. */
   discardOfDeleted(limit: number): Promise<number>;
+  /**
+   * How attempts to the tenant's endpoints, or to one of them, went since a time (Unix milliseconds, of which the hour counts),
+   * by speed as `rules/latency.ts` counts it. Test deliveries are not among them.
+   */
+  tallyAttempts(tenantId: string, of: { endpointId: string | null; since: number }): Promise<AttemptTally[]>;
+  /** The same of one endpoint by day. */
+  tallyAttemptDays(tenantId: string, of: { endpointId: string; since: number }): Promise<AttemptDay[]>;
+  /** Merges the hours of days that are over, and removes what is older than a month. */
+  tidyAttemptHours(now: number): Promise<void>;
   /** Removes attempts that started before; how many. */
   pruneAttempts(before: number, limit: number): Promise<number>;
   /** Removes ended deliveries made before, of which no attempt is kept; looks at `limit` of them from `after` on. */

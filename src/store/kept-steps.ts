@@ -104,6 +104,7 @@ export const KEPT_STEPS = [
   'spendRecoveryCode',
   'spendStep',
   'switchLesson',
+  'tidyAttemptHours',
   'touchKey',
   'touchSession',
   'triageSignals',

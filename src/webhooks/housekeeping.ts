@@ -81,6 +81,7 @@ export async function forgetOld(
   isStopping: IsStopping = () => false,
 ): Promise<void> {
   const now = clock.now();
+  await store.tidyAttemptHours(now);
   await inChunks(isStopping, () => store.pruneAttempts(now - LOG_MS, AT_ONCE));
   for (const { id } of await store.listTenants()) await forgetDeliveries(store, id, now - LOG_MS, isStopping);
   await inChunks(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));

@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { SendTest } from '../../src/webhooks/test-delivery.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
+import { deliverToNobody } from '../support/fake-receiver.ts';
 import { anEndpoint } from '../support/store.ts';
 import { signedIn, type TestBrowser } from './browser-session.ts';
 
 const LIST = '/dashboard/settings/integrations/webhooks';
+const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 const XSS = '<script>alert(1)</script>';
 
 /** A receiver that answers with markup. */
@@ -233,4 +235,32 @@ test('what belongs to another tenant is not there, on no screen and for no chang
   expect((await browser.get('/dashboard/webhook-logs/dlv_other')).statusCode).toBe(404);
   expect((await browser.post('/dashboard/webhook-logs/dlv_x/replay', {}, LIST)).statusCode).toBe(404);
   expect((await made.store.getEndpoint(tenant.id, other.id))?.status).toBe('active');
+});
+
+test('each webhook has its success rate and speed of 24 hours and 30 days, and a chart of its attempts', async () => {
+  const id = await anId();
+  const [endpoint] = await made.store.listEndpoints(made.tenant.id);
+  expect((await browser.get(`${LIST}/${id}`)).body).not.toContain('How attempts went');
+  expect((await browser.get(LIST)).body).toContain(
+    '<td data-label="Last 24 hours"><span class="none">–</span></td>',
+  );
+  let posted = 0;
+  const deliver = async (reply: 'success' | 'failure') => {
+    const payload = aPost({
+      platform: { name: 'reddit' },
+      external_id: `x${posted++}`,
+      text: `${aPost().text} ${posted}`,
+    });
+    await made.app.inject({ method: 'POST', url: '/v1/signals', headers: made.auth, payload });
+    await deliverToNobody(made, { endpointId: id, secret: SECRET, reply });
+  };
+  await deliver('failure');
+  made.clock.advance(2 * 86_400_000);
+  await deliver('success');
+  const list = (await browser.get(LIST)).body;
+  expect(list).toMatch(/<td data-label="Last 24 hours">100%, p95 about \d+ ms<\/td>/);
+  expect(list).toMatch(/<td data-label="Last 30 days">50%, p95 about \d+ ms<\/td>/);
+  const { body } = await browser.get(`${LIST}/${endpoint?.id}`);
+  expect(body).toMatch(/<dt>Last 24 hours<\/dt><dd>100%, p95 about \d+ ms, 2 attempts<\/dd>/);
+  expect(body).toContain('Succeeded: 2 in all, at most 2; Failed: 2 in all, at most 2');
 });

@@ -1,7 +1,9 @@
+import { DAY_MS, HOUR_MS } from '../../lib/clock.ts';
 import { idFloor } from '../../lib/ids.ts';
 import type { AttemptRecord, DeliveryStatus, Outcome } from '../../model/delivery.ts';
 import type { EventType } from '../../model/event.ts';
 import { endUndelivered, replayRefusal } from '../../rules/deliveries.ts';
+import { FAILED, speedOf } from '../../rules/latency.ts';
 import type { DeliveryLogStore, ReplayResult } from '../delivery-log-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
 import { createEndpointHealth, type EndpointStatements } from './endpoints.ts';
@@ -44,6 +46,10 @@ export interface DeliveryStatements extends EndpointStatements {
       durationMs: number,
       detail: string,
     ): void;
+    countAttempt(hour: number, speed: number, deliveryId: string): void;
+    mergeHours(before: number): void;
+    deleteMergedHours(before: number): void;
+    deleteHours(before: number): void;
     finishOutcome(
       status: string,
       dueAt: number | null,
@@ -108,6 +114,9 @@ export function outcomeChanges(ask: Asks<DeliveryStatements>) {
       yield* ask.events.emptyReplies(deliveryId);
   }
 
+  const count = (deliveryId: string, startedAt: number, speed: number) =>
+    ask.deliveries.countAttempt(Math.floor(startedAt / HOUR_MS), speed, deliveryId);
+
   return {
     /** An attempt that succeeded, of a delivery that probed nothing, to an endpoint without failures to forget. */
     *recordDelivered(
@@ -115,7 +124,8 @@ export function outcomeChanges(ask: Asks<DeliveryStatements>) {
     ): Script<boolean> {
       yield* ask.deliveries.insertAttempt(id, deliveryId, attempt, startedAt, durationMs, detail);
       const applied = yield* ask.deliveries.finishDelivered(attempt, deliveryId, attempt - 1);
-      if (!applied) yield* forgetReplyOfErased(deliveryId);
+      if (applied) yield* count(deliveryId, startedAt, speedOf(durationMs));
+      else yield* forgetReplyOfErased(deliveryId);
       return applied;
     },
     *recordAttempt({ attempt, next, ...outcome }: StoredOutcome): Script<boolean> {
@@ -130,6 +140,8 @@ export function outcomeChanges(ask: Asks<DeliveryStatements>) {
         yield* forgetReplyOfErased(deliveryId);
         return false;
       }
+      const isSuccess = next.status === 'delivered';
+      yield* count(deliveryId, startedAt, isSuccess ? speedOf(durationMs) : FAILED);
       if (probe && next.status === 'retrying') yield* ask.deliveries.spare(deliveryId);
       if (next.status === 'dead') yield* addDeadNotice(deliveryId, next.expiresAt);
       yield* settleHealth(outcome);
@@ -246,6 +258,13 @@ export function retentionChanges(ask: Asks<DeliveryStatements>) {
         yield* ask.deliveries.markCleared(id);
       }
       return discarded;
+    },
+    *tidyAttemptHours(now) {
+      // Yesterday's stay whole, as the last 24 hours reach into it.
+      const day = Math.floor(now / DAY_MS) * 24 - 24;
+      yield* ask.deliveries.mergeHours(day);
+      yield* ask.deliveries.deleteMergedHours(day);
+      yield* ask.deliveries.deleteHours(day - 30 * 24);
     },
     pruneAttempts: (before, limit) => ask.deliveries.deleteAttempts(idFloor('att', before), limit),
     *pruneDeliveries({ tenantId, before, after, limit }) {

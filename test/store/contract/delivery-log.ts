@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { idFloor } from '../../../src/lib/ids.ts';
 import { DELIVERY_STATUSES } from '../../../src/model/delivery.ts';
 import type { EventType } from '../../../src/model/event.ts';
+import { summaryOf } from '../../../src/rules/latency.ts';
 import type { DeliveryQuery, DeliverySummary } from '../../../src/store/delivery-log-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';
@@ -102,6 +104,52 @@ function expected(all: readonly DeliverySummary[], query: Partial<DeliveryQuery>
 
 export function describeDeliveryLog(open: OpenStore): void {
   describe('a list of deliveries', () => {
+    test('attempts are counted by speed and by day, also when their hours are merged, for a month', async () => {
+      const { store } = await openWithTenants(open);
+      const [HOUR, DAY] = [3_600_000, 86_400_000];
+      const noon = Math.floor(T0 / DAY) * DAY + 12 * HOUR;
+      let made = 0;
+      const attempt = async (startedAt: number, durationMs: number, isSuccess = true, again = false) => {
+        const id = `dlv_${again ? made : ++made}`;
+        if (!again) await addDeliveries(store, 'whk_a', [id]);
+        const next = isSuccess ? ({ status: 'delivered' } as const) : { status: 'retrying' as const, at: T0 };
+        await store.recordOutcome(
+          anOutcome(
+            { deliveryId: id, next, streak: isSuccess ? 'reset' : 'add', at: startedAt },
+            {
+              id: `${idFloor('att', startedAt)}_${id}${again}`,
+              startedAt,
+              durationMs,
+              ...(isSuccess && { error: null }),
+            },
+          ),
+        );
+      };
+      for (let i = 0; i < 18; i++) await attempt(noon, 100);
+      await attempt(noon + HOUR, 900);
+      await attempt(noon + HOUR, 7_000);
+      await attempt(noon + 2 * HOUR, 40, false);
+      await attempt(noon + 2 * HOUR, 40, false, true); // the same attempt, told of twice
+      const since = (ms: number) => store.tallyAttempts('ten_a', { endpointId: null, since: ms });
+      const summary = async (ms: number) => summaryOf(await since(ms));
+      expect(await summary(noon)).toMatchObject({ attempts: 21, successRate: 20 / 21 });
+      expect((await summary(noon)).p95).toBeCloseTo(900, -2);
+      expect(await summary(noon + 2 * HOUR)).toEqual({ attempts: 1, successRate: 0, p95: null });
+      expect(await store.tallyAttempts('ten_b', { endpointId: null, since: 0 })).toEqual([]);
+      expect(await store.tallyAttempts('ten_a', { endpointId: 'whk_b', since: 0 })).toEqual([]);
+      const days = () => store.tallyAttemptDays('ten_a', { endpointId: 'whk_a', since: 0 });
+      const day = new Date(noon).toISOString().slice(0, 10);
+      const before = [await summary(0), await days()];
+      expect(before[1]).toEqual([{ day, succeeded: 20, failed: 1 }]);
+      await store.tidyAttemptHours(noon + DAY);
+      expect(await summary(noon + 2 * HOUR)).toMatchObject({ attempts: 1 }); // it may be of the last 24 hours
+      await store.tidyAttemptHours(noon + 2 * DAY);
+      expect(await summary(noon)).toMatchObject({ attempts: 0 });
+      expect([await summary(0), await days()]).toEqual(before);
+      await store.tidyAttemptHours(noon + 33 * DAY);
+      expect(await since(0)).toEqual([]);
+    });
+
     test('shows what each is about, where it stands, and how its last attempt ended', async () => {
       const { store } = await openWithTenants(open);
       const event = aRoutedEvent('ten_a', ['whk_a'], { id: 'evt_1', deliveryIds: ['dlv_1'] });

@@ -781,6 +781,16 @@ CREATE TABLE attempts (
 );
 CREATE INDEX attempts_by_delivery ON attempts (delivery_id);
 
+-- How attempts to an endpoint went, by hour (since the epoch) and speed (src/rules/latency.ts); -1: they failed. Hours that are days
+-- past are merged into the first of their day.
+CREATE TABLE endpoint_hours (
+  endpoint_id text COLLATE "C" NOT NULL,
+  hour bigint NOT NULL,
+  speed bigint NOT NULL,
+  count bigint NOT NULL,
+  PRIMARY KEY (endpoint_id, hour, speed)
+);
+
 -- Gives signals their place within a millisecond. Read from what is stored, two nodes would take the same one.
 CREATE SEQUENCE signal_order MINVALUE 0 MAXVALUE 16383 START 0 CYCLE;
 

@@ -14,6 +14,21 @@ export function deliveriesSql(db: Connection): Later<DeliveryStatements['deliver
       db,
       'INSERT INTO attempts (id, delivery_id, attempt, started_at, duration_ms, detail) VALUES (?, ?, ?, ?, ?, ?)',
     ),
+    countAttempt: run(
+      db,
+      `INSERT INTO endpoint_hours (endpoint_id, hour, speed, count)
+       SELECT endpoint_id, ?, ?, 1 FROM deliveries WHERE id = ?
+       ON CONFLICT (endpoint_id, hour, speed) DO UPDATE SET count = endpoint_hours.count + 1`,
+    ),
+    mergeHours: run(
+      db,
+      `INSERT INTO endpoint_hours (endpoint_id, hour, speed, count)
+       SELECT endpoint_id, hour / 24 * 24, speed, sum(count) FROM endpoint_hours WHERE hour < ? AND hour % 24 <> 0
+       GROUP BY 1, 2, 3
+       ON CONFLICT (endpoint_id, hour, speed) DO UPDATE SET count = endpoint_hours.count + excluded.count`,
+    ),
+    deleteMergedHours: run(db, 'DELETE FROM endpoint_hours WHERE hour < ? AND hour % 24 <> 0'),
+    deleteHours: run(db, 'DELETE FROM endpoint_hours WHERE hour < ?'),
     finishOutcome: changed(
       db,
       `UPDATE deliveries SET status = ?, next_attempt_at = ?, expires_at = ?, attempt_count = ?

@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { HOUR_MS } from '../../../lib/clock.ts';
 import { idFloor } from '../../../lib/ids.ts';
 import { addAll } from '../../../lib/lists.ts';
 import {
@@ -8,8 +9,11 @@ import {
   sentHeaders,
 } from '../../../model/delivery.ts';
 import type { EventType } from '../../../model/event.ts';
+import { FAILED } from '../../../rules/latency.ts';
 import type { DeliveryKey, WalkPart, WalkTerms } from '../../changes/deliveries.ts';
 import type {
+  AttemptDay,
+  AttemptTally,
   DeliveryLogStore,
   DeliveryQuery,
   DeliverySummary,
@@ -35,7 +39,23 @@ export function deliveryReads(db: Database) {
     )
     .pluck();
 
+  const hoursOf = `FROM webhook_endpoints e CROSS JOIN endpoint_hours h ON h.endpoint_id = e.id AND h.hour >= :hour
+    WHERE e.tenant_id = :tenantId AND e.deleted_at IS NULL`;
+  const tallyAttempts = db.prepare<Record<string, unknown>[], AttemptTally>(
+    `SELECT h.endpoint_id AS endpointId, h.speed, sum(h.count) AS count ${hoursOf}
+     AND (:endpointId IS NULL OR e.id = :endpointId) GROUP BY h.endpoint_id, h.speed`,
+  );
+  const tallyDays = db.prepare<Record<string, unknown>[], AttemptDay>(
+    `SELECT date(h.hour / 24 * 86400, 'unixepoch') AS day,
+            total(h.count) FILTER (WHERE h.speed <> ${FAILED}) AS succeeded, total(h.count) FILTER (WHERE h.speed = ${FAILED}) AS failed
+     ${hoursOf} AND e.id = :endpointId GROUP BY h.hour / 24`,
+  );
+
   return {
+    tallyAttempts: (tenantId, { endpointId, since }) =>
+      tallyAttempts.all({ tenantId, endpointId, hour: Math.floor(since / HOUR_MS) }),
+    tallyAttemptDays: (tenantId, { endpointId, since }) =>
+      tallyDays.all({ tenantId, endpointId, hour: Math.floor(since / HOUR_MS) }),
     getDelivery(tenantId, id) {
       const row = selectOne.get(id, tenantId);
       return row === undefined ? null : { ...row, attempts: attemptsOf(id) };
