@@ -15,7 +15,7 @@ import { type ShownSignal, shownSignals } from './shown-signal.ts';
 import { signalsAsked } from './signals.ts';
 
 /** Rows that are read and written between two turns of the event loop. */
-const ROWS_AT_ONCE = 100;
+const ROWS_AT_ONCE = 50;
 
 const FORMATS = ['csv', 'ndjson'] as const;
 type Format = (typeof FORMATS)[number];
