@@ -219,14 +219,18 @@ export function retentionChanges(ask: Asks<DeliveryStatements>) {
   const bodies = createBodies(ask);
   const addDeadNotice = createDeadNotices(ask);
 
-  function* remove(id: string): Script<boolean> {
-    if ((yield* ask.deliveries.selectRemovable(id)) === undefined) return false;
-    yield* bodies.remove(id);
-    yield* ask.deliveries.deleteBatched(id);
-    yield* ask.deliveries.deleteLatePlace(id);
-    yield* ask.deliveries.deleteDeadPlace(id);
-    yield* ask.deliveries.deleteDelivery(id);
-    return true;
+  /** Removes those that have ended and have no attempt left; how many. */
+  function* remove(ids: readonly string[]): Script<number> {
+    const removable: string[] = [];
+    for (const id of ids) if ((yield* ask.deliveries.selectRemovable(id)) !== undefined) removable.push(id);
+    yield* bodies.remove(removable);
+    for (const id of removable) {
+      yield* ask.deliveries.deleteBatched(id);
+      yield* ask.deliveries.deleteLatePlace(id);
+      yield* ask.deliveries.deleteDeadPlace(id);
+      yield* ask.deliveries.deleteDelivery(id);
+    }
+    return removable.length;
   }
 
   return {
@@ -244,10 +248,8 @@ export function retentionChanges(ask: Asks<DeliveryStatements>) {
     },
     *expireDead({ now, limit }) {
       const ids = yield* ask.deliveries.selectExpired(now, limit);
-      for (const id of ids) {
-        yield* ask.deliveries.markExpired(id);
-        yield* bodies.remove(id);
-      }
+      for (const id of ids) yield* ask.deliveries.markExpired(id);
+      yield* bodies.remove(ids);
       return ids.length;
     },
     *discardOfDeleted(limit) {
@@ -276,8 +278,7 @@ export function retentionChanges(ask: Asks<DeliveryStatements>) {
         after === null ? null : { createdAt: Number(after[0]), id: String(after[1]) },
         { scan: limit, limit },
       );
-      let removed = 0;
-      for (const { id } of found) if (yield* remove(id)) removed++;
+      const removed = yield* remove(found.map(({ id }) => id));
       return { removed, next: next === null ? null : [next.createdAt, next.id] };
     },
     pruneEndpoints: (before, limit) => ask.deliveries.deleteEndpoints(before, limit),

@@ -66,8 +66,8 @@ const PIECE_COST = 60_000;
 /** A statement costs at least as much as so many characters. */
 const STATEMENT_COST = 400;
 const STEPS_AT_ONCE = 200;
-/** A delivery takes some statements. */
-const DELIVERY_COST = 3 * STATEMENT_COST;
+/** A delivery takes some statements of no great cost. */
+const DELIVERY_COST = STATEMENT_COST;
 const DELIVERIES_AT_ONCE = PIECE_COST / DELIVERY_COST;
 const FIRST_ANSWER = '["",""]';
 

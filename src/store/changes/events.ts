@@ -16,9 +16,10 @@ export interface EventStatements {
     insertBody(body: string, tailId: number | null): number;
     selectTail(tenantId: string, hash: string): number | undefined;
     insertTail(tenantId: string, hash: string, text: string): number;
-    selectPlace(deliveryId: string): { event_id: string; body_id: number | null } | undefined;
-    letGo(deliveryId: string): void;
-    deleteBodyUnlessSent(bodyId: number, eventId: string, again: number): void;
+    /** The bodies of these deliveries, as JSON lists, by the event that they are of. */
+    selectPlaces(deliveryIds: string): { eventId: string; bodyIds: string }[];
+    letGo(deliveryIds: string): void;
+    deleteBodiesUnlessSent(bodyIds: string, eventId: string): void;
     deleteUnusedTails(limit: number): number;
     insertEvent(
       id: string,
@@ -82,12 +83,16 @@ export function createBodies(ask: Asks<EventStatements>) {
         return place;
       };
     },
-    /** Takes a delivery's body away, and deletes it where no other of the event sends it too. */
-    *remove(deliveryId: string): Script<void> {
-      const place = yield* ask.events.selectPlace(deliveryId);
-      if (place === undefined || place.body_id === null) return;
-      yield* ask.events.letGo(deliveryId);
-      yield* ask.events.deleteBodyUnlessSent(place.body_id, place.event_id, place.body_id);
+    /**
+     * Takes the bodies of deliveries away, and deletes those that no other of their event sends too. That is looked up once
+     * an event: an event may have thousands of deliveries.
+     */
+    *remove(deliveryIds: readonly string[]): Script<void> {
+      const ids = JSON.stringify(deliveryIds);
+      const places = yield* ask.events.selectPlaces(ids);
+      if (places.length === 0) return;
+      yield* ask.events.letGo(ids);
+      for (const { eventId, bodyIds } of places) yield* ask.events.deleteBodiesUnlessSent(bodyIds, eventId);
     },
     removeUnusedTails: (limit: number): Script<number> => ask.events.deleteUnusedTails(limit),
   };
@@ -238,9 +243,9 @@ export function createEventEraser(ask: Asks<EventStatements>) {
       const found = yield* ask.events.selectDeliveries(eventId, JSON.stringify(batches), after, limit);
       for (const { id } of found) {
         yield* ask.events.discard(id);
-        yield* bodies.remove(id);
         yield* ask.events.emptyReplies(id);
       }
+      yield* bodies.remove(found.map(({ id }) => id));
       const last = found.at(-1);
       return {
         count: found.length,

@@ -185,6 +185,11 @@ export type AnswerPlace = [route: string, key: string];
 
 /** Kept answers looked through in one go: some 10 ms. An answer of a batch has a megabyte. */
 const STRETCH = { rows: 200, characters: 500_000 };
+/** Where nothing is to be blacked out, an answer is searched and not parsed. */
+const WIDE_STRETCH = { rows: 1_000, characters: 2_000_000 };
+
+/** So few ids are found faster one by one. */
+const FEW = 20;
 
 /**
  * Goes through the next of a tenant's kept answers: drops those that hold one of `texts`, and blacks the mentions out of
@@ -198,7 +203,8 @@ export function createAnswerEraser(ask: Asks<MentionStatements>) {
     const holds = createTextTest(texts);
     // Lower case in SQL is not that of every script, so that the last word of a name is looked for here.
     const pattern = mentionPattern(mentions.texts, mentions.names);
-    const { answers, isLast } = yield* ask.mentions.selectAnswers(tenantId, after, STRETCH);
+    const stretch = pattern === null && texts.length <= FEW ? WIDE_STRETCH : STRETCH;
+    const { answers, isLast } = yield* ask.mentions.selectAnswers(tenantId, after, stretch);
     for (const { route, key, body, steps } of answers) {
       if (holds(body) || holds(steps)) yield* ask.mentions.forgetAnswer(tenantId, route, key);
       else if (pattern !== null && body !== '' && mentionsInJson(body, pattern))
@@ -208,9 +214,6 @@ export function createAnswerEraser(ask: Asks<MentionStatements>) {
     return isLast || last === undefined ? null : [last.route, last.key];
   };
 }
-
-/** So few ids are found faster one by one. */
-const FEW = 20;
 
 /** Whether a JSON text holds one of the texts; a person may have thousands of signals, so that ids are looked up. */
 function createTextTest(texts: readonly string[]): (json: string) => boolean {

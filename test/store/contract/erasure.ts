@@ -147,7 +147,7 @@ export function describeErasure(open: OpenStore): void {
 
     test('a deleted signal takes what was said of it along, some deliveries at a time', async () => {
       const { store } = await openWithTenants(open);
-      const endpoints = Array.from({ length: 119 }, (_, n) => `whk_${n}`);
+      const endpoints = Array.from({ length: 319 }, (_, n) => `whk_${n}`);
       for (const id of endpoints) await store.createEndpoint(anEndpoint('ten_a', { id }), null);
       const all = ['whk_a', ...endpoints];
       const deliveryIds = all.map((id) => `dlv_${id}`);
@@ -169,7 +169,7 @@ export function describeErasure(open: OpenStore): void {
       const changed: string[] = [];
       for (let isDone = false, pieces = 0; !isDone && pieces < 100; pieces++) {
         const piece = await store.continueErasure({ tenantId: 'ten_a', leadId: 'sig_1' });
-        expect(piece.endpointIds.length).toBeLessThanOrEqual(50);
+        expect(piece.endpointIds.length).toBeLessThanOrEqual(150);
         changed.push(...piece.endpointIds);
         isDone = piece.isDone;
       }

@@ -9,12 +9,20 @@ export function eventsSql(db: Database): EventStatements['events'] {
     insertBody: inserted(db, 'INSERT INTO delivery_bodies (body, tail_id) VALUES (?, ?)'),
     selectTail: value(db, 'SELECT id FROM body_tails WHERE tenant_id = ? AND hash = ?'),
     insertTail: inserted(db, 'INSERT INTO body_tails (tenant_id, hash, text) VALUES (?, ?, ?)'),
-    selectPlace: row(db, 'SELECT event_id, body_id FROM deliveries WHERE id = ?'),
-    letGo: run(db, 'UPDATE deliveries SET body_id = NULL WHERE id = ?'),
-    deleteBodyUnlessSent: run(
+    selectPlaces: rows(
       db,
-      `DELETE FROM delivery_bodies WHERE id = ?
-       AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ? AND body_id = ?)`,
+      `SELECT event_id AS eventId, json_group_array(DISTINCT body_id) AS bodyIds FROM deliveries
+     WHERE id IN (SELECT value FROM json_each(?)) AND body_id IS NOT NULL GROUP BY event_id`,
+    ),
+    letGo: run(
+      db,
+      `UPDATE deliveries SET body_id = NULL
+     WHERE id IN (SELECT value FROM json_each(?)) AND body_id IS NOT NULL`,
+    ),
+    deleteBodiesUnlessSent: run(
+      db,
+      `DELETE FROM delivery_bodies WHERE id IN (SELECT value FROM json_each(?))
+       AND id NOT IN (SELECT body_id FROM deliveries WHERE event_id = ? AND body_id IS NOT NULL)`,
     ),
     deleteUnusedTails: count(
       db,
