@@ -16,6 +16,20 @@ export function eventsSql(db: Connection): Later<EventStatements['events']> {
     db,
     'INSERT INTO body_tails (tenant_id, hash, text) VALUES (?, ?, ?) RETURNING id',
   );
+  const selectPlaces = rows<[string[]], { eventId: string; bodyIds: string }>(
+    db,
+    `SELECT event_id AS "eventId", json_agg(DISTINCT body_id)::text AS "bodyIds" FROM deliveries
+     WHERE id = ANY (?::text[]) AND body_id IS NOT NULL GROUP BY event_id`,
+  );
+  const letGo = run<[string[]]>(
+    db,
+    'UPDATE deliveries SET body_id = NULL WHERE id = ANY (?::text[]) AND body_id IS NOT NULL',
+  );
+  const deleteBodies = run<[number[], string]>(
+    db,
+    `DELETE FROM delivery_bodies WHERE id = ANY (?::bigint[])
+       AND id NOT IN (SELECT body_id FROM deliveries WHERE event_id = ? AND body_id IS NOT NULL)`,
+  );
   const countNotices = value<[string[], string], number>(
     db,
     'SELECT count(*) FROM endpoint_notices WHERE id = ANY (?::bigint[]) AND tenant_id = ?',
@@ -47,13 +61,9 @@ export function eventsSql(db: Connection): Later<EventStatements['events']> {
     // Kept from being deleted as unused until the body that ends in it is there.
     selectTail: value(db, 'SELECT id FROM body_tails WHERE tenant_id = ? AND hash = ? FOR KEY SHARE'),
     insertTail: async (tenantId, hash, text) => (await insertTail(tenantId, hash, text)) ?? 0,
-    selectPlace: row(db, 'SELECT event_id, body_id FROM deliveries WHERE id = ?'),
-    letGo: run(db, 'UPDATE deliveries SET body_id = NULL WHERE id = ?'),
-    deleteBodyUnlessSent: run(
-      db,
-      `DELETE FROM delivery_bodies WHERE id = ?
-       AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ? AND body_id = ?)`,
-    ),
+    selectPlaces: (deliveryIds) => selectPlaces(JSON.parse(deliveryIds)),
+    letGo: (deliveryIds) => letGo(JSON.parse(deliveryIds)),
+    deleteBodiesUnlessSent: (bodyIds, eventId) => deleteBodies(JSON.parse(bodyIds), eventId),
     deleteUnusedTails: count(
       db,
       `DELETE FROM body_tails WHERE id IN (
