@@ -9,6 +9,7 @@ import { translateFault } from '../commit-batch.ts';
 import { createMadeDueFeed } from '../made-due.ts';
 import type { Asks } from '../script.ts';
 import type { Store } from '../store.ts';
+import { changeIn, ownerOf } from '../weights.ts';
 import type { CountsThread } from './counts-thread.ts';
 import { claimFace, inHandFace, outcomeFace, recoveryFace } from './face/deliveries.ts';
 import { keepingFace, keyedRequestFace } from './face/keyed-requests.ts';
@@ -23,7 +24,6 @@ import { createCounts } from './reads/counts.ts';
 import { createNewestStored } from './reads/events.ts';
 import { createReads } from './reads.ts';
 import { isLongSearch, type SearchThread } from './search-thread.ts';
-import { changeIn, ownerOf } from './weights.ts';
 import type { Writer } from './writer.ts';
 
 export interface SqliteStoreParts {

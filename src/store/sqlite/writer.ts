@@ -4,11 +4,11 @@ import { commitBatch } from '../commit-batch.ts';
 import type { CommitMeter } from '../commit-meter.ts';
 import type { StorePulse } from '../figures.ts';
 import type { StorageWatch } from '../storage-watch.ts';
+import { costOf, ownerOf, shareOf } from '../weights.ts';
 import { type Committed, createWriteQueue } from '../write-queue.ts';
 import { call } from './face/promised.ts';
 import { createRunner } from './runner.ts';
 import { createTransactions } from './transaction.ts';
-import { costOf, ownerOf, shareOf } from './weights.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 
 /** How it is doing. */

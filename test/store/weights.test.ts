@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { costOf, ownerOf, shareOf } from '../../../src/store/sqlite/weights.ts';
-import { createWriteQueue } from '../../../src/store/write-queue.ts';
+import { costOf, ownerOf, shareOf } from '../../src/store/weights.ts';
+import { createWriteQueue } from '../../src/store/write-queue.ts';
 
 type Change = readonly [name: string, args: readonly unknown[]];
 

@@ -1,9 +1,9 @@
-import { countDeliveries } from '../changes/bundles.ts';
-import type { StoredClaim } from '../changes/claims.ts';
-import type { DoneCall, KeptCall } from '../changes/requests.ts';
-import type { LeadChange } from '../lead-store.ts';
-import type { NewSignal, SignalEdit } from '../signal-store.ts';
-import type { SourceRun } from '../source-store.ts';
+import { countDeliveries } from './changes/bundles.ts';
+import type { StoredClaim } from './changes/claims.ts';
+import type { DoneCall, KeptCall } from './changes/requests.ts';
+import type { LeadChange } from './lead-store.ts';
+import type { NewSignal, SignalEdit } from './signal-store.ts';
+import type { SourceRun } from './source-store.ts';
 
 /** A change by its name, with its arguments. */
 type AnyCall = readonly [name: string, args: readonly unknown[]];
