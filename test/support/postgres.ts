@@ -38,6 +38,8 @@ const SETTINGS = {
   full_page_writes: 'off',
   synchronous_commit: 'off',
   max_connections: '20',
+  // How long a transaction waits before it looks whether those that it waits for wait for it.
+  deadlock_timeout: '50ms',
   shared_buffers: '32MB',
 };
 

@@ -86,7 +86,7 @@ export function accountsSql(db: Connection): Later<AccountStatements['accounts']
     touchKey: run(
       db,
       `UPDATE api_keys SET last_used_at = :now
-       WHERE id = :id AND coalesce(last_used_at, 0) <= :now - ${TOUCH_EVERY_MS}`,
+       WHERE id = :id AND coalesce(last_used_at, 0) <= :now::bigint - ${TOUCH_EVERY_MS}`,
     ),
     revokeKey: changed(db, 'UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?'),
     pruneKeys: count(

@@ -21,7 +21,7 @@ export function profilesSql(db: Connection): Later<ProfileStatements['profiles']
     db,
     `UPDATE icp_profiles SET name = :name, name_key = :nameKey, settings = :settings, active = :active,
        updated_at = :updatedAt, version = :version
-     WHERE id = :id AND tenant_id = :tenantId AND version = :version - 1 AND deleted_at IS NULL`,
+     WHERE id = :id AND tenant_id = :tenantId AND version = :version::bigint - 1 AND deleted_at IS NULL`,
   );
   const insert = PROFILES.insert(db);
   const selectOne = PROFILES.select<[string, string]>(

@@ -28,7 +28,7 @@ export function sourcesSql(db: Connection): Later<SourceStatements['sources']> {
        name = :name, name_key = :nameKey, settings = :settings, host = :host, secrets = :secrets,
        profile_ids = :profileIds, interval_seconds = :intervalSeconds, max_age_days = :maxAgeDays, status = :status,
        next_poll_at = greatest(:nextPollAt, not_before), updated_at = :updatedAt, version = :version
-     WHERE id = :id AND tenant_id = :tenantId AND version = :version - 1`,
+     WHERE id = :id AND tenant_id = :tenantId AND version = :version::bigint - 1`,
   );
   const restart = run<Record<string, unknown>[]>(
     db,

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { StoredOutcome } from '../../../src/store/changes/deliveries.ts';
+import type { Changes } from '../../../src/store/changes.ts';
+import { createCommitter } from '../../../src/store/postgres/commit.ts';
+import { type Connection, connect } from '../../../src/store/postgres/connection.ts';
+import { migrate } from '../../../src/store/postgres/migrate.ts';
+import { mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { aKey, anEndpoint, aRoutedEvent, aSignal, aTenant, T0 } from '../../support/store.ts';
+
+type AnyCall = { [K in keyof Changes]: [K, Parameters<Changes[K]>] }[keyof Changes];
+
+describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () => {
+  let server: PostgresServer;
+  let config: Awaited<ReturnType<PostgresServer['createDatabase']>>;
+  let connections: Connection[] = [];
+  let first: (...batch: AnyCall[]) => Promise<unknown>;
+  let second: typeof first;
+
+  async function openNode(): Promise<typeof first> {
+    const db = await connect(config);
+    connections.push(db);
+    const commit = createCommitter(db);
+    return async (...batch) => {
+      const { values, failed } = await commit(batch as Parameters<typeof commit>[0]);
+      return { values, failed: failed.map(({ index, error }) => [index, String(error)]) };
+    };
+  }
+
+  async function select(sql: string): Promise<unknown[]> {
+    const { rows } = (await connections[0]?.ask({ name: '', text: sql, members: null }, [])) ?? { rows: [] };
+    return rows.map((row) => (row.length === 1 ? row[0] : row));
+  }
+
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  beforeEach(async () => {
+    await Promise.all(connections.map((db) => db.close().catch(() => {})));
+    connections = [];
+    config = await server.createDatabase();
+    [first, second] = [await openNode(), await openNode()];
+    const [db] = connections;
+    if (db !== undefined) await migrate(db);
+    await first(
+      ['createTenant', [aTenant('ten_a')]],
+      ['createEndpoint', [anEndpoint('ten_a', { id: 'whk_a' }), null]],
+      ['createEndpoint', [anEndpoint('ten_a', { id: 'whk_b' }), null]],
+    );
+  });
+  afterAll(async () => {
+    await Promise.all(connections.map((db) => db.close().catch(() => {})));
+    await server[Symbol.asyncDispose]();
+  });
+
+  test('a change that fails takes none of its batch with it', async () => {
+    const made = await first(
+      ['createKey', [aKey('ten_a', { id: 'key_1' }), 9]],
+      ['createTenant', [aTenant('ten_a')]],
+      ['createKey', [aKey('ten_a', { id: 'key_2' }), 9]],
+    );
+    expect(made).toMatchObject({
+      values: [true, undefined, true],
+      failed: [[1, expect.stringContaining('duplicate')]],
+    });
+    expect(await select("SELECT id FROM api_keys WHERE id LIKE 'key_%' ORDER BY id")).toEqual([
+      'key_1',
+      'key_2',
+      'key_ten_a',
+    ]);
+  });
+
+  test('do not pass a limit together', async () => {
+    const batchOf = (node: string): AnyCall[] =>
+      [1, 2, 3].map((n) => ['createKey', [aKey('ten_a', { id: `key_${node}${n}` }), 4]]);
+    await Promise.all([first(...batchOf('a')), second(...batchOf('b'))]);
+    expect(await select('SELECT count(*) FROM api_keys')).toEqual([4]);
+  });
+
+  test('store a post once that both bring at the same time', async () => {
+    for (let round = 0; round < 10; round++) {
+      const post = (id: string): AnyCall => [
+        'commitSignals',
+        [[aSignal('ten_a', { id: `sig_${id}${round}`, externalId: `post ${round}` })]],
+      ];
+      await Promise.all([first(post('a')), second(post('b'))]);
+    }
+    expect(await select('SELECT count(*), count(DISTINCT external_id) FROM signals')).toEqual([[10, 10]]);
+    expect(await select('SELECT signals FROM stored_rows')).toEqual([10]);
+  });
+
+  test('number what a tenant stores in the order of their commits', async () => {
+    const stored = (node: string, n: number): AnyCall => [
+      'commitSignals',
+      [[aSignal('ten_a', { id: `sig_${node}${n}`, externalId: `${node}${n}`, timestamp: T0 + n })]],
+    ];
+    const seen: number[] = [];
+    for (let n = 0; n < 20; n++) {
+      await Promise.all([first(stored('a', n)), second(stored('b', n))]);
+      const [newest] = await select('SELECT max(position) FROM signal_positions');
+      seen.push(Number(newest));
+      const [behind] = await select(
+        `SELECT count(*) FROM signal_positions WHERE position > ${seen.at(-2) ?? 0}`,
+      );
+      expect(behind).toBe(2);
+    }
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+  });
+
+  test('are given an endpoint by turns, each delivery once', async () => {
+    const events = [1, 2, 3].map((n) =>
+      aRoutedEvent('ten_a', ['whk_a'], { deliveryIds: [`dlv_${n}`], createdAt: T0 }),
+    );
+    await first(['commitSignals', [[aSignal('ten_a', { id: 'sig_1', events })]]]);
+    const claim = (node: string): AnyCall => [
+      'claimLanes',
+      [
+        {
+          lanes: [{ endpointId: 'whk_a', limit: 10, knownVersion: 1, held: '{}' }],
+          ...{ now: T0, leaseUntil: T0 + 60_000, leaseToken: `lease_${node}`, process: node },
+        },
+      ],
+    ];
+    const claims = await Promise.all([first(claim('a')), second(claim('b'))]);
+    const given = claims.map((claimed) => [...JSON.stringify(claimed).matchAll(/dlv_\d/g)].map(([id]) => id));
+    expect(given.toSorted((a, b) => a.length - b.length)).toEqual([[], ['dlv_1', 'dlv_2', 'dlv_3']]);
+  });
+
+  test('get both through when each has locked what the other needs', async () => {
+    const deliveries = (node: string) => [1, 2, 3, 4].map((n) => `dlv_${node}${n}`);
+    const events = ['a', 'b'].flatMap((node) =>
+      deliveries(node).map((id) =>
+        aRoutedEvent('ten_a', [`whk_${node}`], { deliveryIds: [id], createdAt: T0 }),
+      ),
+    );
+    await first(['commitSignals', [[aSignal('ten_a', { id: 'sig_1', events })]]]);
+    const failure = (node: string, n: number): AnyCall => [
+      'recordAttempt',
+      [aFailure(`whk_${node}`, `dlv_${node}${n}`)],
+    ];
+    for (const n of [1, 3]) {
+      const results = await Promise.all([
+        first(failure('a', n), failure('b', n)),
+        second(failure('b', n + 1), failure('a', n + 1)),
+      ]);
+      for (const result of results) expect(result).toEqual({ values: [true, true], failed: [] });
+    }
+    expect(await select('SELECT consecutive_failures FROM webhook_endpoints')).toEqual([4, 4]);
+  });
+
+  test('a server that is gone is said to be unavailable', async () => {
+    await select('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+    expect(await second(['createKey', [aKey('ten_a', { id: 'key_1' }), 9]])).toMatchObject({
+      failed: [[0, expect.stringContaining('The storage cannot be reached right now.')]],
+    });
+    expect(await first(['createKey', [aKey('ten_a', { id: 'key_1' }), 9]])).toMatchObject({ values: [true] });
+  });
+});
+
+function aFailure(endpointId: string, deliveryId: string): StoredOutcome {
+  return {
+    ...{ deliveryId, endpointId, streak: 'add', gone: false, probe: false, at: T0 },
+    next: { status: 'retrying', at: T0 + 5_000 },
+    attempt: {
+      id: `att_${deliveryId}`,
+      attempt: 1,
+      startedAt: T0,
+      durationMs: 3,
+      detail: '{"response":null}',
+    },
+  };
+}
