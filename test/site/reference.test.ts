@@ -59,12 +59,12 @@ test('llms.txt leads to the signal API, with the length of each answer, and call
   const llms = await text('/llms.txt');
   expect(llms).not.toMatch(/read.only/i);
   for (const path of ['/v1', '/v1/operations', '/v1/openapi.json']) {
-    const [, tokens] = new RegExp(`${BASE_URL}${path}[)\`]: .* \\((\\d+) tokens\\)`).exec(llms) ?? [];
+    const [, tokens] = new RegExp(`${BASE_URL}${path}[)\`]: .* \\((\\d+)\\)`).exec(llms) ?? [];
     const { length } = await text(path);
     expect(Number(tokens)).toBeGreaterThan(length / 8);
     expect(Number(tokens)).toBeLessThan(length / 2);
   }
-  const [, tokens] = /reference\.md\): .* \((\d+) tokens\)/.exec(llms) ?? [];
+  const [, tokens] = /reference\.md\): .* \((\d+)\)/.exec(llms) ?? [];
   expect(Number(tokens)).toBeGreaterThan(3_000);
 });
 

@@ -104,7 +104,7 @@ export interface LlmsOthers {
 }
 
 const INTRODUCTION =
-  'Pages are markdown at their `.md` addresses; numbers are lengths in tokens. The signal API takes posts, scores them and delivers signals: it alone needs a key, its description does not.';
+  'Pages are markdown at their `.md` addresses; the number behind a link is its length in tokens. The signal API takes posts, scores them and delivers signals: it alone needs a key, its description does not.';
 
 /** The signals that most agents come for, in one request: none has to read a description first. */
 const HOT_THIS_WEEK = JSON.stringify({
@@ -142,7 +142,7 @@ function operationEntries({ baseUrl, publicApi }: DocumentParts): Entry[] {
   }));
 }
 
-const MAX_DESCRIPTION_CHARS = 40;
+const MAX_DESCRIPTION_CHARS = 36;
 
 /** What a list of all pages has room for: its first sentence, cut at a word. */
 function brief(description: string): string {
@@ -160,7 +160,7 @@ function documentEntry(baseUrl: string, document: SiteDocument, now: number): En
 function list(section: string, entries: readonly Entry[]): string {
   const lines = entries.map(
     ({ title, url, description, tokens }) =>
-      `- ${title === null ? `\`${url}\`` : `[${title}](${url})`}: ${description} (${tokens} tokens)`,
+      `- ${title === null ? `\`${url}\`` : `[${title}](${url})`}: ${description} (${tokens})`,
   );
   return `## ${section}\n\n${lines.join('\n')}`;
 }
