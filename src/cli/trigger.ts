@@ -57,7 +57,10 @@ async function trigger(ports: Ports, event: EventType, { webhook, baseUrl }: Opt
           ({ mode, event_types: types }) => mode === 'push' && types.includes(event),
         )
       : [await call<Endpoint>('GET', `/v1/webhooks/${encodeURIComponent(webhook)}`)];
-  if (endpoints.length === 0) throw new CommandError(`No endpoint is subscribed to ${event}.`);
+  if (endpoints.length === 0)
+    throw new CommandError(
+      `No endpoint is subscribed to ${event}. Endpoints with mode "pull" are read and get no samples.`,
+    );
   for (const { id, label, url: target } of endpoints) {
     const { success, response, error } = await call<TestResult>('POST', `/v1/webhooks/${id}/test`, { event });
     const outcome = success ? `${response?.status}` : (error?.message ?? 'failed');

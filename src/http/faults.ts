@@ -68,9 +68,14 @@ export function toPointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** A union's fault is that of its first branch: the others are the empty string and the like. */
+/** A union's fault is that of its first branch: the others are the empty string and the like. A name's is what it lacks. */
 function unfold(issue: Issue): Issue[] {
-  const first = issue.code === 'invalid_union' ? issue.errors[0] : undefined;
+  const first =
+    issue.code === 'invalid_key'
+      ? issue.issues
+      : issue.code === 'invalid_union'
+        ? issue.errors[0]
+        : undefined;
   if (first === undefined) return [issue];
   return first.flatMap((inner) => unfold({ ...inner, path: [...issue.path, ...inner.path] } as Issue));
 }

@@ -83,6 +83,17 @@ describe('headers of an endpoint', () => {
     expect(answer.json().errors[0].pointer).toMatch(/^\/headers\//);
   });
 
+  test('a name that is taken is refused with what is wrong', async () => {
+    const headers = { 'webhook-id': 'x' };
+    const answer = await t.call('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', headers });
+    expect(answer.json().errors).toEqual([
+      {
+        pointer: '/headers/webhook-id',
+        detail: '"webhook-id" is a header that is set by HTTP or the signature.',
+      },
+    ]);
+  });
+
   test('are at most 10, each named once in whatever case', async () => {
     const many = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`X-${i}`, 'x']));
     for (const refused of [many, { 'X-A': '1', 'x-a': '2' }]) {
