@@ -237,7 +237,8 @@ function largestValue({ kind, labels, series }: Chart): number {
 export function roundAbove(value: number): number {
   if (value <= 2) return 2;
   const scale = 10 ** Math.floor(Math.log10(value));
-  const factor = ROUND.find((candidate) => candidate * scale >= value) ?? 10;
+  const isWhole = (factor: number) => Number.isInteger((factor * scale) / 2);
+  const factor = ROUND.find((candidate) => candidate * scale >= value && isWhole(candidate)) ?? 10;
   return factor * scale;
 }
 
