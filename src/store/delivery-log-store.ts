@@ -133,8 +133,11 @@ export interface DeliveryLogStore {
   tallyAttempts(tenantId: string, of: { endpointId: string | null; since: number }): Promise<AttemptTally[]>;
   /** The same of one endpoint by day. */
   tallyAttemptDays(tenantId: string, of: { endpointId: string; since: number }): Promise<AttemptDay[]>;
-  /** Merges the hours of days that are over, and removes what is older than a month. */
-  tidyAttemptHours(now: number): Promise<void>;
+  /**
+   * Of `limit` endpoints behind `after`, by their ids, merges the hours of days that are over, and removes what is older than
+   * a month. The last of these ids; null: there are no more.
+   */
+  tidyAttemptHours(chunk: Chunk & { after: string }): Promise<string | null>;
   /** Removes attempts that started before; how many. */
   pruneAttempts(before: number, limit: number): Promise<number>;
   /** Removes ended deliveries made before, of which no attempt is kept; looks at `limit` of them from `after` on. */

@@ -28,6 +28,8 @@ const TEST_SEND_MS = 10 * MINUTE_MS;
 
 /** Rows changed in one commit: about 10 ms of the store's writer. */
 const AT_ONCE = 500;
+/** Some hundred rows each. */
+const ENDPOINTS_AT_ONCE = 50;
 
 export interface HousekeepingParts extends Omit<MailParts, 'store'>, Pick<DigestParts, 'newId'> {
   store: Store;
@@ -81,7 +83,8 @@ export async function forgetOld(
   isStopping: IsStopping = () => false,
 ): Promise<void> {
   const now = clock.now();
-  await store.tidyAttemptHours(now);
+  for (let after: string | null = ''; after !== null && !isStopping(); )
+    after = await store.tidyAttemptHours({ now, after, limit: ENDPOINTS_AT_ONCE });
   await inChunks(isStopping, () => store.pruneAttempts(now - LOG_MS, AT_ONCE));
   for (const { id } of await store.listTenants()) await forgetDeliveries(store, id, now - LOG_MS, isStopping);
   await inChunks(isStopping, () => store.pruneEndpoints(now - LOG_MS, AT_ONCE));

@@ -47,9 +47,11 @@ export interface DeliveryStatements extends EndpointStatements {
       detail: string,
     ): void;
     countAttempt(hour: number, speed: number, deliveryId: string): void;
-    mergeHours(before: number): void;
-    deleteMergedHours(before: number): void;
-    deleteHours(before: number): void;
+    selectCounted(after: string, limit: number): string[];
+    /** Of endpoints behind `after` up to `last`. */
+    mergeHours(after: string, last: string, before: number): void;
+    deleteMergedHours(after: string, last: string, before: number): void;
+    deleteHours(after: string, last: string, before: number): void;
     finishOutcome(
       status: string,
       dueAt: number | null,
@@ -261,12 +263,16 @@ export function retentionChanges(ask: Asks<DeliveryStatements>) {
       }
       return discarded;
     },
-    *tidyAttemptHours(now) {
+    *tidyAttemptHours({ now, after, limit }) {
+      const ids = yield* ask.deliveries.selectCounted(after, limit);
+      const last = ids.at(-1);
+      if (last === undefined) return null;
       // Yesterday's stay whole, as the last 24 hours reach into it.
       const day = Math.floor(now / DAY_MS) * 24 - 24;
-      yield* ask.deliveries.mergeHours(day);
-      yield* ask.deliveries.deleteMergedHours(day);
-      yield* ask.deliveries.deleteHours(day - 30 * 24);
+      yield* ask.deliveries.mergeHours(after, last, day);
+      yield* ask.deliveries.deleteMergedHours(after, last, day);
+      yield* ask.deliveries.deleteHours(after, last, day - 30 * 24);
+      return ids.length < limit ? null : last;
     },
     pruneAttempts: (before, limit) => ask.deliveries.deleteAttempts(idFloor('att', before), limit),
     *pruneDeliveries({ tenantId, before, after, limit }) {

@@ -137,16 +137,18 @@ export function describeDeliveryLog(open: OpenStore): void {
       expect(await summary(noon + 2 * HOUR)).toEqual({ attempts: 1, successRate: 0, p95: null });
       expect(await store.tallyAttempts('ten_b', { endpointId: null, since: 0 })).toEqual([]);
       expect(await store.tallyAttempts('ten_a', { endpointId: 'whk_b', since: 0 })).toEqual([]);
+      const tidy = async (now: number) =>
+        expect(await store.tidyAttemptHours({ now, after: '', limit: 1 })).toBe('whk_a');
       const days = () => store.tallyAttemptDays('ten_a', { endpointId: 'whk_a', since: 0 });
       const day = new Date(noon).toISOString().slice(0, 10);
       const before = [await summary(0), await days()];
       expect(before[1]).toEqual([{ day, succeeded: 20, failed: 1 }]);
-      await store.tidyAttemptHours(noon + DAY);
+      await tidy(noon + DAY);
       expect(await summary(noon + 2 * HOUR)).toMatchObject({ attempts: 1 }); // it may be of the last 24 hours
-      await store.tidyAttemptHours(noon + 2 * DAY);
+      await tidy(noon + 2 * DAY);
       expect(await summary(noon)).toMatchObject({ attempts: 0 });
       expect([await summary(0), await days()]).toEqual(before);
-      await store.tidyAttemptHours(noon + 33 * DAY);
+      await tidy(noon + 33 * DAY);
       expect(await since(0)).toEqual([]);
     });
 

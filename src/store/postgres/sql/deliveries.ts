@@ -20,15 +20,26 @@ export function deliveriesSql(db: Connection): Later<DeliveryStatements['deliver
        SELECT endpoint_id, ?, ?, 1 FROM deliveries WHERE id = ?
        ON CONFLICT (endpoint_id, hour, speed) DO UPDATE SET count = endpoint_hours.count + 1`,
     ),
+    selectCounted: values(
+      db,
+      'SELECT DISTINCT endpoint_id FROM endpoint_hours WHERE endpoint_id > ? ORDER BY endpoint_id LIMIT ?',
+    ),
     mergeHours: run(
       db,
       `INSERT INTO endpoint_hours (endpoint_id, hour, speed, count)
-       SELECT endpoint_id, hour / 24 * 24, speed, sum(count) FROM endpoint_hours WHERE hour < ? AND hour % 24 <> 0
+       SELECT endpoint_id, hour / 24 * 24, speed, sum(count) FROM endpoint_hours
+       WHERE endpoint_id > ? AND endpoint_id <= ? AND hour < ? AND hour % 24 <> 0
        GROUP BY 1, 2, 3
        ON CONFLICT (endpoint_id, hour, speed) DO UPDATE SET count = endpoint_hours.count + excluded.count`,
     ),
-    deleteMergedHours: run(db, 'DELETE FROM endpoint_hours WHERE hour < ? AND hour % 24 <> 0'),
-    deleteHours: run(db, 'DELETE FROM endpoint_hours WHERE hour < ?'),
+    deleteMergedHours: run(
+      db,
+      'DELETE FROM endpoint_hours WHERE endpoint_id > ? AND endpoint_id <= ? AND hour < ? AND hour % 24 <> 0',
+    ),
+    deleteHours: run(
+      db,
+      'DELETE FROM endpoint_hours WHERE endpoint_id > ? AND endpoint_id <= ? AND hour < ?',
+    ),
     finishOutcome: changed(
       db,
       `UPDATE deliveries SET status = ?, next_attempt_at = ?, expires_at = ?, attempt_count = ?
