@@ -36,7 +36,7 @@ import { createSuggester, type Suggester } from './signals/suggester.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 import { openStore } from './store/driver.ts';
 import type { StorageChange } from './store/storage-watch.ts';
-import type { Store } from './store/store.ts';
+import type { OpenedStore } from './store/store.ts';
 import { housekeepingJobs } from './webhooks/housekeeping.ts';
 import { createLookup } from './webhooks/target-lookup.ts';
 import type { Lookup } from './webhooks/targets.ts';
@@ -51,7 +51,7 @@ export interface Runtime {
   random: Random;
   newId: NewId;
   logger: Logger;
-  store: Store;
+  store: OpenedStore;
   matchers: Matchers;
   suggester: Suggester;
   /** Null: without the encoder nothing is learned. */

@@ -2,6 +2,7 @@ import { serializerCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { pageBytes } from '../../src/api/list.ts';
 import { paginationSchema } from '../../src/http/paging.ts';
+import { parseRows } from '../../src/lib/json.ts';
 import { letGo } from '../../src/lib/own-bytes.ts';
 import { signalFilters, signalSchema } from '../../src/model/signal.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -36,7 +37,7 @@ export async function timePagesMade(store: Store, tenantId: string): Promise<Pag
   };
   const floor = async () => {
     const { json } = await list();
-    const data = JSON.parse(`[${json.toString()}]`);
+    const data = parseRows(json);
     letGo(json);
     return serialize({ data, pagination: PAGINATION });
   };

@@ -13,6 +13,7 @@ import { addKeyLimits } from '../../src/http/key-limits.ts';
 import { cursorScope, paginate, paginationSchema, pagingQuery, readCursor } from '../../src/http/paging.ts';
 import { createProblems } from '../../src/http/problems.ts';
 import { setApiHeaders } from '../../src/http/versions.ts';
+import { parseRows } from '../../src/lib/json.ts';
 import { signalFilters, signalSchema } from '../../src/model/signal.ts';
 import { openRuntime, type Runtime } from '../../src/runtime.ts';
 import { loadSiteContent } from '../../src/site/content/site-content.ts';
@@ -82,7 +83,7 @@ async function zodPages(app: FastifyInstance, { runtime }: { runtime: Runtime })
       const page = await store.listSignals(tenant.id, { ...filters, limit, explain: false, after });
       const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
       return {
-        data: JSON.parse(`[${page.json.toString()}]`),
+        data: parseRows(page.json),
         pagination: paginate(request, reply, {
           baseUrl: config.baseUrl,
           nextCursor,

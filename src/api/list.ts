@@ -41,7 +41,7 @@ export interface List<
   show(
     page: Omit<P, 'last'>,
     call: ListCall<Name, Q>,
-  ): z.output<I>[] | Buffer | Promise<z.output<I>[] | Buffer>;
+  ): z.output<I>[] | Uint8Array | Promise<z.output<I>[] | Uint8Array>;
 }
 
 /** Adds a GET that answers a page of what `item` describes, and tells the way to the next in `pagination` and `Link`. */
@@ -71,7 +71,7 @@ export function addList<
       const answer = async (page: Omit<P, 'last'>, end: { nextCursor: string | null; hasMore: boolean }) => {
         const pagination = paginate(request, reply, { baseUrl, limit, ...end });
         const data = await show(page, asked);
-        return Buffer.isBuffer(data) ? sendPage(reply, data, pagination) : { data, pagination };
+        return data instanceof Uint8Array ? sendPage(reply, data, pagination) : { data, pagination };
       };
       if (stored !== undefined && asksForStored(query)) {
         const { page, nextCursor } = await readStored<Omit<P, 'last'> & StoredPage>(call, {
@@ -101,16 +101,16 @@ function listAnswer<S extends z.ZodType>(item: S) {
 const PAGE_HEAD = '{"data":[';
 
 /** A page of rows that are JSON already, with commas between them. */
-export function pageBytes(json: Buffer, pagination: Pagination): Buffer {
+export function pageBytes(json: Uint8Array, pagination: Pagination): Buffer {
   const tail = `],"pagination":${JSON.stringify(pagination)}}`; // ASCII: a cursor and numbers
   const bytes = Buffer.allocUnsafe(PAGE_HEAD.length + json.length + tail.length);
   bytes.write(PAGE_HEAD, 'latin1');
-  json.copy(bytes, PAGE_HEAD.length);
+  bytes.set(json, PAGE_HEAD.length);
   bytes.write(tail, PAGE_HEAD.length + json.length, 'latin1');
   return bytes;
 }
 
-function sendPage(reply: FastifyReply, json: Buffer, pagination: Pagination): FastifyReply {
+function sendPage(reply: FastifyReply, json: Uint8Array, pagination: Pagination): FastifyReply {
   const bytes = pageBytes(json, pagination);
   letGo(json);
   return sendAsIs(reply, JSON_TYPE, bytes);

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { nameOf } from '../leads/lead-names.ts';
+import { parseRows } from '../lib/json.ts';
 import { fold } from '../lib/text.ts';
 import { type Lead, leadFilters } from '../model/lead.ts';
 import { type Signal, signalFilters } from '../model/signal.ts';
@@ -96,7 +97,7 @@ async function find({ store }: DashboardParts, tenantId: string, q: string): Pro
       const detail = lead.company.name || lead.company.domain || lead.title;
       return { kind: 'Lead', path: `/dashboard/leads/${lead.id}`, label: nameOf(lead), detail };
     }),
-    ...(JSON.parse(`[${signals.json.toString('utf8')}]`) as Signal[]).map((signal) => ({
+    ...parseRows<Signal>(signals.json).map((signal) => ({
       ...{ kind: 'Signal', path: `/dashboard/signals/${signal.signal_id}` },
       label: headlineOf(signal.excerpt),
       detail: [signal.prospect.name || signal.company.name, whereOf(signal.platform)]

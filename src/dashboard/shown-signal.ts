@@ -1,3 +1,4 @@
+import { parseRows } from '../lib/json.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
 import { headlineOf, type Why, whereOf, whyOf } from '../signals/why.ts';
 
@@ -37,6 +38,6 @@ export function shownSignal(signal: ExplainedSignal, text = signal.excerpt): Sho
 }
 
 /** The rows of a page that was read with explanations. */
-export function shownSignals(json: Buffer): ShownSignal[] {
-  return (JSON.parse(`[${json.toString('utf8')}]`) as ExplainedSignal[]).map((signal) => shownSignal(signal));
+export function shownSignals(json: Uint8Array): ShownSignal[] {
+  return parseRows<ExplainedSignal>(json).map((signal) => shownSignal(signal));
 }

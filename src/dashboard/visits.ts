@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isHttps } from '../http/request-context.ts';
 import { fromIso, toIso } from '../lib/clock.ts';
+import { parseRows } from '../lib/json.ts';
 import type { EventType } from '../model/event.ts';
 import type { Position } from '../model/page.ts';
 import { type Signal, signalFilters } from '../model/signal.ts';
@@ -73,8 +74,7 @@ async function signalsSince(store: Store, tenantId: string, since: Visit, classi
   let after: Position = [since.position];
   for (let pages = 0; pages < MOST_PAGES; pages++) {
     const page = await store.listStoredSignals(tenantId, { ...query, after });
-    const signals: Signal[] = JSON.parse(`[${page.json.toString('utf8')}]`);
-    for (const { timestamp } of signals) from = Math.min(from, fromIso(timestamp));
+    for (const { timestamp } of parseRows<Signal>(page.json)) from = Math.min(from, fromIso(timestamp));
     found = { count: Math.min(MOST_COUNTED, found.count + page.count), isMore: page.hasMore };
     after = page.next;
     if (!page.hasMore || found.count === MOST_COUNTED) break;

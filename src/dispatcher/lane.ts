@@ -182,7 +182,7 @@ export class Lane implements Waiter {
       return;
     }
     if (target !== null) this.#adopt(target);
-    this.#add(claim, until);
+    this.#add({ deliveries: claim.deliveries, bodies: claim.deliveries[0]?.bytes ?? null }, until);
   }
 
   /** claiming → due: the store did not answer. */

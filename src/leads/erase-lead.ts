@@ -188,7 +188,7 @@ async function sweepRows(
   who: Omit<MentionScan, 'after' | 'limit'>,
 ): Promise<string[]> {
   const ids: string[] = [];
-  let after: number | null = null;
+  let after: MentionScan['after'] = null;
   do {
     const found: FoundMentions = await find({ ...who, after, limit: ROWS_AT_ONCE });
     addAll(ids, found.ids);

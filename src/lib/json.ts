@@ -1,3 +1,13 @@
+/** What JSON can hold; members that are undefined are left out of it. */
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | readonly Json[]
+  | { readonly [name: string]: Json };
+
 /** JSON text that is the same for equal values: members in the order of their names, no space. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(sorted(value));
@@ -8,6 +18,11 @@ function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries.map(([name, item]) => [name, sorted(item)]));
+}
+
+/** The values of a list that is given in UTF-8 without its brackets. */
+export function parseRows<T>({ buffer, byteOffset, byteLength }: Uint8Array): T[] {
+  return JSON.parse(`[${Buffer.from(buffer, byteOffset, byteLength).toString('utf8')}]`);
 }
 
 /** What a JSON text holds, counted in one pass and without making objects of it. */

@@ -9,12 +9,12 @@ import type { Encoder } from '../signals/encoder/encoder.ts';
 import type { EncoderFigures } from '../signals/encoder/queue.ts';
 import type { IntakeTally } from '../signals/intake-tally.ts';
 import type { StoreCounts, StorePulse } from '../store/figures.ts';
-import type { Store } from '../store/store.ts';
+import type { OpenedStore } from '../store/store.ts';
 
 /** What metrics are made of. */
 export interface MetricsParts {
   clock: Clock;
-  store: Pick<Store, 'countAll' | 'pulse'>;
+  store: Pick<OpenedStore, 'countAll' | 'pulse'>;
   requests: RequestTally;
   /** What is let in, and what is turned away. */
   load: Pick<LoadGate, 'inFlight' | 'refused'>;

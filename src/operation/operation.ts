@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { DispatcherPulse } from '../dispatcher/dispatcher.ts';
 import { type Problems, sendAsIs } from '../http/problems.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Store } from '../store/store.ts';
+import type { OpenedStore } from '../store/store.ts';
 import { createMetrics, type Metrics, type MetricsParts } from './metrics.ts';
 
 interface OperationParts extends Omit<MetricsParts, 'store'>, ReadinessParts {
@@ -44,7 +44,7 @@ export async function operation(app: FastifyInstance, parts: OperationParts): Pr
 
 interface ReadinessParts {
   clock: Clock;
-  store: Pick<Store, 'probe' | 'pulse'>;
+  store: Pick<OpenedStore, 'probe' | 'pulse'>;
   dispatcher: (() => DispatcherPulse) | null;
 }
 

@@ -1,3 +1,4 @@
+import { parseRows } from '../lib/json.ts';
 import { fold } from '../lib/text.ts';
 import type { Explanation, Signal, SignalQuery } from '../model/signal.ts';
 import type { SignalStore } from '../store/signal-store.ts';
@@ -24,7 +25,7 @@ export async function bestMatches(
       store.listSignals(tenantId, { ...asked, q }),
     ),
   );
-  const found: Found[] = pages.flatMap(({ json }) => JSON.parse(`[${json.toString('utf8')}]`));
+  const found = pages.flatMap(({ json }) => parseRows<Found>(json));
   const once = [...new Map(found.map((signal) => [signal.signal_id, signal])).values()];
   return once
     .map((signal) => ({ signal, likeness: likenessOf(headlineOf(signal.excerpt), plain) }))

@@ -42,9 +42,8 @@ export interface Taking extends Omit<ClaimRequest, 'lanes'> {
 /** One endpoint's part of a claim. */
 export interface LaneClaim {
   endpointId: string;
+  /** Their bodies lie one behind the other in one piece of memory, which holds nothing else. */
   deliveries: ClaimedDelivery[];
-  /** The memory that all their bodies lie in: the caller's own, who may let go of it before the garbage collector does. */
-  bodies: Uint8Array;
   /** When the next delivery that was not claimed is due, or the lease of another process ends; null: none waits. */
   nextDueAt: number | null;
   /** The endpoint, where it is newer than the caller's copy; null: unchanged; `gone`: deleted or paused. */

@@ -1,7 +1,7 @@
 import type { KeyProof } from '../lib/secret-box.ts';
 import type { MigrationResult } from './migrations.ts';
 import type { SqliteStoreOptions } from './sqlite/open.ts';
-import type { Store } from './store.ts';
+import type { OpenedStore } from './store.ts';
 
 // The driver that a process runs on: nothing outside of `store` knows which. What opens a store is loaded when it is called,
 // as commands that need none start sooner.
@@ -14,7 +14,7 @@ export type { OnProgress } from './sqlite/upkeep/copy.ts';
 export { inUse, isInUse, restoreSqlite as restoreBackup } from './sqlite/upkeep/restore.ts';
 
 /** Opens, checks and migrates the storage. @throws StoreOpenError */
-export async function openStore(options: SqliteStoreOptions): Promise<Store> {
+export async function openStore(options: SqliteStoreOptions): Promise<OpenedStore> {
   const { openSqliteStore } = await import('./sqlite/open.ts');
   return openSqliteStore(options);
 }

@@ -1,3 +1,5 @@
+import type { Position } from '../model/page.ts';
+
 /** A person to be erased, as they were found; the change applies only where nothing was added since. */
 export interface LeadErasure {
   tenantId: string;
@@ -39,14 +41,14 @@ export interface Mentioning {
 export interface MentionScan {
   tenantId: string;
   mentions: Mentions;
-  after: number | null;
+  after: Position | null;
   limit: number;
 }
 
 /** What was found in a stretch; `last` is where the next one begins, null: there is none. */
 export interface FoundMentions {
   ids: string[];
-  last: number | null;
+  last: Position | null;
 }
 
 /** A stretch of a tenant's events that is looked through; `after` is the last one seen before. */
@@ -56,7 +58,7 @@ export interface EventScan {
   texts: string[];
   names: string[];
   signalIds: string[];
-  after: [createdAt: number, id: string] | null;
+  after: Position | null;
   limit: number;
 }
 
@@ -65,7 +67,7 @@ export interface ScannedEvents {
   ids: string[];
   /** Those that have one of the names and none of the texts and ids. */
   named: string[];
-  last: [createdAt: number, id: string] | null;
+  last: Position | null;
 }
 
 /** Taking a person out of everything that is stored. */

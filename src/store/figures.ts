@@ -19,7 +19,7 @@ export interface StoreCounts {
   sourcesFailing: number;
 }
 
-/** What an operator watches of the storage itself. */
+/** What an operator watches of the driver. */
 export interface StorePulse {
   /** Changes that wait for their commit, those under way included. */
   queueLength: number;
@@ -42,12 +42,10 @@ export interface StorePulse {
   freeBytes: number | null;
 }
 
-/** How the storage is doing, for metrics and readiness. */
+/** How much of what is stored waits, and how long a change would. */
 export interface FiguresStore {
   /** Reads more the more there is: asked for now and then, it keeps nobody waiting. `lateBefore`: Unix milliseconds. */
   countAll(lateBefore: number): Promise<StoreCounts>;
-  /** At once, from memory and the file system. */
-  pulse(): StorePulse;
   /** About how many milliseconds a change of this tenant would wait for its commit that came now; from memory. */
   waitMs(tenantId: string): number;
 }

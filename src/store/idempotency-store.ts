@@ -1,3 +1,5 @@
+import type { Json } from '../lib/json.ts';
+
 /** A POST that carries an `Idempotency-Key`. `fingerprint` tells whether two such are the same request. */
 export interface KeyedRequest {
   tenantId: string;
@@ -21,7 +23,7 @@ export interface Step {
   /** Which item of a batch made it; '' where there are none. */
   item: string;
   name: string;
-  result: unknown;
+  result: Json;
 }
 
 /** A keyed request that its holder runs, for the first time or again. */

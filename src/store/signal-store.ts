@@ -92,8 +92,8 @@ export interface StoredDuplicate {
 
 /** A page of wire JSON. */
 export interface SignalPage {
-  /** The rows in UTF-8, with commas between them: as text they would be decoded only to be encoded again. The caller's own. */
-  json: Buffer;
+  /** The rows in UTF-8, with commas between them: as text they would be decoded only to be encoded again. */
+  json: Uint8Array;
   last: Position | null;
 }
 
@@ -103,7 +103,7 @@ export type StoredSignalQuery = Omit<SignalQuery, 'sort' | 'qBegins'>;
 /** A page of wire JSON in the order by commit; see {@link StoredPage}. */
 export interface StoredSignalPage extends StoredPage {
   /** As in {@link SignalPage}. */
-  json: Buffer;
+  json: Uint8Array;
 }
 
 /** A signal with what only its own route shows. JSON texts as stored. */
@@ -193,7 +193,10 @@ export interface SignalStore {
    * Of the 2,000 signals that were stored last those of a class, the last stored first, with their explanations, as JSON:
    * one that a batch stores late is among them, however many were detected after it.
    */
-  latestSignals(tenantId: string, query: { classification: Classification; limit: number }): Promise<Buffer>;
+  latestSignals(
+    tenantId: string,
+    query: { classification: Classification; limit: number },
+  ): Promise<Uint8Array>;
   /** The place in that order, and in that of events, which everything that commits from now on stands behind. */
   storedPosition(tenantId: string): Promise<number>;
   /** Stores or replaces it; false where the tenant has no such signal. */

@@ -15,7 +15,7 @@ import type { DeliveryStore } from './delivery-store.ts';
 import type { EndpointStore, SubscriptionStore } from './endpoint-store.ts';
 import type { ErasureStore } from './erasure-store.ts';
 import type { BackfillStore, BatchStore, EventStore, FeedStore, NoticeStore } from './event-store.ts';
-import type { FiguresStore } from './figures.ts';
+import type { FiguresStore, StorePulse } from './figures.ts';
 import type { HeldKey, IdempotencyStore } from './idempotency-store.ts';
 import type { JobStore } from './job-store.ts';
 import type { LeadStore } from './lead-store.ts';
@@ -85,7 +85,8 @@ export interface MadeDue {
   sources: boolean;
 }
 
-/** A part of the store as a driver writes it: the same methods, which answer at once. */
-export type Part<S> = {
-  [K in keyof S]?: S[K] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never;
-};
+/** The store as a process has opened it, with how its driver is doing. */
+export interface OpenedStore extends Store {
+  /** At once, from memory and the file system. */
+  pulse(): StorePulse;
+}

@@ -50,7 +50,6 @@ describe('a failing delivery', () => {
           return request.lanes.map(({ endpointId }) => ({
             endpointId,
             deliveries: [],
-            bodies: new Uint8Array(),
             nextDueAt: null,
             endpoint: 'gone' as const,
           }));

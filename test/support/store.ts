@@ -8,18 +8,18 @@ import { type Endpoint, webhookInputSchema } from '../../src/model/webhook.ts';
 import { searchedFacts } from '../../src/rules/words.ts';
 import type { NewSignal } from '../../src/store/signal-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenedStore } from '../../src/store/store.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 
 /** Some moment; a whole second, so that it reads well in a failed test. */
 export const T0 = Date.UTC(2026, 0, 1);
 
 /** A store in memory under a manual clock; writes commit without the clock being moved. */
-export async function openTestStore(): Promise<{ store: Store; clock: ManualClock }>;
+export async function openTestStore(): Promise<{ store: OpenedStore; clock: ManualClock }>;
 export async function openTestStore<C extends Clock>(options: {
   clock: C;
   file?: string;
-}): Promise<{ store: Store; clock: C }>;
+}): Promise<{ store: OpenedStore; clock: C }>;
 export async function openTestStore(options: { clock?: Clock; file?: string } = {}) {
   const clock = options.clock ?? createManualClock(T0);
   const store = await openSqliteStore({ file: options.file ?? ':memory:', clock });

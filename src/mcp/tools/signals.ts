@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DAY_MS, fromIso, toIso } from '../../lib/clock.ts';
+import { parseRows } from '../../lib/json.ts';
 import { excerpt } from '../../lib/text.ts';
 import { DomainError } from '../../model/errors.ts';
 import {
@@ -77,8 +78,7 @@ async function readSignals(
     sort: filters.sort === 'score' ? '-icp_score' : '-timestamp',
     explain: true,
   });
-  const signals: ExplainedSignal[] = JSON.parse(`[${json}]`);
-  return { rows: signals.map(shownSignal), last };
+  return { rows: parseRows<ExplainedSignal>(json).map(shownSignal), last };
 }
 
 function listed<T>(value: T | undefined): T[] {

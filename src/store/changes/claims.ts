@@ -57,7 +57,7 @@ export interface StoredDeliveries {
 }
 
 /** A claim's answer as it crosses from the writer. */
-export interface StoredLaneClaim extends Omit<LaneClaim, 'deliveries' | 'bodies'> {
+export interface StoredLaneClaim extends Omit<LaneClaim, 'deliveries'> {
   deliveries: StoredDeliveries | null;
 }
 

@@ -1,4 +1,5 @@
 import { HOUR_MS } from '../../lib/clock.ts';
+import type { Json } from '../../lib/json.ts';
 import type { AuditActor } from '../../model/audit.ts';
 import { DomainError } from '../../model/errors.ts';
 import type { AuditStore } from '../account-store.ts';
@@ -129,7 +130,7 @@ export function keptStepChanges(
       const result = yield* by === null ? change(...args) : makeDone({ ...by, name, args });
       if (result !== false && result !== null) {
         yield* ask.requests.addStep(
-          JSON.stringify({ item, name, result } satisfies Step),
+          JSON.stringify({ item, name, result: result as Json } satisfies Step),
           tenantId,
           route,
           key,

@@ -4,7 +4,7 @@ import type { KeyProof } from '../../lib/secret-box.ts';
 import { createCommitMeter } from '../commit-meter.ts';
 import type { MigrationResult } from '../migrations.ts';
 import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
-import type { Store } from '../store.ts';
+import type { OpenedStore } from '../store.ts';
 import { findDamageAtStart } from './check.ts';
 import { createCountsThread } from './counts-thread.ts';
 import { damaged, explainFaults, openDatabase } from './database.ts';
@@ -40,7 +40,7 @@ export async function openSqliteStore({
   writerThread = false,
   keyProof,
   onStorageChange,
-}: SqliteStoreOptions): Promise<Store> {
+}: SqliteStoreOptions): Promise<OpenedStore> {
   const db = openDatabase(file, { busyTimeoutMs });
   return closeOnFailure(db, async () => {
     explainFaults(file, () => {

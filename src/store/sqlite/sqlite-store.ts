@@ -8,7 +8,7 @@ import { type Changes, createChanges, type StoreStatements } from '../changes.ts
 import { translateFault } from '../commit-batch.ts';
 import { createMadeDueFeed } from '../made-due.ts';
 import type { Asks } from '../script.ts';
-import type { Store } from '../store.ts';
+import type { OpenedStore } from '../store.ts';
 import { changeIn, ownerOf } from '../weights.ts';
 import type { CountsThread } from './counts-thread.ts';
 import { claimFace, inHandFace, outcomeFace, recoveryFace } from './face/deliveries.ts';
@@ -40,7 +40,7 @@ export interface SqliteStoreParts {
  * The store on an open, migrated database, which it closes with itself and its writer. Its methods are made: each read is
  * answered from what is committed, each change goes to the writer by name. The few that take several steps are in `face/`.
  */
-export function createSqliteStore(options: SqliteStoreParts): Store {
+export function createSqliteStore(options: SqliteStoreParts): OpenedStore {
   const { db, clock, writer, countsThread, searchThread } = options;
   const reads = createReads(db);
   const version = schemaVersion(db);
@@ -77,7 +77,7 @@ export function createSqliteStore(options: SqliteStoreParts): Store {
   const counts = once(() => createCounts(db));
   const signs = once(() => (db.memory ? ALONE : createLifeSign(db.name)));
   const asked = promised(reads, (name, args) => read(() => call(reads, name, args)));
-  const store: Store = {
+  const store: OpenedStore = {
     ...asked,
     async listSignals(tenantId, query) {
       const found = isLongSearch(query) ? await searchThread?.listSignals(tenantId, query) : null;

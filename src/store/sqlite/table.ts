@@ -1,5 +1,10 @@
 import type { Database } from 'better-sqlite3';
 
+/** A part of the store whose methods answer at once. */
+export type Part<S> = {
+  [K in keyof S]?: S[K] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never;
+};
+
 /** How each member of a row is kept: as it is, as JSON text, as 0 or 1, or as bytes. Null is kept as null. */
 export type Columns<T> = { readonly [K in keyof T]-?: KindOf<NonNullable<T[K]>> };
 

@@ -48,7 +48,7 @@ export function describeLeases(open: OpenStore): void {
       await addDeliveries(store, 'whk_a', ['dlv_1', 'dlv_2']);
       const first = await claim(store, 'whk_a', { limit: 1 });
       const second = await claim(store, 'whk_a', { held: ['dlv_1'] });
-      letGo(first.bodies);
+      for (const { bytes } of first.deliveries) letGo(bytes);
       expect(bodiesOf(first.deliveries)).toEqual(['']);
       expect(bodiesOf(second.deliveries)).toEqual([expect.stringMatching(/^\{"event":"evt_.*\}$/)]);
     });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseRows } from '../../../src/lib/json.ts';
 import type { SignalQuery } from '../../../src/model/signal.ts';
 import type { NewSignal, SignalPage } from '../../../src/store/signal-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -26,7 +27,7 @@ export const ANY: SignalQuery = {
 /** A page's rows, parsed. */
 // biome-ignore lint/suspicious/noExplicitAny: a test knows what it stored
 export function rowsOf({ json }: SignalPage): any[] {
-  return JSON.parse(`[${json.toString()}]`);
+  return parseRows(json);
 }
 
 async function listIds(store: Store, query: Partial<SignalQuery>): Promise<string[]> {
@@ -86,7 +87,7 @@ export function describeSignalList(open: OpenStore): void {
       const { store } = await openWithSample(open);
       const first = await store.listSignals('ten_a', { ...ANY, limit: 3 });
       const second = await store.listSignals('ten_a', { ...ANY, limit: 3, after: first.last });
-      expect(second.json.toString()).toBe(JSON.stringify({ signal_id: 'sig_1' }));
+      expect(rowsOf(second)).toEqual([{ signal_id: 'sig_1' }]);
       expect(second.last).toBeNull();
       expect((await store.listSignals('ten_a', { ...ANY, limit: 4 })).last).toBeNull();
     });
@@ -102,7 +103,7 @@ export function describeSignalList(open: OpenStore): void {
     test('on demand each row carries its explanation as its last member', async () => {
       const opened = await openWithSample(open);
       const page = await opened.store.listSignals('ten_a', { ...ANY, explain: true, limit: 1 });
-      expect(page.json.toString()).toBe('{"signal_id":"sig_4","explanation":{"score":90}}');
+      expect(Buffer.from(page.json).toString()).toBe('{"signal_id":"sig_4","explanation":{"score":90}}');
     });
 
     test('paging sees every signal exactly once, in order, whatever is added meanwhile', async () => {

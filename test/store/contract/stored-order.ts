@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parseRows } from '../../../src/lib/json.ts';
 import type { Position } from '../../../src/model/page.ts';
 import type { NewSignal, StoredSignalQuery } from '../../../src/store/signal-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -13,7 +14,7 @@ const NO_TYPES = { types: [], from: null, to: null };
 
 async function page(store: Store, query: Partial<StoredSignalQuery> = {}, tenantId = 'ten_a') {
   const { json, ...rest } = await store.listStoredSignals(tenantId, { ...ANY, ...query });
-  const rows: { signal_id: string }[] = JSON.parse(`[${json.toString()}]`);
+  const rows = parseRows<{ signal_id: string }>(json);
   expect(rest.count).toBe(rows.length);
   return { ...rest, ids: rows.map(({ signal_id }) => signal_id) };
 }
@@ -142,7 +143,7 @@ export function describeStoredOrder(open: OpenStore): void {
       const { store } = await openWithTenants(open);
       await storeEach(store, ['sig_1']);
       const { json } = await store.listStoredSignals('ten_a', { ...ANY, explain: true });
-      expect(JSON.parse(json.toString())).toEqual({ signal_id: 'sig_1', explanation: { score: 80 } });
+      expect(parseRows(json)).toEqual([{ signal_id: 'sig_1', explanation: { score: 80 } }]);
     });
 
     test('events come in the order they were stored in, with what each endpoint got', async () => {

@@ -1,10 +1,10 @@
-import type { Store } from '../../../src/store/store.ts';
+import type { OpenedStore } from '../../../src/store/store.ts';
 import type { ManualClock } from '../../support/manual-clock.ts';
 import { anEndpoint, aTenant } from '../../support/store.ts';
 
 /** A fresh store of the driver under test. */
 export interface StoreUnderTest {
-  store: Store;
+  store: OpenedStore;
   clock: ManualClock;
 }
 

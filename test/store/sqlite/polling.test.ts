@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { parseRows } from '../../../src/lib/json.ts';
 import { createSeededRandom } from '../../../src/lib/seeded-random.ts';
 import type { Position } from '../../../src/model/page.ts';
 import type { NewSignal, StoredSignalQuery } from '../../../src/store/signal-store.ts';
@@ -43,7 +44,7 @@ async function readPage(store: Store, poller: Poller, pick: Pick): Promise<boole
     return page.hasMore;
   }
   const page = await store.listStoredSignals('ten_a', { ...ANY, ...query, limit, after });
-  const rows: { signal_id: string }[] = JSON.parse(`[${page.json.toString()}]`);
+  const rows = parseRows<{ signal_id: string }>(page.json);
   poller.seen.push(...rows.map(({ signal_id }) => signal_id));
   poller.after = page.next;
   return page.hasMore;

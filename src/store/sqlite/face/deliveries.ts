@@ -14,8 +14,6 @@ import type { Promised } from './promised.ts';
 
 type Face = Pick<DeliveryStore, 'claimDeliveries' | 'claimProbe'>;
 
-const NO_BYTES = new Uint8Array();
-
 /** Claims as they cross to the writer and back: what is held as one text, deliveries as one text and one piece of bytes. */
 export function claimFace(
   { claimLanes, claimOldest }: Pick<Promised<Changes>, 'claimLanes' | 'claimOldest'>,
@@ -25,11 +23,7 @@ export function claimFace(
     async claimDeliveries({ lanes, ...terms }) {
       const stored = lanes.map((lane) => ({ ...lane, held: heldText(lane.held) }));
       const claims = await claimLanes({ lanes: stored, ...terms, process: signs().name });
-      return claims.map(({ deliveries, ...claim }) => ({
-        ...claim,
-        deliveries: toClaimed(deliveries),
-        bodies: deliveries?.bodies ?? NO_BYTES,
-      }));
+      return claims.map((claim) => ({ ...claim, deliveries: toClaimed(claim.deliveries) }));
     },
     async claimProbe({ held, ...terms }) {
       const probe = await claimOldest({ held: heldText(held), ...terms, process: signs().name });

@@ -14,8 +14,7 @@ import type {
   StoredRows,
   TeamStore,
 } from '../../account-store.ts';
-import type { Part } from '../../store.ts';
-import { Table } from '../table.ts';
+import { type Part, Table } from '../table.ts';
 import { type CreationPage, pageByCreation, pageOf } from './pages.ts';
 
 export const TENANTS = new Table<Tenant>('tenants', {

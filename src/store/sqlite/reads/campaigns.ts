@@ -2,8 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { addAll } from '../../../lib/lists.ts';
 import type { Campaign, CampaignEventType, CampaignQuery, ReplyClass } from '../../../model/campaign.ts';
 import type { CampaignEventRow, CampaignStore } from '../../campaign-store.ts';
-import type { Part } from '../../store.ts';
-import { Table } from '../table.ts';
+import { type Part, Table } from '../table.ts';
 import { createLeadAliases } from './leads.ts';
 import { pageOf } from './pages.ts';
 

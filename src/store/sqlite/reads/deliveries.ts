@@ -21,8 +21,7 @@ import type {
   ListedDelivery,
 } from '../../delivery-log-store.ts';
 import type { DeliveryStore, DueLane } from '../../delivery-store.ts';
-import type { Part } from '../../store.ts';
-import { Table } from '../table.ts';
+import { type Part, Table } from '../table.ts';
 import { positionOf } from './events.ts';
 import { BODY_JOINS, SHOWN_COLUMNS, SHOWN_JOINS, WAITING, WHOLE_BODY } from './shown-state.ts';
 

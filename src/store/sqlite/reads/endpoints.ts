@@ -5,8 +5,7 @@ import { shapeOf } from '../../../model/payload-shape.ts';
 import type { Endpoint, EndpointMode, WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../../endpoint-store.ts';
 import type { Backfill, BackfillStore, NoticeStore } from '../../event-store.ts';
-import type { Part } from '../../store.ts';
-import { Table } from '../table.ts';
+import { type Part, Table } from '../table.ts';
 import { type CreationPage, pageByCreation } from './pages.ts';
 
 export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { mentionHint, mentionPattern, mentionsInJson } from '../../../model/mentions.ts';
 import type { ErasureStore, FoundMentions, MentionScan, Mentions } from '../../erasure-store.ts';
-import type { Part } from '../../store.ts';
+import type { Part } from '../table.ts';
 
 /** What is looked through of a signal or lead: JSON texts, and texts in one JSON list. */
 interface MentionRow {
@@ -37,15 +37,16 @@ export function erasureReads(db: Database) {
 
   function found(rows: MentionRow[], { mentions, limit }: MentionScan): FoundMentions {
     const mentioned = createMentionTest(mentions);
+    const last = rows.at(-1);
     return {
       ids: rows.filter(({ json }) => mentioned(json)).map(({ id }) => id),
-      last: rows.length < limit ? null : (rows.at(-1)?.place ?? null),
+      last: last === undefined || rows.length < limit ? null : [last.place],
     };
   }
 
   return {
     findEventsNaming({ tenantId, texts, names, signalIds, after, limit }) {
-      const [createdAt, id] = after ?? [-1, ''];
+      const [createdAt = -1, id = ''] = after ?? [];
       const rows = selectEvents.all({ tenantId, createdAt, id, limit });
       const last = rows.at(-1);
       const identified = createNameTest(texts, signalIds);
@@ -63,10 +64,12 @@ export function erasureReads(db: Database) {
         last: last === undefined || rows.length < limit ? null : [last.created_at, last.id],
       };
     },
-    findSignalsNaming: (scan) => found(selectSignals.all(scan.tenantId, scan.after ?? -1, scan.limit), scan),
-    findLeadsNaming: (scan) => found(selectLeads.all(scan.tenantId, scan.after ?? -1, scan.limit), scan),
+    findSignalsNaming: (scan) => found(selectSignals.all(scan.tenantId, placeOf(scan), scan.limit), scan),
+    findLeadsNaming: (scan) => found(selectLeads.all(scan.tenantId, placeOf(scan), scan.limit), scan),
   } satisfies Part<ErasureStore>;
 }
+
+const placeOf = ({ after }: MentionScan) => Number(after?.[0] ?? -1);
 
 /** Whether a string of a JSON text mentions the person. */
 function createMentionTest({ texts, names }: Mentions): (json: string) => boolean {

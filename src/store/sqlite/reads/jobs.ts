@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Job } from '../../../model/job.ts';
 import type { JobStore } from '../../job-store.ts';
-import type { Part } from '../../store.ts';
-import { Table } from '../table.ts';
+import { type Part, Table } from '../table.ts';
 
 export const JOBS = new Table<Job>('jobs', {
   ...{ id: 'plain', tenantId: 'plain', kind: 'plain', status: 'plain', total: 'plain', processed: 'plain' },

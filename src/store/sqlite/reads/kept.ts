@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { AccountStore } from '../../account-store.ts';
 import type { EndpointStore } from '../../endpoint-store.ts';
 import type { ProfileStore } from '../../profile-store.ts';
-import type { Part } from '../../store.ts';
+import type { Part } from '../table.ts';
 
 /** Characters of JSON that are kept in all: about the same in bytes of memory, twice over as objects. */
 const MAX_CHARS = 16_000_000;

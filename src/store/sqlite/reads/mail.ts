@@ -4,8 +4,7 @@ import { SAMPLE_PLATFORM } from '../../../model/constants.ts';
 import type { Mail, MailFacts } from '../../../model/mail.ts';
 import type { DigestFrequency, TenantSettings } from '../../../model/tenant.ts';
 import type { DigestRange, DigestStore, FoundSignals, MailStore } from '../../mail-store.ts';
-import type { Part } from '../../store.ts';
-import { Table } from '../table.ts';
+import { type Part, Table } from '../table.ts';
 import { createStoredOrder } from './events.ts';
 
 type KeptMail = Omit<Mail, 'facts'> & { kind: MailFacts['kind']; facts: object };

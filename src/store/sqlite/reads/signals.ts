@@ -16,10 +16,9 @@ import type {
   StoredSignalPage,
   StoredSignalQuery,
 } from '../../signal-store.ts';
-import type { Part } from '../../store.ts';
 import { answeredAtOnce, runScript } from '../answers.ts';
 import { knownSignalsSql } from '../sql/known-signals.ts';
-import { Table } from '../table.ts';
+import { type Part, Table } from '../table.ts';
 import { createStoredOrder, type Stretch } from './events.ts';
 import { createProfileResolver } from './profiles.ts';
 import { createSignalList, EXPLAINED } from './signal-list.ts';

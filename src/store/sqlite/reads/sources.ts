@@ -2,8 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { NO_SETTINGS } from '../../../model/constants.ts';
 import type { EndedRun, Source, SourcePosition } from '../../../model/source.ts';
 import type { DueSource, HostHold, SourceStore } from '../../source-store.ts';
-import type { Part } from '../../store.ts';
-import { Table } from '../table.ts';
+import { type Part, Table } from '../table.ts';
 import { type CreationPage, pageByCreation, pageOf } from './pages.ts';
 
 const SOURCES = new Table<Source>('sources', {
