@@ -42,6 +42,7 @@ import { mcp } from './mcp/mcp.ts';
 import { operation } from './operation/operation.ts';
 import type { SiteContent } from './site/content/site-content.ts';
 import { pages, publicApi } from './site/site.ts';
+import type { OpenedStore } from './store/store.ts';
 
 /** What the faces need of the process. */
 export interface AppParts
@@ -51,6 +52,7 @@ export interface AppParts
     >,
     Pick<DigestLinkParts, 'feedbackLinks'>,
     Pick<DashboardParts, 'previewSource'> {
+  store: OpenedStore;
   config: Config;
   logger: Logger;
   /** The public site's pages and identity. */

@@ -83,7 +83,7 @@ async function zodPages(app: FastifyInstance, { runtime }: { runtime: Runtime })
       const page = await store.listSignals(tenant.id, { ...filters, limit, explain: false, after });
       const nextCursor = page.last === null ? null : cursors.encode(scope, page.last);
       return {
-        data: parseRows(page.json),
+        data: parseRows<z.output<typeof signalSchema>>(page.json),
         pagination: paginate(request, reply, {
           baseUrl: config.baseUrl,
           nextCursor,

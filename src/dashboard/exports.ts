@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { namesOf } from '../leads/lead-names.ts';
 import { toIso } from '../lib/clock.ts';
+import { parseRows } from '../lib/json.ts';
 import { standInLine } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import { type Lead, leadFilters } from '../model/lead.ts';
@@ -69,8 +70,7 @@ export function addExports(app: FastifyInstance, parts: DashboardParts): void {
       };
       const plain = async (place: PageRequest) => {
         const { json, last } = await store.listSignals(tenant.id, { ...asked, ...place, explain: false });
-        const signals: unknown[] = JSON.parse(`[${json.toString('utf8')}]`);
-        return { rows: signals.map((signal) => JSON.stringify(signal)), last };
+        return { rows: parseRows(json).map((signal) => JSON.stringify(signal)), last };
       };
       const lines = format === 'csv' ? csvLines(explained, SIGNAL_COLUMNS) : jsonLines(plain);
       return send(reply, { name: 'signals', format, lines });

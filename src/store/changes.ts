@@ -22,7 +22,7 @@ import { type JobStatements, jobChanges } from './changes/jobs.ts';
 import { createKnownSignalSearch } from './changes/known-signals.ts';
 import { leadChanges } from './changes/leads.ts';
 import { digestChanges, mailChanges } from './changes/mail.ts';
-import { type ProcessStatements, processChanges, storageChanges } from './changes/processes.ts';
+import { type ProcessStatements, processChanges } from './changes/processes.ts';
 import { profileChanges } from './changes/profiles.ts';
 import { auditChanges, idempotencyChanges, keptStepChanges } from './changes/requests.ts';
 import { createSignalWriter, signalChanges } from './changes/signals.ts';
@@ -77,7 +77,6 @@ export function createChanges(ask: Asks<StoreStatements>) {
     ...sourceRunChanges(ask, signals),
     ...subscriptionChanges(ask),
     ...processChanges(ask),
-    ...storageChanges(ask),
   };
   const audit = auditChanges(ask, changes);
   return { ...changes, ...audit, ...keptStepChanges(ask, changes, audit.makeDone) };

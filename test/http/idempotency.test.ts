@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KEY_LIFE_MS } from '../../src/http/idempotency.ts';
 import { DomainError } from '../../src/model/errors.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenedStore } from '../../src/store/store.ts';
 import { aPost, buildTestApp, type TestApp, type TestAppOptions } from '../support/app.ts';
 
 let t: TestApp;
@@ -12,7 +12,7 @@ async function open(options: TestAppOptions = {}) {
   t = await buildTestApp({ env: { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' }, ...options });
 }
 
-async function reopen(wrapStore: (store: Store) => Store) {
+async function reopen(wrapStore: (store: OpenedStore) => OpenedStore) {
   await t.app.close();
   await open({ wrapStore });
 }

@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/store.ts';
 const OF_DRIVERS = [
   ...['bidForKey', 'answerKey', 'releaseKey', 'makeDone', 'makeKept', 'writeProbe'],
   ...['claimLanes', 'claimOldest', 'commitSignalsHeld', 'recordAttempt', 'recordDelivered'],
-  ...['endLaneLeases', 'endSourceLeases', 'leaseSources'],
+  ...['beat', 'leave', 'endLaneLeases', 'endSourceLeases', 'leaseSources'],
 ];
 
 test('every change that the store offers is kept with the keyed request that makes it, by a name that is listed', () => {

@@ -27,7 +27,7 @@ import { createIntakeTally } from '../../src/signals/intake-tally.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import { createSuggester } from '../../src/signals/suggester.ts';
 import type { SiteContent } from '../../src/site/content/site-content.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenedStore } from '../../src/store/store.ts';
 import { createLookup } from '../../src/webhooks/target-lookup.ts';
 import { refuseTests, type SendTest } from '../../src/webhooks/test-delivery.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
@@ -39,7 +39,7 @@ export interface TestApp {
   app: FastifyInstance;
   /** Every route that there is. */
   routes: { method: string; url: string }[];
-  store: Store;
+  store: OpenedStore;
   clock: ManualClock;
   tenant: Tenant;
   /** The tenant's first key, and the header that carries it. */
@@ -77,7 +77,7 @@ export interface TestAppOptions {
   /** Where the store is; in memory where it is left out. */
   file?: string;
   /** Puts something between the app and its store, to make it fail. */
-  wrapStore?(store: Store): Store;
+  wrapStore?(store: OpenedStore): OpenedStore;
   /** What connections may take; those of a server where it is left out. */
   connections?: ConnectionLimits;
   /** How much is taken on at once; as much as a server, where it is left out. */

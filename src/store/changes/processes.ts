@@ -2,25 +2,36 @@ import { afterBrokenRun } from '../../rules/broken-run.ts';
 import type { Asks, Script } from '../script.ts';
 import { createMailWriter, type MailStatements } from './mail.ts';
 
-export interface ProcessStatements extends MailStatements {
+/** Which processes live: each says so in its row, and takes part under its name until it is silent. */
+export interface PresenceStatements {
+  presence: {
+    beat(process: string, now: number): void;
+    /** Whether it was heard between these times. */
+    isHeard(process: string, from: number, until: number): boolean;
+    /** All others that were not. */
+    listSilent(process: string, from: number, until: number): string[];
+    silence(process: string): void;
+    /** Those of them that hold nothing any more; a JSON list of names. */
+    forget(names: string): void;
+  };
+}
+
+export interface ProcessStatements extends MailStatements, PresenceStatements {
   processes: {
-    register(process: string): void;
     endLanes(names: string): void;
     endSources(names: string): string[];
     selectBroken(names: string): BrokenRow[];
     breakOff(row: Record<string, unknown>): void;
-    forget(names: string): void;
     writeProbe(now: number): void;
   };
 }
 
-/** Processes whose leases end, each by its name. */
-export interface Departed {
-  /** The process that asks. */
+/** A process that asks for what dead ones held. */
+export interface Recovery {
   process: string;
   /** Whether leases in its own name end too: they are those of a dispatcher or poller before this one. */
   own: boolean;
-  dead: string[];
+  now: number;
 }
 
 /** A source that was being read when its process ended. */
@@ -31,23 +42,41 @@ interface BrokenRow {
   brokenOff: number;
 }
 
-/** Leases of deliveries and sources that nobody holds any more. */
+/** How often a process says that it lives. */
+export const BEAT_MS = 5_000;
+/** Without a word for this long it is dead: three beats may be lost, or be late by a disk that stands still. */
+const SILENT_MS = 20_000;
+
+/** When a process that lives at `now` was heard; later where the clock was set back since. */
+export const heardWithin = (now: number): [from: number, until: number] => [now - SILENT_MS, now + SILENT_MS];
+
+/** Words of processes, and the leases of deliveries and sources that dead ones held. */
 export function processChanges(ask: Asks<ProcessStatements>) {
   const addMail = createMailWriter(ask);
 
-  const namesOf = ({ process, own, dead }: Departed) => JSON.stringify(own ? [...dead, process] : dead);
+  /** The dead, and all whose leases end. */
+  function* departed({ process, own, now }: Recovery): Script<{ dead: string; names: string }> {
+    const dead = yield* ask.presence.listSilent(process, ...heardWithin(now));
+    return { dead: JSON.stringify(dead), names: JSON.stringify(own ? [...dead, process] : dead) };
+  }
 
   return {
-    *endLaneLeases(departed: Departed): Script<void> {
-      yield* ask.processes.register(departed.process);
-      yield* ask.processes.endLanes(namesOf(departed));
-      yield* ask.processes.forget(JSON.stringify(departed.dead));
+    beat: (process: string, now: number): Script<void> => ask.presence.beat(process, now),
+    /** The last word of a process that ends. */
+    *leave(process: string): Script<void> {
+      yield* ask.presence.silence(process);
+      yield* ask.presence.forget(JSON.stringify([process]));
+    },
+    *endLaneLeases(recovery: Recovery): Script<void> {
+      const { dead, names } = yield* departed(recovery);
+      yield* ask.processes.endLanes(names);
+      yield* ask.presence.forget(dead);
     },
     /** The ids of the sources that were being read. Those that a dead process read rest. */
-    *endSourceLeases(departed: Departed & { now: number }): Script<string[]> {
-      yield* ask.processes.register(departed.process);
-      const { dead, now } = departed;
-      const broken = yield* ask.processes.selectBroken(JSON.stringify(dead));
+    *endSourceLeases(recovery: Recovery): Script<string[]> {
+      const { dead, names } = yield* departed(recovery);
+      const { now } = recovery;
+      const broken = yield* ask.processes.selectBroken(dead);
       for (const [place, { id, tenantId, name, brokenOff }] of broken.entries()) {
         const { error, isPaused, notBefore } = afterBrokenRun({ times: brokenOff + 1, place, now });
         yield* ask.processes.breakOff({
@@ -61,14 +90,11 @@ export function processChanges(ask: Asks<ProcessStatements>) {
         const facts = { kind: 'source_paused', sourceId: id, name, message: error.message } as const;
         yield* addMail({ id: `mail_${id}_paused_${now}`, tenantId, facts, createdAt: now });
       }
-      const ended = yield* ask.processes.endSources(namesOf(departed));
-      yield* ask.processes.forget(JSON.stringify(departed.dead));
+      const ended = yield* ask.processes.endSources(names);
+      yield* ask.presence.forget(dead);
       return ended;
     },
+    /** The row that is written to know that the storage can be. */
+    writeProbe: (now: number): Script<void> => ask.processes.writeProbe(now),
   };
-}
-
-/** The row that is written to know that the storage can be. */
-export function storageChanges(ask: Asks<ProcessStatements>) {
-  return { writeProbe: (now: number) => ask.processes.writeProbe(now) };
 }

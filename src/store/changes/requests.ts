@@ -14,8 +14,9 @@ import type {
   Step,
 } from '../idempotency-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
+import { heardWithin, type PresenceStatements } from './processes.ts';
 
-export interface RequestStatements {
+export interface RequestStatements extends PresenceStatements {
   requests: {
     selectKey(tenantId: string, route: string, key: string): KeyRow | undefined;
     insertKey(row: Record<string, unknown>): void;
@@ -51,15 +52,15 @@ interface KeyRow {
 export interface Bid extends Reservation {
   /** The process that will run the request. */
   process: string;
-  /** The token of a holder that is known to be gone. */
+  /** The token of a run of this process that ended without giving up the key. */
   from: string | null;
 }
 
-/** What became of a bid; `taken`: another holds it, and whoever asks finds out whether it is still there. */
+/** What became of a bid; `taken`: by a run of this process (`own`), which knows whether it still goes on, or of one that lives. */
 export type BidResult =
   | Exclude<Reserved, { state: 'running' | 'mismatch' }>
   | { state: 'mismatch' }
-  | { state: 'taken'; token: string; process: string };
+  | { state: 'taken'; token: string; own: boolean };
 
 /** Keys of requests: bid for, answered and given up. */
 export function idempotencyChanges(ask: Asks<RequestStatements>) {
@@ -74,8 +75,9 @@ export function idempotencyChanges(ask: Asks<RequestStatements>) {
       }
       if (row.fingerprint !== request.fingerprint) return { state: 'mismatch' };
       if (row.status !== null) return { state: 'answered', answer: toAnswer(row, row.status) };
-      if (row.process !== '' && row.token !== from) {
-        return { state: 'taken', token: row.token, process: row.process };
+      const own = row.process === process;
+      if (own ? row.token !== from : yield* ask.presence.isHeard(row.process, ...heardWithin(now))) {
+        return { state: 'taken', token: row.token, own };
       }
       const { tenantId, route, key } = request;
       yield* ask.requests.takeOver({ tenantId, route, key, token, process });

@@ -15,7 +15,7 @@ import { leadsSql } from './sql/leads.ts';
 import { mailSql } from './sql/mail.ts';
 import { mentionsSql } from './sql/mentions.ts';
 import type { Later } from './sql/prepared.ts';
-import { processesSql } from './sql/processes.ts';
+import { presenceSql, processesSql } from './sql/processes.ts';
 import { profilesSql } from './sql/profiles.ts';
 import { requestsSql } from './sql/requests.ts';
 import { signalsSql } from './sql/signals.ts';
@@ -39,6 +39,7 @@ function createStatements(db: Connection): LaterStatements {
     leads: leadsSql(db),
     mail: mailSql(db),
     mentions: mentionsSql(db),
+    presence: presenceSql(db),
     processes: processesSql(db),
     profiles: profilesSql(db),
     requests: requestsSql(db),

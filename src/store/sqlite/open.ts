@@ -11,7 +11,9 @@ import { damaged, explainFaults, openDatabase } from './database.ts';
 import { admitKey } from './master-key.ts';
 import { migrate } from './migrate.ts';
 import { createSearchThread } from './search-thread.ts';
+import { presenceSql } from './sql/processes.ts';
 import { createSqliteStore } from './sqlite-store.ts';
+import { isBusy } from './upkeep/copy.ts';
 import { snapshotBeforeMigration } from './upkeep/snapshot.ts';
 import { createInlineWriter } from './writer.ts';
 import { createThreadWriter } from './writer-thread.ts';
@@ -53,6 +55,7 @@ export async function openSqliteStore({
       migrate(db);
       if (keyProof !== undefined) admitKey(db, keyProof);
     });
+    explainFaults(file, () => silenceTheGone(db));
     db.pragma('shrink_memory'); // the check has read the whole file, and left its cache full of what nobody asked for
     const storage = onStorageChange === undefined ? null : createStorageWatch(clock, onStorageChange);
     const watch = { meter: createCommitMeter(clock), storage };
@@ -81,6 +84,33 @@ export async function migrateSqlite(file: string, keyProof: KeyProof): Promise<M
     });
   } finally {
     db.close();
+  }
+}
+
+/**
+ * A killed process leaves its row as it was when it was heard last. Nobody has to wait until it is silent where nobody else has
+ * the file open: the names are read before that is looked at, so that none of them came since.
+ */
+function silenceTheGone(db: Database): void {
+  const names = db.prepare<[], string>('SELECT name FROM processes WHERE seen_at > 0').pluck().all();
+  if (names.length === 0 || !isAlone(db)) return;
+  const { silence } = presenceSql(db);
+  for (const name of names) silence(name);
+}
+
+/** Whether this is the only connection of all processes: only who is alone may take the log away. */
+function isAlone(db: Database): boolean {
+  const usual = db.pragma('busy_timeout', { simple: true });
+  db.pragma('busy_timeout = 0');
+  try {
+    db.pragma('journal_mode = DELETE');
+    return true;
+  } catch (error) {
+    if (isBusy(error)) return false;
+    throw error;
+  } finally {
+    db.pragma(`busy_timeout = ${usual}`);
+    db.pragma('journal_mode = WAL');
   }
 }
 

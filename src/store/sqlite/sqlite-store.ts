@@ -7,6 +7,7 @@ import { type Doer, toldName } from '../changes/requests.ts';
 import { type Changes, createChanges, type StoreStatements } from '../changes.ts';
 import { translateFault } from '../commit-batch.ts';
 import { createMadeDueFeed } from '../made-due.ts';
+import { ALONE, createPresence } from '../presence.ts';
 import type { Asks } from '../script.ts';
 import type { OpenedStore } from '../store.ts';
 import { changeIn, ownerOf } from '../weights.ts';
@@ -18,7 +19,6 @@ import { call, promised, type Run } from './face/promised.ts';
 import { createStoredWaits } from './face/stored-waits.ts';
 import { faultOfSqlite } from './faults.ts';
 import { fileSizes } from './file-sizes.ts';
-import { createLifeSign, type LifeSign } from './life-sign.ts';
 import { schemaVersion } from './migrate.ts';
 import { createCounts } from './reads/counts.ts';
 import { createNewestStored } from './reads/events.ts';
@@ -74,8 +74,8 @@ export function createSqliteStore(options: SqliteStoreParts): OpenedStore {
     waits.committed(batch.map(ownerOf));
     madeDue.publish(batch.map(changeIn), values, failed);
   });
-  const counts = once(() => createCounts(db));
-  const signs = once(() => (db.memory ? ALONE : createLifeSign(db.name)));
+  const countAll = createCounts(db);
+  const presence = db.memory ? ALONE : createPresence(clock, changes);
   const asked = promised(reads, (name, args) => read(() => call(reads, name, args)));
   const store: OpenedStore = {
     ...asked,
@@ -84,14 +84,14 @@ export function createSqliteStore(options: SqliteStoreParts): OpenedStore {
       return found ?? (await asked.listSignals(tenantId, query));
     },
     ...changes,
-    ...claimFace(changes, signs.get),
-    ...inHandFace(changes, signs.get, madeDue.publish),
-    ...recoveryFace({ changes, reads: asked, signs: signs.get }),
+    ...claimFace(changes, presence),
+    ...inHandFace(changes, presence, madeDue.publish),
+    ...recoveryFace({ changes, reads: asked, presence, clock }),
     ...outcomeFace(changes),
     ...deliveryPageFace(db, read),
     ...eventPageFace(db, clock, read),
     untilStored,
-    ...keyedRequestFace(changes, signs.get),
+    ...keyedRequestFace(changes, presence),
     keeping: (held, item = '') => keepingFace(store, changes, { held, item, doerOf }),
     onCommitted: madeDue.listen,
     as: (actor, work) => acting.run(actor, work),
@@ -99,20 +99,18 @@ export function createSqliteStore(options: SqliteStoreParts): OpenedStore {
       await changes.writeProbe(clock.now());
       await read(reads.readProbe);
     },
-    countAll: countsThread?.countAll ?? ((lateBefore) => read(() => counts.get()(lateBefore))),
+    countAll: countsThread?.countAll ?? ((lateBefore) => read(() => countAll(lateBefore))),
     waitMs: writer.waitMs,
     pulse: () => ({
       schemaVersion: version,
       ...writer.pulse(),
       ...(db.memory ? NO_FILES : fileSizes(db.name)),
     }),
-    countOthers: async () => signs.get().countOthers(),
     async close() {
       waits.close();
-      await writer.close();
+      await Promise.all([presence.end(), writer.close()]); // nothing is taken between its last word and the end
       await countsThread?.close();
       await searchThread?.close();
-      signs.made()?.end();
       db.close();
     },
   };
@@ -120,23 +118,3 @@ export function createSqliteStore(options: SqliteStoreParts): OpenedStore {
 }
 
 const NO_FILES = { databaseBytes: 0, walBytes: 0, freeBytes: null };
-
-/** The one process that has a database in memory. */
-const ALONE: LifeSign = {
-  name: 'alone',
-  isAlive: (name) => name === ALONE.name,
-  countOthers: () => 0,
-  end: () => undefined,
-};
-
-/** Makes a thing when it is first asked for. */
-function once<T>(make: () => T): { get(): T; made(): T | null } {
-  let thing: T | null = null;
-  return {
-    get() {
-      thing ??= make();
-      return thing;
-    },
-    made: () => thing,
-  };
-}

@@ -13,7 +13,7 @@ import { knownSignalsSql } from './sql/known-signals.ts';
 import { leadsSql } from './sql/leads.ts';
 import { mailSql } from './sql/mail.ts';
 import { mentionsSql } from './sql/mentions.ts';
-import { processesSql } from './sql/processes.ts';
+import { presenceSql, processesSql } from './sql/processes.ts';
 import { profilesSql } from './sql/profiles.ts';
 import { requestsSql } from './sql/requests.ts';
 import { signalsSql } from './sql/signals.ts';
@@ -36,6 +36,7 @@ export function createStatements(db: Database, log: WriteAheadLog): StoreStateme
     leads: leadsSql(db),
     mail: mailSql(db),
     mentions: mentionsSql(db),
+    presence: presenceSql(db),
     processes: processesSql(db),
     profiles: profilesSql(db),
     requests: requestsSql(db),

@@ -17,6 +17,7 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { mentionsSql } from '../../../src/store/sqlite/sql/mentions.ts';
+import { presenceSql } from '../../../src/store/sqlite/sql/processes.ts';
 import { requestsSql } from '../../../src/store/sqlite/sql/requests.ts';
 import { aTenant, T0 } from '../../support/store.ts';
 
@@ -27,7 +28,7 @@ beforeEach(() => {
   db = openDatabase(':memory:');
   migrate(db);
   keys = createRunner(db);
-  ask = answeredAtOnce({ requests: requestsSql(db) });
+  ask = answeredAtOnce({ requests: requestsSql(db), presence: presenceSql(db) });
   for (const id of ['ten_a', 'ten_b']) keys.createTenant(aTenant(id));
 });
 afterEach(() => void db.close());
@@ -119,7 +120,7 @@ test('expired keys go with the reservations that follow, a bounded number each t
 test('a holder whose key another has taken changes nothing any more', () => {
   const request = { tenantId: 'ten_a', route: 'POST /v1/leads', key: 'k', fingerprint: 'f' };
   keys.bidForKey(request, aBid('t1', T0));
-  expect(keys.bidForKey(request, aBid('t2', T0))).toEqual({ state: 'taken', token: 't1', process: 'p1' });
+  expect(keys.bidForKey(request, aBid('t2', T0))).toEqual({ state: 'taken', token: 't1', own: true });
   expect(keys.bidForKey(request, { ...aBid('t2', T0), from: 't1' }).state).toBe('held');
   const made: number[] = [];
   const call = (token: string) =>

@@ -99,7 +99,8 @@ CREATE TABLE master_key (
 );
 
 CREATE TABLE processes (
-  name text COLLATE "C" PRIMARY KEY
+  name text COLLATE "C" PRIMARY KEY,
+  seen_at bigint NOT NULL DEFAULT 0
 );
 
 CREATE TABLE probe (

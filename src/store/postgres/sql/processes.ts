@@ -2,6 +2,35 @@ import type { ProcessStatements } from '../../changes/processes.ts';
 import type { Connection } from '../connection.ts';
 import { type Later, rows, run, values } from './prepared.ts';
 
+export function presenceSql(db: Connection): Later<ProcessStatements['presence']> {
+  const heard = values<[string, number, number], number>(
+    db,
+    'SELECT 1 FROM processes WHERE name = ? AND seen_at BETWEEN ? AND ?',
+  );
+  // The dispatcher and the poller each end theirs: a process is forgotten when it has leases of neither.
+  const forget = run<[string[]]>(
+    db,
+    `DELETE FROM processes WHERE name = ANY (?)
+     AND NOT EXISTS (SELECT 1 FROM lane_leases WHERE process = processes.name)
+     AND NOT EXISTS (SELECT 1 FROM sources WHERE lease_process = processes.name AND lease_until > 0)`,
+  );
+  return {
+    beat: run(
+      db,
+      `INSERT INTO processes (name, seen_at) VALUES (?, ?)
+     ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at`,
+    ),
+    isHeard: async (...terms) => (await heard(...terms)).length > 0,
+    // FOR UPDATE: a beat that comes meanwhile waits, and the row is not forgotten under it.
+    listSilent: values(
+      db,
+      'SELECT name FROM processes WHERE name <> ? AND seen_at NOT BETWEEN ? AND ? ORDER BY name FOR UPDATE',
+    ),
+    silence: run(db, 'UPDATE processes SET seen_at = 0 WHERE name = ?'),
+    forget: (names) => forget(JSON.parse(names)),
+  };
+}
+
 export function processesSql(db: Connection): Later<ProcessStatements['processes']> {
   const endLanes = run<[string[]]>(db, 'DELETE FROM lane_leases WHERE process = ANY (?)');
   const endSources = values<[string[]], string>(
@@ -15,15 +44,7 @@ export function processesSql(db: Connection): Later<ProcessStatements['processes
     `SELECT id, tenant_id AS "tenantId", name, broken_off AS "brokenOff" FROM sources
      WHERE lease_until > 0 AND lease_process <> '' AND lease_process = ANY (?) ORDER BY next_poll_at, id FOR UPDATE`,
   );
-  // The dispatcher and the poller each end theirs: a process is forgotten when it has leases of neither.
-  const forget = run<[string[]]>(
-    db,
-    `DELETE FROM processes WHERE name = ANY (?)
-     AND NOT EXISTS (SELECT 1 FROM lane_leases WHERE process = processes.name)
-     AND NOT EXISTS (SELECT 1 FROM sources WHERE lease_process = processes.name AND lease_until > 0)`,
-  );
   return {
-    register: run(db, 'INSERT INTO processes (name) VALUES (?) ON CONFLICT DO NOTHING'),
     endLanes: (names) => endLanes(JSON.parse(names)),
     endSources: (names) => endSources(JSON.parse(names)),
     selectBroken: (names) => selectBroken(JSON.parse(names)),
@@ -40,7 +61,6 @@ export function processesSql(db: Connection): Later<ProcessStatements['processes
          updated_at = CASE WHEN :isPaused::int = 1 THEN :now ELSE updated_at END
        WHERE id = :id`,
     ),
-    forget: (names) => forget(JSON.parse(names)),
     writeProbe: run(db, 'UPDATE probe SET at = ? WHERE id = 1'),
   };
 }

@@ -1,15 +1,18 @@
+import type { Clock } from '../../../lib/clock.ts';
 import type { AttemptRecord, ClaimedDelivery, SentEventType } from '../../../model/delivery.ts';
 import { bundled } from '../../changes/bundles.ts';
 import type { StoredDeliveries } from '../../changes/claims.ts';
 import type { StoredAttempt } from '../../changes/deliveries.ts';
-import type { Departed } from '../../changes/processes.ts';
+import type { Recovery } from '../../changes/processes.ts';
 import type { Changes } from '../../changes.ts';
 import type { DeliveryStore, HeldAttempt } from '../../delivery-store.ts';
 import type { MadeDueFeed } from '../../made-due.ts';
+import type { Presence } from '../../presence.ts';
 import type { SignalStore } from '../../signal-store.ts';
 import type { SourceStore } from '../../source-store.ts';
+import type { Store } from '../../store.ts';
+import type { storageReads } from '../reads/counts.ts';
 import type { AttemptDetail } from '../reads/deliveries.ts';
-import type { Signs } from './keyed-requests.ts';
 import type { Promised } from './promised.ts';
 
 type Face = Pick<DeliveryStore, 'claimDeliveries' | 'claimProbe'>;
@@ -17,16 +20,16 @@ type Face = Pick<DeliveryStore, 'claimDeliveries' | 'claimProbe'>;
 /** Claims as they cross to the writer and back: what is held as one text, deliveries as one text and one piece of bytes. */
 export function claimFace(
   { claimLanes, claimOldest }: Pick<Promised<Changes>, 'claimLanes' | 'claimOldest'>,
-  signs: () => Signs,
+  presence: Presence,
 ): Face {
   return {
     async claimDeliveries({ lanes, ...terms }) {
       const stored = lanes.map((lane) => ({ ...lane, held: heldText(lane.held) }));
-      const claims = await claimLanes({ lanes: stored, ...terms, process: signs().name });
+      const claims = await claimLanes({ lanes: stored, ...terms, process: await presence.name() });
       return claims.map((claim) => ({ ...claim, deliveries: toClaimed(claim.deliveries) }));
     },
     async claimProbe({ held, ...terms }) {
-      const probe = await claimOldest({ held: heldText(held), ...terms, process: signs().name });
+      const probe = await claimOldest({ held: heldText(held), ...terms, process: await presence.name() });
       const [delivery] = toClaimed(probe?.delivery ?? null);
       return probe === null || delivery === undefined ? null : { endpoint: probe.endpoint, delivery };
     },
@@ -57,7 +60,7 @@ function toClaimed(stored: StoredDeliveries | null): ClaimedDelivery[] {
 /** Signals whose deliveries are taken as they are stored: what crosses to the writer names each delivery once. */
 export function inHandFace(
   { commitSignalsHeld }: Pick<Promised<Changes>, 'commitSignalsHeld'>,
-  signs: () => Signs,
+  presence: Presence,
   publish: MadeDueFeed['publish'],
 ): Pick<SignalStore, 'commitSignalsInHand'> {
   return {
@@ -72,7 +75,7 @@ export function inHandFace(
       const { committed, refused } = await commitSignalsHeld(stored, {
         ...terms,
         lanes: `{${known.join(',')}}`,
-        process: signs().name,
+        process: await presence.name(),
       });
       const created = signals.filter((_, i) => committed[i]?.status === 'created');
       const taken = created
@@ -111,34 +114,37 @@ function toStored({ id, attempt, startedAt, durationMs, ...rest }: AttemptRecord
 }
 
 type RecoveryFace = Pick<DeliveryStore, 'recoverDeliveries' | 'hasDeparted'> &
-  Pick<SourceStore, 'recoverSources' | 'claimSources'>;
+  Pick<SourceStore, 'recoverSources' | 'claimSources'> &
+  Pick<Store, 'countOthers'>;
 
 export interface RecoveryParts {
   changes: Pick<Promised<Changes>, 'endLaneLeases' | 'endSourceLeases' | 'leaseSources'>;
-  reads: { listProcesses(): Promise<string[]> } & Pick<DeliveryStore, 'listDueLanes'>;
-  signs: () => Signs;
+  reads: Promised<Pick<ReturnType<typeof storageReads>, 'hasSilent' | 'countHeard'>> &
+    Pick<DeliveryStore, 'listDueLanes'>;
+  presence: Presence;
+  clock: Clock;
 }
 
 /** What dead processes held. A process that lives keeps its leases, so that two on one file never send the same. */
-export function recoveryFace({ changes, reads, signs }: RecoveryParts): RecoveryFace {
-  /** Null where there is nothing to end. */
-  async function departed(own: boolean): Promise<Departed | null> {
-    const { name, isAlive } = signs();
-    const dead = (await reads.listProcesses()).filter((process) => !isAlive(process));
-    return own || dead.length > 0 ? { process: name, own, dead } : null;
+export function recoveryFace({ changes, reads, presence, clock }: RecoveryParts): RecoveryFace {
+  /** Null where there is nothing to end: to ask for it would be a commit. */
+  async function recovery(own: boolean, now: number): Promise<Recovery | null> {
+    const process = await presence.name();
+    return own || (await reads.hasSilent(process, now)) ? { process, own, now } : null;
   }
 
   return {
-    hasDeparted: async () => (await departed(false)) !== null,
+    countOthers: async () => reads.countHeard(await presence.name(), clock.now()),
+    hasDeparted: async () => (await recovery(false, clock.now())) !== null,
     async recoverDeliveries({ own }) {
-      const gone = await departed(own);
-      if (gone !== null) await changes.endLaneLeases(gone);
+      const asked = await recovery(own, clock.now());
+      if (asked !== null) await changes.endLaneLeases(asked);
       return reads.listDueLanes();
     },
     async recoverSources({ own, now }) {
-      const gone = await departed(own);
-      return gone === null ? [] : changes.endSourceLeases({ ...gone, now });
+      const asked = await recovery(own, now);
+      return asked === null ? [] : changes.endSourceLeases(asked);
     },
-    claimSources: (claim) => changes.leaseSources({ ...claim, process: signs().name }),
+    claimSources: async (claim) => changes.leaseSources({ ...claim, process: await presence.name() }),
   };
 }

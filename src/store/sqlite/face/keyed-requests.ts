@@ -2,34 +2,30 @@ import type { Doer } from '../../changes/requests.ts';
 import type { Changes } from '../../changes.ts';
 import type { HeldKey, IdempotencyStore } from '../../idempotency-store.ts';
 import { KEPT_STEPS } from '../../kept-steps.ts';
+import type { Presence } from '../../presence.ts';
 import type { CommittedSignal } from '../../signal-store.ts';
 import type { Store } from '../../store.ts';
-import type { LifeSign } from '../life-sign.ts';
 import type { Promised } from './promised.ts';
 
-/** Whose process runs a keyed request: the signs of this database's file, or of memory, where there is only this one. */
-export type Signs = Pick<LifeSign, 'name' | 'isAlive'>;
-
-/** Keyed requests. `signs` is asked for with the first of them: commands have none. */
-export function keyedRequestFace(changes: Promised<Changes>, signs: () => Signs): IdempotencyStore {
+/** Keyed requests. */
+export function keyedRequestFace(changes: Promised<Changes>, presence: Presence): IdempotencyStore {
   /** Tokens of what this process runs: what it holds beside them was given up without the storage hearing of it. */
   const underWay = new Set<string>();
 
   return {
     async reserveKey(request, reservation) {
       const { token } = reservation;
-      const { name, isAlive } = signs();
       underWay.add(token);
       let from: string | null = null;
       try {
+        const process = await presence.name();
         for (;;) {
-          const found = await changes.bidForKey(request, { ...reservation, process: name, from });
+          const found = await changes.bidForKey(request, { ...reservation, process, from });
           if (found.state !== 'taken') {
             if (found.state !== 'held') underWay.delete(token);
             return found;
           }
-          const runs = found.process === name ? underWay.has(found.token) : isAlive(found.process);
-          if (runs) {
+          if (!found.own || underWay.has(found.token)) {
             underWay.delete(token);
             return { state: 'running' };
           }

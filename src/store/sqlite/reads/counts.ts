@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3';
+import { heardWithin } from '../../changes/processes.ts';
 import type { StoreCounts, Waiting } from '../../figures.ts';
+import { presenceSql } from '../sql/processes.ts';
 import { WAITING } from './shown-state.ts';
 
 interface WaitingRow {
@@ -53,9 +55,20 @@ function nothing(): Waiting {
   return { count: 0, oldestDueAt: null };
 }
 
-/** The row that is read back to know that the storage answers. */
+/** The row that is read back to know that the storage answers, and the processes that say they live. */
 export function storageReads(db: Database) {
   const select = db.prepare<[], number>('SELECT at FROM probe WHERE id = 1').pluck();
+  const { listSilent } = presenceSql(db);
+  const countHeard = db
+    .prepare<[string, number, number], number>(
+      'SELECT count(*) FROM processes WHERE name <> ? AND seen_at BETWEEN ? AND ?',
+    )
+    .pluck();
 
-  return { readProbe: () => select.get() ?? 0 };
+  return {
+    readProbe: () => select.get() ?? 0,
+    /** Of all but this process. */
+    hasSilent: (process: string, now: number) => listSilent(process, ...heardWithin(now)).length > 0,
+    countHeard: (process: string, now: number) => countHeard.get(process, ...heardWithin(now)) ?? 0,
+  };
 }

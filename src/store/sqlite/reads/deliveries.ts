@@ -431,7 +431,6 @@ export function laneReads(db: Database) {
     )
     .pluck();
 
-  const selectProcesses = db.prepare<[], string>('SELECT name FROM processes').pluck();
   const selectTraces = db
     .prepare<[string], [string, string]>(
       `SELECT d.id, e.trace FROM json_each(?) j JOIN deliveries d ON d.id = j.value JOIN events e ON e.id = d.event_id
@@ -441,7 +440,6 @@ export function laneReads(db: Database) {
 
   return {
     tracesOf: (deliveryIds: readonly string[]) => selectTraces.all(JSON.stringify(deliveryIds)),
-    listProcesses: () => selectProcesses.all(),
     listDueLanes: () => selectLanes.all(),
     listDueProbes: (now, limit) => selectDue.all(now, limit),
     recentAttempts(since, now) {
@@ -453,5 +451,5 @@ export function laneReads(db: Database) {
       const sent = selectSince.all(REPEATED, idFloor('att', since), since);
       return [...sent, ...selectTestSends.all(since), ...underWay].sort((a, b) => a.startedAt - b.startedAt);
     },
-  } satisfies Part<DeliveryStore> & Record<'listProcesses', unknown>;
+  } satisfies Part<DeliveryStore>;
 }

@@ -1,10 +1,33 @@
 import type { Database } from 'better-sqlite3';
 import type { ProcessStatements } from '../../changes/processes.ts';
-import { rows, run, values } from './prepared.ts';
+import { rows, run, value, values } from './prepared.ts';
+
+export function presenceSql(db: Database): ProcessStatements['presence'] {
+  const isHeard = value<[string, number, number], number>(
+    db,
+    'SELECT 1 FROM processes WHERE name = ? AND seen_at BETWEEN ? AND ?',
+  );
+  return {
+    beat: run(
+      db,
+      `INSERT INTO processes (name, seen_at) VALUES (?, ?)
+     ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at`,
+    ),
+    isHeard: (...terms) => isHeard(...terms) === 1,
+    listSilent: values(db, 'SELECT name FROM processes WHERE name <> ? AND seen_at NOT BETWEEN ? AND ?'),
+    silence: run(db, 'UPDATE processes SET seen_at = 0 WHERE name = ?'),
+    // The dispatcher and the poller each end theirs: a process is forgotten when it has leases of neither.
+    forget: run(
+      db,
+      `DELETE FROM processes WHERE name IN (SELECT value FROM json_each(?))
+       AND NOT EXISTS (SELECT 1 FROM lane_leases WHERE process = processes.name)
+       AND NOT EXISTS (SELECT 1 FROM sources WHERE lease_process = processes.name AND lease_until > 0)`,
+    ),
+  };
+}
 
 export function processesSql(db: Database): ProcessStatements['processes'] {
   return {
-    register: run(db, 'INSERT INTO processes (name) VALUES (?) ON CONFLICT DO NOTHING'),
     endLanes: run(db, 'DELETE FROM lane_leases WHERE process IN (SELECT value FROM json_each(?))'),
     endSources: values(
       db,
@@ -30,13 +53,6 @@ export function processesSql(db: Database): ProcessStatements['processes'] {
        version = version + :isPaused,
        updated_at = iif(:isPaused, :now, updated_at)
      WHERE id = :id`,
-    ),
-    // The dispatcher and the poller each end theirs: a process is forgotten when it has leases of neither.
-    forget: run(
-      db,
-      `DELETE FROM processes WHERE name IN (SELECT value FROM json_each(?))
-       AND NOT EXISTS (SELECT 1 FROM lane_leases WHERE process = processes.name)
-       AND NOT EXISTS (SELECT 1 FROM sources WHERE lease_process = processes.name AND lease_until > 0)`,
     ),
     writeProbe: run(db, 'UPDATE probe SET at = ? WHERE id = 1'),
   };

@@ -1,0 +1,49 @@
+import type { Clock, Timer } from '../lib/clock.ts';
+import { systemRandom } from '../lib/random.ts';
+import { BEAT_MS } from './changes/processes.ts';
+
+/** By which other processes on the same storage see that this one lives. */
+export interface Presence {
+  /** The name that it holds leases and keys under, which tells it from every other; resolves once others can see it. */
+  name(): Promise<string>;
+  /** What it still holds is free for others. */
+  end(): Promise<void>;
+}
+
+const NAME_BYTES = 8;
+
+/** A row with a heartbeat, written from the first time that the name is asked for: commands hold nothing. */
+export function createPresence(
+  clock: Clock,
+  changes: { beat(process: string, now: number): Promise<void>; leave(process: string): Promise<void> },
+): Presence {
+  const name = systemRandom.bytes(NAME_BYTES).toString('hex');
+  let shown: Promise<string> | null = null;
+  let timer: Timer | null = null;
+
+  function beat(): Promise<void> {
+    timer?.cancel();
+    timer = clock.after(BEAT_MS, () => beat().catch(() => undefined)); // the watch of the storage reports what is wrong
+    return changes.beat(name, clock.now());
+  }
+
+  return {
+    name() {
+      shown ??= beat().then(
+        () => name,
+        (error: unknown) => {
+          shown = null;
+          throw error;
+        },
+      );
+      return shown;
+    },
+    async end() {
+      timer?.cancel();
+      if (shown !== null) await changes.leave(name).catch(() => undefined); // it is silent soon
+    },
+  };
+}
+
+/** The one process that has a storage of its own. */
+export const ALONE: Presence = { name: async () => 'alone', end: async () => undefined };
