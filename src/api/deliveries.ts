@@ -9,7 +9,7 @@ import type { DeliveryLog } from '../store/delivery-store.ts';
 import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
 import { refusePull } from '../webhooks/endpoint-changes.ts';
 import { findEndpoint } from '../webhooks/endpoints.ts';
-import { eventResource } from '../webhooks/event-resource.ts';
+import { eventResource, eventsAPage } from '../webhooks/event-resource.ts';
 import { replayAll, replayDelivery, replayListed } from '../webhooks/replays.ts';
 import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
@@ -183,23 +183,23 @@ export function addEvents(routesOf: RoutesOf): void {
     operationId: 'listEvents',
     summary: 'List events',
     description:
-      'Newest first. `deliveries` has the outcome for each endpoint: whether the event was delivered, or why it was not.',
+      'Newest first. `deliveries` has the outcome for each endpoint: whether the event was delivered, or why it was not. ' +
+      'With more than 100 endpoints, a page may have fewer events than `limit`.',
     scope: 'webhooks:read',
     query: eventFilters.query.shape,
     item: eventResourceSchema,
     filters: ({ query }) => eventFilters.toFilters(query),
     async read({ parts: { store }, tenantId }, asked) {
-      const [page, endpoints] = await Promise.all([
-        store.listEvents(tenantId, asked),
-        store.listEndpoints(tenantId),
-      ]);
-      return { ...page, endpoints };
+      const endpoints = await store.listEndpoints(tenantId);
+      const limit = eventsAPage(asked.limit, endpoints.length);
+      return { ...(await store.listEvents(tenantId, { ...asked, limit })), endpoints };
     },
     stored: {
       kind: 'events',
       async read({ parts: { store }, tenantId }, asked) {
-        const page = await store.listStoredEvents(tenantId, asked);
-        return { ...page, endpoints: await store.listEndpoints(tenantId) };
+        const endpoints = await store.listEndpoints(tenantId);
+        const limit = eventsAPage(asked.limit, endpoints.length);
+        return { ...(await store.listStoredEvents(tenantId, { ...asked, limit })), endpoints };
       },
     },
     async show({ rows, endpoints }, { parts: { clock } }) {

@@ -7,7 +7,7 @@ import { EVENT_TYPES } from '../model/event.ts';
 import { eventFilters } from '../model/event-resource.ts';
 import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
 import { noEndpoint } from '../webhooks/endpoints.ts';
-import { eventResource } from '../webhooks/event-resource.ts';
+import { eventResource, eventsAPage } from '../webhooks/event-resource.ts';
 import { replayAll, replayDelivery } from '../webhooks/replays.ts';
 import { subjectsOf } from './delivery-subjects.ts';
 import { ERROR_WORDS, REASON_WORDS, STATUS_WORDS, timingWords } from './delivery-words.ts';
@@ -86,14 +86,16 @@ function addEvents(app: FastifyInstance, parts: DashboardParts, show: Show): voi
     const { tenant } = memberOf(request);
     const query = queryOf(request);
     const { filters, filterFaults } = filtersOf(eventFilters, query);
-    const [{ page, ...pages }, endpoints] = await Promise.all([
-      readScreenPage(parts, request, {
-        name: 'events',
-        filters,
-        read: (place) => parts.store.listEvents(tenant.id, { ...filters, ...place }),
-      }),
-      parts.store.listEndpoints(tenant.id),
-    ]);
+    const endpoints = await parts.store.listEndpoints(tenant.id);
+    const { page, ...pages } = await readScreenPage(parts, request, {
+      name: 'events',
+      filters,
+      read: ({ limit, after }) =>
+        parts.store.listEvents(tenant.id, {
+          ...{ ...filters, after },
+          limit: eventsAPage(limit, endpoints.length),
+        }),
+    });
     const now = parts.clock.now();
     const subjects = await subjectsOf(
       parts.store,

@@ -18,6 +18,14 @@ const REASONS: Record<DeliveryStatus, OutcomeReason | null> = {
   expired: 'dead_letter_expired',
 };
 
+/** Outcomes of one page: about a megabyte. A tenant may have thousands of endpoints. */
+const MOST_OUTCOMES = 10_000;
+
+/** How many events a page has, each with an outcome for each of so many endpoints. */
+export function eventsAPage(limit: number, endpoints: number): number {
+  return Math.max(1, Math.min(limit, Math.floor(MOST_OUTCOMES / Math.max(1, endpoints))));
+}
+
 /** An event as it is shown, with one outcome for each of `endpoints`, and for deleted ones that got something of it. */
 export function eventResource(
   event: RecordedEvent,

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { eventResourceSchema } from '../../src/model/event-resource.ts';
+import { webhookInputSchema } from '../../src/model/webhook.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
+import { anEndpoint } from '../support/store.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -142,6 +144,31 @@ test.each([
 ])('?%s is refused', async (query, parameter) => {
   const { status, body } = await call('GET', `/v1/events?${query}`);
   expect([status, body.errors[0].parameter]).toEqual([400, parameter]);
+});
+
+test('with thousands of endpoints a page has fewer events, and the next one goes on behind them', async () => {
+  const settings = webhookInputSchema.parse({
+    url: 'http://127.0.0.1:9/hook',
+    event_types: ['digest.ready'],
+  });
+  for (let n = 0; n < 2_001; n++) await t.store.createEndpoint(anEndpoint(t.tenant.id, { settings }), null);
+  for (let n = 0; n < 6; n++) await observe(`Looking for a CRM, the ${n + 1}th time this week.`);
+  for (const order of ['', '&order=stored']) {
+    const ids: string[] = [];
+    const sizes: number[] = [];
+    for (let cursor = ''; sizes.length < 5; ) {
+      const { body } = await call('GET', `/v1/events?type=signal.detected&limit=100${order}${cursor}`);
+      for (const { id, deliveries } of body.data) {
+        ids.push(id);
+        expect(deliveries).toHaveLength(2_001);
+      }
+      sizes.push(body.data.length);
+      cursor = `&cursor=${body.pagination.next_cursor}`;
+      if (!body.pagination.has_more) break;
+    }
+    expect(sizes).toEqual([4, 2]);
+    expect(new Set(ids).size).toBe(6);
+  }
 });
 
 test('events are read with the scope of webhooks, and only one’s own', async () => {
