@@ -12,7 +12,7 @@ import type { Show } from './screens.ts';
 const SHOWN_MAIL = 50;
 const MOST_SOURCES = 1_000;
 
-/** Settings → Plan, and the outbox of account mail. */
+/** Settings → Plan, and the outbox of account email. */
 export function addAccountScreens(
   app: FastifyInstance,
   parts: DashboardParts & { mailLimits: MailLimits },
@@ -49,7 +49,7 @@ export function addAccountScreens(
     const mail = await store.listMail(tenant.id, SHOWN_MAIL);
     return show(request, reply, {
       template: 'outbox',
-      title: 'Account mail',
+      title: 'Account email',
       mail: mail.map((one) => ({
         ...one,
         ...mailText(one.facts, baseUrl),
@@ -62,11 +62,11 @@ export function addAccountScreens(
     const mail = await store.listMail(tenant.id, SHOWN_MAIL);
     const shown = mail.find(({ id }) => id === request.params.id);
     if (shown === undefined || !canBeSent(shown, clock.now())) {
-      throw new DomainError('NOT_FOUND', 'There is no such mail that can be sent again.');
+      throw new DomainError('NOT_FOUND', 'This email does not exist or can no longer be resent.');
     }
     await parts.mailLimits.resend(tenant.id);
     if (!(await store.resendMail(tenant.id, shown.id, clock.now()))) {
-      throw new DomainError('NOT_FOUND', 'There is no such mail any more.');
+      throw new DomainError('NOT_FOUND', 'This email no longer exists.');
     }
     return reply.redirect('/dashboard/settings/outbox?done=resent', 303);
   });

@@ -53,9 +53,9 @@ export function addApiKeys(app: FastifyInstance, parts: DashboardParts, show: Sh
 }
 
 const PRESET_WORDS = {
-  read: 'read everything',
-  write: 'read and write all but keys',
-  admin: 'everything',
+  read: 'Read everything',
+  write: 'Read and write everything except keys',
+  admin: 'Full access',
 } as const satisfies Record<(typeof SCOPE_PRESETS)[number], string>;
 
 /** What a key may do, in a few words where that is a preset. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { AUDIT_ACTIONS, auditFilters, OTHER_ACTORS } from '../model/audit.ts';
+import { AUDIT_ACTIONS, type AuditAction, auditFilters, OTHER_ACTORS } from '../model/audit.ts';
 import { filtersOf, isFiltered } from './filters.ts';
 import { queryOf } from './forms.ts';
 import { memberOf } from './gate.ts';
@@ -21,7 +21,63 @@ const SCREENS: Readonly<Record<string, string>> = {
   dlv: '/dashboard/webhook-logs/',
 };
 
-/** Settings → Audit: who changed what, for a year. */
+const ACTION_WORDS: Record<AuditAction, string> = {
+  'campaign.create': 'Campaign created',
+  'campaign.events': 'Campaign events added',
+  'campaign.update': 'Campaign changed',
+  'company.update': 'Company changed',
+  'deal.update': 'Deal changed',
+  'delivery.replay': 'Delivery replayed',
+  'key.create': 'API key created',
+  'key.revoke': 'API key revoked',
+  'key.update': 'API key changed',
+  'lead.create': 'Lead added',
+  'lead.erase': 'Lead erased',
+  'lead.move': 'Lead moved',
+  'lead.update': 'Lead changed',
+  'mail.resend': 'Email resent',
+  'member.invite': 'Member invited',
+  'member.link': 'Invitation renewed',
+  'member.remove': 'Member removed',
+  'member.role': 'Role changed',
+  'password.change': 'Password changed',
+  'plan.change': 'Plan changed',
+  'profile.create': 'Profile created',
+  'profile.delete': 'Profile deleted',
+  'profile.update': 'Profile changed',
+  'recovery_codes.create': 'Recovery codes generated',
+  'recovery_codes.use': 'Recovery code used',
+  'second_factor.off': 'Two-factor authentication turned off',
+  'second_factor.on': 'Two-factor authentication turned on',
+  'session.begin': 'Logged in',
+  'session.end': 'Logged out',
+  'session.locked': 'Login locked',
+  'session.refused': 'Login refused',
+  'settings.update': 'Settings changed',
+  'signal.create': 'Signal added',
+  'signal.delete': 'Signal deleted',
+  'signal.feedback': 'Signal rated',
+  'signal.triage': 'Signal snoozed or assigned',
+  'signal.update': 'Signal changed',
+  'source.create': 'Source added',
+  'source.delete': 'Source deleted',
+  'source.run': 'Source run started',
+  'source.update': 'Source changed',
+  'suggestion.decide': 'Suggestion accepted or dismissed',
+  'suggestion.undo': 'Suggestion undone',
+  'view.delete': 'View deleted',
+  'view.save': 'View saved',
+  'webhook.create': 'Webhook created',
+  'webhook.delete': 'Webhook deleted',
+  'webhook.pause': 'Webhook paused',
+  'webhook.replay': 'Webhook deliveries replayed',
+  'webhook.resume': 'Webhook resumed',
+  'webhook.secret': 'Webhook secret regenerated',
+  'webhook.test': 'Test delivery sent',
+  'webhook.update': 'Webhook changed',
+};
+
+/** Settings → Audit log: who changed what, for a year. */
 export function addAudit(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   const { store } = parts;
   app.get(PATH, async (request, reply) => {
@@ -36,7 +92,7 @@ export function addAudit(app: FastifyInstance, parts: DashboardParts, show: Show
     const names = await namesOf(parts, tenant.id);
     return show(request, reply, {
       template: 'audit',
-      title: 'Audit',
+      title: 'Audit log',
       entries: page.rows.map((entry) => ({
         ...entry,
         who: names.get(entry.actor) ?? entry.actor,
@@ -45,6 +101,7 @@ export function addAudit(app: FastifyInstance, parts: DashboardParts, show: Show
       })),
       actors: [...names].map(([id, name]) => ({ id, name })),
       actions: AUDIT_ACTIONS,
+      actionWords: (action: AuditAction) => ACTION_WORDS[action],
       query,
       filterFaults,
       isFiltered: isFiltered(query),
@@ -59,10 +116,10 @@ async function namesOf({ store }: DashboardParts, tenantId: string): Promise<Map
   const [members, keys] = await Promise.all([store.listMembers(tenantId), store.listKeys(tenantId)]);
   return new Map([
     ...members.map(({ id, email }) => [id, email] as const),
-    ...keys.map(({ id, name }) => [id, `key ${name}`] as const),
-    [OTHER_ACTORS.command, 'command line'],
-    [OTHER_ACTORS.mail, 'link in a mail'],
-    [OTHER_ACTORS.stranger, 'not logged in'],
+    ...keys.map(({ id, name }) => [id, `API key ${name}`] as const),
+    [OTHER_ACTORS.command, 'Command line'],
+    [OTHER_ACTORS.mail, 'Link in an email'],
+    [OTHER_ACTORS.stranger, 'Not logged in'],
   ]);
 }
 

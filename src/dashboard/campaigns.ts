@@ -21,10 +21,10 @@ import type { Show } from './screens.ts';
 
 /** What is drawn; the table of the screen has the rest. */
 const DRAWN = [
-  { name: 'sent', look: 'one' },
-  { name: 'opened', look: 'two' },
-  { name: 'clicked', look: 'three' },
-  { name: 'replied', look: 'four' },
+  { name: 'sent', label: 'Sent', look: 'one' },
+  { name: 'opened', label: 'Opened', look: 'two' },
+  { name: 'clicked', label: 'Clicked', look: 'three' },
+  { name: 'replied', label: 'Replied', look: 'four' },
 ] as const;
 
 type Params = { Params: { id: string } };
@@ -105,11 +105,11 @@ function chartOf({ series, interval }: CampaignStats): string {
   if (first === undefined || last === undefined || days.length < 2) return '';
   return chartHtml({
     title: 'Over time',
-    unit: `Events a ${interval}, ${spanLabel(first, last)}, UTC`,
+    unit: `Events per ${interval}, ${spanLabel(first, last)}, UTC`,
     along: interval === 'week' ? 'Week from' : 'Day',
     labels: days.map(dayLabel),
-    series: DRAWN.map(({ name, look }) => ({
-      name,
+    series: DRAWN.map(({ name, label, look }) => ({
+      name: label,
       look,
       values: series.map(({ counts }) => counts[name].total),
     })),

@@ -28,7 +28,7 @@ export interface Series {
 
 export interface Chart {
   title: string;
-  /** What is counted, over which time: "Signals a day, 24 Oct to 22 Nov 2026, UTC". */
+  /** What is counted, over which time: "Signals per day, 24 Oct to 22 Nov 2026, UTC". */
   unit: string;
   /** Heads the first column of the table: "Day". */
   along: string;
@@ -110,12 +110,12 @@ export function funnelHtml(
     const more = cells.map(
       (cell, i) => `<td class="num" data-label="${escapeHtml(heads[i] ?? '')}">${escapeHtml(cell)}</td>`,
     );
-    return `<tr><th scope="row">${escapeHtml(name)}</th><td class="wide-bar">${barHtml(first === 0 ? 0 : count / first, look)}</td><td class="num" data-label="Count">${grouped.format(count)}</td><td class="num" data-label="Of the step before">${share === '' ? '<span class="none">–</span>' : share}</td>${more.join('')}</tr>`;
+    return `<tr><th scope="row">${escapeHtml(name)}</th><td class="wide-bar">${barHtml(first === 0 ? 0 : count / first, look)}</td><td class="num" data-label="Count">${grouped.format(count)}</td><td class="num" data-label="Of previous step">${share === '' ? '<span class="none">–</span>' : share}</td>${more.join('')}</tr>`;
   });
-  const head = ['Count', 'Of the step before', ...heads].map(
+  const head = ['Count', 'Of previous step', ...heads].map(
     (name) => `<th class="num" scope="col">${escapeHtml(name)}</th>`,
   );
-  return `<div class="table funnel"><table><caption class="hidden">${escapeHtml(caption)}</caption><thead><tr><th scope="col">Step</th><th scope="col"><span class="hidden">Share of the first</span></th>${head.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
+  return `<div class="table funnel"><table><caption class="hidden">${escapeHtml(caption)}</caption><thead><tr><th scope="col">Step</th><th scope="col"><span class="hidden">Share of the first step</span></th>${head.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 }
 
 /** A bar of a share, for a cell of a table that has the number beside it. */
@@ -213,7 +213,7 @@ function summaryOf({ title, unit, series, show, kind }: Drawn): string {
     const known = values.filter((value) => value !== null);
     if (kind === 'ranges')
       return known.length === 0 ? `${name}: none` : `${name}: last ${show(known.at(-1) ?? 0)}`;
-    return `${name}: ${show(known.reduce((sum, value) => sum + value, 0))} in all, at most ${show(largestOf(known, 0))}`;
+    return `${name}: ${show(known.reduce((sum, value) => sum + value, 0))} in total, at most ${show(largestOf(known, 0))}`;
   });
   return `${title}. ${unit}. ${parts.join('; ')}.`;
 }

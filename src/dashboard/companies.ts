@@ -75,7 +75,7 @@ async function weeksChart(
   const values = days.map((_, week) => counts.find(({ step }) => step === week)?.count ?? 0);
   return chartHtml({
     title: 'Signals over time',
-    unit: `Signals a week, ${spanLabel(days[0] ?? '', toIso(tomorrow - 1).slice(0, 10))}, UTC`,
+    unit: `Signals per week, ${spanLabel(days[0] ?? '', toIso(tomorrow - 1).slice(0, 10))}, UTC`,
     along: 'Week from',
     labels: days.map(dayLabel),
     series: [{ name: 'Signals', look: 'one', values }],

@@ -26,7 +26,7 @@ export async function subjectsOf(
   for (const { id, wire } of signals) {
     const { excerpt } = JSON.parse(wire) as Signal;
     subjects.set(id, {
-      label: excerpt === '' ? 'an erased post' : headlineOf(excerpt),
+      label: excerpt === '' ? 'Erased post' : headlineOf(excerpt),
       path: `/dashboard/signals/${id}`,
     });
   }

@@ -1,62 +1,101 @@
 import type { AttemptErrorCode, DeliveryStatus } from '../model/delivery.ts';
 import type { AttemptResource } from '../model/delivery-resource.ts';
+import { EVENT_TYPES, type EventType } from '../model/event.ts';
 import type { OutcomeReason } from '../model/event-resource.ts';
 import type { PausedReason } from '../model/webhook.ts';
 
+/** What each event is called, and when it is sent. */
+export const EVENT_WORDS: Record<EventType, { label: string; when: string }> = {
+  'signal.detected': {
+    label: 'New signal',
+    when: 'For every signal that passes the filters below, hot or not.',
+  },
+  'signal.new_hot': {
+    label: 'New hot signal',
+    when: 'For hot signals only. A chat message is sent once, even with both.',
+  },
+  'lead.created': { label: 'New lead', when: 'When a person is added to the pipeline.' },
+  'lead.enriched': { label: 'Lead enriched', when: 'When a lead is added, or more is learned about it.' },
+  'pipeline.stage_changed': { label: 'Stage changed', when: 'When a lead moves in the pipeline.' },
+  'campaign.status_changed': {
+    label: 'Campaign status changed',
+    when: 'When a campaign starts, pauses or ends.',
+  },
+  'digest.ready': { label: 'Digest', when: 'Daily or weekly, with the best new signals.' },
+  'reply.classified': { label: 'Campaign reply', when: 'When a reply to a campaign is classified.' },
+  'deal.changed': { label: 'Deal changed', when: 'When the value or status of a deal changes.' },
+  'endpoint.failing': {
+    label: 'Webhook failing',
+    when: 'After 10 and 15 failures in a row of another webhook.',
+  },
+  'endpoint.paused': { label: 'Webhook paused', when: 'When another webhook is paused.' },
+  'endpoint.recovered': { label: 'Webhook recovered', when: 'When another webhook is working again.' },
+  'delivery.dead': {
+    label: 'Delivery failed',
+    when: 'When a delivery to another webhook runs out of retries.',
+  },
+};
+
+/** "New hot signal" of `signal.new_hot`; "Test delivery" of what is no event. */
+export function eventLabel(type: string): string {
+  const known = EVENT_TYPES.find((name) => name === type);
+  return known === undefined ? 'Test delivery' : EVENT_WORDS[known].label;
+}
+
 /** What happened in an attempt that failed, and what to do about it. */
 export const ERROR_WORDS: Record<AttemptErrorCode, string> = {
-  http_status: 'Look at its reply and its own log.',
+  http_status: 'Check the response and your endpoint’s logs.',
   redirect:
-    'The receiver redirects elsewhere, which is never followed. Set the Target URL to the final address.',
-  timeout: 'Answer with 200 first and do the work afterwards, or allow a longer timeout.',
+    'The endpoint redirects, and redirects are not followed. Set the Target URL to the final address.',
+  timeout: 'Respond with 200 first and do the work afterwards, or allow a longer timeout.',
   connection_refused:
-    'Nothing listens at that address and port. Is the receiver running, and the port right?',
+    'Nothing is listening on that address and port. Check that the endpoint is running and the port is right.',
   connection_reset:
-    'The receiver closed the connection before it answered. Look for a crash or a proxy in between.',
-  dns: 'The host name of the Target URL has no address. Check its spelling and the DNS entry.',
-  tls: 'No secure connection came about. The certificate must be valid for the host, and TLS 1.3 be spoken.',
-  blocked_target: 'The host leads to an address that is not public, so nothing was sent.',
-  invalid_response: 'What came back is no HTTP. Does something else listen on that port?',
-  network: 'The network between us failed. It is tried again.',
-  internal: 'Something failed on our side. It is tried again.',
+    'The endpoint closed the connection before responding. Look for a crash or a proxy in between.',
+  dns: 'The host name of the Target URL does not resolve. Check its spelling and its DNS records.',
+  tls: 'No secure connection could be established. The certificate must be valid for the host, and the endpoint must support TLS 1.3.',
+  blocked_target: 'The host resolves to an address that is not public, so nothing was sent.',
+  invalid_response: 'The response was not valid HTTP. Check whether another service uses that port.',
+  network: 'The network connection failed. The delivery will be retried.',
+  internal: 'Something failed on our side. The delivery will be retried.',
 };
 
 /** Why an endpoint has, has not or will not get an event. */
 export const REASON_WORDS: Record<OutcomeReason, string> = {
-  first_attempt_due: 'waits for its first attempt',
-  batch_due: 'waits to be sent in one message with others',
-  attempt_failed: 'the last attempt failed; another is planned',
-  endpoint_paused: 'held, as the webhook is paused',
-  retries_exhausted: 'all retries were used up',
-  dead_letter_expired: 'was a dead letter for 7 days and is gone',
+  first_attempt_due: 'waiting for its first attempt',
+  batch_due: 'waiting to be sent with others in one message',
+  attempt_failed: 'the last attempt failed; another is scheduled',
+  endpoint_paused: 'held while the webhook is paused',
+  retries_exhausted: 'ran out of retries',
+  dead_letter_expired: 'expired after 7 days as a dead letter',
   body_too_large: 'larger than 256 KB, so it was never sent',
   endpoint_deleted: 'the webhook was deleted',
   event_type: 'not subscribed to this event',
-  signal_type: 'its filter leaves out this signal type',
-  classification: 'its filter leaves out this class',
-  icp_profile: 'its filter leaves out this profile',
-  min_score: 'the score is below its least score',
+  signal_type: 'filtered out by signal type',
+  classification: 'filtered out by class',
+  icp_profile: 'filtered out by profile',
+  min_score: 'below its minimum score',
   about_itself: 'the event is about this webhook',
-  same_message: 'one message for each signal: it was sent as a new signal',
-  endpoint_created_later: 'the webhook was made later',
-  log_removed: 'too long ago; the log is kept for 30 days',
+  same_message: 'already sent as a new signal',
+  endpoint_created_later: 'happened before this webhook was created',
+  log_removed: 'no longer logged; logs are kept for 30 days',
 };
 
 export const STATUS_WORDS: Record<DeliveryStatus, string> = {
-  pending: 'waits for its first attempt',
-  retrying: 'failed, and is tried again',
-  held: 'is held while the webhook is paused',
-  delivered: 'was taken by the receiver',
-  dead: 'used up its retries; it can be replayed while it is kept',
-  discarded: 'used up its retries and was discarded, or its webhook was deleted',
-  rejected: 'was larger than 256 KB and never sent',
-  expired: 'was kept as a dead letter for 7 days, and is gone',
+  pending: 'Waiting for its first attempt.',
+  retrying: 'The last attempt failed. Another is scheduled.',
+  held: 'Held while the webhook is paused.',
+  delivered: 'Accepted by the endpoint.',
+  dead: 'Ran out of retries. It can be replayed until it expires.',
+  discarded: 'Discarded: it ran out of retries, or its webhook was deleted.',
+  rejected: 'Larger than 256 KB, so it was never sent.',
+  expired: 'Expired after 7 days as a dead letter.',
 };
 
 export const PAUSE_WORDS: Record<PausedReason, string> = {
-  failures: 'Paused after 20 failed attempts in a row. Mend the receiver, send a test delivery, then resume.',
-  gone: 'Paused because the receiver answered 410 Gone. Set a new Target URL, then resume.',
-  manual: 'Paused by hand. What is due is held for up to 7 days.',
+  failures: 'Paused after 20 failed attempts in a row. Fix the endpoint, send a test delivery, then resume.',
+  gone: 'Paused because the endpoint responded with 410 Gone. Set a new Target URL, then resume.',
+  manual: 'Paused manually. Deliveries are held for up to 7 days.',
   plan: 'Paused because your plan has fewer webhooks. Pause another one or change the plan, then resume.',
 };
 
@@ -68,10 +107,10 @@ export function timingWords(
   }: Pick<AttemptResource, 'timings' | 'duration_ms'>,
   duration: (ms: number) => string,
 ): string {
-  const kept = head === null ? 'No new connection' : 'On a connection that stood already';
+  const kept = head === null ? 'Not connected' : 'Reused connection';
   return [
-    connected === null ? kept : `Connected after ${duration(connected)}`,
-    head === null ? 'no reply' : `reply after ${duration(head)}`,
-    `${duration(all)} in all`,
+    connected === null ? kept : `Connected in ${duration(connected)}`,
+    head === null ? 'no response' : `response after ${duration(head)}`,
+    `${duration(all)} in total`,
   ].join(' · ');
 }

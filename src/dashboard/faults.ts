@@ -25,7 +25,7 @@ function describe(error: unknown, bodyLimit: number): { status: number; title: s
     const hint = error.extra.hint === undefined ? '' : ` ${error.extra.hint}`;
     return {
       status: problemStatus(error.code),
-      title: TITLES[error.code] ?? 'That did not work',
+      title: TITLES[error.code] ?? 'That didn’t work',
       detail: error.message + hint,
     };
   }
@@ -33,19 +33,19 @@ function describe(error: unknown, bodyLimit: number): { status: number; title: s
   if (code.startsWith('FST_CSRF_')) {
     return {
       status: 403,
-      title: 'The form is too old',
+      title: 'This form has expired',
       detail:
-        'You logged in or out since it was opened, or cookies are blocked. Go back, reload the page and send it again.',
+        'You logged in or out after opening it, or cookies are blocked. Go back, reload the page and submit it again.',
     };
   }
   if (statusCode < 500) {
     const detail = UNREAD[code]?.(bodyLimit) ?? 'The form could not be read.';
-    return { status: statusCode, title: 'That did not work', detail };
+    return { status: statusCode, title: 'That didn’t work', detail };
   }
   return {
     status: 500,
     title: 'Something went wrong',
-    detail: 'It was logged on our side. Try again in a moment.',
+    detail: 'The error has been logged. Try again in a moment.',
   };
 }
 
@@ -54,13 +54,13 @@ const UNREAD: Readonly<Record<string, (bodyLimit: number) => string>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: (bodyLimit) =>
     `The form is larger than ${bodyLimit / 1024} KiB; nothing was changed. Go back and shorten it.`,
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
-    'The dashboard takes forms as browsers send them, application/x-www-form-urlencoded. Programs use the API under /v1.',
+    'The dashboard accepts forms as browsers send them (application/x-www-form-urlencoded). Programs should use the API under /v1.',
 };
 
 const TITLES: Readonly<Record<string, string>> = {
   NOT_FOUND: 'Not found',
   INSUFFICIENT_SCOPE: 'Not allowed',
-  PLAN_REQUIRED: 'Your plan does not include that',
-  RATE_LIMITED: 'Too fast',
-  UNAVAILABLE: 'Not possible at this moment',
+  PLAN_REQUIRED: 'Not included in your plan',
+  RATE_LIMITED: 'Too many requests',
+  UNAVAILABLE: 'Temporarily unavailable',
 };

@@ -11,6 +11,7 @@ import { NAVIGATION } from './navigation.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { shownEndpoint } from './shown-endpoint.ts';
+import { kindWords } from './source-form.ts';
 import { WEBHOOKS } from './webhooks.ts';
 
 /** Of each kind. */
@@ -43,8 +44,8 @@ const MORE_PAGES = [
   { path: `/dashboard${WEBHOOKS}/new`, label: 'Create webhook' },
   { path: '/dashboard/sources/new', label: 'Add source' },
   { path: '/dashboard/profiles/new', label: 'New profile' },
-  { path: '/dashboard/webhook-logs/events', label: 'Events and who was told' },
-  { path: '/dashboard/start', label: 'First steps' },
+  { path: '/dashboard/webhook-logs/events', label: 'Events and recipients' },
+  { path: '/dashboard/start', label: 'Getting started' },
 ];
 
 /** `/dashboard/find?q=`: whatever has such a name, text or id. The command palette shows what stands on this page. */
@@ -112,7 +113,7 @@ async function find({ store }: DashboardParts, tenantId: string, q: string): Pro
       detail: Array.from(description).slice(0, 90).join(''),
     })),
     ...like(sources.rows, ({ id, name, kind }) => ({
-      ...{ kind: 'Source', path: `/dashboard/sources/${id}`, label: name, detail: kind },
+      ...{ kind: 'Source', path: `/dashboard/sources/${id}`, label: name, detail: kindWords(kind) },
     })),
   ];
 }

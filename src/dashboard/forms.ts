@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { DomainError } from '../model/errors.ts';
+import { labelOf } from './words.ts';
 
 /** A form as it was sent: one text or several for each name. */
 export type Form = Record<string, string | string[]>;
@@ -90,10 +91,7 @@ export function faultsOf(error: unknown): FormFaults {
 /** `"rate_limit" must be at least 1.` as a person says it; the names are those of the API's members. */
 function plainly(detail: string): string {
   return detail
-    .replace(/^"([a-z_]+)"/, (_, name: string) => {
-      const words = name.replaceAll('_', ' ');
-      return words.charAt(0).toUpperCase() + words.slice(1);
-    })
+    .replace(/^"([a-z_]+)"/, (_, name: string) => labelOf(name))
     .replace(/must have at least 1 character\.$/, 'must not be empty.');
 }
 

@@ -77,7 +77,7 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
       // The address of a form's answer, loaded again or kept as a bookmark: the screen that the form stands on is above it.
       if (request.method === 'GET') return reply.redirect(screenAbove(bare, methods), 303);
       reply.header('allow', allow);
-      throw new DomainError('METHOD_NOT_ALLOWED', `${request.method} is not served here; ${allow} are.`);
+      throw new DomainError('METHOD_NOT_ALLOWED', `${request.method} is not supported here. Use ${allow}.`);
     }
     const { open } = request.routeOptions.config;
     if (request.signedIn === null && open !== true) {
@@ -100,7 +100,7 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
       template: 'error',
       title: 'Not found',
       status: 404,
-      detail: 'There is no such page. It may have been deleted, or the address is mistyped.',
+      detail: 'This page does not exist. It may have been deleted, or the address may be mistyped.',
     }),
   );
 }
@@ -123,14 +123,14 @@ export function memberOf(request: FastifyRequest): OpenSession {
 function refuseLongIds({ params }: FastifyRequest): void {
   const values: unknown[] = Object.values(params ?? {});
   if (values.every((value) => typeof value !== 'string' || value.length <= MAX_PARAM_CHARS)) return;
-  throw new DomainError('NOT_FOUND', 'There is no such page. The address is longer than any of ours.');
+  throw new DomainError('NOT_FOUND', 'This page does not exist. The address is too long.');
 }
 
 /** Why somebody of that role may not make a change, null where they may; by the route, so that no handler forgets to ask. */
 function refusalFor(role: Role, { open, forReaders, forOwners }: FastifyContextConfig): string | null {
   if (open === true || forReaders === true || role === 'owner') return null;
-  if (role === 'reader') return 'You may look at everything here, and change nothing.';
-  return forOwners === true ? 'Only an owner of the account may do that.' : null;
+  if (role === 'reader') return 'You have read-only access.';
+  return forOwners === true ? 'Only an owner of this account can do that.' : null;
 }
 
 /** Says who can do what somebody may not. */

@@ -7,7 +7,14 @@ import { nameOf } from '../leads/lead-names.ts';
 import { moveLead, setDeal } from '../leads/move-lead.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { STAGES } from '../model/constants.ts';
-import { FACT_FIELDS, type FactField, type Lead, leadPatchSchema, SHOWN_SIGNALS } from '../model/lead.ts';
+import {
+  FACT_FIELDS,
+  type FactField,
+  type FactSource,
+  type Lead,
+  leadPatchSchema,
+  SHOWN_SIGNALS,
+} from '../model/lead.ts';
 import { dealInputSchema, moveInputSchema } from '../model/pipeline.ts';
 import { dateIn } from '../rules/digest-time.ts';
 import { type Form, type FormFaults, faultsOf, formOf, text, ticked } from './forms.ts';
@@ -20,6 +27,16 @@ import { type ExplainedSignal, shownSignal } from './shown-signal.ts';
 
 const MOST_MOVES = 50;
 const CLOSED = ['won', 'lost'];
+
+const ORIGIN_WORDS: Record<FactSource, string> = {
+  request: 'entered manually or through the API',
+  signal: 'from the post',
+  email: 'from the email address',
+  name: 'from the name',
+  title: 'from the job title',
+  company: 'from company data',
+  provider: 'from the enrichment provider',
+};
 
 type Params = { Params: { id: string } };
 
@@ -104,7 +121,7 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
       template: 'confirm',
       title: `Erase ${nameOf(lead)}?`,
       detail:
-        'The lead is deleted, its signals lose author, text and address, and whatever still waits to be delivered about this person is discarded. This cannot be undone.',
+        'This deletes the lead, removes the author, text and address from its signals, and discards undelivered events about this person. It cannot be undone.',
       action: `${addressOf(lead.id)}/erase`,
       button: 'Erase this person',
       back: addressOf(lead.id),
@@ -172,13 +189,10 @@ function leadScreen({ store }: DashboardParts, show: Show) {
 
 /** What is known of the lead, with where it came from. */
 function factsOf(lead: Lead) {
-  return FACT_FIELDS.map((field) => ({
-    field,
-    value: factOf(lead, field),
-    from: lead.provenance[field] ?? null,
-  }))
-    .filter(({ value }) => value !== '')
-    .map((fact) => ({ ...fact, name: fact.field.replace('.', ' ').replaceAll('_', ' ') }));
+  return FACT_FIELDS.map((field) => {
+    const from = lead.provenance[field] ?? null;
+    return { field, value: factOf(lead, field), from, origin: from && ORIGIN_WORDS[from.source] };
+  }).filter(({ value }) => value !== '');
 }
 
 function factOf(lead: Lead, field: FactField): string {

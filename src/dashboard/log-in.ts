@@ -54,11 +54,11 @@ function addLogInScreen(app: FastifyInstance, parts: DashboardParts & SignInPart
     if (await parts.store.anyPassword()) return null;
     return (await isUnfounded(parts.store))
       ? {
-          lead: 'There is no account here yet. Open the link that the server printed when it started, or make one with this command, which prints a set-up link and an API key:',
+          lead: 'There is no account yet. Open the link that the server printed when it started, or create an account with this command, which prints a set-up link and an API key:',
           command: COMMANDS.tenant,
         }
       : {
-          lead: 'Nobody has chosen a password yet. Open the set-up link that was printed when the account was made, or print a new one (tenant list shows the ids):',
+          lead: 'No password has been set yet. Open the set-up link printed when the account was created, or print a new one ("signalpost tenant list" shows the IDs):',
           command: COMMANDS.link,
         };
   }

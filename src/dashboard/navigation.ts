@@ -30,8 +30,8 @@ export const NAVIGATION = [
       { path: '/dashboard/settings/digest', label: 'Digest' },
       { path: '/dashboard/settings/team', label: 'Team' },
       { path: '/dashboard/settings/account', label: 'Your account' },
-      { path: '/dashboard/settings/audit', label: 'Audit' },
-      { path: '/dashboard/settings/outbox', label: 'Account mail' },
+      { path: '/dashboard/settings/audit', label: 'Audit log' },
+      { path: '/dashboard/settings/outbox', label: 'Account email' },
     ],
   },
   {

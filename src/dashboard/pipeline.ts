@@ -111,7 +111,11 @@ function flowHtml({ furthest, stayed }: StageFlow): string {
     STEPS.slice(STEPS.indexOf(stage)).reduce((sum, later) => sum + (furthest[later] ?? 0), 0);
   const steps = STEPS.map((stage) => {
     const days = stayed[stage] === undefined ? '–' : (stayed[stage] / DAY_MS).toFixed(1);
-    return { name: stage, count: reached(stage), cells: [stage === 'won' ? '–' : days] };
+    return {
+      name: stage.charAt(0).toUpperCase() + stage.slice(1),
+      count: reached(stage),
+      cells: [stage === 'won' ? '–' : days],
+    };
   });
-  return funnelHtml('Leads by the furthest stage they reached', steps, { heads: ['Days in stage'] });
+  return funnelHtml('Leads by the furthest stage reached', steps, { heads: ['Average days'] });
 }

@@ -24,16 +24,13 @@ export function addProfileSuggestions(app: FastifyInstance, parts: DashboardPart
 
 /** What a suggestion would have done to the signals judged so far, in words. */
 export function effectOf({ effect: { shown_before: before, shown_after: after } }: IcpSuggestion): string {
-  const of = (count: number, what: string) => `${count} ${what}`;
-  return [
-    `Of the judged signals that are warm or hot, ${of(before.relevant, 'relevant')} and ${of(before.not_relevant, 'not')} now;`,
-    `${of(after.relevant, 'relevant')} and ${of(after.not_relevant, 'not')} with it.`,
-  ].join(' ');
+  const of = (shown: typeof before) => `${shown.relevant} of ${shown.relevant + shown.not_relevant}`;
+  return `Of the rated hot and warm signals, ${of(before)} are relevant now; with this change, ${of(after)}.`;
 }
 
-/** "83 % right, likely 61 to 94 %"; null where none was judged. */
+/** "83% precision, likely 61% to 94%"; null where none was rated. */
 export function shareOf({ precision, interval }: Share): string | null {
   if (precision === null || interval === null) return null;
   const percent = (value: number) => Math.round(value * 100);
-  return `${percent(precision)} % right, likely ${percent(interval.low)} to ${percent(interval.high)} %`;
+  return `${percent(precision)}% precision, likely ${percent(interval.low)}% to ${percent(interval.high)}%`;
 }

@@ -172,7 +172,7 @@ function precisionChart(judged: readonly Judgement[], now: number): string {
   if (weeks.every((week) => week.judged === 0)) return '';
   return chartHtml({
     title: 'Precision by week',
-    unit: 'Share of the judged hot and warm signals that were relevant, with its 95% interval; weeks begin on Monday, UTC',
+    unit: 'Share of rated hot and warm signals that were relevant, with 95% interval; weeks start on Monday, UTC',
     along: 'Week from',
     labels: weeks.map(({ from }) => dayLabel(from)),
     series: [

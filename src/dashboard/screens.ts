@@ -19,43 +19,44 @@ export interface Screen {
 /** Shows a screen as HTML. */
 export type Show = (request: FastifyRequest, reply: FastifyReply, screen: Screen) => FastifyReply;
 
-/** What was done, told on the screen that follows; by code, so that no address puts its own words on a page. */
+/** What was done, shown on the next screen; by code, so that no address puts its own words on a page. */
 const DONE: Readonly<Record<string, string>> = {
   saved: 'Saved.',
   created: 'Created.',
   deleted: 'Deleted.',
-  paused: 'Paused. What is due is held until you resume.',
-  resumed: 'Resumed. What was held is being sent.',
-  replayed: 'It is being sent again.',
-  'none-selected': 'No delivery was selected.',
-  'replayed-none': 'There was nothing to send again.',
-  revoked: 'Revoked. The key works no more.',
+  paused: 'Paused. Deliveries are held until you resume.',
+  resumed: 'Resumed. Held deliveries are being sent.',
+  replayed: 'The delivery is being resent.',
+  'none-selected': 'No deliveries were selected.',
+  'replayed-none': 'There were no deliveries to resend.',
+  revoked: 'Revoked. The key no longer works.',
   assigned: 'Assigned.',
   awake: 'Back in the inbox.',
-  snoozed: 'Snoozed. It comes back on that morning.',
-  'none-chosen': 'Nothing was selected, so nothing was changed.',
-  thanks: 'Thank you. That helps the next ones.',
+  snoozed: 'Snoozed until that morning.',
+  'none-chosen': 'Nothing was selected, so nothing changed.',
+  thanks: 'Thanks. Your ratings improve this profile.',
   added: 'Added to the pipeline.',
   moved: 'Moved.',
   'step-done': 'Done. The lead has no next step now.',
   'step-moved': 'Postponed.',
-  'step-changed': 'That step has been changed or done meanwhile; nothing was changed.',
-  'in-stage': 'It is in that stage already; nothing was changed.',
+  'step-changed': 'This step was changed or completed in the meantime, so nothing changed.',
+  'in-stage': 'It is already in that stage, so nothing changed.',
   'signed-out': 'You are logged out.',
-  founded: 'The account of this server is there already: log in with its email and password.',
-  started: 'It runs now.',
-  'source-added': 'Source added. Its first run starts now.',
-  accepted: 'Accepted. The profile is changed; you can undo that below.',
-  dismissed: 'Dismissed. You can undo that below.',
+  founded: 'This server already has an account. Log in with its email and password.',
+  started: 'The run has started.',
+  'source-added': 'Source added. Its first run is starting.',
+  accepted: 'Accepted. The profile was updated; you can undo this below.',
+  dismissed: 'Dismissed. You can undo this below.',
   undone: 'Undone.',
-  'samples-removed': 'The sample data is removed.',
-  'samples-kept': 'What is left of the sample data belongs to a lead and stays with it.',
-  removed: 'Removed. They are logged out.',
-  password: 'The password is changed. Every other session has ended.',
-  session: 'Ended. Whoever used it is logged out.',
-  'factor-off': 'The second factor is off.',
-  asked: 'If somebody has that address, a mail with a link was written to it. It works once, for an hour.',
-  resent: 'It is sent again.',
+  'samples-removed': 'Sample data removed.',
+  'samples-kept': 'The remaining sample data belongs to a lead and stays with it.',
+  removed: 'Removed and logged out.',
+  password: 'Password changed. You were logged out everywhere else.',
+  session: 'Session ended.',
+  'factor-off': 'Two-factor authentication is off.',
+  asked:
+    'If an account exists for that address, we’ve sent it a link. The link works once and expires in an hour.',
+  resent: 'The email is being resent.',
 };
 
 /** Compiles the templates; everything that they print is escaped unless a template says otherwise. */
@@ -92,7 +93,7 @@ function wordsOfDone({ done, count }: { done?: unknown; count?: unknown }): stri
   if (typeof done !== 'string' || !Object.hasOwn(DONE, done)) return null;
   if (done !== 'replayed' || typeof count !== 'string' || !/^[1-9]\d{0,8}$/.test(count))
     return DONE[done] ?? null;
-  return count === '1' ? 'One delivery is being sent again.' : `${count} deliveries are being sent again.`;
+  return count === '1' ? 'One delivery is being resent.' : `${count} deliveries are being resent.`;
 }
 
 function isCurrent(link: string, path: string): boolean {

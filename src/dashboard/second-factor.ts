@@ -9,11 +9,11 @@ import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
 const PATH = `${ACCOUNT}/second-factor`;
-const PROOF_IS_OLD = { '': 'That took too long; give your password again.' };
+const PROOF_IS_OLD = { '': 'That took too long. Enter your password again.' };
 /** Readers need so much of white around (ISO/IEC 18004, 5.3.8). */
 const QUIET_MODULES = 4;
 
-/** Settings → Account → Second factor: a code of an authenticator beside the password. */
+/** Settings → Account → Two-factor authentication: a code of an authenticator beside the password. */
 export function addSecondFactor(app: FastifyInstance, parts: DashboardParts & SignInParts, show: Show): void {
   const config = { ...OWN, showsSecret: true } as const;
 
@@ -26,7 +26,7 @@ export function addSecondFactor(app: FastifyInstance, parts: DashboardParts & Si
     const { key, uri } = await offerFactor(parts, self.user);
     return show(request, reply, {
       template: 'second-factor',
-      title: 'Second factor',
+      title: 'Two-factor authentication',
       proof: proofOf(parts, self),
       ...{ key, uri, picture: renderSVG(uri, { border: QUIET_MODULES }), faults: {} },
       ...shown,
@@ -45,7 +45,7 @@ export function addSecondFactor(app: FastifyInstance, parts: DashboardParts & Si
     reply: FastifyReply,
     asked: { action: string; faults: FormFaults },
   ) {
-    const screen = { template: 'second-factor-password', title: 'Second factor', status: 400 };
+    const screen = { template: 'second-factor-password', title: 'Two-factor authentication', status: 400 };
     return show(request, reply, { ...screen, ...asked });
   }
 

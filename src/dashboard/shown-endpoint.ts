@@ -8,7 +8,7 @@ import type { DashboardParts } from './parts.ts';
 export const DAYS_SHOWN = 30;
 
 /** What stands for the address of an endpoint that has none. */
-const FEED = 'Read at its feed';
+const FEED = 'Pull feed';
 
 /** An endpoint as screens show it: always with something to call it by. */
 export function shownEndpoint(endpoint: Endpoint) {

@@ -16,6 +16,7 @@ import { memberOf } from './gate.ts';
 import { checked, leadCallerOf } from './members.ts';
 import { PAGE_ROWS, readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
+import { SIGNAL_TYPE_WORDS } from './profile-form.ts';
 import type { Show } from './screens.ts';
 import { type ShownSignal, shownSignal, shownSignals } from './shown-signal.ts';
 import { showSignal } from './signal-screen.ts';
@@ -228,6 +229,7 @@ function inboxScreen(parts: DashboardParts, show: Show) {
       now: me.now,
       classifications: CLASSIFICATIONS,
       signalTypes: SIGNAL_TYPES,
+      signalTypeWords: SIGNAL_TYPE_WORDS,
     });
   };
 }

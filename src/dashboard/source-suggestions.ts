@@ -57,7 +57,7 @@ export function addSourceSuggestions(app: FastifyInstance, parts: DashboardParts
     const { profile, place } = await wishOf(parts, tenant.id, form);
     if (text(form, 'act') === 'preview') {
       const preview: SourcePreview = (await parts.previewSource?.(tenant.id, profile.id, place)) ?? {
-        fault: 'This server reads no sources.',
+        fault: 'This server does not read sources.',
       };
       return screen(request, reply, { asked, previewed: place.name, preview });
     }
@@ -89,8 +89,8 @@ async function wishOf(
   const profile = (await store.listProfiles(tenantId)).find(({ id }) => id === text(form, 'icp'));
   const place = profile === undefined ? null : placeNamed(text(form, 'place'), profile);
   if (profile === undefined || place === null || NEEDS_OWN_APP.includes(place.kind)) {
-    throw new DomainError('NOT_FOUND', 'That suggestion is no longer there.', {
-      hint: 'Open the suggested sources again.',
+    throw new DomainError('NOT_FOUND', 'This suggestion is no longer available.', {
+      hint: 'Reload the suggested sources.',
     });
   }
   return { profile, place };

@@ -19,9 +19,9 @@ import type { Show } from './screens.ts';
 const PATH = '/settings/team';
 
 const MAY: Record<Role, string> = {
-  owner: 'everything',
-  member: 'everything but team, plan and keys',
-  reader: 'look, and change nothing',
+  owner: 'full access',
+  member: 'everything except team, plan and API keys',
+  reader: 'read-only',
 };
 
 type ById = { Params: { id: string } };
@@ -122,7 +122,7 @@ function addMemberActs(
       return show(request, reply, {
         template: 'confirm',
         title: `Remove ${member.email}?`,
-        detail: 'They are logged out at once and cannot log in any more. What they did stays.',
+        detail: 'They are logged out at once and can no longer log in. Their past changes are kept.',
         action: `/dashboard${PATH}/${member.id}/remove`,
         button: 'Remove',
         back: `/dashboard${PATH}`,

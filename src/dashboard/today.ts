@@ -114,20 +114,20 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       steps: [
         {
           done: sources.rows.length > 0 || (hasSignals && !hasSamples),
-          title: 'Tell us where to look',
+          title: 'Choose where to look',
           text: 'Communities, searches and feeds that fit your profile, with a preview of each.',
           link: { path: '/dashboard/sources/suggested', label: 'Choose sources' },
         },
         {
           done: endpoints.length > 0,
           title: 'Get notified',
-          text: 'Get each signal in Slack or at an address of yours the moment it is found.',
+          text: 'Get every signal in Slack or at your own URL the moment it’s found.',
           link: { path: '/dashboard/settings/integrations/slack', label: 'Connect Slack' },
         },
         {
           done: keys.map(keyResource).some(({ last_used_at }) => last_used_at !== null),
           title: 'Use the API',
-          text: 'A key, with a request ready to run.',
+          text: 'Create an API key with a ready-made request.',
           link: { path: '/dashboard/settings/api-keys', label: 'API keys' },
         },
       ],

@@ -62,7 +62,7 @@ export interface Change extends Count {
 
 const TOLD: [type: EventType, one: string, many: string, path: string][] = [
   ['pipeline.stage_changed', 'lead moved', 'leads moved', '/dashboard/pipeline'],
-  ['reply.classified', 'reply came', 'replies came', '/dashboard/campaigns'],
+  ['reply.classified', 'new reply', 'new replies', '/dashboard/campaigns'],
   ['deal.changed', 'deal changed', 'deals changed', '/dashboard/pipeline'],
 ];
 
@@ -111,8 +111,8 @@ export async function changesSince(store: Store, tenantId: string, since: Visit)
     },
     {
       ...all,
-      one: 'signal in all',
-      many: 'signals in all',
+      one: 'signal in total',
+      many: 'signals in total',
       path: `/dashboard/signals?state=all&from=${all.from}`,
     },
     ...TOLD.map(([, one, many, path], at) => ({ ...(told[at] ?? NONE), one, many, path })),

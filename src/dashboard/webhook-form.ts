@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { check } from '../http/faults.ts';
 import { refusal } from '../http/validation.ts';
 import { CLASSIFICATIONS } from '../model/constants.ts';
-import { EVENT_TYPES, type EventType } from '../model/event.ts';
+import { EVENT_TYPES } from '../model/event.ts';
 import { payloadFormatSchema } from '../model/payload-format.ts';
 import { isPreset, PAYLOAD_FIELDS, PRESETS } from '../model/payload-shape.ts';
 import { SIGNAL_TYPES } from '../model/signal.ts';
@@ -14,43 +14,15 @@ import {
   webhookCreateSchema,
   webhookInputSchema,
 } from '../model/webhook.ts';
+import { EVENT_WORDS } from './delivery-words.ts';
 import { type Form, lines, number, text, texts, ticked } from './forms.ts';
 import { linesOfMembers, memberOfLine } from './member-lines.ts';
 import { SIGNAL_TYPE_WORDS } from './profile-form.ts';
 
 const BATCHING_WORDS: Record<(typeof BATCHINGS)[number], string> = {
-  instant: 'Instant: a message for each signal',
-  hourly: 'Hourly: one message for those of an hour',
-  daily: 'Daily: one message, at the hour of the digest',
-};
-
-/** What each event is called, and when it is sent. */
-export const EVENT_WORDS: Record<EventType, { label: string; when: string }> = {
-  'signal.detected': {
-    label: 'New signal',
-    when: 'For every signal that passes the filters below, hot or not.',
-  },
-  'signal.new_hot': {
-    label: 'New hot signal',
-    when: 'For hot signals only. A chat message is sent once, even with both.',
-  },
-  'lead.created': { label: 'New lead', when: 'When a person is added to the pipeline.' },
-  'lead.enriched': { label: 'Lead enriched', when: 'When a lead is added or more becomes known of it.' },
-  'pipeline.stage_changed': { label: 'Stage changed', when: 'When a lead moves in the pipeline.' },
-  'campaign.status_changed': { label: 'Campaign status', when: 'When a campaign starts, pauses or ends.' },
-  'digest.ready': { label: 'Digest', when: 'Daily or weekly, with the best new signals.' },
-  'reply.classified': { label: 'Campaign reply', when: 'When a reply to a campaign is sorted.' },
-  'deal.changed': { label: 'Deal changed', when: 'When the value or state of a deal changes.' },
-  'endpoint.failing': {
-    label: 'Webhook failing',
-    when: 'After 10 and 15 failures in a row of another webhook.',
-  },
-  'endpoint.paused': { label: 'Webhook paused', when: 'When another webhook is paused.' },
-  'endpoint.recovered': { label: 'Webhook recovered', when: 'When another webhook works again.' },
-  'delivery.dead': {
-    label: 'Delivery given up',
-    when: 'When a delivery of another webhook has used up its retries.',
-  },
+  instant: 'Instant: one message per signal',
+  hourly: 'Hourly: one message per hour',
+  daily: 'Daily: one message, at the time of the digest',
 };
 
 /** What the form of an endpoint offers to choose from. */

@@ -10,7 +10,7 @@ import { noEndpoint } from '../webhooks/endpoints.ts';
 import { eventResource, eventsAPage } from '../webhooks/event-resource.ts';
 import { replayAll, replayDelivery } from '../webhooks/replays.ts';
 import { subjectsOf } from './delivery-subjects.ts';
-import { ERROR_WORDS, REASON_WORDS, STATUS_WORDS, timingWords } from './delivery-words.ts';
+import { ERROR_WORDS, eventLabel, REASON_WORDS, STATUS_WORDS, timingWords } from './delivery-words.ts';
 import { filtersOf, isFiltered, momentOf, oneOf } from './filters.ts';
 import { type Form, formOf, queryOf, text, texts, ticked } from './forms.ts';
 import { memberOf } from './gate.ts';
@@ -105,7 +105,7 @@ function addEvents(app: FastifyInstance, parts: DashboardParts, show: Show): voi
     return show(request, reply, {
       template: 'webhook-events',
       subjects,
-      title: 'Events and who was told',
+      title: 'Events and recipients',
       ...pages,
       filterFaults,
       query,
@@ -128,7 +128,7 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     const subjects = await subjectsOf(parts.store, tenant.id, [log.subjectId]);
     return show(request, reply, {
       template: 'webhook-log',
-      title: `Delivery of ${delivery.event}`,
+      title: `Delivery: ${eventLabel(delivery.event)}`,
       delivery,
       subject: subjects.get(log.subjectId) ?? null,
       endpoint: endpoint === null ? null : shownEndpoint(endpoint),
@@ -159,11 +159,11 @@ function addReplays(app: FastifyInstance, parts: DashboardParts, show: Show): vo
     const many = delivered === 1 ? 'One of them was' : `${delivered} of them were`;
     return show(request, reply, {
       template: 'confirm',
-      title: ids.length === 1 ? 'Send this delivery again?' : `Send ${ids.length} deliveries again?`,
-      detail: `${ids.length === 1 ? 'It was' : many} delivered already. The receiver gets it once more, under the same webhook-id.`,
+      title: ids.length === 1 ? 'Resend this delivery?' : `Resend ${ids.length} deliveries?`,
+      detail: `${ids.length === 1 ? 'It was' : many} already delivered. The endpoint will receive ${ids.length === 1 ? 'it' : 'them'} again with the same webhook-id.`,
       action: request.originalUrl,
       fields: [['sure', 'on'], ['back', back], ...ids.map((id) => ['id', id])],
-      button: 'Send again',
+      button: 'Resend',
       back,
     });
   }

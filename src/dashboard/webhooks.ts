@@ -4,19 +4,13 @@ import { DomainError } from '../model/errors.ts';
 import { changeEndpoint } from '../webhooks/endpoint-changes.ts';
 import { createEndpoint, noEndpoint } from '../webhooks/endpoints.ts';
 import { previewFormat } from '../webhooks/preview.ts';
+import { EVENT_WORDS } from './delivery-words.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { attemptsOf, attemptWords, shownEndpoint } from './shown-endpoint.ts';
-import {
-  createdOf,
-  EVENT_WORDS,
-  emptyWebhookForm,
-  formatOf,
-  settingsOf,
-  WEBHOOK_CHOICES,
-} from './webhook-form.ts';
+import { createdOf, emptyWebhookForm, formatOf, settingsOf, WEBHOOK_CHOICES } from './webhook-form.ts';
 import { showWebhook } from './webhook-screen.ts';
 
 export const WEBHOOKS = '/settings/integrations/webhooks';

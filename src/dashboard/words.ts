@@ -1,4 +1,5 @@
 import { DAY_MS, fromIso, HOUR_MS, toIso } from '../lib/clock.ts';
+import { eventLabel } from './delivery-words.ts';
 
 const STEPS: [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
   ['day', DAY_MS],
@@ -21,8 +22,8 @@ export interface Words {
   number(n: number): string;
   /** `signal_type` → "Signal type". */
   label(name: string): string;
-  /** `signal_type` → "signal type". */
-  plain(name: string): string;
+  /** `signal.new_hot` → "New hot signal". */
+  event(type: string): string;
 }
 
 /** Stands where nothing is known; on a phone such a cell takes no line. */
@@ -30,6 +31,20 @@ const NONE_HTML = '<span class="none">–</span>';
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 const grouped = new Intl.NumberFormat('en');
+
+const SPELLED = new Map(
+  ['DNS', 'HTTP', 'ICP', 'ID', 'IDs', 'LinkedIn', 'SMS', 'TLS', 'URL'].map((word) => [
+    word.toLowerCase(),
+    word,
+  ]),
+);
+
+/** `signal_type` → "Signal type"; `linkedin_url` → "LinkedIn URL". */
+export function labelOf(name: string): string {
+  const words = name.split(/[_.]/).map((word) => SPELLED.get(word) ?? word);
+  const label = words.join(' ');
+  return label.charAt(0).toUpperCase() + label.slice(1);
+}
 
 export function createWords(now: number): Words {
   const msOf = (moment: string | number) => (typeof moment === 'number' ? moment : fromIso(moment));
@@ -54,10 +69,7 @@ export function createWords(now: number): Words {
     count: (n, one, many = `${one}s`) => `${grouped.format(n)} ${n === 1 ? one : many}`,
     duration: (ms) => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`),
     number: (n) => grouped.format(n),
-    label(name) {
-      const words = name.replaceAll(/[_.]/g, ' ');
-      return words.charAt(0).toUpperCase() + words.slice(1);
-    },
-    plain: (name) => name.replaceAll('_', ' ').replaceAll('.', ' '),
+    label: labelOf,
+    event: eventLabel,
   };
 }

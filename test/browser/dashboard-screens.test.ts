@@ -82,7 +82,7 @@ describe.skipIf(mayLackBrowser())('every screen of the dashboard in a real brows
     await page.goto(`${await empty.app.listen({ host: '127.0.0.1', port: 0 })}/dashboard/setup`);
     await look('the first account');
     await page.getByLabel('Link').fill(foundingLink());
-    await page.getByLabel('Name of your firm').fill('Vans');
+    await page.getByLabel('Company name').fill('Vans');
     await page.getByLabel('Email').fill('first@vans.example');
     await page.getByLabel('Password').fill('first@vans.example');
     await page.getByRole('button').click();

@@ -91,9 +91,9 @@ describe.skipIf(mayLackBrowser())('a team in a real browser, against a real proc
     await row.getByRole('button', { name: 'Save' }).click();
     await owner.getByText('Saved.').waitFor();
     await member.getByRole('button', { name: 'Add source' }).click();
-    await member.getByText('You may look at everything here, and change nothing.').waitFor();
-    await menu(member, 'Audit');
-    await member.getByRole('cell', { name: 'member.invite' }).first().waitFor();
+    await member.getByText('You have read-only access.').waitFor();
+    await menu(member, 'Audit log');
+    await member.getByRole('cell', { name: 'Member invited' }).first().waitFor();
 
     for (const [email, page] of [
       ['reader@example.com', reader],
@@ -102,7 +102,7 @@ describe.skipIf(mayLackBrowser())('a team in a real browser, against a real proc
       await menu(owner, 'Team');
       await owner.getByRole('link', { name: `Remove ${email}` }).click();
       await owner.getByRole('button', { name: 'Remove' }).click();
-      await owner.getByText('They are logged out.').waitFor();
+      await owner.getByText('Removed and logged out.').waitFor();
       await page.reload();
       await page.getByRole('button', { name: 'Log in' }).waitFor();
     }

@@ -102,8 +102,8 @@ describe.skipIf(mayLackBrowser())('the screens of work in a real browser, agains
   test('the profile editor rescores stored posts while one types, and saves nothing', async () => {
     const [profile] = await walk.call('GET', '/v1/icps');
     await open(`/profiles/${profile.id}`);
-    await page.getByLabel('Phrases that count against').fill('recommend a crm');
-    await page.getByText(/Of the newest 1 post: hot 1 → 0/).waitFor();
+    await page.getByLabel('Excluded phrases').fill('recommend a crm');
+    await page.getByText(/Newest 1 post: hot 1 → 0/).waitFor();
     expect((await walk.call('GET', `/v1/icps/${profile.id}`)).excluded_phrases).toEqual([]);
     expect(walk.faults).toEqual([]);
   }, 120_000);

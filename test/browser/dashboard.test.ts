@@ -114,7 +114,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
     secret = (await page.locator('#secret').textContent()) ?? '';
     expect(secret).toMatch(/^whsec_/);
     await button('Send test delivery').click();
-    await says('Delivered: the receiver answered 200');
+    await says('Delivered: the endpoint responded with 200');
     const [sent] = receiver.requests;
     if (sent === undefined) throw new Error('nothing came');
     verify(sent);
@@ -130,7 +130,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
 
   test('paused, it holds what comes and says why and how much; resumed, all of it goes out', async () => {
     await button('Pause').click();
-    await page.getByText('Paused by hand').waitFor();
+    await page.getByText('Paused manually').waitFor();
     await post(3);
     await page.reload();
     await page.getByRole('link', { name: '3 held' }).click();
@@ -159,24 +159,24 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
     await rows.first().locator('td.head-cell a').click();
     await button('Replay').click();
     // A receiver that has it already gets it again only after a second click.
-    await button('Send again').click();
+    await button('Resend').click();
     await receiver.received(6);
     expect(times(ids[0] ?? '').map(({ headers }) => headers['x-service-attempt'])).toEqual(['1', '2']);
     await menu('Webhook Logs');
     for (const id of ids.slice(1, 3)) await page.locator(`input[value="${id}"]`).check();
     await button('Replay selected').click();
-    await button('Send again').click();
-    await says('2 deliveries are being sent again.');
+    await button('Resend').click();
+    await says('2 deliveries are being resent.');
     await receiver.received(8);
     expect(ids.map((id) => times(id).length)).toEqual([2, 2, 2, 1]);
     // What is under way again is not replayed once more.
     await expect.poll(() => delivered.count(), PATIENCE).toBe(4);
-    await page.getByText('Replay all since a time').click();
-    await page.getByLabel('What ended as').selectOption('delivered');
-    await page.getByLabel('Made since (UTC)').fill('2020-01-01T00:00');
+    await page.getByText('Replay since…').click();
+    await page.getByLabel('Final status').selectOption('delivered');
+    await page.getByLabel('Created since (UTC)').fill('2020-01-01T00:00');
     page.once('dialog', (dialog) => void dialog.accept());
     await button('Replay all').click();
-    await says('4 deliveries are being sent again.');
+    await says('4 deliveries are being resent.');
     await receiver.received(12);
     expect(ids.map((id) => times(id).length)).toEqual([3, 3, 3, 2]);
     receiver.requests.forEach(verify);
@@ -188,7 +188,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
     await page.getByRole('link', { name: 'CRM' }).click();
     page.once('dialog', (dialog) => void dialog.accept());
     await button('Generate New Secret').click();
-    await page.getByText('The new secret').waitFor();
+    await page.getByText('Copy the new secret').waitFor();
     const before = secret;
     secret = (await page.locator('#secret').textContent()) ?? '';
     expect(secret).not.toBe(before);

@@ -27,7 +27,7 @@ test('a new password asks for the old one, and logs out everywhere else', async 
   const other = (await logIn()).browser;
   const wrong = await browser.post(`${ACCOUNT}/password`, { old_password: 'wrong', password: NEW }, ACCOUNT);
   expect(wrong.statusCode).toBe(400);
-  expect(wrong.body).toContain('That is not your password.');
+  expect(wrong.body).toContain('That is not your current password.');
   const weak = await browser.post(`${ACCOUNT}/password`, { old_password: PASSWORD, password: 'x' }, ACCOUNT);
   expect(weak.statusCode).toBe(400);
   const done = await browser.post(`${ACCOUNT}/password`, { old_password: PASSWORD, password: NEW }, ACCOUNT);
@@ -105,7 +105,7 @@ function fromBase32(text: string): Buffer {
 /** Both steps of a log-in, the second with each of the codes; the statuses of the second. */
 async function tryCodes(...codes: string[]): Promise<number[]> {
   const { browser: other, status, body } = await logIn();
-  expect([status, body]).toEqual([200, expect.stringContaining('What your authenticator shows now')]);
+  expect([status, body]).toEqual([200, expect.stringContaining('The code from your authenticator app')]);
   expect((await other.get('/dashboard')).statusCode).toBe(303);
   const [, pending = ''] = /name="pending" value="([^"]+)"/.exec(body) ?? [];
   const statuses = [];
@@ -137,7 +137,7 @@ test('wrong codes are throttled, and the first step counts for five minutes and 
   const [, pending = ''] = /name="pending" value="([^"]+)"/.exec(body) ?? [];
   made.clock.advance(5 * 60_000);
   const answer = await late.send('/dashboard/login/code', { pending, code: code(), _csrf: csrfOf(body) });
-  expect([answer.statusCode, answer.body]).toEqual([401, expect.stringContaining('log in again')]);
+  expect([answer.statusCode, answer.body]).toEqual([401, expect.stringContaining('Log in again')]);
   const forged = { pending: `${pending}A`, code: code(), _csrf: csrfOf(body) };
   expect((await late.send('/dashboard/login/code', forged)).statusCode).toBe(401);
 });

@@ -33,7 +33,7 @@ test('bars stand on each other on one axis from zero, which ends at a round numb
 test('the picture says what it is, and its table has every number', () => {
   const html = chartHtml(CHART);
   expect(html).toContain(
-    'aria-label="Hot and warm. Signals a day, UTC. Hot: 4 in all, at most 3; Warm: 7 in all, at most 5."',
+    'aria-label="Hot and warm. Signals a day, UTC. Hot: 4 in total, at most 3; Warm: 7 in total, at most 5."',
   );
   expect(html).toContain('<th scope="row">22 Nov</th><td class="num">0</td><td class="num">–</td>');
 });

@@ -52,7 +52,7 @@ test('log-ins, refusals and the locked door stand in the audit list with the net
   await logIn();
   expect((await audited()).at(-1)).toBe('session.begin 1 127.0.0.0/24');
   const page = (await browser.get('/dashboard/settings/audit')).body;
-  expect(page).toContain('not logged in');
+  expect(page).toContain('Not logged in');
   expect(page).toContain('127.0.0.0/24');
 });
 
@@ -135,9 +135,9 @@ test('turning it on ends other sessions, and each change of it is mailed', async
   await browser.post(`${FACTOR}/codes`, { password: PASSWORD }, ACCOUNT);
   await browser.post(`${FACTOR}/off`, { password: PASSWORD }, ACCOUNT);
   expect(await mailed()).toEqual([
+    'Two-factor authentication was turned off',
+    'Two-factor authentication was turned on',
     'You have new recovery codes',
-    'Your second factor was turned off',
-    'Your second factor was turned on',
   ]);
 });
 

@@ -4,14 +4,11 @@ import { timingWords } from '../../src/dashboard/delivery-words.ts';
 const duration = (ms: number) => `${ms} ms`;
 
 test.each([
-  [{ connected_ms: 3, headers_ms: 12 }, 'Connected after 3 ms · reply after 12 ms · 14 ms in all'],
+  [{ connected_ms: 3, headers_ms: 12 }, 'Connected in 3 ms · response after 12 ms · 14 ms in total'],
   // Kept alive: nothing was dialled, and yet the receiver answered.
-  [
-    { connected_ms: null, headers_ms: 12 },
-    'On a connection that stood already · reply after 12 ms · 14 ms in all',
-  ],
-  [{ connected_ms: 3, headers_ms: null }, 'Connected after 3 ms · no reply · 14 ms in all'],
-  [{ connected_ms: null, headers_ms: null }, 'No new connection · no reply · 14 ms in all'],
-])('an attempt with %j is told as "%s"', (timings, told) => {
-  expect(timingWords({ timings, duration_ms: 14 }, duration)).toBe(told);
+  [{ connected_ms: null, headers_ms: 12 }, 'Reused connection · response after 12 ms · 14 ms in total'],
+  [{ connected_ms: 3, headers_ms: null }, 'Connected in 3 ms · no response · 14 ms in total'],
+  [{ connected_ms: null, headers_ms: null }, 'Not connected · no response · 14 ms in total'],
+])('an attempt with %j is shown as "%s"', (timings, shown) => {
+  expect(timingWords({ timings, duration_ms: 14 }, duration)).toBe(shown);
 });

@@ -48,7 +48,7 @@ test('a new member gets it, may end it for themselves, and changes it for nobody
   expect((await settings()).digest.recipients).toContain('reader@example.com');
   await reader.post(`${PAGE}/mine`, {}, PAGE);
   expect((await settings()).digest.recipients).not.toContain('reader@example.com');
-  expect((await reader.get(PAGE)).body).toContain('You do not get the digest.');
+  expect((await reader.get(PAGE)).body).toContain('You don’t receive the digest.');
   await reader.post(`${PAGE}/mine`, { wanted: 'on' }, PAGE);
   expect((await settings()).digest.recipients).toContain('reader@example.com');
   expect((await reader.post(PAGE, { hour: '3' }, PAGE)).statusCode).toBe(403);

@@ -63,7 +63,7 @@ test('what is set of a company stands above what was seen, until it is emptied',
   });
   const { id } = await read('/v1/companies/acme.example');
   const page = `/dashboard/companies/${id}/edit`;
-  expect((await browser.get(page)).body).toContain('Seen in a signal: HVAC');
+  expect((await browser.get(page)).body).toContain('Found in a signal: HVAC');
   await edit(page, { industry: 'Plumbing' });
   expect(await read(`/v1/companies/${id}`)).toMatchObject({ name: 'Acme', industry: 'Plumbing' });
   await edit(page, { industry: '' });
@@ -81,7 +81,7 @@ test('a source is edited, its secret kept where the field is empty; its runs are
     ...{ name: 'Issues', query: 'erp', interval_seconds: 1800, secrets: ['token'] },
   });
   expect((await edit(page, { name: '' })).statusCode).toBe(400);
-  expect((await browser.get(`/dashboard/sources/${id}`)).body).toContain('It has not run yet');
+  expect((await browser.get(`/dashboard/sources/${id}`)).body).toContain('No runs yet');
 });
 
 test("another tenant's are not there to edit", async () => {

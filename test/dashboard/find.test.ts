@@ -41,7 +41,7 @@ test('whatever has a name, words or an id is found with the place it is at', asy
   expect(await found('boilerman')).toContain(`Lead /dashboard/leads/${lead}`);
   expect(await found('webhook lo')).toEqual(['Page /dashboard/webhook-logs']);
   expect(await found(lead)).toContain(`Lead /dashboard/leads/${lead}`);
-  expect((await browser.get('/dashboard/find?q=zzzz')).body).toContain('Nothing has that name');
+  expect((await browser.get('/dashboard/find?q=zzzz')).body).toContain('No results');
 });
 
 test("nothing of another tenant's is found, and what strangers wrote is text", async () => {

@@ -15,7 +15,7 @@ afterEach(() => made.app.close());
 
 test('the link of an empty server makes the first account, whose owner is in, and no other', async () => {
   const page = (await browser.get(SETUP)).body;
-  for (const label of ['Name of your firm', 'Email', 'Password']) expect(page).toContain(`>${label}</label>`);
+  for (const label of ['Company name', 'Email', 'Password']) expect(page).toContain(`>${label}</label>`);
   const answer = await browser.post(SETUP, FORM);
   expect([answer.statusCode, answer.headers.location]).toEqual([303, '/dashboard']);
   expect((await browser.get('/dashboard')).body).toContain('What you sell, in one line');
@@ -24,11 +24,11 @@ test('the link of an empty server makes the first account, whose owner is in, an
   expect(await made.store.listKeys(tenant?.id ?? '')).toEqual([]);
 
   const late = new TestBrowser(made.app);
-  expect((await late.get(SETUP)).body).not.toContain('Name of your firm');
+  expect((await late.get(SETUP)).body).not.toContain('Company name');
   const again = await late.post(SETUP, { ...FORM, email: 'second@vans.example' });
   expect([again.statusCode, again.headers.location]).toEqual([303, '/dashboard/login?done=founded']);
   const told = await late.get('/dashboard/login?done=founded');
-  expect(told.body).toContain('The account of this server is there already');
+  expect(told.body).toContain('This server already has an account');
   expect((await late.get('/dashboard')).statusCode).toBe(303);
   const owner = { email: 'first@vans.example', password: PASSWORD };
   expect((await late.post('/dashboard/login', owner)).headers.location).toBe('/dashboard');
@@ -50,9 +50,9 @@ test('a form sent twice, at once or one after the other, makes one account, and 
 test('what is wrong in its form is said beside the field, keeps what was typed, and makes nothing', async () => {
   const forged = foundingLink(Buffer.alloc(32, 8));
   const wrong: [Partial<typeof FORM>, string][] = [
-    [{ token: forged }, 'not valid any more'],
-    [{ name: ' ' }, 'A name of 1 to 200 characters is needed.'],
-    [{ email: 'vans' }, 'That is no mail address.'],
+    [{ token: forged }, 'no longer valid'],
+    [{ name: ' ' }, 'Enter a name of 1 to 200 characters.'],
+    [{ email: 'vans' }, 'That is not a valid email address.'],
     [{ password: 'short' }, 'aria-invalid="true"'],
     [{ password: 'first@vans.example' }, 'aria-invalid="true"'],
   ];

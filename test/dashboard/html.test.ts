@@ -82,7 +82,7 @@ test('html-validate finds no fault in the form of the first account, as it comes
   const form = await browser.get('/dashboard/setup');
   const refused = await browser.post('/dashboard/setup', { token: foundingLink() });
   for (const { body } of [form, refused]) {
-    expect(body).toContain('Name of your firm');
+    expect(body).toContain('Company name');
     expect.soft(await htmlFaults(body)).toEqual([]);
   }
   await app.close();

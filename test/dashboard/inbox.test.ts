@@ -162,7 +162,7 @@ test('a reply is drafted from the post, the offer and the template of the team, 
   const id = await post(`Need a CRM?\n\n${HOT}`, { prospect: { name: 'Jane Doe' } });
   const page = '/dashboard/settings/reply';
   expect((await browser.get(`/dashboard/signals/${id}`)).body).toMatch(
-    />Hi Jane,\s+I read that you are looking for a/,
+    />Hi Jane,\s+I saw that you are looking for a/,
   );
   await browser.post(page, { template: 'Dear {{first_name}} of {{community}}: {{headline}}' }, page);
   expect((await browser.get(`/dashboard/signals/${id}`)).body).toContain(

@@ -28,10 +28,12 @@ test('leads are listed, searched, and shown with the source of each fact', async
   const found = (await browser.get('/dashboard/leads?q=ann&stage=new&tag=fair')).body;
   expect(found).toContain('Ann Lee');
   expect(found).not.toContain('Bo Berg');
-  expect((await browser.get('/dashboard/leads?stage=won')).body).toContain('No lead fits');
+  expect((await browser.get('/dashboard/leads?stage=won')).body).toContain('No leads match');
   const { body } = await browser.get(`/dashboard/leads/${id}`);
-  expect(body).toMatch(/<dt>title<\/dt><dd>CTO <span class="from">from request, 100 % sure/);
-  expect(body).toContain('Added as new');
+  expect(body).toMatch(
+    /<dt>Title<\/dt><dd>CTO <span class="from">entered manually or through the API · 100% confidence/,
+  );
+  expect(body).toContain('Added as New');
 });
 
 test('a lead moves by a form, which asks for what is missing and keeps what was typed', async () => {
@@ -42,7 +44,7 @@ test('a lead moves by a form, which asks for what is missing and keeps what was 
   expect([moved.statusCode, moved.headers.location]).toEqual([303, `/dashboard/pipeline?done=moved#${id}`]);
   const again = await browser.post(`${page}/stage`, { stage: 'engaged' }, page);
   expect(again.headers.location).toBe(`${page}?done=in-stage`);
-  expect((await browser.get(again.headers.location ?? '')).body).toContain('It is in that stage already');
+  expect((await browser.get(again.headers.location ?? '')).body).toContain('It is already in that stage');
   const lost = await browser.post(`${page}/stage`, { stage: 'lost' }, page);
   expect(lost.statusCode).toBe(400);
   expect(lost.body).toContain('<option value="lost" selected>');
@@ -52,13 +54,13 @@ test('a lead moves by a form, which asks for what is missing and keeps what was 
   expect(await stageOf(id)).toBe('engaged');
   await browser.post(`${page}/stage`, { stage: 'lost', reason: 'No budget' }, page);
   const { body } = await browser.get(page);
-  expect(body).toContain('engaged → lost');
+  expect(body).toContain('Engaged → Lost');
   expect(body).toContain('No budget');
   expect(body).toContain('by owner@example.com');
 });
 
 test('the board shows value and days in stage, and moves without a script', async () => {
-  expect((await browser.get('/dashboard/pipeline')).body).toContain('Nobody is in the pipeline yet');
+  expect((await browser.get('/dashboard/pipeline')).body).toContain('No leads in the pipeline yet');
   const id = await aLead({ name: 'Ann Lee', email: 'ann@acme.com' });
   const page = `/dashboard/leads/${id}`;
   const wrong = await browser.post(
@@ -136,7 +138,7 @@ test('owner, notes and next step are set by a form, and a step that is due is in
   const fields = { owner: 'owner@example.com', notes: 'Wants SSO.', step: 'Call about SSO', due_date: today };
   const wrong = await browser.post(`${page}/follow-up`, { ...fields, step: '' }, page);
   expect(wrong.statusCode).toBe(400);
-  expect(wrong.body).toContain('Say what is to be done');
+  expect(wrong.body).toContain('Describe the next step');
   expect(wrong.body).toContain('Wants SSO.</textarea>');
   expect((await browser.get('/dashboard')).body).not.toContain('Follow up');
   await browser.post(`${page}/follow-up`, fields, page);
@@ -203,7 +205,7 @@ test('the board shows how many leads reached each stage, and how long they staye
   await browser.post(`/dashboard/pipeline/${ids[0]}/stage`, { stage: 'won' }, '/dashboard/pipeline');
   const { body } = await browser.get('/dashboard/pipeline');
   const row = (stage: string) => new RegExp(`<th scope="row">${stage}</th>(.*?)</tr>`).exec(body)?.[1] ?? '';
-  expect(row('new')).toMatch(/>2<.*>2\.0</);
-  expect(row('contacted')).toMatch(/>2<.*>100%<.*>0\.0</);
-  expect(row('won')).toMatch(/>1<.*>100%</);
+  expect(row('New')).toMatch(/>2<.*>2\.0</);
+  expect(row('Contacted')).toMatch(/>2<.*>100%<.*>0\.0</);
+  expect(row('Won')).toMatch(/>1<.*>100%</);
 });

@@ -75,7 +75,7 @@ test('a tenant invites and sends again twenty times an hour, and each address th
   // What was sent is stored: another process, or this one after a restart, holds to it.
   const limits = createMailLimits(made.store, made.clock);
   await expect(limits.invite(made.tenant.id, 'NEW@example.com')).rejects.toThrow(
-    'went to that address today',
+    'invitations a day are sent to that address',
   );
 });
 

@@ -28,7 +28,7 @@ test('a set-up link leads to a password and into the dashboard, once', async () 
   expect(today.body).toContain('owner@example.com');
   const again = await new TestBrowser(made.app).post('/dashboard/setup', fields);
   expect(again.statusCode).toBe(400);
-  expect(again.body).toContain('not valid any more');
+  expect(again.body).toContain('no longer valid');
 });
 
 test('the log-in and every screen lead to the product page and the developers portal', async () => {

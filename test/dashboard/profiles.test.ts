@@ -40,8 +40,8 @@ test('saving what the editor shows changes nothing, and a preview tells what a c
   expect(after).toEqual({ ...before, updatedAt: after?.updatedAt, version: after?.version });
   const wish = { ...fields, phrases: 'heat pump', weight_topic: '90', act: 'preview' };
   const preview = await browser.post(page, wish);
-  expect(preview.body).toContain('What it would do');
-  expect(preview.body).toMatch(/Of the newest 1 post/);
+  expect(preview.body).toContain('Effect on recent posts');
+  expect(preview.body).toMatch(/Newest 1 post/);
   expect((await made.store.listProfiles(made.tenant.id))[0]?.phrases).toEqual(before?.phrases);
 });
 
@@ -67,7 +67,7 @@ test('a refused profile keeps what was typed; the last one stays; that of anothe
 test('a suggestion is shown with what it would have done, accepted, kept by the editor, and undone', async () => {
   const [profile] = await made.store.listProfiles(made.tenant.id);
   const page = `/dashboard/profiles/${profile?.id}`;
-  expect((await browser.get(page)).body).toContain('None at this moment');
+  expect((await browser.get(page)).body).toContain('None right now');
   const wish = 'We are looking for a new booking system this month, budget is approved.';
   const judge = async (text: string, relevant: string) => {
     const id = await postSignal(made, { external_id: text.slice(-20), text });
@@ -77,8 +77,8 @@ test('a suggestion is shown with what it would have done, accepted, kept by the 
   await judge(`${wish} It is for a school project.`, 'no');
   await judge(`${wish} This is my school project, thanks.`, 'no');
   const shown = (await browser.get(page)).body;
-  expect(shown).toMatch(/1 of 3 judged signals was relevant: 33 % right, likely \d+ to \d+ %/);
-  expect(shown).toContain('1 relevant and 2 not now; 1 relevant and 0 not with it');
+  expect(shown).toMatch(/1 of 3 rated signals was relevant: 33% precision, likely \d+% to \d+%/);
+  expect(shown).toContain('1 of 3 are relevant now; with this change, 1 of 1.');
   const url = `/v1/icps/${profile?.id}/suggestions`;
   const { data } = (await made.app.inject({ url, headers: made.auth })).json();
   const { id } = data.find(({ value }: { value: string }) => value === 'school project');

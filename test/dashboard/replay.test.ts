@@ -23,16 +23,16 @@ test('one, some, and all that ended since a time are sent again, and the screen 
   expect(one.headers.location).toBe(`${LOGS}/${first}?done=replayed`);
   const some = await browser.post(`${LOGS}/replay`, { id: [second, third] }, LOGS);
   expect(some.headers.location).toBe(`${LOGS}?done=replayed&count=2`);
-  expect((await browser.get(some.headers.location ?? '')).body).toContain(
-    '2 deliveries are being sent again.',
-  );
+  expect((await browser.get(some.headers.location ?? '')).body).toContain('2 deliveries are being resent.');
   const all = (fields: Record<string, string>) => browser.post(`${LOGS}/replay-all`, fields, LOGS);
   expect((await all({ status: 'dead', from: '2027-01-01T00:00' })).headers.location).toContain(
     'replayed-none',
   );
   const since = { status: 'dead', from: '2025-12-31T00:00', webhook_id: webhookId };
   expect((await all(since)).headers.location).toBe(`${LOGS}?done=replayed&count=1`);
-  expect((await browser.get(`${LOGS}?done=replayed&count=<i>`)).body).toContain('It is being sent again.');
+  expect((await browser.get(`${LOGS}?done=replayed&count=<i>`)).body).toContain(
+    'The delivery is being resent.',
+  );
   expect((await all({ ...since, webhook_id: 'whk_none' })).statusCode).toBe(404);
   expect(made.nudged.length).toBeGreaterThanOrEqual(4);
 });
@@ -46,19 +46,19 @@ test('a replay stays on the list it was asked for on, and asks before it sends a
   expect((await browser.get(list)).body).toContain(`name="back" value="${list}"`);
   const none = await browser.post(`${LOGS}/replay`, { back: list }, LOGS);
   expect(none.headers.location).toBe(`${list}&done=none-selected`);
-  expect((await browser.get(none.headers.location ?? '')).body).toContain('No delivery was selected.');
+  expect((await browser.get(none.headers.location ?? '')).body).toContain('No deliveries were selected.');
 
   const both = { id: [first, second], back: list };
   const asked = await browser.post(`${LOGS}/replay`, both, LOGS);
   expect(asked.statusCode).toBe(200);
-  expect(asked.body).toContain('One of them was delivered already.');
+  expect(asked.body).toContain('One of them was already delivered.');
   expect(await statusOf(first)).toBe('dead');
   const sure = await browser.post(`${LOGS}/replay`, { ...both, sure: 'on' }, LOGS);
   expect(sure.headers.location).toBe(`${list}&done=replayed&count=2`);
 
   await made.attempt(second, { status: 'delivered' }, 2);
   const one = await browser.post(`${LOGS}/${second}/replay`, {}, `${LOGS}/${second}`);
-  expect(one.body).toContain('It was delivered already.');
+  expect(one.body).toContain('It was already delivered.');
   expect(await statusOf(second)).toBe('delivered');
   const elsewhere = await browser.post(`${LOGS}/replay`, { back: 'https://evil.example/' }, LOGS);
   expect(elsewhere.headers.location).toBe(`${LOGS}?done=none-selected`);
@@ -68,11 +68,11 @@ test('a row names what it is about, and the log shows what was delivered of one 
   const [first = '', second = ''] = await made.addDeliveries(2);
   const subject = (await made.store.getDelivery(made.tenant.id, first))?.subjectId ?? '';
   const all = (await browser.get(LOGS)).body;
-  expect(all).toMatch(new RegExp(`webhook-logs/${first}">[^<]{10,}</a><span class="sub">signal.detected`));
+  expect(all).toMatch(new RegExp(`webhook-logs/${first}">[^<]{10,}</a><span class="sub">New signal`));
   const { body } = await browser.get(`${LOGS}?subject_id=${subject}`);
   expect(body).toContain(`href="/dashboard/webhook-logs/${first}"`);
   expect(body).not.toContain(`href="/dashboard/webhook-logs/${second}"`);
-  expect(body).toContain(`Only deliveries about <a href="/dashboard/signals/${subject}"`);
+  expect(body).toContain(`Showing deliveries about <a href="/dashboard/signals/${subject}"`);
   expect((await browser.get(`${LOGS}/${first}`)).body).toContain(`${LOGS}?subject_id=${subject}`);
   expect((await browser.get(`${LOGS}/events`)).body).toMatch(
     new RegExp(`About <a href="/dashboard/signals/${subject}">[^<]{10,}</a>`),

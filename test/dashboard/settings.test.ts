@@ -23,7 +23,7 @@ test('a key is made with its scopes, shown once, works, and is ended by a click'
   expect(me.json().data).toMatchObject({ key: { name: 'Import' }, limits: { rate_limit: 50 } });
   const list = await browser.get(KEYS);
   expect(list.body).not.toContain('sp_live_');
-  expect(list.body).toContain('>read everything<');
+  expect(list.body).toContain('>Read everything<');
   const [, id = ''] = /api-keys\/(key_\w+)\/revoke/.exec(list.body) ?? [];
   const [newest] = (await made.store.listKeys(made.tenant.id)).slice(-1);
   expect(id).toBe(newest?.id);
@@ -53,7 +53,7 @@ test("another tenant's key cannot be revoked", async () => {
 });
 
 test('a source is made of an address, paused, resumed, run and deleted', async () => {
-  expect((await browser.get('/dashboard/sources')).body).toContain('No source yet');
+  expect((await browser.get('/dashboard/sources')).body).toContain('No sources yet');
   const fields = {
     name: '<b>Feed</b>',
     kind: 'hackernews',
@@ -83,16 +83,16 @@ test('a source that fails says why, since when, what to do about it, and what th
   if (claimed === undefined) throw new Error('nothing is due');
   const error = {
     code: 'unauthorized',
-    message: 'The host does not let us in (status 401).',
+    message: 'The host denied access (status 401).',
     at: clock.now(),
   };
   const quota = { remaining: 12, limit: 300, at: clock.now() };
   await store.finishSourceRun(aRun(claimed, { error, quota, itemsSeen: 3, itemsMatched: 2 }));
   const { body } = await browser.get(`/dashboard/sources/${claimed.source.id}`);
   for (const words of [
-    'does not let us in',
+    'denied access',
     'Check the key',
-    'It has failed since',
+    'First failed',
     '12 of 300',
     'The last run: 1 failed',
     '66.7%',
@@ -122,17 +122,17 @@ test('where there is a mail server, a mail of the outbox is sent again', async (
   await store.markMailSent('mal_1', clock.now());
   const owner = await signedIn(withMail, tenant.id);
   const outbox = '/dashboard/settings/outbox';
-  expect((await owner.get(outbox)).body).toContain('>Send again<');
+  expect((await owner.get(outbox)).body).toContain('>Resend<');
   expect((await owner.post(`${outbox}/mal_1/resend`, {}, outbox)).statusCode).toBe(303);
   expect(await store.dueMail(clock.now(), 10)).toMatchObject([{ id: 'mal_1' }]);
   clock.advance(8 * 86_400_000);
-  expect((await owner.get(outbox)).body).not.toContain('>Send again<');
+  expect((await owner.get(outbox)).body).not.toContain('>Resend<');
   await withMail.app.close();
 });
 
 test('today shows the next steps of a new account, then what is hot and what needs a person', async () => {
   const fresh = await browser.get('/dashboard');
-  expect(fresh.body).toContain('Tell us where to look');
+  expect(fresh.body).toContain('Choose where to look');
   expect(fresh.body).not.toContain('Needs attention');
   const text =
     'Looking for a new CRM, any recommendations? Budget approved, we must decide by Friday this week.';
@@ -145,8 +145,8 @@ test('today shows the next steps of a new account, then what is hot and what nee
   await made.app.inject({ ...target, url: `/v1/webhooks/${id}/pause` });
   const later = await browser.get('/dashboard');
   expect(later.body).toContain('Jane Hot');
-  expect(later.body).toContain('Paused by hand');
-  expect(later.body).not.toContain('Tell us where to look');
+  expect(later.body).toContain('Paused manually');
+  expect(later.body).not.toContain('Choose where to look');
 });
 
 test('who may only read sees every screen and changes nothing', async () => {

@@ -45,8 +45,8 @@ test('profile_url leads to the signal: text with evidence, points that add up, w
   const page = await browser.get(path);
   expect(page.statusCode).toBe(200);
   expect(page.body).toMatch(/<mark>[^<]+<\/mark>/);
-  expect(page.body).toContain(`Why ${signal.icp_score} points`);
-  expect(page.body).toContain('signal.detected');
+  expect(page.body).toContain(`How ${signal.icp_score} points add up`);
+  expect(page.body).toContain('<h3>New signal</h3>');
   expect(page.body).toMatch(/href="\/dashboard\/companies\/cmp_\w+">acme\.example</);
   const shown = [...page.body.matchAll(/<strong>\+?(-?\d+)</g)].map(([, n]) => Number(n));
   expect(shown.reduce((sum, n) => sum + n, 0)).toBe(signal.icp_score);

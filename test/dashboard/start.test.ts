@@ -49,7 +49,7 @@ test('a judged example counts for the profile, and one click removes all samples
   );
   expect(judged.headers.location).toBe(`${START}#${id}`);
   expect((await browser.get(START)).body).toMatch(/aria-pressed="true"/);
-  expect((await browser.get(`/dashboard/signals/${id}`)).body).toContain('Samples are never sent anywhere');
+  expect((await browser.get(`/dashboard/signals/${id}`)).body).toContain('Samples are never sent anywhere.');
   expect((await browser.get('/dashboard')).body).toContain('Remove sample data');
   const sent = await made.app.inject({ url: '/v1/deliveries', headers: made.auth });
   expect(sent.json().data).toEqual([]);
@@ -123,7 +123,7 @@ test('a line that names nothing is refused with a hint, and what is not known is
   expect(refused.statusCode).toBe(400);
   expect(refused.body).toContain('Say what you sell and to whom');
   const drafted = await browser.post(START, { offer: 'Hand-made leather saddles' }, '/dashboard');
-  expect(drafted.body).toContain('We know no competitor of yours.');
+  expect(drafted.body).toContain('We don’t know any competitors of yours.');
 });
 
 test('boxes that are cleared switch phrases and signal types off', async () => {

@@ -25,7 +25,7 @@ test('today tells what has changed since the last visit, which ends after half a
   made.clock.advance(40 * 60_000);
   expect(await today()).toContain('Nothing has changed.');
   await post(aPost().text);
-  expect(await today()).toMatch(/<strong>1<\/strong> hot signal<[\s\S]*<strong>1<\/strong> signal in all/);
+  expect(await today()).toMatch(/<strong>1<\/strong> hot signal<[\s\S]*<strong>1<\/strong> signal in total/);
   made.clock.advance(60 * 60_000);
   expect(await today()).toContain('Nothing has changed.');
 });
@@ -74,7 +74,7 @@ test('what was stored since the last visit is counted, also where it was detecte
   made.clock.stepWall(5_000);
   made.clock.advance(60 * 60_000);
   const page = await today();
-  expect(page).toMatch(/<strong>1<\/strong> hot signal<[\s\S]*<strong>1<\/strong> signal in all/);
+  expect(page).toMatch(/<strong>1<\/strong> hot signal<[\s\S]*<strong>1<\/strong> signal in total/);
   const [, address = ''] = /href="([^"]*classification=hot[^"]*)"/.exec(page) ?? [];
   expect((await browser.get(address.replaceAll('&amp;', '&'))).body).toContain('data-key="sig_');
 });
@@ -126,6 +126,6 @@ test('the last thirty days are figures and a chart, with a table of every day', 
   );
   expect(page).toContain('<strong>USD 4,800</strong> in the pipeline');
   const [, table = ''] = /<figure class="plot">(.*?)<\/figure>/s.exec(page) ?? [];
-  expect(table).toContain('Hot: 3 in all, at most 2; Warm: 0 in all');
+  expect(table).toContain('Hot: 3 in total, at most 2; Warm: 0 in total');
   expect(table.match(/<tr><th scope="row">/g)).toHaveLength(30);
 });

@@ -64,7 +64,7 @@ async function anId(): Promise<string> {
 }
 
 test('a webhook is made with every setting, its secret shown once, and its form says what was saved', async () => {
-  expect((await browser.get(LIST)).body).toContain('No webhook yet');
+  expect((await browser.get(LIST)).body).toContain('No webhooks yet');
   const created = await browser.post(`${LIST}/new`, FORM);
   expect(created.body).toMatch(/whsec_[A-Za-z0-9+/=]{40,}/);
   const [endpoint] = await made.store.listEndpoints(made.tenant.id);
@@ -105,11 +105,11 @@ test('mode, headers, order and earlier events are set by the form, and headers a
   expect(await stored()).toMatchObject({ mode: 'push', ordered: true, headers: shown });
   expect((await stored())?.backfillFrom).toBe(made.clock.now() - 7 * 86_400_000);
   const page = `${LIST}/${(await stored())?.id}`;
-  expect((await browser.get(page)).body).toContain('Set now: X-Team (…orth), Authorization (…1234)');
+  expect((await browser.get(page)).body).toContain('Currently set: X-Team (…orth), Authorization (…1234)');
   await browser.post(page, { ...FORM, headers: '' });
   expect(await stored()).toMatchObject({ ordered: false, headers: shown });
   const wrong = await browser.post(page, { ...FORM, headers: 'Host: evil.example' });
-  expect([wrong.statusCode, wrong.body.includes('signature cannot be set')]).toEqual([400, true]);
+  expect([wrong.statusCode, wrong.body.includes('signature headers cannot be set')]).toEqual([400, true]);
   await browser.post(page, { ...FORM, headers: 'X-Team: sales-south' });
   expect((await stored())?.headers).toEqual({ 'X-Team': 'outh' });
   await browser.post(page, { ...FORM, no_headers: 'on' });
@@ -129,7 +129,7 @@ test('a new secret leaves the old one signing for the hours that were asked for'
   await browser.post(`${page}/secret`, { grace_hours: '24' }, page);
   const endpoint = await made.store.getEndpoint(made.tenant.id, id);
   expect(endpoint?.previousSecretUntil).toBe(made.clock.now() + 24 * 3_600_000);
-  expect((await browser.get(page)).body).toContain('The one before it still signs too');
+  expect((await browser.get(page)).body).toContain('The previous secret also signs');
   expect((await browser.post(`${page}/secret`, { grace_hours: '49' }, page)).statusCode).toBe(400);
 });
 
@@ -184,7 +184,7 @@ test('pause, resume, a new secret and deletion', async () => {
   const page = `${LIST}/${id}`;
   expect((await browser.post(`${page}/pause`, {}, page)).headers.location).toBe(`${page}?done=paused`);
   const paused = await browser.get(`${page}?done=paused`);
-  expect(paused.body).toContain('Paused by hand');
+  expect(paused.body).toContain('Paused manually');
   expect(paused.body).toMatch(/>Resume<\/button>/);
   await browser.post(`${page}/resume`, {}, page);
   expect(made.nudged).toContainEqual({ endpointId: id, tenantId: made.tenant.id });
@@ -208,13 +208,15 @@ test('the logs show deliveries by filter, each with its webhook, and events say 
   const [, first = ''] = /webhook-logs\/(dlv_\w+)"/.exec(logs.body) ?? [];
   const filtered = `/dashboard/webhook-logs?webhook_id=${id}&status=pending&from=2025-12-31T00:00`;
   expect((await browser.get(filtered)).body).toContain(first);
-  expect((await browser.get('/dashboard/webhook-logs?status=dead')).body).toContain('Nothing fits');
-  expect((await browser.get('/dashboard/webhook-logs?from=2027-01-01T00:00')).body).toContain('Nothing fits');
+  expect((await browser.get('/dashboard/webhook-logs?status=dead')).body).toContain('No deliveries match');
+  expect((await browser.get('/dashboard/webhook-logs?from=2027-01-01T00:00')).body).toContain(
+    'No deliveries match',
+  );
   expect((await browser.get('/dashboard/dead-letters')).body).toContain('No dead letters');
   const events = await browser.get('/dashboard/webhook-logs/events?type=signal.detected');
-  expect(events.body).toContain('its filter leaves out this signal type');
+  expect(events.body).toContain('filtered out by signal type');
   const one = await browser.get(`/dashboard/webhook-logs/${first}`);
-  expect(one.body).toContain('It waits for its first attempt.');
+  expect(one.body).toContain('Waiting for its first attempt.');
   const early = await browser.post(
     `/dashboard/webhook-logs/replay`,
     { id: first },

@@ -35,12 +35,12 @@ describe('companies', () => {
     expect((await browser.get('/dashboard/companies')).body).toContain('No companies yet');
     const id = await aCompany();
     expect((await browser.get('/dashboard/companies?q=acm&sort=-last_signal_at')).body).toContain(id);
-    expect((await browser.get('/dashboard/companies?q=other')).body).toContain('No company fits');
+    expect((await browser.get('/dashboard/companies?q=other')).body).toContain('No companies match');
     for (const named of [id, 'acme.example']) {
       const { body } = await browser.get(`/dashboard/companies/${named}`);
-      expect(body).toMatch(/seen in <a href="\/dashboard\/signals\/sig_/);
-      expect(body).toMatch(/<dt>7 days<\/dt><dd>1</);
-      expect(body).toContain('Signals: 1 in all, at most 1');
+      expect(body).toMatch(/found in <a href="\/dashboard\/signals\/sig_/);
+      expect(body).toMatch(/<dt>Last 7 days<\/dt><dd>1</);
+      expect(body).toContain('Signals: 1 in total, at most 1');
     }
   });
 });
@@ -50,7 +50,7 @@ describe('campaigns', () => {
     expect((await browser.get('/dashboard/campaigns')).body).toContain('No campaigns yet');
     const id = await create('/v1/campaigns', { name: 'Spring', status: 'active' });
     const page = `/dashboard/campaigns/${id}`;
-    expect((await browser.get(page)).body).toContain('Nothing has happened yet');
+    expect((await browser.get(page)).body).toContain('No events yet');
     const events = ['2026-01-01', '2026-01-02', '2026-01-03'].flatMap((day) => [
       { event_id: `s${day}`, type: 'sent', email: `${day}@x.example`, occurred_at: `${day}T10:00:00Z` },
       { event_id: `r${day}`, type: 'replied', email: `${day}@x.example`, occurred_at: `${day}T11:00:00Z` },
@@ -61,8 +61,8 @@ describe('campaigns', () => {
     expect([sent.statusCode, sent.body]).toEqual([200, expect.any(String)]);
     const { body } = await browser.get(page);
     expect(body).toMatch(/<path class="curve look-one" d="M5 50L15 50L25 50"/);
-    expect(body).toContain('Events a day, 1 Jan to 3 Jan 2026, UTC');
-    expect(body).toContain('sent: 3 in all, at most 1; opened: 0 in all');
+    expect(body).toContain('Events per day, 1 Jan to 3 Jan 2026, UTC');
+    expect(body).toContain('Sent: 3 in total, at most 1; Opened: 0 in total');
     expect(body).toContain('3 people contacted');
     const moved = await browser.post(`${page}/status`, { status: 'paused' }, page);
     expect(moved.headers.location).toBe(`${page}?done=saved`);
@@ -71,7 +71,7 @@ describe('campaigns', () => {
     expect(refused.body).toContain('cannot become draft');
     expect((await browser.get('/dashboard/campaigns?status=paused')).body).toContain('Spring');
     expect((await browser.get('/dashboard/campaigns?status=draft')).body).toContain(
-      'No campaign is in that status',
+      'No campaigns have this status',
     );
   });
 });

@@ -37,7 +37,7 @@ async function send(card, column, takeBack) {
     const reason = await askReason(card);
     if (reason === null) {
       takeBack();
-      says.textContent = 'Left where it was.';
+      says.textContent = 'Not moved.';
       return;
     }
     elements.namedItem('reason').value = reason;
@@ -120,7 +120,7 @@ for (const handle of document.querySelectorAll('[data-handle]')) {
         taken = { at: columns.indexOf(home), list: card.parentNode, next: card.nextSibling };
         card.toggleAttribute('data-taken', true);
         mark(home);
-        says.textContent = `Taken from ${home.dataset.stage}.`;
+        says.textContent = `Picked up from ${home.dataset.stage}.`;
         return;
       }
       const column = columns[taken.at];
@@ -128,14 +128,14 @@ for (const handle of document.querySelectorAll('[data-handle]')) {
       taken = null;
       card.removeAttribute('data-taken');
       mark(null);
-      says.textContent = `Put into ${column.dataset.stage}.`;
+      says.textContent = `Dropped in ${column.dataset.stage}.`;
       if (column !== home) void send(card, column, () => list.insertBefore(card, next));
     } else if (taken !== null && key === 'Escape') {
       putBack();
       taken = null;
       card.removeAttribute('data-taken');
       mark(null);
-      says.textContent = 'Left where it was.';
+      says.textContent = 'Not moved.';
     } else if (taken !== null && /^Arrow(?:Left|Right|Up|Down)$/.test(key)) {
       event.preventDefault();
       const step = key === 'ArrowLeft' || key === 'ArrowUp' ? -1 : 1;
