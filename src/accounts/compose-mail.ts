@@ -88,9 +88,9 @@ function digestText(facts: DigestFacts, { steps, lines }: DigestContent, foot: D
     ...(due.length === 0 ? [] : ['NEXT STEPS', '\n', ...due]),
     ...entries.filter((entry) => entry !== ''),
     moreOf(facts, lines),
-    `See all: ${facts.url}`,
+    `See all signals: ${facts.url}`,
     '\n',
-    `Change when it comes: ${foot.settingsUrl}`,
+    `Digest settings: ${foot.settingsUrl}`,
     `Unsubscribe: ${foot.unsubscribeUrl}`,
     '',
   ]
@@ -137,7 +137,7 @@ ${steps.length === 0 ? '' : `<h2 class="ink" style="font-size:17px;margin:0 0 4p
 ${lines.map(entryHtml).join('\n')}
 ${more === '' ? '' : `<p style="margin:16px 0">${escapeHtml(more)}</p>`}
 <p style="margin:16px 0 24px"><a href="${escapeHtml(facts.url)}" style="${BUTTON};background:#175cd3;color:#ffffff">${facts.counts.hot + facts.counts.warm === 0 ? 'Open Today' : 'See all signals'}</a></p>
-<p class="soft" style="margin:0;font-size:13px;color:${LIGHT.soft}"><a class="link" href="${escapeHtml(foot.settingsUrl)}" style="color:${LIGHT.link}">Change when it comes</a> · <a class="link" href="${escapeHtml(foot.unsubscribeUrl)}" style="color:${LIGHT.link}">Unsubscribe</a></p>
+<p class="soft" style="margin:0;font-size:13px;color:${LIGHT.soft}"><a class="link" href="${escapeHtml(foot.settingsUrl)}" style="color:${LIGHT.link}">Digest settings</a> · <a class="link" href="${escapeHtml(foot.unsubscribeUrl)}" style="color:${LIGHT.link}">Unsubscribe</a></p>
 </div>
 </body>
 </html>
@@ -202,13 +202,13 @@ export interface MailText {
 const WEBHOOKS = '/dashboard/settings/integrations/webhooks';
 
 const REASONS = {
-  failures: 'its last 20 attempts failed, one after the other',
-  gone: 'it answered 410 Gone, which says that it is not coming back',
+  failures: 'its last 20 delivery attempts failed',
+  gone: 'it responded with 410 Gone, which means that it is gone for good',
 } as const;
 
 /**
- * The words for what a mail tells. `baseUrl` is where the product is reached; `token` is of the one-time link in it, left
- * out where the mail is shown to others than whom it is for.
+ * The words of an email. `baseUrl` is where the product is reached; `token` is that of the one-time link in it, left out
+ * where the email is shown to anyone but its recipient.
  */
 export function mailText(facts: MailFacts, baseUrl: string, token?: string): MailText {
   switch (facts.kind) {
@@ -248,12 +248,12 @@ function endpointPaused(facts: FactsOf<'endpoint_paused'>, baseUrl: string): Mai
   return {
     subject: `Webhook paused: ${facts.label === '' ? facts.host : facts.label}`,
     text: [
-      `Signalpost has paused the webhook endpoint ${name}: ${REASONS[facts.reason]}.`,
+      `Signalpost has paused the webhook ${name}: ${REASONS[facts.reason]}.`,
       '',
-      'Nothing is lost. What is due for it is held for up to 7 days, and sent once it is resumed.',
+      'Nothing is lost. Its deliveries are held for up to 7 days and are sent when you resume it.',
       '',
-      `What was sent and what came back: ${baseUrl}${WEBHOOKS}/${facts.endpointId}`,
-      `To resume it by API: POST ${baseUrl}/v1/webhooks/${facts.endpointId}/resume`,
+      `See what was sent and how it responded: ${baseUrl}${WEBHOOKS}/${facts.endpointId}`,
+      `Resume it with the API: POST ${baseUrl}/v1/webhooks/${facts.endpointId}/resume`,
       '',
     ].join('\n'),
   };
@@ -265,12 +265,12 @@ function endpointFailing(facts: FactsOf<'endpoint_failing'>, baseUrl: string): M
   return {
     subject: `Webhook failing: ${label === '' ? host : label}`,
     text: [
-      `The last ${failures} attempts to deliver to the webhook endpoint ${name} failed, one after the other.`,
+      `The last ${failures} attempts to deliver to the webhook ${name} failed.`,
       '',
-      `After ${pausesAt} failures in a row it is paused, and what is due for it is held for up to 7 days. Nothing is lost so far.`,
+      `After ${pausesAt} failures in a row it is paused, and its deliveries are held for up to 7 days. Nothing has been lost so far.`,
       '',
-      `What was sent and what came back: ${baseUrl}${WEBHOOKS}/${endpointId}`,
-      `To try it by API: POST ${baseUrl}/v1/webhooks/${endpointId}/test`,
+      `See what was sent and how it responded: ${baseUrl}${WEBHOOKS}/${endpointId}`,
+      `Test it with the API: POST ${baseUrl}/v1/webhooks/${endpointId}/test`,
       '',
     ].join('\n'),
   };
@@ -280,15 +280,15 @@ function endpointsOverPlan(facts: FactsOf<'endpoints_over_plan'>, baseUrl: strin
   const { plan, limit, endpointIds } = facts;
   const many = endpointIds.length > 1;
   return {
-    subject: `${many ? `${endpointIds.length} webhooks` : 'A webhook'} paused: the ${plan} plan has ${limit}`,
+    subject: `${many ? `${endpointIds.length} webhooks` : 'A webhook'} paused: the ${plan} plan includes ${limit}`,
     text: [
-      `Your account is on the ${plan} plan now, which has ${limit} active webhook endpoint${limit === 1 ? '' : 's'}.`,
-      `Paused with what waits for ${many ? 'them' : 'it'}: ${endpointIds.join(', ')}.`,
+      `Your account is now on the ${plan} plan, which includes ${limit} active webhook${limit === 1 ? '' : 's'}.`,
+      `Paused, with ${many ? 'their' : 'its'} deliveries held: ${endpointIds.join(', ')}.`,
       '',
-      'Nothing is deleted. What is due is held for up to 7 days. A larger plan resumes them by itself; or pause',
-      'another endpoint, and resume the one that you want to keep.',
+      `Nothing is deleted. Deliveries are held for up to 7 days. A larger plan resumes ${many ? 'them' : 'it'} automatically; or pause`,
+      'another webhook and resume the one you want to keep.',
       '',
-      `Your endpoints: ${baseUrl}${WEBHOOKS}`,
+      `Your webhooks: ${baseUrl}${WEBHOOKS}`,
       '',
     ].join('\n'),
   };
@@ -298,14 +298,14 @@ function sourceFailing(facts: FactsOf<'source_failing'>, baseUrl: string): MailT
   return {
     subject: `Source failing: ${facts.name}`,
     text: [
-      `Signalpost could not read the source "${facts.name}" since ${toIso(facts.since).slice(0, 16).replace('T', ' ')} UTC.`,
+      `Signalpost has not been able to read the source "${facts.name}" since ${toIso(facts.since).slice(0, 16).replace('T', ' ')} UTC.`,
       '',
       facts.message,
       `What to do: ${facts.hint}`,
       '',
-      'It is tried again, at least every six hours, and goes on where it was. This is the only mail about it.',
+      'It is retried at least every six hours and continues where it left off. This is the only email about it.',
       '',
-      `The source and its last runs: ${baseUrl}/dashboard/sources/${facts.sourceId}`,
+      `View the source and its recent runs: ${baseUrl}/dashboard/sources/${facts.sourceId}`,
       '',
     ].join('\n'),
   };
@@ -319,9 +319,9 @@ function sourcePaused(facts: FactsOf<'source_paused'>, baseUrl: string): MailTex
       '',
       facts.message,
       '',
-      'Once resumed it goes on where it was. If that happens again, tell the operator of the server.',
+      'When you resume it, it continues where it left off. If this happens again, contact the operator of this server.',
       '',
-      `To look at it and resume it: ${baseUrl}/dashboard/sources/${facts.sourceId}`,
+      `View and resume it: ${baseUrl}/dashboard/sources/${facts.sourceId}`,
       '',
     ].join('\n'),
   };
@@ -329,20 +329,20 @@ function sourcePaused(facts: FactsOf<'source_paused'>, baseUrl: string): MailTex
 
 const MAY = {
   owner: 'do everything',
-  member: 'do everything but manage people, plan and API keys',
-  reader: 'look at everything',
+  member: 'do everything except manage members, the plan and API keys',
+  reader: 'view everything',
 } as const;
 
 function invitation({ tenant, role }: FactsOf<'invitation'>, link: string): MailText {
   return {
     subject: `You are invited to ${tenant} on Signalpost`,
     text: [
-      `You are invited to the account "${tenant}" on Signalpost, where you may ${MAY[role]}.`,
+      `You are invited to the account "${tenant}" on Signalpost, where you can ${MAY[role]}.`,
       '',
-      'Choose a password with this link. It works once, for 7 days:',
+      'Choose a password with this link. It works once and expires in 7 days:',
       link,
       '',
-      'If you know nothing of it, leave it be: nothing happens without the link.',
+      'If you did not expect this invitation, you can ignore this email.',
       '',
     ].join('\n'),
   };
@@ -350,14 +350,14 @@ function invitation({ tenant, role }: FactsOf<'invitation'>, link: string): Mail
 
 function passwordReset(link: string): MailText {
   return {
-    subject: 'A new password for Signalpost',
+    subject: 'Reset your Signalpost password',
     text: [
-      'Somebody, you most likely, asked for a new password for the account of this address.',
+      'Someone, most likely you, asked to reset the password of the account with this email address.',
       '',
-      'Choose one with this link. It works once, for an hour:',
+      'Choose a new password with this link. It works once and expires in an hour:',
       link,
       '',
-      'If it was not you, leave it be: the old password goes on.',
+      'If this was not you, ignore this email; your password stays the same.',
       '',
     ].join('\n'),
   };
@@ -366,23 +366,23 @@ function passwordReset(link: string): MailText {
 const CHANGES: Record<CredentialsChange, { subject: string; what: string }> = {
   password: {
     subject: 'Your password was changed',
-    what: 'The password of your Signalpost account was changed. Every other session has ended.',
+    what: 'The password of your Signalpost account was changed. You were logged out everywhere else.',
   },
   password_by_link: {
     subject: 'Your password was changed',
-    what: 'The password of your Signalpost account was changed by a link for a new one. Every session before has ended.',
+    what: 'The password of your Signalpost account was changed with a reset link. All earlier sessions were ended.',
   },
   second_factor_on: {
-    subject: 'Your second factor was turned on',
-    what: 'Logging in to your Signalpost account asks for a code of an authenticator now. Every other session has ended.',
+    subject: 'Two-factor authentication was turned on',
+    what: 'Logging in to your Signalpost account now takes a code from an authenticator app. You were logged out everywhere else.',
   },
   second_factor_off: {
-    subject: 'Your second factor was turned off',
-    what: 'Logging in to your Signalpost account asks for no code of an authenticator any more.',
+    subject: 'Two-factor authentication was turned off',
+    what: 'Logging in to your Signalpost account no longer takes a code from an authenticator app.',
   },
   recovery_codes: {
     subject: 'You have new recovery codes',
-    what: 'New recovery codes were made for your Signalpost account; those before count no more.',
+    what: 'New recovery codes were generated for your Signalpost account. The previous ones no longer work.',
   },
 };
 
@@ -397,7 +397,7 @@ function credentialsChanged(facts: FactsOf<'credentials_changed'>, baseUrl: stri
       '',
       `When: ${when}${where.length === 0 ? '' : `, from ${where.join(', ')}`}`,
       '',
-      'If it was you, there is nothing to do. If not, choose a new password at once, and tell an owner of the account:',
+      'If this was you, you can ignore this email. If not, choose a new password now and tell an owner of the account:',
       `${baseUrl}/dashboard/reset`,
       '',
     ].join('\n'),
@@ -405,7 +405,7 @@ function credentialsChanged(facts: FactsOf<'credentials_changed'>, baseUrl: stri
 }
 
 function linkText(address: string, token: string | undefined): string {
-  return token === undefined ? '(The link stands in the mail alone.)' : `${address}#token=${token}`;
+  return token === undefined ? '(The link is only in the email itself.)' : `${address}#token=${token}`;
 }
 
 /** What the words of a mail are made with. */

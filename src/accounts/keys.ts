@@ -165,7 +165,7 @@ export async function changeKey(
     ...(patch.expires_at === undefined ? {} : { expiresAt: patch.expires_at }),
   });
   if (changed !== null) return changed;
-  throw new DomainError('CONFLICT', 'The key is revoked, which cannot be undone.', {
+  throw new DomainError('CONFLICT', 'This key was revoked, which cannot be undone.', {
     hint: 'Create a new key.',
   });
 }
@@ -189,7 +189,7 @@ export async function findKey(store: KeyStore, tenantId: string, id: string): Pr
 
 function refuseMoreThan(caller: KeyManager, scopes: readonly Scope[]): void {
   refuseLacking(caller, scopes, {
-    rule: 'A key never gives more than it may do itself',
+    rule: 'A key cannot grant scopes that it does not have',
     hint: 'Omit those scopes, or use a key that has them.',
   });
 }
@@ -197,7 +197,7 @@ function refuseMoreThan(caller: KeyManager, scopes: readonly Scope[]): void {
 /** A key cannot revoke or restrict one with more permissions: a leaked key must not lock out the owner. */
 function refuseStronger(caller: KeyManager, key: ApiKey): void {
   refuseLacking(caller, key.scopes, {
-    rule: 'A key neither changes nor revokes one that may do more than itself',
+    rule: 'A key cannot change or revoke one with scopes that it does not have',
     hint: 'Use a key that has those scopes.',
   });
 }

@@ -35,7 +35,7 @@ export function createMailLimits(store: Pick<MailStore, 'countMail'>, clock: Clo
       if (full.key === tenantId) throw tooMuchOfTenant(full.waitMs);
       throw tooMuchMail(
         full.waitMs,
-        `${TO_A_STRANGER} invitations went to that address today; no more are sent.`,
+        `At most ${TO_A_STRANGER} invitations a day are sent to that address, and that limit is reached.`,
       );
     },
     async resend(tenantId) {
@@ -56,7 +56,7 @@ function keyOf(what: string, email: string): string {
 }
 
 function tooMuchOfTenant(waitMs: number): DomainError {
-  return tooMuchMail(waitMs, `An account can have ${OF_A_TENANT} mails sent in an hour.`);
+  return tooMuchMail(waitMs, `An account can send at most ${OF_A_TENANT} emails per hour.`);
 }
 
 function tooMuchMail(waitMs: number, detail: string): DomainError {

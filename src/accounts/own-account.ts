@@ -69,7 +69,7 @@ export async function askPassword(
   }
   if ((await passwords.find([user.passwordHash ?? ''], password)) === null) {
     await noteRefusals(store, [user], { client, isLocked: false });
-    throw invalidAt(pointer, 'That is not your password.');
+    throw invalidAt(pointer, 'That is not your current password.');
   }
   wrongPasswords.forgive(user.email, client);
 }
@@ -82,7 +82,7 @@ export function listOwnSessions({ store, clock }: OwnAccountParts, { user }: Sel
 /** Ends one of one's own sessions. @throws DomainError `NOT_FOUND` */
 export async function endOwnSession({ store }: OwnAccountParts, self: Self, id: string): Promise<void> {
   if (await store.endSessionOf(self.user.id, id, self.session.tokenHash)) return;
-  throw new DomainError('NOT_FOUND', 'There is no such session; it may have ended by itself.');
+  throw new DomainError('NOT_FOUND', 'This session does not exist. It may already have ended.');
 }
 
 /** Ends all of one's own sessions but this one. */

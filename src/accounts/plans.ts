@@ -104,7 +104,7 @@ export function beyondPlan(
   const larger = (['pro', 'enterprise'] as const).find((other) => included(other) >= (needed ?? limit + 1));
   if (larger !== undefined) return planRequired(larger, fact, { limit });
   return new DomainError('PLAN_REQUIRED', fact, {
-    hint: 'No plan includes more; remove what is no longer needed.',
+    hint: 'No plan includes more. Remove what you no longer need.',
     members: { limit },
   });
 }
@@ -137,6 +137,6 @@ export async function requireRoom(
   const plan = effectivePlan(tenant, clock.now());
   const limit = planLimits(plan)[counted];
   if (stored[counted] < limit) return;
-  const fact = `The ${plan} plan keeps at most ${limit.toLocaleString('en')} ${NAMES[counted]}, and there are as many.`;
+  const fact = `The ${plan} plan keeps at most ${limit.toLocaleString('en')} ${NAMES[counted]}, and you have reached that limit.`;
   throw beyondPlan(plan, { counted, fact });
 }

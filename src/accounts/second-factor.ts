@@ -101,7 +101,7 @@ export async function spendCode(parts: FactorParts, userId: string, code: string
 }
 
 export const WRONG_CODE =
-  'That code does not fit. Wait for the next one, and check that the clock of your device is right.';
+  "That code is not right. Wait for the next one, and check that your device's clock is correct.";
 
 function secretOf({ secretBox }: FactorParts, userId: string, { box }: Factor): Buffer {
   return Buffer.from(secretBox.open(box, boxContext(userId)), 'base64');
@@ -123,7 +123,11 @@ function hashCode(code: string): string {
 }
 
 function inForce(): DomainError {
-  return new DomainError('CONFLICT', 'The second factor is on already, or was begun anew elsewhere.', {
-    hint: 'Reload the page.',
-  });
+  return new DomainError(
+    'CONFLICT',
+    'Two-factor authentication is already on, or was set up again elsewhere.',
+    {
+      hint: 'Reload the page.',
+    },
+  );
 }

@@ -79,7 +79,7 @@ async function membersAt(
   const known = new Set(members.map(({ email }) => email.toLowerCase()));
   const index = emails.findIndex((email) => !known.has(email.toLowerCase()));
   if (index >= 0) {
-    throw invalidAt(`/digest/recipients/${index}`, `"${emails[index]}" is no member of this account.`);
+    throw invalidAt(`/digest/recipients/${index}`, `"${emails[index]}" is not a member of this account.`);
   }
   const named = new Set(emails.map((email) => email.toLowerCase()));
   return members.map(({ id, email }) => [id, named.has(email.toLowerCase())]);

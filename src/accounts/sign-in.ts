@@ -94,7 +94,7 @@ export function tokenOfLink(link: string): string {
 /** The refusal of a link that counts no more. */
 function spentLink(): DomainError {
   const detail =
-    'This link is not valid any more: it works once and for a time, and a newer one takes its place.';
+    'This link is no longer valid. A link works once, for a limited time, and a newer one replaces it.';
   return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/token', detail }] });
 }
 
@@ -126,7 +126,7 @@ export async function signIn(
   const user = found === null ? undefined : users[found];
   if (user === undefined) {
     from.afterwards(() => noteRefusals(store, users, { client, isLocked: false }));
-    throw new DomainError('UNAUTHENTICATED', 'The email address or password is wrong.');
+    throw new DomainError('UNAUTHENTICATED', 'Incorrect email or password.');
   }
   wrongPasswords.forgive(email, client);
   if (!user.hasSecondFactor) return await beginSession(parts, user, from);
@@ -147,7 +147,7 @@ export async function finishSignIn(
   const [tenantId, userId, endsAt, mark] = cursors.decode(CODE_SCOPE, pending) ?? [];
   const user = await store.getMember(String(tenantId), String(userId));
   if (user === null || Number(endsAt) <= clock.now() || passwordMark(user) !== mark) {
-    throw new DomainError('UNAUTHENTICATED', 'The log-in has expired; log in again.', {
+    throw new DomainError('UNAUTHENTICATED', 'Your login has expired. Log in again.', {
       members: { again: true },
     });
   }
@@ -236,7 +236,7 @@ export function tooMany(waitMs: number): DomainError {
   const minutes = Math.ceil(seconds / 60);
   return new DomainError(
     'RATE_LIMITED',
-    `Too many tries. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`,
+    `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`,
     { retryAfterSeconds: seconds },
   );
 }

@@ -39,7 +39,7 @@ export async function inviteMember(
 ): Promise<Invited> {
   const { store, clock, random, newId, mailLimits } = parts;
   const address = emailInput.safeParse(email);
-  if (!address.success) throw invalidAt('/email', 'That is no mail address.');
+  if (!address.success) throw invalidAt('/email', 'That is not a valid email address.');
   await mailLimits.invite(tenant.id, address.data);
   const { token, link } = newLink(clock, random, LINK_MS);
   const user: User = {
@@ -48,7 +48,7 @@ export async function inviteMember(
   };
   const mail = invitationMail(parts, tenant, { user, token });
   const outcome = await store.addMember({ user, link, mail }, MOST_MEMBERS);
-  if (outcome === 'known') throw invalidAt('/email', `${address.data} is in the team already.`);
+  if (outcome === 'known') throw invalidAt('/email', `${address.data} is already on the team.`);
   if (outcome === 'full') {
     throw new DomainError('CONFLICT', `A team has at most ${MOST_MEMBERS} people.`, {
       hint: 'Remove a member who has left.',
@@ -66,7 +66,7 @@ export async function renewInvitation(parts: TeamParts, tenant: Tenant, id: stri
   const user = await store.getMember(tenant.id, id);
   if (user === null) throw noMember(id);
   if (user.passwordHash !== null) {
-    throw new DomainError('CONFLICT', `${user.email} has a password, and logs in with it.`);
+    throw new DomainError('CONFLICT', `${user.email} already has a password and can log in with it.`);
   }
   await mailLimits.invite(tenant.id, user.email);
   const { token, link } = newLink(clock, random, LINK_MS);

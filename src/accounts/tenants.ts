@@ -122,11 +122,13 @@ async function makeFirst(
   const named = requiredLine(MAX_NAME_CHARS).safeParse(name);
   const address = emailInput.safeParse(email);
   const errors = [
-    ...(named.success ? [] : [{ pointer: '/name', detail: 'A name of 1 to 200 characters is needed.' }]),
-    ...(address.success ? [] : [{ pointer: '/email', detail: 'That is no mail address.' }]),
+    ...(named.success ? [] : [{ pointer: '/name', detail: 'Enter a name of 1 to 200 characters.' }]),
+    ...(address.success ? [] : [{ pointer: '/email', detail: 'That is not a valid email address.' }]),
   ];
   if (!named.success || !address.success) {
-    throw new DomainError('INVALID_REQUEST', 'Say who the account is for.', { errors });
+    throw new DomainError('INVALID_REQUEST', 'The account needs a name and a valid email address.', {
+      errors,
+    });
   }
   passwords.refuseWeak(password, { email: address.data, firm: named.data });
   const passwordHash = await passwords.hash(password);

@@ -37,7 +37,7 @@ function refuseWeak(password: string, owner: PasswordOwner, isListed: Listed): v
   }
   const folded = normalised(password, 'NFKC').toLowerCase();
   if (new Set(folded).size < MIN_VARIETY || countRuns(folded) < MIN_VARIETY) {
-    throw invalidAt('/password', 'That password is too easy to guess; choose another.');
+    throw invalidAt('/password', 'That password is too easy to guess. Choose another.');
   }
   const left = wordsOf(owner).reduce((text, word) => text.replaceAll(word, ''), folded);
   if (left !== folded && isLittle(left)) {
@@ -49,7 +49,7 @@ function refuseWeak(password: string, owner: PasswordOwner, isListed: Listed): v
   if (isCommon(folded, isListed)) {
     throw invalidAt(
       '/password',
-      'That password is among the most used, which are tried first. A few words that do not belong together make a good one.',
+      'That password is one of the most common ones, which attackers try first. A few unrelated words make a good one.',
     );
   }
 }

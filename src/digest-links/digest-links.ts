@@ -47,7 +47,7 @@ export async function digestLinks(app: FastifyInstance, parts: DigestLinkParts):
     const asked = await readAsked(parts, request.params.token);
     if ('fault' in asked) return sendFault(reply, asked);
     const refused = await doAct(parts, asked.said);
-    if (refused !== null) return sendPage(reply, 409, faultPage('It was not added', refused));
+    if (refused !== null) return sendPage(reply, 409, faultPage('Not added', refused));
     return sendPage(reply, 200, thanksPage(asked.shown));
   });
 
@@ -58,7 +58,7 @@ export async function digestLinks(app: FastifyInstance, parts: DigestLinkParts):
   const gone = {
     status: 404,
     fault: 'This link does not work',
-    text: 'It may have been cut off, or the person is no longer a member. Nothing more is sent to them.',
+    text: 'It may be incomplete, or this person is no longer a member. They no longer receive digests.',
   } as const;
   app.get<{ Params: { token: string } }>('/digest/unsubscribe/:token', async (request, reply) => {
     const member = await readLeaver(request.params.token);
@@ -86,7 +86,7 @@ async function readAsked(
 ): Promise<Fault | { said: MailedAct; shown: AskedSignal }> {
   const said = feedbackLinks.read(token);
   if (said === null) {
-    const text = 'It may have been cut off. Open it from the message again, or use the dashboard.';
+    const text = 'Part of it may be missing. Open it from the message again, or use the dashboard.';
     return { status: 404, fault: 'This link is incomplete', text };
   }
   if (said.expiresAt <= clock.now()) {
@@ -96,7 +96,7 @@ async function readAsked(
   const found = await store.getSignal(said.tenantId, said.signalId);
   const signal: Signal | null = found === null ? null : JSON.parse(found.wire);
   if (found === null || signal === null)
-    return { status: 404, fault: 'This signal is gone', text: 'It is no longer kept.' };
+    return { status: 404, fault: 'This signal no longer exists', text: 'It may have been deleted.' };
   const { act } = said;
   const other = act === 'relevant' ? 'not_relevant' : 'relevant';
   const shown = {
@@ -206,14 +206,14 @@ function thanksPage(asked: AskedSignal): string {
 
 function leavingPage(email: string): string {
   return page('Unsubscribe from the digest?', [
-    `<p>${escapeHtml(email)} will get no more digests by mail. You can switch it on again in the dashboard.</p>`,
+    `<p>${escapeHtml(email)} will no longer receive the digest. You can turn it back on in the dashboard.</p>`,
     '<form method="post"><button>Unsubscribe</button></form>',
   ]);
 }
 
 function leftPage(email: string): string {
   return page('You are unsubscribed', [
-    `<p role="status">${escapeHtml(email)} gets no more digests by mail. You can switch it on again in the dashboard.</p>`,
+    `<p role="status">${escapeHtml(email)} no longer receives the digest. You can turn it back on in the dashboard.</p>`,
   ]);
 }
 

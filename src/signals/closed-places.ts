@@ -24,7 +24,7 @@ export function closedPlaceAt(address: string): string | null {
   return CLOSED.find(([pattern]) => pattern.test(host))?.[1] ?? null;
 }
 
-/** What to tell somebody who wants such a site read, and the way to bring its posts in. */
+/** Why such a site cannot be read, and the way to bring its posts in. */
 export function closedPlaceWords(name: string): string {
   return `${name} does not let programs read its posts, so no source can. Send the posts you see there with POST /v1/signals, or import a file with "signalpost import FILE".`;
 }

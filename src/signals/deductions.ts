@@ -52,7 +52,7 @@ export function deductionsOf(
     take('muted', left, { label: 'Author or source muted', evidence: [] });
   }
   if (compiled.muted.types.has(reading.type)) {
-    take('type_off', left, { label: 'Signal type switched off in this profile', evidence: [] });
+    take('type_off', left, { label: 'Signal type turned off in this profile', evidence: [] });
   }
   if (isVendorStaff(reading.facts, compiled.fit)) {
     const text = reading.facts.companyName;

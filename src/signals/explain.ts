@@ -87,7 +87,7 @@ export function summarize(score: number, factors: readonly Factor[], negatives: 
     return `${label.toLowerCase()}${cited}${points === 0 ? '' : ` ${sign}${points}`}`;
   });
   return signed.length === 0
-    ? `Scored ${score}: nothing speaks for a purchase.`
+    ? `Scored ${score}: nothing suggests a purchase.`
     : `Scored ${score}: ${signed.join('; ')}.`;
 }
 

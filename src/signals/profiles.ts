@@ -69,7 +69,7 @@ async function switchDefaultOff(
   const profiles = await parts.store.listProfiles(tenant.id);
   const untouched = profiles.find((each) => each.id !== id && each.version === 1 && isDefault(each));
   if (untouched === undefined) return;
-  const description = `${untouched.description} Switched off when the first profile with an offer was made.`;
+  const description = `${untouched.description} Turned off when the first profile with an offer was created.`;
   await changeProfile(parts, tenant, { id: untouched.id, patch: { active: false, description } });
 }
 
@@ -91,9 +91,13 @@ export async function deleteProfile(
     return deleted === 'missing' ? null : deleted;
   });
   if (outcome === 'deleted') return;
-  throw new DomainError('CONFLICT', 'The last profile stays: without any, no post would become a signal.', {
-    hint: 'Create another first, or change this one.',
-  });
+  throw new DomainError(
+    'CONFLICT',
+    'The last profile cannot be deleted: without one, no post would become a signal.',
+    {
+      hint: 'Create another profile first, or change this one.',
+    },
+  );
 }
 
 /** @throws DomainError `NOT_FOUND` */
@@ -118,12 +122,12 @@ export function draftProfile(profile: IcpProfile, patch: IcpPatch): IcpProfile {
 
 function tooManyPhrases(plan: Plan): DomainError {
   const limit = planLimits(plan).profilePhrases;
-  const fact = `The ${plan} plan has at most ${limit} phrases in all profiles together, excluded ones and competitors counted.`;
+  const fact = `The ${plan} plan has at most ${limit} phrases in all profiles together, including excluded phrases and competitors.`;
   return beyondPlan(plan, { counted: 'profilePhrases', fact });
 }
 
 function nameTaken(name: string): DomainError {
-  return new DomainError('CONFLICT', `There is a profile called "${name}" already.`, {
+  return new DomainError('CONFLICT', `A profile called "${name}" already exists.`, {
     hint: 'Names are unique, in whatever case; choose another.',
   });
 }

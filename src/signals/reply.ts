@@ -17,10 +17,10 @@ export type ReplyValues = Record<keyof typeof REPLY_PLACEHOLDERS, string>;
 
 export const DEFAULT_REPLY = `Hi {{first_name}},
 
-I read that you are {{need}}.
+I saw that you are {{need}}.
 {{offer}}
 
-Happy to answer questions here, or to show you how it would work for you.
+Happy to answer questions here or show you how it would work for you.
 
 {{sender}}`;
 
@@ -37,7 +37,7 @@ export async function saveReplyTemplate(
 ): Promise<void> {
   const text = template.replace(/\r\n?/g, '\n').trim();
   if (text.length > MAX_TEMPLATE_CHARS)
-    throw invalidAt('/template', `The template has at most ${MAX_TEMPLATE_CHARS} characters.`);
+    throw invalidAt('/template', `The template can have at most ${MAX_TEMPLATE_CHARS} characters.`);
   const names = [...text.matchAll(/\{\{([^{}]*)\}\}/g)].map(([, name = '']) => name.trim());
   const unknown = names.find((name) => !Object.hasOwn(REPLY_PLACEHOLDERS, name));
   if (unknown !== undefined)
@@ -46,7 +46,7 @@ export async function saveReplyTemplate(
       `There is no placeholder {{${unknown}}}. Use ${Object.keys(REPLY_PLACEHOLDERS).join(', ')}.`,
     );
   if (/\{\{|\}\}/.test(text.replace(/\{\{[^{}]*\}\}/g, '')))
-    throw invalidAt('/template', 'A placeholder begins with {{ and ends with }}.');
+    throw invalidAt('/template', 'A placeholder starts with {{ and ends with }}.');
   // Empty: the house's own words again.
   await store.saveReplyTemplate(tenantId, text === '' ? DEFAULT_REPLY : text);
 }

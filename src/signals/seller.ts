@@ -102,11 +102,13 @@ export async function reviewDraft(
 function notesOn({ phrases, competitors, titles }: IcpDraft): string[] {
   const notes: string[] = [];
   if (competitors.length === 0) {
-    notes.push('We know no competitor of yours. Add the names that buyers compare you with.');
+    notes.push('We don’t know any competitors of yours. Add the names buyers compare you with.');
   }
   if (phrases.length === 0) {
-    notes.push('We know no phrase that buyers use for this. Add the words they would write in a post.');
+    notes.push(
+      'We don’t know any phrases that buyers use for this. Add the words they would write in a post.',
+    );
   }
-  if (titles.length === 0) notes.push('We do not know who buys this. Add job titles, or leave them empty.');
+  if (titles.length === 0) notes.push('We don’t know who buys this. Add job titles, or leave them empty.');
   return notes;
 }

@@ -207,8 +207,8 @@ async function refuseUnknownProfiles(store: ProfileStore, tenantId: string, ids:
 }
 
 function nameTaken(name: string): DomainError {
-  return new DomainError('CONFLICT', `There is a source called "${name}" already.`, {
-    hint: 'Names are unique, in whatever case; choose another.',
+  return new DomainError('CONFLICT', `A source called "${name}" already exists.`, {
+    hint: 'Names must be unique, regardless of case. Choose another.',
   });
 }
 
@@ -239,9 +239,9 @@ export function settingsOf(
     if (takes.includes(name) && given[name] !== undefined) Object.assign(settings, { [name]: given[name] });
   }
   const missing = PLAIN_NAMES.find((name) => needs.includes(name) && settings[name] === null);
-  if (missing !== undefined) throw invalidAt(`/${missing}`, `A source of kind "${kind}" needs it.`);
+  if (missing !== undefined) throw invalidAt(`/${missing}`, `Required for a source of kind "${kind}".`);
   if (kind === 'stackexchange' && settings.query === null && (settings.tagged ?? []).length === 0) {
-    throw invalidAt('/tagged', 'Name at least one tag, or a "query": all questions of a site are too many.');
+    throw invalidAt('/tagged', 'Set at least one tag or a "query": a whole site has too many questions.');
   }
   if (settings.url === null) return settings;
   const checked = checkSite(settings.url, allowTargets);
@@ -265,7 +265,7 @@ function secretsOf(
     }
   }
   const missing = SETTINGS_OF[kind].needs.find((name) => isSecret(name) && secrets[name] === undefined);
-  if (missing !== undefined) throw invalidAt(`/${missing}`, `A source of kind "${kind}" needs it.`);
+  if (missing !== undefined) throw invalidAt(`/${missing}`, `Required for a source of kind "${kind}".`);
   return secrets;
 }
 
@@ -289,7 +289,7 @@ function refuseStray(kind: SourceKind, given: GivenSettings): void {
     (name) => (given[name] ?? null) !== null && !takes.includes(name),
   );
   if (stray === undefined) return;
-  const detail = `A source of kind "${kind}" has no "${stray}"; it takes ${listed(takes)}.`;
+  const detail = `A source of kind "${kind}" does not take "${stray}". It takes ${listed(takes)}.`;
   throw invalidAt(`/${stray}`, detail);
 }
 

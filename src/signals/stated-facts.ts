@@ -289,7 +289,7 @@ function event({ text, sentences, signal }: Reading): Fact | null {
     };
   }
   if (signal.type === 'job_change' && trigger !== undefined) {
-    const who = signal.prospect?.name || 'somebody';
+    const who = signal.prospect?.name || 'someone';
     const role = signal.prospect?.title ? ` as ${signal.prospect.title}` : ' in a new role';
     return {
       clause: `${who} started${company ? ` at ${company}` : ''}${role}`,

@@ -124,7 +124,7 @@ function mutes(profile: IcpProfile, posts: readonly JudgedPost[]): Draft[] {
           kind: 'mute_author',
           member: 'muted_authors',
           value: author,
-          summary: `Mute an author: ${count} of their signals were not relevant, and none was.`,
+          summary: `Mute an author: ${count} of their signals were rated not relevant, and none relevant.`,
           shows: ({ isShown, origin }) => isShown && origin.author !== author,
         }),
       ),
@@ -135,7 +135,7 @@ function mutes(profile: IcpProfile, posts: readonly JudgedPost[]): Draft[] {
           kind: 'mute_source',
           member: 'muted_sources',
           value: source,
-          summary: `Mute ${source}: ${count} signals from there were not relevant, and none was.`,
+          summary: `Mute ${source}: ${count} of its signals were rated not relevant, and none relevant.`,
           shows: ({ isShown, origin }) => isShown && !origin.sources.includes(source),
         }),
       ),
@@ -153,7 +153,7 @@ async function exclusions(profile: IcpProfile, pairs: Tally, nextTurn: NextTurn)
       kind: 'exclude_phrase',
       member: 'excluded_phrases',
       value: phrase,
-      summary: `Exclude “${phrase}”: ${count} signals that were not relevant hold it, and none that was.`,
+      summary: `Exclude “${phrase}”: ${count} signals rated not relevant contain it, and none rated relevant.`,
       shows: ({ isShown }, read) => isShown && !read.pairs().has(phrase),
     }));
 }
@@ -168,7 +168,7 @@ async function additions(profile: IcpProfile, pairs: Tally, nextTurn: NextTurn):
   const drafts: Draft[] = [];
   for (const [phrase, count] of found) {
     const change = { kind: 'add_phrase', member: 'phrases', value: phrase } as const;
-    const summary = `Add “${phrase}”: ${count} relevant signals hold it, and none that was not.`;
+    const summary = `Add “${phrase}”: ${count} signals rated relevant contain it, and none rated not relevant.`;
     drafts.push({ ...change, summary, shows: rescored(profile, change) });
     await nextTurn();
   }
@@ -196,7 +196,7 @@ function thresholds(profile: IcpProfile, posts: readonly JudgedPost[]): Draft[] 
     const value = Math.min(kept[Math.floor(kept.length * (1 - MIN_KEPT))] ?? 0, hot - 1);
     const spared = shown.filter((post) => !post.relevant && post.score < value).length;
     if (value > warm && spared >= MIN_POSTS)
-      found.push(draft('raise_threshold', value, `${spared} that were not relevant lie below`));
+      found.push(draft('raise_threshold', value, `${spared} signals rated not relevant score lower`));
   }
   const missed = posts.filter(({ score, relevant }) => relevant && score < warm && score > 0);
   missed.sort((a, b) => b.score - a.score);
@@ -205,7 +205,13 @@ function thresholds(profile: IcpProfile, posts: readonly JudgedPost[]): Draft[] 
     const gained = posts.filter(({ score }) => score >= value && score < warm);
     const right = gained.filter(({ relevant }) => relevant).length;
     if (right / gained.length >= MIN_RIGHT)
-      found.push(draft('lower_threshold', value, `${right} that were relevant lie just below`));
+      found.push(
+        draft(
+          'lower_threshold',
+          value,
+          `${right} signals rated relevant score just below the current threshold`,
+        ),
+      );
   }
   return found;
 }
@@ -218,7 +224,7 @@ async function weights(profile: IcpProfile, nextTurn: NextTurn): Promise<Draft[]
     for (const value of new Set([Math.round(now / 2), Math.min(100, now * 2)])) {
       if (value === now) continue;
       const change = { kind: 'move_weight', member: `weights.${key}`, value } as const;
-      const summary = `Give ${key} a weight of ${value} instead of ${now}: it tells relevant signals from others better.`;
+      const summary = `Change the ${key} weight from ${now} to ${value}: it separates relevant signals from the others better.`;
       drafts.push({ ...change, summary, shows: rescored(profile, change) });
       await nextTurn();
     }

@@ -92,7 +92,7 @@ async function switchLearned(
   const isOn = action === 'undo' ? suggestion.status !== 'accepted' : action === 'accept';
   if (await store.switchLesson(tenantId, profileId, isOn))
     return { ...suggestion, status: isOn ? 'accepted' : 'dismissed' };
-  throw new DomainError('CONFLICT', `What was learned is ${suggestion.status} already.`, {
+  throw new DomainError('CONFLICT', `What was learned is already ${suggestion.status}.`, {
     hint: 'Undo that first.',
   });
 }
@@ -120,7 +120,7 @@ async function decide(
     ...{ decision: JSON.stringify(decided), decidedAt: clock.now() },
   });
   if (!isFirst) {
-    const detail = `The suggestion is ${suggestion.status === 'open' ? 'decided' : suggestion.status} already.`;
+    const detail = `The suggestion is already ${suggestion.status === 'open' ? 'decided' : suggestion.status}.`;
     throw new DomainError('CONFLICT', detail, { hint: 'Undo that first.' });
   }
   if (action === 'accept') {
@@ -142,7 +142,7 @@ async function undo(
   const removed = await parts.store.removeSuggestionDecision(tenant.id, profileId, id);
   if (removed === null) {
     if (!isSuggested) throw unknown(id);
-    throw new DomainError('CONFLICT', 'Nothing was decided that could be undone.');
+    throw new DomainError('CONFLICT', 'There is no decision to undo.');
   }
   const { suggestion: stored, previousWarm, previousWeight = null } = JSON.parse(removed) as Decided;
   const suggestion = withMember(stored);

@@ -17,7 +17,7 @@ const MAX_QUERY_CHARS = 2_000;
 export function morningOf(day: string, timezone: string): number {
   const start = /^\d{4}-\d\d-\d\d$/.test(day) ? fromIso(`${day}T00:00:00Z`) : Number.NaN;
   if (Number.isNaN(start))
-    throw new DomainError('INVALID_REQUEST', 'Say until which day, such as 2027-01-31.');
+    throw new DomainError('INVALID_REQUEST', 'Choose a day to snooze until, such as 2027-01-31.');
   const daily = { timezone, hour: MORNING };
   // Zones are up to 14 hours from UTC.
   const morning = nextDaily(start - 15 * HOUR_MS, daily);
@@ -32,7 +32,7 @@ export async function snoozeSignals(
 ): Promise<number> {
   const ahead = until === null ? 1 : until - clock.now();
   if (ahead <= 0 || ahead > MAX_SNOOZE_MS)
-    throw new DomainError('INVALID_REQUEST', 'Snooze until a day after today and within a year.');
+    throw new DomainError('INVALID_REQUEST', 'Choose a day after today and within a year.');
   return store.triageSignals(tenantId, ids, { snoozedUntil: until });
 }
 
@@ -58,7 +58,7 @@ export async function saveView(
   if (called === '' || called.length > MAX_NAME_CHARS)
     throw new DomainError('INVALID_REQUEST', `Name the view in 1 to ${MAX_NAME_CHARS} characters.`);
   if (query.length > MAX_QUERY_CHARS)
-    throw new DomainError('INVALID_REQUEST', 'These filters are too long to be kept as a view.');
+    throw new DomainError('INVALID_REQUEST', 'These filters are too long to save as a view.');
   const views = await store.listSignalViews(tenantId);
   if (views.length >= MAX_VIEWS && !views.some((view) => view.name === called))
     throw new DomainError('INVALID_REQUEST', `A team has at most ${MAX_VIEWS} views. Delete one first.`);

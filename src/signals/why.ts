@@ -131,7 +131,7 @@ function withoutMain(about: {
   if (isCold && against.length > 0) return against[0] ?? '';
   const [weak] = facts;
   const said = labels.slice(0, 2).join(' and ');
-  if (said === '') return weak?.clause ?? 'nothing in it asks for something to buy';
+  if (said === '') return weak?.clause ?? 'nothing in the post asks to buy anything';
   return weak === undefined || weak.clause.startsWith('fits') ? said : `${said}, ${weak.clause}`;
 }
 

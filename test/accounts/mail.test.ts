@@ -61,7 +61,7 @@ describe('mail on a paused endpoint', () => {
         messageId: 'mal_1',
         to: 'ten_a@example.com',
         subject: 'Webhook paused: CRM',
-        text: expect.stringContaining('its last 20 attempts failed'),
+        text: expect.stringContaining('its last 20 delivery attempts failed'),
         writtenAt: T0,
       },
     ]);
@@ -87,7 +87,7 @@ describe('mail on a paused endpoint', () => {
       endpointIds: ['whk_2', 'whk_3'],
     });
     await work();
-    expect(sent[0]?.subject).toBe('2 webhooks paused: the starter plan has 1');
+    expect(sent[0]?.subject).toBe('2 webhooks paused: the starter plan includes 1');
     expect(sent[0]?.text).toContain('whk_2, whk_3');
   });
 });

@@ -100,6 +100,6 @@ test('a type that the profile switched off counts for nothing, and the explanati
     { ...PROFILE, signalTypes: ['qa_forum', 'job_change'] },
   );
   expect({ told, score }).toEqual({ told: 'cold', score: 0 });
-  expect(negatives.map(({ label }) => label)).toContain('Signal type switched off in this profile');
+  expect(negatives.map(({ label }) => label)).toContain('Signal type turned off in this profile');
   expect(tell(LEAVING, {}, { ...PROFILE, signalTypes: ['intent_post', 'review'] }).told).toBe('hot');
 });

@@ -12,14 +12,14 @@ const VALUES: ReplyValues = {
 
 test('the template of the house greets, names the need and the offer, and signs', () => {
   expect(draftReply(DEFAULT_REPLY, VALUES)).toBe(
-    'Hi Jane,\n\nI read that you are looking for a help desk.\nAcme is a help desk for small teams.\n\n' +
-      'Happy to answer questions here, or to show you how it would work for you.\n\nAcme',
+    'Hi Jane,\n\nI saw that you are looking for a help desk.\nAcme is a help desk for small teams.\n\n' +
+      'Happy to answer questions here or show you how it would work for you.\n\nAcme',
   );
 });
 
 test('a line that has nothing to say is left out, a name alone', () => {
   expect(draftReply(DEFAULT_REPLY, { ...VALUES, first_name: '', need: '', offer: '' })).toBe(
-    'Hi,\n\nHappy to answer questions here, or to show you how it would work for you.\n\nAcme',
+    'Hi,\n\nHappy to answer questions here or show you how it would work for you.\n\nAcme',
   );
   expect(draftReply('{{ first_name }}: {{headline}} / {{community}}', VALUES)).toBe(
     'Jane: Which help desk? / r/SaaS on Reddit',

@@ -154,7 +154,7 @@ test('where the post says it in no words that are known, the parts of its score 
   expect(why.sentence).toBe('Wants what you offer and describes a problem with Shopify');
   expect(why.reasons.map(({ text }) => text)).toContain('Fits your audience (CTO)');
   const nothing = whyOf({ text: 'Hm.', type: 'intent_post', explanation: explained(0, []) });
-  expect(nothing.sentence).toBe('Nothing in it asks for something to buy');
+  expect(nothing.sentence).toBe('Nothing in the post asks to buy anything');
 });
 
 test('any text has a sentence of one line', () => {

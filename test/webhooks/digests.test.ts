@@ -64,7 +64,7 @@ describe('the daily digest', () => {
     );
     const sent = (await t.call('GET', `/v1/deliveries/${event.deliveries[0].delivery_id}`)).json().data;
     expect(sent.body.match(/\*Looking for a new CRM[^*]*\*/g)).toHaveLength(2);
-    expect(sent.body.match(/\|See the post>/g)).toHaveLength(2);
+    expect(sent.body.match(/\|View post>/g)).toHaveLength(2);
   });
 
   test('is silent where all that was found has been dealt with, and of other profiles than were chosen', async () => {

@@ -129,7 +129,7 @@ test('a message to Slack has headline, reason, links that rate the signal, and t
   expect(text).toContain('*Leaving spreadsheets and asking which tool to buy*');
   expect(text).toContain('<https://signals.example.com/feedback/a|👍 Relevant>');
   expect(text).toContain('<https://signals.example.com/feedback/b|👎 Not relevant>');
-  expect(text).toContain('|See the post>');
+  expect(text).toContain('|View post>');
   expect(text).toContain('|Open in Signalpost>');
   for (const preset of PRESETS) bodyOf(preset, signalNotice(SAMPLE_SIGNAL, story));
 });

@@ -18,14 +18,14 @@ export type GroupKey =
 
 /** What a part is called where it speaks for a purchase, and where against. */
 export const GROUP_LABELS: Readonly<Record<GroupKey, { adds: string; takes: string }>> = {
-  intent: { adds: 'Asks for something to buy', takes: 'Asks for nothing to buy' },
+  intent: { adds: 'Asks for something to buy', takes: 'Not asking to buy anything' },
   topic: { adds: 'On your topic', takes: 'Only loosely on your topic' },
   offer: { adds: 'Wants what you offer', takes: 'Wants something else' },
   learned: {
     adds: 'Like signals you marked relevant',
     takes: 'Like signals you marked not relevant',
   },
-  urgency: { adds: 'Mentions a deadline', takes: 'Dated like news' },
+  urgency: { adds: 'Mentions a deadline', takes: 'Mentions dates, but no deadline' },
   budget: { adds: 'Mentions a budget', takes: 'Mentions cost, not budget' },
   pain: { adds: 'Describes a problem', takes: 'Complains without asking' },
   fit: { adds: 'Fits your audience', takes: 'Outside your audience' },
@@ -34,7 +34,7 @@ export const GROUP_LABELS: Readonly<Record<GroupKey, { adds: string; takes: stri
   meaning: { adds: 'Sounds like a buyer', takes: 'Does not sound like a buyer' },
   trigger: { adds: 'Buying trigger', takes: 'News, not a request' },
   seller: { adds: 'Not promoting anything', takes: 'Promotes its own product' },
-  job: { adds: 'Work for an outside supplier', takes: 'About a job, not a purchase' },
+  job: { adds: 'Looks for an outside supplier', takes: 'About a job, not a purchase' },
   private: { adds: 'For business use', takes: 'For private use' },
   decided: { adds: 'Still undecided', takes: 'Already decided' },
   talk: { adds: 'More than general discussion', takes: 'General discussion' },

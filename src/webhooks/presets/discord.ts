@@ -48,7 +48,7 @@ function aloneText(entry: NoticeEntry | undefined): string {
   if (entry === undefined) return '';
   const quote = cutTo(oneLine(entry.text), { max: MAX_QUOTE, escape: escapeMarkup });
   const reason = cutTo(oneLine(entry.reason), { max: MAX_TITLE, escape: escapeMarkup });
-  const links = [...entry.acts, ['See the post', entry.postUrl] as const]
+  const links = [...entry.acts, ['View post', entry.postUrl] as const]
     .filter(([, url]) => isShortUrl(url))
     .map(([label, url]) => `[${label}](${linkAddress(url)})`);
   const lines = [reason === '' ? '' : `**${reason}**`, quote, links.join(' · ')];
@@ -59,7 +59,7 @@ function listedEntry(entry: NoticeEntry): string {
   const title = cutTo(oneLine(entry.title), { max: MAX_TITLE, escape: escapeMarkup });
   const head = isShortUrl(entry.url) ? `[${title}](${linkAddress(entry.url)})` : title;
   const reason = cutTo(oneLine(entry.reason), { max: MAX_TITLE, escape: escapeMarkup });
-  const post = isShortUrl(entry.postUrl) ? `[See the post](${linkAddress(entry.postUrl)})` : '';
+  const post = isShortUrl(entry.postUrl) ? `[View post](${linkAddress(entry.postUrl)})` : '';
   const words = reason === '' ? cutTo(oneLine(entry.text), { max: MAX_FIELD, escape: escapeMarkup }) : reason;
   return [`**${head}**`, words, post].filter((line) => line !== '').join('\n');
 }

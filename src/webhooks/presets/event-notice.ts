@@ -5,7 +5,7 @@ import type { Deal } from '../../model/pipeline.ts';
 import { type Notice, plainNotice } from './notice.ts';
 import { digestNotice } from './signal-notice.ts';
 
-/** An event other than that of a signal, as a person is told of it. */
+/** An event other than that of a signal, in words for people. */
 export function eventNotice({ type, data: text }: Pick<EventRow, 'type' | 'data'>): Notice {
   const data: unknown = JSON.parse(text);
   switch (type) {
@@ -13,7 +13,7 @@ export function eventNotice({ type, data: text }: Pick<EventRow, 'type' | 'data'
       return plainNotice(`New lead ${leadWords(EVENT_DATA[type].parse(data).current)}`);
     case 'lead.enriched': {
       const { previous, current } = EVENT_DATA[type].parse(data);
-      return plainNotice(`${previous === null ? 'New lead' : 'More is known of'} ${leadWords(current)}`);
+      return plainNotice(`${previous === null ? 'New lead' : 'Lead updated'}: ${leadWords(current)}`);
     }
     case 'pipeline.stage_changed': {
       const { lead, previous, current, reason, actor } = EVENT_DATA[type].parse(data);
@@ -42,7 +42,7 @@ export function eventNotice({ type, data: text }: Pick<EventRow, 'type' | 'data'
     }
     case 'endpoint.failing': {
       const { label, host, consecutive_failures, pauses_at } = EVENT_DATA[type].parse(data);
-      const when = `${consecutive_failures} attempts failed in a row; it is paused at ${pauses_at}.`;
+      const when = `${consecutive_failures} attempts failed in a row. It is paused after ${pauses_at}.`;
       return plainNotice(`Webhook failing: ${label || host}`, when);
     }
     case 'endpoint.paused': {
@@ -68,8 +68,8 @@ export function eventNotice({ type, data: text }: Pick<EventRow, 'type' | 'data'
   }
 }
 
-function leadWords({ name, email, company, id }: Lead): string {
-  const who = name || email || id;
+function leadWords({ name, email, company }: Lead): string {
+  const who = name || email || 'Unnamed lead';
   return company.name === '' ? who : `${who} (${company.name})`;
 }
 

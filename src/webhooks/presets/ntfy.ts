@@ -17,7 +17,7 @@ export function ntfyMessage(notice: Notice, topic: string): object {
   const { title, url, tone, entries } = notice;
   const message = messageText(notice);
   const [alone] = entries.length === 1 ? entries : [];
-  const links = [['See the post', alone?.postUrl ?? ''] as const, ...(alone?.acts ?? [])];
+  const links = [['View post', alone?.postUrl ?? ''] as const, ...(alone?.acts ?? [])];
   const actions = links
     .filter(([, target]) => isShortUrl(target))
     .slice(0, MAX_ACTIONS)

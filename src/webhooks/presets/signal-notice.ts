@@ -18,7 +18,7 @@ export interface SignalStory {
   acts: NoticeEntry['acts'];
 }
 
-/** One signal, as `signal.detected` and `signal.new_hot` tell of it. */
+/** One signal, for `signal.detected` and `signal.new_hot`. */
 export function signalNotice(signal: Signal, story: SignalStory | null = null): Notice {
   const entry = signalEntry(signal, story);
   return {
@@ -37,7 +37,7 @@ export interface ToldSignal {
   story: SignalStory | null;
 }
 
-/** What is told of several signals in one message. */
+/** Several signals for one message. */
 export interface BatchedNews {
   counts: Record<Classification, number>;
   /** The best of them, best first. */
@@ -69,7 +69,7 @@ export function digestNotice(
 ): Notice {
   const stored = new Map(told.map((each) => [each.signal.signal_id, each]));
   return {
-    title: `Signals of ${date}: ${counts.hot} hot, ${counts.warm} warm`,
+    title: `Signals for ${date}: ${counts.hot} hot, ${counts.warm} warm`,
     text: '',
     entries: signals.map((signal) => {
       const known = stored.get(signal.signal_id);

@@ -48,7 +48,7 @@ function entryBlocks(entry: NoticeEntry, isAlone: boolean): object[] {
   const facts = entry.facts.map(([name, value]) => `${name}: ${oneLine(value)}`).join(' · ');
   const links = [
     ...entry.acts.map(([label, url]) => link(url, label)),
-    link(entry.postUrl, 'See the post'),
+    link(entry.postUrl, 'View post'),
     isAlone ? link(entry.url, 'Open in Signalpost') : '',
   ];
   const reason = cutTo(oneLine(entry.reason), { max: MAX_TITLE, escape: escapeMarkup });

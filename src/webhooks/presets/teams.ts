@@ -61,7 +61,7 @@ function listBlocks({ title, text, reason, url, postUrl }: NoticeEntry): object[
   return [
     ...block(head, { weight: 'Bolder', separator: true }),
     ...block(cutTo(oneLine(reason || text), { max: MAX_SHORT, escape: escapeMarkup }), {}),
-    ...(isShortUrl(postUrl) ? block(`[See the post](${address(postUrl)})`, { isSubtle: true }) : []),
+    ...(isShortUrl(postUrl) ? block(`[View post](${address(postUrl)})`, { isSubtle: true }) : []),
   ];
 }
 
@@ -78,7 +78,7 @@ function cardActions({ url, entries }: Notice): object[] {
   const { postUrl = '', acts = [] } = alone ?? {};
   return [
     ...(isWebUrl(url) ? [{ type: 'Action.OpenUrl', title: 'Open in Signalpost', url }] : []),
-    ...(isWebUrl(postUrl) ? [{ type: 'Action.OpenUrl', title: 'See the post', url: postUrl }] : []),
+    ...(isWebUrl(postUrl) ? [{ type: 'Action.OpenUrl', title: 'View post', url: postUrl }] : []),
     ...acts.map(([title, act]) => ({ type: 'Action.OpenUrl', title, url: act })),
   ];
 }
