@@ -61,7 +61,7 @@ export class ConfigError extends Error {
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
     super(
-      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n  ${faults.join('\n  ')}`,
+      `The configuration has ${faults.length === 1 ? 'an error' : `${faults.length} errors`}:\n  ${faults.join('\n  ')}`,
     );
     this.faults = faults;
   }
@@ -173,7 +173,7 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
       const value = this.url(name, ['http:', 'https:']);
       const { search, hash, username, password } = new URL(value ?? 'http://localhost');
       if (search + hash + username + password !== '' || value?.match(/[?#]/))
-        faults.push(`${name}: must have no user, password, query or fragment, as links begin with it.`);
+        faults.push(`${name}: must not contain a user, password, query or fragment: links start with it.`);
       return value;
     },
     host(name: string): string | null {
@@ -185,7 +185,7 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
     sender(name: string): string | null {
       const value = text(name);
       if (value !== null && !SENDER.test(value))
-        faults.push(`${name}: must be an e-mail address such as signalpost@example.com.`);
+        faults.push(`${name}: must be an email address such as signalpost@example.com.`);
       return value;
     },
     list(name: string): string[] {
@@ -198,7 +198,7 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
       return this.list(name).flatMap((item) => {
         const cidr = parseCidr(item);
         if (cidr === null)
-          faults.push(`${name}: "${item}" is no address range; write e.g. 10.0.0.0/8 or ::1/128.`);
+          faults.push(`${name}: "${item}" is not an address range such as 10.0.0.0/8 or ::1/128.`);
         return cidr ?? [];
       });
     },
@@ -237,7 +237,7 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
         .split('\n');
       if (keys !== null && same.every((key, i) => bare(key) === bare(given[i] ?? ''))) return keys;
       faults.push(
-        `${name}: must be 32 bytes in base64 (older keys after it, with commas); make one with: openssl rand -base64 32`,
+        `${name}: must be 32 bytes in base64 (older keys after it, separated by commas); create one with: openssl rand -base64 32`,
       );
       return null;
     },

@@ -94,8 +94,8 @@ function closeToOthers(path: string, chmod: typeof chmodSync): string | null {
     if (code === 'ENOENT') return null;
     const [is, should] = [mode, wanted].map((bits) => `0${bits.toString(8)}`);
     return (
-      `${path} has mode ${is} instead of ${should}, and this user may not change it (${code}). ` +
-      `Run "chmod ${should} ${path}" as its owner, or make it this user's with chown.`
+      `${path} has mode ${is} instead of ${should}, and this user is not allowed to change it (${code}). ` +
+      `Run "chmod ${should} ${path}" as its owner, or give it to this user with chown.`
     );
   }
 }

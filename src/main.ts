@@ -56,7 +56,7 @@ async function open({
 function requireDatabase({ dataDir }: Config): void {
   if (existsSync(join(dataDir, 'signalpost.db'))) return;
   throw new CommandError(
-    `There is no database in ${dataDir}. Set DATA_DIR to the server's data folder, or make the first tenant with: tenant create`,
+    `There is no database in ${dataDir}. Set DATA_DIR to the server's data folder, or create the first tenant with: tenant create`,
   );
 }
 
@@ -95,7 +95,7 @@ function onStop(stop: (reason: string) => Promise<void>): void {
     if (stoppingSince !== null) return;
     stoppingSince = systemClock.monotonic();
     systemClock.after(STOP_DEADLINE_MS, () => {
-      process.stderr.write(`Not stopped after ${STOP_DEADLINE_MS / 1_000} s; what is left is cut off.\n`);
+      process.stderr.write(`Not stopped after ${STOP_DEADLINE_MS / 1_000} s; cutting off what is left.\n`);
       process.exit(1);
     });
     stop(signal).then(() => process.exit(0), fail);
@@ -136,9 +136,9 @@ function listenFault(error: NodeJS.ErrnoException & { address?: string; port?: n
   if (error.syscall !== 'listen' && error.syscall !== 'getaddrinfo') return null;
   const place = error.port === undefined ? (error.address ?? 'the address') : `port ${error.port}`;
   if (error.code === 'EADDRINUSE')
-    return `${place} is in use. Stop what uses it, or set PORT to a free one (0: any).`;
+    return `${place} is in use. Stop the process that uses it, or set PORT to a free port (0: any).`;
   if (error.code === 'EACCES')
-    return `This user may not listen on ${place}. Set PORT to one of 1024 or more.`;
+    return `This user is not allowed to listen on ${place}. Set PORT to 1024 or above.`;
   return `Cannot listen (${error.code}). Set HOST to an address of this machine and PORT to a free port.`;
 }
 

@@ -207,7 +207,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
         run: async (isStopping) => runtime.learner?.run(isStopping),
       },
     ],
-    onError: (job, err) => logger.warn({ err, job }, 'a job could not be gone on with; it is tried again'),
+    onError: (job, err) => logger.warn({ err, job }, 'a job could not be continued; trying again'),
   });
   const housekeeping = await createHousekeeping(runtime, (count) => {
     expired += count;
@@ -253,7 +253,7 @@ async function warnOfOthers({ store, config: { dataDir }, logger }: Runtime): Pr
   if (others === 0) return;
   logger.warn(
     { others, data_dir: dataDir },
-    'another server runs on this data folder; stop it: request limits and throttles hold for each of them by itself',
+    'another server runs on this data folder; stop it: request limits and throttles apply to each server separately',
   );
 }
 
@@ -289,7 +289,7 @@ async function createHousekeeping(
     onError: (job, err) => {
       // That the storage fails is said once, below, and not by every job again.
       const level = storageFaultOf(err) === null ? 'error' : 'debug';
-      logger[level]({ err, job }, 'housekeeping failed; it is tried again');
+      logger[level]({ err, job }, 'housekeeping failed; trying again');
     },
   });
 }
@@ -308,14 +308,14 @@ function descriptionOf({ config, store, encoder }: Runtime): Record<string, stri
 }
 
 const STORAGE_FAULTS = {
-  full: 'the disk is full: nothing new is stored, and callers are answered 503; make room under DATA_DIR',
+  full: 'the disk is full: nothing new is stored, and requests get 503; free up space under DATA_DIR',
   outage:
-    'the database cannot be written (locked, read-only or failing disk): nothing new is stored, and callers are answered 503',
+    'the database cannot be written (locked, read-only or failing disk): nothing new is stored, and requests get 503',
 };
 
 function logStorageChange(logger: Logger, change: StorageChange): void {
   if (change.state === 'failing') logger.error({ fault: change.fault }, STORAGE_FAULTS[change.fault]);
-  else logger.error({ lasted_ms: Math.round(change.lastedMs) }, 'the database is written again');
+  else logger.error({ lasted_ms: Math.round(change.lastedMs) }, 'the database is writable again');
 }
 
 /** One line of JSON an event, on stdout. */

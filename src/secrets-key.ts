@@ -72,7 +72,7 @@ export function makeSecretsKey(folder: string, random: Random): KeyRing {
     rmSync(draft, { force: true });
   }
   const key = readKey(file);
-  if (key === null) throw new SecretsKeyError(`${file} vanished while it was being made; start again.`);
+  if (key === null) throw new SecretsKeyError(`${file} disappeared while it was being created. Start again.`);
   return key;
 }
 
@@ -87,7 +87,7 @@ function readKey(file: string): KeyRing | null {
   const keys = parseKeys(text);
   if (keys !== null) return keys;
   throw new SecretsKeyError(
-    `${file} does not hold 32 bytes in base64 (a line for each key, the newest first). Restore it from a backup: without it stored webhook secrets cannot be read.`,
+    `${file} does not hold 32 bytes in base64 (one line per key, newest first). Restore it from a backup: without it, stored webhook secrets cannot be read.`,
   );
 }
 

@@ -19,7 +19,7 @@ export function readSites(
   const sites: Partial<Record<string, string>> = {};
   for (const [kind, base] of Object.entries(given)) {
     if (!KINDS.some((known) => known === kind)) {
-      faults.push(`${name}: "${kind}" is no kind with a site of its own; there are ${KINDS.join(', ')}.`);
+      faults.push(`${name}: "${kind}" is not a kind whose site can be set; use one of ${KINDS.join(', ')}.`);
     } else if (typeof base !== 'string' || !/^https?:$/.test(URL.parse(base)?.protocol ?? '')) {
       faults.push(`${name}: the address of "${kind}" must start with http:// or https://.`);
     } else sites[kind] = base.replace(/\/+$/, '');

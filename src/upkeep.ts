@@ -36,7 +36,7 @@ export function createUpkeep(env: NodeJS.ProcessEnv): Upkeep {
       requireDatabase(file);
       const keys = findKeys(config);
       refuseOtherKey(file, keys && proofOf(keys, config));
-      if (withKey && keys === null) throw new StoreUpkeepError('There is no master key to be packed.');
+      if (withKey && keys === null) throw new StoreUpkeepError('There is no master key to pack.');
       const path = resolve(target);
       const key = withKey && keys !== null ? formatKeys(keys) : null;
       return { target: path, ...(await backUp({ file, target: path, key, onProgress })) };
@@ -90,7 +90,7 @@ function rotate(config: Config, file: string): ReturnType<Upkeep['rotateKey']> {
   requireDatabase(file);
   const keys = findKeys(config);
   refuseOtherKey(file, keys && proofOf(keys, config));
-  if (keys === null) throw new StoreUpkeepError('There is no master key yet; the first start makes one.');
+  if (keys === null) throw new StoreUpkeepError('There is no master key yet. The first start creates one.');
   if (isInUse(file)) throw inUse(file);
   const next = addKey(keys, systemRandom);
   if (config.secretsKey !== null) return { setting: formatKeys(next).trimEnd().replaceAll('\n', ',') };

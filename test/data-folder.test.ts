@@ -43,7 +43,7 @@ test('what belongs to somebody else is told with the way out, and the rest is cl
   });
   expect(refused).toEqual([
     expect.stringContaining(
-      `${path} has mode 0755 instead of 0700, and this user may not change it (EPERM).`,
+      `${path} has mode 0755 instead of 0700, and this user is not allowed to change it (EPERM).`,
     ),
   ]);
   expect(refused[0]).toContain(`chmod 0700 ${path}`);

@@ -78,7 +78,7 @@ function showDemo(): void {
     new RegExp(`^${version.replaceAll('.', '\\.')} \\(schema \\d+, model \\d{4}-\\d\\d-\\d\\d\\)\n$`),
   );
   const shown = run(['demo', '--once', '--sources'], placeOf('none'));
-  assert.match(shown, /All \d+ deliveries of warm and hot signals came and were verified\./);
+  assert.match(shown, /All \d+ deliveries of warm and hot signals arrived and were verified\./);
   say(`${named.trim()}: the demo's deliveries came, its sources were read`);
 }
 
@@ -102,7 +102,7 @@ async function backUp(): Promise<string> {
 
 function restore(backup: string): void {
   const place = placeOf('restored');
-  assert.match(run(['restore', backup], place), /The master key came with the backup/);
+  assert.match(run(['restore', backup], place), /The master key was restored from the backup/);
   assert.match(run(['check'], place), /is sound/);
   assert.match(run(['tenant', 'list'], place), /Smoke/);
   say('the backup is restored');

@@ -40,7 +40,7 @@ export function movesTo(current: CampaignStatus, wanted: CampaignStatus): boolea
   throw new DomainError('INVALID_TRANSITION', detail, {
     hint:
       moves.length === 0
-        ? `"${current}" is final; make a new campaign.`
+        ? `"${current}" is final. Create a new campaign instead.`
         : `From "${current}" a campaign can become ${moves.map((status) => `"${status}"`).join(', ')}.`,
     errors: [{ pointer: '/status', detail }],
   });

@@ -12,7 +12,7 @@ export function integer(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
     if (number >= min && number <= max) return number;
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+    throw new InvalidArgumentError(`Must be a whole number from ${min} to ${max}.`);
   };
 }
 
@@ -21,19 +21,19 @@ export function nameText(text: string): string {
   const read = name.safeParse(text);
   if (read.success) return read.data;
   throw new InvalidArgumentError(
-    'It must have 1 to 200 characters, none of them a line break or another control character.',
+    'Must have 1 to 200 characters, without line breaks or other control characters.',
   );
 }
 
 export function emailAddress(text: string): string {
   if (z.email().safeParse(text).success) return text;
-  throw new InvalidArgumentError('It must be an email address such as owner@example.com.');
+  throw new InvalidArgumentError('Must be an email address such as owner@example.com.');
 }
 
 /** Unix milliseconds of an RFC 3339 date-time. */
 export function instant(text: string): number {
   if (dateTime.safeParse(text).success) return fromIso(text);
-  throw new InvalidArgumentError('It must be a date-time such as 2027-01-31T00:00:00Z.');
+  throw new InvalidArgumentError('Must be a date and time such as 2027-01-31T00:00:00Z.');
 }
 
 /** Standard Webhooks: a key of 24 to 64 bytes. */
@@ -46,7 +46,7 @@ export function webhookSecret(text: string): string {
   if (key.toString('base64') === encoded && key.length >= SECRET_BYTES.min && key.length <= SECRET_BYTES.max)
     return text.trim();
   throw new InvalidArgumentError(
-    'It must be the whole secret that POST /v1/webhooks answered with: whsec_ and base64, 50 characters in all.',
+    'Must be the whole secret that POST /v1/webhooks returned: whsec_ and base64, 50 characters in total.',
   );
 }
 

@@ -5,7 +5,7 @@ import type { Ports } from './ports.ts';
 export function addCompletion(parent: Command, ports: Ports): void {
   parent
     .command('completion')
-    .description('print a script that lets your shell complete this command line')
+    .description('print a completion script for your shell')
     .addArgument(new Argument('<shell>', 'shell').choices(Object.keys(SHELLS)))
     .addHelpText('after', '\nFor bash, in ~/.bashrc:\n  source <(signalpost completion bash)')
     .action((shell: Shell) => ports.out(SHELLS[shell](placesOf(parent, ''))));

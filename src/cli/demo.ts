@@ -23,8 +23,8 @@ export function addDemo(parent: Command, ports: Ports): void {
   parent
     .command('demo')
     .description('show sample posts scored and delivered, with nothing to configure')
-    .option('--once', 'end when all sample deliveries have come')
-    .option('--sources', 'read sources too, live, from a small site on this machine')
+    .option('--once', 'exit when all sample deliveries have arrived')
+    .option('--sources', 'also read sources live, from a small site on this machine')
     .action((options: DemoOptions) => demo(ports, options));
 }
 
@@ -45,7 +45,7 @@ async function demo(ports: Ports, options: DemoOptions): Promise<void> {
     return ending;
   };
   ports.onStop(async () => {
-    ports.out('Stopping; the data of the demo is removed.');
+    ports.out('Stopping. The demo data is removed.');
     await end();
   });
   try {
@@ -81,14 +81,16 @@ async function show(ports: Ports, undo: Undo, { once, sources }: DemoOptions): P
   const api = createDemoApi({ clock: ports.clock, url, apiKey });
   secret = await api.createWebhook(receiver.url);
 
-  ports.out(`The server is at ${url}; a receiver at ${receiver.url} takes its warm and hot signals.\n`);
+  ports.out(`The server is at ${url}. A receiver at ${receiver.url} gets its warm and hot signals.\n`);
   await observeSamples(ports, api, count);
   if (site !== null) await showSources({ clock: ports.clock, api, site, count, out: ports.out });
   await count.complete();
-  ports.out(`\nAll ${count.expected()} deliveries of warm and hot signals came and were verified.`);
+  ports.out(`\nAll ${count.expected()} deliveries of warm and hot signals arrived and were verified.`);
   if (once) return;
-  ports.out(`\nPost one more, and see it delivered here:\n\n${curlCommand(url, apiKey)}\n`);
-  ports.out(`Signals so far: ${url}/v1/signals (with the same Authorization header). Ctrl-C ends.\n`);
+  ports.out(`\nPost one more and see it delivered here:\n\n${curlCommand(url, apiKey)}\n`);
+  ports.out(
+    `Signals so far: ${url}/v1/signals (with the same Authorization header). Press Ctrl-C to stop.\n`,
+  );
 }
 
 async function openSite(ports: Ports, undo: Undo): Promise<DemoSite> {
@@ -139,7 +141,7 @@ async function observeSamples(ports: Ports, api: DemoApi, count: DeliveryCount):
 async function demoPort(env: NodeJS.ProcessEnv): Promise<number> {
   const wanted = portOf(env) ?? 0;
   if (wanted !== 0) return wanted;
-  return (await tryPort(USUAL_PORT)) ?? (await tryPort(0)) ?? fail('No port is free on 127.0.0.1.');
+  return (await tryPort(USUAL_PORT)) ?? (await tryPort(0)) ?? fail('There is no free port on 127.0.0.1.');
 }
 
 function tryPort(port: number): Promise<number | null> {
@@ -170,7 +172,9 @@ const LOOK_EVERY_MS = 100;
 
 /** Sources that are read live: a forum by the feed that its page names, and a company's jobs; then the forum again. */
 async function showSources({ clock, api, site, count, out }: SourcesPart): Promise<void> {
-  out(`\nA small site at ${site.url} has a forum and a company's jobs; both are made sources, and read:\n`);
+  out(
+    `\nA small site at ${site.url} has a forum and a company's job board. Both are added as sources and read:\n`,
+  );
   const forum = await api.createSource({ kind: 'rss', name: 'Forum', url: `${site.url}/forum/` });
   const jobs = await api.createSource({ kind: 'lever', name: 'Jobs', board: 'northgate' });
   const before = await readOnce(forum);
@@ -212,7 +216,7 @@ function signalLine({ icp_score, classification, platform, ...signal }: ScoredSi
   const [top] = [...negatives, ...factors].sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
   const reason = top
     ? `${top.label} ${top.points > 0 ? '+' : ''}${top.points}`
-    : 'Nothing speaks for a purchase';
+    : 'Nothing suggests a purchase';
   const head = `${String(icp_score).padStart(3)}  ${MARKS[classification] ?? classification}`;
   const text = excerpt(signal.excerpt.replace(/\s+/g, ' '), 60);
   return `${head}  ${platform.name.padEnd(11)} ${text.padEnd(60)}  ${reason}`;
@@ -258,7 +262,7 @@ function createDeliveryCount(clock: Clock, timeoutMs: number): DeliveryCount {
       if (came >= expected) return Promise.resolve();
       return new Promise((resolve, reject) => {
         const late = () =>
-          reject(new CommandError(`${expected - came} of ${expected} deliveries did not come.`));
+          reject(new CommandError(`${expected - came} of ${expected} deliveries did not arrive.`));
         const timer = clock.after(timeoutMs, late);
         whenComplete = () => {
           timer.cancel();
@@ -321,7 +325,7 @@ function createDemoApi(parts: { clock: Clock; url: string; apiKey: string }): De
       ...(body === undefined ? {} : { method: 'POST', body }),
     });
     if (status >= 200 && status < 300) return answer.parse(JSON.parse(text));
-    throw new CommandError(`${path} answered ${status}: ${text}`);
+    throw new CommandError(`${path} returned ${status}: ${text}`);
   }
 
   return {

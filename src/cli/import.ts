@@ -28,7 +28,7 @@ export function addImport(parent: Command, ports: Ports): void {
     .description(
       'import posts or signals from a file; run it again to resume. Exit code 0: all were imported, 1: some were rejected',
     )
-    .option('--tenant <id>', 'whose they are; may be left out where there is one tenant')
+    .option('--tenant <id>', 'tenant they belong to; may be omitted if there is only one')
     .option('--dry-run', 'check every row and store nothing')
     .option('--json', 'the counts as a JSON object on stdout')
     .action((file: string, options: Options) =>
@@ -51,7 +51,8 @@ async function chooseTenant({ store }: Opened, wanted: string | undefined): Prom
   }
   const [only, ...others] = tenants;
   if (only !== undefined && others.length === 0) return only.id;
-  const way = only === undefined ? 'Make one with: tenant create' : 'Name it with --tenant; see: tenant list';
+  const way =
+    only === undefined ? 'Create one with: tenant create' : 'Choose one with --tenant. See: tenant list';
   throw new CommandError(`There are ${tenants.length} tenants. ${way}`, EXIT.usage);
 }
 
@@ -128,7 +129,7 @@ async function* rowsOf(file: string): AsyncIterable<ImportRow> {
 export function progressText(share: number, rows: number): string {
   const full = Math.floor(share * BAR_CELLS);
   const bar = '#'.repeat(full) + '-'.repeat(BAR_CELLS - full);
-  return `[${bar}] ${Math.floor(share * 100)} %, ${rows} rows`;
+  return `[${bar}] ${Math.floor(share * 100)}%, ${rows} rows`;
 }
 
 function tell(ports: Ports, tally: Tally, { dryRun, json }: Options): void {

@@ -19,13 +19,17 @@ interface KeyOptions {
 export function addKeyCreate(parent: Command, ports: Ports): void {
   parent
     .command('create')
-    .description('make an API key')
+    .description('create an API key')
     .requiredOption('--tenant <id>', 'tenant it belongs to')
-    .requiredOption('--name <name>', 'what it is for', nameText)
-    .requiredOption('--scopes <list>', 'comma list of scopes, or read, write (all but keys), admin', scopes)
+    .requiredOption('--name <name>', 'name of the key', nameText)
+    .requiredOption(
+      '--scopes <list>',
+      'comma-separated scopes, or read, write (all but keys) or admin',
+      scopes,
+    )
     .option('--rate-limit <n>', 'requests per 60 s', integer(1, 1_000_000), DEFAULT_KEY_RATE_LIMIT)
-    .option('--expires <time>', 'end of its life, e.g. 2027-01-31T00:00:00Z', instant)
-    .option('--json', 'one JSON object on stdout')
+    .option('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z', instant)
+    .option('--json', 'print one JSON object on stdout')
     .action((options: KeyOptions) => createKey(ports, options));
 }
 
@@ -44,7 +48,7 @@ async function createKey(ports: Ports, options: KeyOptions): Promise<void> {
   ports.out(`Scopes   ${key.scopes.join(' ')}`);
   ports.out(`Limit    ${key.rateLimit} requests per 60 s`);
   ports.out('');
-  ports.out('The key is shown this once.');
+  ports.out('Copy the key now. It is not shown again.');
 }
 
 async function makeKey(opened: Opened, options: KeyOptions) {
@@ -68,7 +72,7 @@ function scopes(text: string): Scope[] {
   const parsed = parseScopes(text);
   if ('scopes' in parsed) return parsed.scopes;
   throw new InvalidArgumentError(
-    `Unknown: ${parsed.unknown.map((name) => `"${name}"`).join(', ')}. There are: read, write, admin, ${SCOPES.join(', ')}.`,
+    `Unknown: ${parsed.unknown.map((name) => `"${name}"`).join(', ')}. Valid scopes: read, write, admin, ${SCOPES.join(', ')}.`,
   );
 }
 
@@ -79,8 +83,8 @@ export function addKeyList(parent: Command, ports: Ports): void {
   parent
     .command('list')
     .description('list API keys')
-    .option('--tenant <id>', 'of this tenant only')
-    .option('--json', 'a JSON array on stdout')
+    .option('--tenant <id>', 'keys of this tenant only')
+    .option('--json', 'print a JSON array on stdout')
     .action(async ({ tenant, json }: { tenant?: string; json?: true }) => {
       const keys = await withStorage(ports, ({ store }) => store.listKeys(tenant ?? null));
       if (json) {
@@ -120,7 +124,7 @@ function keyWire(key: ApiKey): object {
 export function addKeyRevoke(parent: Command, ports: Ports): void {
   parent
     .command('revoke')
-    .description('end an API key at once')
+    .description('revoke an API key immediately')
     .argument('<key>', 'key id')
     .action(async (id: string) => {
       const found = await withStorage(ports, async (opened) => {
@@ -130,6 +134,6 @@ export function addKeyRevoke(parent: Command, ports: Ports): void {
         return await byCommand(opened, key.tenantId, () => store.revokeKey(id, clock.now()));
       });
       if (!found) throw new CommandError(`There is no key "${id}". List them with: key list`);
-      ports.out(`${id} is revoked.`);
+      ports.out(`${id} was revoked.`);
     });
 }

@@ -37,26 +37,33 @@ export function addListen(parent: Command, ports: Ports): void {
   parent
     .command('listen')
     .description(
-      'receive, verify and print deliveries on 127.0.0.1; with --from, follow the feed of an endpoint, which needs no public address',
+      'receive, verify and print deliveries on 127.0.0.1; with --from, follow the feed of an endpoint, without a public address',
     )
     .option(
       '--port <port>',
-      `port to listen on; 0: any free one (default: ${PORT_VARIABLE}, or ${USUAL_PORT})`,
+      `port to listen on, 0 for any free one (default: ${PORT_VARIABLE}, or ${USUAL_PORT})`,
       integer(0, 65_535),
     )
     .option(
       '--secret <secret>',
-      `the endpoint's secret, whsec_…, or - to read it from stdin (default: ${SECRET_VARIABLE}); without it nothing is verified`,
+      `the endpoint's secret, whsec_…, or - to read it from stdin (default: ${SECRET_VARIABLE}); without it, nothing is verified`,
       secretArgument,
     )
-    .option('--status <code>', 'status to answer with', integer(200, 599), 200)
-    .option('--delay <ms>', 'wait that long before each answer', integer(0, 600_000), 0)
-    .option('--json', 'one JSON object a line for each delivery')
-    .option('--from <url>', `a server whose feed to follow; its key is read from ${KEY_VARIABLE}`, webAddress)
-    .option('--webhook <id>', 'the endpoint whose feed it is, whk_…')
+    .option('--status <code>', 'status to respond with', integer(200, 599), 200)
+    .option('--delay <ms>', 'delay before each response', integer(0, 600_000), 0)
+    .option('--json', 'print each delivery as one line of JSON')
+    .option(
+      '--from <url>',
+      `server whose feed to follow; the API key is read from ${KEY_VARIABLE}`,
+      webAddress,
+    )
+    .option('--webhook <id>', 'with --from: the endpoint whose feed to follow, whk_…')
     .option('--forward-to <url>', 'with --from: post each event there, signed with the secret', webAddress)
-    .option('--place <file>', 'with --from: where the place in the feed is kept between runs')
-    .option('--from-start', 'with --from: without a place, begin with the oldest event and not with the next')
+    .option('--place <file>', 'with --from: file that keeps the position in the feed between runs')
+    .option(
+      '--from-start',
+      'with --from: start with the oldest event if there is no position yet, not with the next one',
+    )
     .action((options: Options) =>
       options.from === undefined ? listen(ports, options) : follow(ports, options, options.from),
     );
@@ -85,10 +92,12 @@ async function follow(ports: Ports, options: Options, from: string): Promise<voi
   ports.onStop(async () => {
     stopping = true;
   });
-  say(`Following the feed of ${webhook} at ${source.baseUrl}; the place is kept in ${source.placeFile}.`);
+  say(`Following the feed of ${webhook} at ${source.baseUrl}; the position is kept in ${source.placeFile}.`);
   if (forwardTo !== undefined) {
     const isGiven = options.secret !== undefined || secretOf(ports.env) !== null;
-    say(`Forwarding to ${forwardTo}, signed with ${isGiven ? 'the secret given' : secret}. Ctrl-C ends.`);
+    say(
+      `Forwarding to ${forwardTo}, signed with ${isGiven ? 'the secret given' : secret}. Press Ctrl-C to stop.`,
+    );
   }
   await followFeed(ports, source, {
     isStopping: () => stopping,
@@ -103,7 +112,7 @@ async function follow(ports: Ports, options: Options, from: string): Promise<voi
 
 function webAddress(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
-  throw new InvalidArgumentError('It must be an http or https address, like https://signals.example.com.');
+  throw new InvalidArgumentError('Must be an http or https URL such as https://signals.example.com.');
 }
 
 function secretArgument(text: string): string {
@@ -135,9 +144,11 @@ async function listen(ports: Ports, options: Options): Promise<void> {
   });
   ports.onStop(() => receiver.close());
   const say = json ? ports.err : ports.out;
-  say(`Listening at ${receiver.url}, answering ${status}${delay > 0 ? ` after ${delay} ms` : ''}.`);
-  if (secret === null) say('No --secret was given: deliveries are printed, nothing is verified.');
-  say('The server delivers here if it runs with WEBHOOK_ALLOW_TARGETS=127.0.0.0/8,::1/128. Ctrl-C ends.');
+  say(`Listening at ${receiver.url}, responding with ${status}${delay > 0 ? ` after ${delay} ms` : ''}.`);
+  if (secret === null) say('No --secret given: deliveries are printed but not verified.');
+  say(
+    'The server delivers here if it runs with WEBHOOK_ALLOW_TARGETS=127.0.0.0/8,::1/128. Press Ctrl-C to stop.',
+  );
 }
 
 const FORWARD_TIMEOUT_MS = 30_000;

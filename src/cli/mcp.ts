@@ -26,7 +26,7 @@ export function addMcp(parent: Command, ports: Ports): void {
 
 async function relay(ports: Ports, baseUrl: string | undefined): Promise<void> {
   const key = ports.env.SIGNALPOST_API_KEY?.trim();
-  if (!key) throw new CommandError('SIGNALPOST_API_KEY: set it to an API key, sp_live_…', EXIT.config);
+  if (!key) throw new CommandError('SIGNALPOST_API_KEY: must be set to an API key, sp_live_…', EXIT.config);
   const url = `${serverAddress(ports.env, baseUrl)}/mcp`;
   const underWay = new Set<Promise<void>>();
   for await (const line of createInterface({ input: process.stdin })) {

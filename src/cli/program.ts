@@ -42,12 +42,12 @@ export async function runCommand(args: readonly string[], ports: Ports): Promise
 function createProgram(ports: Ports): Command {
   const program = new Command('signalpost')
     .description("A trade business's public site and its signal intelligence, in one server process.")
-    .option('-V, --version', 'print the version, with those of schema and scoring model')
+    .option('-V, --version', 'print the version, and those of the schema and the scoring model')
     .on('option:version', () => {
       throw new VersionAsked();
     })
     .exitOverride()
-    .showHelpAfterError('Add --help for what it takes.')
+    .showHelpAfterError('Use --help to see the options.')
     .configureOutput({
       writeOut: (text) => ports.out(text.trimEnd()),
       writeErr: (text) => ports.err(text.trimEnd()),
@@ -62,7 +62,7 @@ function createProgram(ports: Ports): Command {
   addTenantList(tenant, ports);
   addTenantPlan(tenant, ports);
   addTenantSetupLink(tenant, ports);
-  addOwnerReset(program.command('owner').description('people who sign in'), ports);
+  addOwnerReset(program.command('owner').description('manage owners'), ports);
   const key = program.command('key').description('API keys');
   addKeyCreate(key, ports);
   addKeyList(key, ports);

@@ -44,7 +44,7 @@ async function askForJson<S extends z.ZodType>(
   const checked = promise.safeParse(parseJson(answer.text));
   if (checked.success) return { text: answer.text.trimEnd(), value: checked.data };
   throw new CommandError(
-    `${answer.url} answered 200, but not with what ${call.path} promises:\n${answer.text}`.trimEnd(),
+    `${answer.url} returned 200, but not the documented response of ${call.path}:\n${answer.text}`.trimEnd(),
   );
 }
 
@@ -97,7 +97,7 @@ export function addOperations(parent: Command, ports: Ports): void {
     const { command, summary } = operation;
     const added = addPublicCommand(parent, command, `${summary.toLowerCase()} of a running server`);
     if (command === 'health')
-      added.option('--ready', 'ask whether it does its work, not only whether it lives');
+      added.option('--ready', 'check that the server is doing its work, not only that it is running');
     added.action(async ({ baseUrl, ready }: { baseUrl?: string; ready?: boolean }) => {
       const ask = ready ? askReadiness(ports, baseUrl) : askPublic(ports, baseUrl, operation);
       ports.out(await ask);
@@ -141,7 +141,7 @@ const descriptionSchema = z.object({
 /** `openapi`: the description of the public API, or the list of its operations. */
 export function addOpenApi(parent: Command, ports: Ports): void {
   addPublicCommand(parent, 'openapi', 'OpenAPI description of a running server')
-    .option('--operations', 'list the operations only: id, method, path and summary of each')
+    .option('--operations', 'list only the operations: ID, method, path and summary of each')
     .action(async ({ baseUrl, operations }: { baseUrl?: string; operations?: true }) => {
       const { text, value } = await askForJson(ports, { baseUrl, path: OPENAPI_PATH }, descriptionSchema);
       ports.out(operations ? JSON.stringify(listOperations(value), null, 2) : text);
@@ -172,14 +172,14 @@ export function addPage(parent: Command, ports: Ports): void {
 
 async function readPage(ports: Ports, baseUrl: string | undefined, path: string): Promise<string> {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path)) {
-    throw new CommandError(`"${path}" is an address; give its path alone, such as /pricing`, EXIT.usage);
+    throw new CommandError(`"${path}" is a URL. Give only its path, such as /pricing`, EXIT.usage);
   }
   const call = { baseUrl, path: path.startsWith('/') ? path : `/${path}`, accept: 'text/markdown' };
   const answer = await askFollowing(ports, call);
   if (answer.status !== 200) throw apiError(answer);
   const type = String(answer.headers['content-type'] ?? 'no content type');
   if (!/^text\/markdown\s*(;|$)/i.test(type)) {
-    throw new CommandError(`${answer.url} answered 200, but with ${type} where markdown was asked for`);
+    throw new CommandError(`${answer.url} returned 200, but ${type} instead of markdown`);
   }
   return answer.text.trimEnd();
 }

@@ -29,9 +29,9 @@ async function serve(ports: Ports): Promise<void> {
 function welcome(ports: Ports, { baseUrl, cursors }: Opened): void {
   ports.out(`Site address: ${baseUrl}`);
   ports.out(`Dashboard: ${baseUrl}/dashboard`);
-  ports.out('There is no tenant yet. This link makes the first one in a browser, until there is one:');
+  ports.out('There is no tenant yet. Create the first one in a browser with this link:');
   ports.out(`  ${baseUrl}/dashboard/setup#token=${foundingToken(cursors)}`);
-  ports.out('This command makes one too, and prints its set-up link and a full-access API key:');
+  ports.out('Or with this command, which prints a set-up link and a full-access API key:');
   ports.out(`  ${tenantCommand(ports)}`);
 }
 
@@ -48,10 +48,11 @@ function tenantCommand({ env, program }: Ports): string {
 export function addMigrate(parent: Command, ports: Ports): void {
   parent
     .command('migrate')
-    .description('bring the storage to the schema of this release')
+    .description('update the database to the schema of this release')
     .action(async () => {
       const { file, from, to } = await ports.migrate();
-      const what = from === to ? `is at schema version ${to}` : `went from schema version ${from} to ${to}`;
+      const what =
+        from === to ? `is at schema version ${to}` : `was updated from schema version ${from} to ${to}`;
       ports.out(`${file} ${what}.`);
     });
 }
@@ -60,20 +61,26 @@ export function addMigrate(parent: Command, ports: Ports): void {
 export function addUpkeep(parent: Command, key: Command, ports: Ports): void {
   parent
     .command('backup <file>')
-    .description('back the database up into a file, also while the server runs; the file is checked')
-    .option('--with-key', 'pack the master key with it: keep such a file as you would keep the key')
+    .description('back up the database to a file, which is then checked; the server may be running')
+    .option('--with-key', 'include the master key: protect the file as you would protect the key')
     .action((file: string, { withKey = false }: { withKey?: boolean }) => backUp(ports, file, withKey));
   parent
     .command('restore <file>')
-    .description('put a backup into the place of the database, which is put aside; the server must not run')
+    .description(
+      'replace the database with a backup; the old one is set aside. The server must not be running',
+    )
     .action((file: string) => restore(ports, file));
   parent
     .command('check')
-    .description('check everything that is stored, also while the server runs; exit code 0 sound, 1 not')
+    .description(
+      'check all stored data; the server may be running. Exit code 0: no problems, 1: problems found',
+    )
     .action(() => check(ports));
   key
     .command('rotate')
-    .description('make a new master key; older ones still open what they closed. The server must not run')
+    .description(
+      'create a new master key; older ones can still decrypt existing secrets. The server must not be running',
+    )
     .action(() => rotate(ports));
 }
 
@@ -81,12 +88,11 @@ async function backUp(ports: Ports, file: string, withKey: boolean): Promise<voi
   const upkeep = await ports.upkeep();
   const { target, bytes, version } = await upkeep.backUp(file, withKey, progress(ports));
   ports.out(`${target}: ${megabytes(bytes)}, schema version ${version}, checked.`);
-  if (withKey)
-    ports.err('The master key is packed with it: anyone who has the file can read the secrets in it.');
+  if (withKey) ports.err('It includes the master key: anyone with this file can read the secrets in it.');
   else {
     ports.err(
-      'The master key is not in it, and belongs with it: keep secrets.key (or SECRETS_KEY) too, in another place, ' +
-        'or make the backup with --with-key. Without the key no webhook secret can be read.',
+      'It does not include the master key: keep secrets.key (or SECRETS_KEY) in another place, or back up with ' +
+        '--with-key. Without the key, webhook secrets cannot be read.',
     );
   }
 }
@@ -94,31 +100,33 @@ async function backUp(ports: Ports, file: string, withKey: boolean): Promise<voi
 async function restore(ports: Ports, from: string): Promise<void> {
   const upkeep = await ports.upkeep();
   const { file, putAside, key } = await upkeep.restore(from, progress(ports));
-  ports.out(`${file} is restored from ${from}.`);
-  if (putAside !== null) ports.out(`What was there before lies in ${putAside}.`);
-  if (key === 'packed') ports.out('The master key came with the backup.');
+  ports.out(`${file} was restored from ${from}.`);
+  if (putAside !== null) ports.out(`The previous database is in ${putAside}.`);
+  if (key === 'packed') ports.out('The master key was restored from the backup.');
   if (key === 'missing') {
     ports.err(
-      'The master key is missing: put the secrets.key that belongs to it beside it, or set SECRETS_KEY, before the start.',
+      'The master key is missing: before you start the server, put the matching secrets.key next to the database or set SECRETS_KEY.',
     );
   }
-  ports.err('What was delivered after the backup was made is delivered again, under the same webhook-id.');
+  ports.err('Deliveries made after this backup will be sent again, with the same webhook-id.');
 }
 
 async function check(ports: Ports): Promise<void> {
   const { file, findings, total } = (await ports.upkeep()).check();
   for (const { part, detail } of findings) ports.out(`${part}: ${detail}`);
   if (total > findings.length) ports.out(`… and ${total - findings.length} more`);
-  ports.out(total === 0 ? `${file} is sound.` : `${file} is not sound: ${total} found.`);
+  ports.out(
+    total === 0 ? `${file} is sound.` : `${file} has ${total === 1 ? 'a problem' : `${total} problems`}.`,
+  );
   if (total > 0) ports.setExitCode(EXIT.failed);
 }
 
 async function rotate(ports: Ports): Promise<void> {
   const rotated = (await ports.upkeep()).rotateKey();
   if ('file' in rotated) {
-    ports.out(`${rotated.file} has a new master key; the ones before it stand below it. Back it up.`);
+    ports.out(`${rotated.file} has a new master key, with the earlier ones below it. Back it up.`);
   } else {
-    ports.err('Set SECRETS_KEY to this from now on: the new key, and those before it. Back it up.');
+    ports.err('Set SECRETS_KEY to this from now on: the new key and the earlier ones. Back it up.');
     ports.out(rotated.setting);
   }
 }

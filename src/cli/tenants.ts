@@ -20,11 +20,11 @@ interface TenantOptions {
 export function addTenantCreate(parent: Command, ports: Ports): void {
   parent
     .command('create')
-    .description('make a tenant with its owner and a first full-access API key')
-    .requiredOption('--name <name>', 'name of the firm', nameText)
+    .description('create a tenant with its owner and a first full-access API key')
+    .requiredOption('--name <name>', 'name of the company', nameText)
     .requiredOption('--email <address>', "the owner's email address", emailAddress)
     .addOption(new Option('--plan <plan>', 'plan').choices(PLANS).default('trial'))
-    .option('--json', 'one JSON object on stdout')
+    .option('--json', 'print one JSON object on stdout')
     .action((options: TenantOptions) => createOne(ports, options));
 }
 
@@ -44,7 +44,7 @@ async function createOne(ports: Ports, { name, email, plan, json }: TenantOption
   ports.out(`API key      ${apiKey}`);
   ports.out(`Set-up link  ${setupUrl}`);
   ports.out('');
-  ports.out('Both are shown this once. The link opens the dashboard: choose a password there within 7 days.');
+  ports.out('Neither is shown again. Open the link within 7 days and choose a password for the dashboard.');
 }
 
 /** `tenant list`: every account with its plan and owner. */
@@ -52,7 +52,7 @@ export function addTenantList(parent: Command, ports: Ports): void {
   parent
     .command('list')
     .description('list all tenants')
-    .option('--json', 'a JSON array on stdout')
+    .option('--json', 'print a JSON array on stdout')
     .action(async ({ json }: { json?: true }) => {
       const tenants = await withStorage(ports, ({ store }) => store.listTenants());
       if (json) {
@@ -81,7 +81,7 @@ export function addTenantList(parent: Command, ports: Ports): void {
 export function addTenantPlan(parent: Command, ports: Ports): void {
   parent
     .command('plan')
-    .description('put a tenant on another plan')
+    .description('change the plan of a tenant')
     .argument('<tenant>', 'tenant id')
     .addArgument(new Argument('<plan>', 'plan').choices(PLANS))
     .action(async (tenantId: string, plan: Plan) => {
@@ -90,9 +90,9 @@ export function addTenantPlan(parent: Command, ports: Ports): void {
       );
       if (fit === null)
         throw new CommandError(`There is no tenant "${tenantId}". List them with: tenant list`);
-      ports.out(`${tenantId} is on the plan ${plan}.`);
+      ports.out(`${tenantId} is on the ${plan} plan.`);
       if (fit.paused.length > 0)
-        ports.out(`Paused, as the plan has no room for them: ${fit.paused.join(', ')}`);
+        ports.out(`Paused, as the plan includes fewer webhooks: ${fit.paused.join(', ')}`);
       if (fit.resumed.length > 0) ports.out(`Resumed: ${fit.resumed.join(', ')}`);
     });
 }
@@ -102,8 +102,8 @@ export function addTenantSetupLink(parent: Command, ports: Ports): void {
   parent
     .command('setup-link')
     .description("print a new one-time link for a tenant's owner; the one before counts no more")
-    .argument('<tenant>', 'id of the tenant')
-    .option('--json', 'one JSON object on stdout')
+    .argument('<tenant>', 'ID of the tenant')
+    .option('--json', 'print one JSON object on stdout')
     .action(async (tenant: string, { json }: { json?: true }) => {
       const { link, baseUrl } = await withStorage(ports, async (opened) => ({
         link: await renewSetupLink(opened, tenant),
@@ -119,11 +119,11 @@ export function addTenantSetupLink(parent: Command, ports: Ports): void {
 export function addOwnerReset(parent: Command, ports: Ports): void {
   parent
     .command('reset')
-    .description('print a one-time link for a new password; what is signed in stays so until it is used')
-    .requiredOption('--email <address>', 'address of who forgot the password', emailAddress)
+    .description('print a one-time link for a new password; sessions continue until it is used')
+    .requiredOption('--email <address>', 'email address of the owner', emailAddress)
     .option(
       '--without-second-factor',
-      'switch the second factor off too, for who lost phone and recovery codes',
+      'also turn two-factor authentication off, if phone and recovery codes are lost',
     )
     .action(
       async ({ email, withoutSecondFactor = false }: { email: string; withoutSecondFactor?: boolean }) => {
@@ -132,7 +132,7 @@ export function addOwnerReset(parent: Command, ports: Ports): void {
           if (withoutSecondFactor) await dropFactors(opened, links);
           return { links, baseUrl: opened.baseUrl };
         });
-        if (links.length === 0) throw new CommandError(`Nobody has the address "${email}". See: tenant list`);
+        if (links.length === 0) throw new CommandError(`There is no user "${email}". See: tenant list`);
         for (const { token } of links) ports.out(`${baseUrl}/dashboard/reset#token=${token}`);
       },
     );

@@ -31,23 +31,26 @@ export function addTrigger(parent: Command, ports: Ports): void {
   parent
     .command('trigger')
     .argument('<event>', EVENT_TYPES.join(', '), eventArgument)
-    .description('send a sample of an event to an endpoint, or to all that are subscribed to it')
-    .option('--webhook <id>', 'the endpoint, whk_…; without it every one that is called and subscribed')
-    .option('--base-url <url>', `the server (default: ${URL_VARIABLE}); its key is read from ${KEY_VARIABLE}`)
+    .description('send a sample event to one endpoint, or to all that are subscribed to it')
+    .option('--webhook <id>', 'the endpoint, whk_… (default: all push endpoints subscribed to the event)')
+    .option(
+      '--base-url <url>',
+      `the server (default: ${URL_VARIABLE}); the API key is read from ${KEY_VARIABLE}`,
+    )
     .action((event: EventType, options: Options) => trigger(ports, event, options));
 }
 
 function eventArgument(text: string): EventType {
   const known = EVENT_TYPES.find((type) => type === text);
   if (known !== undefined) return known;
-  throw new InvalidArgumentError(`It must be one of ${EVENT_TYPES.join(', ')}.`);
+  throw new InvalidArgumentError(`Must be one of ${EVENT_TYPES.join(', ')}.`);
 }
 
 async function trigger(ports: Ports, event: EventType, { webhook, baseUrl }: Options): Promise<void> {
   const url = (baseUrl ?? ports.env[URL_VARIABLE] ?? '').trim().replace(/\/+$/, '');
   const apiKey = ports.env[KEY_VARIABLE]?.trim() ?? '';
   if (!URL.canParse(url))
-    throw new CommandError(`Name the server with --base-url or ${URL_VARIABLE}.`, EXIT.usage);
+    throw new CommandError(`Set the server with --base-url or ${URL_VARIABLE}.`, EXIT.usage);
   if (apiKey === '') throw new CommandError(`Set ${KEY_VARIABLE} to an API key of the account.`, EXIT.config);
   const call = <T>(method: 'GET' | 'POST', path: string, body?: object) =>
     callApi<T>(ports, { url: `${url}${path}`, apiKey, method }, body);
@@ -84,7 +87,7 @@ async function callApi<T>(
     const { status, text } = await fetchText(clock, sent);
     const answer = JSON.parse(text) as { data: T; detail?: string };
     if (status === 200) return answer.data;
-    throw new CommandError(`The server answered ${status}: ${answer.detail ?? text}`);
+    throw new CommandError(`The server returned ${status}: ${answer.detail ?? text}`);
   } catch (error) {
     throw error instanceof NetworkError ? new CommandError(error.message, EXIT.network) : error;
   }

@@ -61,9 +61,12 @@ export function demandSuccess(page: FetchedPage): FetchedPage {
   const { status } = page;
   if (status >= 200 && status < 300) return page;
   if (status === 401 || status === 403) {
-    throw new SourceFault('unauthorized', `The host does not let us in (status ${status}).`);
+    throw new SourceFault('unauthorized', `The host denied access (status ${status}).`);
   }
-  const why = status === 404 || status === 410 ? 'There is nothing at this address' : 'The host answered';
+  const why =
+    status === 404 || status === 410
+      ? 'There is nothing at this address'
+      : 'The host responded with an error';
   throw new SourceFault('http_status', `${why} (status ${status}).`);
 }
 

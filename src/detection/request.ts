@@ -151,7 +151,7 @@ function decoderFor(encoding: string) {
     case 'br':
       return createBrotliDecompress();
     default:
-      throw new SourceFault('invalid_response', 'The answer is packed in a way that was not asked for.');
+      throw new SourceFault('invalid_response', 'The response uses a compression that was not requested.');
   }
 }
 

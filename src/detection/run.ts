@@ -247,7 +247,11 @@ function failed(
   if (!known) log.error({ err: error, source_id: source.id }, 'source run broke');
   const shown: SourceError = known
     ? { code: error.code, message: error.message, at: now }
-    : { code: 'internal', message: 'The run broke off. The fault is ours; it has been logged.', at: now };
+    : {
+        code: 'internal',
+        message: 'The run failed because of an error on our side. It has been logged.',
+        at: now,
+      };
   const notBefore = known ? error.retryAt : 0;
   const nextPollAt = Math.max(notBefore, now + backoffMs(source, shown.code));
   const mail = mailOf(source, shown);
@@ -289,7 +293,7 @@ async function match(parts: RunParts, source: Source, items: readonly SourceItem
   const planned = await planPosts(parts, source.tenantId, posts, rule);
   if (planned.some(({ errors }) => errors.length > 0)) {
     // Nothing is passed over: it is all read again once there is a profile.
-    throw new SourceFault('no_active_profile', 'None of the profiles that it is matched with is active.');
+    throw new SourceFault('no_active_profile', 'None of the profiles of this source is active.');
   }
   return planned.map(({ signals }) => signals);
 }

@@ -132,7 +132,7 @@ export function createWeb(parts: WebParts): Web {
       if (next === undefined) return { ...answer, url: url.href };
       url = checked(URL.parse(next, url.href)?.href ?? next);
       if (been.has(url.href) && asking.body === undefined)
-        throw new SourceFault('too_many_redirects', 'The address redirects in a circle.');
+        throw new SourceFault('too_many_redirects', 'The address redirects in a loop.');
     }
     throw new SourceFault('too_many_redirects', `The address redirects more than ${MAX_REDIRECTS} times.`);
   }

@@ -82,7 +82,8 @@ function unauthenticated(request: FastifyRequest): DomainError {
   const token = bearerOf(request);
   if (sent === undefined) return refused('No API key was sent.');
   if (token === null) return refused('The Authorization header is not of the form "Bearer KEY".');
-  if (!isWellFormedApiKey(token)) return refused('The API key is mistyped: its check characters do not fit.');
+  if (!isWellFormedApiKey(token))
+    return refused('The API key is mistyped: its check characters do not match.');
   return refused('The API key is not valid.');
 }
 

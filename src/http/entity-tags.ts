@@ -58,7 +58,7 @@ export function refuseUnmatchable({ headers, routeOptions: { config }, method }:
   const header = headers['if-match'];
   if (header === undefined || header === '*' || config.versioned === true) return;
   if (method !== 'PUT' && method !== 'PATCH' && method !== 'DELETE') return;
-  throw new DomainError('PRECONDITION_FAILED', 'This resource has no ETag, so that no If-Match fits it.', {
+  throw new DomainError('PRECONDITION_FAILED', 'This resource has no ETag, so no If-Match can match it.', {
     hint: 'Send the request without "If-Match".',
   });
 }
@@ -107,8 +107,8 @@ function hash(text: string, length: number): string {
 function failed(unreadable: boolean): DomainError {
   const detail = unreadable
     ? '"If-Match" holds no strong entity tag such as "qT8bFzZ0x1Yk.Jb2mW9uQv0s7LxPa", in its quotation marks.'
-    : 'The resource was changed since it was read: none of the tags in "If-Match" is its ETag.';
+    : 'The resource was changed since you read it: "If-Match" does not contain its current ETag.';
   return new DomainError('PRECONDITION_FAILED', detail, {
-    hint: 'Read it again, and send your change with the ETag that it has then.',
+    hint: 'Read it again, and send your change with its new ETag.',
   });
 }

@@ -45,13 +45,13 @@ function toProblem(error: unknown, bodyLimit: number): Problem {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return { code: 'PAYLOAD_TOO_LARGE', detail: `The body is larger than ${bodyLimit} bytes.` };
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return { code: 'INVALID_REQUEST', detail: 'The body is not as long as Content-Length says.' };
+      return { code: 'INVALID_REQUEST', detail: 'The length of the body does not match Content-Length.' };
     default:
       return statusCode >= 400 && statusCode < 500
         ? { code: 'INVALID_REQUEST', detail: 'The request could not be read.' }
         : {
             code: 'INTERNAL',
-            detail: 'Something went wrong on our side. It was logged with this request_id.',
+            detail: 'Something went wrong on our side. The error was logged with this request_id.',
           };
   }
 }
@@ -104,7 +104,7 @@ export function answerSpecialRequests(
   ) => void,
 ): void {
   server.on('connect', (_request, socket) => {
-    answer(parts, socket, { code: 'INVALID_REQUEST', detail: 'CONNECT is not served.' }, 'CONNECT');
+    answer(parts, socket, { code: 'INVALID_REQUEST', detail: 'CONNECT is not supported.' }, 'CONNECT');
   });
   server.on('checkExpectation', (request, response) => route(request, response));
 }
@@ -118,7 +118,7 @@ function problemOf(code: string | undefined): Problem {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return { code: 'INVALID_REQUEST', status: 408, detail: 'The request did not arrive in time.' };
     case 'HPE_INVALID_METHOD':
-      return { code: 'INVALID_REQUEST', detail: 'The method is not one that HTTP knows.' };
+      return { code: 'INVALID_REQUEST', detail: 'The method is not a known HTTP method.' };
     default:
       return { code: 'INVALID_REQUEST', detail: 'The request is not valid HTTP.' };
   }

@@ -46,7 +46,7 @@ function answerUnrouted(
     reply.header('allow', allow);
     problems.send(request, reply, {
       code: 'METHOD_NOT_ALLOWED',
-      detail: `${request.method} is not served here; ${allow} are.`,
+      detail: `${request.method} is not supported here. Use ${allow}.`,
       extra: { hint },
     });
   }

@@ -157,7 +157,7 @@ const TYPE_NAMES: Record<string, string> = {
 
 const FORMAT_TEXTS: Record<string, string> = {
   datetime: 'must be an RFC 3339 time with zone such as "2026-01-31T09:30:00Z"',
-  email: 'must be an e-mail address',
+  email: 'must be an email address',
   url: 'must be an absolute URL',
 };
 

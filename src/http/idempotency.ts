@@ -133,7 +133,7 @@ function keyedRequest(request: FastifyRequest): KeyedRequest {
   if (!KEY_FORMAT.test(key)) {
     const detail = 'must be one header of 1 to 255 visible ASCII characters, without spaces';
     throw new DomainError('INVALID_REQUEST', `"Idempotency-Key" ${detail}.`, {
-      hint: 'A new UUID for each thing that you mean to do is a good key.',
+      hint: 'Use a new UUID for each operation.',
       errors: [{ parameter: 'Idempotency-Key', detail: `"Idempotency-Key" ${detail}.` }],
     });
   }
@@ -165,14 +165,14 @@ function replay(reply: FastifyReply, { status, location, body }: KeptAnswer): vo
 function refusal(state: 'running' | 'mismatch'): DomainError {
   if (state === 'mismatch') {
     return new DomainError('IDEMPOTENCY_MISMATCH', 'This Idempotency-Key was used for a different request.', {
-      hint: 'Send the same request again, or use a new key for a new one.',
+      hint: 'Send the same request again, or use a new key for a different one.',
     });
   }
   return new DomainError(
     'IDEMPOTENCY_IN_FLIGHT',
     'The first request with this Idempotency-Key is still running.',
     {
-      hint: 'Wait (Retry-After), then send it again.',
+      hint: 'Wait (Retry-After), then send the request again.',
       retryAfterSeconds: RETRY_IN_FLIGHT_SECONDS,
     },
   );

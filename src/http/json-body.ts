@@ -55,7 +55,7 @@ export function addJsonBody(app: FastifyInstance): void {
     }
     const thin = thinOut(text, members, new Set(namesOf(request.routeOptions.schema?.body)));
     if ((thin === text ? values : measureJson(thin, MAX_DEPTH).values) > MAX_VALUES) {
-      done(invalidAt('', `The body holds more than ${MAX_VALUES} values; send it in parts.`));
+      done(invalidAt('', `The body has more than ${MAX_VALUES} values. Split it into several requests.`));
       return;
     }
     const escapes = text.includes('\\u');
@@ -81,7 +81,7 @@ export function findBadText(value: unknown): Fault | null {
     ? null
     : {
         pointer: toPointer(path.reverse()),
-        detail: 'The text holds a NUL or an unpaired surrogate; take it out.',
+        detail: 'The text contains a NUL or an unpaired surrogate. Remove it.',
       };
 }
 
@@ -109,10 +109,10 @@ function isSound(text: string): boolean {
 
 /** Parses once more, only for the place of the fault; in a text that was thinned out it would be another. */
 function describeFault(text: string, isWhole: boolean): DomainError {
-  if (text.trim() === '') return invalidAt('', 'The body is empty; send a JSON object.');
+  if (text.trim() === '') return invalidAt('', 'The body is empty. Send a JSON object.');
   try {
     JSON.parse(text);
-    return invalidAt('', 'The body has a member named "__proto__" or "constructor", which is refused.');
+    return invalidAt('', 'The body has a member named "__proto__" or "constructor", which is not allowed.');
   } catch (error) {
     const place =
       isWhole && error instanceof Error

@@ -115,7 +115,7 @@ export function rateLimited(taken: Taken, whose = 'The limit') {
   const seconds = taken.retryAfterSeconds ?? 0;
   return {
     code: 'RATE_LIMITED',
-    detail: `${whose} of ${taken.limit} requests per 60 seconds is exceeded.`,
+    detail: `${whose} of ${taken.limit} requests per 60 seconds was exceeded.`,
     extra: {
       hint: `Wait ${seconds} second${seconds === 1 ? '' : 's'} (Retry-After), then try again.`,
       retryAfterSeconds: seconds,

@@ -167,11 +167,11 @@ function seldom(clock: Clock, read: () => number): () => number {
 const UNKNOWN_BYTES = 64 * 1024;
 
 const DETAILS: Record<Strain, string> = {
-  requests: 'Too many requests are being answered.',
+  requests: 'Too many requests are being processed.',
   bodies: 'Too many large requests are being read.',
-  turns: 'Too many requests wait for their turn.',
-  storage: 'Too many changes wait to be stored.',
-  memory: 'The server is short of memory.',
+  turns: 'Too many requests are queued.',
+  storage: 'Too many changes are waiting to be stored.',
+  memory: 'The server is low on memory.',
 };
 
 /**

@@ -79,17 +79,17 @@ export function createLongPolls({ clock, load, limits = LONG_POLL_LIMITS }: Long
   };
 }
 
-const HINT = 'Let one of them be answered first, or leave out "wait" and ask again after a while.';
+const HINT = 'Wait until one of them returns, or omit "wait" and try again later.';
 
 function tooManyOwn(waiting: number): DomainError {
-  return new DomainError('RATE_LIMITED', `${waiting} requests of this tenant are waiting already.`, {
+  return new DomainError('RATE_LIMITED', `${waiting} requests of this tenant are already waiting.`, {
     hint: HINT,
     retryAfterSeconds: 1,
   });
 }
 
 function tooMany(): DomainError {
-  return new DomainError('UNAVAILABLE', 'Too many requests are waiting already. Nothing was changed.', {
+  return new DomainError('UNAVAILABLE', 'Too many requests are already waiting. Nothing was changed.', {
     hint: HINT,
     retryAfterSeconds: 1,
   });

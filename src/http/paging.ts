@@ -41,9 +41,9 @@ export function readCursor(cursors: Cursors, scope: string, cursor: string | und
   if (cursor === undefined) return null;
   const position = cursors.decode(scope, cursor);
   if (position !== null) return position;
-  const detail = 'The cursor is damaged, or was made for another list, filter, sort order or tenant.';
+  const detail = 'The cursor is damaged, or belongs to another list, filter, sort order or tenant.';
   throw new DomainError('INVALID_CURSOR', detail, {
-    hint: 'Start again without "cursor", and keep the other parameters the same from page to page.',
+    hint: 'Start again without "cursor", and keep all other parameters the same on every page.',
     errors: [{ parameter: 'cursor', detail }],
   });
 }

@@ -22,7 +22,7 @@ export function refusal(checked: Checked<unknown> & { ok: false }, part: Request
   const detail =
     total === 1
       ? (faults[0]?.detail ?? '')
-      : `The ${part === 'body' ? 'body' : 'query'} has ${total} faults; see "errors".`;
+      : `The ${part === 'body' ? 'body' : 'query'} has ${total} errors; see "errors".`;
   return new DomainError(code, detail, { errors: faults, errorsTotal: total });
 }
 

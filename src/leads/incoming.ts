@@ -135,7 +135,7 @@ async function readLeads(
 /** All are named, so that the caller can look at them and decide. */
 export function conflict(what: string, leadIds: string[]): DomainError {
   return new DomainError('CONFLICT', `${what}: ${leadIds.join(', ')}.`, {
-    hint: 'Look at the leads it names; delete one, or send only what identifies the one that is meant.',
+    hint: 'Check the leads named here. Delete one of them, or send only what identifies the lead you mean.',
     members: { lead_ids: leadIds },
   });
 }

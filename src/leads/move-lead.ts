@@ -23,7 +23,7 @@ const CLOSED: readonly Stage[] = ['won', 'lost'];
 export function decideMove(current: Stage, { stage, expected_stage, reason, reopen }: MoveInput): boolean {
   if (expected_stage !== null && expected_stage !== current) {
     throw new DomainError('STAGE_CONFLICT', `The lead is in "${current}", not in "${expected_stage}".`, {
-      hint: 'Read the lead again, and decide from the stage it is in now.',
+      hint: 'Read the lead again and decide based on its current stage.',
       members: { current_stage: current, expected_stage },
     });
   }
@@ -35,7 +35,7 @@ export function decideMove(current: Stage, { stage, expected_stage, reason, reop
     });
   }
   if (stage === 'lost' && reason === '') {
-    throw invalidAt('/reason', 'Say in "reason" why the lead is lost.');
+    throw invalidAt('/reason', 'Add a "reason" for losing this lead.');
   }
   return true;
 }

@@ -38,7 +38,7 @@ export function toProtocolError(error: unknown, report: (error: unknown) => void
   report(error);
   return new ProtocolError(
     ProtocolErrorCode.InternalError,
-    'Something went wrong on our side. It was logged.',
+    'Something went wrong on our side. The error was logged.',
   );
 }
 

@@ -88,7 +88,7 @@ const termSchema = z
   .trim()
   .min(1)
   .max(100)
-  .refine((text) => /[\p{L}\p{N}]/u.test(text), 'must hold a letter or a digit');
+  .refine((text) => /[\p{L}\p{N}]/u.test(text), 'must contain a letter or a digit');
 
 function termsSchema(max: number) {
   return z.array(termSchema).max(max).transform(withoutRepetitions);
@@ -120,7 +120,7 @@ const rangeSchema = z
       .regex(/^\s*\d{1,8}\s*(?:[-–]\s*\d{1,8}|\+)?\s*$/, 'must be a range such as "11-50" or "201+"')
       .transform(toRange),
   ])
-  .refine(({ min, max }) => max === null || max >= min, 'must have a maximum that is not below its minimum');
+  .refine(({ min, max }) => max === null || max >= min, 'must have a maximum no lower than its minimum');
 
 function toRange(text: string): { min: number; max: number | null } {
   const [min = 0, max] = (text.match(/\d+/g) ?? []).map(Number);

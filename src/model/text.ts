@@ -19,14 +19,14 @@ export function lineText(maxChars: number) {
     .string()
     .trim()
     .max(maxChars)
-    .refine(isLine, 'must not hold line breaks or other control characters');
+    .refine(isLine, 'must not contain line breaks or other control characters');
 }
 
 /** A name or label that has to be there. What turns text around would show it, and what stands beside it, as something else. */
 export function requiredLine(maxChars: number) {
   return lineText(maxChars)
     .min(1)
-    .refine(keepsDirection, 'must not hold characters that change the direction of text');
+    .refine(keepsDirection, 'must not contain characters that change the direction of text');
 }
 
 /** Whether a text is free of control characters, and of what Unicode ends a line with. */

@@ -35,7 +35,7 @@ const endpointHeadersSchema = boundedRecord(
     .string()
     .max(100)
     .regex(NAME, "must be a header name: letters, digits and !#$%&'*+-.^_`|~")
-    .refine((name) => !isOwned(name), 'is a header that is set by HTTP or the signature'),
+    .refine((name) => !isOwned(name), 'is a header set by HTTP or the signature'),
   z.string().max(4_096).regex(VALUE, 'must be visible ASCII characters, without spaces at the ends'),
   MOST_HEADERS,
 )

@@ -8,14 +8,14 @@ export type ConnectFaultCode = Exclude<AttemptErrorCode, 'http_status' | 'redire
  * or tell what answers inside our network.
  */
 export const CONNECT_MESSAGES: Record<ConnectFaultCode, string> = {
-  timeout: 'No complete status and headers came within the time limit.',
-  connection_refused: 'The receiver refused the connection.',
-  connection_reset: 'The receiver closed the connection before it had answered.',
+  timeout: 'No complete status and headers arrived within the time limit.',
+  connection_refused: 'The endpoint refused the connection.',
+  connection_reset: 'The endpoint closed the connection before responding.',
   dns: 'The host name does not resolve.',
-  tls: 'A TLS 1.3 connection with a valid certificate could not be made.',
+  tls: 'A TLS 1.3 connection with a valid certificate could not be established.',
   blocked_target: 'The target is not on the public internet, or its port or scheme is not allowed.',
-  invalid_response: 'The answer is not valid HTTP/1.1.',
-  network: 'The receiver could not be reached.',
+  invalid_response: 'The response is not valid HTTP/1.1.',
+  network: 'The endpoint could not be reached.',
 };
 
 /** Why a connection could not be made; `code` is what the attempt's log shows. */

@@ -58,9 +58,9 @@ export async function pauseEndpoint(parts: EndpointParts, tenant: Tenant, id: st
 /** @throws DomainError `CONFLICT` where the endpoint is read and not called, so that there is nothing to be `done` */
 export function refusePull({ id, mode }: Endpoint, done: 'paused' | 'tested' | 'replayed'): void {
   if (mode === 'push') return;
-  const detail = `The endpoint "${id}" has mode "pull": it is read at its feed and not called, so that it cannot be ${done}.`;
+  const detail = `The endpoint "${id}" has mode "pull": it is read from its feed, so it cannot be ${done}.`;
   throw new DomainError('CONFLICT', detail, {
-    hint: `Read GET /v1/webhooks/${id}/feed; a reader that stops loses nothing for 7 days.`,
+    hint: `Read GET /v1/webhooks/${id}/feed. Events are kept for 7 days.`,
   });
 }
 

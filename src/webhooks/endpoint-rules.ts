@@ -45,15 +45,15 @@ export function refuseFormat(plan: Plan, format: PayloadFormat | null): void {
   if (needed <= limit) return;
   const fact =
     limit === 0
-      ? `The ${plan} plan sends the standard payload.`
-      : `The ${plan} plan has payload formats of at most ${limit} bytes as JSON; this one has ${needed}.`;
+      ? `The ${plan} plan only includes the standard payload.`
+      : `The ${plan} plan allows payload formats of at most ${limit} bytes as JSON. This one has ${needed}.`;
   throw beyondPlan(plan, { counted: 'payloadFormatBytes', needed, fact });
 }
 
 /** Settings that do not fit each other. @throws DomainError `INVALID_REQUEST` */
 export function refuseMismatch({ url, payload_format: format, batching }: WebhookInput): void {
   if (batching !== 'instant' && (format === null || !isPreset(format))) {
-    const detail = `"${batching}" sends several signals in one message of a service: it needs a payload_format with a preset (${PRESETS.join(', ')}); else leave batching "instant".`;
+    const detail = `"${batching}" combines several signals in one chat message and requires a payload_format with a preset (${PRESETS.join(', ')}). Otherwise, keep batching "instant".`;
     throw new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/batching', detail }] });
   }
   if (format === null || !isPreset(format) || format.preset !== 'ntfy') return;
@@ -61,7 +61,7 @@ export function refuseMismatch({ url, payload_format: format, batching }: Webhoo
   const { pathname, origin } = new URL(url);
   if (withoutTrailingSlashes(pathname) !== `/${format.topic}`) return;
   // At a topic's own address ntfy would show the JSON as it is.
-  const detail = `ntfy takes messages at the address of the server: use "${origin}/"; the topic is in payload_format.`;
+  const detail = `ntfy receives messages at the URL of its server: use "${origin}/". The topic belongs in payload_format.`;
   throw new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/url', detail }] });
 }
 
@@ -75,20 +75,20 @@ export function tooManyEndpoints(plan: Plan): DomainError {
 function refuseRate(plan: Plan, rate: number): void {
   const { maxRatePerMinute } = planLimits(plan);
   if (rate <= maxRatePerMinute) return;
-  const fact = `The ${plan} plan sends at most ${maxRatePerMinute} requests a minute to an endpoint.`;
+  const fact = `The ${plan} plan allows at most ${maxRatePerMinute} requests per minute to an endpoint.`;
   throw beyondPlan(plan, { counted: 'maxRatePerMinute', needed: rate, fact });
 }
 
 function pullHasNoUrl(): DomainError {
   const detail =
-    'An endpoint with mode "pull" is read at its feed and has no "url": leave it out, or make one with mode "push".';
+    'An endpoint with mode "pull" is read from its feed and has no "url". Omit it, or use mode "push".';
   return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/url', detail }] });
 }
 
 async function acceptTarget({ allowTargets, lookup }: RuleParts, text: string): Promise<string> {
   if (text === '') {
     const detail =
-      'must be the address that deliveries are posted to; to read them instead, set mode to "pull"';
+      'must be the URL that deliveries are posted to; to read them from a feed instead, set mode to "pull"';
     throw badTarget(text, detail, allowTargets);
   }
   const target = checkTarget(text, allowTargets);
@@ -118,5 +118,5 @@ async function refuseUnknownProfiles(store: Store, tenantId: string, ids: readon
     known.has(id) ? [] : [{ pointer: `/icp_profile_ids/${index}`, detail: `There is no profile "${id}".` }],
   );
   if (errors.length > 0)
-    throw new DomainError('INVALID_REQUEST', 'The endpoint names an unknown profile.', { errors });
+    throw new DomainError('INVALID_REQUEST', 'The endpoint refers to an unknown profile.', { errors });
 }

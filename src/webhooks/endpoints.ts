@@ -62,7 +62,7 @@ export async function createEndpoint(
 
 function noBackfillOfBatches(): DomainError {
   const detail =
-    'Events of before cannot come in messages of several: leave "batching" at "instant", or "backfill_days" out.';
+    'Past events cannot be combined into batched messages. Keep "batching" at "instant", or omit "backfill_days".';
   return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/backfill_days', detail }] });
 }
 

@@ -69,11 +69,11 @@ async function replayRange(
 }
 
 const REASONS = {
-  waiting: 'has not ended yet: an attempt is planned, or it is held',
-  rejected: 'was larger than 256 KB and is never sent',
-  no_body: 'can no longer be sent: its body is not kept any more',
-  pull: 'is read at the feed of its endpoint, which is not called',
-  no_endpoint: 'was made for an endpoint that is deleted',
+  waiting: 'has not finished yet: an attempt is scheduled, or it is held',
+  rejected: 'is larger than 256 KB and is never sent',
+  no_body: 'can no longer be sent: its payload is no longer stored',
+  pull: 'belongs to an endpoint that is read from its feed',
+  no_endpoint: 'belongs to an endpoint that was deleted',
 } as const;
 
 function refusal(outcome: Exclude<ReplayResult['outcome'], 'replayed'>, id: string): DomainError {

@@ -215,7 +215,7 @@ async function challenge({ random, newId, sendTest }: SubscriptionParts, endpoin
   const answer = await sendTest({ endpoint, deliveryId, body });
   if (answer.kind === 'throttled') {
     const retryAfterMs = Math.ceil(answer.retryAfterMs);
-    throw new EventRefusal('ResourceExhausted', 'The address was asked too often.', {
+    throw new EventRefusal('ResourceExhausted', 'The callback URL was challenged too often.', {
       limit: 'verification_rate',
       retryAfterMs,
     });
@@ -228,7 +228,7 @@ async function challenge({ random, newId, sendTest }: SubscriptionParts, endpoin
         ? null
         : 'challenge_failed';
   if (reason === null) return;
-  const message = `The callback did not answer the challenge within ${CHALLENGE_SECONDS} s: ${reason}.`;
+  const message = `The callback URL did not answer the challenge within ${CHALLENGE_SECONDS} s: ${reason}.`;
   throw new EventRefusal('CallbackEndpointError', message, { reason });
 }
 

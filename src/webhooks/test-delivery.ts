@@ -44,7 +44,7 @@ export type SendTest = (request: TestRequest) => Promise<TestAnswer>;
 
 /** What stands in for the dispatcher where there is none. */
 export const refuseTests: SendTest = () =>
-  Promise.reject(new DomainError('UNAVAILABLE', 'This process does not deliver; nothing was sent.'));
+  Promise.reject(new DomainError('UNAVAILABLE', 'This process does not send deliveries. Nothing was sent.'));
 
 /** The body of a sample event of one type, as the endpoint would get it, without its signature. */
 function sampleBody(
@@ -112,7 +112,7 @@ export async function testEndpoint(
   const seconds = Math.max(1, Math.ceil(answer.retryAfterMs / 1_000));
   throw new DomainError(
     'RATE_LIMITED',
-    `The endpoint has had its ${endpoint.settings.rate_limit_per_minute} requests of the last 60 seconds, deliveries included.`,
+    `The endpoint has reached its limit of ${endpoint.settings.rate_limit_per_minute} requests per 60 seconds, deliveries included.`,
     { retryAfterSeconds: seconds, hint: `Wait ${seconds} seconds (Retry-After), then test again.` },
   );
 }

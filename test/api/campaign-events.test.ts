@@ -108,7 +108,7 @@ test.each<[string, Record<string, unknown>, string, string]>([
     'between the years 1970 and 2999',
   ],
   ['nobody', { email: undefined }, '/email', '"email" or "lead_id" is required'],
-  ['no address', { email: 'ann' }, '/email', 'e-mail address'],
+  ['no address', { email: 'ann' }, '/email', 'email address'],
   ['half a step', { step: 1.5 }, '/step', 'whole number'],
   [
     'an unknown class',

@@ -162,7 +162,7 @@ test('Default is switched off by the first profile with an offer, and says so; o
     await app.inject({ ...icps, method: 'POST', payload: { name: 'Ours', offer: 'A CRM for shops' } });
     const now = await ofDefault();
     expect(now?.active).toBe(active);
-    if (!touched) expect(now?.description).toContain('Switched off');
+    if (!touched) expect(now?.description).toContain('Turned off');
     await app.inject({ ...change, payload: { active: true } });
     await app.inject({ ...icps, method: 'POST', payload: { name: 'More', offer: 'A till for shops' } });
     expect((await ofDefault())?.active).toBe(true);

@@ -33,7 +33,7 @@ test.each([
     const { code, stdout, stderr } = await run(args, { DATA_DIR: path });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(
-      `There is no database in ${path}. Set DATA_DIR to the server's data folder, or make the first tenant with: tenant create\n`,
+      `There is no database in ${path}. Set DATA_DIR to the server's data folder, or create the first tenant with: tenant create\n`,
     );
   }
   expect(existsSync(missing)).toBe(false);

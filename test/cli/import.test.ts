@@ -86,7 +86,7 @@ describe('import', () => {
     const first = await run(path);
     expect(first).toMatchObject({ code: 0, err: [] });
     expect(first.out).toEqual(['250 rows: 250 created, 0 duplicates, 0 rejected.']);
-    expect(first.bars.at(-2)).toMatch(/^\[#{24}\] 100 %, 250 rows$/);
+    expect(first.bars.at(-2)).toMatch(/^\[#{24}\] 100%, 250 rows$/);
     expect(await stored()).toBe(250);
     await run(path);
     appendFileSync(path, `${JSON.stringify(post(999))}\n`);
@@ -131,7 +131,7 @@ describe('import', () => {
       /posts\.jsonl:6: is no object: each row is a post, or a signal as the API shows it\.$/,
     );
     expect(said.err[3]).toMatch(
-      /posts\.jsonl:7: prospect\.email: "email" must be an e-mail address\. txt: "txt" is not a known member\. Did you mean "text"\?/,
+      /posts\.jsonl:7: prospect\.email: "email" must be an email address\. txt: "txt" is not a known member\. Did you mean "text"\?/,
     );
     expect(said.err).toHaveLength(4);
     expect(said.out).toEqual(['6 rows: 2 created, 0 duplicates, 4 rejected.']);
@@ -253,5 +253,5 @@ describe('import', () => {
 });
 
 test('a bar says how far it is', () => {
-  expect(progressText(0.5, 1_200)).toBe('[############------------] 50 %, 1200 rows');
+  expect(progressText(0.5, 1_200)).toBe('[############------------] 50%, 1200 rows');
 });

@@ -72,7 +72,7 @@ test('refuses a timestamp of more than 5 minutes ago', async () => {
 
 test('says that nothing was verified when it has no secret', async () => {
   await using receiver = await listen([]);
-  await receiver.process.said(/No --secret was given/);
+  await receiver.process.said(/No --secret given/);
   await receiver.post(signed());
   await receiver.process.said(/ {2}not verified {2}signal\.detected sig_1/);
 });
@@ -127,7 +127,7 @@ test('takes its secret from a variable, so that it does not stand in the list of
   await receiver.said(/verified {2}signal\.detected sig_1/);
   const { code, stderr } = await runInProcess(['listen'], { env: { SIGNALPOST_WEBHOOK_SECRET: 'whsec_no' } });
   expect(code).toBe(78);
-  expect(stderr).toContain('SIGNALPOST_WEBHOOK_SECRET: It must be the whole secret');
+  expect(stderr).toContain('SIGNALPOST_WEBHOOK_SECRET: Must be the whole secret');
 });
 
 test('reads its secret from stdin', async () => {

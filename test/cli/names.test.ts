@@ -20,7 +20,7 @@ const BAD = [
 test('a name with control characters, or that turns text around, is taken nowhere', () => {
   for (const name of BAD) {
     expect([name, requiredLine(200).safeParse(name).success]).toEqual([name, false]);
-    expect(() => nameText(name)).toThrow('It must have 1 to 200 characters');
+    expect(() => nameText(name)).toThrow('Must have 1 to 200 characters');
   }
   for (const name of [' Acme & Sons ', 'شركة أكمي', 'חברת\u200f אקמה', '株式会社アクメ', 'Acme\u200d']) {
     expect(nameText(name)).toBe(name.trim());
@@ -36,7 +36,7 @@ test('the command line makes no tenant and no key with such a name', async () =>
   ]) {
     const { code, stdout, stderr } = await run([...command, '--name', 'a\r\nb'], env);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-    expect(stderr).toContain('line break or another control character');
+    expect(stderr).toContain('line breaks or other control characters');
   }
 });
 

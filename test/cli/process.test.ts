@@ -48,7 +48,7 @@ test('names the port that is in use and the way out, without a stack', async () 
   const { code, stderr } = await run(['serve'], { DATA_DIR: folder.path, PORT: String(port) });
   taken.close();
   expect(code).toBe(1);
-  expect(stderr).toBe(`port ${port} is in use. Stop what uses it, or set PORT to a free one (0: any).\n`);
+  expect(stderr).toBe(`port ${port} is in use. Stop the process that uses it, or set PORT to a free port (0: any).\n`);
 });
 
 test('names the data folder that cannot be used, without a stack', async () => {
@@ -117,7 +117,7 @@ test('migrates an empty folder and says between which versions', async () => {
   using folder = temporaryFolder();
   const env = { DATA_DIR: folder.path };
   expect((await run(['migrate'], env)).stdout).toMatch(
-    /signalpost\.db went from schema version 0 to \d+\.\n/,
+    /signalpost\.db was updated from schema version 0 to \d+\.\n/,
   );
   expect((await run(['migrate'], env)).stdout).toMatch(/signalpost\.db is at schema version \d+\.\n/);
 });

@@ -133,7 +133,7 @@ test.each([
 ])('%s exits with 1 where a 200 is not what was promised', async (command, body) => {
   const ended = await askOf(answering(200, body, { 'content-type': 'application/json' }), command);
   expect(ended).toMatchObject({ code: 1, stdout: '' });
-  expect(ended.stderr).toContain('not with what');
+  expect(ended.stderr).toContain('not the documented response');
 });
 
 test.each(COMMANDS)('%s %s exits with 2 where nobody listens', async (...args) => {

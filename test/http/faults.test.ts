@@ -28,7 +28,7 @@ test('every fault of a body is listed at once, each at its place, in plain words
     },
     { pointer: '/text', detail: '"text" must not be empty.' },
     { pointer: '/signal_type', detail: expect.stringMatching(/must be one of "intent_post", /) },
-    { pointer: '/prospect/email', detail: '"email" must be an e-mail address.' },
+    { pointer: '/prospect/email', detail: '"email" must be an email address.' },
     {
       pointer: '/a~1b~0c',
       detail: expect.stringMatching(/^"a\/b~c" is not a known member\. Known members: platform, text, /),
@@ -89,7 +89,7 @@ test('of many faults the first twenty are told, and how many there are', async (
   const problem = answer.json();
   expect([answer.statusCode, problem.code, problem.errors.length]).toEqual([400, 'INVALID_REQUEST', 20]);
   expect(problem.errors_total).toBe(450_001);
-  expect(problem.detail).toContain('450001 faults');
+  expect(problem.detail).toContain('450001 errors');
   expect(answer.body.length).toBeLessThan(10_000);
 });
 
@@ -137,7 +137,7 @@ test.each([
   const answer = await t.app.inject({ method, url, headers: t.auth, payload });
   expect([answer.statusCode, answer.json().errors]).toEqual([
     400,
-    [{ pointer, detail: expect.stringContaining('must not hold line breaks or other control characters') }],
+    [{ pointer, detail: expect.stringContaining('must not contain line breaks or other control characters') }],
   ]);
 });
 

@@ -41,7 +41,7 @@ test('small changes that a full disk still takes between two refusals end nothin
 test("what is no fault of the storage is nobody's outage", () => {
   const { said, watch } = setUp();
   watch.failed(new Error('a bug'));
-  watch.failed(new DomainError('UNAVAILABLE', 'Too many changes wait to be stored.'));
+  watch.failed(new DomainError('UNAVAILABLE', 'Too many changes are waiting to be stored.'));
   watch.failed(new DomainError('CONFLICT', 'Taken.'));
   expect(said).toEqual([]);
 });

@@ -22,14 +22,17 @@ export function jsonParser<S extends z.ZodType, Args, Result>(
 function readJson<S extends z.ZodType>(body: Uint8Array, schema: S): z.output<S> {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
   const crowd = crowdOf(text);
-  if (crowd !== null) throw new SourceFault('invalid_answer', `The service's answer ${crowd}.`);
+  if (crowd !== null) throw new SourceFault('invalid_answer', `The response of the service ${crowd}.`);
   const parsed = schema.safeParse(jsonOf(text));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const place =
     issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.join('.').slice(0, 100)}`;
   const fault = `${issue?.message.slice(0, 200) ?? 'invalid input'}${place}`;
-  throw new SourceFault('invalid_answer', `The service's answer is not of the form it documents (${fault}).`);
+  throw new SourceFault(
+    'invalid_answer',
+    `The response of the service does not have its documented format (${fault}).`,
+  );
 }
 
 /** Why a JSON text is too much to make objects of, found in one pass; null: it is not. */

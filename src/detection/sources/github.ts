@@ -116,7 +116,7 @@ async function ask(task: ReadingTask, since: number, page: number): Promise<Fetc
     headers: headersOf(task),
   });
   if (answer.status === 422) {
-    throw new SourceFault('http_status', 'GitHub does not understand the query (status 422).');
+    throw new SourceFault('http_status', 'GitHub rejected the query (status 422).');
   }
   return demandSuccess(answer);
 }

@@ -81,7 +81,7 @@ async function logIn(task: ReadingTask): Promise<string> {
   if (answer.status === 401 || answer.status === 400 || answer.status === 403) {
     throw new SourceFault(
       'unauthorized',
-      `Reddit does not accept the app's id and secret (status ${answer.status}).`,
+      `Reddit rejected the app's ID and secret (status ${answer.status}).`,
     );
   }
   return parse(redditToken, demandSuccess(answer), null);

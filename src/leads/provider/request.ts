@@ -147,7 +147,7 @@ function readFacts(text: string): Fact[] {
   try {
     return factsOfAnswer(JSON.parse(text));
   } catch {
-    throw new ProviderFault('no answer of the promised form');
+    throw new ProviderFault('unexpected response format');
   }
 }
 
