@@ -125,7 +125,7 @@ test('what was learned is listed with its effect, can be undone, and undone agai
   expect((await explain(CLINIC)).score).toBe(plain.score);
   expect(await learned()).toMatchObject({ status: 'dismissed' });
   await expect(decideSuggestion(parts, tenant, { ...target, action: 'dismiss' })).rejects.toThrow(
-    'dismissed already',
+    'already dismissed',
   );
 
   // More judgements do not switch it on again.
