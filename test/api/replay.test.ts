@@ -64,7 +64,10 @@ describe('POST /v1/deliveries/{id}/replay', () => {
     await t.store.expireDead({ now: t.clock.now(), limit: 10 });
     await t.attempt(orphan, DEAD);
     const gone = await t.call('POST', `/v1/deliveries/${expired}/replay`);
-    expect(gone.json()).toMatchObject({ status: 409, detail: expect.stringContaining('payload is no longer stored') });
+    expect(gone.json()).toMatchObject({
+      status: 409,
+      detail: expect.stringContaining('payload is no longer stored'),
+    });
     await t.call('DELETE', `/v1/webhooks/${webhookId}`);
     const deleted = await t.call('POST', `/v1/deliveries/${orphan}/replay`);
     expect(deleted.json()).toMatchObject({ status: 409, detail: expect.stringContaining('deleted') });

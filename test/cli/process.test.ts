@@ -48,7 +48,9 @@ test('names the port that is in use and the way out, without a stack', async () 
   const { code, stderr } = await run(['serve'], { DATA_DIR: folder.path, PORT: String(port) });
   taken.close();
   expect(code).toBe(1);
-  expect(stderr).toBe(`port ${port} is in use. Stop the process that uses it, or set PORT to a free port (0: any).\n`);
+  expect(stderr).toBe(
+    `port ${port} is in use. Stop the process that uses it, or set PORT to a free port (0: any).\n`,
+  );
 });
 
 test('names the data folder that cannot be used, without a stack', async () => {

@@ -49,7 +49,9 @@ test('a backup made under load, restored on a fresh folder, delivers all that ha
   answers = true;
 
   const freshEnv = serverEnv(fresh, port);
-  expect(await runCommand(['restore', backup], freshEnv)).toContain('The master key was restored from the backup');
+  expect(await runCommand(['restore', backup], freshEnv)).toContain(
+    'The master key was restored from the backup',
+  );
   expect(await runCommand(['check'], freshEnv)).toContain('is sound');
   const second = await startServerProcess(fresh, port);
   const expected = urlsOf('before', BEFORE).map((url) => `/0 ${url}`);

@@ -137,7 +137,12 @@ test.each([
   const answer = await t.app.inject({ method, url, headers: t.auth, payload });
   expect([answer.statusCode, answer.json().errors]).toEqual([
     400,
-    [{ pointer, detail: expect.stringContaining('must not contain line breaks or other control characters') }],
+    [
+      {
+        pointer,
+        detail: expect.stringContaining('must not contain line breaks or other control characters'),
+      },
+    ],
   ]);
 });
 
