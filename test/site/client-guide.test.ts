@@ -150,13 +150,12 @@ async function aCrm(answer: (path: string) => { status: number; body: object }) 
 }
 
 const LEAD = {
-  ...(EVENT_SAMPLES['lead.enriched'] as { current: Lead }).current,
+  ...(EVENT_SAMPLES['lead.created'] as { current: Lead }).current,
   ...{ name: 'Dana Example', title: 'COO' },
 };
 const envelope = (event: string, data: object) =>
   JSON.stringify({ event, tenant_id: 'ten_1', data, id: 'evt_1', timestamp: '2026-01-01T09:00:00.000Z' });
-const enriched = (current: object) =>
-  envelope('lead.enriched', { lead_id: 'led_1', previous: null, current });
+const created = (current: object) => envelope('lead.created', { lead_id: 'led_1', previous: null, current });
 const moved = (lead: Lead) =>
   envelope('pipeline.stage_changed', { ...EVENT_SAMPLES['pipeline.stage_changed'], lead });
 
@@ -186,7 +185,7 @@ test('the recipe for HubSpot writes contact, company and their association, and 
     setUp.err(),
   ).toEqual(['/crm/v3/properties/contacts/batch/create', '/crm/v3/properties/companies/batch/create']);
   crm.calls.length = 0;
-  expect(await deliver(port, 'dlv_1', { body: enriched(LEAD) }), run.err()).toBe(204);
+  expect(await deliver(port, 'dlv_1', { body: created(LEAD) }), run.err()).toBe(204);
   const { name, domain } = LEAD.company;
   expect(crm.calls).toMatchObject([
     {
@@ -228,12 +227,12 @@ test('the recipe for HubSpot writes contact, company and their association, and 
   expect(JSON.stringify(crm.calls)).not.toContain('hs_linkedin_url'); // it is not known
   crm.calls.length = 0;
   const nowhere = { ...LEAD, email: '' };
-  expect(await deliver(port, 'dlv_2', { body: enriched(nowhere) })).toBe(204);
+  expect(await deliver(port, 'dlv_2', { body: created(nowhere) })).toBe(204);
   expect(await deliver(port, 'dlv_3', { body: '{"signal_id":"sig_1"}' })).toBe(204);
   expect(crm.calls).toEqual([]);
   status = 503;
   expect(await deliver(port, 'dlv_4', { body: moved(LEAD) })).toBe(502);
-  expect(await deliver(port, 'dlv_5', { body: enriched(LEAD), signed: '{}' })).toBe(401);
+  expect(await deliver(port, 'dlv_5', { body: created(LEAD), signed: '{}' })).toBe(401);
 }, 60_000);
 
 test('the recipe for Attio asserts the company and the person', async () => {
