@@ -10,7 +10,7 @@ import { changeProfile, createProfile, deleteProfile, findProfile } from '../sig
 import { draftForSeller } from '../signals/seller.ts';
 import { MAX_JUDGED } from '../signals/suggester.ts';
 import { listSuggestions } from '../signals/suggestions.ts';
-import type { Judgement, SignalTally } from '../store/signal-store.ts';
+import type { Judgement } from '../store/signal-store.ts';
 import { chartHtml, dayLabel } from './charts.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';
@@ -89,12 +89,12 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   async function screen(request: FastifyRequest, reply: FastifyReply, id: string, shown = {}) {
     const { tenant } = memberOf(request);
     const now = parts.clock.now();
-    const from = toIso(now - (DAYS_SHOWN - 1) * DAY_MS).slice(0, 10);
-    const [profile, judged, suggestions, tally] = await Promise.all([
+    const days = Array.from({ length: DAYS_SHOWN }, (_, i) => toIso(now - i * DAY_MS).slice(0, 10));
+    const [profile, judged, suggestions, scores] = await Promise.all([
       findProfile(parts.store, tenant.id, id),
       parts.store.listJudgements(tenant.id, id, MAX_JUDGED),
       listSuggestions(parts, tenant.id, id),
-      parts.store.tallySignals(tenant.id, { from, profileId: id }),
+      parts.store.countSignalsByScore(tenant.id, { profileId: id, days }),
     ]);
     return show(request, reply, {
       template: 'profile',
@@ -103,7 +103,7 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       form: formOfProfile(icpResource(profile)),
       quality: qualityOf(id, judged),
       precisionHtml: precisionChart(judged, now),
-      scoresHtml: scoresChart(tally, icpResource(profile).thresholds),
+      scoresHtml: scoresChart(scores, icpResource(profile).thresholds),
       suggestions,
       effectOf,
       shareOf,
@@ -144,12 +144,15 @@ function inputOf(form: Form): IcpInput {
 }
 
 /** Empty where there was no signal in that time. */
-function scoresChart(tally: readonly SignalTally[], { hot, warm }: { hot: number; warm: number }): string {
-  if (tally.length === 0) return '';
+function scoresChart(
+  scores: readonly { score: number; count: number }[],
+  { hot, warm }: { hot: number; warm: number },
+): string {
+  if (scores.length === 0) return '';
   const steps = Array.from({ length: 100 / SCORES }, (_, i) => i * SCORES);
   // 100 stands with the best.
   const within = (from: number) =>
-    tally
+    scores
       .filter(({ score }) => Math.min(score, 100 - SCORES) === from)
       .reduce((sum, { count }) => sum + count, 0);
   return chartHtml({

@@ -139,29 +139,17 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
 async function lastMonth(store: Store, tenantId: string, now: number) {
   const since = (Math.floor(now / DAY_MS) - (DAYS_SHOWN - 1)) * DAY_MS;
   const days = Array.from({ length: DAYS_SHOWN }, (_, i) => toIso(since + i * DAY_MS).slice(0, 10));
-  const [tally, judged, leads, board] = await Promise.all([
-    store.tallySignals(tenantId, { from: days[0] ?? '', profileId: null }),
+  const [counted, judged, leads, deals] = await Promise.all([
+    store.countSignalsByDay(tenantId, days[0] ?? ''),
     store.countJudged(tenantId, { since, most: MOST_COUNTED }),
     store.countLeads(tenantId, { since, most: MOST_COUNTED }),
-    store.readBoard(tenantId, 0),
+    store.sumOpenDeals(tenantId),
   ]);
-  if (tally.length === 0 && leads === 0) return null;
-  const perDay = (classification: 'hot' | 'warm') =>
-    days.map((day) =>
-      tally
-        .filter((each) => each.day === day && each.classification === classification)
-        .reduce((sum, { count }) => sum + count, 0),
-    );
-  const [hot, warm] = [perDay('hot'), perDay('warm')];
-  const open = board.filter(({ stage }) => stage !== 'won' && stage !== 'lost').flatMap(({ value }) => value);
-  const currencies = [...new Set(open.map(({ currency }) => currency))];
-  const worth = currencies.map((currency) => {
-    const amounts = open.filter((each) => each.currency === currency).map((each) => each.amount_minor);
-    return money(
-      amounts.reduce((sum, amount) => sum + amount, 0),
-      currency,
-    );
-  });
+  if (counted.length === 0 && leads === 0) return null;
+  const byDay = new Map(counted.map((each) => [each.day, each]));
+  const hot = days.map((day) => byDay.get(day)?.hot ?? 0);
+  const warm = days.map((day) => byDay.get(day)?.warm ?? 0);
+  const worth = deals.map(({ amount_minor, currency }) => money(amount_minor, currency));
   return {
     hot: hot.reduce((sum, count) => sum + count, 0),
     judged,

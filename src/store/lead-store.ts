@@ -105,6 +105,8 @@ export interface LeadStore {
    * due first, as wire JSON texts.
    */
   listDueSteps(tenantId: string, due: { after?: string; until: string; limit: number }): Promise<string[]>;
+  /** What the deals of open leads are worth. */
+  sumOpenDeals(tenantId: string): Promise<BoardStage['value']>;
   /** How many leads were added since a time (Unix milliseconds), counted up to `most`. */
   countLeads(tenantId: string, of: { since: number; most: number }): Promise<number>;
   /** How far the newest `leads` that were added since then have come, and how long they stayed where. */

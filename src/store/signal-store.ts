@@ -151,14 +151,12 @@ export interface Judgement {
   textBytes: number;
 }
 
-/** Signals that were detected on a day, of one class and within five points of score. */
-export interface SignalTally {
+/** Signals that were detected on a day, by class. */
+export interface SignalDay {
   /** `2026-01-31`, UTC. */
   day: string;
-  classification: Classification;
-  /** The lowest of the five. */
-  score: number;
-  count: number;
+  hot: number;
+  warm: number;
 }
 
 /** Signals. */
@@ -206,8 +204,13 @@ export interface SignalStore {
   pruneNearKeys(before: number, limit: number): Promise<number>;
   /** How many signals a query finds, counted up to `most`. */
   countSignals(tenantId: string, query: SignalQuery, most: number): Promise<number>;
-  /** How many signals were detected from a day on (`2026-01-31`, UTC), made-up ones aside; of one profile or of all. */
-  tallySignals(tenantId: string, of: { from: string; profileId: string | null }): Promise<SignalTally[]>;
+  /** How many signals were detected on each day from one on (`2026-01-31`, UTC), made-up ones aside. */
+  countSignalsByDay(tenantId: string, from: string): Promise<SignalDay[]>;
+  /** Those of a profile on some days, by their scores in steps of five: `score` is the lowest of a step. */
+  countSignalsByScore(
+    tenantId: string,
+    of: { profileId: string; days: readonly string[] },
+  ): Promise<{ score: number; count: number }[]>;
   /** How many of the signals detected since a time (Unix milliseconds) were judged, counted up to `most`. */
   countJudged(tenantId: string, of: { since: number; most: number }): Promise<number>;
   /** What was done with those of the tenant's signals; one for each that there is. */

@@ -204,6 +204,13 @@ export function describeLeads(open: OpenStore): void {
         { currency: 'USD', amount_minor: 350, deals: 2 },
       ]);
       expect(board[5]?.value).toEqual([{ currency: 'JPY', amount_minor: 2 * max, deals: 2 }]);
+      const { value = [] } = board[0] ?? {};
+      expect(await store.sumOpenDeals('ten_a')).toEqual(value);
+      expect(await store.sumOpenDeals('ten_b')).toEqual([]);
+      const since = { since: 0, most: 5 };
+      expect([await store.countLeads('ten_a', since), await store.countLeads('ten_b', since)]).toEqual([
+        5, 1,
+      ]);
       expect(board[0]?.leads.map((text) => JSON.parse(text).id)).toEqual(['led_4', 'led_3']);
     });
   });

@@ -56,15 +56,21 @@ export function describeTriage(open: OpenStore): void {
         aSignal('ten_a', { platform: 'sample', externalId: 'made-up' }),
       ]);
       const [day, next] = [T0, T0 + DAY].map((ms) => new Date(ms).toISOString().slice(0, 10));
-      const tally = async (profileId: string | null, from = day ?? '') =>
-        (await store.tallySignals('ten_a', { from, profileId }))
-          .map((each) => `${each.day} ${each.classification} ${each.score}: ${each.count}`)
-          .sort();
-      const rest = [80, 70].map((score) => `${day} hot ${score}: 1`);
-      const warm = [60, 50].map((score) => `${day} warm ${score}: 1`);
-      expect(await tally(null)).toEqual([`${day} hot 90: 1`, ...rest, ...warm, `${next} hot 80: 1`].sort());
-      expect(await tally(null, next)).toEqual([`${next} hot 80: 1`]);
-      expect(await tally('icp_other')).toEqual([]);
+      const days = [day ?? '', next ?? ''];
+      const byDay = (from = day ?? '') => store.countSignalsByDay('ten_a', from);
+      const byScore = async (profileId = 'icp_ten_a', of = days) =>
+        (await store.countSignalsByScore('ten_a', { profileId, days: of })).map(({ score, count }) => [
+          score,
+          count,
+        ]);
+      const later = { day: next, hot: 1, warm: 0 };
+      expect(await byDay()).toEqual([{ day, hot: 3, warm: 2 }, later]);
+      expect(await byDay(next)).toEqual([later]);
+      expect(await store.countSignalsByDay('ten_b', day ?? '')).toEqual([{ day, hot: 1, warm: 0 }]);
+      const scores = [50, 60, 70, 80].map((score) => [score, score === 80 ? 2 : 1]);
+      expect(await byScore()).toEqual([...scores, [90, 1]]);
+      expect(await byScore('icp_ten_a', days.slice(1))).toEqual([[80, 1]]);
+      expect(await byScore('icp_other')).toEqual([]);
       await store.deleteSignal('ten_a', 'sig_1', T0);
       const wire = JSON.stringify({
         signal_id: 'sig_e',
@@ -74,11 +80,11 @@ export function describeTriage(open: OpenStore): void {
       });
       const edited = { id: 'sig_e', wire, classification: 'warm', score: 55, externalId: 'e' };
       await store.commitSignals([aSignal('ten_a', edited)]);
+      expect(await byDay()).toEqual([{ day, hot: 2, warm: 3 }, later]);
       const edit = { ...edited, classification: 'hot', score: 82, text: 'other words' };
       await store.editSignals([{ signal: aSignal('ten_a', edit), now: T0 }]);
-      expect(await tally('icp_ten_a', day)).toEqual(
-        [...rest.slice(1), `${day} hot 80: 2`, ...warm, `${next} hot 80: 1`].sort(),
-      );
+      expect(await byDay()).toEqual([{ day, hot: 3, warm: 2 }, later]);
+      expect(await byScore()).toEqual([...scores.slice(0, 3), [80, 3]]);
       await judge(store, 'sig_2');
       await judge(store, 'sig_3', false);
       expect(await store.countJudged('ten_a', { since: T0 - DAY, most: 10 })).toBe(2);

@@ -414,6 +414,7 @@ CREATE INDEX leads_by_source ON leads (tenant_id, source, created_at, id, stage,
 CREATE INDEX leads_by_domain ON leads (tenant_id, company_domain, created_at, id) WHERE company_domain <> '';
 CREATE INDEX leads_in_order ON leads (tenant_id, place);
 CREATE INDEX leads_by_owner ON leads (tenant_id, owner, created_at, id) WHERE owner <> '';
+CREATE INDEX leads_with_deals ON leads (tenant_id, stage, deal_currency, deal_amount) WHERE deal_currency IS NOT NULL;
 CREATE INDEX leads_by_next_due ON leads (tenant_id, next_due, id) WHERE next_due IS NOT NULL;
 
 CREATE TABLE lead_identities (

@@ -5,7 +5,7 @@ import { STAGES } from '../../../model/constants.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { Lead, LeadQuery } from '../../../model/lead.ts';
 import type { Page } from '../../../model/page.ts';
-import type { Stage } from '../../../model/pipeline.ts';
+import type { BoardStage, Stage } from '../../../model/pipeline.ts';
 import { wordsOf } from '../../../rules/words.ts';
 import type { NamedPerson } from '../../campaign-store.ts';
 import type { LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
@@ -256,6 +256,10 @@ const NEWEST_SQL = `WITH newest AS (
   SELECT id FROM leads INDEXED BY leads_by_time WHERE tenant_id = :tenantId AND created_at >= :since
   ORDER BY created_at DESC, id DESC LIMIT :leads)`;
 
+const OPEN_STAGES = STAGES.filter((stage) => stage !== 'won' && stage !== 'lost')
+  .map((stage) => `'${stage}'`)
+  .join(', ');
+
 /** A lead that was lost at once was new before. */
 const FURTHEST_SQL = `${NEWEST_SQL}, reached AS (
   SELECT n.id, max(CASE m.current ${STAGES.map((stage, i) => `WHEN '${stage}' THEN ${stage === 'lost' ? 0 : i}`).join(' ')} END) AS place
@@ -279,6 +283,11 @@ export function boardReads(db: Database) {
   const selectFurthest = db.prepare<Record<string, unknown>[], { place: number; leads: number }>(
     FURTHEST_SQL,
   );
+  const selectOpenDeals = db.prepare<[string], BoardStage['value'][number]>(
+    `SELECT deal_currency AS currency, total(deal_amount) AS amount_minor, count(*) AS deals
+     FROM leads INDEXED BY leads_with_deals
+     WHERE tenant_id = ? AND stage IN (${OPEN_STAGES}) AND deal_currency IS NOT NULL GROUP BY deal_currency ORDER BY 1`,
+  );
   const countNewest = db
     .prepare<Record<string, unknown>[], number>(`${NEWEST_SQL} SELECT count(*) FROM newest`)
     .pluck();
@@ -288,6 +297,7 @@ export function boardReads(db: Database) {
   );
 
   return {
+    sumOpenDeals: (tenantId) => selectOpenDeals.all(tenantId),
     countLeads: (tenantId, { since, most }) => countNewest.get({ tenantId, since, leads: most }) ?? 0,
     readStageFlow(tenantId, { since, leads }) {
       const wanted = { tenantId, since, leads };

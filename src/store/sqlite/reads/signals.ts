@@ -7,10 +7,10 @@ import type { LeadStore } from '../../lead-store.ts';
 import type {
   Judgement,
   OutdatedSignal,
+  SignalDay,
   SignalDetail,
   SignalFeedback,
   SignalStore,
-  SignalTally,
   StoredDuplicate,
   StoredPost,
   StoredSignalPage,
@@ -100,11 +100,16 @@ export function signalReads(db: Database) {
     `SELECT id, score FROM signals
      WHERE id = :id AND NOT ifnull(external_id = :externalId AND text <> :text, FALSE)`,
   );
-  const selectTally = db.prepare<Record<string, unknown>[], SignalTally>(
-    `SELECT date(day * 86400, 'unixepoch') AS day, classification, scores * 5 AS score, sum(count) AS count
-     FROM signal_days WHERE tenant_id = :tenantId AND day >= unixepoch(:from) / 86400
-       AND (:profileId IS NULL OR profile_id = :profileId)
-     GROUP BY signal_days.day, classification, scores HAVING sum(count) > 0`,
+  const selectDays = db.prepare<[string, string], SignalDay>(
+    `SELECT date(day * 86400, 'unixepoch') AS day, total(count) FILTER (WHERE classification = 'hot') AS hot,
+            total(count) FILTER (WHERE classification = 'warm') AS warm
+     FROM signal_days WHERE tenant_id = ? AND day >= unixepoch(?) / 86400 GROUP BY signal_days.day HAVING sum(count) > 0`,
+  );
+  // CROSS: by the days' keys; along the index SQLite would pass all other profiles.
+  const selectScores = db.prepare<Record<string, unknown>[], { score: number; count: number }>(
+    `SELECT s.scores * 5 AS score, sum(s.count) AS count FROM json_each(:days) d CROSS JOIN signal_days s
+     ON s.tenant_id = :tenantId AND s.day = unixepoch(d.value) / 86400 AND s.profile_id = :profileId
+     GROUP BY s.scores HAVING sum(s.count) > 0`,
   );
   const countJudged = db
     .prepare<Record<string, unknown>[], number>(
@@ -139,7 +144,9 @@ export function signalReads(db: Database) {
     listSignals: (tenantId, query) => list(tenantId, profilesAsked(tenantId, query.icps), query),
     countSignals: (tenantId, query, most) =>
       count(tenantId, profilesAsked(tenantId, query.icps), query, most),
-    tallySignals: (tenantId, of) => selectTally.all({ tenantId, ...of }),
+    countSignalsByDay: (tenantId, from) => selectDays.all(tenantId, from),
+    countSignalsByScore: (tenantId, { profileId, days }) =>
+      selectScores.all({ tenantId, profileId, days: JSON.stringify(days) }),
     countJudged: (tenantId, of) => countJudged.get({ tenantId, ...of }) ?? 0,
     listTriage: (tenantId, ids) => selectTriage.all(JSON.stringify(ids), tenantId),
     listSignalViews: (tenantId) => selectViews.all(tenantId),
