@@ -21,12 +21,15 @@ import { benchFanout } from './way/fanout.ts';
 import { benchLatency } from './way/latency.ts';
 import { benchNeighbours } from './way/neighbours.ts';
 
-/** `profileDir`: where a bench that can also say where our server's time went leaves V8's profiles. */
-const BENCHES: Record<string, (profileDir?: string) => Promise<Figure[]>> = {
+/**
+ * `profileDir`: where a bench that can also say where our server's time went leaves V8's profiles. `posts`: a file of posts, a
+ * line of JSON each with `title` and `text`, for the bench that can take posts in as people write them.
+ */
+const BENCHES: Record<string, (profileDir?: string, posts?: string) => Promise<Figure[]>> = {
   backlog: benchBacklog,
   dashboard: benchDashboard,
   dispatch: benchDispatch,
-  encode: benchEncode,
+  encode: (_profileDir, posts) => benchEncode(posts),
   fanout: benchFanout,
   flood: benchFlood,
   health: benchHealth,
@@ -54,6 +57,7 @@ const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     json: { type: 'boolean', default: false },
+    posts: { type: 'string' },
     profile: { type: 'string' },
     runs: { type: 'string' },
   },
@@ -62,18 +66,18 @@ const unknown = positionals.filter((name) => !(name in BENCHES));
 const runs = values.runs === undefined ? null : Number(values.runs);
 if (unknown.length > 0 || (runs !== null && !(Number.isInteger(runs) && runs > 0))) {
   if (unknown.length > 0) console.error(`There is no benchmark "${unknown.join('", "')}".`);
-  console.error(`Usage: npm run bench -- [NAME…] [--runs N] [--json] [--profile FOLDER]`);
+  console.error(`Usage: npm run bench -- [NAME…] [--runs N] [--json] [--profile FOLDER] [--posts FILE]`);
   console.error(`Benchmarks: ${Object.keys(BENCHES).join(', ')}`);
   process.exit(64);
 }
-const profileDir = values.profile === undefined ? undefined : resolve(values.profile);
+const [profileDir, posts] = [values.profile, values.posts].map((path) => path && resolve(path));
 const all: Figure[] = [];
 for (const name of positionals.length > 0 ? positionals : Object.keys(BENCHES)) {
   const run = BENCHES[name];
   if (run === undefined) continue;
   const figures: Figure[][] = [];
   const started = performance.now();
-  while (figures.length < (runs ?? RUNS[name] ?? 1)) figures.push(await run(profileDir));
+  while (figures.length < (runs ?? RUNS[name] ?? 1)) figures.push(await run(profileDir, posts));
   console.error(`${name}: ${Math.round((performance.now() - started) / 1_000)} s`);
   const merged = medianOf(figures);
   report(merged, values.json);

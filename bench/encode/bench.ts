@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Pool } from 'undici';
 import { START_FLAGS } from '../../test/support/start-flags.ts';
 import { startChild } from '../child.ts';
@@ -29,15 +30,17 @@ interface Measured {
 
 /**
  * Posts coming in by batches with the sentence encoder on, in its thread, and how long lists take that are asked for
- * meanwhile; against the same server with the encoder off.
+ * meanwhile; against the same server with the encoder off. The tenant has a profile drafted from one line, so that both
+ * encoders work. Without a file of posts each asks for something, so that each is encoded.
  */
-export async function benchEncode(): Promise<Figure[]> {
-  const words = await measure('off');
-  const both = await measure('auto');
+export async function benchEncode(file?: string): Promise<Figure[]> {
+  const written = file === undefined ? null : readPosts(file);
+  const words = await measure('off', written);
+  const both = await measure('auto', written);
   return [
     {
       bench: 'encode',
-      variant: `batches of ${BATCH_POSTS} posts with the encoder on, against words alone`,
+      variant: `batches of ${BATCH_POSTS} ${written === null ? 'posts that ask' : 'posts of a stream'} with the encoder on, against words alone`,
       ours: both.postsPerSecond,
       floor: words.postsPerSecond,
       ratio: both.postsPerSecond / words.postsPerSecond,
@@ -52,13 +55,13 @@ export async function benchEncode(): Promise<Figure[]> {
   ];
 }
 
-async function measure(mode: 'auto' | 'off'): Promise<Measured> {
+async function measure(mode: 'auto' | 'off', written: string[] | null): Promise<Measured> {
   const { child } = await startChild(new URL('./server.ts', import.meta.url), START_FLAGS);
   try {
     const { url, apiKey, encoder } = await child.ask<Opened>({ open: mode });
     if (mode === 'auto' && encoder === 'off') throw new Error('the encoder is not installed');
     const asker = createAsker(url, apiKey, READERS + 1);
-    const nextBatch = createBatches(mode === 'auto' ? 5 : 6);
+    const nextBatch = createBatches(mode === 'auto' ? 5 : 6, written);
     await write(url, { apiKey, seconds: WARM_UP_SECONDS, nextBatch });
     const [postsPerSecond, times] = await Promise.all([
       write(url, { apiKey, seconds: SECONDS, nextBatch }),
@@ -73,16 +76,29 @@ async function measure(mode: 'auto' | 'off'): Promise<Measured> {
   }
 }
 
-/** Batches of posts that ask something at the end, so that it hangs on their meaning what they are. */
-function createBatches(seed: number): () => string {
+/** Titles and texts in an order that is the same in every run. */
+function readPosts(file: string): string[] {
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  const random = seededRandom(1);
+  return lines
+    .map((line) => JSON.parse(line) as { title?: string; text?: string })
+    .map(({ title = '', text = '' }) => ({ text: `${title}\n\n${text}`.trim(), at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ text }) => text);
+}
+
+/** Batches of `written` posts, or of posts that ask something at the end, so that their class depends on their meaning. */
+function createBatches(seed: number, written: string[] | null): () => string {
   const makePost = createPosts(seed);
   const random = seededRandom(seed);
   let made = 0;
   const post = () => {
+    const given = written?.[made % written.length];
     const plain = makePost(made++) as { text: string; platform: object };
     // Old posts are cold whatever they mean.
     const platform = { ...plain.platform, posted_at: new Date().toISOString() };
-    return { ...plain, platform, text: `${plain.text} ${ASKS[Math.floor(random() * ASKS.length)]}` };
+    const text = given ?? `${plain.text} ${ASKS[Math.floor(random() * ASKS.length)]}`;
+    return { ...plain, platform, text };
   };
   return () => JSON.stringify({ signals: Array.from({ length: BATCH_POSTS }, post) });
 }

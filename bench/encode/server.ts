@@ -24,6 +24,8 @@ export interface Opened {
 /** Limits are checked as of every key and tenant, and stop nobody here. */
 const UNLIMITED = 1_000_000;
 
+const OFFER = 'A help desk and shared inbox for customer support teams of online shops';
+
 const folder = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
 prepareEngine(); // as the server does
 process.on('message', (order: Order) => {
@@ -60,5 +62,17 @@ async function open(mode: 'auto' | 'off'): Promise<Opened> {
     sendTest: () => Promise.reject(new Error('there is no dispatcher here')),
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  await addProfile(url, made.apiKey);
   return { url, apiKey: made.apiKey, encoder: runtime.encoder === null ? 'off' : 'on' };
+}
+
+/** What most accounts have: a profile drafted from one line, whose offer the second encoder holds posts against. */
+async function addProfile(url: string, apiKey: string): Promise<void> {
+  const call = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+    const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+    return ((await answer.json()) as { data: object }).data;
+  };
+  await call('/v1/icps', await call('/v1/icps/draft', { offer: OFFER }));
 }
