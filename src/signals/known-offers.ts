@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { inPackage } from '../lib/package.ts';
 import type { Encoder } from './encoder/encoder.ts';
-import { createNearest } from './nearest.ts';
+import { createNearest, numbersOf } from './nearest.ts';
 
 const linesSchema = z.array(z.string().min(1)).readonly();
 const knownOfferSchema = z.strictObject({
@@ -45,4 +45,19 @@ export async function nearestOffers(
 ): Promise<NearOffer[]> {
   const near = await nearest(offer, encoder);
   return near.slice(0, count).map(({ item: known, likeness }) => ({ known, likeness }));
+}
+
+let encoded: Promise<readonly Float32Array[]> | null = null;
+
+/** What the known offers mean, in their order. Found out at the first call, which takes about a second, and kept. */
+export function knownNumbers(encoder: Pick<Encoder, 'encode'>): Promise<readonly Float32Array[]> {
+  if (encoded === null) {
+    const asked = Promise.all(readKnownOffers().map(({ offer }) => numbersOf(offer, encoder)));
+    // A thread that broke, or a server that stops: the next post asks again.
+    asked.catch(() => {
+      if (encoded === asked) encoded = null;
+    });
+    encoded = asked;
+  }
+  return encoded;
 }

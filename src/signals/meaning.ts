@@ -1,10 +1,11 @@
 import { largestOf } from '../lib/lists.ts';
 import type { Encoder } from './encoder/encoder.ts';
 import { type Encoded, shareOf } from './encoder/load-encoder.ts';
+import { knownNumbers } from './known-offers.ts';
 import { lessonOdds } from './lesson.ts';
 import { encoderOdds, leaning, OFFER_MODEL } from './model/judge.ts';
 import { MODEL } from './model/learnt.ts';
-import type { Offer, OfferMatch } from './offer.ts';
+import { dot, type Offer, type OfferMatch, type OfferNumbers, rivalry } from './offer.ts';
 import type { Hit } from './phrases.ts';
 import { digestOf, digestParts, placeOf, type Sentence } from './reading/sentences.ts';
 import { type CompiledProfile, generalOddsOf, hangsOnMeaning, mayBeWish, type PostReading } from './score.ts';
@@ -86,13 +87,16 @@ async function addOfferMatches(
   const matches = new Map<Offer, OfferMatch>();
   const { content, text } = reading;
   const digest = digestOf(content.outline.sentences, content.asks).slice(0, MAX_SENTENCES);
-  const [post, numbers] = await Promise.all([
+  const [post, numbers, known] = await Promise.all([
     encoder.encode(digestParts(text, digest), 'offers'),
     Promise.all(offers.map((offer) => offer.numbers(encoder))),
+    knownNumbers(encoder),
   ]);
+  const rivals = rivalry(post.numbers, known);
   const sentences = digest.map((_, part) => unitOf(shareOf(post, part)));
   for (const [i, offer] of offers.entries()) {
-    matches.set(offer, matchOf(offer, numbers[i] ?? post.numbers, { reading, post, digest, sentences }));
+    const own = numbers[i];
+    if (own) matches.set(offer, matchOf(offer, own, { reading, post, rivals, digest, sentences }));
     if (i % OFFERS_A_TURN === 0) await nextTurn();
   }
   return { ...reading, matches };
@@ -104,6 +108,7 @@ const OFFERS_A_TURN = 100;
 interface ReadForOffers {
   reading: PostReading;
   post: Encoded;
+  rivals: ReturnType<typeof rivalry>;
   digest: readonly Sentence[];
   /** By sentence, at length 1; null: the encoder read none of it. */
   sentences: readonly (Float32Array | null)[];
@@ -111,8 +116,8 @@ interface ReadForOffers {
 
 function matchOf(
   { lesson }: Offer,
-  offer: Float32Array,
-  { reading, post, digest, sentences }: ReadForOffers,
+  { offer, described, kin }: OfferNumbers,
+  { reading, post, rivals, digest, sentences }: ReadForOffers,
 ): OfferMatch {
   const whole = dot(offer, post.numbers);
   const learned = lesson === null ? 0 : lessonOdds(lesson, post.numbers);
@@ -124,16 +129,13 @@ function matchOf(
     best = likeness;
     carrier = digest[i];
   }
-  return { whole, sentence: best, learned, post: post.numbers, place: placeOf(reading.text, carrier) };
+  return {
+    ...{ whole, sentence: best, described: dot(described, post.numbers), rivals: rivals(kin), learned },
+    ...{ post: post.numbers, place: placeOf(reading.text, carrier) },
+  };
 }
 
 function unitOf(share: Float32Array): Float32Array | null {
   const length = Math.hypot(...share);
   return length === 0 ? null : share.map((number) => number / length);
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);
-  return sum;
 }

@@ -36,7 +36,8 @@ export function createNearest<Item>(
   };
 }
 
-async function numbersOf(text: string, encoder: Pick<Encoder, 'encode'>): Promise<Float32Array> {
+/** What a text means to the encoder of offers. */
+export async function numbersOf(text: string, encoder: Pick<Encoder, 'encode'>): Promise<Float32Array> {
   return (await encoder.encode([text], 'offers')).numbers;
 }
 

@@ -108,7 +108,7 @@ export function compileProfile(profile: IcpProfile, learned?: StoredLesson): Com
   return {
     profile,
     phrases: readPhrases(profile),
-    offer: createOffer(profile.offer, learned === undefined ? null : activeLessonOf(learned)),
+    offer: createOffer(profile, learned === undefined ? null : activeLessonOf(learned)),
     lessonVersion: learned?.version ?? 0,
     namesTopic: profile.offer !== '' || profile.phrases.length + profile.competitors.length > 0,
     max: share(100, profile.weights),

@@ -7,6 +7,7 @@ import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import { observePosts } from '../../src/signals/intake.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
+import { createOffer, rivalry } from '../../src/signals/offer.ts';
 import type { IntakeParts } from '../../src/signals/plan-posts.ts';
 import { readPost, scorePost } from '../../src/signals/score.ts';
 import { compileTenant } from '../support/compile-tenant.ts';
@@ -132,4 +133,38 @@ test('an observed post becomes a signal of the profile whose offer it wants, tho
   const profiles = (await store.listPosts('ten_a', 10)).map(({ profileId }) => profileId);
   expect(profiles).toContain('icp_desk');
   expect(profiles).not.toContain('icp_pay');
+});
+
+test('a post is held against the phrases of a profile by meaning, too, and these are read in one piece', async () => {
+  const encoder = topicEncoder();
+  const offer = 'Software for support teams';
+  const bare = profileOf('icp_bare', { name: 'Bare', offer });
+  const described = profileOf('icp_told', {
+    name: 'Told',
+    offer,
+    phrases: ['shared help desk', 'zendesk pricing'],
+  });
+  const [without, withPhrases] = await explain(ASKS, [bare, described], encoder);
+  expect(withPhrases?.score).toBeGreaterThan(without?.score ?? 100);
+  const asked = encoder.asked.filter(({ parts }) => parts.join('').startsWith(offer));
+  expect(asked.map(({ parts }) => parts)).toEqual([
+    [offer],
+    [offer],
+    [`${offer}. shared help desk, zendesk pricing`],
+  ]);
+});
+
+test('a post that is as like other things is less of a match, and what is of the same kind is no rival', () => {
+  const at = (...numbers: number[]) => Float32Array.from(numbers);
+  const known = [at(1, 0), at(0, 1)];
+  const post = at(0.6, 0.8);
+  const rivals = rivalry(post, known);
+  expect(rivals([])).toBeGreaterThan(rivals([1]));
+  expect(rivals([1])).toBeCloseTo(0.6);
+  expect(rivals([0])).toBeCloseTo(0.8);
+  expect(rivals([0, 1])).toBe(0);
+});
+
+test('a profile that says nothing of what is sold has no offer', () => {
+  expect(createOffer({ offer: '', phrases: ['help desk'] })).toBeNull();
 });

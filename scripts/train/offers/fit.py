@@ -16,6 +16,7 @@ PENALTY = 1.0
 PARTS = 5
 AIMS = {"hot": (0.45, 0.45), "warm": (0.55, 0.60)}
 LEAST = {"hot": 2, "warm": 1}
+LIKENESSES = ("whole", "sentence", "described", "rivals")
 LABELS = {"cold": 0, "warm": 1, "hot": 2}
 MOST_WORDS = {"phrase": 1.5, "competitor": 1.6}
 """At most: the drafts that weights are learnt from know more of these sellers than of others."""
@@ -70,12 +71,12 @@ def main():
     given = np.array([row["given"] is not None for row in held])
     part = np.array([zlib.crc32(row["id"].encode()) % PARTS for row in held])
     hot, warm = np.array([general[row["id"]] for row in held]).T
-    whole, sentence = column("whole"), column("sentence")
+    likenesses = np.column_stack([column(name) for name in LIKENESSES])
     words = np.column_stack([column(name) for name in MOST_WORDS])
     most = np.array(list(MOST_WORDS.values()))
 
-    scale = logistic(np.column_stack([hot, warm, whole, sentence, words]), label >= 1)[2:4]
-    likeness = whole * scale[0] + sentence * scale[1]
+    scale = logistic(np.column_stack([hot, warm, likenesses, words]), label >= 1)[2 : 2 + len(LIKENESSES)]
+    likeness = likenesses @ scale
     centre = float(np.median(likeness[label >= 1])) - 1.5
     beyond = np.clip(likeness - centre, -REACH, REACH)
     x = np.column_stack([hot, warm, beyond, words])
@@ -86,7 +87,7 @@ def main():
         weights[3:5] = np.minimum(weights[3:5], most)
         return weights
 
-    model = {"whole": scale[0], "sentence": scale[1], "centre": centre, "reach": REACH}
+    model = {**dict(zip(LIKENESSES, scale)), "centre": centre, "reach": REACH}
     wanting = np.sort(warm[label >= 1])
     model["leastIntent"] = float(wanting[int(LEAST_INTENT_SHARE * len(wanting))])
     odds = {}

@@ -47,6 +47,8 @@ for (const { id, text, labels, given, fold: own } of offerPosts(folder)) {
       mayBeWish: mayBeWish(words),
       whole: match?.whole ?? null,
       sentence: match?.sentence ?? null,
+      described: match?.described ?? null,
+      rivals: match?.rivals ?? null,
       phrase: kinds.has('phrase'),
       competitor: kinds.has('competitor'),
       label: labels[seller] ?? 'cold',

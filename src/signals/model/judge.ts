@@ -109,9 +109,11 @@ interface OfferJudgement {
 }
 
 interface OfferModel {
-  /** What likeness is: cosine of offer and post, and of offer and the sentence that is most like it. */
+  /** What likeness is made of: see the members of the same names in `OfferMatch`. */
   whole: number;
   sentence: number;
+  described: number;
+  rivals: number;
   /** Likeness of an average post that wants something to an average offer, and the most that it counts for. */
   centre: number;
   reach: number;
@@ -135,10 +137,12 @@ export const OFFER_BIAS: Odds = { hot: OFFER_MODEL.hot.bias, warm: OFFER_MODEL.w
 export const phraseOdds: Odds = { hot: OFFER_MODEL.hot.phrase, warm: OFFER_MODEL.warm.phrase };
 export const competitorOdds: Odds = { hot: OFFER_MODEL.hot.competitor, warm: OFFER_MODEL.warm.competitor };
 
+const LIKENESSES = ['whole', 'sentence', 'described', 'rivals'] as const;
+
 /** What likeness counts for. */
-export function likenessOdds({ whole, sentence }: { whole: number; sentence: number }): Odds {
+export function likenessOdds(match: Record<(typeof LIKENESSES)[number], number>): Odds {
   const { centre, reach, hot, warm } = OFFER_MODEL;
-  const likeness = OFFER_MODEL.whole * whole + OFFER_MODEL.sentence * sentence;
+  const likeness = LIKENESSES.reduce((sum, name) => sum + OFFER_MODEL[name] * match[name], 0);
   const beyond = Math.max(-reach, Math.min(reach, likeness - centre));
   return { hot: hot.likeness * beyond, warm: warm.likeness * beyond };
 }
