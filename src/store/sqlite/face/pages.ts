@@ -7,9 +7,9 @@ import type { Position } from '../../../model/page.ts';
 import type { DeliveryKey, WalkTerms } from '../../changes/deliveries.ts';
 import type { DeliveryLogStore, DeliveryQuery } from '../../delivery-log-store.ts';
 import type { EventStore, RecordedEvent } from '../../event-store.ts';
+import { pageOf } from '../../pages.ts';
 import { createDeliveryPages, createDeliveryWalk, isInRange, newestFirst } from '../reads/deliveries.ts';
 import { createEventPages } from '../reads/events.ts';
-import { pageOf } from '../reads/pages.ts';
 
 /** What waits is sorted in memory up to here (about 10 ms); where more waits, a walk by time meets it soon enough. */
 const MOST_SORTED = 5_000;

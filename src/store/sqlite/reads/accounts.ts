@@ -14,8 +14,8 @@ import type {
   StoredRows,
   TeamStore,
 } from '../../account-store.ts';
+import { type CreationPage, creationPage, pageByCreation, pageOf } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
-import { type CreationPage, pageByCreation, pageOf } from './pages.ts';
 
 export const TENANTS = new Table<Tenant>('tenants', {
   id: 'plain',
@@ -184,8 +184,7 @@ export function keyReads(db: Database) {
       const tenant = key === null ? null : selectTenant.get(key.tenantId);
       return key === null || tenant === null ? null : { key, tenant };
     },
-    pageKeys: (tenantId, page) =>
-      pageByCreation(page, (position) => selectPage.all({ tenantId, ...position })),
+    pageKeys: (tenantId, page) => pageByCreation(page, selectPage.all({ tenantId, ...creationPage(page) })),
     getKey: (tenantId, id) => selectOne.get(id, tenantId),
   } satisfies Part<AccountStore & KeyStore>;
 }

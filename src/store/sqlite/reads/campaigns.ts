@@ -2,9 +2,9 @@ import type { Database } from 'better-sqlite3';
 import { addAll } from '../../../lib/lists.ts';
 import type { Campaign, CampaignEventType, CampaignQuery, ReplyClass } from '../../../model/campaign.ts';
 import type { CampaignEventRow, CampaignStore } from '../../campaign-store.ts';
+import { pageOf } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
 import { createLeadAliases } from './leads.ts';
-import { pageOf } from './pages.ts';
 
 export const CAMPAIGNS = new Table<Campaign>('campaigns', {
   id: 'plain',

@@ -5,8 +5,8 @@ import type { Lead } from '../../../model/lead.ts';
 import { nameKey, personKeys } from '../../../model/person-keys.ts';
 import type { Signal } from '../../../model/signal.ts';
 import type { CompanyStore } from '../../company-store.ts';
+import { pageOf } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
-import { pageOf } from './pages.ts';
 
 const COMPANIES = new Table<Company>('companies', {
   id: 'plain',

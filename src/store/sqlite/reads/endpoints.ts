@@ -5,8 +5,8 @@ import { shapeOf } from '../../../model/payload-shape.ts';
 import type { Endpoint, EndpointMode, WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../../endpoint-store.ts';
 import type { Backfill, BackfillStore, NoticeStore } from '../../event-store.ts';
+import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
-import { type CreationPage, pageByCreation } from './pages.ts';
 
 export const ENDPOINTS = new Table<Endpoint>('webhook_endpoints', {
   id: 'plain',
@@ -48,7 +48,7 @@ export function endpointReads(db: Database) {
   return {
     listEndpoints: (tenantId) => selectOfTenant.all(tenantId),
     pageEndpoints: (tenantId, page) =>
-      pageByCreation(page, (position) => selectPage.all({ tenantId, ...position })),
+      pageByCreation(page, selectPage.all({ tenantId, ...creationPage(page) })),
     getEndpoint: (tenantId, id) => selectOne.get(id, tenantId),
   } satisfies Part<EndpointStore>;
 }

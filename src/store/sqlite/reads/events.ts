@@ -16,8 +16,8 @@ import type {
   StoredWait,
   WaitingBatch,
 } from '../../event-store.ts';
+import { creationOf } from '../../pages.ts';
 import type { Part } from '../table.ts';
-import { creationOf } from './pages.ts';
 import { BODY_JOINS, SHOWN_STATUS, WHOLE_BODY } from './shown-state.ts';
 
 type KeptEvent = Omit<RecordedEvent, 'deliveries' | 'batched' | 'skips'>;

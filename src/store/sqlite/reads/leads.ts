@@ -9,8 +9,8 @@ import type { BoardStage, Stage } from '../../../model/pipeline.ts';
 import { wordsOf } from '../../../rules/words.ts';
 import type { NamedPerson } from '../../campaign-store.ts';
 import type { LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
+import { pageOf } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
-import { pageOf } from './pages.ts';
 
 const LEADS = new Table<{ wire: Lead; version: number }>('leads', { wire: 'json', version: 'plain' });
 

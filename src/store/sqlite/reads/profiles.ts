@@ -2,9 +2,9 @@ import type { Database } from 'better-sqlite3';
 import { DEFAULT_WEIGHTS } from '../../../model/constants.ts';
 import type { IcpProfile } from '../../../model/icp.ts';
 import { profileNameKey } from '../../../rules/words.ts';
+import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
 import type { DueLesson, ProfileStore, StoredLesson } from '../../profile-store.ts';
 import { type Part, Table } from '../table.ts';
-import { type CreationPage, pageByCreation } from './pages.ts';
 
 type Column = 'id' | 'tenantId' | 'name' | 'active' | 'createdAt' | 'updatedAt' | 'version';
 /** What of a profile is kept as JSON. Those stored before there were weights have none, and so on. */
@@ -78,7 +78,7 @@ export function profileReads(db: Database) {
     profileStamp: (tenantId) => selectStamp.get(tenantId) ?? '',
     listProfiles: (tenantId) => selectPage.all({ tenantId, createdAt: -1, id: '', limit: -1 }).map(toProfile),
     pageProfiles: (tenantId, page) =>
-      pageByCreation(page, (position) => selectPage.all({ tenantId, ...position }).map(toProfile)),
+      pageByCreation(page, selectPage.all({ tenantId, ...creationPage(page) }).map(toProfile)),
     getProfile(tenantId, id) {
       const row = selectOne.get(id, tenantId);
       return row === null ? null : toProfile(row);

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { NO_SETTINGS } from '../../../model/constants.ts';
 import type { EndedRun, Source, SourcePosition } from '../../../model/source.ts';
+import { type CreationPage, creationPage, pageByCreation, pageOf } from '../../pages.ts';
 import type { DueSource, HostHold, SourceStore } from '../../source-store.ts';
 import { type Part, Table } from '../table.ts';
-import { type CreationPage, pageByCreation, pageOf } from './pages.ts';
 
 const SOURCES = new Table<Source>('sources', {
   id: 'plain',
@@ -80,7 +80,7 @@ export function sourceReads(db: Database) {
       return row === null ? null : wholeSource(row);
     },
     pageSources: (tenantId, page) =>
-      pageByCreation(page, (position) => selectPage.all({ tenantId, ...position }).map(wholeSource)),
+      pageByCreation(page, selectPage.all({ tenantId, ...creationPage(page) }).map(wholeSource)),
     dueSources: (now) => selectDue.all(now),
     nextSourceDue: (after) => selectNext.get(after) ?? null,
   } satisfies Part<SourceStore>;

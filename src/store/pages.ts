@@ -1,5 +1,5 @@
-import { DomainError } from '../../../model/errors.ts';
-import type { Page, PageRequest, Position } from '../../../model/page.ts';
+import { DomainError } from '../model/errors.ts';
+import type { Page, PageRequest, Position } from '../model/page.ts';
 
 /** One row more than a page holds is asked for: it tells that more follow, and is cut off again. */
 export function pageOf<T, R = T>(
@@ -19,16 +19,17 @@ export interface CreationPage {
   limit: number;
 }
 
-/** A page of rows in the order they were made in. */
-export function pageByCreation<T extends { createdAt: number; id: string }>(
-  { limit, after }: PageRequest,
-  find: (position: CreationPage) => T[],
-): Page<T> {
+/** What to ask for, for a page of rows in the order they were made in; {@link pageByCreation} makes the page of what is found. */
+export function creationPage({ limit, after }: PageRequest): CreationPage {
   const [createdAt, id] = creationOf(after) ?? [-1, ''];
-  return pageOf(find({ createdAt, id, limit: limit + 1 }), limit, {
-    toRow: (row) => row,
-    position: (row) => [row.createdAt, row.id],
-  });
+  return { createdAt, id, limit: limit + 1 };
+}
+
+export function pageByCreation<T extends { createdAt: number; id: string }>(
+  { limit }: PageRequest,
+  found: readonly T[],
+): Page<T> {
+  return pageOf(found, limit, { toRow: (row) => row, position: (row) => [row.createdAt, row.id] });
 }
 
 /** A position as [createdAt, id]. @throws DomainError INVALID_CURSOR where it is none */
