@@ -37,7 +37,12 @@ export class Table<T extends object> {
 
   /** The rows that `rest` selects, which follows FROM and the table's name. */
   select<P extends unknown[]>(db: Connection, rest: string): Rows<P, T> {
-    const all = rows<P, T>(db, `SELECT ${this.list} FROM ${this.#name} ${rest}`);
+    return this.rows(db, `SELECT ${this.list} FROM ${this.#name} ${rest}`);
+  }
+
+  /** The rows of a whole statement, which selects {@link list} and may select more. */
+  rows<P extends unknown[], More = unknown>(db: Connection, sql: string): Rows<P, T & More> {
+    const all = rows<P, T & More>(db, sql);
     return { all, get: async (...values) => (await all(...values))[0] ?? null };
   }
 

@@ -44,9 +44,12 @@ export const KEYS = new Table<ApiKey>('api_keys', {
 type ProfileColumn = 'id' | 'tenantId' | 'name' | 'active' | 'createdAt' | 'updatedAt' | 'version';
 
 /** A profile as it is kept, with the name as no two of a tenant have it. */
-export const PROFILES = new Table<
-  Pick<IcpProfile, ProfileColumn> & { nameKey: string; settings: Omit<IcpProfile, ProfileColumn> }
->('icp_profiles', {
+export type KeptProfile = Pick<IcpProfile, ProfileColumn> & {
+  nameKey: string;
+  settings: Omit<IcpProfile, ProfileColumn>;
+};
+
+export const PROFILES = new Table<KeptProfile>('icp_profiles', {
   ...{ id: 'plain', tenantId: 'plain', name: 'plain', nameKey: 'plain', settings: 'json' },
   ...{ active: 'plain', createdAt: 'plain', updatedAt: 'plain', version: 'plain' },
 });

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest';
 import { commitBatch } from '../../../src/store/commit-batch.ts';
 import { createCommitMeter } from '../../../src/store/commit-meter.ts';
 import { createCommitter } from '../../../src/store/postgres/commit.ts';
 import { type Connection, connect } from '../../../src/store/postgres/connection.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
+import { createReads } from '../../../src/store/postgres/reads.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate as migrateSqlite } from '../../../src/store/sqlite/migrate.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
@@ -11,6 +13,7 @@ import { createSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { createTransactions } from '../../../src/store/sqlite/transaction.ts';
 import { createWriteAheadLog } from '../../../src/store/sqlite/write-ahead-log.ts';
 import { createWriter } from '../../../src/store/sqlite/writer.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { T0 } from '../../support/store.ts';
@@ -20,13 +23,16 @@ import { describeStore } from '../contract/suite.ts';
 describe.skipIf(mayLackPostgres())('beside PostgreSQL', () => {
   let server: PostgresServer;
   let postgres: Connection;
+  let reader: Connection;
   beforeAll(async () => {
     server = await startPostgres();
-    postgres = await connect(await server.createDatabase());
+    const config = await server.createDatabase();
+    [postgres, reader] = [await connect(config), await connect(config)];
     await migrate(postgres);
   });
   afterAll(async () => {
     await postgres.close();
+    await reader.close();
     await server[Symbol.asyncDispose]();
   });
 
@@ -74,6 +80,8 @@ describe.skipIf(mayLackPostgres())('beside PostgreSQL', () => {
       { meter: createCommitMeter(clock), storage: null },
     );
     const store = createSqliteStore({ db: sqlite, clock, writer, countsThread: null, searchThread: null });
+    for (const [name, read] of Object.entries(createReads(reader)))
+      answerTwice(store, name as keyof Store, read as AnyRead, faults);
     onTestFinished(async () => {
       expect(faults).toEqual([]);
       if (!sqlite.open) return;
@@ -84,6 +92,29 @@ describe.skipIf(mayLackPostgres())('beside PostgreSQL', () => {
     return { store, clock };
   });
 });
+
+type AnyRead = (...args: unknown[]) => Promise<unknown>;
+
+/** Has a read answered by both: the store's answer stands, and one that is not the same is a fault. */
+function answerTwice(store: Store, name: keyof Store, read: AnyRead, faults: string[]): void {
+  const ofStore = store[name] as AnyRead;
+  Object.assign(store, {
+    [name]: async (...args: unknown[]) => {
+      const [expected, found] = await Promise.allSettled([ofStore(...args), read(...args)]);
+      const [ofSqlite, ofPostgres] = [expected, found].map(outcomeOf);
+      if (!isDeepStrictEqual(ofSqlite, ofPostgres)) {
+        faults.push(`${name} ${JSON.stringify([args, { ofSqlite, ofPostgres }])}`);
+      }
+      if (expected.status === 'rejected') throw expected.reason;
+      return expected.value;
+    },
+  });
+}
+
+function outcomeOf(settled: PromiseSettledResult<unknown>): unknown {
+  if (settled.status === 'rejected') return String(settled.reason);
+  return JSON.parse(JSON.stringify([bytesAsHex(settled.value)]));
+}
 
 /** Deletes every row, which takes a tenth of the time of making the tables anew. */
 async function empty(db: Connection): Promise<void> {

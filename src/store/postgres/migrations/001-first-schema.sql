@@ -169,7 +169,7 @@ CREATE TABLE mail_outbox (
   tenant_id text COLLATE "C" NOT NULL REFERENCES tenants (id),
   kind text COLLATE "C" NOT NULL,
   -- What its text is made of, as JSON.
-  facts text COLLATE "C" NOT NULL,
+  facts json NOT NULL,
   created_at bigint NOT NULL,
   tries bigint NOT NULL DEFAULT 0,
   -- Null once it was sent or given up.
@@ -650,7 +650,7 @@ CREATE TABLE endpoint_notices (
   type text COLLATE "C" NOT NULL,
   endpoint_id text COLLATE "C" NOT NULL,
   -- JSON: what the event's data says besides the endpoint.
-  facts text COLLATE "C" NOT NULL
+  facts json NOT NULL
 );
 
 CREATE TABLE test_sends (

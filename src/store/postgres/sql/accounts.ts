@@ -1,6 +1,7 @@
 import type { AccountStatements } from '../../changes/accounts.ts';
 import type { Connection } from '../connection.ts';
-import { KEYS, OWNERS, SESSIONS, TENANTS, USERS } from '../tables.ts';
+import { keyReads, sessionReads, teamReads } from '../reads/accounts.ts';
+import { KEYS, OWNERS, SESSIONS, TENANTS } from '../tables.ts';
 import { changed, count, type Later, run, value } from './prepared.ts';
 
 /** Requests that come together have all seen the same last use; one of them writes it. */
@@ -10,12 +11,6 @@ export function accountsSql(db: Connection): Later<AccountStatements['accounts']
   const updateKey = run(
     db,
     'UPDATE api_keys SET name = :name, scopes = :scopes, rate_limit = :rateLimit, expires_at = :expiresAt WHERE id = :id',
-  );
-  const selectKey = KEYS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
-  const selectMember = USERS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
-  const selectByLink = USERS.select<[string, number]>(
-    db,
-    "WHERE setup_token_hash = ? AND setup_token_hash <> '' AND setup_expires_at > ?",
   );
   return {
     insertSettings: run(db, 'INSERT INTO tenant_settings (tenant_id, digest_since) VALUES (?, ?)'),
@@ -93,8 +88,8 @@ export function accountsSql(db: Connection): Later<AccountStatements['accounts']
       db,
       'DELETE FROM api_keys WHERE id IN (SELECT id FROM api_keys WHERE revoked_at < ? LIMIT ? FOR UPDATE)',
     ),
-    getKey: (tenantId, id) => selectKey.get(id, tenantId),
-    getMember: (tenantId, id) => selectMember.get(id, tenantId),
-    userOfLink: (tokenHash, now) => selectByLink.get(tokenHash, now),
+    getKey: keyReads(db).getKey,
+    getMember: teamReads(db).getMember,
+    userOfLink: sessionReads(db).userOfLink,
   };
 }

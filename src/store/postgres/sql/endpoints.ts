@@ -1,6 +1,7 @@
 import type { WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStatements } from '../../changes/endpoints.ts';
 import type { Connection } from '../connection.ts';
+import { endpointReads } from '../reads/endpoints.ts';
 import { ENDPOINTS, SUBSCRIPTIONS } from '../tables.ts';
 import { WAITING } from './claims.ts';
 import { changed, count, type Later, row, rows, run, value, values } from './prepared.ts';
@@ -43,10 +44,6 @@ export function endpointsSql(db: Connection): Later<EndpointStatements['endpoint
      SET secret_box = :secretBox, secret_last4 = :secretLast4, previous_secret_box = :previousSecretBox,
        previous_secret_until = :previousSecretUntil, version = version + 1
      WHERE id = :id AND tenant_id = :tenantId AND version = :version AND deleted_at IS NULL`,
-  );
-  const selectOne = ENDPOINTS.select<[string, string]>(
-    db,
-    "WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp'",
   );
   return {
     pause: row(
@@ -195,6 +192,6 @@ export function endpointsSql(db: Connection): Later<EndpointStatements['endpoint
       'UPDATE webhook_endpoints SET deleted_at = ?, version = version + 1 WHERE id = ? AND deleted_at IS NULL',
     ),
     insertSubscription: SUBSCRIPTIONS.insert(db),
-    getEndpoint: (tenantId, id) => selectOne.get(id, tenantId),
+    getEndpoint: endpointReads(db).getEndpoint,
   };
 }

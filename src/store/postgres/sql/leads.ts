@@ -1,17 +1,10 @@
-import type { Lead } from '../../../model/lead.ts';
 import type { LeadStatements } from '../../changes/lead-rows.ts';
 import type { Connection } from '../connection.ts';
-import { changed, type Later, row, rows, run, value, values } from './prepared.ts';
+import { leadReads } from '../reads/leads.ts';
+import { changed, type Later, rows, run, value, values } from './prepared.ts';
 
 export function leadsSql(db: Connection): Later<LeadStatements['leads']> {
-  const selectLead = row<[string, string], { wire: string; version: number }>(
-    db,
-    'SELECT wire, version FROM leads WHERE id = ? AND tenant_id = ?',
-  );
-  const selectHolders = rows<[string, readonly string[]], { key: string; leadId: string }>(
-    db,
-    'SELECT key, lead_id AS "leadId" FROM lead_identities WHERE tenant_id = ? AND key = ANY (?)',
-  );
+  const { getLead, findIdentities } = leadReads(db);
   const selectWire = value<[string], string>(db, 'SELECT wire FROM signals WHERE id = ? FOR UPDATE');
   const updateWire = run<[string, string]>(db, 'UPDATE signals SET wire = ? WHERE id = ?');
 
@@ -86,14 +79,7 @@ export function leadsSql(db: Connection): Later<LeadStatements['leads']> {
       `INSERT INTO enrichment_days (day, asked) VALUES (:day, 1)
        ON CONFLICT (day) DO UPDATE SET asked = enrichment_days.asked + 1 WHERE enrichment_days.asked < :limit`,
     ),
-    async getLead(tenantId, id) {
-      const found = await selectLead(id, tenantId);
-      return found === undefined ? null : { lead: JSON.parse(found.wire) as Lead, version: found.version };
-    },
-    async findIdentities(tenantId, keys) {
-      const found = keys.length === 0 ? [] : await selectHolders(tenantId, keys);
-      const holders = new Map(found.map(({ key, leadId }) => [key, leadId]));
-      return keys.map((key) => ({ key, leadId: holders.get(key) ?? null }));
-    },
+    getLead,
+    findIdentities,
   };
 }

@@ -1,15 +1,10 @@
-import { DEFAULT_WEIGHTS } from '../../../model/constants.ts';
 import type { IcpProfile } from '../../../model/icp.ts';
 import { phraseCount, profileNameKey } from '../../../rules/words.ts';
 import type { ProfileStatements } from '../../changes/profiles.ts';
 import type { Connection } from '../connection.ts';
+import { profileReads } from '../reads/profiles.ts';
 import { PROFILES } from '../tables.ts';
 import { changed, type Later, rows, run, value } from './prepared.ts';
-
-/** What profiles have that were stored before there was such a setting. */
-const LATER: Partial<IcpProfile> = {
-  ...{ offer: '', mutedAuthors: [], mutedSources: [], signalTypes: [], weights: DEFAULT_WEIGHTS },
-};
 
 function toRow({ id, tenantId, name, active, createdAt, updatedAt, version, ...settings }: IcpProfile) {
   const own = { id, tenantId, name, active, createdAt, updatedAt, version };
@@ -24,10 +19,6 @@ export function profilesSql(db: Connection): Later<ProfileStatements['profiles']
      WHERE id = :id AND tenant_id = :tenantId AND version = :version::bigint - 1 AND deleted_at IS NULL`,
   );
   const insert = PROFILES.insert(db);
-  const selectOne = PROFILES.select<[string, string]>(
-    db,
-    'WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
-  );
   const selectOthers = rows<[string, string], { settings: IcpProfile }>(
     db,
     'SELECT settings FROM icp_profiles WHERE tenant_id = ? AND id <> ? AND deleted_at IS NULL',
@@ -84,11 +75,6 @@ export function profilesSql(db: Connection): Later<ProfileStatements['profiles']
       'DELETE FROM suggestion_decisions WHERE tenant_id = ? AND profile_id = ? AND suggestion = ? RETURNING decision',
     ),
     insertProfile: (profile) => insert(toRow(profile)),
-    async getProfile(tenantId, id) {
-      const found = await selectOne.get(id, tenantId);
-      if (found === null) return null;
-      const { settings, nameKey: _, ...own } = found;
-      return { ...LATER, ...settings, ...own };
-    },
+    getProfile: profileReads(db).getProfile,
   };
 }

@@ -1,7 +1,7 @@
-import { NO_SETTINGS } from '../../../model/constants.ts';
 import type { Source, SourcePosition } from '../../../model/source.ts';
 import type { SourceStatements, StoredSource } from '../../changes/sources.ts';
 import type { Connection } from '../connection.ts';
+import { wholeSource } from '../reads/sources.ts';
 import { SOURCES } from '../tables.ts';
 import { changed, count, type Later, run, value } from './prepared.ts';
 
@@ -121,7 +121,7 @@ export function sourcesSql(db: Connection): Later<SourceStatements['sources']> {
     ),
     async selectById(id) {
       const source = await byId.get(id);
-      return source && { ...source, settings: { ...NO_SETTINGS, ...source.settings } };
+      return source && wholeSource(source);
     },
   };
 }

@@ -1,0 +1,71 @@
+import type { EndpointNotice } from '../../../model/event.ts';
+import type { EndpointStore, SubscriptionStore } from '../../endpoint-store.ts';
+import type { Backfill, BackfillStore, NoticeStore } from '../../event-store.ts';
+import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
+import type { Connection } from '../connection.ts';
+import { rows } from '../sql/prepared.ts';
+import { Table } from '../table.ts';
+import { ENDPOINTS, SUBSCRIPTIONS } from '../tables.ts';
+
+export function endpointReads(db: Connection) {
+  const selectOfTenant = ENDPOINTS.select<[string]>(
+    db,
+    "WHERE tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp' ORDER BY created_at, id",
+  );
+  const selectPage = ENDPOINTS.select<[{ tenantId: string } & CreationPage]>(
+    db,
+    `WHERE tenant_id = :tenantId AND deleted_at IS NULL AND mode <> 'mcp' AND (created_at, id) > (:createdAt, :id)
+     ORDER BY created_at, id LIMIT :limit`,
+  );
+  const selectOne = ENDPOINTS.select<[string, string]>(
+    db,
+    "WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL AND mode <> 'mcp'",
+  );
+
+  return {
+    listEndpoints: selectOfTenant.all,
+    pageEndpoints: async (tenantId, page) =>
+      pageByCreation(page, await selectPage.all({ tenantId, ...creationPage(page) })),
+    getEndpoint: (tenantId, id) => selectOne.get(id, tenantId),
+  } satisfies Partial<EndpointStore>;
+}
+
+export function subscriptionReads(db: Connection) {
+  const select = SUBSCRIPTIONS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
+  const selectEndpoint = ENDPOINTS.select<[string, string]>(
+    db,
+    `WHERE deleted_at IS NULL
+       AND id = (SELECT endpoint_id FROM mcp_subscriptions WHERE id = ? AND tenant_id = ?)`,
+  );
+
+  return {
+    async findSubscription(tenantId, id) {
+      const [subscription, endpoint] = await Promise.all([
+        select.get(id, tenantId),
+        selectEndpoint.get(id, tenantId),
+      ]);
+      return subscription === null || endpoint === null ? null : { subscription, endpoint };
+    },
+  } satisfies Partial<SubscriptionStore>;
+}
+
+const NOTICES = new Table<EndpointNotice>('endpoint_notices', {
+  ...{ id: 'plain', tenantId: 'plain', type: 'plain', endpointId: 'plain', facts: 'json' },
+});
+
+export function noticeReads(db: Connection) {
+  return {
+    listNotices: NOTICES.select<[number]>(db, 'ORDER BY id LIMIT ?').all,
+  } satisfies Partial<NoticeStore>;
+}
+
+export function backfillReads(db: Connection) {
+  return {
+    listBackfills: rows<[number], Backfill>(
+      db,
+      `SELECT id AS "endpointId", tenant_id AS "tenantId", backfill_from AS "from", created_at AS until,
+              backfill_position AS position
+       FROM webhook_endpoints WHERE backfill_from IS NOT NULL AND deleted_at IS NULL ORDER BY created_at LIMIT ?`,
+    ),
+  } satisfies Partial<BackfillStore>;
+}

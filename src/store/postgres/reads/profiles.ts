@@ -1,0 +1,65 @@
+import { DEFAULT_WEIGHTS } from '../../../model/constants.ts';
+import type { IcpProfile } from '../../../model/icp.ts';
+import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
+import type { DueLesson, ProfileStore, StoredLesson } from '../../profile-store.ts';
+import type { Connection } from '../connection.ts';
+import { rows, value, values } from '../sql/prepared.ts';
+import { type KeptProfile, PROFILES } from '../tables.ts';
+
+/** What profiles have that were stored before there was such a setting. */
+const LATER: Partial<IcpProfile> = {
+  ...{ offer: '', mutedAuthors: [], mutedSources: [], signalTypes: [], weights: DEFAULT_WEIGHTS },
+};
+
+function toProfile({ settings, nameKey: _, ...own }: KeptProfile): IcpProfile {
+  return { ...LATER, ...settings, ...own };
+}
+
+export function profileReads(db: Connection) {
+  const selectPage = PROFILES.select<
+    [{ tenantId: string } & Omit<CreationPage, 'limit'> & { limit: number | null }]
+  >(
+    db,
+    `WHERE tenant_id = :tenantId AND deleted_at IS NULL AND (created_at, id) > (:createdAt, :id)
+     ORDER BY created_at, id LIMIT :limit`,
+  );
+  const selectOne = PROFILES.select<[string, string]>(
+    db,
+    'WHERE id = ? AND tenant_id = ? AND deleted_at IS NULL',
+  );
+  // Each change makes one of the three greater, and none makes one smaller.
+  const selectStamp = value<[string], string>(
+    db,
+    `SELECT count(*) || '-' || coalesce(sum(version), 0) || '-' || count(deleted_at) || '-' ||
+       coalesce((SELECT sum(version) FROM profile_lessons WHERE tenant_id = max(p.tenant_id)), 0)
+     FROM icp_profiles p WHERE tenant_id = ?`,
+  );
+  const findPage = async (position: Parameters<typeof selectPage.all>[0]) =>
+    (await selectPage.all(position)).map(toProfile);
+
+  return {
+    listSuggestionDecisions: values(
+      db,
+      `SELECT decision FROM suggestion_decisions WHERE tenant_id = ? AND profile_id = ?
+       ORDER BY decided_at, suggestion`,
+    ),
+    listLessons: rows<[string], StoredLesson>(
+      db,
+      `SELECT profile_id AS "profileId", version, is_on AS "isOn", lesson FROM profile_lessons
+       WHERE tenant_id = ? AND version > 0`,
+    ),
+    listDueLessons: rows<[number], DueLesson>(
+      db,
+      `SELECT tenant_id AS "tenantId", profile_id AS "profileId", asked FROM profile_lessons
+       WHERE asked > learned ORDER BY profile_id LIMIT ?`,
+    ),
+    profileStamp: async (tenantId) => (await selectStamp(tenantId)) ?? '',
+    listProfiles: (tenantId) => findPage({ tenantId, createdAt: -1, id: '', limit: null }),
+    pageProfiles: async (tenantId, page) =>
+      pageByCreation(page, await findPage({ tenantId, ...creationPage(page) })),
+    async getProfile(tenantId, id) {
+      const found = await selectOne.get(id, tenantId);
+      return found === null ? null : toProfile(found);
+    },
+  } satisfies Partial<ProfileStore>;
+}

@@ -1,0 +1,60 @@
+import { NO_SETTINGS } from '../../../model/constants.ts';
+import type { EndedRun, Source } from '../../../model/source.ts';
+import { type CreationPage, creationPage, pageByCreation, pageOf } from '../../pages.ts';
+import type { DueSource, HostHold, SourceStore } from '../../source-store.ts';
+import type { Connection } from '../connection.ts';
+import { rows, value } from '../sql/prepared.ts';
+import { Table } from '../table.ts';
+import { SOURCES } from '../tables.ts';
+
+/** A row whole: settings that a kind got later are not in rows of before. */
+export function wholeSource<S extends Source>(source: S): S {
+  return { ...source, settings: { ...NO_SETTINGS, ...source.settings } };
+}
+
+const RUNS = new Table<EndedRun & { seq: number }>('source_runs', {
+  ...{ seq: 'plain', id: 'plain', startedAt: 'plain', endedAt: 'plain', error: 'json' },
+  ...{ itemsSeen: 'plain', itemsMatched: 'plain', signalsMade: 'plain' },
+});
+
+/** Sources as callers know them, and when the next is due. */
+export function sourceReads(db: Connection) {
+  const selectOne = SOURCES.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
+  const selectPage = SOURCES.select<[{ tenantId: string } & CreationPage]>(
+    db,
+    'WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) ORDER BY created_at, id LIMIT :limit',
+  );
+  const selectRuns = RUNS.select<[string, number, number]>(
+    db,
+    'WHERE source_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
+  );
+  const selectNext = value<[number], number | null>(db, 'SELECT min(due_at) FROM sources WHERE due_at > ?');
+
+  return {
+    async pageSourceRuns(sourceId, { limit, after }) {
+      const found = await selectRuns.all(sourceId, Number(after?.[0] ?? Number.MAX_SAFE_INTEGER), limit + 1);
+      return pageOf(found, limit, {
+        toRow: ({ seq: _, ...run }): EndedRun => run,
+        position: ({ seq }) => [seq],
+      });
+    },
+    hostHolds: rows<[number], HostHold>(db, 'SELECT host, scope, until FROM host_holds WHERE until > ?'),
+    async getSource(tenantId, id) {
+      const found = await selectOne.get(id, tenantId);
+      return found === null ? null : wholeSource(found);
+    },
+    async pageSources(tenantId, page) {
+      const found = await selectPage.all({ tenantId, ...creationPage(page) });
+      return pageByCreation(page, found.map(wholeSource));
+    },
+    // Of each tenant and host the one that was due longest.
+    dueSources: rows<[number], DueSource>(
+      db,
+      `SELECT * FROM (
+         SELECT DISTINCT ON (tenant_id, host) id, tenant_id AS "tenantId", host, due_at AS "dueAt" FROM sources
+         WHERE due_at <= ? ORDER BY tenant_id, host, due_at) due
+       ORDER BY "dueAt"`,
+    ),
+    nextSourceDue: async (after) => (await selectNext(after)) ?? null,
+  } satisfies Partial<SourceStore>;
+}
