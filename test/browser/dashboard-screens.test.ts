@@ -39,9 +39,9 @@ describe.skipIf(mayLackBrowser())('every screen of the dashboard in a real brows
   });
 
   /** Looks at what is open in both schemes and at both widths, without loading it again. */
-  async function look(path: string): Promise<void> {
+  async function look(path: string, widths = WIDTHS): Promise<void> {
     await page.evaluate(axe.source);
-    for (const width of WIDTHS) {
+    for (const width of widths) {
       await page.setViewportSize({ width, height: 900 });
       for (const colorScheme of ['light', 'dark'] as const) {
         // Without motion, so that no colour is looked at on its way to another.
@@ -68,14 +68,68 @@ describe.skipIf(mayLackBrowser())('every screen of the dashboard in a real brows
     await page.waitForURL('**/dashboard/signals');
     for (const path of screens) {
       await page.goto(url + path);
+      await page.evaluate('for (const fold of document.querySelectorAll("details")) fold.open = true');
       await look(path);
     }
-    await page.goto(`${url}/dashboard`);
+    expect(faults).toEqual([]);
+  }, 300_000);
+
+  const go = (path: string) => page.goto(`${url}/dashboard${path}`);
+  const send = (name: string) => page.getByRole('button', { name, exact: true }).click();
+
+  test('nor where something is open: a signal beside the list, what many are done with, keys, a question, the palette', async () => {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await go('/signals?state=all');
+    await page.locator('[data-inbox-pane] h1').waitFor();
+    await look('the inbox with its pane');
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.keyboard.press('x');
+    await page.getByText('With selected (1)').waitFor();
+    await look('the inbox with one selected');
+    await page.keyboard.press('x');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    await look('the keys');
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await go('/pipeline');
+    await page.locator('[data-handle]').first().focus();
+    for (const key of ['Space', ...Array(6).fill('ArrowRight'), 'Space']) await page.keyboard.press(key);
+    await page.getByRole('dialog', { name: /^Why was .+ lost\?$/ }).waitFor();
+    await look('why a lead is lost');
+    await go('');
     await page.keyboard.press('Control+k');
     await page.getByRole('option').first().waitFor();
     await look('the palette');
+    await page.keyboard.press('Escape');
+    await page.setViewportSize({ width: 320, height: 900 });
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('link', { name: 'Pipeline', exact: true }).waitFor();
+    await look('the menu of a phone', [320]);
     expect(faults).toEqual([]);
-  }, 300_000);
+  }, 120_000);
+
+  test('nor on what forms answer: a draft, a new secret, what asks again, the second factor', async () => {
+    await go('/start');
+    await page.getByLabel('What you sell, in one line').fill('Shared inbox software for support teams');
+    await send('Draft my profile');
+    await page.getByRole('group', { name: 'Phrases buyers use' }).waitFor();
+    await look('a draft');
+    await go('/settings/api-keys');
+    await page.getByLabel('Name').fill('CRM');
+    await send('Create API key');
+    await page.locator('#key').waitFor();
+    await look('a new key');
+    await go('/settings/account');
+    await page.getByLabel('Your password').fill('not the password');
+    await send('Turn on');
+    await page.getByRole('alert').waitFor();
+    await look('a wrong password');
+    await page.getByLabel('Your password').fill(PASSWORD);
+    await send('Continue');
+    await page.getByRole('img', { name: 'QR code for an authenticator app' }).waitFor();
+    await look('the second factor');
+    expect(faults).toEqual([]);
+  }, 120_000);
 
   test('nor on the form of the first account, as it comes and as it is refused', async () => {
     const empty = await buildTestApp({ env: { BASE_URL: 'http://127.0.0.1' }, isEmpty: true });
