@@ -1,6 +1,6 @@
 import { run } from '../../test/cli/process.ts';
 import { START_FLAGS } from '../../test/support/start-flags.ts';
-import { startChild } from '../child.ts';
+import { type Child, startChild } from '../child.ts';
 import { type Figure, median, percentile } from '../report.ts';
 import { type BenchData, prepareData, RARE_WORD } from '../signals/data.ts';
 import { wordOf } from '../signals/posts.ts';
@@ -11,7 +11,7 @@ const WARM_UP = 5;
 const TURNS = 60;
 /** What a screen may take at p95, and a first visit weigh. */
 const TARGET_MS = 50;
-const TARGET_BYTES = 150_000;
+const TARGET_BYTES = 60_000;
 const PASSWORD = 'a benchmark of a password';
 
 /**
@@ -27,7 +27,7 @@ export async function benchDashboard(): Promise<Figure[]> {
     await browser.signIn(await linkOf(data), PASSWORD);
     const figures: Figure[] = [];
     for (const [name, path] of await screensOf(browser, data))
-      figures.push(await timeScreen(browser, name, path));
+      figures.push(await timeScreen({ browser, child }, name, path));
     return [...figures, await weighFirstVisit(browser)];
   } finally {
     child.end();
@@ -50,12 +50,23 @@ async function screensOf(browser: Browser, { profileId }: BenchData): Promise<[s
   };
   const signals: [string, string][] = [
     ['Today', ''],
-    ['feed', '/signals'],
-    ['feed, hot', '/signals?classification=hot'],
-    ['feed, best first', '/signals?sort=-icp_score'],
-    ['feed, a rare word', `/signals?q=${RARE_WORD}`],
+    ['inbox', '/signals'],
+    ['inbox, hot', '/signals?classification=hot'],
+    ['inbox, all classes', '/signals?classification=hot%2Cwarm%2Ccold'],
+    ['inbox, best first', '/signals?sort=-icp_score'],
+    ['inbox, assigned', '/signals?assignee=me'],
+    ['snoozed', '/signals?state=snoozed'],
+    ['done', '/signals?state=done'],
+    ['all signals', '/signals?state=all'],
+    ['all signals, best first', '/signals?state=all&sort=-icp_score'],
+    ['signals, a rare word', `/signals?q=${RARE_WORD}`],
+    ['signals, a common word', `/signals?q=${wordOf(0)}`],
     ['a hot signal', `/signals/${await first('/signals?classification=hot', 'sig')}`],
+    ['profiles', '/profiles'],
     ['a profile', `/profiles/${profileId}`],
+    ['sources', '/sources'],
+    ['suggested sources', '/sources/suggested'],
+    ['first run', '/start'],
   ];
   const people: [string, string][] = [
     ['companies', '/companies'],
@@ -82,6 +93,11 @@ async function screensOf(browser: Browser, { profileId }: BenchData): Promise<[s
     ['events', '/webhook-logs/events'],
     ['plan and usage', '/settings/plan'],
     ['audit', '/settings/audit'],
+    ['digest', '/settings/digest'],
+    ['team', '/settings/team'],
+    ['account', '/settings/account'],
+    ['API keys', '/settings/api-keys'],
+    ['account mail', '/settings/outbox'],
   ];
   const palette: [string, string][] = [
     ['palette, a word', '/find?q=software'],
@@ -98,13 +114,22 @@ async function screensOf(browser: Browser, { profileId }: BenchData): Promise<[s
   ]);
 }
 
-async function timeScreen(browser: Browser, name: string, path: string): Promise<Figure> {
+async function timeScreen(
+  { browser, child }: { browser: Browser; child: Child },
+  name: string,
+  path: string,
+): Promise<Figure> {
   const times: number[] = [];
+  const used: number[] = [];
+  const usedMs = () => child.ask<number>('used' satisfies Order);
   for (let turn = 0; turn < WARM_UP + TURNS; turn++) {
+    const usedBefore = await usedMs();
     const started = performance.now();
     const { status } = await browser.get(path);
     if (status !== 200) throw new Error(`${path} answered ${status}`);
-    if (turn >= WARM_UP) times.push(performance.now() - started);
+    if (turn < WARM_UP) continue;
+    times.push(performance.now() - started);
+    used.push((await usedMs()) - usedBefore);
   }
   const p95 = rounded(percentile(times, 0.95));
   return {
@@ -116,6 +141,9 @@ async function timeScreen(browser: Browser, name: string, path: string): Promise
     unit: 'ms at p95',
     target: 'ratio at least 1',
     median_ms: rounded(median(times)),
+    // On a machine that others use, too, this is the figure to read.
+    processor_p95_ms: rounded(percentile(used, 0.95)),
+    processor_median_ms: rounded(median(used)),
   };
 }
 

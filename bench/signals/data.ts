@@ -24,7 +24,8 @@ import { createPosts } from './posts.ts';
 
 /** `BENCH_SIGNALS` names a smaller number, to work with: figures that are told are of a million. */
 export const SIGNALS = Number(process.env.BENCH_SIGNALS ?? 1_000_000);
-export const TENANTS = 10;
+/** `BENCH_TENANTS=1` gives one tenant all of them. */
+export const TENANTS = Number(process.env.BENCH_TENANTS ?? 10);
 const TEMPLATES = 4_000;
 const COMMIT_SIGNALS = 5_000;
 /** Between two signals, over all tenants: a million of them are four months. */
@@ -69,7 +70,7 @@ export async function prepareData(): Promise<BenchData> {
 
 /** Changes with the schema and with everything that decides what the rows look like. */
 function versionOf(): string {
-  const hash = createHash('sha256').update(String(SIGNALS));
+  const hash = createHash('sha256').update(`${SIGNALS} ${TENANTS}`);
   const root = join(import.meta.dirname, '../..');
   const migrations = join(root, 'src/store/sqlite/migrations');
   const files = [
@@ -122,7 +123,7 @@ async function makeData(dataDir: string): Promise<BenchData> {
     writer.add(batch);
   }
   writer.end();
-  const tenant = tenants[5];
+  const tenant = tenants[Math.floor(TENANTS / 2)];
   if (tenant === undefined) throw new Error('too few tenants');
   addRows(db, tenant.tenantId, createSecretBox(masterKey, systemRandom));
   db.pragma('journal_mode = WAL');

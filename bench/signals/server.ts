@@ -19,8 +19,11 @@ import { openRuntime, type Runtime } from '../../src/runtime.ts';
 import { loadSiteContent } from '../../src/site/content/site-content.ts';
 import { type PageMade, timePagesMade } from './page-made.ts';
 
-/** What the server is told: open a folder, make the cursor of a page so deep in a tenant's list, or time making pages. */
-export type Order = { open: string } | { cursorAt: number; tenantId: string } | { make: string };
+/**
+ * What the server is told: open a folder, make the cursor of a page so deep in a tenant's list, time making pages, or say how much
+ * processor time all its threads have used, in milliseconds.
+ */
+export type Order = { open: string } | { cursorAt: number; tenantId: string } | { make: string } | 'used';
 
 /** The limit is checked as it is of every tenant, and stops nobody here: 1,000 requests a second are soon made. */
 const tenantLimit = () => 1_000_000_000;
@@ -34,10 +37,16 @@ process.on('message', (order: Order) => {
 process.on('disconnect', () => process.exit(0));
 process.send?.('ready');
 
-async function answer(order: Order): Promise<string | PageMade> {
+async function answer(order: Order): Promise<string | number | PageMade> {
+  if (order === 'used') return usedMs();
   if ('open' in order) return open(order.open);
   if (runtime === null) throw new Error('nothing is open');
   return 'make' in order ? timePagesMade(runtime.store, order.make) : cursorAt(runtime, order);
+}
+
+function usedMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
 }
 
 /** The whole app, and beside it the same list through the zod serializer, behind the same hooks. */

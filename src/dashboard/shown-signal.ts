@@ -39,5 +39,10 @@ export function shownSignal(signal: ExplainedSignal, text = signal.excerpt): Sho
 
 /** The rows of a page that was read with explanations. */
 export function shownSignals(json: Uint8Array): ShownSignal[] {
-  return parseRows<ExplainedSignal>(json).map((signal) => shownSignal(signal));
+  return explained(json).map((signal) => shownSignal(signal));
+}
+
+/** The same as they were stored: to work out why costs 0.2 ms a signal. */
+export function explained(json: Uint8Array): ExplainedSignal[] {
+  return parseRows<ExplainedSignal>(json);
 }

@@ -15,7 +15,7 @@ import { money } from './money.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { shownEndpoint } from './shown-endpoint.ts';
-import { shownSignals } from './shown-signal.ts';
+import { explained, shownSignal } from './shown-signal.ts';
 import { changesSince, lastVisit } from './visits.ts';
 
 const HOT_SHOWN = 6;
@@ -78,17 +78,14 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
     const due = await store.listDueSteps(tenant.id, { until: today, limit: STEPS_SHOWN + 1 });
     const dueLeads = due.slice(0, STEPS_SHOWN).map((wire) => JSON.parse(wire) as Lead);
     // What a batch stored late has an earlier time than others that are shown already: the last stored come first.
-    const newest = onceEach([...shownSignals(latestHot), ...shownSignals(hotPage.json)]).slice(
-      0,
-      HOT_LOOKED_AT,
-    );
+    const newest = onceEach([...explained(latestHot), ...explained(hotPage.json)]).slice(0, HOT_LOOKED_AT);
     const hotSignals = await stillWanted(store, tenant.id, { signals: newest, now: now.at });
     const hasSignals = anyPage.json.length > 0;
     const failing = sources.rows.map(sourceResource).filter(({ last_error }) => last_error !== null);
     return show(request, reply, {
       template: 'today',
       title: 'Today',
-      signals: hotSignals.slice(0, HOT_SHOWN),
+      signals: hotSignals.slice(0, HOT_SHOWN).map(({ signal, said }) => ({ ...shownSignal(signal), said })),
       since: since === null ? null : since.at,
       changes,
       month,
@@ -181,7 +178,7 @@ async function stillWanted<T extends Signal>(
   return signals.flatMap((signal) => {
     const said = triaged.get(signal.signal_id);
     const isAway = said?.relevant === false || (said?.snoozedUntil ?? 0) > now;
-    return isAway ? [] : [{ ...signal, said }];
+    return isAway ? [] : [{ signal, said }];
   });
 }
 

@@ -15,7 +15,7 @@ const LARGE =
 const WALKS = [
   /WHERE (s\.)?tenant_id = \? ORDER BY (s\.)?seq DESC LIMIT/,
   /ORDER BY l\.rowid LIMIT/,
-  /FROM leads INDEXED BY leads_by_stage WHERE tenant_id = \? GROUP BY stage/,
+  /FROM leads INDEXED BY leads_by_worth WHERE tenant_id = \? GROUP BY stage/,
   /FROM audit ORDER BY position LIMIT/,
   // When the clock was set back: all that waits is looked at once.
   /^UPDATE deliveries SET next_attempt_at/,

@@ -266,12 +266,12 @@ const FURTHEST_SQL = `${NEWEST_SQL}, reached AS (
   FROM newest n JOIN stage_moves m ON m.lead_id = n.id GROUP BY n.id)
 SELECT place, count(*) AS leads FROM reached GROUP BY place`;
 
-/** The pipeline's board, counted and summed in the index `leads_by_stage` alone. */
+/** The pipeline's board, counted and summed in the index `leads_by_worth` alone. */
 export function boardReads(db: Database) {
   // total(), not sum(): the largest amounts would overflow an integer, and a double holds what JSON can carry anyway.
   const selectSums = db.prepare<[string], SumRow>(
     `SELECT stage, deal_currency AS currency, count(*) AS leads, total(deal_amount) AS amount
-     FROM leads INDEXED BY leads_by_stage WHERE tenant_id = ? GROUP BY stage, deal_currency ORDER BY currency`,
+     FROM leads INDEXED BY leads_by_worth WHERE tenant_id = ? GROUP BY stage, deal_currency ORDER BY stage, deal_currency`,
   );
   const selectNewest = db
     .prepare<[string, string, number], string>(
