@@ -34,7 +34,7 @@ interface DueStep {
   text: string;
   /** What its lead is called. */
   lead: string;
-  /** Email address of who follows it up; empty: nobody does. */
+  /** Email address of the owner; empty if unassigned. */
   owner: string;
   /** The day, and whether it is over. */
   due: string;
@@ -105,7 +105,7 @@ const LIGHT_CLASSES = { hot: '#b42318', warm: '#93370d', cold: '#475467' } as co
 const DARK = { ground: '#101828', ink: '#f2f4f7', soft: '#b8c0cc', line: '#475467', link: '#84caff' };
 const DARK_CLASSES = { hot: '#fda29b', warm: '#fec84b', cold: '#b8c0cc' } as const;
 
-/** For mail programs that know themes; all others show the light one, which stands in the elements. */
+/** For mail programs with themes; all others show the light one, whose styles are inline. */
 const DARK_STYLE = `@media (prefers-color-scheme:dark){
 .ground{background:${DARK.ground}!important;color:${DARK.ink}!important}
 .ink{color:${DARK.ink}!important}.soft{color:${DARK.soft}!important}.line{border-color:${DARK.line}!important}

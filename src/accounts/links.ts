@@ -39,7 +39,7 @@ export async function renewResetLinks(parts: LinkParts, email: string): Promise<
   return links;
 }
 
-/** Commands alone give out links of people who are there: what mail does is told with the mail. */
+/** Only commands return links of existing people; links by mail are sent with the mail. */
 async function linkFor({ store, clock, random }: LinkParts, user: User): Promise<PasswordLink> {
   const { token, link } = newLink(clock, random, LINK_MS);
   const actor = { tenantId: user.tenantId, actor: OTHER_ACTORS.command };

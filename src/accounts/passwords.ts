@@ -9,7 +9,7 @@ import { createRefuseWeak, isTooLong, type RefuseWeak, tooLong } from './weak-pa
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 const SALT_BYTES = 16;
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
-/** Each takes a thread and 19 MiB: two at a time leave threads for name look-ups, and whoever comes after so many is refused. */
+/** Each takes a thread and 19 MiB: two at a time leave threads for DNS lookups, and beyond this many waiting, requests are refused. */
 const AT_ONCE = 2;
 const MOST_WAITING = 50;
 

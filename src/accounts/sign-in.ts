@@ -55,7 +55,7 @@ export interface SignedIn {
   token: string;
 }
 
-/** The password was right, and a code is to follow; `pending` stands for that, for five minutes. */
+/** The password was right, and a code must follow; `pending` proves that for five minutes. */
 export interface HalfSignedIn {
   user: User;
   pending: string;
@@ -184,7 +184,7 @@ export function passwordMark({ passwordHash }: User): string {
   return hashToken(passwordHash ?? '').slice(0, 16);
 }
 
-/** The session that a browser's token stands for; null where it is none that is in force. Its use prolongs it. */
+/** The session of a browser's token; null if there is no valid one. Using it extends it. */
 export async function openSession(
   { store, clock, sessionLife = SESSION_LIFE }: Pick<SignInParts, 'store' | 'clock' | 'sessionLife'>,
   token: string,

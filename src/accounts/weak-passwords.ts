@@ -6,7 +6,7 @@ import { type DomainError, invalidAt } from '../model/errors.ts';
 export const MIN_PASSWORD_CHARACTERS = 10;
 const MAX_PASSWORD_CHARACTERS = 200;
 
-/** A password needs so many characters besides words that are guessed first. */
+/** How many characters a password needs besides words that are guessed first. */
 const MIN_OWN_CHARACTERS = 6;
 /** A shorter word of an address or a name may stand in any password. */
 const MIN_WORD_CHARACTERS = 4;
@@ -14,7 +14,7 @@ const MIN_WORD_CHARACTERS = 4;
 const MIN_VARIETY = 5;
 const PRODUCT = 'signalpost';
 
-/** Whose password it is: what stands in these is guessed first. */
+/** The owner of the password: these facts are guessed first. */
 export interface PasswordOwner {
   email: string;
   /** The tenant's name. */

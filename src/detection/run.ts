@@ -36,7 +36,7 @@ import type { Web } from './web.ts';
 const MAX_BACKOFF_MS = 6 * HOUR_MS;
 /** The least that a source rests whose document was too costly to read; twice as long after each further failure. */
 const COSTLY_REST_MS = 15 * 60_000;
-/** At least so many items are remembered, and twice what the source shows. */
+/** Minimum number of items remembered; otherwise twice what the source shows. */
 const MIN_SEEN = 500;
 /** And never more, whatever a source shows: they are read and written with every run. */
 const MAX_SEEN = 5_000;

@@ -8,7 +8,7 @@ import type { Lane } from './lane.ts';
 import type { PrepareTarget } from './target.ts';
 import type { WakeUp } from './wake-up.ts';
 
-/** One claim's size: about 6 ms of the store's writer (12 µs a delivery), so that nobody else waits longer for their commit. */
+/** One claim's size: about 6 ms of the store's writer (12 µs a delivery), so that no other change waits longer for its commit. */
 const CLAIM_LIMIT = 512;
 const CLAIMS_AT_ONCE = 2;
 const PAUSE_AFTER_FAULT_MS = 1_000;

@@ -105,7 +105,7 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   const agenda = createAgenda({ clock, slots, wakeUp });
   const tally = createDispatcherTally();
   const recorder = createOutcomeRecorder({ store, clock, log, tally });
-  // When an attempt starts is told, not planned by: it needs no watch.
+  // The start of an attempt is only reported, nothing is planned by it: it needs no watch.
   const flights = {
     clock: parts.clock,
     pools,

@@ -10,7 +10,7 @@ export interface Waiter {
 export interface FairQueue<W extends Waiter> {
   /** At the end of its tenant's queue; once, however often it is added. */
   add(waiter: W): void;
-  /** Whose turn it is, taken out; null where nobody waits. */
+  /** Takes out the next in turn; null if none is waiting. */
   next(): W | null;
   /** How many wait. */
   readonly size: number;

@@ -5,7 +5,7 @@ import type { ClaimedDelivery } from '../model/delivery.ts';
 /** What comes into a hand together. */
 export interface Dealt {
   deliveries: readonly ClaimedDelivery[];
-  /** The memory that their bodies lie in, where nobody else has any of it; null: others may. */
+  /** The memory of their bodies, if it is not shared; null: others may use it. */
   bodies: Uint8Array | null;
 }
 
@@ -28,7 +28,7 @@ export interface Hand {
   clear(): void;
 }
 
-/** `giveBack` is told of each that was not sent: the next claim may bring it again, where it is still due then. */
+/** `giveBack` is called for each that was not sent: the next claim may return it, if it is still due. */
 export function createHand(giveBack: (deliveryId: string) => void): Hand {
   const batches = createFifo<Batch>();
   let size = 0;

@@ -12,16 +12,16 @@ import { createThrottle } from './throttle.ts';
 const AHEAD = 40;
 /** What it may hold of bodies that are claimed and not sent, unless one alone has more: they reach 256 KB. */
 const MOST_BYTES = 1_048_576;
-/** One place in so many is for what has waited longest, so that urgent deliveries cannot keep others back for ever. */
+/** One slot in this many goes to what has waited longest, so that urgent deliveries cannot hold others back for ever. */
 const PLACES_AN_OLDEST = 4;
 /** Due since ever, in Unix milliseconds. */
 const AT_ONCE = 0;
 
 /**
- * One endpoint's work in memory; nobody else writes its fields. States, by what it holds:
+ * One endpoint's work in memory; nothing else writes its fields. States, by what it holds:
  *   idle       nothing due, nothing claimed                     → due, or forgotten
  *   due        `#dueAt` has come; waits for a claim             → claimed | idle
- *   claimed    deliveries at hand; sends while there is room    → claimed | due | idle
+ *   claimed    has deliveries; sends while there is room       → claimed | due | idle
  *   doubtful   failed since the last claim: sends nothing until a claim says that it was not paused
  */
 export class Lane implements Waiter {
@@ -122,7 +122,7 @@ export class Lane implements Waiter {
       ? 1 - this.#inFlight
       : IN_FLIGHT_PER_ENDPOINT - this.#inFlight + (this.#healthy ? AHEAD : 0);
     const most = Math.max(1, Math.floor(MOST_BYTES / Math.max(this.#hand.bodyBytes, 1)));
-    // Before the first claim the endpoint's own limit is not known: the throttle then stands at the default.
+    // Before the first claim the endpoint's own limit is not known: the throttle then has the default.
     return Math.max(0, Math.min(room, most, this.throttle.room(now)) - this.#hand.size - this.#reserved);
   }
 
@@ -196,14 +196,14 @@ export class Lane implements Waiter {
     return this.#held.has(deliveryId);
   }
 
-  /** How many of so many deliveries that are about to be stored can be sent at once: none where others wait before them. */
+  /** How many of `count` deliveries about to be stored can be sent at once: none if others wait before them. */
   roomFor(count: number, now: number, wallNow: number): number {
     if (this.#target === null || this.#claiming || this.#isDoubtful || this.#dueAt <= wallNow) return 0;
     if (this.#isOrdered) return 0; // which is the first, the store knows
     return Math.min(count, this.demand(now));
   }
 
-  /** Keeps room for these until {@link settle}; what their commit is told of the lane. */
+  /** Keeps room for these until {@link settle}; returns what their commit needs to know of the lane. */
   reserve(deliveryIds: readonly string[]): Taking['lanes'][number] {
     this.#reserved += deliveryIds.length;
     for (const id of deliveryIds) this.#held.set(id, 1);

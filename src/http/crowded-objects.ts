@@ -1,6 +1,6 @@
 import { endOfString } from '../lib/json.ts';
 
-/** No object of any request has so many members that mean something. */
+/** No object of any valid request has more members than this. */
 const MOST_MEMBERS = 1_000;
 /** A text with fewer members in all is not looked at again. */
 const CROWDED = 20_000;

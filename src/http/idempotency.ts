@@ -12,7 +12,7 @@ import { callerOf } from './auth.ts';
 import { JSON_TYPE, sendAsIs } from './problems.ts';
 import { tracedParts } from './tracing.ts';
 
-/** How long a key stands for its request. */
+/** How long a key is kept. */
 export const KEY_LIFE_MS = DAY_MS;
 const RETRY_IN_FLIGHT_SECONDS = 1;
 const KEY_FORMAT = /^[!-~]{1,255}$/;

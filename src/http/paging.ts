@@ -36,7 +36,7 @@ export function cursorScope(route: string, tenantId: string, filters: unknown): 
   return JSON.stringify([route, tenantId, filters]);
 }
 
-/** The position that a cursor stands for. @throws DomainError `INVALID_CURSOR` */
+/** The position of a cursor. @throws DomainError `INVALID_CURSOR` */
 export function readCursor(cursors: Cursors, scope: string, cursor: string | undefined): Position | null {
   if (cursor === undefined) return null;
   const position = cursors.decode(scope, cursor);

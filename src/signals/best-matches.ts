@@ -4,7 +4,7 @@ import type { Explanation, Signal, SignalQuery } from '../model/signal.ts';
 import type { SignalStore } from '../store/signal-store.ts';
 import { headlineOf } from './why.ts';
 
-/** Of the newest signals that hold the words, and of those that hold them side by side, so many are compared. */
+/** How many of the newest signals with the words, and of those with the words side by side, are compared. */
 const COMPARED = 100;
 
 type Found = Signal & { explanation: Explanation };

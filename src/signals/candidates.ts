@@ -10,7 +10,7 @@ import { type CompiledProfile, generalOddsOf, type PostReading } from './score.t
 /** Log-odds that fit and the profile's own words may bring beside the match. */
 const MOST_BESIDE = 1.5;
 
-/** Of profiles none of whose phrases occur in a post, so many are tried for its best. */
+/** How many profiles without a phrase match are still scored to find a post's best. */
 const MAX_STAND_INS = 16;
 
 /** Which of a tenant's profiles a post may be matched with. */

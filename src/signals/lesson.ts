@@ -52,7 +52,7 @@ export function activeLessonOf(stored: StoredLesson): Lesson | null {
   return { direction, shift: saved.shift };
 }
 
-/** Judgements from which on a profile learns, and the newest so many that it learns from. */
+/** How many ratings a profile needs before it learns, and how many of the newest it learns from. */
 export const LEAST_JUDGED = 10;
 export const MOST_JUDGED = 100;
 

@@ -139,7 +139,7 @@ function badReviewOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature
   const isUser = ['current_tool', 'review_form', 'business'].some((name) => features.has(name));
   const place = said(post, ['bad_review', 'price_pain']);
   if (place === null || !isUser || features.has('seller')) return null;
-  // Whose review it is stands in the title, or where it is bad.
+  // The reviewed product is named in the title, or next to the complaint.
   const isAbout = outline.sentences.some(
     ({ start, end, isTitle }) =>
       (isTitle || (place.start >= start && place.start < end)) &&
@@ -184,7 +184,7 @@ function leavingOf(post: EventfulPost, hits: readonly Hit[]): { place: Feature['
   return null;
 }
 
-/** Whether a phrase stands in the sentence of a place. */
+/** Whether a phrase occurs in the sentence at a position. */
 function isBeside({ content }: EventfulPost, { start: at }: Hit, place: { start: number }): boolean {
   const sentence = content.outline.sentences.find(
     ({ start, end }) => place.start >= start && place.start < end,

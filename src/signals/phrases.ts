@@ -9,7 +9,7 @@ export const ORDINARY_WORDS: ReadonlySet<string> = new Set(readWordTable('ordina
 const HIT_KINDS = ['phrase', 'competitor', 'excluded'] as const;
 type HitKind = (typeof HIT_KINDS)[number];
 
-/** Where a phrase of a profile stands in a text. */
+/** Where a phrase of a profile occurs in a text. */
 export interface Hit {
   kind: HitKind;
   /** Its place in the profile's list of that kind. */
@@ -62,7 +62,7 @@ export function compilePhrases(profiles: readonly ProfilePhrases[]): PhraseMatch
   return matcherOf([{ first: 0, part: compilePart(profiles, symbols) }], symbols);
 }
 
-/** What stands for each word in automata that read the same texts: a text's words are looked up once for all of them. */
+/** The number of each word in automata that read the same texts: a text's words are looked up once for all of them. */
 export type Symbols = Map<string, number>;
 
 /** One automaton over the phrases of neighbouring profiles. */

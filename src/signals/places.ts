@@ -31,7 +31,7 @@ export interface Place {
 export const NEEDS_OWN_APP: readonly SourceKind[] = ['reddit'];
 
 const FILE = inPackage('data/offers/places.jsonl');
-/** Of one kind at most so many are proposed: six searches of one site are one place. */
+/** Maximum number of proposals of one kind: six searches of one site are one place. */
 const MOST_OF_A_KIND = 2;
 /** What a profile says beyond its first words says it again. */
 const MOST_WORDS = 200;

@@ -125,7 +125,7 @@ export function kindOf(posts: readonly unknown[]): WorkKind {
   return posts.length > 1 ? 'batch' : 'single';
 }
 
-/** Runs work with the encoder, where there is one, and ends it whatever comes of it. */
+/** Runs work with the encoder, if there is one, and ends it whether the work succeeds or fails. */
 export async function withEncoding<T>(
   { encoder = null }: IntakeParts,
   work: EncoderWork,

@@ -12,7 +12,7 @@ import { compilePhrases, type PhraseMatcher } from './phrases.ts';
 import { draftProfile, findProfile } from './profiles.ts';
 import { type CompiledProfile, classify, compileProfile, readPost, scorePost } from './score.ts';
 
-/** A post that matched several profiles is several signals: so many are read for each post that is wanted. */
+/** A post that matched several profiles is several signals: how many are read for each post needed. */
 const SIGNALS_A_POST = 3;
 
 export interface PreviewParts {

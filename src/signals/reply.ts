@@ -4,7 +4,7 @@ import type { Why } from './why.ts';
 
 const MAX_TEMPLATE_CHARS = 4_000;
 
-/** What a template may name, and what stands in its place. */
+/** The placeholders of a template, and what replaces each. */
 export const REPLY_PLACEHOLDERS = {
   first_name: 'The author’s first name, or their name on the platform',
   need: 'What they want, such as “looking for a help desk”',

@@ -237,7 +237,7 @@ const THING = new RegExp(`\\b${THINGS}\\b|\\bcrm\\b|\\bhelp ?desk\\b`);
 const BOUGHT = /^(?:tool|software|app|platform|system|crm|help)/;
 const OTHERS_USE =
   /\b(?:what|which) [^?.!]{0,50}\b(?:you|people|teams|others|everyone|folks|companies|guys)\b[^?.!]{0,20}\b(?:use|using)\b[^?.!]{0,60}\?/;
-/** So far behind the words of a question stands what is asked for. */
+/** How far after the words of a question the thing asked for may be. */
 const NEAR_UNITS = 30;
 
 /** "Asking which tool to choose" */

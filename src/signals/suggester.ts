@@ -9,7 +9,7 @@ import type { IcpSuggestion } from '../model/icp-quality.ts';
 import type { Judgement, SignalStore } from '../store/signal-store.ts';
 import { type JudgedPost, judgedPostOf, suggestChanges } from './suggest-changes.ts';
 
-/** The newest signals with feedback, so many of them, are what quality and suggestions are made from. */
+/** How many of the newest signals with feedback precision and suggestions are computed from. */
 export const MAX_JUDGED = 500;
 
 /** Profiles whose suggestions are kept, about 10 KB each, those that were looked at last. */

@@ -28,7 +28,7 @@ const SINGLE = [
 ];
 const LETTER = /[\p{L}\p{N}]/u;
 const EXTEND = /[\p{M}\p{Cf}]/u;
-/** French and Italian articles: the phrase "entreprise" stands in "l'entreprise". */
+/** French and Italian articles: the phrase "entreprise" occurs in "l'entreprise". */
 const ELIDED = /^(?:[cdjlmnst]|qu)$/iu;
 
 const WORD = 1;

@@ -36,7 +36,7 @@ export async function snoozeSignals(
   return store.triageSignals(tenantId, ids, { snoozedUntil: until });
 }
 
-/** Gives signals to a member of the team; empty: to nobody. How many there were. @throws DomainError */
+/** Assigns signals to a member of the team; empty: unassigns them. Returns how many there were. @throws DomainError */
 export async function assignSignals(
   { store }: { store: SignalStore & TeamStore },
   tenantId: string,

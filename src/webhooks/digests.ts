@@ -105,7 +105,7 @@ function digestData(signals: readonly Signal[], head: Omit<DigestData, 'signals'
   return { date, timezone, counts, signals: told, url };
 }
 
-/** Ids alone: what the mail says of them is read when it is sent, so that nothing of an erased person stands in it. */
+/** IDs only: their content is read when the mail is sent, so that it contains nothing of an erased person. */
 function digestMail(
   { tenantId, digest: { frequency } }: TenantSettings,
   { userId, data, now }: { userId: string; data: DigestData; now: number },

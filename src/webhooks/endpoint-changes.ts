@@ -17,7 +17,7 @@ export async function changeEndpoint(
   tenant: Tenant,
   { id, patch, when = UNCONDITIONAL }: { id: string; patch: WebhookPatch; when?: Precondition },
 ): Promise<Endpoint> {
-  const { mode } = await findEndpoint(parts.store, tenant.id, id); // an unknown id is told before a fault of its settings
+  const { mode } = await findEndpoint(parts.store, tenant.id, id); // an unknown ID is reported before an error in its settings
   const { headers, ordered, ...changed } = patch;
   const given = definedOnly(await acceptSettings(parts, tenant, { mode, settings: changed }));
   const sealed = headers === undefined ? {} : sealHeaders(parts, id, headers);

@@ -14,7 +14,7 @@ export interface RuleParts {
   store: Store;
   clock: Clock;
   allowTargets: AddressSet;
-  /** Shared by the process: saves of dead names take turns with each other, and with nobody else. */
+  /** Shared by the process: saves with unresolvable names take turns only with each other. */
   lookup: Lookup;
 }
 

@@ -89,7 +89,7 @@ export async function findEndpoint(store: EndpointStore, tenantId: string, id: s
   return endpoint;
 }
 
-/** The refusal of an id that stands for no endpoint of the tenant. */
+/** The error for an ID that is no endpoint of the tenant. */
 export function noEndpoint(id: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no webhook endpoint "${id}".`);
 }

@@ -21,7 +21,7 @@ const REASONS: Record<DeliveryStatus, OutcomeReason | null> = {
 /** Outcomes of one page: about a megabyte. A tenant may have thousands of endpoints. */
 const MOST_OUTCOMES = 10_000;
 
-/** How many events a page has, each with an outcome for each of so many endpoints. */
+/** How many events a page has, each with an outcome for every endpoint. */
 export function eventsAPage(limit: number, endpoints: number): number {
   return Math.max(1, Math.min(limit, Math.floor(MOST_OUTCOMES / Math.max(1, endpoints))));
 }

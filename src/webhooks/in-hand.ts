@@ -13,7 +13,7 @@ export interface Reservation {
 /** Keeps places for those of these deliveries that could be sent at once; null where there are none. */
 export type Reserve = (events: readonly RoutedEvent[]) => Reservation | null;
 
-/** What stands in for the dispatcher where there is none. */
+/** Replaces the dispatcher where there is none. */
 export const reserveNothing: Reserve = () => null;
 
 const NONE: ReadonlySet<string> = new Set();

@@ -5,7 +5,7 @@ import type { Lookup } from './targets.ts';
 
 /** As the system resolves: each occupies one of libuv's four threads. */
 const SYSTEM_LOOKUPS = 2;
-/** After this long a name does not resolve, whoever is still being asked. */
+/** After this long a name counts as unresolvable, even if a server is still being queried. */
 const GIVE_UP_MS = 8_000;
 
 /** Who is asked for the addresses of a name; each rejects or answers none where it knows none. */
@@ -34,7 +34,7 @@ export function createLookup(clock: Clock, resolvers: Resolvers = createResolver
     while (running < SYSTEM_LOOKUPS && queue.size > 0) queue.shift()?.();
   }
 
-  /** `isOver`: nobody waits for it any more, so that it need not take a thread. */
+  /** `isOver`: nothing waits for it any more, so it need not take a thread. */
   function viaSystem(hostname: string, isOver: () => boolean): Promise<readonly string[]> {
     return new Promise((resolve, reject) => {
       queue.push(() => {

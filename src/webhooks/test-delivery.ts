@@ -42,7 +42,7 @@ export type TestAnswer =
  */
 export type SendTest = (request: TestRequest) => Promise<TestAnswer>;
 
-/** What stands in for the dispatcher where there is none. */
+/** Replaces the dispatcher where there is none. */
 export const refuseTests: SendTest = () =>
   Promise.reject(new DomainError('UNAVAILABLE', 'This process does not send deliveries. Nothing was sent.'));
 
@@ -117,7 +117,7 @@ export async function testEndpoint(
   );
 }
 
-/** A test as its caller is told of it. */
+/** A test as returned to its caller. */
 export function testResource({ deliveryId, body, record }: SentTest) {
   const { sent, response, error, durationMs, attempt, startedAt } = record;
   return {

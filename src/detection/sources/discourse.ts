@@ -126,7 +126,7 @@ export const readDiscourse: Reader = async (task) => {
   return { items, position: {} };
 };
 
-/** All posts, newest first, so many before an id. */
+/** All posts, newest first, a page of them before an ID. */
 async function latest({ web, parse }: ReadingTask, base: string, before: number | null) {
   const address = `${base}/posts.json${before === null ? '' : `?before=${before}`}`;
   const answer = demandSuccess(await web.read(address, { accept: 'application/json' }));

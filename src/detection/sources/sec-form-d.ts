@@ -7,7 +7,7 @@ import { feedDocument } from './feeds.ts';
 
 const PAGE = 100;
 const MAX_PAGES = 5;
-/** Each notice is a request; those beyond so many the next run reads. */
+/** Each notice takes a request; those beyond this number are left to the next run. */
 const MAX_DETAILS = 60;
 /** The list answers with every form whose name begins with a D. */
 const FORM_D = /^D(\/A)? - /;
@@ -105,7 +105,7 @@ function dollars(amount: string): string {
   return /^\d{1,15}$/.test(amount) ? `$${Number(amount).toLocaleString('en-US')}` : amount;
 }
 
-/** What stands in elements of a name, without their tags; such elements do not hold one another. */
+/** The content of elements with a given name, without their tags; such elements are never nested. */
 function blocksOf(xml: string, name: string): string[] {
   const blocks: string[] = [];
   for (let at = xml.indexOf(`<${name}>`); at !== -1; at = xml.indexOf(`<${name}>`, at)) {

@@ -7,7 +7,7 @@ import type { SourceItem } from '../source-item.ts';
 import { readTime } from '../source-time.ts';
 import { boardChanges, boardOf, companyOf } from './board.ts';
 
-/** Its list tells no texts: those of new jobs are asked for one by one, so many a run. */
+/** Its list has no texts: those of new jobs are fetched one by one, up to this many per run. */
 const MAX_DETAILS = 40;
 const MAX_PAGES = 20;
 const PAGE = 100;

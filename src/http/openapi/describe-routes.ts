@@ -27,7 +27,7 @@ interface FaceDescription {
   head: Omit<Document, 'paths' | 'components'>;
   /** Its own, with the schema `Problem`; headers and answers are added. */
   components: Document['components'];
-  /** Operations that no route stands for, by path. */
+  /** Operations without a route, by path. */
   unrouted?: Document['paths'];
   /** Says of an operation what follows from its route. */
   complete(operation: Operation, route: DescribedRoute): void;
@@ -130,7 +130,7 @@ function isList(answer: Answer): boolean {
   return typeof properties === 'object' && properties !== null && 'pagination' in properties;
 }
 
-/** Whether it stands here, and is no reference to a shared one. */
+/** Whether it is inline, not a reference to a shared one. */
 export function isParameter<R extends object>(one: Parameter | R): one is Parameter {
   return !('$ref' in one);
 }

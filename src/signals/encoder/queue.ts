@@ -12,7 +12,7 @@ export interface EncoderWork {
   kind: WorkKind;
 }
 
-/** Of the encoder's time each kind gets so many parts while all kinds wait; what a kind doesn't need the others get. */
+/** Each kind's share of the encoder's time while all kinds wait; what one kind does not need goes to the others. */
 const PARTS: Readonly<Record<WorkKind, number>> = { single: 8, batch: 3, source: 1 };
 /** The longest expected wait behind others' texts with which work is taken on. Sources wait as long as it takes. */
 const MOST_WAIT_MS: Readonly<Record<WorkKind, number>> = {

@@ -80,7 +80,7 @@ export function subjectAt(sentence: string, at: number): Subject {
   return last === places.reader ? 'reader' : 'other';
 }
 
-/** Whether what stands at `at` is denied by a word before it in its clause. */
+/** Whether the text at `at` is negated by a word before it in its clause. */
 export function negatedAt(sentence: string, at: number): boolean {
   const before = sentence.slice(Math.max(0, at - REACH_UNITS), at);
   const found = NEGATION.exec(before);

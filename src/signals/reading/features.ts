@@ -325,7 +325,7 @@ const CLOSED =
   /\b(?:solved|resolved|sorted(?: out)?|all set|fixed|never ?mind|found (?:one|it|someone|somebody|what|a \w+|an \w+)|no longer (?:needed|need|looking)|we(?:'ve| have)? (?:picked|chose|chosen|hired|bought|signed))\b/;
 /** At the start of a sentence, or behind another one in a title, where full stops part nothing. */
 const ADDED = /(?:^|[.!?)]\s)\W*(?:\w+ )?(?:edit(?:ed)?|updated?|eta)\b/;
-/** What was found after all stands at the end, or behind "Edit:". */
+/** What the author found in the end is written last, or after "Edit:". */
 const LAST = 3;
 
 /**

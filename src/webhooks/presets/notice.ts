@@ -17,7 +17,7 @@ export interface Notice {
 /** One signal of a notice. */
 export interface NoticeEntry {
   title: string;
-  /** The post's own words; empty where the reason stands in their place. */
+  /** The post's own words; empty if the reason replaces them. */
   text: string;
   /** Why it is a signal, in a sentence; empty where that is not known. */
   reason: string;

@@ -69,7 +69,7 @@ function context(text: string): object[] {
   return text === '' ? [] : [{ type: 'context', elements: [{ type: 'mrkdwn', text }] }];
 }
 
-/** The three characters that are markup; with them gone nobody is mentioned: https://docs.slack.dev/messaging/formatting-message-text */
+/** The three characters that are markup; without them, no one is mentioned: https://docs.slack.dev/messaging/formatting-message-text */
 function escapeMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
