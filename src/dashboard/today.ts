@@ -155,7 +155,7 @@ async function lastMonth(store: Store, tenantId: string, now: number) {
     mostCounted: MOST_COUNTED,
     chartHtml: chartHtml({
       title: 'Hot and warm signals',
-      unit: `Signals a day, ${spanLabel(days[0] ?? '', days.at(-1) ?? '')}, UTC`,
+      unit: `Signals per day, ${spanLabel(days[0] ?? '', days.at(-1) ?? '')}, UTC`,
       along: 'Day',
       labels: days.map(dayLabel),
       series: [

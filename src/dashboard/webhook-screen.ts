@@ -74,7 +74,7 @@ function attemptsChart(tally: readonly AttemptDay[], now: number): string {
   const byDay = new Map(tally.map((each) => [each.day, each]));
   return chartHtml({
     title: 'Attempts',
-    unit: `Attempts a day, ${spanLabel(days[0] ?? '', days.at(-1) ?? '')}, UTC`,
+    unit: `Attempts per day, ${spanLabel(days[0] ?? '', days.at(-1) ?? '')}, UTC`,
     along: 'Day',
     labels: days.map(dayLabel),
     series: [

@@ -122,7 +122,7 @@ test('the last thirty days are figures and a chart, with a table of every day', 
   await ask('PUT', `/v1/pipeline/${lead}/deal`, { amount_minor: 480_000, currency: 'USD' });
   const page = await today();
   expect(page).toMatch(
-    /<strong>3<\/strong> new hot.*<strong>1<\/strong> judged.*<strong>1<\/strong> lead added/s,
+    /<strong>3<\/strong> new hot.*<strong>1<\/strong> rated.*<strong>1<\/strong> lead added/s,
   );
   expect(page).toContain('<strong>USD 4,800</strong> in the pipeline');
   const [, table = ''] = /<figure class="plot">(.*?)<\/figure>/s.exec(page) ?? [];

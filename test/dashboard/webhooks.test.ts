@@ -242,7 +242,7 @@ test('what belongs to another tenant is not there, on no screen and for no chang
 test('each webhook has its success rate and speed of 24 hours and 30 days, and a chart of its attempts', async () => {
   const id = await anId();
   const [endpoint] = await made.store.listEndpoints(made.tenant.id);
-  expect((await browser.get(`${LIST}/${id}`)).body).not.toContain('How attempts went');
+  expect((await browser.get(`${LIST}/${id}`)).body).not.toContain('Success rate and response times');
   expect((await browser.get(LIST)).body).toContain(
     '<td data-label="Last 24 hours"><span class="none">–</span></td>',
   );
