@@ -264,5 +264,5 @@ test('each webhook has its success rate and speed of 24 hours and 30 days, and a
   expect(list).toMatch(/<td data-label="Last 30 days">50%, p95 about \d+ ms<\/td>/);
   const { body } = await browser.get(`${LIST}/${endpoint?.id}`);
   expect(body).toMatch(/<dt>Last 24 hours<\/dt><dd>100%, p95 about \d+ ms, 2 attempts<\/dd>/);
-  expect(body).toContain('Succeeded: 2 in all, at most 2; Failed: 2 in all, at most 2');
+  expect(body).toContain('Succeeded: 2 in total, at most 2; Failed: 2 in total, at most 2');
 });
