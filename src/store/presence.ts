@@ -20,11 +20,17 @@ export function createPresence(
   const name = systemRandom.bytes(NAME_BYTES).toString('hex');
   let shown: Promise<string> | null = null;
   let timer: Timer | null = null;
+  let isOver = false;
 
-  function beat(): Promise<void> {
+  /** The next one begins when this one has ended: while the storage is slow, they do not pile up. */
+  async function beat(): Promise<void> {
     timer?.cancel();
-    timer = clock.after(BEAT_MS, () => beat().catch(() => undefined)); // the watch of the storage reports what is wrong
-    return changes.beat(name, clock.now());
+    try {
+      await changes.beat(name, clock.now());
+    } finally {
+      // The watch of the storage reports what is wrong.
+      if (!isOver) timer = clock.after(BEAT_MS, () => void beat().catch(() => undefined));
+    }
   }
 
   return {
@@ -39,6 +45,7 @@ export function createPresence(
       return shown;
     },
     async end() {
+      isOver = true;
       timer?.cancel();
       if (shown !== null) await changes.leave(name).catch(() => undefined); // it is silent soon
     },
