@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { createCompanyObserver } from '../../src/store/changes/companies.ts';
 import type { NewSignal } from '../../src/store/signal-store.ts';
-import { answeredAtOnce, runScript } from '../../src/store/sqlite/answers.ts';
 import { createSignalIndex } from '../../src/store/sqlite/signal-index.ts';
 import { companiesSql } from '../../src/store/sqlite/sql/companies.ts';
+import { answeredAtOnce, runAtOnce } from '../../src/store/sqlite/sql/prepared.ts';
 
 /** Stores signals of which none is known, with what they are found and known again by: the rows that the server would store. */
 export interface BulkWriter {
@@ -41,7 +41,7 @@ export function createBulkWriter(db: Database): BulkWriter {
     'INSERT INTO signal_people (tenant_id, key, signal_id) VALUES (?, ?, ?)',
   );
   const index = createSignalIndex(db);
-  const observeCompany = createCompanyObserver(answeredAtOnce({ companies: companiesSql(db) }));
+  const observeCompany = runAtOnce(createCompanyObserver(answeredAtOnce({ companies: companiesSql(db) })));
 
   function addOne(signal: NewSignal): void {
     const { events: _events, personKeys, nearKeys, company, ...columns } = signal;
@@ -49,7 +49,7 @@ export function createBulkWriter(db: Database): BulkWriter {
     index.addInserted(signal);
     for (const key of nearKeys) insertKey.run(key, signal.timestamp, signal.score);
     for (const key of personKeys) insertPerson.run(signal.tenantId, key, signal.id);
-    if (company !== null) runScript(observeCompany(signal, company));
+    if (company !== null) observeCompany(signal, company);
   }
 
   return {

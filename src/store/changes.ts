@@ -89,3 +89,6 @@ export type ChangeScripts = ReturnType<typeof createChanges>;
 export type Changes = {
   [K in keyof ChangeScripts]: (...args: Parameters<ChangeScripts[K]>) => Result<ReturnType<ChangeScripts[K]>>;
 };
+
+/** A change by its name, with its arguments. */
+export type NamedChange = [name: keyof Changes, args: Parameters<Changes[keyof Changes]>];

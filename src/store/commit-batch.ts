@@ -46,7 +46,7 @@ export function commitBatch(
   }
 
   function runAll(): void {
-    for (let index = 0; index < steps.length; index++) run(index);
+    for (let index = 0; index < steps.length; index++) values[index] = steps[index]?.();
   }
 
   function runApart(): void {

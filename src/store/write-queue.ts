@@ -12,6 +12,8 @@ export interface Committed {
 export interface WriteQueueOptions<Change> {
   /** Stores a batch, one at a time; resolves after COMMIT. Rejects only where nothing can be stored ever again. */
   commit(batch: Change[]): Promise<Committed>;
+  /** A batch goes to be committed; the function returned is called before its changes are answered, with null where it was lost. */
+  watch?(batch: readonly Change[]): (committed: Committed | null) => void;
   /** Whose it is: owners take turns, by cost. Left out: all are one owner's. */
   ownerOf?(change: Change): string;
   /** The share of each batch that an owner has before the others take turns; 0: it takes turns. Left out: nobody has one. */
@@ -81,7 +83,7 @@ interface OwnQueue<Change> {
  * owner with a share has that much of each batch whatever the others bring, and what it leaves is theirs.
  */
 export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): WriteQueue<Change> {
-  const { commit, ownerOf = () => '', costOf = () => 0, shareOf = () => 0, clock } = options;
+  const { commit, watch, ownerOf = () => '', costOf = () => 0, shareOf = () => 0, clock } = options;
   const { maxBatch = 1_000, maxQueued = 20_000 } = options;
   const queues = new Map<string, OwnQueue<Change>>();
   /** Owners with a share, and those that take turns: each that has something waiting. */
@@ -92,6 +94,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   let waitingCost = 0;
   let reservedCost = 0;
   let underWay: Entry<Change>[] = [];
+  let watched: ReturnType<NonNullable<typeof watch>> | undefined;
   let sentAt = 0;
   /** What a batch takes, as a multiple of what it costs. */
   let pace = 1;
@@ -101,8 +104,13 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   function send(): void {
     underWay = takeBatch();
     sentAt = clock?.monotonic() ?? 0;
-    if (underWay.length === 0) onIdle?.();
-    else commit(underWay.map(({ change }) => change)).then(settle, end);
+    if (underWay.length === 0) {
+      onIdle?.();
+      return;
+    }
+    const batch = underWay.map(({ change }) => change);
+    watched = watch?.(batch);
+    commit(batch).then(settle, end);
   }
 
   function add(entry: Entry<Change>): void {
@@ -187,8 +195,10 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     if (costUs >= TELLING_COST_US || took < pace) pace += (Math.min(SLOWEST_PACE, took) - pace) * PACE_SHARE;
   }
 
-  function settle({ values, failed }: Committed): void {
+  function settle(committed: Committed): void {
+    const { values, failed } = committed;
     learn();
+    watched?.(committed);
     for (const { index, error } of failed) underWay[index]?.reject(error);
     // Those that failed are settled: resolving them as well does nothing.
     for (const [index, entry] of underWay.entries()) entry.resolve(values[index]);
@@ -198,6 +208,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   function end(cause: unknown): void {
     refusal = unavailable('The storage stopped unexpectedly.');
     refusal.cause = cause;
+    watched?.(null);
     for (; underWay.length > 0; underWay = takeBatch()) {
       for (const entry of underWay) entry.reject(refusal);
     }

@@ -91,6 +91,9 @@ export interface DeliveryStatements extends EndpointStatements {
   };
 }
 
+/** What is kept of an attempt beside its columns. */
+export type AttemptDetail = Omit<AttemptRecord, 'id' | 'attempt' | 'startedAt' | 'durationMs'>;
+
 /** An attempt as the table holds it. */
 export interface StoredAttempt extends Pick<AttemptRecord, 'id' | 'attempt' | 'startedAt' | 'durationMs'> {
   /** The rest as JSON. */

@@ -15,8 +15,7 @@ import { presenceSql } from './sql/processes.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 import { isBusy } from './upkeep/copy.ts';
 import { snapshotBeforeMigration } from './upkeep/snapshot.ts';
-import { createInlineWriter } from './writer.ts';
-import { createThreadWriter } from './writer-thread.ts';
+import { createInlineWriter, createThreadWriter } from './writer.ts';
 
 const BUSY_TIMEOUT_MS = 5_000;
 

@@ -1,16 +1,71 @@
 import type { Database } from 'better-sqlite3';
-import { type Changes, createChanges } from '../changes.ts';
+import { type Changes, createChanges, type NamedChange, type StoreStatements } from '../changes.ts';
+import { commitBatch } from '../commit-batch.ts';
 import type { Script } from '../script.ts';
-import { answeredAtOnce, runScript } from './answers.ts';
-import { createStatements } from './statements.ts';
-import { createWriteAheadLog, type WriteAheadLog } from './write-ahead-log.ts';
+import type { Committed } from '../write-queue.ts';
+import { accountsSql } from './sql/accounts.ts';
+import { campaignsSql } from './sql/campaigns.ts';
+import { claimsSql } from './sql/claims.ts';
+import { companiesSql } from './sql/companies.ts';
+import { deliveriesSql } from './sql/deliveries.ts';
+import { endpointsSql } from './sql/endpoints.ts';
+import { erasureSql } from './sql/erasure.ts';
+import { eventsSql } from './sql/events.ts';
+import { jobsSql } from './sql/jobs.ts';
+import { knownSignalsSql } from './sql/known-signals.ts';
+import { leadsSql } from './sql/leads.ts';
+import { mailSql } from './sql/mail.ts';
+import { mentionsSql } from './sql/mentions.ts';
+import { answeredAtOnce, runAtOnce } from './sql/prepared.ts';
+import { presenceSql, processesSql } from './sql/processes.ts';
+import { profilesSql } from './sql/profiles.ts';
+import { requestsSql } from './sql/requests.ts';
+import { signalsSql } from './sql/signals.ts';
+import { sourcesSql } from './sql/sources.ts';
+import { createTransactions, createWriteAheadLog, type WriteAheadLog } from './transaction.ts';
 
 /** The changes on one connection, each run when it is called, inside a transaction of the caller's. */
 export function createRunner(db: Database, log: WriteAheadLog = createWriteAheadLog(db)): Changes {
-  const scripts = createChanges(answeredAtOnce(createStatements(db, log)));
-  const run =
-    (script: (...args: never[]) => Script<unknown>) =>
-    (...args: never[]) =>
-      runScript(script(...args));
-  return Object.fromEntries(Object.entries(scripts).map(([name, script]) => [name, run(script)])) as Changes;
+  const scripts = Object.entries(createChanges(answeredAtOnce(createStatements(db, log))));
+  return Object.fromEntries(
+    scripts.map(([name, script]) => [name, runAtOnce(script as (...args: unknown[]) => Script<unknown>)]),
+  ) as Changes;
+}
+
+/** Commits batches of changes on one connection. */
+export function createCommitter(db: Database): (batch: readonly NamedChange[]) => Committed {
+  const log = createWriteAheadLog(db);
+  const changes = createRunner(db, log) as Record<keyof Changes, (...args: unknown[]) => unknown>;
+  const transactions = createTransactions(db, log);
+  // Bound, as a function around each would be one more step of every change.
+  return (batch) =>
+    commitBatch(
+      batch.map(([name, args]) => changes[name].bind(null, ...args)),
+      transactions,
+    );
+}
+
+/** The statements of the changes on one connection, answered at once. `log` is that of its transactions. */
+export function createStatements(db: Database, log: WriteAheadLog): StoreStatements {
+  return {
+    accounts: accountsSql(db),
+    campaigns: campaignsSql(db),
+    claims: claimsSql(db),
+    companies: companiesSql(db),
+    deliveries: deliveriesSql(db),
+    endpoints: endpointsSql(db),
+    erasure: erasureSql(db, log),
+    events: eventsSql(db),
+    jobs: jobsSql(db),
+    knownSignals: knownSignalsSql(db),
+    leads: leadsSql(db),
+    mail: mailSql(db),
+    mentions: mentionsSql(db),
+    presence: presenceSql(db),
+    processes: processesSql(db),
+    profiles: profilesSql(db),
+    requests: requestsSql(db),
+    signals: signalsSql(db),
+    sources: sourcesSql(db),
+  };
 }

@@ -1,13 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { DomainError, type ErrorCode, type ProblemExtra } from '../../model/errors.ts';
-import type { Changes } from '../changes.ts';
-import { commitBatch } from '../commit-batch.ts';
+import type { NamedChange } from '../changes.ts';
 import { openDatabase } from './database.ts';
-import { call } from './face/promised.ts';
-import { createRunner } from './runner.ts';
-import { createTransactions } from './transaction.ts';
-import { createWriteAheadLog } from './write-ahead-log.ts';
-import type { NamedChange } from './writer.ts';
+import { createCommitter } from './runner.ts';
 
 /** What the thread is started with. */
 export interface WriterData {
@@ -36,9 +31,7 @@ if (parentPort !== null) serve(parentPort, workerData as WriterData);
 /** Every message is a batch, names and arguments in turn; every answer tells what became of one. */
 function serve(port: NonNullable<typeof parentPort>, { file, busyTimeoutMs }: WriterData): void {
   const db = openDatabase(file, { busyTimeoutMs });
-  const log = createWriteAheadLog(db);
-  const changes = createRunner(db, log);
-  const transactions = createTransactions(db, log);
+  const commit = createCommitter(db);
 
   port.on('message', (message: NamedChange[number][] | 'close') => {
     if (message === 'close') {
@@ -46,17 +39,17 @@ function serve(port: NonNullable<typeof parentPort>, { file, busyTimeoutMs }: Wr
       port.close();
       return;
     }
-    const { values, failed } = commitBatch(stepsOf(message, changes), transactions);
+    const { values, failed } = commit(changesIn(message));
     const answers: Answers = { values, failed: failed.map(describe) };
     port.postMessage(answers);
   });
 }
 
-function stepsOf(message: NamedChange[number][], changes: Changes): (() => unknown)[] {
-  return Array.from({ length: message.length / 2 }, (_, i) => {
-    const [name, args] = [message[2 * i], message[2 * i + 1]] as NamedChange;
-    return () => call(changes, name, args);
-  });
+function changesIn(message: NamedChange[number][]): NamedChange[] {
+  return Array.from(
+    { length: message.length / 2 },
+    (_, i) => [message[2 * i], message[2 * i + 1]] as NamedChange,
+  );
 }
 
 function describe({ index, error }: { index: number; error: unknown }): Failure {

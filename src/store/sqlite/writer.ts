@@ -1,113 +1,87 @@
+import { Worker } from 'node:worker_threads';
 import type { Database } from 'better-sqlite3';
-import type { Changes } from '../changes.ts';
-import { commitBatch } from '../commit-batch.ts';
-import type { CommitMeter } from '../commit-meter.ts';
-import type { StorePulse } from '../figures.ts';
-import type { StorageWatch } from '../storage-watch.ts';
-import { costOf, ownerOf, shareOf } from '../weights.ts';
-import { type Committed, createWriteQueue } from '../write-queue.ts';
-import { call } from './face/promised.ts';
-import { createRunner } from './runner.ts';
-import { createTransactions } from './transaction.ts';
-import { createWriteAheadLog } from './write-ahead-log.ts';
-
-/** How it is doing. */
-export type WriterPulse = Omit<StorePulse, 'databaseBytes' | 'walBytes' | 'freeBytes' | 'schemaVersion'>;
-
-/** Runs named changes, grouped into transactions. */
-export interface Writer {
-  /** Resolves after COMMIT, with what the change returned. */
-  run(change: NamedChange): Promise<unknown>;
-  pulse(): WriterPulse;
-  /** Calls `listener` after each commit, before its changes are answered. */
-  onCommit(listener: CommitListener): void;
-  /** About how many milliseconds a change of this tenant would wait that came now. */
-  waitMs(tenantId: string): number;
-  /** Commits what waits; later changes are refused. */
-  close(): Promise<void>;
-}
-
-/** A change by its name, with its arguments. */
-export type NamedChange = [name: keyof Changes, args: Parameters<Changes[keyof Changes]>];
-
-type CommitListener = (batch: readonly NamedChange[], committed: Committed) => void;
-
-/** Who watches a writer's commits: how long they take, and whether the storage takes them (null: nobody). */
-export interface WriterWatch {
-  meter: CommitMeter;
-  storage: StorageWatch | null;
-}
-
-/** A writer whose batches are stored by `commit`, and which ends with `end`. */
-export function createWriter(
-  commit: (batch: NamedChange[]) => Promise<Committed>,
-  end: () => Promise<void>,
-  { meter, storage }: WriterWatch,
-): Writer {
-  const { clock } = meter;
-  let onCommit: CommitListener | null = null;
-  const queue = createWriteQueue<NamedChange>({
-    async commit(batch) {
-      const ended = meter.begin(batch.length);
-      let failed: Committed['failed'] = [];
-      let committed: Committed;
-      try {
-        committed = await commit(batch);
-        ({ failed } = committed);
-      } finally {
-        ended(failed);
-      }
-      for (const { error } of failed) storage?.failed(error);
-      if (failed.length < batch.length) storage?.stored();
-      onCommit?.(batch, committed);
-      return committed;
-    },
-    ownerOf,
-    costOf,
-    shareOf,
-    clock,
-  });
-  return {
-    run: queue.run,
-    pulse: () => ({
-      queueLength: queue.length,
-      queueLimit: queue.limit,
-      accepting: queue.accepting,
-      commitSeconds: meter.seconds,
-      commitOperations: meter.operations,
-      refused: meter.refused,
-      underWaySeconds: meter.underWaySeconds,
-    }),
-    onCommit(listener) {
-      onCommit = listener;
-    },
-    waitMs: queue.waitMs,
-    async close() {
-      await queue.close();
-      await end();
-    },
-  };
-}
+import { moduleBeside } from '../../lib/package.ts';
+import { DomainError } from '../../model/errors.ts';
+import type { Committed } from '../write-queue.ts';
+import { createWriter, type Writer, type WriterWatch } from '../writer.ts';
+import { createCommitter } from './runner.ts';
+import type { Answers, Failure, WriterData } from './writer-worker.ts';
 
 /** A writer on the caller's own thread and connection: for commands, and for databases in memory. */
 export function createInlineWriter(db: Database, watch: WriterWatch): Writer {
-  const log = createWriteAheadLog(db);
-  const changes = createRunner(db, log);
-  const transactions = createTransactions(db, log);
+  const commit = createCommitter(db);
   return createWriter(
     async (batch) => {
       // One batch a turn, so that others get theirs between two commits.
       await new Promise((resolve) => setImmediate(resolve));
-      return commitBatch(
-        batch.map(
-          ([name, args]) =>
-            () =>
-              call(changes, name, args),
-        ),
-        transactions,
-      );
+      return commit(batch);
     },
     async () => {},
     watch,
   );
+}
+
+/** A change is at most some megabytes, and 20,000 wait at most; the thread itself lives on 20. */
+const MAX_HEAP_MB = 1_024;
+
+/**
+ * A writer in a thread of its own, with its own connection: the disk's flush, and the SQL with it, take nothing from
+ * the thread that serves requests and sends deliveries.
+ */
+export function createThreadWriter(data: WriterData, watch: WriterWatch): Writer {
+  // Without the process's own flags: a thread refuses some of them, and the server would not start.
+  const worker = new Worker(moduleBeside(import.meta.url, './writer-worker'), {
+    workerData: data,
+    execArgv: [],
+    // Its objects live for one commit: less than V8's default of 96 MiB for the young costs nothing, and saves 45.
+    resourceLimits: { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: MAX_HEAP_MB },
+  });
+  let pending: PromiseWithResolvers<Committed> | null = null;
+  let ended: { cause: unknown } | null = null;
+
+  worker.unref(); // it keeps the process alive only while somebody awaits it
+  worker.on('message', (answers: Answers | { values?: never }) => {
+    // Under `node --watch` Node itself tells of the worker's imports this way (test/cli/content.test.ts).
+    if (answers.values === undefined) return;
+    const failed = answers.failed.map((failure) => ({ index: failure.index, error: toError(failure) }));
+    worker.unref();
+    pending?.resolve({ values: answers.values, failed });
+  });
+  worker.on('error', (cause) => {
+    end(cause);
+    // Uncaught on purpose: a server that cannot store is better ended and started again, where it recovers, than left
+    // answering 503 for ever. Nothing that was answered with success is lost by it.
+    throw cause;
+  });
+  worker.on('exit', () => end(null));
+
+  function end(cause: unknown): void {
+    ended ??= { cause };
+    pending?.reject(cause);
+  }
+
+  return createWriter(
+    (batch) => {
+      if (ended !== null) return Promise.reject(ended.cause);
+      const answered = Promise.withResolvers<Committed>();
+      pending = answered;
+      worker.ref();
+      // Names and arguments in turn: an array for each costs more to pass than many a change to make.
+      worker.postMessage(batch.flat());
+      return answered.promise;
+    },
+    async () => {
+      if (ended !== null) return;
+      worker.ref();
+      const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+      worker.postMessage('close');
+      await exited;
+    },
+    watch,
+  );
+}
+
+function toError({ code, message, stack, extra }: Failure): Error {
+  if (code === null) return Object.assign(new Error(message), { stack });
+  return new DomainError(code, message, extra);
 }

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest';
-import { commitBatch } from '../../../src/store/commit-batch.ts';
 import { createCommitMeter } from '../../../src/store/commit-meter.ts';
 import { createCommitter } from '../../../src/store/postgres/commit.ts';
 import { type Connection, connect } from '../../../src/store/postgres/connection.ts';
@@ -8,12 +7,10 @@ import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { createReads } from '../../../src/store/postgres/reads.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate as migrateSqlite } from '../../../src/store/sqlite/migrate.ts';
-import { createRunner } from '../../../src/store/sqlite/runner.ts';
+import { createCommitter as createSqliteCommitter } from '../../../src/store/sqlite/runner.ts';
 import { createSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { createTransactions } from '../../../src/store/sqlite/transaction.ts';
-import { createWriteAheadLog } from '../../../src/store/sqlite/write-ahead-log.ts';
-import { createWriter } from '../../../src/store/sqlite/writer.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { createWriter } from '../../../src/store/writer.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { T0 } from '../../support/store.ts';
@@ -41,9 +38,7 @@ describe.skipIf(mayLackPostgres())('beside PostgreSQL', () => {
     await empty(postgres);
     const sqlite = openDatabase(':memory:');
     migrateSqlite(sqlite);
-    const log = createWriteAheadLog(sqlite);
-    const changes = createRunner(sqlite, log) as unknown as Record<string, (...args: unknown[]) => unknown>;
-    const transactions = createTransactions(sqlite, log);
+    const commitExpected = createSqliteCommitter(sqlite);
     const commit = createCommitter({
       ...postgres,
       transact: (work) =>
@@ -56,14 +51,7 @@ describe.skipIf(mayLackPostgres())('beside PostgreSQL', () => {
     const faults: string[] = [];
     const writer = createWriter(
       async (batch) => {
-        const expected = commitBatch(
-          batch.map(
-            ([name, args]) =>
-              () =>
-                changes[name]?.(...args),
-          ),
-          transactions,
-        );
+        const expected = commitExpected(batch);
         const found = await commit(batch);
         const values = [
           JSON.stringify(bytesAsHex(found.values)),

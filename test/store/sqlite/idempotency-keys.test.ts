@@ -12,11 +12,11 @@ import {
 } from '../../../src/store/changes/requests.ts';
 import type { Changes } from '../../../src/store/changes.ts';
 import type { Asks, Script } from '../../../src/store/script.ts';
-import { answeredAtOnce, runScript } from '../../../src/store/sqlite/answers.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
 import { mentionsSql } from '../../../src/store/sqlite/sql/mentions.ts';
+import { answeredAtOnce, runAtOnce } from '../../../src/store/sqlite/sql/prepared.ts';
 import { presenceSql } from '../../../src/store/sqlite/sql/processes.ts';
 import { requestsSql } from '../../../src/store/sqlite/sql/requests.ts';
 import { aTenant, T0 } from '../../support/store.ts';
@@ -52,17 +52,17 @@ const kept = () => db.prepare('SELECT key FROM idempotency_keys ORDER BY key').p
 /** Returns in how many pieces. */
 function forget(texts: string[]): number {
   const mentioned = answeredAtOnce({ mentions: mentionsSql(db) }) as Asks<MentionStatements>;
-  const forgetSome = createAnswerEraser(mentioned);
+  const forgetSome = runAtOnce(createAnswerEraser(mentioned));
   const mentions = { texts: [], names: [] };
   let pieces = 0;
   for (let after: AnswerPlace | null = ['', '']; after !== null; pieces++)
-    after = runScript(forgetSome('ten_a', { texts, mentions, after }));
+    after = forgetSome('ten_a', { texts, mentions, after });
   return pieces;
 }
 
 /** A step of a request, with changes of its own; nothing here is anybody's doing. */
 function makeKept(changes: Record<string, (...args: never[]) => Script<unknown>>, call: KeptCall): unknown {
-  return runScript(keptStepChanges(ask, changes, function* () {}).makeKept(call));
+  return runAtOnce(keptStepChanges(ask, changes, function* () {}).makeKept)(call);
 }
 
 describe('an erasure', () => {

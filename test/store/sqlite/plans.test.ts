@@ -5,7 +5,7 @@ import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createDeliveryPages } from '../../../src/store/sqlite/reads/deliveries.ts';
 import { createReads } from '../../../src/store/sqlite/reads.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
-import { createWriteAheadLog } from '../../../src/store/sqlite/write-ahead-log.ts';
+import { createWriteAheadLog } from '../../../src/store/sqlite/transaction.ts';
 
 /** Tables of which a tenant may have a million rows. */
 const LARGE =

@@ -2,8 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { commitBatch } from '../../../src/store/commit-batch.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
-import { createTransactions } from '../../../src/store/sqlite/transaction.ts';
-import { createWriteAheadLog } from '../../../src/store/sqlite/write-ahead-log.ts';
+import { createTransactions, createWriteAheadLog } from '../../../src/store/sqlite/transaction.ts';
 
 let db: Database;
 let commits = 0;

@@ -2,8 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
-import { createTransaction } from '../../../src/store/sqlite/transaction.ts';
-import { createWriteAheadLog } from '../../../src/store/sqlite/write-ahead-log.ts';
+import { createTransaction, createWriteAheadLog } from '../../../src/store/sqlite/transaction.ts';
 import { tempFolder } from './temp-folder.ts';
 
 /** A database with a row in its log, and another connection that may read it. */

@@ -51,7 +51,7 @@ test('a writer that dies takes the process with it, and says why', async () => {
   const source = `
     import { systemClock } from '${ROOT}/src/lib/clock.ts';
     import { createCommitMeter } from '${ROOT}/src/store/commit-meter.ts';
-    import { createThreadWriter } from '${ROOT}/src/store/sqlite/writer-thread.ts';
+    import { createThreadWriter } from '${ROOT}/src/store/sqlite/writer.ts';
     const options = { file: '${blocker}/signalpost.db', busyTimeoutMs: 1 };
     const writer = createThreadWriter(options, { meter: createCommitMeter(systemClock), storage: null });
     await writer.run(['writeProbe', [0]]).catch((error) => console.log(error.code));

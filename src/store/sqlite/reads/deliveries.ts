@@ -10,7 +10,7 @@ import {
 } from '../../../model/delivery.ts';
 import type { EventType } from '../../../model/event.ts';
 import { FAILED } from '../../../rules/latency.ts';
-import type { DeliveryKey, WalkPart, WalkTerms } from '../../changes/deliveries.ts';
+import type { AttemptDetail, DeliveryKey, WalkPart, WalkTerms } from '../../changes/deliveries.ts';
 import type {
   AttemptDay,
   AttemptTally,
@@ -346,7 +346,6 @@ function filterOf({ endpointId, statuses, ofEndpoints, eventType }: WalkTerms): 
 }
 
 /** What of an attempt is kept as JSON. */
-export type AttemptDetail = Omit<AttemptRecord, 'id' | 'attempt' | 'startedAt' | 'durationMs'>;
 
 type KeptAttempt = Omit<AttemptRecord, keyof AttemptDetail> & { deliveryId: string; detail: AttemptDetail };
 

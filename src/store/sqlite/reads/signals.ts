@@ -16,8 +16,8 @@ import type {
   StoredSignalPage,
   StoredSignalQuery,
 } from '../../signal-store.ts';
-import { answeredAtOnce, runScript } from '../answers.ts';
 import { knownSignalsSql } from '../sql/known-signals.ts';
+import { answeredAtOnce, runAtOnce } from '../sql/prepared.ts';
 import { type Part, Table } from '../table.ts';
 import { createStoredOrder, type Stretch } from './events.ts';
 import { createProfileResolver } from './profiles.ts';
@@ -132,7 +132,7 @@ export function signalReads(db: Database) {
   const selectPosition = db
     .prepare<[string], number>('SELECT position FROM stored_rows WHERE tenant_id = ?')
     .pluck();
-  const findKnown = createKnownSignalSearch(answeredAtOnce({ knownSignals: knownSignalsSql(db) }));
+  const findKnown = runAtOnce(createKnownSignalSearch(answeredAtOnce({ knownSignals: knownSignalsSql(db) })));
   const selectOutdated = db.prepare<Record<string, unknown>[], OutdatedSignal>(
     `SELECT id, profile_id AS profileId, wire FROM signals INDEXED BY signals_by_external_id
      WHERE tenant_id = +:tenantId AND json_extract(wire, '$.external_id') = +:shownId AND external_id = +:externalId
@@ -158,16 +158,14 @@ export function signalReads(db: Database) {
     findOutdatedSignals: (post) => selectOutdated.all({ ...post }),
     findDuplicates: (signals) =>
       signals.map((signal) => {
-        const known = runScript(findKnown(signal));
+        const known = findKnown(signal);
         if (known === null) return null;
         const { externalId, text } = signal;
         return selectScore.get({ id: known.id, externalId, text }) ?? null;
       }),
     findKnownSignals: (signals) =>
       signals.map((signal) =>
-        selectOne.get(signal.id, signal.tenantId) === undefined
-          ? (runScript(findKnown(signal))?.id ?? null)
-          : signal.id,
+        selectOne.get(signal.id, signal.tenantId) === undefined ? (findKnown(signal)?.id ?? null) : signal.id,
       ),
     hasSignalsOf: (tenantId, platform) => selectOfPlatform.get(tenantId, platform) !== undefined,
     getFeedback: (tenantId, signalId) => selectFeedback.get(signalId, tenantId),

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { ErasureStatements } from '../../changes/erasure.ts';
-import type { WriteAheadLog } from '../write-ahead-log.ts';
+import type { WriteAheadLog } from '../transaction.ts';
 import { row, rows, run, values } from './prepared.ts';
 
 export function erasureSql(db: Database, log: WriteAheadLog): ErasureStatements['erasure'] {

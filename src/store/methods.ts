@@ -1,0 +1,284 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Clock } from '../lib/clock.ts';
+import type { AuditActor } from '../model/audit.ts';
+import type { AttemptRecord, ClaimedDelivery, SentEventType } from '../model/delivery.ts';
+import { isAudited } from './audited.ts';
+import { bundled } from './changes/bundles.ts';
+import type { StoredDeliveries } from './changes/claims.ts';
+import type { AttemptDetail, StoredAttempt } from './changes/deliveries.ts';
+import type { Recovery } from './changes/processes.ts';
+import { type Doer, toldName } from './changes/requests.ts';
+import { type Changes, createChanges, type StoreStatements } from './changes.ts';
+import type { DeliveryStore, HeldAttempt } from './delivery-store.ts';
+import type { HeldKey, IdempotencyStore } from './idempotency-store.ts';
+import { KEPT_STEPS } from './kept-steps.ts';
+import { createMadeDueFeed, type MadeDueFeed } from './made-due.ts';
+import type { Presence } from './presence.ts';
+import type { Asks } from './script.ts';
+import type { CommittedSignal, SignalStore } from './signal-store.ts';
+import type { SourceStore } from './source-store.ts';
+import type { Store } from './store.ts';
+import { changeIn } from './weights.ts';
+import type { Writer } from './writer.ts';
+
+/** The changes as the store's callers have them: answered after COMMIT. */
+export type StoreChanges = {
+  [K in keyof Changes]: (...args: Parameters<Changes[K]>) => Promise<ReturnType<Changes[K]>>;
+};
+
+/** What a driver reads of processes. */
+export interface LifeReads {
+  /** Whether another was not heard lately. */
+  hasSilent(process: string, now: number): Promise<boolean>;
+  /** How many others were. */
+  countHeard(process: string, now: number): Promise<number>;
+}
+
+export interface MethodParts {
+  clock: Clock;
+  writer: Writer;
+  reads: LifeReads & Pick<DeliveryStore, 'listDueLanes'> & { readProbe(): Promise<unknown> };
+  presenceOf(changes: StoreChanges): Presence;
+  /** The whole store, of which these methods are a part. */
+  store(): Store;
+}
+
+/**
+ * What every driver's store has: each change by its name, which goes to the writer, and the methods that take several steps
+ * or pass what they are given in another shape. The driver adds its reads.
+ */
+export function createMethods({ clock, writer, reads, presenceOf, store }: MethodParts) {
+  const acting = new AsyncLocalStorage<AuditActor | null>();
+  const madeDue = createMadeDueFeed();
+
+  /** Whose doing a change is that is asked for now; null where the audit list is told nothing of it. */
+  function doerOf(name: string): Doer | null {
+    const actor = acting.getStore() ?? null;
+    return actor === null || !isAudited(toldName(name)) ? null : { ...actor, at: clock.now() };
+  }
+
+  const byName: Record<string, (...args: never) => Promise<unknown>> = {};
+  // Only the names are used: the changes run where the writer is.
+  for (const name of Object.keys(createChanges({} as Asks<StoreStatements>)) as (keyof Changes)[]) {
+    byName[name] = (...args: Parameters<Changes[keyof Changes]>) => {
+      const by = doerOf(name);
+      return writer.run(by === null ? [name, args] : ['makeDone', [{ ...by, name, args }]]);
+    };
+  }
+  const changes = byName as StoreChanges;
+  const presence = presenceOf(changes);
+  writer.onCommit((batch, { values, failed }) => madeDue.publish(batch.map(changeIn), values, failed));
+
+  return {
+    ...changes,
+    ...claimMethods(changes, presence),
+    ...inHandMethods(changes, presence, madeDue.publish),
+    ...recoveryMethods({ changes, reads, presence, clock }),
+    ...outcomeMethods(changes),
+    ...keyedRequestMethods(changes, presence),
+    keeping: (held: HeldKey, item = '') => keepingStore(store(), changes, { held, item, doerOf }),
+    onCommitted: madeDue.listen,
+    as: <T>(actor: AuditActor | null, work: () => T) => acting.run(actor, work),
+    async probe() {
+      await changes.writeProbe(clock.now());
+      await reads.readProbe();
+    },
+    waitMs: writer.waitMs,
+    /** Commits what waits, and says that this process is gone. */
+    async close() {
+      await Promise.all([presence.end(), writer.close()]); // nothing is taken between its last word and the end
+    },
+  };
+}
+
+/** Claims as they cross to the writer and back: what is held as one text, deliveries as one text and one piece of bytes. */
+function claimMethods(
+  { claimLanes, claimOldest }: StoreChanges,
+  presence: Presence,
+): Pick<DeliveryStore, 'claimDeliveries' | 'claimProbe'> {
+  return {
+    async claimDeliveries({ lanes, ...terms }) {
+      const stored = lanes.map((lane) => ({ ...lane, held: heldText(lane.held) }));
+      const claims = await claimLanes({ lanes: stored, ...terms, process: await presence.name() });
+      return claims.map((claim) => ({ ...claim, deliveries: toClaimed(claim.deliveries) }));
+    },
+    async claimProbe({ held, ...terms }) {
+      const probe = await claimOldest({ held: heldText(held), ...terms, process: await presence.name() });
+      const [delivery] = toClaimed(probe?.delivery ?? null);
+      return probe === null || delivery === undefined ? null : { endpoint: probe.endpoint, delivery };
+    },
+  };
+}
+
+function heldText(held: readonly HeldAttempt[]): string {
+  return `{${held.map(({ id, attempt }) => `"${id}":${attempt}`).join(',')}}`;
+}
+
+function toClaimed(stored: StoredDeliveries | null): ClaimedDelivery[] {
+  if (stored === null) return [];
+  const { buffer, byteOffset, byteLength } = stored.bodies;
+  const bytes = Buffer.from(buffer, byteOffset, byteLength);
+  const list = JSON.parse(stored.list) as (string | number)[];
+  const deliveries: ClaimedDelivery[] = [];
+  let start = 0;
+  for (let i = 0; i < list.length; i += 5) {
+    const end = start + (list[i + 4] as number);
+    const [attempt, attemptsInCycle] = [list[i + 2] as number, list[i + 3] as number];
+    const [id, eventType] = [list[i] as string, list[i + 1] as SentEventType];
+    deliveries.push({ id, eventType, attempt, attemptsInCycle, bytes, start, end });
+    start = end;
+  }
+  return deliveries;
+}
+
+/** Signals whose deliveries are taken as they are stored: what crosses to the writer names each delivery once. */
+function inHandMethods(
+  { commitSignalsHeld }: StoreChanges,
+  presence: Presence,
+  publish: MadeDueFeed['publish'],
+): Pick<SignalStore, 'commitSignalsInHand'> {
+  return {
+    async commitSignalsInHand(signals, taking) {
+      const { lanes, ...terms } = taking;
+      const wanted = new Set(lanes.flatMap(({ deliveryIds }) => deliveryIds));
+      const stored = signals.map((signal) => ({
+        ...signal,
+        events: signal.events.map((routed) => bundled(routed, wanted)),
+      }));
+      const known = lanes.map(({ endpointId, knownVersion }) => `"${endpointId}":${knownVersion}`);
+      const { committed, refused } = await commitSignalsHeld(stored, {
+        ...terms,
+        lanes: `{${known.join(',')}}`,
+        process: await presence.name(),
+      });
+      const created = signals.filter((_, i) => committed[i]?.status === 'created');
+      const taken = created
+        .flatMap(({ events }) => events.flatMap(({ deliveries }) => deliveries))
+        .filter(({ id, endpointId }) => wanted.has(id) && !refused.includes(endpointId));
+      const result = { committed, taken: taken.map(({ id }) => id) };
+      publish([['commitSignalsInHand', [signals, taking]]], [result]);
+      return result;
+    },
+  };
+}
+
+/** Outcomes as they cross to the writer: flat, as an object costs more to pass than its row to store. */
+function outcomeMethods({
+  recordDelivered,
+  recordAttempt,
+}: StoreChanges): Pick<DeliveryStore, 'recordOutcome'> {
+  return {
+    recordOutcome(outcome) {
+      const attempt = toStored(outcome.attempt);
+      const { deliveryId, streak, next, probe } = outcome;
+      if (next.status !== 'delivered' || streak !== 'keep' || probe) {
+        return recordAttempt({ ...outcome, attempt });
+      }
+      const { id, attempt: number, startedAt, durationMs, detail } = attempt;
+      return recordDelivered(deliveryId, id, number, startedAt, durationMs, detail);
+    },
+  };
+}
+
+/** Made before the transaction, which should hold its lock for SQL only. */
+function toStored({ id, attempt, startedAt, durationMs, ...rest }: AttemptRecord): StoredAttempt {
+  const { sent, response, error, timings } = rest;
+  const detail = { sent, response, error, timings } satisfies AttemptDetail;
+  return { id, attempt, startedAt, durationMs, detail: JSON.stringify(detail) };
+}
+
+type RecoveryMethods = Pick<DeliveryStore, 'recoverDeliveries' | 'hasDeparted'> &
+  Pick<SourceStore, 'recoverSources' | 'claimSources'> &
+  Pick<Store, 'countOthers'>;
+
+interface RecoveryParts {
+  changes: StoreChanges;
+  reads: LifeReads & Pick<DeliveryStore, 'listDueLanes'>;
+  presence: Presence;
+  clock: Clock;
+}
+
+/** What dead processes held. A process that lives keeps its leases, so that two on one file never send the same. */
+function recoveryMethods({ changes, reads, presence, clock }: RecoveryParts): RecoveryMethods {
+  /** Null where there is nothing to end: to ask for it would be a commit. */
+  async function recovery(own: boolean, now: number): Promise<Recovery | null> {
+    const process = await presence.name();
+    return own || (await reads.hasSilent(process, now)) ? { process, own, now } : null;
+  }
+
+  return {
+    countOthers: async () => reads.countHeard(await presence.name(), clock.now()),
+    hasDeparted: async () => (await recovery(false, clock.now())) !== null,
+    async recoverDeliveries({ own }) {
+      const asked = await recovery(own, clock.now());
+      if (asked !== null) await changes.endLaneLeases(asked);
+      return reads.listDueLanes();
+    },
+    async recoverSources({ own, now }) {
+      const asked = await recovery(own, now);
+      return asked === null ? [] : changes.endSourceLeases(asked);
+    },
+    claimSources: async (claim) => changes.leaseSources({ ...claim, process: await presence.name() }),
+  };
+}
+
+/** Keyed requests. */
+function keyedRequestMethods(changes: StoreChanges, presence: Presence): IdempotencyStore {
+  /** Tokens of what this process runs: what it holds beside them was given up without the storage hearing of it. */
+  const underWay = new Set<string>();
+
+  return {
+    async reserveKey(request, reservation) {
+      const { token } = reservation;
+      underWay.add(token);
+      let from: string | null = null;
+      try {
+        const process = await presence.name();
+        for (;;) {
+          const found = await changes.bidForKey(request, { ...reservation, process, from });
+          if (found.state !== 'taken') {
+            if (found.state !== 'held') underWay.delete(token);
+            return found;
+          }
+          if (!found.own || underWay.has(found.token)) {
+            underWay.delete(token);
+            return { state: 'running' };
+          }
+          from = found.token; // nobody comes back to it: the next bid has it, or meets whoever was faster
+        }
+      } catch (error) {
+        underWay.delete(token);
+        throw error;
+      }
+    },
+    answerKey: (request, token, answer) =>
+      changes.answerKey(request, token, answer).finally(() => underWay.delete(token)),
+    releaseKey: (request, token) => changes.releaseKey(request, token).finally(() => underWay.delete(token)),
+  };
+}
+
+/** The store whose changes are made through `held` ({@link Store.keeping}). */
+function keepingStore(
+  store: Store,
+  changes: StoreChanges,
+  { held, item, doerOf }: { held: HeldKey; item: string; doerOf: (name: string) => Doer | null },
+): Store {
+  const { request, token } = held;
+  const done = held.steps.filter((step) => step.item === item);
+
+  async function make(name: string, args: unknown[]): Promise<unknown> {
+    const place = done.findIndex((step) => step.name === name);
+    if (place >= 0) return done.splice(place, 1)[0]?.result;
+    return changes.makeKept({ request, token, item, name, args, by: doerOf(name) });
+  }
+
+  const kept = Object.fromEntries(KEPT_STEPS.map((name) => [name, (...args: unknown[]) => make(name, args)]));
+  return {
+    ...store,
+    ...kept,
+    // Nothing is taken: a second run would be told that it holds what was this one's, and send it again.
+    async commitSignalsInHand(signals) {
+      return { committed: (await make('commitSignals', [signals])) as CommittedSignal[], taken: [] };
+    },
+  };
+}

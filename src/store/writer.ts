@@ -1,0 +1,76 @@
+import type { NamedChange } from './changes.ts';
+import type { CommitMeter } from './commit-meter.ts';
+import type { StorePulse } from './figures.ts';
+import type { StorageWatch } from './storage-watch.ts';
+import { costOf, ownerOf, shareOf } from './weights.ts';
+import { type Committed, createWriteQueue } from './write-queue.ts';
+
+/** How it is doing. */
+export type WriterPulse = Omit<StorePulse, 'databaseBytes' | 'walBytes' | 'freeBytes' | 'schemaVersion'>;
+
+/** Runs named changes, grouped into transactions. */
+export interface Writer {
+  /** Resolves after COMMIT, with what the change returned. */
+  run(change: NamedChange): Promise<unknown>;
+  pulse(): WriterPulse;
+  /** Calls `listener` after each commit, before its changes are answered. */
+  onCommit(listener: CommitListener): void;
+  /** About how many milliseconds a change of this tenant would wait that came now. */
+  waitMs(tenantId: string): number;
+  /** Commits what waits; later changes are refused. */
+  close(): Promise<void>;
+}
+
+type CommitListener = (batch: readonly NamedChange[], committed: Committed) => void;
+
+/** Who watches a writer's commits: how long they take, and whether the storage takes them (null: nobody). */
+export interface WriterWatch {
+  meter: CommitMeter;
+  storage: StorageWatch | null;
+}
+
+/** A writer whose batches are stored by `commit`, and which ends with `end`. */
+export function createWriter(
+  commit: (batch: NamedChange[]) => Promise<Committed>,
+  end: () => Promise<void>,
+  { meter, storage }: WriterWatch,
+): Writer {
+  const { clock } = meter;
+  const listeners: CommitListener[] = [];
+  const queue = createWriteQueue<NamedChange>({
+    commit,
+    watch(batch) {
+      const ended = meter.begin(batch.length);
+      return (committed) => {
+        const failed = committed?.failed ?? [];
+        ended(failed);
+        if (committed === null) return;
+        for (const { error } of failed) storage?.failed(error);
+        if (failed.length < batch.length) storage?.stored();
+        for (const listener of listeners) listener(batch, committed);
+      };
+    },
+    ownerOf,
+    costOf,
+    shareOf,
+    clock,
+  });
+  return {
+    run: queue.run,
+    pulse: () => ({
+      queueLength: queue.length,
+      queueLimit: queue.limit,
+      accepting: queue.accepting,
+      commitSeconds: meter.seconds,
+      commitOperations: meter.operations,
+      refused: meter.refused,
+      underWaySeconds: meter.underWaySeconds,
+    }),
+    onCommit: (listener) => void listeners.push(listener),
+    waitMs: queue.waitMs,
+    async close() {
+      await queue.close();
+      await end();
+    },
+  };
+}
