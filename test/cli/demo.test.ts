@@ -49,7 +49,7 @@ test('demo runs its server on PORT, and says so where that is taken', async () =
   using folder = temporaryFolder();
   const env = { TMPDIR: folder.path, PORT: String(await freePort()) };
   await using demo = start(['demo'], env);
-  await demo.said(new RegExp(`The server is at http://127\\.0\\.0\\.1:${env.PORT};`));
+  await demo.said(new RegExp(`The server is at http://127\\.0\\.0\\.1:${env.PORT}\\.`));
   const second = await run(['demo', '--once'], env);
   expect(second).toMatchObject({ code: 1, stdout: '' });
   expect(second.stderr).toContain(`port ${env.PORT} is in use`);

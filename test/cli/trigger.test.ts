@@ -33,9 +33,9 @@ test('or to the one that is named, subscribed or not', async () => {
 });
 
 test.each([
-  ['an unknown event', ['trigger', 'no.such'], 64, /must be one of/],
+  ['an unknown event', ['trigger', 'no.such'], 64, /Must be one of/],
   ['no endpoint that wants it', ['trigger', 'deal.changed'], 1, /No endpoint is subscribed/],
-  ['an unknown endpoint', ['trigger', 'deal.changed', '--webhook', 'whk_x'], 1, /answered 404/],
+  ['an unknown endpoint', ['trigger', 'deal.changed', '--webhook', 'whk_x'], 1, /returned 404/],
 ])('%s is told with the way out', async (_, args, code, message) => {
   const ended = await runInProcess(args, { env });
   expect(ended.code).toBe(code);

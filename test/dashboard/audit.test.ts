@@ -60,7 +60,7 @@ test('it is filtered by who, action and time, and paged', async () => {
   expect(rowsOf((await owner.get(`${AUDIT}?from=${from}&action=key.create`)).body).length).toBeLessThan(4);
   const odd = (await owner.get(`${AUDIT}?action=key.paint&from=tomorrow`)).body;
   for (const name of ['action', 'from'])
-    expect(odd).toMatch(new RegExp(`Filters left out:[^<]*&quot;${name}&quot; must be`));
+    expect(odd).toMatch(new RegExp(`Ignored filters:[^<]*&quot;${name}&quot; must be`));
 });
 
 test('it is one tenant’s alone', async () => {

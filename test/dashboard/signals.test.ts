@@ -95,7 +95,7 @@ test('a filter of the inbox that is not valid is named, and the others apply', a
   await post({});
   const { body } = await browser.get('/dashboard/signals?state=purple&classification=blue&min_score=200');
   for (const name of ['state', 'classification', 'min_score'])
-    expect(body).toMatch(new RegExp(`Filters left out:[^<]*&quot;${name}&quot; must be`));
+    expect(body).toMatch(new RegExp(`Ignored filters:[^<]*&quot;${name}&quot; must be`));
   expect(body).toContain('data-row');
 });
 

@@ -89,7 +89,7 @@ describe('headers of an endpoint', () => {
     expect(answer.json().errors).toEqual([
       {
         pointer: '/headers/webhook-id',
-        detail: '"webhook-id" is a header that is set by HTTP or the signature.',
+        detail: '"webhook-id" is a header set by HTTP or the signature.',
       },
     ]);
   });
