@@ -4,10 +4,12 @@ import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './re
 import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
 import { companyReads } from './reads/companies.ts';
 import { backfillReads, endpointReads, noticeReads, subscriptionReads } from './reads/endpoints.ts';
+import { batchReads, eventReads, feedReads } from './reads/events.ts';
 import { jobReads } from './reads/jobs.ts';
 import { leadReads, leadSignalReads } from './reads/leads.ts';
 import { digestReads, mailReads } from './reads/mail.ts';
 import { profileReads } from './reads/profiles.ts';
+import { signalReads, storedSignalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
 
 /** The questions to the database that are answered so far. */
@@ -19,6 +21,8 @@ export function createReads(db: Connection): Partial<Store> {
     ...auditReads(db),
     ...keyReads(db),
     ...profileReads(db),
+    ...signalReads(db),
+    ...storedSignalReads(db),
     ...leadReads(db),
     ...leadSignalReads(db),
     ...campaignReads(db),
@@ -28,6 +32,9 @@ export function createReads(db: Connection): Partial<Store> {
     ...subscriptionReads(db),
     ...noticeReads(db),
     ...backfillReads(db),
+    ...eventReads(db),
+    ...feedReads(db),
+    ...batchReads(db),
     ...jobReads(db),
     ...mailReads(db),
     ...digestReads(db),

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Connection, connect } from '../../../src/store/postgres/connection.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
+import { createReads } from '../../../src/store/postgres/reads.ts';
 import { createScriptRunner } from '../../../src/store/postgres/runner.ts';
 import { known } from '../../../src/store/postgres/sql/prepared.ts';
 import { mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
 
-describe.skipIf(mayLackPostgres())('the SQL of the changes', () => {
+describe.skipIf(mayLackPostgres())('the SQL of changes and reads', () => {
   let server: PostgresServer;
   let db: Connection;
   beforeAll(async () => {
@@ -20,6 +21,7 @@ describe.skipIf(mayLackPostgres())('the SQL of the changes', () => {
 
   test('is understood by PostgreSQL, statement by statement', async () => {
     createScriptRunner(db);
+    createReads(db);
     const faults: string[] = [];
     for (const { name, text } of known.values()) {
       await db.execute(`PREPARE test_${name} AS ${text}`).catch((error: Error) => {

@@ -1,11 +1,8 @@
 import type { EventStatements } from '../../changes/events.ts';
 import type { Connection } from '../connection.ts';
+import { createBestOfBatch } from '../reads/events.ts';
 import { WAITING } from './claims.ts';
 import { changed, count, type Later, row, rows, run, value, values } from './prepared.ts';
-
-/** The oldest events that wait for an endpoint. */
-const OLDEST = `SELECT event_id FROM batched_events
-  WHERE endpoint_id = :endpointId AND delivery_id IS NULL ORDER BY event_id LIMIT :limit`;
 
 export function eventsSql(db: Connection): Later<EventStatements['events']> {
   const insertBody = value<[string, number | null], number>(
@@ -50,12 +47,6 @@ export function eventsSql(db: Connection): Later<EventStatements['events']> {
     'SELECT id, detail FROM attempts WHERE delivery_id = ?',
   );
   const updateDetail = run<[string, string]>(db, 'UPDATE attempts SET detail = ? WHERE id = ?');
-  const readBest = values<Record<string, unknown>[], string>(
-    db,
-    `SELECT wire FROM signals WHERE id IN (
-       SELECT e.subject_id FROM (${OLDEST}) o JOIN events e ON e.id = o.event_id)
-     ORDER BY score DESC, seq DESC LIMIT :best`,
-  );
   return {
     insertBody: async (body, tailId) => (await insertBody(body, tailId)) ?? 0,
     // Kept from being deleted as unused until the body that ends in it is there.
@@ -151,6 +142,6 @@ export function eventsSql(db: Connection): Later<EventStatements['events']> {
     leaveBatches: values(db, 'DELETE FROM batched_events WHERE event_id = ? RETURNING delivery_id'),
     selectWaits: value(db, `SELECT 1 FROM deliveries WHERE id = ? AND ${WAITING}`),
     releaseBatched: run(db, 'UPDATE batched_events SET delivery_id = NULL WHERE delivery_id = ?'),
-    readBestOfBatch: (endpointId, limit, best) => readBest({ endpointId, limit, best }),
+    readBestOfBatch: createBestOfBatch(db),
   };
 }

@@ -1,0 +1,348 @@
+import { CLASSIFICATIONS } from '../../../model/constants.ts';
+import type { DeliveryStatus } from '../../../model/delivery.ts';
+import { DomainError } from '../../../model/errors.ts';
+import type { SkipReason } from '../../../model/event.ts';
+import type { PageRequest, StoredPage } from '../../../model/page.ts';
+import type { Classification } from '../../../model/signal.ts';
+import type {
+  BatchedSignals,
+  BatchStore,
+  EventStore,
+  FeedRow,
+  FeedStore,
+  RecordedEvent,
+  WaitingBatch,
+} from '../../event-store.ts';
+import { creationOf, pageOf } from '../../pages.ts';
+import type { Connection } from '../connection.ts';
+import { BODY_JOINS, WHOLE_BODY } from '../sql/claims.ts';
+import { rows, value, values } from '../sql/prepared.ts';
+
+type KeptEvent = Omit<RecordedEvent, 'deliveries' | 'batched' | 'skips'>;
+type Terms = Record<string, unknown>;
+
+interface DeliveredRow {
+  eventId: string;
+  id: string;
+  endpointId: string;
+  status: DeliveryStatus;
+  endpointDeleted: boolean;
+}
+
+const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
+/** Sorts after every id. */
+const LAST_ID = '~';
+/** Rows that one page in the order by commit looks at for those that fit its filters. */
+const MAX_LOOKED_AT = 2_000;
+
+const KEPT = `e.id, e.tenant_id AS "tenantId", e.type, e.subject_id AS "subjectId", e.created_at AS "createdAt", e.data`;
+
+/** What waits is `held` while the endpoint is paused and `discarded` once it is deleted, which changes no row of the delivery. */
+const SHOWN_STATUS = `CASE
+    WHEN d.status NOT IN ('pending', 'retrying') THEN d.status
+    WHEN e.deleted_at IS NOT NULL THEN 'discarded'
+    WHEN e.status = 'paused' THEN 'held'
+    ELSE d.status END`;
+
+const DELIVERED = `d.id, d.endpoint_id AS "endpointId", ${SHOWN_STATUS} AS status,
+  e.deleted_at IS NOT NULL AS "endpointDeleted"`;
+
+/** Who was told of events: four statements for a page, sent at once. */
+function createOutcomes(db: Connection): (events: readonly KeptEvent[]) => Promise<RecordedEvent[]> {
+  // A message of several is the delivery of the last of them, which is found as its own.
+  const selectDeliveries = rows<[{ ids: string[] }], DeliveredRow>(
+    db,
+    `SELECT * FROM (
+       SELECT d.event_id AS "eventId", false AS together, ${DELIVERED}
+       FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id WHERE d.event_id = ANY (:ids)
+       UNION ALL
+       SELECT b.event_id AS "eventId", true AS together, ${DELIVERED}
+       FROM batched_events b JOIN deliveries d ON d.id = b.delivery_id AND d.event_id <> b.event_id
+         JOIN webhook_endpoints e ON e.id = d.endpoint_id WHERE b.event_id = ANY (:ids)) told
+     ORDER BY together, "endpointId", id`,
+  );
+  const selectBatched = rows<[string[]], { eventId: string; endpointId: string }>(
+    db,
+    `SELECT event_id AS "eventId", endpoint_id AS "endpointId" FROM batched_events
+     WHERE event_id = ANY (?) AND delivery_id IS NULL ORDER BY event_id, endpoint_id`,
+  );
+  const selectSkips = rows<[string[]], { eventId: string; endpointId: string; reason: SkipReason }>(
+    db,
+    `SELECT s.event_id AS "eventId", e.id AS "endpointId", s.reason
+     FROM event_skips s, json_array_elements_text(s.endpoint_ids::json) e (id)
+     WHERE s.event_id = ANY (?) ORDER BY e.id COLLATE "C"`,
+  );
+
+  return async (events) => {
+    const ids = events.map(({ id }) => id);
+    const [deliveries, batched, skips] = await Promise.all([
+      selectDeliveries({ ids }),
+      selectBatched(ids),
+      selectSkips(ids),
+    ]);
+    return events.map((event) => {
+      const ofEvent = <T extends { eventId: string }>(found: T[]) =>
+        found.filter(({ eventId }) => eventId === event.id);
+      return {
+        ...event,
+        deliveries: ofEvent(deliveries).map(({ id, endpointId, status, endpointDeleted }) => ({
+          ...{ id, endpointId, status, endpointDeleted },
+        })),
+        batched: ofEvent(batched).map(({ endpointId }) => endpointId),
+        skips: ofEvent(skips).map(({ endpointId, reason }) => ({ endpointId, reason })),
+      };
+    });
+  };
+}
+
+/** Events, and who was told of them. */
+export function eventReads(db: Connection) {
+  const withOutcomes = createOutcomes(db);
+  const selectAbout = rows<[string, string, number], KeptEvent>(
+    db,
+    `SELECT ${KEPT} FROM events e WHERE subject_id = ? AND tenant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?`,
+  );
+  const pageSql = (type: string) => `SELECT ${KEPT} FROM events e
+    WHERE tenant_id = :tenantId ${type}
+      AND created_at >= :from AND created_at < :to AND (created_at, id) < (:createdAt, :id)
+    ORDER BY created_at DESC, id DESC LIMIT :limit`;
+  const selectPage = rows<[Terms], KeptEvent>(db, pageSql(''));
+  // The newest of each type: rare types among a million common ones are not searched for.
+  const selectOfTypes = rows<[Terms], KeptEvent>(
+    db,
+    `SELECT e.* FROM unnest(:types::text[]) t (name) CROSS JOIN LATERAL (${pageSql('AND type = t.name COLLATE "C"')}) e
+     ORDER BY "createdAt" DESC, id DESC LIMIT :limit`,
+  );
+  const order = createStoredOrder(db, 'events');
+  const selectStored = rows<[Terms], KeptEvent & { position: number }>(
+    db,
+    `SELECT ${KEPT}, p.position
+     FROM event_positions p JOIN events e ON e.id = p.event_id AND e.tenant_id = p.tenant_id
+     WHERE p.tenant_id = :tenantId AND p.position > :after AND p.position <= :until
+       AND (:types::text[] IS NULL OR e.type = ANY (:types))
+       AND e.created_at >= :from AND e.created_at < :to
+     ORDER BY p.position LIMIT :limit`,
+  );
+
+  return {
+    async listEvents(tenantId, { types, from, to, after, limit }) {
+      const [createdAt, id] = creationOf(after) ?? [FAR_FUTURE, LAST_ID];
+      const range = { tenantId, from: from ?? 0, to: to ?? FAR_FUTURE, createdAt, id, limit: limit + 1 };
+      const found =
+        types.length === 0
+          ? await selectPage(range)
+          : await selectOfTypes({ ...range, types: [...new Set(types)] });
+      const page = pageOf(found, limit, {
+        toRow: (event) => event,
+        position: (event) => [event.createdAt, event.id],
+      });
+      return { rows: await withOutcomes(page.rows), last: page.last };
+    },
+    async listStoredEvents(tenantId, query) {
+      const { types, from, to, limit } = query;
+      const isFiltered = types.length > 0 || (from ?? to) !== null;
+      const stretch = await order.stretch(tenantId, query, isFiltered ? MAX_LOOKED_AT : limit);
+      const found = await selectStored({
+        ...{ tenantId, after: stretch.after, until: stretch.until ?? stretch.after, limit },
+        ...{ types: types.length === 0 ? null : types, from: from ?? 0, to: to ?? FAR_FUTURE },
+      });
+      const last = found.length === limit ? (found.at(-1)?.position ?? null) : null;
+      const events = await withOutcomes(found.map(({ position: _, ...event }): KeptEvent => event));
+      return { count: events.length, rows: events, ...(await order.end(tenantId, stretch, last)) };
+    },
+    listEventsAbout: async (tenantId, subjectId, limit) =>
+      withOutcomes(await selectAbout(subjectId, tenantId, limit)),
+  } satisfies Partial<EventStore>;
+}
+
+/** A stretch of the order by commit: the places above `after` and up to `until`; null: there is nothing above `after`. */
+export interface Stretch {
+  after: number;
+  until: number | null;
+}
+
+/** The order by commit of one kind of row: every number that becomes visible later is above all that are visible now. */
+export function createStoredOrder(db: Connection, kind: 'signals' | 'events') {
+  const table = kind === 'signals' ? 'signal_positions' : 'event_positions';
+  const selectUntil = value<[string, number, number], number | null>(
+    db,
+    `SELECT max(position) FROM
+       (SELECT position FROM ${table} WHERE tenant_id = ? AND position > ? ORDER BY position LIMIT ?) places`,
+  );
+  const selectMore = value<[string, number], number>(
+    db,
+    `SELECT 1 FROM ${table} WHERE tenant_id = ? AND position > ? LIMIT 1`,
+  );
+  const selectNewest = value<[string], number | null>(
+    db,
+    `SELECT max(position) FROM ${table} WHERE tenant_id = ?`,
+  );
+
+  return {
+    /** The newest place that is taken; 0: none is. */
+    newest: async (tenantId: string): Promise<number> => (await selectNewest(tenantId)) ?? 0,
+    /** The next `scan` places after those that a page has been read up to. */
+    async stretch(tenantId: string, place: Pick<PageRequest, 'after'>, scan: number): Promise<Stretch> {
+      const after = positionOf(place);
+      return { after, until: (await selectUntil(tenantId, after, scan)) ?? null };
+    },
+    /** Where a page of a stretch ends: at its last row where it is full (`last`), else where the stretch does. */
+    async end(
+      tenantId: string,
+      { after, until }: Stretch,
+      last: number | null,
+    ): Promise<Omit<StoredPage, 'count'>> {
+      const next = last ?? until ?? after;
+      return { next: [next], hasMore: until !== null && (await selectMore(tenantId, next)) !== undefined };
+    },
+  };
+}
+
+/** The place that a page has been read up to. @throws DomainError `INVALID_CURSOR` */
+function positionOf({ after }: Pick<PageRequest, 'after'>): number {
+  const position = after === null ? 0 : after[0];
+  if (typeof position === 'number') return position;
+  throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');
+}
+
+/** Places of the order that one page looks at for deliveries to its endpoint. */
+const MOST_PLACES = 2_000;
+/** Bodies of one page, in bytes: a page of a hundred could be 25 MB. */
+const MOST_BYTES = 1_048_576;
+/** A place is no less than the time of its commit, shifted by so many bits. */
+const PLACES_A_MS = 1_024;
+
+const SHOWN = 'd.id, d.event_type AS "eventType", v.created_at AS "happenedAt"';
+const FITS = "d.endpoint_id = :endpointId AND d.status <> 'rejected' AND d.body_id IS NOT NULL";
+
+/** Feeds of endpoints: deliveries at the places of their events, and those at places of their own, in one order. */
+export function feedReads(db: Connection) {
+  const selectUntil = value<[Terms], number | null>(
+    db,
+    `SELECT max(position) FROM (
+       SELECT position FROM (
+         (SELECT position FROM event_positions WHERE tenant_id = :tenantId AND position > :after
+          ORDER BY position LIMIT :scan)
+         UNION ALL
+         (SELECT position FROM late_deliveries WHERE tenant_id = :tenantId AND position > :after
+          ORDER BY position LIMIT :scan)) both_kinds
+       ORDER BY position LIMIT :scan) places`,
+  );
+  // A late delivery is not there a second time, where its event stands.
+  const selectFound = rows<[Terms], Omit<FeedRow, 'body'> & { position: number }>(
+    db,
+    `SELECT p.position, ${SHOWN}
+     FROM event_positions p JOIN events v ON v.id = p.event_id JOIN deliveries d ON d.event_id = p.event_id
+     WHERE p.tenant_id = :tenantId AND p.position > :after AND p.position <= :until AND ${FITS}
+       AND NOT EXISTS (SELECT 1 FROM late_deliveries l WHERE l.delivery_id = d.id)
+     UNION ALL
+     SELECT l.position, ${SHOWN}
+     FROM late_deliveries l JOIN deliveries d ON d.id = l.delivery_id JOIN events v ON v.id = d.event_id
+     WHERE l.tenant_id = :tenantId AND l.position > :after AND l.position <= :until AND ${FITS}
+     ORDER BY 1 LIMIT :limit`,
+  );
+  const selectBody = value<[string], string | null>(
+    db,
+    `SELECT ${WHOLE_BODY} FROM deliveries d ${BODY_JOINS} WHERE d.id = ?`,
+  );
+  const selectAny = value<[Terms], number>(
+    db,
+    `SELECT 1 FROM event_positions WHERE tenant_id = :tenantId AND position > :after AND position <= :until
+     UNION ALL
+     SELECT 1 FROM late_deliveries WHERE tenant_id = :tenantId AND position > :after AND position <= :until LIMIT 1`,
+  );
+  const isAny = async (tenantId: string, after: number, until: number) =>
+    (await selectAny({ tenantId, after, until })) !== undefined;
+
+  return {
+    async readFeed(tenantId, { endpointId, limit, after: cursor, since }) {
+      const floor = Math.max(0, since) * PLACES_A_MS - 1;
+      const asked = positionOf({ after: cursor });
+      const truncated = cursor !== null && asked < floor && (await isAny(tenantId, asked, floor));
+      const after = Math.max(asked, floor);
+      const until = (await selectUntil({ tenantId, after, scan: MOST_PLACES })) ?? null;
+      if (until === null) return { rows: [], count: 0, next: [after], hasMore: false, truncated };
+
+      const found = await selectFound({ tenantId, endpointId, after, until, limit });
+      const feed: FeedRow[] = [];
+      let bytes = 0;
+      // A full page ends at its last row, any other where the stretch does.
+      let end = found.length === limit ? (found.at(-1)?.position ?? until) : until;
+      let last = after;
+      for (const { position, ...row } of found) {
+        const body = (await selectBody(row.id)) ?? null;
+        if (body !== null) {
+          bytes += body.length;
+          if (bytes > MOST_BYTES && feed.length > 0) {
+            end = last;
+            break;
+          }
+          feed.push({ ...row, body });
+        }
+        last = position;
+      }
+      const hasMore = await isAny(tenantId, end, Number.MAX_SAFE_INTEGER);
+      return { rows: feed, count: feed.length, next: [end], hasMore, truncated };
+    },
+  } satisfies Partial<FeedStore>;
+}
+
+/** The oldest events that wait for an endpoint. */
+const OLDEST = `SELECT event_id FROM batched_events
+  WHERE endpoint_id = :endpointId AND delivery_id IS NULL ORDER BY event_id LIMIT :limit`;
+
+/** The best signals of the oldest `limit` events that wait for an endpoint, as wire JSON. */
+export function createBestOfBatch(
+  db: Connection,
+): (endpointId: string, limit: number, best: number) => Promise<string[]> {
+  const select = values<[Terms], string>(
+    db,
+    `SELECT wire FROM signals WHERE id IN (
+       SELECT e.subject_id FROM (${OLDEST}) o JOIN events e ON e.id = o.event_id)
+     ORDER BY score DESC, seq DESC LIMIT :best`,
+  );
+  return (endpointId, limit, best) => select({ endpointId, limit, best });
+}
+
+/** What waits to be sent in one message. */
+export function batchReads(db: Connection) {
+  // From one endpoint to the next: the cost grows with endpoints for which something waits, and not with what waits.
+  const selectWaiting = rows<[], WaitingBatch>(
+    db,
+    `WITH RECURSIVE waiting (id) AS (
+       SELECT min(endpoint_id) FROM batched_events WHERE delivery_id IS NULL
+       UNION ALL
+       SELECT (SELECT min(b.endpoint_id) FROM batched_events b WHERE b.delivery_id IS NULL AND b.endpoint_id > w.id)
+       FROM waiting w WHERE w.id IS NOT NULL)
+     SELECT w.id AS "endpointId", e.tenant_id AS "tenantId", e.created_at AS since
+     FROM waiting w JOIN events e ON e.id =
+       (SELECT min(b.event_id) FROM batched_events b WHERE b.endpoint_id = w.id AND b.delivery_id IS NULL)`,
+  );
+  const selectLast = rows<[Terms], BatchedSignals['last'] & { events: number }>(
+    db,
+    `SELECT o.n AS events, ${KEPT}
+     FROM (SELECT count(*) AS n, max(event_id) AS id FROM (${OLDEST}) oldest) o JOIN events e ON e.id = o.id`,
+  );
+  const countClasses = rows<[Terms], { classification: Classification; n: number }>(
+    db,
+    `SELECT classification, count(*) AS n FROM signals WHERE id IN (
+       SELECT e.subject_id FROM (${OLDEST}) o JOIN events e ON e.id = o.event_id) GROUP BY classification`,
+  );
+  const readBest = createBestOfBatch(db);
+
+  return {
+    listWaitingBatches: selectWaiting,
+    async readBatch(endpointId, { limit, best }) {
+      const [[found], classes, wires] = await Promise.all([
+        selectLast({ endpointId, limit }),
+        countClasses({ endpointId, limit }),
+        readBest(endpointId, limit, best),
+      ]);
+      if (found === undefined) return null;
+      const counted = new Map(classes.map(({ classification, n }) => [classification, n]));
+      const counts = CLASSIFICATIONS.map((name) => [name, counted.get(name) ?? 0]);
+      const { events, ...last } = found;
+      return { events, last, counts: Object.fromEntries(counts) as BatchedSignals['counts'], wires };
+    },
+  } satisfies Partial<BatchStore>;
+}
