@@ -46,6 +46,8 @@ const MORE_PAGES = [
   { path: '/dashboard/profiles/new', label: 'New profile' },
   { path: '/dashboard/webhook-logs/events', label: 'Events and recipients' },
   { path: '/dashboard/start', label: 'Getting started' },
+  { path: '/product', label: 'About Signalpost' },
+  { path: '/developers', label: 'Developers portal' },
 ];
 
 /** `/dashboard/find?q=`: whatever has such a name, text or id. The command palette shows what stands on this page. */

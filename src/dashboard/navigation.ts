@@ -34,11 +34,4 @@ export const NAVIGATION = [
       { path: '/dashboard/settings/outbox', label: 'Account email' },
     ],
   },
-  {
-    name: 'Help',
-    links: [
-      { path: '/product', label: 'About Signalpost' },
-      { path: '/developers', label: 'Developers portal' },
-    ],
-  },
 ];
