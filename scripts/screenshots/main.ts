@@ -63,6 +63,8 @@ async function pictureForReadme(page: Page, url: string, signal: string): Promis
   const devtools = await page.context().newCDPSession(page);
   for (const [name, path] of Object.entries(wanted)) {
     await page.goto(`${url}/dashboard${path}`);
+    // The signal beside the list comes after it.
+    if (name === 'signals') await page.locator('[data-inbox-pane] h1').waitFor();
     // A quarter of what a PNG takes.
     const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality: 80 });
     await writeFile(join(README_IMAGES, `${name}.webp`), Buffer.from(data, 'base64'));
