@@ -27,7 +27,7 @@ import {
   type IncomingSignal,
   type IncomingSignals,
   incomingFacts,
-  parseSignal,
+  readFreeSignals,
   readSignals,
   requireIdentity,
 } from './incoming.ts';
@@ -137,9 +137,7 @@ async function readKnown(
   ]);
   const named = new Set(given.stored.map(({ id }) => id));
   const keys = personKeys(fillFacts(blankLead('', 0), stated, 0));
-  const others = (await store.findSignalsOfPerson(tenantId, keys))
-    .filter(({ id, leadId }) => leadId === null && !named.has(id))
-    .map(parseSignal);
+  const others = (await readFreeSignals(store, tenantId, keys)).filter(({ id }) => !named.has(id));
   return {
     facts: input.enrich
       ? addFactsOf(

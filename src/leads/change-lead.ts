@@ -17,7 +17,7 @@ import {
   statedFacts,
   uniteTags,
 } from './facts.ts';
-import { conflict, parseSignal } from './incoming.ts';
+import { conflict, readFreeSignals } from './incoming.ts';
 import { identityKeys, isStrong } from './person.ts';
 
 /**
@@ -41,9 +41,7 @@ export async function changeLead(
     if (JSON.stringify(patched) === JSON.stringify(stored.lead)) return stored;
     const keys = identityKeys(patched);
     const seen = await requireFree(store, tenantId, { id, keys });
-    const free = (await store.findSignalsOfPerson(tenantId, personKeys(patched)))
-      .filter(({ leadId }) => leadId === null)
-      .map(parseSignal);
+    const free = await readFreeSignals(store, tenantId, personKeys(patched));
     const lead = attachSignals(
       patched,
       free.map(({ signal }) => signal),

@@ -1,4 +1,3 @@
-import { addAll } from '../lib/lists.ts';
 import { DomainError, type Fault } from '../model/errors.ts';
 import type { Lead, LeadInput } from '../model/lead.ts';
 import type { Signal } from '../model/signal.ts';
@@ -43,8 +42,20 @@ export async function readSignals(
   return { stored: stored.map(parseSignal), fresh: posted.filter((_, index) => known[index] === null) };
 }
 
+/** Somebody may have thousands of posts: they are read in one go, and become the lead's in one commit. */
+const MOST_FREE = 500;
+
+/** The newest signals that a person has posted and no lead has. */
+export async function readFreeSignals(
+  store: Store,
+  tenantId: string,
+  keys: readonly string[],
+): Promise<IncomingSignal[]> {
+  return (await store.findFreeSignalsOfPerson(tenantId, keys, MOST_FREE)).map(parseSignal);
+}
+
 /** A stored signal, parsed. */
-export function parseSignal({ id, leadId, wire }: LeadSignal): IncomingSignal {
+function parseSignal({ id, leadId, wire }: LeadSignal): IncomingSignal {
   return { id, leadId, signal: JSON.parse(wire) as Signal };
 }
 
@@ -56,10 +67,15 @@ export function incomingFacts(input: LeadInput, signals: readonly Signal[]): Fac
 /** `facts` with those of each signal whose author they do not tell apart from the person. */
 export function addFactsOf(facts: readonly Fact[], signals: readonly Signal[]): Fact[] {
   const all = [...facts];
+  let person = fillFacts(blankLead('', 0), all, 0);
   for (const signal of signals) {
-    const person = fillFacts(blankLead('', 0), all, 0);
     // Somebody else's post may well be attached, but tells nothing of this person.
-    if (!areDifferent(person, signal.prospect)) addAll(all, factsOfSignal(signal));
+    if (areDifferent(person, signal.prospect)) continue;
+    for (const fact of factsOfSignal(signal)) {
+      const filled = fillFacts(person, [fact], 0);
+      if (filled !== person) all.push(fact); // any other comes second to one that is there
+      person = filled;
+    }
   }
   return all;
 }

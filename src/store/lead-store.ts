@@ -90,6 +90,8 @@ export interface LeadStore {
   findLeadSignals(tenantId: string, ids: readonly string[]): Promise<LeadSignal[]>;
   /** Signals whose author has one of `keys`, newest first. */
   findSignalsOfPerson(tenantId: string, keys: readonly string[]): Promise<PersonalSignal[]>;
+  /** The newest `limit` of those that no lead has. */
+  findFreeSignalsOfPerson(tenantId: string, keys: readonly string[], limit: number): Promise<LeadSignal[]>;
   /** For each new signal the id of the stored one that it is itself, or that is the same post and profile, or null. */
   findKnownSignals(signals: readonly NewSignal[]): Promise<(string | null)[]>;
   /** The best attached signals with their explanations, as wire JSON texts. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Fact, type Incoming, mergeInto, readFact } from '../../src/leads/facts.ts';
+import { addFactsOf } from '../../src/leads/incoming.ts';
 import { blankLead } from '../../src/leads/person.ts';
 import { CLASSIFICATIONS } from '../../src/model/constants.ts';
 import { FACT_FIELDS, FACT_SOURCES, type Lead } from '../../src/model/lead.ts';
@@ -38,6 +39,29 @@ test('a merge never overwrites what is filled', () => {
       expect(after.stage).toBe(before.stage);
     }),
   );
+});
+
+test('of thousands of posts of one person each fact is taken once, in linear time', () => {
+  const company = { name: 'Acme', domain: 'acme.com', industry: '', headcount: '', location: '' };
+  const post = (n: number) =>
+    ({
+      prospect: { name: 'Ann Example', email: 'ann@acme.com', linkedin_url: '', title: `Title ${n}` },
+      company: { ...company, location: n === 9_000 ? 'Berlin' : '' },
+    }) as Signal;
+  const began = performance.now();
+  const facts = addFactsOf(
+    [],
+    Array.from({ length: 10_000 }, (_, n) => post(n)),
+  );
+  expect(performance.now() - began).toBeLessThan(3_000);
+  expect(facts.map(({ field, value }) => [field, value])).toEqual([
+    ['name', 'Ann Example'],
+    ['email', 'ann@acme.com'],
+    ['title', 'Title 0'],
+    ['company.name', 'Acme'],
+    ['company.domain', 'acme.com'],
+    ['company.location', 'Berlin'],
+  ]);
 });
 
 test('merging the same again changes nothing', () => {

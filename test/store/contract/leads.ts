@@ -116,6 +116,11 @@ export function describeLeads(open: OpenStore): void {
       ]);
       const found = await store.findSignalsOfPerson('ten_a', personKeys);
       expect(found.map(({ id }) => id)).toEqual(['sig_2', 'sig_1']);
+      const free = async (limit: number) =>
+        (await store.findFreeSignalsOfPerson('ten_a', personKeys, limit)).map(({ id }) => id);
+      expect([await free(9), await free(1)]).toEqual([['sig_2', 'sig_1'], ['sig_2']]);
+      await store.commitLead(aNewLead('ten_a', aLead('led_1'), { attach: ['sig_2'] }));
+      expect(await free(9)).toEqual(['sig_1']);
     });
 
     test("a new signal of a known author is their lead's, which has the score of its best", async () => {

@@ -1,5 +1,5 @@
 import type { Lead } from '../../../model/lead.ts';
-import type { LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
+import type { LeadSignal, LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
 import { pageOf } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { row, rows, values } from '../sql/prepared.ts';
@@ -67,6 +67,13 @@ export function leadSignalReads(db: Connection) {
      WHERE s.id IN (SELECT signal_id FROM signal_people WHERE tenant_id = ? AND key = ANY (?))
      ORDER BY s.timestamp DESC, s.id`,
   );
+  const selectFree = rows<[string, readonly string[], number], LeadSignal>(
+    db,
+    `SELECT s.id, NULL AS "leadId", s.wire FROM signals s
+     WHERE s.id IN (SELECT signal_id FROM signal_people WHERE tenant_id = ? AND key = ANY (?))
+       AND NOT EXISTS (SELECT 1 FROM lead_signals l WHERE l.signal_id = s.id)
+     ORDER BY s.timestamp DESC, s.id LIMIT ?`,
+  );
   const selectBest = rows<[string, number], { wire: string; explanation: string }>(
     db,
     `SELECT s.wire, s.explanation FROM lead_signals l JOIN signals s ON s.id = l.signal_id
@@ -80,6 +87,7 @@ export function leadSignalReads(db: Connection) {
   return {
     findLeadSignals: (tenantId, ids) => selectSome(ids, tenantId),
     findSignalsOfPerson: selectOfPerson,
+    findFreeSignalsOfPerson: selectFree,
     async listSignalsOfLead(leadId, limit) {
       const best = await selectBest(leadId, limit);
       return best.map(({ wire, explanation }) => `${wire.slice(0, -1)},"explanation":${explanation}}`);

@@ -8,7 +8,7 @@ import type { Page } from '../../../model/page.ts';
 import type { BoardStage, Stage } from '../../../model/pipeline.ts';
 import { wordsOf } from '../../../rules/words.ts';
 import type { NamedPerson } from '../../campaign-store.ts';
-import type { LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
+import type { LeadSignal, LeadStore, PersonalSignal, StageMoveRow } from '../../lead-store.ts';
 import { pageOf } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
 
@@ -82,6 +82,14 @@ export function leadSignalReads(db: Database) {
      FROM signal_people p JOIN signals s ON s.id = p.signal_id LEFT JOIN lead_signals l ON l.signal_id = s.id
      WHERE p.tenant_id = ? AND p.key IN (SELECT value FROM json_each(?)) ORDER BY s.timestamp DESC, s.id`,
   );
+  const selectFree = db.prepare<[string, string, number], LeadSignal>(
+    `SELECT s.id, NULL AS leadId, s.wire FROM (
+       SELECT DISTINCT s.id, s.timestamp FROM signal_people p
+         JOIN signals s ON s.id = p.signal_id LEFT JOIN lead_signals l ON l.signal_id = s.id
+       WHERE p.tenant_id = ? AND p.key IN (SELECT value FROM json_each(?)) AND l.signal_id IS NULL
+       ORDER BY s.timestamp DESC, s.id LIMIT ?) free
+     CROSS JOIN signals s ON s.id = free.id ORDER BY free.timestamp DESC, free.id`,
+  );
   const selectBest = db.prepare<[string, number], { wire: string; explanation: string }>(
     `SELECT s.wire, s.explanation FROM lead_signals l JOIN signals s ON s.id = l.signal_id
      WHERE l.lead_id = ? ORDER BY s.score DESC, s.timestamp DESC, s.id LIMIT ?`,
@@ -94,6 +102,7 @@ export function leadSignalReads(db: Database) {
   return {
     findLeadSignals: (tenantId, ids) => selectSome.all(JSON.stringify(ids), tenantId).map(toSignal),
     findSignalsOfPerson: (tenantId, keys) => selectOfPerson.all(tenantId, JSON.stringify(keys)).map(toSignal),
+    findFreeSignalsOfPerson: (tenantId, keys, limit) => selectFree.all(tenantId, JSON.stringify(keys), limit),
     listSignalsOfLead: (leadId, limit) =>
       selectBest
         .all(leadId, limit)
