@@ -89,12 +89,12 @@ export async function startCountingReceiver(
       new Promise<void>((resolve) => {
         wake = { at: total + count, resolve };
       }),
-    /** Waits until `done`, or until nothing has come for 20 s: on a busy machine the rest only takes its time. */
-    async until(done: () => boolean): Promise<void> {
+    /** Waits until `done`, or until nothing has come for so long: on a busy machine the rest only takes its time. */
+    async until(done: () => boolean, quietMs = 20_000): Promise<void> {
       let seen = -1;
       let deadline = 0;
       while (!done() && (total > seen || Date.now() < deadline)) {
-        if (total > seen) deadline = Date.now() + 20_000;
+        if (total > seen) deadline = Date.now() + quietMs;
         seen = total;
         await new Promise<void>((resolve) => {
           changed = resolve;
