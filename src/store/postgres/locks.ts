@@ -24,6 +24,8 @@ const DECIDED_BY_ROWS = new Set([
     'pruneTestSends',
   ],
   ...['pruneNearKeys', 'pruneBodyTails', 'pruneEndpoints', 'listErasures'],
+  // A node whose heartbeat waited for another's housekeeping would be taken for dead.
+  ...['beat', 'leave'],
 ]);
 
 /** Of what concerns no one tenant: one node at a time. */
