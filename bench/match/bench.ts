@@ -1,5 +1,4 @@
-import { candidatesOf } from '../../src/signals/candidates.ts';
-import type { TenantMatcher } from '../../src/signals/matchers.ts';
+import { candidatesOf, type TenantMatcher } from '../../src/signals/matchers.ts';
 import { readPost, type ScoredPost, scorePost } from '../../src/signals/score.ts';
 import { compileTenant } from '../../test/support/compile-tenant.ts';
 import { type Figure, median } from '../report.ts';

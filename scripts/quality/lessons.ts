@@ -1,10 +1,9 @@
 import { defaultProfile, type IcpProfile, icpInputSchema, patchProfile } from '../../src/model/icp.ts';
-import { draftFromOffer } from '../../src/signals/draft.ts';
+import { draftFromOffer, kindsOf } from '../../src/signals/draft.ts';
 import { createEncoder } from '../../src/signals/encoder/encoder.ts';
 import { type Judged, learn, lessonOdds } from '../../src/signals/lesson.ts';
 import { readMeaning } from '../../src/signals/meaning.ts';
 import { mayBeWish, oddsFor, readPost } from '../../src/signals/score.ts';
-import { kindsOf } from '../../src/signals/seller.ts';
 import { compileTenant } from '../../test/support/compile-tenant.ts';
 import catalogue from '../train/offers/catalogue.json' with { type: 'json' };
 import { offerFold, offerPosts } from '../train/offers/posts.ts';

@@ -8,11 +8,10 @@ import {
   patchProfile,
 } from '../../src/model/icp.ts';
 import type { Classification } from '../../src/model/signal.ts';
-import { draftFromOffer } from '../../src/signals/draft.ts';
+import { draftFromOffer, kindsOf } from '../../src/signals/draft.ts';
 import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
 import { classify, readPost, scorePost } from '../../src/signals/score.ts';
-import { kindsOf } from '../../src/signals/seller.ts';
 import { compileTenant } from '../../test/support/compile-tenant.ts';
 import { textOf } from '../train/data.ts';
 

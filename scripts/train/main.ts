@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Judge, LearntModel, Linear } from '../../src/signals/model/learnt.ts';
+import type { Judge, LearntModel, Linear } from '../../src/signals/judge.ts';
 import { loadProfiles } from './data.ts';
 import { loadAll } from './examples.ts';
 import { figuresOf, type Judged, linesOf, marginOf, placesBySet, type SetFigures } from './figures.ts';
@@ -13,7 +13,7 @@ import { crossValidate, fitQuestion, givenOf, tableOf } from './validate.ts';
 const VERSION = '2026-11-24';
 /** When thresholds and scores were set by posts that nobody had tuned on. */
 const CALIBRATED_ON = '2026-11-23';
-const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/model/weights.json');
+const WEIGHTS_FILE = join(import.meta.dirname, '../../src/signals/weights.json');
 /** Margins beyond this do not make up for others that are missed. */
 const MARGIN_CAP = 0.03;
 const DIGITS = 4;

@@ -1,7 +1,7 @@
 import { defaultProfile, type IcpProfile, icpInputSchema, patchProfile } from '../../src/model/icp.ts';
 import { loadEncoder } from '../../src/signals/encoder/load-encoder.ts';
 import { fitAnswers, readFacts } from '../../src/signals/fit.ts';
-import { fitFeatures, topicFeatures } from '../../src/signals/model/features.ts';
+import { fitFeatures, topicFeatures } from '../../src/signals/judge.ts';
 import { isKnownToFit } from '../../src/signals/own-ways.ts';
 import { type Feature, readFeatures } from '../../src/signals/reading/features.ts';
 import { digestOf, digestParts } from '../../src/signals/reading/sentences.ts';

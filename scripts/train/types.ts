@@ -1,5 +1,5 @@
 import { SIGNAL_TYPES } from '../../src/model/signal.ts';
-import type { Linear } from '../../src/signals/model/learnt.ts';
+import type { Linear } from '../../src/signals/judge.ts';
 import { hash } from './data.ts';
 import { fitLogistic, logOdds, type SparseRow } from './logistic.ts';
 import type { Row } from './rows.ts';

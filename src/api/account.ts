@@ -4,7 +4,7 @@ import { changeSettings, readSettings } from '../accounts/settings.ts';
 import { toIso } from '../lib/clock.ts';
 import { scopeSchema } from '../model/key.ts';
 import { planSchema, settingsPatchSchema, settingsSchema } from '../model/tenant.ts';
-import { MODEL } from '../signals/model/learnt.ts';
+import { MODEL } from '../signals/judge.ts';
 import { MODEL_VERSION } from '../signals/score.ts';
 import type { RoutesOf } from './routes.ts';
 

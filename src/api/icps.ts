@@ -9,12 +9,16 @@ import {
   previewSchema,
 } from '../model/icp-draft.ts';
 import { icpQualitySchema, icpSuggestionSchema, suggestionActionSchema } from '../model/icp-quality.ts';
+import { draftForSeller } from '../signals/draft.ts';
 import { qualityOf } from '../signals/feedback.ts';
-import { previewProfile } from '../signals/preview.ts';
-import { changeProfile, createProfile, deleteProfile, findProfile } from '../signals/profiles.ts';
-import { draftForSeller } from '../signals/seller.ts';
-import { MAX_JUDGED } from '../signals/suggester.ts';
-import { decideSuggestion, listSuggestions } from '../signals/suggestions.ts';
+import {
+  changeProfile,
+  createProfile,
+  deleteProfile,
+  findProfile,
+  previewProfile,
+} from '../signals/profiles.ts';
+import { decideSuggestion, listSuggestions, MAX_JUDGED } from '../signals/suggestions.ts';
 import { addList } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 

@@ -6,7 +6,7 @@ import type { DescribedApi } from '../http/openapi/document-types.ts';
 import type { LeadParts } from '../leads/changes.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
-import type { Suggester } from '../signals/suggester.ts';
+import type { Suggester } from '../signals/suggestions.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 

@@ -13,8 +13,7 @@ import {
   signalSchema,
 } from '../model/signal.ts';
 import { giveFeedback } from '../signals/feedback.ts';
-import { type ObservedResult, observePosts } from '../signals/intake.ts';
-import { createBatchJob, jobResource } from '../signals/jobs.ts';
+import { createBatchJob, jobResource, type ObservedResult, observePosts } from '../signals/intake.ts';
 import { addBatch, type ItemOutcome } from './batch.ts';
 import { addList } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';

@@ -6,7 +6,7 @@ import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
 import type { Place } from '../signals/places.ts';
 import type { SourcePreview } from '../signals/source-management.ts';
-import type { Suggester } from '../signals/suggester.ts';
+import type { Suggester } from '../signals/suggestions.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 import type { DashboardLimits } from './request-limits.ts';

@@ -4,12 +4,16 @@ import { refusal } from '../http/validation.ts';
 import { DAY_MS, toIso } from '../lib/clock.ts';
 import { type IcpInput, icpInputSchema, icpResource } from '../model/icp.ts';
 import { draftInputSchema } from '../model/icp-draft.ts';
+import { draftForSeller } from '../signals/draft.ts';
 import { qualityByWeek, qualityOf } from '../signals/feedback.ts';
-import { previewProfile } from '../signals/preview.ts';
-import { changeProfile, createProfile, deleteProfile, findProfile } from '../signals/profiles.ts';
-import { draftForSeller } from '../signals/seller.ts';
-import { MAX_JUDGED } from '../signals/suggester.ts';
-import { listSuggestions } from '../signals/suggestions.ts';
+import {
+  changeProfile,
+  createProfile,
+  deleteProfile,
+  findProfile,
+  previewProfile,
+} from '../signals/profiles.ts';
+import { listSuggestions, MAX_JUDGED } from '../signals/suggestions.ts';
 import type { Judgement } from '../store/signal-store.ts';
 import { chartHtml, dayLabel } from './charts.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';

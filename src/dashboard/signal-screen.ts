@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { excerpt } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
-import { draftReply, firstNameOf, needOf, readReplyTemplate } from '../signals/reply.ts';
+import { draftReply, firstNameOf, needOf, readReplyTemplate } from '../signals/triage.ts';
 import { eventResource } from '../webhooks/event-resource.ts';
 import { REASON_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';

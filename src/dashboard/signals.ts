@@ -6,10 +6,17 @@ import { CLASSIFICATIONS } from '../model/constants.ts';
 import { DomainError } from '../model/errors.ts';
 import { leadInputSchema } from '../model/lead.ts';
 import { SIGNAL_TYPES, type SignalQuery, signalFilters, TRIAGE_STATES } from '../model/signal.ts';
-import { bestMatches } from '../signals/best-matches.ts';
 import { giveFeedback } from '../signals/feedback.ts';
-import { REPLY_PLACEHOLDERS, readReplyTemplate, saveReplyTemplate } from '../signals/reply.ts';
-import { assignSignals, morningOf, saveView, snoozeSignals } from '../signals/triage.ts';
+import {
+  assignSignals,
+  bestMatches,
+  morningOf,
+  REPLY_PLACEHOLDERS,
+  readReplyTemplate,
+  saveReplyTemplate,
+  saveView,
+  snoozeSignals,
+} from '../signals/triage.ts';
 import { filtersOf, isFiltered, kept, NO_FILTERS, oneOf } from './filters.ts';
 import { type Form, faultsOf, formOf, queryOf, text, texts } from './forms.ts';
 import { memberOf } from './gate.ts';

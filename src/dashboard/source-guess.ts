@@ -1,6 +1,6 @@
 import type { SourceKind } from '../model/source-settings.ts';
-import { closedPlaceAt, closedPlaceWords } from '../signals/closed-places.ts';
 import { readPlaces } from '../signals/places.ts';
+import { closedPlaceAt, closedPlaceWords } from '../signals/source-management.ts';
 import type { Form } from './forms.ts';
 import { kindWords } from './source-form.ts';
 

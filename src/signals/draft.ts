@@ -1,14 +1,119 @@
 import { z } from 'zod';
+import type { Clock } from '../lib/clock.ts';
 import { fold } from '../lib/text.ts';
 import { readWordTable, wordsSchema } from '../lib/word-table.ts';
-import { DEFAULT_WEIGHTS } from '../model/constants.ts';
-import { DEFAULT_THRESHOLDS } from '../model/icp.ts';
-import type { IcpDraft } from '../model/icp-draft.ts';
-import { IS_SOFTWARE } from './draft/line.ts';
-import { readIndustry } from './fit/facts.ts';
-import { readPlace } from './fit/places.ts';
-import type { KnownOffer } from './known-offers.ts';
+import { createYielder } from '../lib/yielding.ts';
+import type { Company } from '../model/company.ts';
+import { DEFAULT_WEIGHTS, SAMPLE_PLATFORM } from '../model/constants.ts';
+import { invalidAt } from '../model/errors.ts';
+import { DEFAULT_THRESHOLDS, defaultProfile } from '../model/icp.ts';
+import type { DraftQuestion, DraftReview, IcpDraft } from '../model/icp-draft.ts';
+import type { Signal } from '../model/signal.ts';
+import type { CompanyStore } from '../store/company-store.ts';
+import type { SignalStore } from '../store/signal-store.ts';
+import type { Encoder } from './encoder/encoder.ts';
+import { readIndustry, readPlace } from './fit.ts';
+import { type KnownOffer, nearestOffers } from './offer.ts';
+import { compilePhrases, readPhrases } from './phrases.ts';
+import { postKey } from './profiles.ts';
 import { type Tokens, tokenize } from './tokens.ts';
+
+/** Offers that are less like each other are of different kinds. */
+const SAME_KIND = 0.55;
+const MOST_KINDS = 2;
+
+interface DraftParts {
+  store: CompanyStore & Pick<SignalStore, 'listPosts'>;
+  clock: Clock;
+  encoder?: Encoder | null;
+}
+
+/**
+ * Drafts a profile from what is sold, in a sentence, and what is known of the company at `domain`, with what a person should
+ * know before it is used. Nothing is stored.
+ * @throws DomainError `INVALID_REQUEST` where the line names nothing that could be sold, `UNAVAILABLE` where the encoder broke
+ */
+export async function draftForSeller(
+  { store, clock, encoder = null }: DraftParts,
+  tenantId: string,
+  { offer, domain }: { offer: string; domain?: string | undefined },
+): Promise<{ draft: IcpDraft; review: DraftReview }> {
+  if (namesNothing(offer, isEmptyWord)) {
+    throw invalidAt(
+      '/offer',
+      'That line names nothing we could look for. Say what you sell and to whom, such as "Scheduling software for heating engineers".',
+    );
+  }
+  const [company, near] = await Promise.all([
+    domain === undefined ? null : store.findCompany(tenantId, { domain }),
+    encoder === null ? [] : kindsOf(offer, encoder),
+  ]);
+  const draft = draftFromOffer(offer, company === null ? null : { name: companyName(company.facts) }, near);
+  return { draft, review: await reviewDraft({ store, clock }, tenantId, draft) };
+}
+
+/** Known offers that mean the same. */
+export async function kindsOf(offer: string, encoder: Pick<Encoder, 'encode'>): Promise<KnownOffer[]> {
+  const near = await nearestOffers(offer, encoder, MOST_KINDS);
+  return near.filter(({ likeness }) => likeness >= SAME_KIND).map(({ known }) => known);
+}
+
+/** The name in force: what a person set counts before what was seen. */
+function companyName({ manual, observed }: Company['facts']): string {
+  return manual.name?.value ?? observed.name?.value ?? '';
+}
+
+/** Signals that are read: as many as for a preview of the largest number of posts. */
+const MOST_SIGNALS = 600;
+const EXAMPLES = 2;
+
+/** What a draft would bring of the newest stored posts, what to ask back, and what it lacks. Works in short pieces. */
+export async function reviewDraft(
+  { store, clock }: { store: Pick<SignalStore, 'listPosts'>; clock: Clock },
+  tenantId: string,
+  draft: IcpDraft,
+): Promise<DraftReview> {
+  const phrases = draft.phrases.map((phrase) => ({
+    phrase,
+    posts: 0,
+    examples: [] as DraftReview['phrases'][number]['examples'],
+  }));
+  const looked = readPhrases({ ...defaultProfile('', tenantId, 0), phrases: draft.phrases });
+  const matcher = compilePhrases([looked]);
+  const nextTurn = createYielder(clock);
+  const met = new Set<string>();
+  for (const post of await store.listPosts(tenantId, MOST_SIGNALS)) {
+    const key = postKey(post);
+    if (post.platform === SAMPLE_PLATFORM || met.has(key)) continue;
+    met.add(key);
+    const hits = matcher.match(tokenize(post.text)).get(0) ?? [];
+    for (const at of new Set(hits.filter(({ kind }) => kind === 'phrase').map(({ phrase }) => phrase))) {
+      const found = phrases[at];
+      if (found === undefined) continue;
+      found.posts++;
+      if (found.examples.length < EXAMPLES) {
+        const { excerpt } = JSON.parse(post.wire) as Signal;
+        found.examples.push({ signal_id: post.id, excerpt });
+      }
+    }
+    await nextTurn();
+  }
+  return { posts_searched: met.size, phrases, question: questionAbout(draft.offer), notes: notesOn(draft) };
+}
+
+function notesOn({ phrases, competitors, titles }: IcpDraft): string[] {
+  const notes: string[] = [];
+  if (competitors.length === 0) {
+    notes.push('We don’t know any competitors of yours. Add the names buyers compare you with.');
+  }
+  if (phrases.length === 0) {
+    notes.push(
+      'We don’t know any phrases that buyers use for this. Add the words they would write in a post.',
+    );
+  }
+  if (titles.length === 0) notes.push('We don’t know who buys this. Add job titles, or leave them empty.');
+  return notes;
+}
 
 const categorySchema = z.strictObject({
   /** Words in an offer that identify the category. */
@@ -128,7 +233,7 @@ function isSoldTo(offer: string, known: readonly string[]): boolean {
 }
 
 /** Whether a word names nothing that anybody looks for. */
-export function isEmptyWord(word: string): boolean {
+function isEmptyWord(word: string): boolean {
   return EMPTY_WORDS.has(word);
 }
 
@@ -193,4 +298,88 @@ function audienceIndustries(offer: string): string[] {
 function distinct(terms: readonly string[]): string[] {
   const seen = new Set<string>();
   return terms.filter((term) => term !== '' && term.length <= 100 && seen.size < seen.add(fold(term)).size);
+}
+
+/** What people type to see what happens. */
+const PLACEHOLDERS = new Set(
+  'abc abcd xyz asdf qwer test testing tests foo bar baz blah bla lorem ipsum hello hi hey ok yes no na none nothing stuff things something anything everything'.split(
+    ' ',
+  ),
+);
+const KEYBOARD_ROWS = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm'].flatMap((row) => [
+  row,
+  [...row].reverse().join(''),
+]);
+/** More of a line says nothing that its beginning does not. */
+const MOST_WORDS = 60;
+
+/** Trades that software is sold to as well as their own work, and what their people are called. */
+const TRADES: [words: RegExp, people: string, companies: string][] = [
+  [/^plumb(?:er|ers|ing)$/, 'plumbers', 'plumbing companies'],
+  [/^roof(?:er|ers|ing|s)?$/, 'roofers', 'roofing companies'],
+  [/^(?:hvac|heating|furnaces?)$/, 'heating engineers', 'heating companies'],
+  [/^(?:electricians?|electrical|rewiring)$/, 'electricians', 'electrical companies'],
+  [/^(?:landscap(?:ers?|ing)|gardeners?|gardening|lawn)$/, 'landscapers', 'landscaping companies'],
+  [/^(?:clean(?:ers?|ing)|janitorial)$/, 'cleaners', 'cleaning companies'],
+  [/^(?:dentists?|dental)$/, 'dentists', 'dental practices'],
+  [/^(?:lawyers?|legal|attorneys?)$/, 'lawyers', 'law firms'],
+  [/^(?:bookkeep(?:er|ers|ing)|accountants?)$/, 'bookkeepers', 'accounting firms'],
+  [/^realtors?$/, 'realtors', 'real estate agencies'],
+  [/^restaurants?$/, 'restaurants', 'restaurants'],
+];
+/** What is sold is no trade, whatever trade it is sold to. */
+const IS_SOFTWARE =
+  /\b(?:app|apps|software|saas|tool|platform|system|api|ai|automation|plugin|extension|notes|analytics|marketing|leads|website|websites|tracking)\b/iu;
+/** An offer that says so itself needs no question. */
+const SAYS_WHOM = /\b(?:for|aimed at|used by|made for|sold to|sell to|we are|we're|i am|i'm)\s/iu;
+
+/** Whether a line names nothing that could be sold: keys struck at random, a placeholder, or words that fill only. */
+export function namesNothing(offer: string, isEmptyWord: (word: string) => boolean): boolean {
+  const words = tokenize(offer).words.slice(0, MOST_WORDS);
+  return words.every((word) => isEmptyWord(word) || PLACEHOLDERS.has(word) || isGibberish(word));
+}
+
+/** No word of any language in Latin letters; of other scripts nothing is said. */
+function isGibberish(word: string): boolean {
+  if (!/^[a-z]{4,}$/.test(word)) return /^\d+$/.test(word) || /^[a-z]$/.test(word);
+  if (/^([a-z]{1,3})\1{2,}$/.test(word)) return true;
+  return /[^aeiouy]{6}/.test(word) || isKeyboardRun(word);
+}
+
+/** Whether it is runs of neighbouring keys from end to end: "asdf", "asdfqwer". */
+function isKeyboardRun(word: string): boolean {
+  let from = 0;
+  while (from < word.length) {
+    let length = word.length - from;
+    while (length >= 3 && !KEYBOARD_ROWS.some((row) => row.includes(word.slice(from, from + length))))
+      length--;
+    if (length < 3) return false;
+    from += length;
+  }
+  return true;
+}
+
+/** What to ask back about a line that names a trade and does not say whether it is the seller's or the buyer's. */
+export function questionAbout(offer: string): DraftQuestion | null {
+  const words = tokenize(offer).words.slice(0, MOST_WORDS);
+  const trade = TRADES.find(([pattern]) => words.some((word) => pattern.test(word)));
+  if (trade === undefined || SAYS_WHOM.test(offer)) return null;
+  const [, people, companies] = trade;
+  const line = offer.replace(/[.!?\s]+$/u, '').slice(0, 900);
+  if (IS_SOFTWARE.test(offer)) {
+    return {
+      text: `Who buys it: ${people}, or people who look for ${people}?`,
+      choices: [
+        { label: `It is for ${people}`, offer: `${line}, for ${companies}` },
+        { label: 'It is for their customers', offer: `${line}, for homes and businesses` },
+      ],
+    };
+  }
+  return {
+    text: `Do you sell to ${people}, or are you one?`,
+    choices: [
+      { label: `We sell to ${people}`, offer: `${line}, for ${companies}` },
+      { label: `We are ${people}`, offer: `${line}, for homes and businesses` },
+    ],
+  };
 }

@@ -1,16 +1,274 @@
+import { z } from 'zod';
+import { readWordTable, wordsSchema } from '../lib/word-table.ts';
 import type { IcpProfile } from '../model/icp.ts';
-import {
-  bestOf,
-  compareIndustries,
-  compareTitles,
-  overlaps,
-  readHeadcount,
-  readIndustry,
-  readTitle,
-  type Verdict,
-} from './fit/facts.ts';
-import { comparePlaces, readPlace } from './fit/places.ts';
+import { departmentOf, seniorityOf } from '../rules/job-title.ts';
 import { tokenize } from './tokens.ts';
+
+/** How a known fact compares with what a profile wants; `unknown`: it is too broad, or not understood. */
+export type FitVerdict = 'fits' | 'does_not_fit' | 'unknown';
+
+/** The best of several readings of a fact; without any, unknown. */
+function bestOf(verdicts: readonly FitVerdict[]): FitVerdict {
+  if (verdicts.includes('fits')) return 'fits';
+  return verdicts.length === 0 || verdicts.includes('unknown') ? 'unknown' : 'does_not_fit';
+}
+
+/** A range of people, inclusive; `max` null: open. */
+interface Headcount {
+  min: number;
+  max: number | null;
+}
+
+const NUMBER = /(\d{1,3}(?:[,.'\s\u00a0\u202f]\d{3})+|\d+(?:\.\d+)?)\s?(k|m)?\b(\s?\+)?/giu;
+
+/** Reads "50", "51-200", "1,000+", "over 500", "1k–5k employees", "self-employed"; null without a number. */
+export function readHeadcount(text: string): Headcount | null {
+  const numbers = [...text.slice(0, 300).matchAll(NUMBER)].map(([, digits = '', unit = '', plus]) => ({
+    value: toNumber(digits, unit.toLowerCase()),
+    open: plus !== undefined,
+  }));
+  const [first, second] = numbers;
+  if (first === undefined)
+    return /\bself[- ]?employed\b|\bfreelance/iu.test(text) ? { min: 1, max: 1 } : null;
+  if (first.open || /\b(?:over|more than|at least|above|from)\b|[>≥]/iu.test(text)) {
+    return { min: first.value, max: null };
+  }
+  if (/\b(?:under|less than|fewer than|below|up to)\b|[<≤]/iu.test(text)) return { min: 1, max: first.value };
+  const isRange = second !== undefined && /\d\s*[kKmM]?\s*(?:-|–|—|to|bis|\.\.)\s*\d/u.test(text);
+  if (!isRange) return { min: first.value, max: first.value };
+  // "1-5k": the unit of the end is that of both.
+  const min = first.value > second.value ? first.value : Math.min(first.value, second.value);
+  return { min: Math.min(min, second.value), max: second.open ? null : second.value };
+}
+
+function toNumber(digits: string, unit: string): number {
+  const plain = /^\d+\.\d{1,2}$/.test(digits) ? digits : digits.replace(/[^\d]/gu, '');
+  return Math.round(Number(plain) * (unit === 'k' ? 1_000 : unit === 'm' ? 1_000_000 : 1));
+}
+
+function overlaps(a: Headcount, b: Headcount): boolean {
+  return a.min <= (b.max ?? Number.POSITIVE_INFINITY) && b.min <= (a.max ?? Number.POSITIVE_INFINITY);
+}
+
+/** What a job title says: department and rank. Empty: not stated. */
+interface Title {
+  department: string;
+  rank: string;
+}
+
+/** Ranks that decide for a company or for a department; titles of the same scope are equivalent. */
+const RANKS: Readonly<Record<string, string>> = {
+  founder: 'company',
+  owner: 'company',
+  c_suite: 'department',
+  vp: 'department',
+  head: 'department',
+  director: 'department',
+};
+
+export function readTitle(text: string): Title {
+  const seniority = seniorityOf(text);
+  const department = departmentOf(text);
+  const rank = department === 'executive' ? 'company' : (RANKS[seniority] ?? seniority);
+  return { department: rank === 'company' ? 'executive' : department, rank };
+}
+
+/** Whether a title is of the wanted kind: a VP of Sales for "Head of Sales", any title in marketing for "Marketing". */
+export function compareTitles(fact: Title, wanted: Title): FitVerdict {
+  if (wanted.department === '' && wanted.rank === '') return 'unknown';
+  const parts = [compareParts(fact.department, wanted.department), compareParts(fact.rank, wanted.rank)];
+  if (parts.includes('does_not_fit')) return 'does_not_fit';
+  return parts.includes('unknown') ? 'unknown' : 'fits';
+}
+
+function compareParts(is: string, asked: string): FitVerdict {
+  if (asked === '' || is === asked) return 'fits';
+  return is === '' ? 'unknown' : 'does_not_fit';
+}
+
+/**
+ * Sectors with the names that directories, profiles and people give them and their branches. A branch is narrower: a
+ * dentist is in health care; health care may or may not be a dentist.
+ */
+const SECTORS = readWordTable(
+  'industries',
+  z.record(z.string(), z.strictObject({ names: wordsSchema, branches: z.array(z.string().min(1)) })),
+);
+
+/** An industry as it is named: a sector, or a branch of it. One name can be several. */
+type Industry = readonly { sector: string /** Null: the sector itself. */; branch: string | null }[];
+
+const LONGEST_INDUSTRY = 5;
+const INDUSTRIES = createIndustries();
+
+/** The industry that a text names; empty where it names none that is known. */
+export function readIndustry(text: string): Industry {
+  const key = industryKey(text);
+  return INDUSTRIES.get(key) ?? longestNamed(key.split(' '));
+}
+
+/** Whether an industry is the wanted one: SaaS is software, but software may or may not be fintech. */
+export function compareIndustries(fact: Industry, wanted: Industry): FitVerdict {
+  return bestOf(fact.flatMap((is) => wanted.map((asked) => compareOne(is, asked))));
+}
+
+function createIndustries(): ReadonlyMap<string, Industry> {
+  const names = new Map<string, Industry>();
+  const add = (key: string, sector: string, branch: string | null) =>
+    names.set(key, [...(names.get(key) ?? []), { sector, branch }]);
+  for (const [sector, all] of Object.entries(SECTORS)) {
+    for (const name of all.names) add(industryKey(name), sector, null);
+    for (const name of all.branches) add(industryKey(name), sector, industryKey(name));
+  }
+  return names;
+}
+
+/** Of a longer text the longest names in it, as long as each other: "Plumbing and heating" is both. */
+function longestNamed(words: readonly string[]): Industry {
+  for (let length = Math.min(LONGEST_INDUSTRY, words.length); length > 0; length--) {
+    const found = words.flatMap((_, at) => INDUSTRIES.get(words.slice(at, at + length).join(' ')) ?? []);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+function compareOne(fact: Industry[number], wanted: Industry[number]): FitVerdict {
+  if (fact.sector !== wanted.sector) return 'does_not_fit';
+  if (wanted.branch === null || wanted.branch === fact.branch) return 'fits';
+  return fact.branch === null ? 'unknown' : 'does_not_fit';
+}
+
+function industryKey(name: string): string {
+  return tokenize(name.replaceAll('&', ' and ')).stems.join(' ');
+}
+
+/** The ways to understand a place, each as the codes of countries (`US`) or their parts (`US-TX`) that it covers. */
+export type Area = readonly (readonly string[])[];
+
+interface AreaNames {
+  /** Whole names, folded and in the singular. */
+  words: ReadonlyMap<string, Area>;
+  /** Codes, which count in capitals only: "in" is not India. */
+  codes: ReadonlyMap<string, Area>;
+}
+
+const namesSchema = z.record(z.string(), wordsSchema);
+/**
+ * Parts of countries and large cities by ISO 3166-2 code, with their names and short forms (of two cities with one name, the
+ * usual one), and business regions with their countries. Countries are not among them: the runtime's CLDR data has them.
+ */
+const TABLE = readWordTable(
+  'places',
+  z.strictObject({ parts: namesSchema, cities: namesSchema, regions: namesSchema }),
+);
+
+const LONGEST_AREA = 4;
+/** Languages in which countries are known by name. */
+const LANGUAGES = ['en', 'de'];
+const AREAS = createAreas();
+
+/** Where a text places somebody: `Austin, Texas`, `Bavaria`, `EMEA`, `USA`; empty where it names no place that is known. */
+export function readPlace(text: string): Area {
+  const plain = text.replaceAll(/\b([A-Za-z])\.(?=[A-Za-z]\b)/g, '$1'); // U.S. is US
+  const { text: whole, stems, starts, ends } = tokenize(plain);
+  const found: Area[] = [];
+  for (let at = 0; at < stems.length; ) {
+    const length = longestAt(AREAS.words, stems, at);
+    const known =
+      length > 0
+        ? AREAS.words.get(stems.slice(at, at + length).join(' '))
+        : AREAS.codes.get(whole.slice(starts[at], ends[at]));
+    if (known !== undefined) found.push(known);
+    at += Math.max(1, length);
+  }
+  return agreeing(found);
+}
+
+/** Whether `fact` lies in `wanted`: Austin in the US does, the US in Texas cannot be told. */
+export function comparePlaces(fact: Area, wanted: Area): FitVerdict {
+  return bestOf(fact.flatMap((place) => wanted.map((area) => compareCodes(place, area))));
+}
+
+/** Countries' names are the runtime's own (CLDR), which Node carries whole: no package, and any language. */
+function createAreas(): AreaNames {
+  const words = new Map<string, string[][]>();
+  const codes = new Map<string, string[][]>();
+  const add = (name: string, covered: string[]) => {
+    const isCode = /^[A-Z]{2,3}$/.test(name);
+    const [index, key] = isCode ? [codes, name] : [words, areaKey(name)];
+    index.set(key, [...(index.get(key) ?? []), covered]);
+  };
+  for (const [code, names] of countries()) {
+    for (const name of new Set([code, ...names])) add(name, [code]);
+  }
+  add('UK', ['GB']);
+  for (const [code, all] of [...Object.entries(TABLE.parts), ...Object.entries(TABLE.cities)]) {
+    for (const name of all) add(name, [code]);
+  }
+  for (const [name, covered] of Object.entries(TABLE.regions)) add(name, [...covered]);
+  return { words, codes };
+}
+
+function longestAt(names: ReadonlyMap<string, unknown>, stems: readonly string[], at: number): number {
+  for (let length = Math.min(LONGEST_AREA, stems.length - at); length > 0; length--) {
+    if (names.has(stems.slice(at, at + length).join(' '))) return length;
+  }
+  return 0;
+}
+
+/**
+ * What the parts of an address agree on: in "Atlanta, Georgia" Georgia is no country, and Paris in "Paris, Texas" is not
+ * the one in France: what stands later is wider. Two countries are a list of both.
+ */
+function agreeing(parts: readonly Area[]): Area {
+  let agreed: Area = [];
+  for (const part of parts) {
+    const joined = agreed.flatMap((before) => part.map((codes) => meet(before, codes)));
+    const possible = joined.filter((codes) => codes.length > 0);
+    const isList = [...agreed, ...part].every((codes) => codes.every((code) => code.length === 2));
+    if (possible.length > 0) agreed = possible;
+    else agreed = isList && agreed.length > 0 ? [[...agreed.flat(), ...part.flat()]] : part;
+  }
+  return agreed;
+}
+
+/** What lies in both, by the narrower of the two codes. */
+function meet(a: readonly string[], b: readonly string[]): string[] {
+  return a.flatMap((one) =>
+    b
+      .filter((other) => lies(other, one) || lies(one, other))
+      .map((other) => (one.length > other.length ? one : other)),
+  );
+}
+
+/** Whether `code` lies in `area`. */
+function lies(code: string, area: string): boolean {
+  return code === area || code.startsWith(`${area}-`);
+}
+
+function compareCodes(place: readonly string[], area: readonly string[]): FitVerdict {
+  if (place.every((code) => area.some((each) => lies(code, each)))) return 'fits';
+  const touches = place.some((code) => area.some((each) => lies(code, each) || lies(each, code)));
+  return touches ? 'unknown' : 'does_not_fit';
+}
+
+/** Codes of countries with their names. Codes of the past and of the runtime's own use are none. */
+function countries(): [code: string, names: string[]][] {
+  const letters = Array.from({ length: 26 }, (_, i) => String.fromCharCode(65 + i));
+  const named = LANGUAGES.map(
+    (language) => new Intl.DisplayNames([language], { type: 'region', fallback: 'none' }),
+  );
+  return letters
+    .flatMap((first) => letters.map((second) => first + second))
+    .filter(
+      (code) => new Intl.Locale(`und-${code}`).region === code && !/^(?:EU|EZ|UN|QO|X[AB]|ZZ)$/.test(code),
+    )
+    .map((code) => [code, named.flatMap((names) => names.of(code)?.split(/ \(|\)/)[0] ?? [])]);
+}
+
+function areaKey(name: string): string {
+  return tokenize(name).stems.join(' ');
+}
 
 const FIT_KEYS = ['title', 'industry', 'headcount', 'location'] as const;
 export type FitKey = (typeof FIT_KEYS)[number];
@@ -27,7 +285,7 @@ export interface FitFacts {
 /** What a profile asks of author and company, made ready once for each of its versions. */
 export interface CompiledFit {
   /** Those that it asks. */
-  questions: { key: FitKey; asks: (fact: ReadFact) => Verdict }[];
+  questions: { key: FitKey; asks: (fact: ReadFact) => FitVerdict }[];
   /** Competitors, by {@link companyKey}. */
   vendors: ReadonlySet<string>;
 }
@@ -54,7 +312,7 @@ interface ReadFact {
 /** What is known to one of the profile's questions. */
 export interface FitAnswer {
   key: FitKey;
-  verdict: Verdict;
+  verdict: FitVerdict;
   field: string;
   /** The fact that answers it; empty: it is not known. */
   fact: string;
@@ -91,8 +349,8 @@ export function compileFit(profile: IcpProfile): CompiledFit {
 function anyOf<T>(
   terms: readonly string[],
   read: (term: string) => T,
-  compare: (fact: ReadFact, wanted: T) => Verdict,
-): (fact: ReadFact) => Verdict {
+  compare: (fact: ReadFact, wanted: T) => FitVerdict,
+): (fact: ReadFact) => FitVerdict {
   const wanted = terms.map((term) => ({ words: wordsOf(term), meant: read(term) }));
   return (fact) =>
     bestOf(wanted.map(({ words, meant }) => (fact.words.includes(words) ? 'fits' : compare(fact, meant))));

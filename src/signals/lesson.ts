@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { StoredLesson } from '../store/profile-store.ts';
-import { MODEL } from './model/learnt.ts';
+import { MODEL } from './judge.ts';
 
 /**
  * What a profile learned from its tenant's judgements: a direction in the space of the offers' encoder and a shift of the

@@ -1,11 +1,9 @@
 import { largestOf } from '../lib/lists.ts';
 import type { Encoder } from './encoder/encoder.ts';
 import { type Encoded, shareOf } from './encoder/load-encoder.ts';
-import { knownNumbers } from './known-offers.ts';
+import { encoderOdds, leaning, MODEL, OFFER_MODEL } from './judge.ts';
 import { lessonOdds } from './lesson.ts';
-import { encoderOdds, leaning, OFFER_MODEL } from './model/judge.ts';
-import { MODEL } from './model/learnt.ts';
-import { dot, type Offer, type OfferMatch, type OfferNumbers, rivalry } from './offer.ts';
+import { dot, knownNumbers, type Offer, type OfferMatch, type OfferNumbers, rivalry } from './offer.ts';
 import type { Hit } from './phrases.ts';
 import { digestOf, digestParts, placeOf, type Sentence } from './reading/sentences.ts';
 import { type CompiledProfile, generalOddsOf, hangsOnMeaning, mayBeWish, type PostReading } from './score.ts';

@@ -1,6 +1,5 @@
 import type { SignalType } from '../model/signal.ts';
-import { compareTitles, readTitle } from './fit/facts.ts';
-import type { FitAnswer, ReadFacts } from './fit.ts';
+import { compareTitles, type FitAnswer, type ReadFacts, readTitle } from './fit.ts';
 import type { Hit } from './phrases.ts';
 import { negatedAt } from './reading/cues.ts';
 import type { Feature, PostFeatures } from './reading/features.ts';

@@ -7,7 +7,7 @@ import type { IcpProfile } from '../model/icp.ts';
 import { type Source, sourceInputSchema } from '../model/source.ts';
 import { kindSchema, type SourceKind, type SourceSettings } from '../model/source-settings.ts';
 import type { Encoder } from './encoder/encoder.ts';
-import { createNearest } from './nearest.ts';
+import { createNearest } from './offer.ts';
 import { tokenize } from './tokens.ts';
 
 const lineSchema = z.strictObject({

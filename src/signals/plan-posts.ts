@@ -8,6 +8,7 @@ import type { IcpProfile } from '../model/icp.ts';
 import { postNearKeys, scopedNearKeys } from '../model/near-keys.ts';
 import { personKeys } from '../model/person-keys.ts';
 import {
+  type Classification,
   type Explanation,
   MAX_EXCERPT_CODE_POINTS,
   type ObservedPost,
@@ -22,15 +23,18 @@ import type { Reserve } from '../webhooks/in-hand.ts';
 import type { SignalStory } from '../webhooks/presets/signal-notice.ts';
 import { listReceivers } from '../webhooks/receivers.ts';
 import { signalEvents } from '../webhooks/signal-events.ts';
-import { type Candidate, candidatesOf, offersOf, type ProfileRule } from './candidates.ts';
-import { canonicalUrl } from './canonical-url.ts';
-import type { Encoder, Encoding } from './encoder/encoder.ts';
-import type { EncoderWork, WorkKind } from './encoder/queue.ts';
-import type { IntakeTally } from './intake-tally.ts';
-import type { Matchers, TenantMatcher } from './matchers.ts';
+import type { Encoder, EncoderWork, Encoding, WorkKind } from './encoder/encoder.ts';
+import {
+  type Candidate,
+  candidatesOf,
+  type Matchers,
+  offersOf,
+  type ProfileRule,
+  type TenantMatcher,
+} from './matchers.ts';
 import { candidatesInDoubt, readMeaning } from './meaning.ts';
 import type { Offer } from './offer.ts';
-import { originOf } from './origin.ts';
+import { canonicalUrl, originOf } from './origin.ts';
 import type { Hit } from './phrases.ts';
 import { type CompiledProfile, classify, mayBeWish, type PostReading, readPost, scorePost } from './score.ts';
 import { headlineOf, whyOf } from './why.ts';
@@ -434,5 +438,40 @@ function buildSignal(
     icp_profile_id: profile.id,
     external_id: post.external_id ?? null,
     lead_id: null,
+  };
+}
+
+/** How a post came in: by itself or among others over the API or an import, or read by a source. */
+export type WayIn = 'post' | 'batch' | 'source';
+
+/** Counts what intake does, in plain numbers. */
+export interface IntakeTally {
+  countSignals(via: WayIn, signals: readonly { classification: string }[]): void;
+  countEncoded(posts: number): void;
+  /** Signals that were stored, by class and way in. */
+  signals(): { via: WayIn; classification: Classification; count: number }[];
+  /** Posts that the sentence encoder read. */
+  readonly encoded: number;
+}
+
+export function createIntakeTally(): IntakeTally {
+  const series = (['post', 'batch', 'source'] as const).flatMap((via) =>
+    (['hot', 'warm', 'cold'] as const).map((classification) => ({ via, classification, count: 0 })),
+  );
+  let encoded = 0;
+  return {
+    countSignals(via, signals) {
+      for (const { classification } of signals) {
+        const found = series.find((each) => each.via === via && each.classification === classification);
+        if (found !== undefined) found.count++;
+      }
+    },
+    countEncoded(posts) {
+      encoded += posts;
+    },
+    signals: () => series,
+    get encoded() {
+      return encoded;
+    },
   };
 }

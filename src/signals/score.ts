@@ -2,8 +2,7 @@ import { DEFAULT_WEIGHTS } from '../model/constants.ts';
 import type { IcpProfile, Weights } from '../model/icp.ts';
 import { type Classification, type Explanation, SIGNAL_TYPES, type SignalType } from '../model/signal.ts';
 import type { StoredLesson } from '../store/profile-store.ts';
-import { deductionsOf } from './deductions.ts';
-import { createQuote, partFactors, type Quote, share, summarize } from './explain.ts';
+import { createQuote, deductionsOf, partFactors, type Quote, share, summarize } from './explain.ts';
 import {
   type CompiledFit,
   compileFit,
@@ -14,13 +13,15 @@ import {
   type ReadFacts,
   readFacts,
 } from './fit.ts';
-import { activeLessonOf } from './lesson.ts';
-import { fitFeatures, topicFeatures } from './model/features.ts';
-import type { GroupKey } from './model/groups.ts';
 import {
   competitorOdds,
+  fitFeatures,
+  type GroupKey,
   generalOdds,
+  type Judge,
+  type Linear,
   likenessOdds,
+  MODEL,
   mergeParts,
   type Odds,
   OFFER_BIAS,
@@ -28,8 +29,9 @@ import {
   partsOf,
   phraseOdds,
   scoreOf,
-} from './model/judge.ts';
-import { type Judge, type Linear, MODEL } from './model/learnt.ts';
+  topicFeatures,
+} from './judge.ts';
+import { activeLessonOf } from './lesson.ts';
 import { createOffer, type Offer, type OfferMatch } from './offer.ts';
 import type { Origin } from './origin.ts';
 import { isKnownToFit, ownWayOf } from './own-ways.ts';

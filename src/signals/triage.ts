@@ -1,10 +1,13 @@
 import { type Clock, DAY_MS, fromIso, HOUR_MS } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
-import { DomainError } from '../model/errors.ts';
-import type { SignalView } from '../model/signal.ts';
+import { parseRows } from '../lib/json.ts';
+import { fold } from '../lib/text.ts';
+import { DomainError, invalidAt } from '../model/errors.ts';
+import type { Explanation, Signal, SignalQuery, SignalView } from '../model/signal.ts';
 import { dateIn, nextDaily } from '../rules/digest-time.ts';
 import type { TeamStore } from '../store/account-store.ts';
 import type { SignalStore } from '../store/signal-store.ts';
+import { headlineOf, type Why } from './why.ts';
 
 /** The hour at which a snooze ends. */
 const MORNING = 8;
@@ -63,4 +66,125 @@ export async function saveView(
   if (views.length >= MAX_VIEWS && !views.some((view) => view.name === called))
     throw new DomainError('INVALID_REQUEST', `A team has at most ${MAX_VIEWS} views. Delete one first.`);
   await store.saveSignalView({ id: newId('viw'), tenantId, name: called, query, createdAt: clock.now() });
+}
+
+/** How many of the newest signals with the words, and of those with the words side by side, are compared. */
+const COMPARED = 100;
+
+type Found = Signal & { explanation: Explanation };
+
+/**
+ * Signals that hold all words of `q`, the best match first: the words as a headline, in a headline, in its words; then by
+ * score. Of common words the newest are compared, whatever their age those in which the words stand side by side.
+ */
+export async function bestMatches(
+  store: SignalStore,
+  tenantId: string,
+  query: Omit<SignalQuery, 'limit' | 'after' | 'explain' | 'sort'> & { q: string },
+): Promise<Found[]> {
+  const asked = { ...query, sort: '-timestamp' as const, limit: COMPARED, after: null, explain: true };
+  const plain = query.q.replaceAll('"', ' ').trim();
+  const pages = await Promise.all(
+    (plain.includes(' ') ? [query.q, `"${plain}"`] : [query.q]).map((q) =>
+      store.listSignals(tenantId, { ...asked, q }),
+    ),
+  );
+  const found = pages.flatMap(({ json }) => parseRows<Found>(json));
+  const once = [...new Map(found.map((signal) => [signal.signal_id, signal])).values()];
+  return once
+    .map((signal) => ({ signal, likeness: likenessOf(headlineOf(signal.excerpt), plain) }))
+    .sort((a, b) => b.likeness - a.likeness || b.signal.icp_score - a.signal.icp_score)
+    .map(({ signal }) => signal);
+}
+
+/** How near a headline is to what was searched for: 3 is the same, 2 holds it, below that the share of its words. */
+function likenessOf(headline: string, asked: string): number {
+  const words = (text: string): string[] => fold(text).match(/[\p{L}\p{N}]+/gu) ?? [];
+  const [own, sought] = [words(headline), words(asked)];
+  if (own.join(' ') === sought.join(' ')) return 3;
+  if (` ${own.join(' ')} `.includes(` ${sought.join(' ')} `)) return 2;
+  return sought.filter((word) => own.includes(word)).length / Math.max(1, sought.length);
+}
+
+const MAX_TEMPLATE_CHARS = 4_000;
+
+/** The placeholders of a template, and what replaces each. */
+export const REPLY_PLACEHOLDERS = {
+  first_name: 'The author’s first name, or their name on the platform',
+  need: 'What they want, such as “looking for a help desk”',
+  headline: 'The title of their post, or the sentence that asks',
+  community: 'Where they wrote it, such as “r/SaaS on Reddit”',
+  offer: 'The offer of the profile that found the post',
+  sender: 'The name of your account',
+} as const;
+export type ReplyValues = Record<keyof typeof REPLY_PLACEHOLDERS, string>;
+
+export const DEFAULT_REPLY = `Hi {{first_name}},
+
+I saw that you are {{need}}.
+{{offer}}
+
+Happy to answer questions here or show you how it would work for you.
+
+{{sender}}`;
+
+/** The template of a tenant's replies. */
+export async function readReplyTemplate(store: SignalStore, tenantId: string): Promise<string> {
+  return (await store.getReplyTemplate(tenantId)) ?? DEFAULT_REPLY;
+}
+
+/** @throws DomainError `INVALID_REQUEST` */
+export async function saveReplyTemplate(
+  store: SignalStore,
+  tenantId: string,
+  template: string,
+): Promise<void> {
+  const text = template.replace(/\r\n?/g, '\n').trim();
+  if (text.length > MAX_TEMPLATE_CHARS)
+    throw invalidAt('/template', `The template can have at most ${MAX_TEMPLATE_CHARS} characters.`);
+  const names = [...text.matchAll(/\{\{([^{}]*)\}\}/g)].map(([, name = '']) => name.trim());
+  const unknown = names.find((name) => !Object.hasOwn(REPLY_PLACEHOLDERS, name));
+  if (unknown !== undefined)
+    throw invalidAt(
+      '/template',
+      `There is no placeholder {{${unknown}}}. Use ${Object.keys(REPLY_PLACEHOLDERS).join(', ')}.`,
+    );
+  if (/\{\{|\}\}/.test(text.replace(/\{\{[^{}]*\}\}/g, '')))
+    throw invalidAt('/template', 'A placeholder starts with {{ and ends with }}.');
+  // Empty: the house's own words again.
+  await store.saveReplyTemplate(tenantId, text === '' ? DEFAULT_REPLY : text);
+}
+
+/**
+ * A reply for a person to read over and send themselves. A line whose placeholder has nothing to say is left out; a name that
+ * is not known is left out alone. Pure.
+ */
+export function draftReply(template: string, values: ReplyValues): string {
+  const lines = template.split('\n').flatMap((line) => {
+    const named = [...line.matchAll(/\{\{([^{}]*)\}\}/g)].map(([, name = '']) => name.trim());
+    const wordsFor = (name: string) => (values as Record<string, string>)[name] ?? '';
+    if (named.some((name) => name !== 'first_name' && wordsFor(name) === '')) return [];
+    return [
+      line.replace(/ ?\{\{([^{}]*)\}\}/g, (all, name: string) => {
+        const value = wordsFor(name.trim());
+        return value === '' ? '' : (all.startsWith(' ') ? ' ' : '') + value;
+      }),
+    ];
+  });
+  return lines
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
+/** What an author wants, put to themselves: "looking for a help desk for your team"; empty where no words of theirs say it. */
+export function needOf({ reasons: [first] }: Why): string {
+  if (first === undefined || first.quote === null) return '';
+  const need = first.text.replace(/\btheir\b/g, 'your').replace(/\bthey\b/g, 'you');
+  return need.charAt(0).toLowerCase() + need.slice(1);
+}
+
+/** The name to greet somebody by. */
+export function firstNameOf(name: string): string {
+  return name.trim().split(/\s+/)[0] ?? '';
 }

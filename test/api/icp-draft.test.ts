@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
 import { type IcpResource, icpInputSchema } from '../../src/model/icp.ts';
-import { namesNothing, questionAbout } from '../../src/signals/draft/line.ts';
-import { draftFromOffer } from '../../src/signals/draft.ts';
-import { draftForSeller, reviewDraft } from '../../src/signals/seller.ts';
+import {
+  draftForSeller,
+  draftFromOffer,
+  namesNothing,
+  questionAbout,
+  reviewDraft,
+} from '../../src/signals/draft.ts';
 import { buildTestApp } from '../support/app.ts';
 
 test('an offer of a known kind is drafted with the words of those who want it, and whom they compare', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
-import { candidatesOf } from '../../src/signals/candidates.ts';
+import { candidatesOf } from '../../src/signals/matchers.ts';
 import { readPost, type ScoredPost } from '../../src/signals/score.ts';
 import { compileTenant } from '../support/compile-tenant.ts';
 

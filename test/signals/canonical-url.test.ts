@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { canonicalUrl } from '../../src/signals/canonical-url.ts';
+import { canonicalUrl } from '../../src/signals/origin.ts';
 import { cpuMsOf } from '../support/cpu-time.ts';
 
 test.each([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createEncoderQueue, type WorkKind } from '../../src/signals/encoder/queue.ts';
+import { createEncoderQueue, type WorkKind } from '../../src/signals/encoder/encoder.ts';
 
 /** A queue under a clock that stands still, and what comes out of it. */
 function aQueue() {

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
+  beginningsOf,
   CIRCUMSTANCES,
   type Cue,
+  createGate,
   cue,
   HEARSAY,
   OBJECTS,
@@ -11,7 +13,6 @@ import {
   SPEAKERS,
   WISHES,
 } from '../../src/signals/reading/cues.ts';
-import { beginningsOf, createGate } from '../../src/signals/reading/gate.ts';
 
 const CUES: Cue[] = [WISHES, QUESTIONS, OFFERS_TO_BUY, OBJECTS, SPEAKERS, HEARSAY, CIRCUMSTANCES].flat();
 

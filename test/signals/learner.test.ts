@@ -6,8 +6,7 @@ import { type Judged, learn, lessonOdds } from '../../src/signals/lesson.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
 import { MODEL_VERSION, readPost, scorePost } from '../../src/signals/score.ts';
-import { createSuggester } from '../../src/signals/suggester.ts';
-import { decideSuggestion, listSuggestions } from '../../src/signals/suggestions.ts';
+import { createSuggester, decideSuggestion, listSuggestions } from '../../src/signals/suggestions.ts';
 import { aSignal, aTenant, openTestStore } from '../support/store.ts';
 import { createTopicEncoder } from '../support/topic-encoder.ts';
 

@@ -3,11 +3,10 @@ import { READERS } from '../../src/detection/run.ts';
 import { createAddressSet } from '../../src/lib/network.ts';
 import { NO_SETTINGS } from '../../src/model/constants.ts';
 import { defaultProfile, type IcpProfile } from '../../src/model/icp.ts';
-import { closedPlaceAt } from '../../src/signals/closed-places.ts';
 import { draftFromOffer } from '../../src/signals/draft.ts';
 import type { Encoder } from '../../src/signals/encoder/encoder.ts';
 import { NEEDS_OWN_APP, placeNamed, proposePlaces, readPlaces } from '../../src/signals/places.ts';
-import { settingsOf } from '../../src/signals/source-management.ts';
+import { closedPlaceAt, settingsOf } from '../../src/signals/source-management.ts';
 import { SECRET_BOX } from '../detection/harness.ts';
 
 const profileFor = (offer: string): IcpProfile => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { topicFeatures } from '../../src/signals/model/features.ts';
+import { topicFeatures } from '../../src/signals/judge.ts';
 import { readFeatures } from '../../src/signals/reading/features.ts';
 
 const namesIn = (text: string) => [...readFeatures(text).features.keys()];

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_REPLY, draftReply, firstNameOf, needOf, type ReplyValues } from '../../src/signals/reply.ts';
+import {
+  DEFAULT_REPLY,
+  draftReply,
+  firstNameOf,
+  needOf,
+  type ReplyValues,
+} from '../../src/signals/triage.ts';
 
 const VALUES: ReplyValues = {
   first_name: 'Jane',

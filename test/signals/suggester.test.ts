@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createSuggester } from '../../src/signals/suggester.ts';
+import { createSuggester } from '../../src/signals/suggestions.ts';
 import type { Store } from '../../src/store/store.ts';
 import { aSignal, aTenant, openTestStore, T0 } from '../support/store.ts';
 

@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultProfile, type IcpProfile, icpInputSchema, patchProfile } from '../../../src/model/icp.ts';
-import { draftFromOffer } from '../../../src/signals/draft.ts';
+import { draftFromOffer, kindsOf } from '../../../src/signals/draft.ts';
 import { createEncoder } from '../../../src/signals/encoder/encoder.ts';
 import { readMeaning } from '../../../src/signals/meaning.ts';
 import { generalOddsOf, mayBeWish, readPost } from '../../../src/signals/score.ts';
-import { kindsOf } from '../../../src/signals/seller.ts';
 import { compileTenant } from '../../../test/support/compile-tenant.ts';
 import catalogue from './catalogue.json' with { type: 'json' };
 import { GIVEN_SELLERS, offerFold, offerPosts } from './posts.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type KnownOffer, readKnownOffers } from '../../../src/signals/known-offers.ts';
+import { type KnownOffer, readKnownOffers } from '../../../src/signals/offer.ts';
 
 /** A post as it was read for the sellers of `catalogue.json`: see README. */
 export interface Reading {

@@ -92,3 +92,239 @@ function lastOf(pattern: RegExp, text: string): number {
   for (const found of text.matchAll(pattern)) last = found.index;
   return last;
 }
+
+/** The cues that may match a sentence: each that matches is among them. */
+type Gate = (sentence: string) => ReadonlySet<Cue>;
+
+interface Entry {
+  /** Cues that a word opens which begins so, and those that one opens which is no longer. */
+  begins: Cue[];
+  whole: Cue[];
+}
+
+/** Letters of a word that are looked at. */
+const LETTERS = 5;
+/** One more than the kinds of characters that words are made of. */
+const BASE = 38;
+
+/**
+ * Tells of a sentence which cues are worth trying on it, by the words that it holds. To try each of seventy patterns on each
+ * sentence was most of what reading a post took.
+ */
+export function createGate(cues: readonly Cue[]): Gate {
+  const always: Cue[] = [];
+  const entries = new Map<number, Entry>();
+  for (const cue of cues) {
+    const beginnings = beginningsOf(cue.pattern);
+    if (beginnings === null) always.push(cue);
+    else for (const beginning of beginnings) add(entries, beginning, cue);
+  }
+
+  return (sentence) => {
+    const open = new Set(always);
+    let [word, letters]: [Entry | undefined, number] = [undefined, 0];
+    let code = 0;
+    for (let i = 0; i < sentence.length; i++) {
+      const place = placeOf(sentence.charCodeAt(i));
+      if (place === 0) {
+        if (word !== undefined) for (const cue of word.whole) open.add(cue);
+        [word, letters, code] = [undefined, 0, 0];
+        continue;
+      }
+      letters++;
+      if (letters > 1 && word === undefined) continue;
+      code = code * BASE + place;
+      word = letters > LETTERS ? undefined : entries.get(code);
+      if (word !== undefined) for (const cue of word.begins) open.add(cue);
+    }
+    if (word !== undefined) for (const cue of word.whole) open.add(cue);
+    return open;
+  };
+}
+
+function add(entries: Map<number, Entry>, { text, whole }: Beginning, cue: Cue): void {
+  let [code, entry]: [number, Entry] = [0, { begins: [], whole: [] }];
+  for (const letter of text.slice(0, LETTERS)) {
+    code = code * BASE + placeOf(letter.charCodeAt(0));
+    entry = entries.get(code) ?? { begins: [], whole: [] };
+    entries.set(code, entry);
+  }
+  const list = whole && text.length <= LETTERS ? entry.whole : entry.begins;
+  if (!list.includes(cue)) list.push(cue);
+}
+
+/** From 1 for what words are made of in a masked sentence, which is in lower case; 0: a character between words. */
+function placeOf(code: number): number {
+  if (code >= 97 && code <= 122) return code - 96;
+  if (code >= 48 && code <= 57) return code - 21;
+  return code === 95 ? 37 : 0;
+}
+
+/** How a word begins that stands in whatever a pattern matches; `whole`: the word is no longer than that. */
+interface Beginning {
+  text: string;
+  whole: boolean;
+}
+
+type Piece =
+  | { kind: 'letter'; letter: string }
+  /** A character that belongs to no word. */
+  | { kind: 'apart' }
+  /** `\b` or `^`. */
+  | { kind: 'edge' }
+  /** Takes no characters: what is looked ahead for, and `$`. */
+  | { kind: 'nothing' }
+  | { kind: 'unknown' }
+  | { kind: 'choice'; branches: Item[][] };
+
+interface Item {
+  piece: Piece;
+  /** Whether it must be there, and whether it is there no more than once. */
+  needed: boolean;
+  once: boolean;
+}
+
+interface Reading {
+  beginnings: Beginning[] | null;
+  /** Whether a word can only begin, and not go on, where this ends. */
+  edge: boolean;
+}
+
+/**
+ * Word beginnings of which every match of the pattern has at least one; null if there are none.
+ * Of several such sets, the one that fewest texts have. Words are what `\w` says, so that a letter beyond ASCII parts them.
+ */
+export function beginningsOf({ source }: RegExp): Beginning[] | null {
+  const parser = new Parser(source);
+  return readChoice(parser.branches(), false, false).beginnings;
+}
+
+function readChoice(branches: Item[][], edge: boolean, ends: boolean): Reading {
+  const readings = branches.map((items) => readBranch(items, edge, ends));
+  const sets = readings.map(({ beginnings }) => beginnings);
+  return {
+    beginnings: sets.every((set) => set !== null) ? sets.flat() : null,
+    edge: readings.every((reading) => reading.edge),
+  };
+}
+
+/** `edge`: where it begins no word goes on. `ends`: what follows ends the word that it ends in. */
+function readBranch(items: Item[], edge: boolean, ends: boolean): Reading {
+  let [best, word, atEdge]: [Beginning[] | null, string, boolean] = [null, '', edge];
+  const close = (whole: boolean) => {
+    if (word !== '') best = rarer(best, [{ text: word, whole }]);
+    word = '';
+  };
+  for (const [i, { piece, needed, once }] of items.entries()) {
+    if (piece.kind === 'letter') {
+      if (needed && (word !== '' || atEdge)) word += piece.letter;
+      if (!needed || !once) close(false);
+      atEdge = false;
+    } else if (piece.kind === 'apart') {
+      close(needed);
+      atEdge ||= needed;
+    } else if (piece.kind === 'edge') {
+      close(true);
+      atEdge = true;
+    } else if (piece.kind === 'choice') {
+      close(false);
+      const next = items[i + 1];
+      const endsHere = once && (next === undefined ? ends : isEnd(next));
+      const reading = readChoice(piece.branches, atEdge, endsHere);
+      if (needed) best = rarer(best, reading.beginnings);
+      const again = once || readChoice(piece.branches, false, false).edge;
+      atEdge = reading.edge && again && (needed || atEdge);
+    } else {
+      close(false);
+      if (piece.kind === 'unknown') atEdge = false;
+    }
+  }
+  close(ends);
+  return { beginnings: best, edge: atEdge };
+}
+
+function isEnd({ piece, needed }: Item): boolean {
+  return needed && (piece.kind === 'apart' || piece.kind === 'edge');
+}
+
+function rarer(a: Beginning[] | null, b: Beginning[] | null): Beginning[] | null {
+  if (a === null || b === null) return a ?? b;
+  return frequencyOf(b) < frequencyOf(a) ? b : a;
+}
+
+/** As if all letters were alike: good enough to tell long words from short ones, and few from many. */
+function frequencyOf(beginnings: readonly Beginning[]): number {
+  return beginnings.reduce((sum, { text }) => sum + 26 ** -Math.min(text.length, 5), 0);
+}
+
+/** Of regular expressions what cues are written in; anything else takes unknown characters, or throws. */
+class Parser {
+  readonly #source: string;
+  #at = 0;
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  /** Up to the end of the group or the source. */
+  branches(): Item[][] {
+    const branches: Item[][] = [[]];
+    while (this.#at < this.#source.length && this.#source[this.#at] !== ')') {
+      if (this.#take('|')) branches.push([]);
+      else branches.at(-1)?.push(this.#item());
+    }
+    return branches;
+  }
+
+  #item(): Item {
+    const piece = this.#piece();
+    if (this.#take('?')) return { piece, needed: false, once: true };
+    if (this.#take('*')) return { piece, needed: false, once: false };
+    if (this.#take('+')) return { piece, needed: true, once: false };
+    const [all, from] = /^\{(\d+)(?:,\d*)?\}/.exec(this.#source.slice(this.#at, this.#at + 12)) ?? [''];
+    this.#at += all.length;
+    return { piece, needed: from !== '0', once: all === '' };
+  }
+
+  #piece(): Piece {
+    for (const opening of ['(?:', '(?=', '(?!']) {
+      if (!this.#take(opening)) continue;
+      const branches = this.branches();
+      if (!this.#take(')')) break;
+      return opening === '(?:' ? { kind: 'choice', branches } : { kind: 'nothing' };
+    }
+    if (this.#take('(')) throw new Error(`A cue holds a group that is not understood: ${this.#source}`);
+    if (this.#take('[')) return this.#class();
+    if (this.#take('^')) return { kind: 'edge' };
+    if (this.#take('$')) return { kind: 'nothing' };
+    return this.#character();
+  }
+
+  #character(): Piece {
+    const [char] = this.#source.slice(this.#at);
+    this.#at++;
+    if (char === '\\') {
+      const escaped = this.#source[this.#at++] ?? '';
+      if (escaped === 'b') return { kind: 'edge' };
+      if (/[sW]/.test(escaped)) return { kind: 'apart' };
+      return /\w/.test(escaped) ? { kind: 'unknown' } : { kind: 'apart' };
+    }
+    if (char === undefined || char === '.') return { kind: 'unknown' };
+    return /\w/.test(char) ? { kind: 'letter', letter: char } : { kind: 'apart' };
+  }
+
+  /** `[...]`: apart where nothing in it belongs to a word. */
+  #class(): Piece {
+    const from = this.#at;
+    while (this.#source[this.#at] !== ']') this.#at += this.#source[this.#at] === '\\' ? 2 : 1;
+    const inside = this.#source.slice(from, this.#at++);
+    const others = inside.replaceAll('\\s', '').replaceAll('\\W', '');
+    return { kind: others.startsWith('^') || /\w/.test(others) ? 'unknown' : 'apart' };
+  }
+
+  #take(text: string): boolean {
+    const is = this.#source.startsWith(text, this.#at);
+    if (is) this.#at += text.length;
+    return is;
+  }
+}

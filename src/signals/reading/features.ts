@@ -1,6 +1,7 @@
 import {
   CIRCUMSTANCES,
   type Cue,
+  createGate,
   HEARSAY,
   negatedAt,
   OBJECTS,
@@ -10,7 +11,6 @@ import {
   subjectAt,
   WISHES,
 } from './cues.ts';
-import { createGate } from './gate.ts';
 import { cutSentences, type Outline, type Sentence } from './sentences.ts';
 
 /** One thing that a post says: how much of it, and where it is said first (UTF-16 units; null: nowhere in particular). */

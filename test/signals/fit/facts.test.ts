@@ -3,17 +3,15 @@ import { defaultProfile, type IcpProfile } from '../../../src/model/icp.ts';
 import {
   compareIndustries,
   compareTitles,
-  readHeadcount,
-  readIndustry,
-  readTitle,
-} from '../../../src/signals/fit/facts.ts';
-import {
   compileFit,
   coverageOf,
   type FitFacts,
   fitAnswers,
   isVendorStaff,
   readFacts,
+  readHeadcount,
+  readIndustry,
+  readTitle,
 } from '../../../src/signals/fit.ts';
 
 const NOTHING: FitFacts = { title: '', companyName: '', industry: '', headcount: '', location: '' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { comparePlaces, readPlace } from '../../../src/signals/fit/places.ts';
+import { comparePlaces, readPlace } from '../../../src/signals/fit.ts';
 
 test.each([
   ['Austin, Texas', 'US', 'fits'],

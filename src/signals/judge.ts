@@ -1,0 +1,355 @@
+import type { WeightKey } from '../model/icp.ts';
+import type { FitAnswer } from './fit.ts';
+import offerWeights from './offer-weights.json' with { type: 'json' };
+import type { Hit } from './phrases.ts';
+import type { Feature, PostFeatures } from './reading/features.ts';
+import weights from './weights.json' with { type: 'json' };
+
+/** A linear judgement: log-odds against its class's threshold, so that 0 is where the class begins. */
+export interface Linear {
+  bias: number;
+  /** By feature. */
+  weights: Readonly<Record<string, number>>;
+  /** By number of the encoder; empty: words alone. */
+  encoder: readonly number[];
+}
+
+/** What tells hot from the rest, and hot or warm from the rest. */
+export interface Judge {
+  hot: Linear;
+  warm: Linear;
+}
+
+/** The model as it was trained: `npm run train` writes it, with the figures that it was accepted with. */
+export interface LearntModel {
+  version: string;
+  /** The day on which thresholds and scores were calibrated on held-out posts. */
+  calibratedOn: string;
+  /** Without the encoder. */
+  words: Judge;
+  /** With it. */
+  encoder: Judge;
+  /** What the encoder gives an average post: its share is what differs from that. */
+  encoderCentre: { hot: number; warm: number };
+  /** The most that the encoder may add or take, in log-odds. */
+  encoderReach: { hot: number; warm: number };
+  types: Readonly<Record<string, Linear>>;
+}
+
+export const MODEL: LearntModel = weights;
+
+/** Log-odds for each of the two questions that are asked of a post. */
+export interface Odds {
+  hot: number;
+  warm: number;
+}
+
+/** What one part of the score comes to, and which of its features do most. */
+export interface Part {
+  key: GroupKey;
+  odds: Odds;
+  /** Strongest first, by what they do to both questions. */
+  features: { odds: number; place: Feature['place'] }[];
+}
+
+/** Sums what features are worth, by the part they belong to. */
+export function partsOf(judge: Judge, features: ReadonlyMap<string, Feature>): Map<GroupKey, Part> {
+  const parts = new Map<GroupKey, Part>();
+  for (const [name, { value, place }] of features) {
+    const hot = (judge.hot.weights[name] ?? 0) * value;
+    const warm = (judge.warm.weights[name] ?? 0) * value;
+    if (hot === 0 && warm === 0) continue;
+    addTo(parts, groupOf(name), { hot, warm }, place);
+  }
+  for (const part of parts.values()) part.features.sort((a, b) => Math.abs(b.odds) - Math.abs(a.odds));
+  return parts;
+}
+
+function addTo(
+  parts: Map<GroupKey, Part>,
+  key: GroupKey,
+  { hot, warm }: Odds,
+  place: Feature['place'],
+): void {
+  const part = parts.get(key) ?? { key, odds: { hot: 0, warm: 0 }, features: [] };
+  parts.set(key, part);
+  part.odds.hot += hot;
+  part.odds.warm += warm;
+  part.features.push({ odds: hot + warm, place });
+}
+
+/** Parts of one key made one. */
+export function mergeParts(parts: readonly Part[]): Part[] {
+  const merged = new Map<GroupKey, Part>();
+  for (const part of parts) {
+    const { odds, features } = merged.get(part.key) ?? { odds: { hot: 0, warm: 0 }, features: [] };
+    merged.set(part.key, {
+      key: part.key,
+      odds: { hot: odds.hot + part.odds.hot, warm: odds.warm + part.odds.warm },
+      features: [...features, ...part.features],
+    });
+  }
+  return [...merged.values()];
+}
+
+/** What the encoder's numbers come to, within its reach. */
+export function encoderOdds(
+  judge: Judge,
+  numbers: Float32Array,
+  { centre, reach }: { centre: Odds; reach: Odds },
+): Odds {
+  const within = (value: number, most: number) => Math.max(-most, Math.min(most, value));
+  return {
+    hot: within(dot(judge.hot.encoder, numbers) - centre.hot, reach.hot),
+    warm: within(dot(judge.warm.encoder, numbers) - centre.warm, reach.warm),
+  };
+}
+
+/** What some of the encoder's numbers bring to both questions together, against an average post's. */
+export function leaning(judge: Judge, numbers: Float32Array): number {
+  return dot(judge.hot.encoder, numbers) + dot(judge.warm.encoder, numbers);
+}
+
+function dot(weights: readonly number[], numbers: Float32Array): number {
+  let sum = 0;
+  for (let i = 0; i < weights.length; i++) sum += (weights[i] ?? 0) * (numbers[i] ?? 0);
+  return sum;
+}
+
+/** Log-odds of hot that cover two thirds of 70 to 100. Chosen so that from 80 three of four are hot, see docs/quality.md. */
+const HOT_SCALE = 5;
+
+/**
+ * The score that log-odds come to: hot from 70, warm from 40, rising with both. Within a class it tells how far the post
+ * is from its two ends: an event that is surely warm and surely not hot stands in the middle, so that a day of age does not
+ * end it. Nothing is so sure that it comes to 100.
+ */
+export function scoreOf({ hot, warm }: Odds): number {
+  if (hot >= 0) return Math.floor(70 + 30 * (1 - Math.exp(-hot / HOT_SCALE)));
+  if (warm >= 0)
+    return Math.floor(40 + 29.99 * (0.5 * Math.exp(hot / 3) + 0.5 * (1 - Math.exp(-warm / 1.5))));
+  return Math.floor(39.99 * Math.exp((0.6 * warm + 0.4 * hot) / 2.5));
+}
+
+/** What a post's match with an offer comes to, as log-odds for each question. `npm run train:offers` fits it. */
+interface OfferJudgement {
+  /** Of the general judgement of the post, by both questions. */
+  general: Odds;
+  /** Of likeness, against that of an average post that wants something. */
+  likeness: number;
+  /** Set by hand, not learned: a phrase of the profile, and a competitor. */
+  phrase: number;
+  competitor: number;
+  bias: number;
+}
+
+interface OfferModel {
+  /** What likeness is made of: see the members of the same names in `OfferMatch`. */
+  whole: number;
+  sentence: number;
+  described: number;
+  rivals: number;
+  /** Likeness of an average post that wants something to an average offer, and the most that it counts for. */
+  centre: number;
+  reach: number;
+  /** General log-odds of warm from which on a post is held against offers: below it hardly anybody wants anything. */
+  leastIntent: number;
+  hot: OfferJudgement;
+  warm: OfferJudgement;
+}
+
+export const OFFER_MODEL: OfferModel = offerWeights;
+
+/** General odds as they count for a profile with an offer. */
+export function generalOdds({ hot, warm }: Odds): Odds {
+  const of = ({ general }: OfferJudgement) => general.hot * hot + general.warm * warm;
+  return { hot: of(OFFER_MODEL.hot), warm: of(OFFER_MODEL.warm) };
+}
+
+/** Where the sum begins. */
+export const OFFER_BIAS: Odds = { hot: OFFER_MODEL.hot.bias, warm: OFFER_MODEL.warm.bias };
+/** What a phrase of the profile, and a competitor that it lists, add to a match by meaning. */
+export const phraseOdds: Odds = { hot: OFFER_MODEL.hot.phrase, warm: OFFER_MODEL.warm.phrase };
+export const competitorOdds: Odds = { hot: OFFER_MODEL.hot.competitor, warm: OFFER_MODEL.warm.competitor };
+
+const LIKENESSES = ['whole', 'sentence', 'described', 'rivals'] as const;
+
+/** What likeness counts for. */
+export function likenessOdds(match: Record<(typeof LIKENESSES)[number], number>): Odds {
+  const { centre, reach, hot, warm } = OFFER_MODEL;
+  const likeness = LIKENESSES.reduce((sum, name) => sum + OFFER_MODEL[name] * match[name], 0);
+  const beyond = Math.max(-reach, Math.min(reach, likeness - centre));
+  return { hot: hot.likeness * beyond, warm: warm.likeness * beyond };
+}
+
+/** The named parts of a score. Parts that a profile weighs carry its weight's name. */
+export type GroupKey =
+  | WeightKey
+  | 'offer'
+  | 'learned'
+  | 'circumstances'
+  | 'form'
+  | 'meaning'
+  | 'trigger'
+  | 'seller'
+  | 'job'
+  | 'private'
+  | 'decided'
+  | 'talk';
+
+/** What a part is called where it speaks for a purchase, and where against. */
+export const GROUP_LABELS: Readonly<Record<GroupKey, { adds: string; takes: string }>> = {
+  intent: { adds: 'Asks for something to buy', takes: 'Not asking to buy anything' },
+  topic: { adds: 'On your topic', takes: 'Only loosely on your topic' },
+  offer: { adds: 'Wants what you offer', takes: 'Wants something else' },
+  learned: {
+    adds: 'Like signals you marked relevant',
+    takes: 'Like signals you marked not relevant',
+  },
+  urgency: { adds: 'Mentions a deadline', takes: 'Mentions dates, but no deadline' },
+  budget: { adds: 'Mentions a budget', takes: 'Mentions cost, not budget' },
+  pain: { adds: 'Describes a problem', takes: 'Complains without asking' },
+  fit: { adds: 'Fits your audience', takes: 'Outside your audience' },
+  circumstances: { adds: 'Writes on behalf of a business', takes: 'Not about a business need' },
+  form: { adds: 'Phrased as a request', takes: 'Not phrased as a request' },
+  meaning: { adds: 'Sounds like a buyer', takes: 'Does not sound like a buyer' },
+  trigger: { adds: 'Buying trigger', takes: 'News, not a request' },
+  seller: { adds: 'Not promoting anything', takes: 'Promotes its own product' },
+  job: { adds: 'Looks for an outside supplier', takes: 'About a job, not a purchase' },
+  private: { adds: 'For business use', takes: 'For private use' },
+  decided: { adds: 'Still undecided', takes: 'Already decided' },
+  talk: { adds: 'More than general discussion', takes: 'General discussion' },
+};
+
+const BY_NAME: readonly (readonly [RegExp, GroupKey])[] = [
+  [/\.done$/, 'decided'],
+  [/^(?:topical|topic_and\.only_title)$/, 'form'],
+  [/^topic/, 'topic'],
+  [/^(?:fit|misfit)$/, 'fit'],
+  [/^(?:thing_and\.)?(?:date)(?:\.title)?$/, 'urgency'],
+  [/^(?:thing_and\.)?(?:money|budget|willing_to_pay|how_much)(?:\.|$)/, 'budget'],
+  [/^(?:thing_and\.)?(?:pain|price_pain|bad_review|outrage|vendor|vendor_and_complaint)(?:\.|$)/, 'pain'],
+  [/^(?:round|funding|appointment|growth|board_only|news|thing_and\.news)(?:\.|$)/, 'trigger'],
+  [
+    /^(?:thing_and\.)?(?:maker|seller|links|feedback_wanted|good_review|review_form)(?:\.|$)|^pitch$/,
+    'seller',
+  ],
+  [
+    /^(?:thing_and\.)?(?:job_seeker|job_ad|full_time_job|thread|job)(?:\.|$)|\.job$|^(?:contract_work|gig_title)/,
+    'job',
+  ],
+  [/^(?:thing_and\.)?(?:private_money|home|student)(?:\.|$)|\.home$/, 'private'],
+  [/^(?:thing_and\.)?already_bought(?:\.|$)|^settled_after$/, 'decided'],
+  [
+    /^(?:thing_and\.)?(?:survey|how_to|programming|story|opinion|hearsay|legal|learning|audience|politeness)(?:\.|$)|\.(?:learning|audience)$/,
+    'talk',
+  ],
+  [/^(?:thing_and\.)?(?:business|current_tool|team_size|requirements)(?:\.|$)/, 'circumstances'],
+  [
+    /^(?:long|short|only_title|first_person(?:\.told)?|first_plural(?:\.told)?|second_person(?:\.told)?|german|ask_hn|ends_with_question|title_question|question_marks|topical|thing_and\.only_title)$/,
+    'form',
+  ],
+];
+
+/** Of all features that the model weighs: to ask every pattern for each of a post's was a tenth of its planning. */
+const GROUPS: ReadonlyMap<string, GroupKey> = new Map(
+  [MODEL.words, MODEL.encoder]
+    .flatMap(({ hot, warm }) => [hot, warm])
+    .flatMap(({ weights }) => Object.keys(weights))
+    .map((feature) => [feature, groupByName(feature)]),
+);
+
+/** The part to which a feature's points go. */
+function groupOf(feature: string): GroupKey {
+  return GROUPS.get(feature) ?? groupByName(feature);
+}
+
+function groupByName(feature: string): GroupKey {
+  return BY_NAME.find(([pattern]) => pattern.test(feature))?.[1] ?? 'intent';
+}
+
+/** What of a post means more where it speaks of the topic. */
+const BESIDE_TOPIC = [
+  ...['thing', 'business', 'pain', 'price_pain', 'current_tool', 'seek.own', 'seek.implied', 'need.own'],
+  ...[
+    'consider.own',
+    'switch.own',
+    'recommend',
+    'alternative',
+    'which',
+    'seller',
+    'maker',
+    'job_seeker',
+    'job_ad',
+  ],
+  ...[
+    'full_time_job',
+    'already_bought',
+    'how_to',
+    'story',
+    'news',
+    'survey',
+    'student',
+    'budget',
+    'date',
+    'money',
+  ],
+  ...['requirements', 'team_size', 'first_plural', 'only_title', 'asking_sentences'],
+];
+
+/** How a post speaks of what a profile that names its topic looks for. Profiles that name none have no such features. */
+export function topicFeatures(post: PostFeatures, hits: readonly Hit[]): Map<string, Feature> {
+  const features = new Map<string, Feature>([['topical', { value: 1, place: null }]]);
+  const phrases = hits.filter(({ kind }) => kind === 'phrase');
+  const competitors = hits.filter(({ kind }) => kind === 'competitor');
+  const [first] = [...phrases, ...competitors];
+  if (first === undefined) {
+    features.set('topic.none', { value: 1, place: null });
+    return features;
+  }
+  addCounts(features, 'topic.phrase', phrases);
+  addCounts(features, 'topic.competitor', competitors);
+  addPlaces(features, post, [...phrases, ...competitors]);
+  for (const name of BESIDE_TOPIC) {
+    const said = post.features.get(name);
+    if (said === undefined) continue;
+    features.set(`topic_and.${name}`, { value: Math.min(1, said.value), place: said.place });
+  }
+  return features;
+}
+
+function addCounts(features: Map<string, Feature>, name: string, hits: readonly Hit[]): void {
+  const [first] = hits;
+  if (first === undefined) return;
+  const kinds = new Set(hits.map(({ phrase }) => phrase)).size;
+  features.set(name, { value: 1, place: first });
+  if (kinds > 1) features.set(`${name}s`, { value: Math.min(1.5, Math.log(kinds)), place: first });
+}
+
+/** A topic in the title, or in the sentence that asks, is what the post is about. */
+function addPlaces(
+  features: Map<string, Feature>,
+  { outline, asks }: PostFeatures,
+  hits: readonly Hit[],
+): void {
+  let asked = 0;
+  outline.sentences.forEach((sentence, index) => {
+    const hit = hits.find(({ start }) => start >= sentence.start && start < sentence.end);
+    if (hit === undefined) return;
+    if (sentence.isTitle) features.set('topic.title', { value: 1, place: hit });
+    if (asks[index] !== true) return;
+    asked++;
+    if (asked === 1) features.set('topic.asked', { value: 1, place: hit });
+  });
+  if (asked > 1) features.set('topic.asked_again', { value: Math.min(1, (asked - 1) / 2), place: null });
+}
+
+/** Known answers to what a profile asks; what is not known is no feature, so that silence changes nothing. */
+export function fitFeatures(answers: readonly FitAnswer[]): Map<string, Feature> {
+  const features = new Map<string, Feature>();
+  const count = (verdict: FitAnswer['verdict']) =>
+    answers.filter((answer) => answer.verdict === verdict).length;
+  if (count('fits') > 0) features.set('fit', { value: count('fits') / 2, place: null });
+  if (count('does_not_fit') > 0) features.set('misfit', { value: count('does_not_fit') / 2, place: null });
+  return features;
+}
