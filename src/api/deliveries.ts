@@ -6,11 +6,16 @@ import { eventTypeSchema } from '../model/event.ts';
 import { eventFilters, eventResourceSchema } from '../model/event-resource.ts';
 import { idInput, timeInput } from '../model/text.ts';
 import type { DeliveryLog } from '../store/delivery-store.ts';
-import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
-import { refusePull } from '../webhooks/endpoint-changes.ts';
-import { findEndpoint } from '../webhooks/endpoints.ts';
-import { eventResource, eventsAPage } from '../webhooks/event-resource.ts';
-import { replayAll, replayDelivery, replayListed } from '../webhooks/replays.ts';
+import {
+  deliveryDetail,
+  deliveryResource,
+  eventResource,
+  eventsAPage,
+  replayAll,
+  replayDelivery,
+  replayListed,
+} from '../webhooks/deliveries.ts';
+import { findEndpoint, refusePull } from '../webhooks/endpoints.ts';
 import { addList } from './list.ts';
 import type { ApiParts } from './parts.ts';
 import type { Routes, RoutesOf } from './routes.ts';

@@ -20,15 +20,16 @@ import {
 } from '../model/webhook.ts';
 import {
   changeEndpoint,
+  createEndpoint,
   deleteEndpoint,
+  endpointResource,
+  findEndpoint,
   pauseEndpoint,
   regenerateSecret,
   resumeEndpoint,
-} from '../webhooks/endpoint-changes.ts';
-import { createEndpoint, endpointResource, findEndpoint } from '../webhooks/endpoints.ts';
+} from '../webhooks/endpoints.ts';
 import { feedJson, readFeed, refuseBeyondPlan } from '../webhooks/feed.ts';
-import { previewFormat } from '../webhooks/preview.ts';
-import { expectedTest, testEndpoint, testResource } from '../webhooks/test-delivery.ts';
+import { expectedTest, previewFormat, testEndpoint, testResource } from '../webhooks/test-delivery.ts';
 import { addList, type ListQuery, readStored, storedQuery } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 

@@ -12,7 +12,7 @@ import { DomainError, invalidAt } from '../model/errors.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import type { CampaignStore } from '../store/campaign-store.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
-import { type RouteParts, routeChanges } from '../webhooks/state-changes.ts';
+import { type RouteParts, routeChanges } from '../webhooks/fan-out.ts';
 
 /**
  * States of a campaign:

@@ -4,7 +4,7 @@ import { toIso } from '../lib/clock.ts';
 import type { Campaign } from '../model/campaign.ts';
 import { type CampaignEventInput, isAutoReply } from '../model/campaign.ts';
 import type { CampaignEventResult, NamedPerson, NewCampaignEvent } from '../store/campaign-store.ts';
-import { routeChanges, type StateChange } from '../webhooks/state-changes.ts';
+import { routeChanges, type StateChange } from '../webhooks/fan-out.ts';
 import type { CampaignParts } from './campaigns.ts';
 
 /** Stores what happened, and for each classified reply the event that tells of it, in one commit; what became of each. */

@@ -3,7 +3,7 @@ import { excerpt } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
 import { draftReply, firstNameOf, needOf, readReplyTemplate } from '../signals/triage.ts';
-import { eventResource } from '../webhooks/event-resource.ts';
+import { eventResource } from '../webhooks/deliveries.ts';
 import { REASON_WORDS } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
 import { highlight } from './highlight.ts';

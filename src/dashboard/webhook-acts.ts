@@ -2,15 +2,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
 import { type Endpoint, newSecretSchema } from '../model/webhook.ts';
+import { replayAll } from '../webhooks/deliveries.ts';
 import {
   deleteEndpoint,
+  findEndpoint,
   pauseEndpoint,
   refusePull,
   regenerateSecret,
   resumeEndpoint,
-} from '../webhooks/endpoint-changes.ts';
-import { findEndpoint } from '../webhooks/endpoints.ts';
-import { replayAll } from '../webhooks/replays.ts';
+} from '../webhooks/endpoints.ts';
 import { testEndpoint, testResource } from '../webhooks/test-delivery.ts';
 import { ERROR_WORDS } from './delivery-words.ts';
 import { momentOf, oneOf } from './filters.ts';

@@ -5,10 +5,15 @@ import { deliveryFilters } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
 import { EVENT_TYPES } from '../model/event.ts';
 import { eventFilters } from '../model/event-resource.ts';
-import { deliveryDetail, deliveryResource } from '../webhooks/delivery-resource.ts';
+import {
+  deliveryDetail,
+  deliveryResource,
+  eventResource,
+  eventsAPage,
+  replayAll,
+  replayDelivery,
+} from '../webhooks/deliveries.ts';
 import { noEndpoint } from '../webhooks/endpoints.ts';
-import { eventResource, eventsAPage } from '../webhooks/event-resource.ts';
-import { replayAll, replayDelivery } from '../webhooks/replays.ts';
 import { subjectsOf } from './delivery-subjects.ts';
 import { ERROR_WORDS, eventLabel, REASON_WORDS, STATUS_WORDS, timingWords } from './delivery-words.ts';
 import { filtersOf, isFiltered, momentOf, oneOf } from './filters.ts';

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DAY_MS, toIso } from '../lib/clock.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import type { AttemptDay } from '../store/delivery-log-store.ts';
-import { deliveryResource } from '../webhooks/delivery-resource.ts';
+import { deliveryResource } from '../webhooks/deliveries.ts';
 import { expectedTest } from '../webhooks/test-delivery.ts';
 import { chartHtml, dayLabel, spanLabel } from './charts.ts';
 import { subjectsOf } from './delivery-subjects.ts';

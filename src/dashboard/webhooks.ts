@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import { DomainError } from '../model/errors.ts';
-import { changeEndpoint } from '../webhooks/endpoint-changes.ts';
-import { createEndpoint, noEndpoint } from '../webhooks/endpoints.ts';
-import { previewFormat } from '../webhooks/preview.ts';
+import { changeEndpoint, createEndpoint, noEndpoint } from '../webhooks/endpoints.ts';
+import { previewFormat } from '../webhooks/test-delivery.ts';
 import { EVENT_WORDS } from './delivery-words.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
 import { memberOf } from './gate.ts';

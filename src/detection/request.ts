@@ -2,8 +2,7 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Client, errors } from 'undici';
 import type { Clock } from '../lib/clock.ts';
-import type { Connect, Dial } from '../webhooks/connect.ts';
-import { ConnectError, codeOf, systemFault } from '../webhooks/connect-error.ts';
+import { type Connect, ConnectError, codeOf, type Dial, systemFault } from '../webhooks/connect.ts';
 import { SourceFault, stoppedFault } from './source-fault.ts';
 
 /** From the look-up of the name to the last byte. */

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher as Undici } from 'undici';
-import type { Connect, Dial } from '../webhooks/connect.ts';
-import { ConnectError } from '../webhooks/connect-error.ts';
+import { type Connect, ConnectError, type Dial } from '../webhooks/connect.ts';
 
 /** Idle time after which an unused connection is closed, unless the receiver names a shorter one. */
 const KEEP_ALIVE_MS = 15_000;

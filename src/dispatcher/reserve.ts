@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { ClaimedDelivery } from '../model/delivery.ts';
 import { type BodyBytes, toBodyBytes } from '../model/delivery.ts';
 import type { BodyTail, RoutedEvent } from '../model/event.ts';
-import type { Reserve } from '../webhooks/in-hand.ts';
+import type { Reserve } from '../webhooks/fan-out.ts';
 import type { Agenda } from './agenda.ts';
 import { leaseEnd, leaseNeeded, WAIT_MS } from './claim.ts';
 import type { Lane } from './lane.ts';

@@ -1,8 +1,7 @@
 import { errors, type Dispatcher as Undici } from 'undici';
 import { type Clock, HOUR_MS, readRetryAfter } from '../lib/clock.ts';
 import type { AttemptErrorCode, AttemptRecord } from '../model/delivery.ts';
-import type { Dial } from '../webhooks/connect.ts';
-import { CONNECT_MESSAGES, ConnectError, codeOf, systemFault } from '../webhooks/connect-error.ts';
+import { CONNECT_MESSAGES, ConnectError, codeOf, type Dial, systemFault } from '../webhooks/connect.ts';
 import { type Alarms, createAlarm } from './alarms.ts';
 import type { RequestHandler } from './connection.ts';
 import type { Pools } from './pools.ts';

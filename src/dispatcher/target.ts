@@ -6,9 +6,8 @@ import type { Span } from '../lib/tracing.ts';
 import type { BodyBytes, ClaimedDelivery, SentRequest } from '../model/delivery.ts';
 import { deliveryHeaderList, timestampSeconds } from '../model/delivery.ts';
 import type { Endpoint } from '../model/webhook.ts';
-import { signerOf } from '../webhooks/endpoint-signer.ts';
 import { headersContext } from '../webhooks/endpoints.ts';
-import type { Signer } from '../webhooks/signature.ts';
+import { type Signer, signerOf } from '../webhooks/signature.ts';
 import { checkTarget } from '../webhooks/targets.ts';
 import type { SendRequest } from './send.ts';
 

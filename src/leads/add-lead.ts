@@ -9,7 +9,7 @@ import { type IntakeParts, planPosts } from '../signals/plan-posts.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
-import { routeChanges, type StateChange } from '../webhooks/state-changes.ts';
+import { routeChanges, type StateChange } from '../webhooks/fan-out.ts';
 import {
   type LeadCaller,
   type LeadParts,

@@ -5,7 +5,7 @@ import type { Deal, DealInput, MoveInput, Stage } from '../model/pipeline.ts';
 import type { IntakeParts } from '../signals/plan-posts.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { StoredLead } from '../store/lead-store.ts';
-import { routeChanges, type StateChange, signalsOfLead } from '../webhooks/state-changes.ts';
+import { routeChanges, type StateChange, signalsOfLead } from '../webhooks/fan-out.ts';
 import { type LeadCaller, requireLead, updateOf, versionOf } from './changes.ts';
 
 /**

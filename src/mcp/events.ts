@@ -11,8 +11,12 @@ import {
   type McpEventArguments,
   mcpEventArguments,
 } from '../model/mcp.ts';
-import { pollOccurrences } from '../webhooks/occurrences.ts';
-import { type SubscriptionParts, subscribe, unsubscribe } from '../webhooks/subscriptions.ts';
+import {
+  pollOccurrences,
+  type SubscriptionParts,
+  subscribe,
+  unsubscribe,
+} from '../webhooks/subscriptions.ts';
 import { toProtocolError } from './answers.ts';
 import { slimSchema } from './slim-schema.ts';
 import type { McpCall, ToolParts } from './tool.ts';

@@ -10,9 +10,7 @@ import type { Explanation, ObservedPost, Signal } from '../model/signal.ts';
 import { editedSignal } from '../rules/signals.ts';
 import type { CommittedSignal, NewSignal, OutdatedSignal, SignalEdit } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
-import { reserveNothing, storeSignals } from '../webhooks/in-hand.ts';
-import { listReceivers } from '../webhooks/receivers.ts';
-import { newHotEvents } from '../webhooks/signal-events.ts';
+import { listReceivers, newHotEvents, reserveNothing, storeSignals } from '../webhooks/fan-out.ts';
 import type { Encoding } from './encoder/encoder.ts';
 import {
   EVERY_POST,

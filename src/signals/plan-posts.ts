@@ -19,10 +19,8 @@ import { searchedFacts } from '../rules/words.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
-import type { Reserve } from '../webhooks/in-hand.ts';
-import type { SignalStory } from '../webhooks/presets/signal-notice.ts';
-import { listReceivers } from '../webhooks/receivers.ts';
-import { signalEvents } from '../webhooks/signal-events.ts';
+import { listReceivers, type Reserve, signalEvents } from '../webhooks/fan-out.ts';
+import type { SignalStory } from '../webhooks/notice.ts';
 import type { Encoder, EncoderWork, Encoding, WorkKind } from './encoder/encoder.ts';
 import {
   type Candidate,

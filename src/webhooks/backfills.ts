@@ -7,10 +7,8 @@ import type { Signal } from '../model/signal.ts';
 import type { Receiver } from '../store/endpoint-store.ts';
 import type { Backfill, BackfillStep, RecordedEvent } from '../store/event-store.ts';
 import type { Store } from '../store/store.ts';
-import { createEnvelopes } from './envelopes.ts';
-import { fanOut } from './fan-out.ts';
-import { shapedPayload } from './format.ts';
-import { listReceivers } from './receivers.ts';
+import { fanOut, listReceivers } from './fan-out.ts';
+import { createEnvelopes, shapedPayload } from './payload.ts';
 
 interface BackfillParts {
   store: Store;

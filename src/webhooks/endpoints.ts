@@ -1,15 +1,27 @@
-import { effectivePlan, planLimits } from '../accounts/plans.ts';
-import { DAY_MS, toIso } from '../lib/clock.ts';
+import { beyondPlan, effectivePlan, planLimits } from '../accounts/plans.ts';
+import { type Clock, DAY_MS, HOUR_MS, toIso } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
+import type { AddressSet } from '../lib/network.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
+import { withoutTrailingSlashes } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
-import type { Tenant } from '../model/tenant.ts';
-import type { Endpoint, WebhookCreate, WebhookResource } from '../model/webhook.ts';
-import { type EndpointHeaders, shownHeaders } from '../model/webhook.ts';
+import { formatBytes, isPreset, type PayloadFormat, PRESETS } from '../model/payload-shape.ts';
+import type { Plan, Tenant } from '../model/tenant.ts';
+import {
+  type Endpoint,
+  type EndpointHeaders,
+  shownHeaders,
+  type WebhookCreate,
+  type WebhookInput,
+  type WebhookPatch,
+  type WebhookResource,
+} from '../model/webhook.ts';
+import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { EndpointStore } from '../store/endpoint-store.ts';
-import { acceptSettings, type RuleParts, refuseMismatch, tooManyEndpoints } from './endpoint-rules.ts';
+import type { Store } from '../store/store.ts';
 import { generateSecret } from './signature.ts';
+import { checkResolvedTarget, checkTarget, hostOf, type Lookup } from './targets.ts';
 
 /** What the use cases of endpoints need of the process. */
 export interface EndpointParts extends RuleParts {
@@ -114,4 +126,226 @@ export function endpointResource(endpoint: Endpoint): WebhookResource {
     previous_secret_expires_at: previousSecretUntil === null ? null : toIso(previousSecretUntil),
     created_at: toIso(endpoint.createdAt),
   };
+}
+
+/** Retries made due in one commit: about 20 ms of the store's writer. */
+const RELEASED_AT_ONCE = 2_000;
+
+/** Changes the settings that are given and keeps the others. @throws DomainError as `createEndpoint`, and `NOT_FOUND` */
+export async function changeEndpoint(
+  parts: EndpointParts,
+  tenant: Tenant,
+  { id, patch, when = UNCONDITIONAL }: { id: string; patch: WebhookPatch; when?: Precondition },
+): Promise<Endpoint> {
+  const { mode } = await findEndpoint(parts.store, tenant.id, id); // an unknown ID is reported before an error in its settings
+  const { headers, ordered, ...changed } = patch;
+  const given = definedOnly(await acceptSettings(parts, tenant, { mode, settings: changed }));
+  const sealed = headers === undefined ? {} : sealHeaders(parts, id, headers);
+  return await rewrite(parts, { tenantId: tenant.id, id, what: 'settings' }, (endpoint) => {
+    when(endpoint);
+    const settings = { ...endpoint.settings, ...given };
+    refuseMismatch(settings);
+    return { ...endpoint, settings, ...sealed, ordered: ordered ?? endpoint.ordered };
+  });
+}
+
+/** Gives the endpoint a new secret, which every later attempt uses; for `graceHours` the old one counts beside it. */
+export async function regenerateSecret(
+  parts: EndpointParts,
+  tenant: Tenant,
+  { id, graceHours = 0 }: { id: string; graceHours?: number },
+): Promise<{ endpoint: Endpoint; secret: string }> {
+  const until = graceHours === 0 ? null : parts.clock.now() + Math.round(graceHours * HOUR_MS);
+  const secret = generateSecret(parts.random);
+  const endpoint = await rewrite(parts, { tenantId: tenant.id, id, what: 'secret' }, (current) => ({
+    ...current,
+    previousSecretBox: until === null ? null : current.secretBox,
+    previousSecretUntil: until,
+    secretBox: parts.secretBox.seal(secret, id),
+    secretLast4: secret.slice(-4),
+  }));
+  return { endpoint, secret };
+}
+
+/** Starts no attempt to it any more, and holds what waits. One that is paused already stays so until resumed by hand. */
+export async function pauseEndpoint(parts: EndpointParts, tenant: Tenant, id: string): Promise<Endpoint> {
+  refusePull(await findEndpoint(parts.store, tenant.id, id), 'paused');
+  const paused = await parts.store.pauseEndpoint(tenant.id, id, parts.clock.now());
+  if (!paused) throw noEndpoint(id);
+  return await findEndpoint(parts.store, tenant.id, id);
+}
+
+/** @throws DomainError `CONFLICT` where the endpoint is read and not called, so that there is nothing to be `done` */
+export function refusePull({ id, mode }: Endpoint, done: 'paused' | 'tested' | 'replayed'): void {
+  if (mode === 'push') return;
+  const detail = `The endpoint "${id}" has mode "pull": it is read from its feed, so it cannot be ${done}.`;
+  throw new DomainError('CONFLICT', detail, {
+    hint: `Read GET /v1/webhooks/${id}/feed. Events are kept for 7 days.`,
+  });
+}
+
+/**
+ * Ends a pause: the failure count is zero and the whole backlog due at once. One that is not paused stays as it is.
+ * @throws DomainError `NOT_FOUND`, `PLAN_REQUIRED` where the plan has no room for one more active endpoint
+ */
+export async function resumeEndpoint(parts: EndpointParts, tenant: Tenant, id: string): Promise<Endpoint> {
+  const { store, clock } = parts;
+  const plan = effectivePlan(tenant, clock.now());
+  const step = {
+    tenantId: tenant.id,
+    id,
+    now: clock.now(),
+    endpointLimit: planLimits(plan).endpoints,
+    limit: RELEASED_AT_ONCE,
+  };
+  let done = await store.resumeEndpoint(step);
+  while (done === 'more') done = await store.resumeEndpoint(step);
+  if (done === 'absent') throw noEndpoint(id);
+  if (done === 'over_limit') throw tooManyEndpoints(plan);
+  return await findEndpoint(store, tenant.id, id);
+}
+
+/** Reads, changes and stores; again where another change came between. */
+function rewrite(
+  { store, clock }: EndpointParts,
+  { tenantId, id, what }: { tenantId: string; id: string; what: 'settings' | 'secret' },
+  change: (endpoint: Endpoint) => Endpoint,
+): Promise<Endpoint> {
+  return changeUntilItHolds('webhook endpoint', async () => {
+    const changed = change(await findEndpoint(store, tenantId, id));
+    const isStored = await store.updateEndpoint(changed, clock.now(), what);
+    return isStored ? findEndpoint(store, tenantId, id) : null;
+  });
+}
+
+/** Deletes the endpoint; what waits for it is discarded. @throws DomainError `NOT_FOUND` */
+export async function deleteEndpoint(
+  { store, clock }: Pick<EndpointParts, 'store' | 'clock'>,
+  tenantId: string,
+  id: string,
+  when: Precondition = UNCONDITIONAL,
+): Promise<void> {
+  await changeUntilItHolds('webhook endpoint', async () => {
+    const endpoint = await findEndpoint(store, tenantId, id);
+    when(endpoint);
+    return (await store.deleteEndpoint(tenantId, id, clock.now(), endpoint.version)) || null;
+  });
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function definedOnly<T extends object>(patch: T): Defined<T> {
+  return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+/** What the rules need of the process. */
+interface RuleParts {
+  store: Store;
+  clock: Clock;
+  allowTargets: AddressSet;
+  /** Shared by the process: saves with unresolvable names take turns only with each other. */
+  lookup: Lookup;
+}
+
+/**
+ * The settings that are given, held to plan, profiles and target rules; the URL comes back in its normal form.
+ * @throws DomainError `INVALID_REQUEST` (target, unknown profile), `PLAN_REQUIRED` (throughput, format)
+ */
+export async function acceptSettings<S extends WebhookPatch>(
+  parts: RuleParts,
+  tenant: Tenant,
+  { mode, settings }: { mode: Endpoint['mode']; settings: S },
+): Promise<S> {
+  const plan = effectivePlan(tenant, parts.clock.now());
+  refuseRate(plan, settings.rate_limit_per_minute ?? 0);
+  refuseFormat(plan, settings.payload_format ?? null);
+  await refuseUnknownProfiles(parts.store, tenant.id, settings.icp_profile_ids ?? []);
+  if (mode === 'pull' && settings.url) throw pullHasNoUrl();
+  return settings.url === undefined || mode === 'pull'
+    ? settings
+    : { ...settings, url: await acceptTarget(parts, settings.url) };
+}
+
+/** @throws DomainError `PLAN_REQUIRED` where the plan has no formats, or none as large */
+export function refuseFormat(plan: Plan, format: PayloadFormat | null): void {
+  if (format === null) return;
+  const limit = planLimits(plan).payloadFormatBytes;
+  const needed = formatBytes(format);
+  if (needed <= limit) return;
+  const fact =
+    limit === 0
+      ? `The ${plan} plan only includes the standard payload.`
+      : `The ${plan} plan allows payload formats of at most ${limit} bytes as JSON. This one has ${needed}.`;
+  throw beyondPlan(plan, { counted: 'payloadFormatBytes', needed, fact });
+}
+
+/** Settings that do not fit each other. @throws DomainError `INVALID_REQUEST` */
+function refuseMismatch({ url, payload_format: format, batching }: WebhookInput): void {
+  if (batching !== 'instant' && (format === null || !isPreset(format))) {
+    const detail = `"${batching}" combines several signals in one chat message and requires a payload_format with a preset (${PRESETS.join(', ')}). Otherwise, keep batching "instant".`;
+    throw new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/batching', detail }] });
+  }
+  if (format === null || !isPreset(format) || format.preset !== 'ntfy') return;
+  if (url === '') return;
+  const { pathname, origin } = new URL(url);
+  if (withoutTrailingSlashes(pathname) !== `/${format.topic}`) return;
+  // At a topic's own address ntfy would show the JSON as it is.
+  const detail = `ntfy receives messages at the URL of its server: use "${origin}/". The topic belongs in payload_format.`;
+  throw new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/url', detail }] });
+}
+
+/** The refusal of one more endpoint. */
+export function tooManyEndpoints(plan: Plan): DomainError {
+  const { endpoints } = planLimits(plan);
+  const fact = `The ${plan} plan has at most ${endpoints} webhook endpoint${endpoints === 1 ? '' : 's'}.`;
+  return beyondPlan(plan, { counted: 'endpoints', fact });
+}
+
+function refuseRate(plan: Plan, rate: number): void {
+  const { maxRatePerMinute } = planLimits(plan);
+  if (rate <= maxRatePerMinute) return;
+  const fact = `The ${plan} plan allows at most ${maxRatePerMinute} requests per minute to an endpoint.`;
+  throw beyondPlan(plan, { counted: 'maxRatePerMinute', needed: rate, fact });
+}
+
+function pullHasNoUrl(): DomainError {
+  const detail =
+    'An endpoint with mode "pull" is read from its feed and has no "url". Omit it, or use mode "push".';
+  return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/url', detail }] });
+}
+
+async function acceptTarget({ allowTargets, lookup }: RuleParts, text: string): Promise<string> {
+  if (text === '') {
+    const detail =
+      'must be the URL that deliveries are posted to; to read them from a feed instead, set mode to "pull"';
+    throw badTarget(text, detail, allowTargets);
+  }
+  const target = checkTarget(text, allowTargets);
+  if ('fault' in target) throw badTarget(text, target.fault, allowTargets);
+  const fault = await checkResolvedTarget(target.url, allowTargets, lookup);
+  if (fault !== null) throw badTarget(text, fault, allowTargets);
+  return target.url.href;
+}
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '::1']);
+const OPENS_LOOPBACK =
+  'For development, a server started with "WEBHOOK_ALLOW_TARGETS=127.0.0.0/8,::1/128 npm start" delivers to receivers on its own machine, over http:// and on any port.';
+
+/** Most who are refused here are trying a receiver of their own out, and need to know what opens the way to it. */
+function badTarget(text: string, detail: string, allowTargets: AddressSet): DomainError {
+  const url = URL.parse(text);
+  const isLocalTry = url !== null && (url.protocol === 'http:' || LOOPBACK.has(hostOf(url)));
+  const errors = [{ pointer: '/url', detail }];
+  const hint = isLocalTry && !allowTargets.has('127.0.0.1') ? { hint: OPENS_LOOPBACK } : {};
+  return new DomainError('INVALID_REQUEST', detail, { errors, ...hint });
+}
+
+async function refuseUnknownProfiles(store: Store, tenantId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const known = new Set((await store.listProfiles(tenantId)).map((profile) => profile.id));
+  const errors = ids.flatMap((id, index) =>
+    known.has(id) ? [] : [{ pointer: `/icp_profile_ids/${index}`, detail: `There is no profile "${id}".` }],
+  );
+  if (errors.length > 0)
+    throw new DomainError('INVALID_REQUEST', 'The endpoint refers to an unknown profile.', { errors });
 }

@@ -8,8 +8,8 @@ import type { PageRequest } from '../model/page.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import type { FeedPage, FeedRow, FeedStore } from '../store/event-store.ts';
-import { tooManyEndpoints } from './endpoint-rules.ts';
-import { signerOf } from './endpoint-signer.ts';
+import { tooManyEndpoints } from './endpoints.ts';
+import { signerOf } from './signature.ts';
 
 interface FeedParts {
   store: FeedStore;

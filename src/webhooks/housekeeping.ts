@@ -2,15 +2,17 @@ import { type MailParts, workOutbox } from '../accounts/mail.ts';
 import { endTrials } from '../accounts/tenants.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/clock.ts';
 import type { PeriodicJob } from '../lib/periodic.ts';
+import type { EndpointNotice } from '../model/event.ts';
 import { JOB_MS } from '../model/job.ts';
 import { NEAR_WINDOW_MS } from '../model/near-keys.ts';
 import type { Position } from '../model/page.ts';
 import { DEAD_LETTER_MS } from '../rules/deliveries.ts';
+import type { EndpointStore, Receiver } from '../store/endpoint-store.ts';
+import type { NoticeStore } from '../store/event-store.ts';
 import type { Store } from '../store/store.ts';
 import { backfillEndpoints } from './backfills.ts';
-import { sendBatches } from './batches.ts';
-import { type DigestParts, makeDigests } from './digests.ts';
-import { announceNotices } from './notices.ts';
+import { type DigestParts, makeDigests, sendBatches } from './digests.ts';
+import { type RouteParts, routeChanges, type StateChange } from './fan-out.ts';
 import { endSubscriptions } from './subscriptions.ts';
 
 /** How long what waits for a paused endpoint is held (specification, section 8). */
@@ -116,4 +118,38 @@ async function forgetDeliveries(
 async function inChunks(isStopping: IsStopping, step: () => Promise<number>): Promise<void> {
   let done = AT_ONCE;
   while (done >= AT_ONCE && !isStopping()) done = await step();
+}
+
+interface NoticeParts extends Omit<RouteParts, 'store'> {
+  store: RouteParts['store'] & NoticeStore & EndpointStore;
+}
+
+/** Notices made events in one commit a tenant. */
+const NOTICES_AT_ONCE = 200;
+
+/** Makes an event of everything that happened to endpoints and deliveries since the last time, each once. */
+export async function announceNotices(
+  parts: NoticeParts,
+  isStopping: () => boolean = () => false,
+): Promise<void> {
+  const { store } = parts;
+  let notices: EndpointNotice[];
+  do {
+    notices = await store.listNotices(NOTICES_AT_ONCE);
+    for (const [tenantId, own] of Map.groupBy(notices, (notice) => notice.tenantId)) {
+      if (isStopping()) return;
+      const endpoints = new Map((await store.listReceivers(tenantId)).map((each) => [each.id, each]));
+      const changes = own.map((notice) => changeOf(notice, endpoints.get(notice.endpointId)));
+      const events = await routeChanges(parts, tenantId, changes);
+      await store.commitNotices({ tenantId, ids: own.map(({ id }) => id), events });
+    }
+  } while (notices.length === NOTICES_AT_ONCE && !isStopping());
+}
+
+/** `endpoint` is left out where it was deleted meanwhile. */
+function changeOf({ type, endpointId, facts }: EndpointNotice, endpoint: Receiver | undefined): StateChange {
+  const { label = '', url = '' } = endpoint?.settings ?? {};
+  const about = { endpoint_id: endpointId, label, host: URL.parse(url)?.host ?? '' };
+  const subjectId = type === 'delivery.dead' ? String(facts.delivery_id) : endpointId;
+  return { type, subjectId, data: { ...about, ...facts }, notTo: endpointId };
 }

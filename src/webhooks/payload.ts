@@ -1,6 +1,13 @@
 import { toIso } from '../lib/clock.ts';
-import type { EventRow } from '../model/event.ts';
+import type { BodyBytes } from '../model/delivery.ts';
+import type { BodyTail, EventRow } from '../model/event.ts';
+import type { McpEventName } from '../model/mcp.ts';
+import { flatKey } from '../model/payload-format.ts';
+import { isPresetShape, type PayloadFormat, type PayloadShape, shapeOf } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
+import type { Receiver } from '../store/endpoint-store.ts';
+import { eventNotice, type Notice, type SignalStory, signalNotice } from './notice.ts';
+import { presetBody } from './presets.ts';
 
 /** The body of `signal.detected` without its `signature` member: the payload of the specification, section 2. */
 export function signalPayload(signal: Signal): string {
@@ -24,4 +31,103 @@ export function eventEnvelope(event: EventRow): string {
   const head = { event: event.type, tenant_id: event.tenantId };
   const tail = { id: event.id, timestamp: toIso(event.createdAt) };
   return `${JSON.stringify(head).slice(0, -1)},"data":${event.data},${JSON.stringify(tail).slice(1)}`;
+}
+
+/** A body of `signal.detected` without its `signature` member, and what ends it. */
+export interface ShapedBody {
+  body: string;
+  tail?: BodyTail;
+}
+
+/** The body of `signal.detected` as a format shapes it; null is the standard payload. */
+export function shapedPayload(
+  signal: Signal,
+  shape: PayloadShape | null,
+  story: SignalStory | null = null,
+): ShapedBody {
+  if (shape === null) return { body: signalPayload(signal) };
+  if (shape.preset !== null) return { body: presetBody(shape.preset, signalNotice(signal, story)) };
+  const kept = shape.fields.flatMap((field): [string, unknown][] => {
+    const value: unknown = signal[field];
+    if (!shape.flatten || typeof value !== 'object' || value === null) return [[field, value]];
+    return Object.entries(value).map(([member, inner]) => [flatKey(field, member), inner]);
+  });
+  const body = JSON.stringify(Object.fromEntries(kept));
+  if (shape.tail === null) return { body };
+  return { body: kept.length === 0 ? '{' : `${body.slice(0, -1)},`, tail: shape.tail };
+}
+
+/** As {@link shapedPayload}, in one piece. */
+export function formattedPayload(signal: Signal, format: PayloadFormat | null): string {
+  const { body, tail } = shapedPayload(signal, format === null ? null : shapeOf(format));
+  return body + (tail?.text ?? '');
+}
+
+/** The bodies of one signal, made once for each shape that is in use. */
+export function createPayloads(
+  signal: Signal,
+  story: (() => SignalStory) | undefined = undefined,
+): (shape: PayloadShape | null) => ShapedBody {
+  const made = new Map<string, ShapedBody>();
+  return (shape) => {
+    const key = shape?.key ?? '';
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const body = shapedPayload(signal, shape, shape?.preset ? (story?.() ?? null) : null);
+    made.set(key, body);
+    return body;
+  };
+}
+
+/** The bodies of one event that is sent in an envelope, or as the message of a service; each made once. */
+export function createEnvelopes(
+  event: EventRow,
+  notice?: Notice,
+): (receiver: Pick<Receiver, 'shape'>) => ShapedBody {
+  const made = new Map<string, ShapedBody>();
+  return ({ shape }) => {
+    const key = isPresetShape(shape) ? shape.key : '';
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const text = isPresetShape(shape)
+      ? presetBody(shape.preset, notice ?? eventNotice(event))
+      : eventEnvelope(event);
+    const body = { body: text };
+    made.set(key, body);
+    return body;
+  };
+}
+
+/** How every body begins: what signs it finds the event's id there, which is its `webhook-id` for every subscription. */
+const BEGINNING = '{"eventId":"';
+/** Longer than any id of ours. */
+const MAX_ID_BYTES = 64;
+
+/** An occurrence of an event as MCP clients get it (SEP-3415), whether they are called or ask. */
+export interface Occurrence {
+  eventId: string;
+  name: McpEventName;
+  timestamp: string;
+  data: unknown;
+  cursor: string | null;
+}
+
+/** The body of a delivery to a subscription. It is sent as it is, without a `signature` member. */
+export function occurrenceBody(event: EventRow, name: string, signal: Signal | null): string {
+  const head = JSON.stringify({ eventId: event.id, name, timestamp: toIso(event.createdAt) });
+  return `${head.slice(0, -1)},"data":${occurrenceData(event, signal)},"cursor":null}`;
+}
+
+/** `data` as JSON text. */
+export function occurrenceData(event: Pick<EventRow, 'type' | 'data'>, signal: Signal | null): string {
+  return event.type === 'signal.detected' && signal !== null ? signalPayload(signal) : event.data;
+}
+
+/** The id of the event that a body tells of, or null where it is the body of something else. */
+export function eventIdIn({ bytes, start }: BodyBytes): string | null {
+  const from = start + BEGINNING.length;
+  if (bytes.toString('latin1', start, from) !== BEGINNING) return null;
+  const id = bytes.toString('latin1', from, from + MAX_ID_BYTES);
+  const end = id.indexOf('"');
+  return end === -1 ? null : id.slice(0, end);
 }

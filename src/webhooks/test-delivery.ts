@@ -1,23 +1,122 @@
+import { effectivePlan } from '../accounts/plans.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
-import type { AttemptRecord, SentEventType } from '../model/delivery.ts';
-import { sentHeaders, toBodyBytes } from '../model/delivery.ts';
+import { type AttemptRecord, type SentEventType, sentHeaders, toBodyBytes } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
 import type { EventType } from '../model/event.ts';
-import { isPreset } from '../model/payload-shape.ts';
+import { isPreset, type PayloadFormat } from '../model/payload-shape.ts';
+import type { Signal } from '../model/signal.ts';
+import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import { headlineOf } from '../signals/why.ts';
-import { sentBody, timingsOf } from './delivery-resource.ts';
-import { refusePull } from './endpoint-changes.ts';
-import { signerOf } from './endpoint-signer.ts';
-import { formattedPayload } from './format.ts';
-import { eventEnvelope, signalPayload } from './payload.ts';
-import { eventNotice } from './presets/event-notice.ts';
-import type { Notice } from './presets/notice.ts';
-import { presetBody } from './presets/preset-body.ts';
-import { signalNotice } from './presets/signal-notice.ts';
-import { EVENT_SAMPLES } from './sample-events.ts';
-import { SAMPLE_SIGNAL } from './sample-signal.ts';
+import type { Store } from '../store/store.ts';
+import { sentBody, timingsOf } from './deliveries.ts';
+import { refuseFormat, refusePull } from './endpoints.ts';
+import { eventNotice, type Notice, signalNotice } from './notice.ts';
+import { eventEnvelope, formattedPayload, signalPayload } from './payload.ts';
+import { presetBody } from './presets.ts';
+import { signerOf } from './signature.ts';
+
+/**
+ * The signal of test deliveries, and of previews where a tenant has none yet. Fixed to the last byte: the signature of a
+ * test delivery is known before it is sent. Its addresses are of names reserved for examples (RFC 2606).
+ */
+export const SAMPLE_SIGNAL: Signal = {
+  signal_id: 'sig_sample',
+  signal_type: 'intent_post',
+  classification: 'hot',
+  icp_score: 86,
+  timestamp: '2026-01-01T09:00:00.000Z',
+  prospect: {
+    name: 'Dana Example',
+    title: 'Operations Manager',
+    email: 'dana@example.com',
+    linkedin_url: 'https://www.linkedin.com/in/dana-example',
+  },
+  company: {
+    name: 'Example Heating & Air',
+    domain: 'example.com',
+    industry: 'HVAC',
+    headcount: '11-50',
+    location: 'Columbus, Ohio',
+  },
+  platform: {
+    name: 'reddit',
+    post_url: 'https://www.reddit.com/r/hvac/comments/example',
+    posted_at: '2026-01-01T08:55:00.000Z',
+  },
+  excerpt: 'Looking for scheduling software for our 12 vans, budget approved, want to decide this month.',
+  icp_profile_name: 'Default',
+  profile_url: 'https://example.com/dashboard/signals/sig_sample',
+  icp_profile_id: 'icp_sample',
+  external_id: null,
+  lead_id: null,
+};
+
+const AT = '2026-01-01T09:00:00.000Z';
+const ACTOR = { id: 'key_1', name: 'CRM' };
+
+const LEAD = {
+  ...{ id: 'led_1', name: 'Dana *Example*', first_name: 'Dana', last_name: 'Example' },
+  ...{ email: 'dana@example.com', linkedin_url: '', title: '', seniority: '', department: '' },
+  ...{ company: SAMPLE_SIGNAL.company, source: 'reddit', stage: 'contacted', stage_changed_at: AT },
+  ...{ icp_score: 86, classification: 'hot', signal_count: 1, last_signal_at: AT, tags: [] },
+  ...{ owner: '', notes: '', next_step: null },
+  ...{ custom_fields: {}, deal: null, provenance: {}, enriched_at: AT, created_at: AT, updated_at: AT },
+};
+const DEAL = { amount_minor: 120_000, currency: 'USD', status: 'won', close_date: null };
+
+const { signal_id, classification, icp_score, excerpt, company, profile_url } = SAMPLE_SIGNAL;
+const DIGEST_SIGNAL = { signal_id, classification, icp_score, excerpt, company, profile_url };
+
+/** `data` of one event of each type: what a test of that type is made of. */
+export const EVENT_SAMPLES: Record<EventType, object> = {
+  'signal.detected': { signal_id },
+  'signal.new_hot': {
+    ...{ platform: 'reddit', score: 'hot', lead_name: 'Dana', signal_text: excerpt, signal_id },
+  },
+  'lead.created': { lead_id: 'led_1', previous: null, current: LEAD },
+  'lead.enriched': { lead_id: 'led_1', previous: null, current: LEAD },
+  'pipeline.stage_changed': {
+    ...{
+      lead_id: 'led_1',
+      previous: 'new',
+      current: 'contacted',
+      reason: 'called',
+      actor: ACTOR,
+      lead: LEAD,
+    },
+  },
+  'campaign.status_changed': {
+    ...{ campaign_id: 'cam_1', campaign_name: 'Spring', previous: 'draft', current: 'active' },
+  },
+  'digest.ready': {
+    ...{ date: '2026-01-01', timezone: 'America/New_York', counts: { hot: 1, warm: 0 } },
+    signals: [DIGEST_SIGNAL],
+    url: 'https://example.com/dashboard/signals?state=all&classification=hot,warm&from=2025-12-31T14:00:00.000Z',
+  },
+  'reply.classified': {
+    ...{ campaign_id: 'cam_1', campaign_name: 'Spring', event_id: 'r1', lead_id: '', email: 'x@example.com' },
+    ...{ step: 1, reply_class: 'not_now', auto: false, occurred_at: AT, previous: null, current: 'not_now' },
+  },
+  'endpoint.failing': {
+    ...{ endpoint_id: 'whk_1', label: 'CRM', host: 'crm.example.com', consecutive_failures: 10 },
+    ...{ pauses_at: 20, previous: 'active', current: 'failing' },
+  },
+  'endpoint.paused': {
+    ...{ endpoint_id: 'whk_1', label: '', host: 'crm.example.com', reason: 'failures' },
+    ...{ consecutive_failures: 20, previous: 'failing', current: 'paused' },
+  },
+  'endpoint.recovered': {
+    ...{ endpoint_id: 'whk_1', label: 'CRM', host: 'crm.example.com', previous: 'paused', current: 'active' },
+  },
+  'delivery.dead': {
+    ...{ delivery_id: 'dlv_1', endpoint_id: 'whk_1', label: 'CRM', host: 'crm.example.com' },
+    ...{ event: 'signal.detected', event_id: 'evt_1', subject_id: 'sig_1', attempt_count: 4, expires_at: AT },
+  },
+  'deal.changed': { lead_id: 'led_1', previous: null, current: DEAL, actor: ACTOR, lead: LEAD },
+};
 
 /** One test delivery, as the dispatcher is asked to send it: signed and sent like any other, outside every queue. */
 export interface TestRequest {
@@ -131,4 +230,41 @@ export function testResource({ deliveryId, body, record }: SentTest) {
     duration_ms: durationMs,
     timings: timingsOf(record),
   };
+}
+
+/** Bodies in a preview of recent signals. */
+const SHOWN = 3;
+
+/** The bodies that a format makes, without signatures. `sample`: of a made-up signal, as the tenant has none yet. */
+export interface Preview {
+  bodies: Record<string, unknown>[];
+  sample: boolean;
+}
+
+/**
+ * What a format makes of one signal, or of the newest ones.
+ * @throws DomainError `NOT_FOUND` (signal), `PLAN_REQUIRED` where the plan knows the standard payload only
+ */
+export async function previewFormat(
+  { store, clock }: { store: Store; clock: Clock },
+  tenant: Tenant,
+  input: { format: PayloadFormat | null; signalId: string | null },
+): Promise<Preview> {
+  refuseFormat(effectivePlan(tenant, clock.now()), input.format);
+  const signals = await signalsFor(store, tenant.id, input.signalId);
+  const shown = signals.length === 0 ? [SAMPLE_SIGNAL] : signals;
+  return {
+    bodies: shown.map((signal) => JSON.parse(formattedPayload(signal, input.format))),
+    sample: signals.length === 0,
+  };
+}
+
+async function signalsFor(store: Store, tenantId: string, signalId: string | null): Promise<Signal[]> {
+  if (signalId === null) {
+    const wires = await store.recentSignals(tenantId, SHOWN);
+    return wires.map((wire) => JSON.parse(wire));
+  }
+  const found = await store.getSignal(tenantId, signalId);
+  if (found === null) throw new DomainError('NOT_FOUND', `There is no signal "${signalId}".`);
+  return [JSON.parse(found.wire)];
 }

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Connect, createConnect } from '../../src/webhooks/connect.ts';
-import { ConnectError } from '../../src/webhooks/connect-error.ts';
+import { type Connect, ConnectError, createConnect } from '../../src/webhooks/connect.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { type Receiver, startReceiver, status } from '../support/receiver.ts';
 import { addresses } from './harness.ts';

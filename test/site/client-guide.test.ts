@@ -7,9 +7,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemRandom } from '../../src/lib/random.ts';
 import { deliveryHeaders, toBodyBytes } from '../../src/model/delivery.ts';
 import type { Lead } from '../../src/model/lead.ts';
-
-import { EVENT_SAMPLES } from '../../src/webhooks/sample-events.ts';
 import { createSigner, generateSecret } from '../../src/webhooks/signature.ts';
+import { EVENT_SAMPLES } from '../../src/webhooks/test-delivery.ts';
 import { codeBlocks } from '../support/code-blocks.ts';
 import { freePort } from '../support/server-process.ts';
 import { serveStarterSite } from '../support/starter-site.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFeedbackLinks } from '../../src/accounts/links.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
-import { sendBatches } from '../../src/webhooks/batches.ts';
+import { sendBatches } from '../../src/webhooks/digests.ts';
 import { aPost } from '../support/app.ts';
 import { anotherPost, buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 

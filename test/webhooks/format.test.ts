@@ -3,9 +3,8 @@ import { describe, expect, it, test } from 'vitest';
 import { check } from '../../src/http/faults.ts';
 import { payloadFormatSchema } from '../../src/model/payload-format.ts';
 import { PAYLOAD_FIELDS, shapeOf } from '../../src/model/payload-shape.ts';
-import { createPayloads, formattedPayload } from '../../src/webhooks/format.ts';
-import { signalPayload } from '../../src/webhooks/payload.ts';
-import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';
+import { createPayloads, formattedPayload, signalPayload } from '../../src/webhooks/payload.ts';
+import { SAMPLE_SIGNAL } from '../../src/webhooks/test-delivery.ts';
 
 const made = (format: object) =>
   JSON.parse(formattedPayload(SAMPLE_SIGNAL, payloadFormatSchema.parse(format)));

@@ -3,7 +3,7 @@ import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import type { DeliveryNext } from '../../src/model/delivery.ts';
 import { EVENT_DATA, envelopeSchema } from '../../src/model/event-resource.ts';
-import { announceNotices } from '../../src/webhooks/notices.ts';
+import { announceNotices } from '../../src/webhooks/housekeeping.ts';
 import { anEndpoint, aRoutedEvent } from '../support/store.ts';
 import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 

@@ -4,12 +4,15 @@ import { EVENT_TYPES, type EventRow, type EventType } from '../../src/model/even
 import { payloadFormatSchema } from '../../src/model/payload-format.ts';
 import { PRESETS, type Preset } from '../../src/model/payload-shape.ts';
 import type { Signal } from '../../src/model/signal.ts';
-import { eventNotice } from '../../src/webhooks/presets/event-notice.ts';
-import type { Notice } from '../../src/webhooks/presets/notice.ts';
-import { presetBody } from '../../src/webhooks/presets/preset-body.ts';
-import { batchNotice, type SignalStory, signalNotice } from '../../src/webhooks/presets/signal-notice.ts';
-import { EVENT_SAMPLES } from '../../src/webhooks/sample-events.ts';
-import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';
+import {
+  batchNotice,
+  eventNotice,
+  type Notice,
+  type SignalStory,
+  signalNotice,
+} from '../../src/webhooks/notice.ts';
+import { presetBody } from '../../src/webhooks/presets.ts';
+import { EVENT_SAMPLES, SAMPLE_SIGNAL } from '../../src/webhooks/test-delivery.ts';
 import { MESSAGE_SCHEMAS } from '../support/message-schemas.ts';
 
 const ajv = new Ajv({ strict: false, allErrors: true });

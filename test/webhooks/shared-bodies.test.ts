@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { formattedPayload } from '../../src/webhooks/format.ts';
 import { forgetOld } from '../../src/webhooks/housekeeping.ts';
+import { formattedPayload } from '../../src/webhooks/payload.ts';
 import { buildWebhookApp, TARGET, type WebhookApp } from '../support/webhooks.ts';
 
 const DAY_MS = 86_400_000;

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { MAX_BODY_BYTES } from '../../src/model/delivery.ts';
 import { shapeOf } from '../../src/model/payload-shape.ts';
 import { type WebhookInput, webhookInputSchema } from '../../src/model/webhook.ts';
+import { signalEvents } from '../../src/webhooks/fan-out.ts';
 import { signalPayload } from '../../src/webhooks/payload.ts';
-import { SAMPLE_SIGNAL } from '../../src/webhooks/sample-signal.ts';
-import { signalEvents } from '../../src/webhooks/signal-events.ts';
+import { SAMPLE_SIGNAL } from '../../src/webhooks/test-delivery.ts';
 import { anEndpoint, T0 } from '../support/store.ts';
 
 type Format = Parameters<typeof webhookInputSchema.parse>[0];

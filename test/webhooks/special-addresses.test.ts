@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { createAddressSet } from '../../src/lib/network.ts';
-import { isPublicAddress } from '../../src/webhooks/target-address.ts';
-import { checkTarget } from '../../src/webhooks/targets.ts';
+import { checkTarget, isPublicAddress } from '../../src/webhooks/targets.ts';
 
 /** IANA IPv4 Special-Purpose Address Registry, and multicast, which has a registry of its own. */
 const IPV4_BLOCKS = [

@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
-import { isPublicAddress } from '../../src/webhooks/target-address.ts';
-import { checkResolvedTarget, checkTarget, resolveTarget } from '../../src/webhooks/targets.ts';
+import {
+  checkResolvedTarget,
+  checkTarget,
+  isPublicAddress,
+  resolveTarget,
+} from '../../src/webhooks/targets.ts';
 
 const set = (...texts: string[]) =>
   createAddressSet(texts.map((text) => parseCidr(text)).filter((cidr) => cidr !== null));

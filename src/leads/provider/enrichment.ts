@@ -3,7 +3,7 @@ import { FACT_FIELDS, type FactField, type Lead } from '../../model/lead.ts';
 import { personKeys } from '../../model/person-keys.ts';
 import type { IntakeParts } from '../../signals/plan-posts.ts';
 import { changeUntilItHolds } from '../../store/change-until-it-holds.ts';
-import { routeChanges } from '../../webhooks/state-changes.ts';
+import { routeChanges } from '../../webhooks/fan-out.ts';
 import type { Enrichment } from '../changes.ts';
 import { type LeadCaller, updateOf } from '../changes.ts';
 import { conclude } from '../enrich.ts';

@@ -3,8 +3,7 @@ import { deliverySchema, deliveryStatusSchema } from '../../model/delivery-resou
 import { eventTypeSchema } from '../../model/event.ts';
 import { idInput } from '../../model/text.ts';
 import type { ListedDelivery } from '../../store/delivery-log-store.ts';
-import { deliveryResource } from '../../webhooks/delivery-resource.ts';
-import { replayDelivery } from '../../webhooks/replays.ts';
+import { deliveryResource, replayDelivery } from '../../webhooks/deliveries.ts';
 import { listRows } from '../lists.ts';
 import { defineTool, listedInput, listedOutput } from '../tool.ts';
 

@@ -1,0 +1,223 @@
+import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
+import type { AttemptLog, AttemptRecord, DeliveryStatus } from '../model/delivery.ts';
+import type { AttemptResource, DeliveryDetail, DeliveryResource } from '../model/delivery-resource.ts';
+import { DomainError } from '../model/errors.ts';
+import type { EventType } from '../model/event.ts';
+import type { EventOutcome, EventResource, OutcomeReason } from '../model/event-resource.ts';
+import type { Position } from '../model/page.ts';
+import type { Endpoint } from '../model/webhook.ts';
+import type {
+  DeliveryLogStore,
+  LastAttempt,
+  ListedDelivery,
+  ReplayableStatus,
+  ReplayResult,
+} from '../store/delivery-log-store.ts';
+import type { DeliveryLog } from '../store/delivery-store.ts';
+import type { RecordedEvent } from '../store/event-store.ts';
+import { withSignature } from './signature.ts';
+
+/** A delivery as lists show it. */
+export function deliveryResource(delivery: ListedDelivery): DeliveryResource {
+  const { lastAttempt } = delivery;
+  return {
+    id: delivery.id,
+    webhook_id: delivery.endpointId,
+    event_id: delivery.eventId,
+    event: delivery.eventType,
+    subject_id: delivery.subjectId,
+    status: delivery.status,
+    attempt_count: delivery.attemptCount,
+    next_attempt_at: isoOrNull(delivery.nextAttemptAt),
+    created_at: toIso(delivery.createdAt),
+    expires_at: isoOrNull(delivery.expiresAt),
+    last_attempt: lastAttempt && {
+      started_at: toIso(lastAttempt.startedAt),
+      duration_ms: lastAttempt.durationMs,
+      response_status: lastAttempt.responseStatus,
+      error_code: lastAttempt.errorCode,
+    },
+  };
+}
+
+/** A delivery with its body and every attempt that is kept. */
+export function deliveryDetail(log: DeliveryLog): DeliveryDetail {
+  const lastAttempt = lastOf(log.attempts);
+  return {
+    ...deliveryResource({ ...log, lastAttempt }),
+    body: log.body,
+    attempts: log.attempts.map((attempt) => attemptResource(attempt, log.body)),
+  };
+}
+
+/** An attempt with the exact bytes that were sent, put together of the delivery's body and the attempt's signature. */
+function attemptResource(attempt: AttemptLog, body: string | null): AttemptResource {
+  return {
+    id: attempt.id,
+    attempt: attempt.attempt,
+    started_at: toIso(attempt.startedAt),
+    duration_ms: attempt.durationMs,
+    request: { headers: attempt.requestHeaders, body: sentBody(attempt, body) },
+    response: attempt.response,
+    error: attempt.error,
+    timings: timingsOf(attempt),
+  };
+}
+
+/** The bytes of an attempt; null where nothing was sent, or the body is not kept any more. */
+export function sentBody({ sent }: Pick<AttemptRecord, 'sent'>, body: string | null): string | null {
+  return sent === null || body === null ? null : withSignature(body, sent.bodySignature);
+}
+
+export function timingsOf({ timings }: Pick<AttemptRecord, 'timings'>): AttemptResource['timings'] {
+  return { connected_ms: timings.connectedMs ?? null, headers_ms: timings.headersMs ?? null };
+}
+
+function lastOf(attempts: readonly AttemptLog[]): LastAttempt | null {
+  const last = attempts.at(-1);
+  if (last === undefined) return null;
+  const { startedAt, durationMs, response, error } = last;
+  return { startedAt, durationMs, responseStatus: response?.status ?? null, errorCode: error?.code ?? null };
+}
+
+function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : toIso(ms);
+}
+
+/** How long it is known what became of a delivery. */
+const LOG_KEPT_MS = 30 * DAY_MS;
+
+const UNSENT_REASONS: Record<DeliveryStatus, OutcomeReason | null> = {
+  pending: 'first_attempt_due',
+  retrying: 'attempt_failed',
+  held: 'endpoint_paused',
+  delivered: null,
+  dead: 'retries_exhausted',
+  discarded: 'retries_exhausted',
+  rejected: 'body_too_large',
+  expired: 'dead_letter_expired',
+};
+
+/** Outcomes of one page: about a megabyte. A tenant may have thousands of endpoints. */
+const MOST_OUTCOMES = 10_000;
+
+/** How many events a page has, each with an outcome for every endpoint. */
+export function eventsAPage(limit: number, endpoints: number): number {
+  return Math.max(1, Math.min(limit, Math.floor(MOST_OUTCOMES / Math.max(1, endpoints))));
+}
+
+/** An event as it is shown, with one outcome for each of `endpoints`, and for deleted ones that got something of it. */
+export function eventResource(
+  event: RecordedEvent,
+  endpoints: readonly Endpoint[],
+  now: number,
+): EventResource {
+  const outcomes = [
+    ...event.deliveries.map(deliveryOutcome),
+    ...event.batched.map(batchedOutcome),
+    ...event.skips.map(skipOutcome),
+  ];
+  const known = new Set(outcomes.map((outcome) => outcome.endpoint_id));
+  const reason = event.createdAt < now - LOG_KEPT_MS ? 'log_removed' : 'endpoint_created_later';
+  const others = endpoints
+    .filter(({ id }) => !known.has(id))
+    .map(({ id }) => skipOutcome({ endpointId: id, reason }));
+  return {
+    id: event.id,
+    type: event.type,
+    timestamp: toIso(event.createdAt),
+    subject_id: event.subjectId,
+    data: JSON.parse(event.data),
+    deliveries: [...outcomes, ...others].sort((a, b) => (a.endpoint_id < b.endpoint_id ? -1 : 1)),
+  };
+}
+
+function deliveryOutcome({ id, endpointId, status, endpointDeleted }: RecordedEvent['deliveries'][number]) {
+  const reason = status === 'discarded' && endpointDeleted ? 'endpoint_deleted' : UNSENT_REASONS[status];
+  return { endpoint_id: endpointId, delivery_id: id, status, reason } satisfies EventOutcome;
+}
+
+function batchedOutcome(endpointId: string): EventOutcome {
+  return { endpoint_id: endpointId, delivery_id: null, status: 'pending', reason: 'batch_due' };
+}
+
+function skipOutcome({ endpointId, reason }: { endpointId: string; reason: OutcomeReason }): EventOutcome {
+  return { endpoint_id: endpointId, delivery_id: null, status: 'skipped', reason };
+}
+
+/** Deliveries looked at in one commit: about 10 ms of the store's writer. */
+const REPLAYED_AT_ONCE = 500;
+
+interface ReplayParts {
+  store: DeliveryLogStore;
+  clock: Clock;
+}
+
+/** Which of an endpoint's deliveries to send again: those made from `from` on and before `to`, that ended as `status`. */
+export interface ReplayOrder {
+  endpointId: string;
+  status: ReplayableStatus;
+  from: number | null;
+  to: number | null;
+  /** Empty: of any. */
+  eventTypes?: readonly EventType[];
+}
+
+/** Sends one delivery again, under its own id. @throws DomainError `NOT_FOUND`, `CONFLICT` where it cannot be */
+export async function replayDelivery(parts: ReplayParts, tenantId: string, id: string): Promise<void> {
+  const result = await parts.store.replayDelivery(tenantId, id, parts.clock.now());
+  if (result.outcome !== 'replayed') throw refusal(result.outcome, id);
+}
+
+/** Sends all of an order again, a part a commit, and the first of it before the last is stored; how many there were. */
+export async function replayAll(parts: ReplayParts, tenantId: string, order: ReplayOrder): Promise<number> {
+  const { eventTypes = [] } = order;
+  if (eventTypes.length === 0) return await replayRange(parts, tenantId, order, {});
+  let count = 0;
+  for (const eventType of new Set(eventTypes)) {
+    count += await replayRange(parts, tenantId, order, { eventType });
+  }
+  return count;
+}
+
+/** Sends these of an endpoint's deliveries again that can be; how many there were. */
+export async function replayListed(
+  parts: ReplayParts,
+  tenantId: string,
+  { endpointId, ids }: Pick<ReplayOrder, 'endpointId'> & { ids: string[] },
+): Promise<number> {
+  return await parts.store.replayList({ tenantId, endpointId, ids, now: parts.clock.now() });
+}
+
+async function replayRange(
+  parts: ReplayParts,
+  tenantId: string,
+  order: ReplayOrder,
+  only: { eventType?: EventType },
+): Promise<number> {
+  const now = parts.clock.now();
+  let count = 0;
+  let after: Position | null = null;
+  do {
+    const part = await parts.store.replayRange({
+      ...{ tenantId, endpointId: order.endpointId, status: order.status, from: order.from, ...only },
+      ...{ to: order.to ?? now + 1, after, limit: REPLAYED_AT_ONCE, now },
+    });
+    count += part.replayed;
+    after = part.next;
+  } while (after !== null);
+  return count;
+}
+
+const REFUSALS = {
+  waiting: 'has not finished yet: an attempt is scheduled, or it is held',
+  rejected: 'is larger than 256 KB and is never sent',
+  no_body: 'can no longer be sent: its payload is no longer stored',
+  pull: 'belongs to an endpoint that is read from its feed',
+  no_endpoint: 'belongs to an endpoint that was deleted',
+} as const;
+
+function refusal(outcome: Exclude<ReplayResult['outcome'], 'replayed'>, id: string): DomainError {
+  if (outcome === 'absent') return new DomainError('NOT_FOUND', `There is no delivery "${id}".`);
+  return new DomainError('CONFLICT', `The delivery "${id}" ${REFUSALS[outcome]}.`);
+}

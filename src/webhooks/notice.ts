@@ -1,0 +1,262 @@
+import { excerpt } from '../lib/text.ts';
+import { CLASSIFICATIONS } from '../model/constants.ts';
+import type { EventRow } from '../model/event.ts';
+import { type DigestData, EVENT_DATA } from '../model/event-resource.ts';
+import type { Lead } from '../model/lead.ts';
+import type { Deal } from '../model/pipeline.ts';
+import type { Classification, Signal } from '../model/signal.ts';
+
+/** What an event says to a person, before a service's own form: plain text throughout, nothing escaped yet. */
+export interface Notice {
+  /** One line that says it all where nothing else is shown. */
+  title: string;
+  /** A sentence more; empty where the title and the entries say it. */
+  text: string;
+  entries: readonly NoticeEntry[];
+  /** Further entries that are not shown. */
+  more: number;
+  /** Where all of it is seen; empty: nowhere. */
+  url: string;
+  tone: Classification | 'plain';
+}
+
+/** One signal of a notice. */
+export interface NoticeEntry {
+  title: string;
+  /** The post's own words; empty if the reason replaces them. */
+  text: string;
+  /** Why it is a signal, in a sentence; empty where that is not known. */
+  reason: string;
+  /** What can be done about it by a link; none where the message has none. */
+  acts: readonly (readonly [label: string, url: string])[];
+  /** What is known, by its name; nothing that is empty. */
+  facts: readonly (readonly [name: string, value: string])[];
+  /** The signal in the dashboard. */
+  url: string;
+  /** The post itself; empty where it has no address. */
+  postUrl: string;
+}
+
+/** A notice of one sentence. */
+function plainNotice(title: string, text = ''): Notice {
+  return { title, text, entries: [], more: 0, url: '', tone: 'plain' };
+}
+
+/** As many entries as there is room for, each as `form` writes it; what is left out is counted. */
+export function listed(
+  { entries, more }: Pick<Notice, 'entries' | 'more'>,
+  {
+    max,
+    form,
+    length,
+  }: { max: number; form: (entry: NoticeEntry) => string; length: (text: string) => number },
+): string {
+  let text = '';
+  for (const [index, entry] of entries.entries()) {
+    const next = `${form(entry)}\n\n`;
+    if (length(text) + length(next) > max) return text + moreText(more + entries.length - index);
+    text += next;
+  }
+  return (text + moreText(more)).trimEnd();
+}
+
+/** What says that there is more; empty where there is not. */
+export function moreText(more: number): string {
+  return more === 0 ? '' : `and ${more} more`;
+}
+
+/** An event other than that of a signal, in words for people. */
+export function eventNotice({ type, data: text }: Pick<EventRow, 'type' | 'data'>): Notice {
+  const data: unknown = JSON.parse(text);
+  switch (type) {
+    case 'lead.created':
+      return plainNotice(`New lead ${leadWords(EVENT_DATA[type].parse(data).current)}`);
+    case 'lead.enriched': {
+      const { previous, current } = EVENT_DATA[type].parse(data);
+      return plainNotice(`${previous === null ? 'New lead' : 'Lead updated'}: ${leadWords(current)}`);
+    }
+    case 'pipeline.stage_changed': {
+      const { lead, previous, current, reason, actor } = EVENT_DATA[type].parse(data);
+      const why = reason === '' ? '' : `: ${reason}`;
+      return plainNotice(`${leadWords(lead)}: ${previous} → ${current}`, `Moved by ${actor.name}${why}`);
+    }
+    case 'campaign.status_changed': {
+      const { campaign_name, previous, current } = EVENT_DATA[type].parse(data);
+      return plainNotice(`Campaign ${campaign_name}: ${previous} → ${current}`);
+    }
+    case 'reply.classified': {
+      const { email, reply_class, campaign_name } = EVENT_DATA[type].parse(data);
+      const words = reply_class.replaceAll('_', ' ');
+      return plainNotice(
+        `Reply${email === '' ? '' : ` from ${email}`}: ${words}`,
+        `Campaign ${campaign_name}`,
+      );
+    }
+    case 'deal.changed': {
+      const { lead, previous, current, actor } = EVENT_DATA[type].parse(data);
+      const before = previous === null ? '' : `${dealWords(previous)} → `;
+      return plainNotice(
+        `Deal with ${leadWords(lead)}: ${before}${dealWords(current)}`,
+        `Changed by ${actor.name}`,
+      );
+    }
+    case 'endpoint.failing': {
+      const { label, host, consecutive_failures, pauses_at } = EVENT_DATA[type].parse(data);
+      const when = `${consecutive_failures} attempts failed in a row. It is paused after ${pauses_at}.`;
+      return plainNotice(`Webhook failing: ${label || host}`, when);
+    }
+    case 'endpoint.paused': {
+      const { label, host, reason } = EVENT_DATA[type].parse(data);
+      return plainNotice(`Webhook paused: ${label || host}`, `Reason: ${reason}`);
+    }
+    case 'endpoint.recovered': {
+      const { label, host } = EVENT_DATA[type].parse(data);
+      return plainNotice(`Webhook recovered: ${label || host}`);
+    }
+    case 'delivery.dead': {
+      const { label, host, event, attempt_count } = EVENT_DATA[type].parse(data);
+      return plainNotice(`Not delivered: ${event} to ${label || host}`, `${attempt_count} attempts failed.`);
+    }
+    case 'digest.ready':
+      return digestNotice(EVENT_DATA[type].parse(data));
+    case 'signal.new_hot': {
+      const { lead_name, platform, signal_text } = EVENT_DATA[type].parse(data);
+      return plainNotice(`Hot signal: ${lead_name || `a post on ${platform}`}`, signal_text);
+    }
+    case 'signal.detected':
+      return plainNotice('A signal was detected');
+  }
+}
+
+function leadWords({ name, email, company }: Lead): string {
+  const who = name || email || 'Unnamed lead';
+  return company.name === '' ? who : `${who} (${company.name})`;
+}
+
+/** In the currency's own number of decimals. */
+function dealWords({ amount_minor, currency, status }: Deal): string {
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency });
+  const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
+  return `${format.format(amount_minor / 10 ** digits)}, ${status}`;
+}
+
+/** Entries of one message: what all services have room for. */
+export const MAX_ENTRIES = 20;
+/** Of a post where several stand in one message. */
+const SHORT_CODE_POINTS = 200;
+
+const CLASS_WORDS: Record<Classification, string> = { hot: 'Hot', warm: 'Warm', cold: 'Cold' };
+
+/** What a message says of a signal beside what every payload has. */
+export interface SignalStory {
+  headline: string;
+  reason: string;
+  acts: NoticeEntry['acts'];
+}
+
+/** One signal, for `signal.detected` and `signal.new_hot`. */
+export function signalNotice(signal: Signal, story: SignalStory | null = null): Notice {
+  const entry = signalEntry(signal, story);
+  return {
+    title: `${CLASS_WORDS[signal.classification]} signal (${signal.icp_score}): ${story?.headline ?? about(signal)}`,
+    text: '',
+    entries: [entry],
+    more: 0,
+    url: signal.profile_url,
+    tone: signal.classification,
+  };
+}
+
+/** A signal and what a message says of it; null: no more than its payload. */
+export interface ToldSignal {
+  signal: Signal;
+  story: SignalStory | null;
+}
+
+/** Several signals for one message. */
+export interface BatchedNews {
+  counts: Record<Classification, number>;
+  /** The best of them, best first. */
+  best: readonly ToldSignal[];
+  /** Where all of them are seen. */
+  url: string;
+}
+
+/** Several signals in one message. */
+export function batchNotice({ counts, best, url }: BatchedNews): Notice {
+  const [first] = best;
+  const all = CLASSIFICATIONS.reduce((sum, name) => sum + counts[name], 0);
+  if (all === 1 && first !== undefined) return signalNotice(first.signal, first.story);
+  const told = CLASSIFICATIONS.filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
+  return {
+    title: `${all} new signals: ${told.join(', ')}`,
+    text: '',
+    entries: best.map(listedEntry),
+    more: Math.max(0, all - best.length),
+    url,
+    tone: first?.signal.classification ?? 'plain',
+  };
+}
+
+/** The digest of a day; `told` are its signals where more is known of them than its data says. */
+export function digestNotice(
+  { date, counts, signals, url }: DigestData,
+  told: readonly ToldSignal[] = [],
+): Notice {
+  const stored = new Map(told.map((each) => [each.signal.signal_id, each]));
+  return {
+    title: `Signals for ${date}: ${counts.hot} hot, ${counts.warm} warm`,
+    text: '',
+    entries: signals.map((signal) => {
+      const known = stored.get(signal.signal_id);
+      if (known !== undefined) return listedEntry(known);
+      return {
+        title: `${CLASS_WORDS[signal.classification]} (${signal.icp_score})${signal.company.name === '' ? '' : `: ${signal.company.name}`}`,
+        text: shortened(signal.excerpt),
+        ...{ reason: '', acts: [], facts: [], url: signal.profile_url, postUrl: '' },
+      };
+    }),
+    more: Math.max(0, counts.hot + counts.warm - signals.length),
+    url,
+    tone: signals[0]?.classification ?? 'plain',
+  };
+}
+
+/** One of several: there is room for the reason or the post's words, and for thumbs; the pipeline is one click further. */
+function listedEntry({ signal, story }: ToldSignal): NoticeEntry {
+  const entry = signalEntry(signal, story);
+  const text = entry.reason === '' ? shortened(signal.excerpt) : '';
+  return { ...entry, text, acts: entry.acts.slice(0, 2) };
+}
+
+function signalEntry(signal: Signal, story: SignalStory | null = null): NoticeEntry {
+  const { prospect, company, platform } = signal;
+  const person = [prospect.name, prospect.title].filter((part) => part !== '').join(', ');
+  const firm = [company.name, company.domain === '' ? '' : `(${company.domain})`]
+    .filter((part) => part !== '')
+    .join(' ');
+  const facts: [string, string][] = [
+    ['Who', person],
+    ['Company', firm],
+    ['Seen on', platform.name],
+    ['Profile', signal.icp_profile_name],
+  ];
+  return {
+    title: `${CLASS_WORDS[signal.classification]} (${signal.icp_score}): ${story?.headline ?? about(signal)}`,
+    text: signal.excerpt,
+    reason: story?.reason ?? '',
+    acts: story?.acts ?? [],
+    facts: facts.filter(([, value]) => value !== ''),
+    url: signal.profile_url,
+    postUrl: platform.post_url,
+  };
+}
+
+/** Whom it is about, in as few words as are known. */
+function about({ company, prospect, platform }: Signal): string {
+  return company.name || prospect.name || company.domain || `a post on ${platform.name}`;
+}
+
+function shortened(text: string): string {
+  return excerpt(text, SHORT_CODE_POINTS);
+}
