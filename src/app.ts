@@ -14,7 +14,10 @@ import {
   CONNECTION_LIMITS,
   type ConnectionLimits,
   connectionOptions,
+  createLongPolls,
   endQuietConnections,
+  LONG_POLL_LIMITS,
+  type LongPollLimits,
 } from './http/connections.ts';
 import { addDeprecations, DEPRECATIONS, type Deprecation } from './http/deprecations.ts';
 import {
@@ -23,19 +26,15 @@ import {
   createClientErrorHandler,
   createErrorHandler,
 } from './http/errors.ts';
-import { handleInOrder } from './http/handler-turns.ts';
-import { addJsonBody } from './http/json-body.ts';
+import { addJsonBody, validatorCompiler } from './http/json-body.ts';
 import { addRateLimits } from './http/limits.ts';
 import { createLoadGate, LOAD_LIMITS, type LoadLimits } from './http/load.ts';
-import { createLongPolls, LONG_POLL_LIMITS, type LongPollLimits } from './http/long-polls.ts';
-import type { DescribedApi, Document } from './http/openapi/document-types.ts';
+import type { DescribedApi, Document } from './http/openapi/schemas.ts';
 import { createProblems } from './http/problems.ts';
-import { readInTurns } from './http/reading-turns.ts';
 import { addRequestContext, createRequestIds } from './http/request-context.ts';
-import { addRequestLog, createRequestTally } from './http/request-log.ts';
+import { addRequestLog, addTracing, createRequestTally } from './http/request-log.ts';
 import { routableTarget } from './http/request-path.ts';
-import { addTracing } from './http/tracing.ts';
-import { validatorCompiler } from './http/validation.ts';
+import { handleInOrder, readInTurns } from './http/turns.ts';
 import type { Tracer } from './lib/tracing.ts';
 import type { ReadDocument } from './mcp/access-tokens.ts';
 import { mcp } from './mcp/mcp.ts';

@@ -1,10 +1,14 @@
 import { z } from 'zod';
-import type { DescribedApi, Document, Operation } from '../http/openapi/document-types.ts';
-import { pruneComponents } from '../http/openapi/schemas.ts';
+import { suggest } from '../http/faults.ts';
+import {
+  type DescribedApi,
+  type Document,
+  type Operation,
+  pruneComponents,
+} from '../http/openapi/schemas.ts';
 import { paginationSchema } from '../http/paging.ts';
 import { JSON_TYPE } from '../http/problems.ts';
 import { CACHE_BRIEFLY, type Representation, represent, sendRepresentation } from '../http/representation.ts';
-import { suggest } from '../http/suggest.ts';
 import { TAG_NAMES, type TagName } from '../model/api-tags.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Routes, RoutesOf } from './routes.ts';

@@ -1,8 +1,8 @@
+import type { KeyLimitParts } from '../http/auth.ts';
+import type { LongPolls } from '../http/connections.ts';
 import type { Deprecation } from '../http/deprecations.ts';
-import type { KeyLimitParts } from '../http/key-limits.ts';
 import type { LoadGate } from '../http/load.ts';
-import type { LongPolls } from '../http/long-polls.ts';
-import type { DescribedApi } from '../http/openapi/document-types.ts';
+import type { DescribedApi } from '../http/openapi/schemas.ts';
 import type { LeadParts } from '../leads/changes.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pathId } from '../http/path.ts';
+import { pathId } from '../http/request-path.ts';
 import { requireLead, versionOf } from '../leads/changes.ts';
 import { moveLead, setDeal } from '../leads/move-lead.ts';
 import { toIso } from '../lib/clock.ts';

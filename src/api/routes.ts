@@ -1,11 +1,11 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { callerOf } from '../http/auth.ts';
-import { entityTag, preconditionOf, refuseUnmatchable, sendNotModified } from '../http/entity-tags.ts';
+import { entityTag, preconditionOf, refuseUnmatchable, sendNotModified } from '../http/compression.ts';
 import { runParts } from '../http/idempotency.ts';
-import { pathId } from '../http/path.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import type { Caller } from '../http/request-context.ts';
+import { pathId } from '../http/request-path.ts';
 import type { TagName } from '../model/api-tags.ts';
 import type { Precondition } from '../store/change-until-it-holds.ts';
 import type { ApiParts } from './parts.ts';

@@ -1,14 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import { recordActors } from '../http/actors.ts';
-import { addAuthentication } from '../http/auth.ts';
+import { addAuthentication, addKeyLimits } from '../http/auth.ts';
 import { addCompression } from '../http/compression.ts';
 import { addFaceGate } from '../http/face-gate.ts';
-import { addOneATurn } from '../http/handler-turns.ts';
 import { addIdempotency } from '../http/idempotency.ts';
-import { addKeyLimits } from '../http/key-limits.ts';
+import { refuseStrayBodies } from '../http/json-body.ts';
 import { addShedding } from '../http/load.ts';
-import { refuseStrayBodies } from '../http/validation.ts';
-import { setApiHeaders } from '../http/versions.ts';
+import { recordActors, setApiHeaders } from '../http/request-context.ts';
+import { addOneATurn } from '../http/turns.ts';
 import { lineWaitMs } from '../lib/yielding.ts';
 import { addMe, addSettings } from './account.ts';
 import { addCampaigns } from './campaigns.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createKey, revokeKey } from '../accounts/keys.ts';
 import { check } from '../http/faults.ts';
-import { refusal } from '../http/validation.ts';
+import { refusal } from '../http/json-body.ts';
 import { keyInputSchema, keyResource, presetScopes, SCOPE_PRESETS, SCOPES } from '../model/key.ts';
 import { type Form, faultsOf, formOf, number, text } from './forms.ts';
 import { memberOf } from './gate.ts';

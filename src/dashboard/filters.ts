@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { check } from '../http/faults.ts';
-import { refusal } from '../http/validation.ts';
+import { refusal } from '../http/json-body.ts';
 import { fromIso } from '../lib/clock.ts';
 import type { ListFilters } from '../model/filters.ts';
 import { type Form, text } from './forms.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { check } from '../http/faults.ts';
-import { refusal } from '../http/validation.ts';
+import { refusal } from '../http/json-body.ts';
 import type { LeadCaller } from '../leads/changes.ts';
 import { memberOf } from './gate.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { check } from '../http/faults.ts';
-import { refusal } from '../http/validation.ts';
+import { refusal } from '../http/json-body.ts';
 import { DAY_MS, toIso } from '../lib/clock.ts';
 import { type IcpInput, icpInputSchema, icpResource } from '../model/icp.ts';
 import { draftInputSchema } from '../model/icp-draft.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { check } from '../http/faults.ts';
-import { refusal } from '../http/validation.ts';
+import { refusal } from '../http/json-body.ts';
 import { CLASSIFICATIONS } from '../model/constants.ts';
 import { EVENT_TYPES } from '../model/event.ts';
 import { payloadFormatSchema } from '../model/payload-format.ts';

@@ -6,9 +6,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Problem, Problems } from './problems.ts';
-import { HSTS, isHttps } from './request-context.ts';
+import { API_VERSION, HSTS, isHttps } from './request-context.ts';
 import { routeOf } from './request-log.ts';
-import { API_VERSION } from './versions.ts';
 
 interface ErrorParts {
   problems: Problems;

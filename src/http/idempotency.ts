@@ -10,7 +10,7 @@ import type { HeldKey, IdempotencyStore, KeptAnswer, KeyedRequest } from '../sto
 import type { Store } from '../store/store.ts';
 import { callerOf } from './auth.ts';
 import { JSON_TYPE, sendAsIs } from './problems.ts';
-import { tracedParts } from './tracing.ts';
+import { tracedParts } from './request-log.ts';
 
 /** How long a key is kept. */
 export const KEY_LIFE_MS = DAY_MS;

@@ -9,7 +9,7 @@ import {
   encodeBody,
   isCompressible,
   MIN_CODED_BYTES,
-} from './content-coding.ts';
+} from './compression.ts';
 
 /** A finished answer: nothing of it is computed when it is asked for, but for its codings when first asked for. */
 export interface Representation {

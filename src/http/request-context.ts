@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { NewId } from '../lib/ids.ts';
+import type { AuditActor } from '../model/audit.ts';
 import type { ApiKey } from '../model/key.ts';
 import type { Tenant } from '../model/tenant.ts';
+import type { AuditStore } from '../store/account-store.ts';
 import type { Problems } from './problems.ts';
-import { setApiHeaders } from './versions.ts';
 
 /** Who asks: a key that opened the door, and its tenant. */
 export interface Caller {
@@ -78,4 +79,28 @@ function hostFault({ headers, httpVersion, rawHeaders }: IncomingMessage): strin
     if (name?.length === HOST_LENGTH && name.toLowerCase() === 'host') hosts++;
   }
   return hosts > 1 ? 'There is more than one Host header.' : null;
+}
+
+/** The one version label that is served (specification of the public API, section 9). */
+export const API_VERSION = 'v1';
+
+/** Headers of every API answer, errors included: the version, and that nothing may keep a copy. */
+export function setApiHeaders(reply: FastifyReply): void {
+  reply.header('x-api-version', API_VERSION);
+  reply.header('cache-control', 'no-store');
+}
+
+/**
+ * Records the caller as the actor of every change that a request makes, in the audit list. Add it after all other hooks:
+ * earlier ones may continue in another request's async context.
+ */
+export function recordActors(
+  app: FastifyInstance,
+  store: AuditStore,
+  actorOf: (request: FastifyRequest) => AuditActor | null,
+): void {
+  app.addHook('preHandler', (request, _reply, done) => {
+    const reads = request.method === 'GET' || request.method === 'HEAD';
+    store.as(reads ? null : actorOf(request), done);
+  });
 }

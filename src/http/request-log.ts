@@ -1,6 +1,9 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { createDistribution, type Distribution } from '../lib/distribution.ts';
+import { joinTrace, type Span, type Tracer } from '../lib/tracing.ts';
 import { pathOf } from './request-path.ts';
 
 const MAX_LOGGED_SEGMENT = 40;
@@ -72,7 +75,7 @@ export interface RequestTally {
 }
 
 /** What no route took is one series a method and status. */
-export const UNMATCHED = 'unmatched';
+const UNMATCHED = 'unmatched';
 
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
@@ -97,4 +100,61 @@ export function createRequestTally(): RequestTally {
     },
     series: () => all,
   };
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The request's own span; null where nothing is traced. */
+    span: Span | null;
+  }
+}
+
+/**
+ * A span for each request, within the caller's trace where it names one. It tells the route's pattern and not the address,
+ * as the log does.
+ */
+export function addTracing(app: FastifyInstance, tracer: Tracer | null): void {
+  app.decorateRequest('span', null);
+  if (tracer === null) return;
+  app.addHook('onRequest', (request, _reply, done) => {
+    const route = request.routeOptions.config.url ?? UNMATCHED;
+    request.span = tracer.begin(`${request.method} ${route}`, {
+      kind: 'server',
+      parent: parentOf(request.headers),
+      attributes: { 'http.request.method': request.method, 'http.route': route },
+    });
+    done();
+  });
+  app.addHook('onResponse', ({ span }, { statusCode }, done) => {
+    span?.end({ 'http.response.status_code': statusCode }, statusCode >= 500);
+    done();
+  });
+}
+
+/** What a request makes its changes with: their events, and what is delivered of them, belong to its trace. */
+export function tracedParts<P extends { trace?: string | null }>(request: FastifyRequest, parts: P): P {
+  if (request.span === null) return parts;
+  return { ...parts, trace: joinTrace(request.span.traceparent, request.span.tracestate) };
+}
+
+/**
+ * Parts whose `trace` is that of the request they are used in, whichever handler and use case use them: a face that hands on
+ * nothing else cannot lose a trace. To be added after every other hook: what comes before may go on in another request's turn.
+ */
+export function followTrace<P extends { trace?: string | null }>(app: FastifyInstance, parts: P): P {
+  const current = new AsyncLocalStorage<Span | null>();
+  app.addHook('preHandler', ({ span }, _reply, done) => current.run(span, done));
+  return Object.defineProperty({ ...parts }, 'trace', {
+    enumerable: true,
+    get() {
+      const span = current.getStore() ?? null;
+      return span === null ? null : joinTrace(span.traceparent, span.tracestate);
+    },
+  });
+}
+
+/** The caller's span, null where none is named. A `tracestate` that comes in parts is joined by Node, as it is to be. */
+function parentOf({ traceparent, tracestate }: IncomingHttpHeaders): string | null {
+  if (typeof traceparent !== 'string') return null;
+  return joinTrace(traceparent.trim(), typeof tracestate === 'string' ? tracestate : null);
 }

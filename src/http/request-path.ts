@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { MAX_ID_CHARS } from '../model/text.ts';
+
 /** The path of a request target as it was sent: without origin (RFC 9112, section 3.2.2), query and fragment. */
 export function pathOf(target: string): string {
   const start = target.startsWith('/') ? 0 : originLength(target);
@@ -33,3 +36,6 @@ export function routableTarget(target: string): string {
 function originLength(target: string): number {
   return /^https?:\/\/[^/?#]*/i.exec(target)?.[0].length ?? 0;
 }
+
+/** The id of something in a path. What is longer than any id is none that is known: it is answered 404 like others. */
+export const pathId = z.string().meta({ maxLength: MAX_ID_CHARS }).describe('Its id');

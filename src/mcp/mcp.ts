@@ -1,14 +1,12 @@
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { recordActors } from '../http/actors.ts';
-import { addAuthentication, callerOf } from '../http/auth.ts';
+import { addAuthentication, addKeyLimits, callerOf, type KeyLimitParts } from '../http/auth.ts';
 import { addCompression } from '../http/compression.ts';
 import { addFaceGate } from '../http/face-gate.ts';
-import { addKeyLimits, type KeyLimitParts } from '../http/key-limits.ts';
 import { addShedding, type LoadGate } from '../http/load.ts';
 import { type Problems, sendAsIs } from '../http/problems.ts';
-import { tracedParts } from '../http/tracing.ts';
-import { setApiHeaders } from '../http/versions.ts';
+import { recordActors, setApiHeaders } from '../http/request-context.ts';
+import { tracedParts } from '../http/request-log.ts';
 import { PACKAGE } from '../lib/package.ts';
 import { presetScopes } from '../model/key.ts';
 import { MCP_METADATA_PATH } from '../model/mcp.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { editDistance } from '../http/faults.ts';
 import { type Problem, type Problems, sendAsIs } from '../http/problems.ts';
 import { pathOf } from '../http/request-path.ts';
-import { editDistance } from '../http/suggest.ts';
 import { OPENAPI_PATH } from '../model/public-api.ts';
 import {
   DOCS_PATH,

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { compress } from '../http/compression.ts';
 import type { Deprecation } from '../http/deprecations.ts';
-import { handleTogether } from '../http/handler-turns.ts';
-import type { DescribedApi, Document } from '../http/openapi/document-types.ts';
+import type { DescribedApi, Document } from '../http/openapi/schemas.ts';
 import type { Problems } from '../http/problems.ts';
 import { sendRepresentation } from '../http/representation.ts';
+import { handleTogether } from '../http/turns.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { SiteContent } from './content/site-content.ts';
 import { createDocuments } from './documents/documents.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { sendAsIs } from '../http/problems.ts';
-import { API_VERSION } from '../http/versions.ts';
+import { API_VERSION } from '../http/request-context.ts';
 import { type Clock, toIso } from '../lib/clock.ts';
 import {
   healthOperation,

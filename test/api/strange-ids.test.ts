@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Document, Operation } from '../../src/http/openapi/document-types.ts';
+import type { Document, Operation } from '../../src/http/openapi/schemas.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 
 /** Ids that nothing has: over the length of any id, of another kind, and of what a path or a pattern could trip over. */

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { chooseCoding } from '../../src/http/content-coding.ts';
+import { chooseCoding } from '../../src/http/compression.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 import { loadStarterSite } from '../support/starter-site.ts';
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { LEFT_OUT, thinOut } from '../../src/http/crowded-objects.ts';
-import { check } from '../../src/http/faults.ts';
+import { check, LEFT_OUT, thinOut } from '../../src/http/faults.ts';
 import { measureJson } from '../../src/lib/json.ts';
 
 const thin = (text: string, known: string[] = []) =>

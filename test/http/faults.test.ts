@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { check } from '../../src/http/faults.ts';
-import { suggest } from '../../src/http/suggest.ts';
+import { check, suggest } from '../../src/http/faults.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 
 let t: TestApp;

@@ -2,9 +2,8 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { addErrorHandler, createErrorHandler } from '../../src/http/errors.ts';
-import { addJsonBody } from '../../src/http/json-body.ts';
+import { addJsonBody, refuseStrayBodies, validatorCompiler } from '../../src/http/json-body.ts';
 import { createProblems } from '../../src/http/problems.ts';
-import { refuseStrayBodies, validatorCompiler } from '../../src/http/validation.ts';
 
 let app: FastifyInstance;
 beforeEach(async () => {

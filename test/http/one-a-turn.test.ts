@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { addOneATurn } from '../../src/http/handler-turns.ts';
 import { createLoadGate, type LoadGate } from '../../src/http/load.ts';
+import { addOneATurn } from '../../src/http/turns.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { DomainError } from '../../src/model/errors.ts';
 import { createManualClock } from '../support/manual-clock.ts';

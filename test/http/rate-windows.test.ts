@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRateWindows, type RateWindows } from '../../src/http/rate-windows.ts';
+import { createRateWindows, type RateWindows } from '../../src/http/limits.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
 /** What counts for `key` once it has asked one more time. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { readInTurns } from '../../src/http/reading-turns.ts';
+import { readInTurns } from '../../src/http/turns.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 
 /** Each look at it is a millisecond later. */

@@ -1,6 +1,6 @@
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
-import { handleTogether } from '../../src/http/handler-turns.ts';
+import { handleTogether } from '../../src/http/turns.ts';
 
 test('requests of one turn are all read before the first of them is handled, and handled in their order', async () => {
   const steps: string[] = [];

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { ApiParts } from '../../src/api/parts.ts';
 import { routesOf } from '../../src/api/routes.ts';
-import { addTracing } from '../../src/http/tracing.ts';
+import { addTracing } from '../../src/http/request-log.ts';
 import { aPost, buildTestApp } from '../support/app.ts';
 import { createRecordingTracer } from '../support/tracer.ts';
 

@@ -1,13 +1,22 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import { z } from 'zod';
-import { MAX_TAGS_CHARS } from '../../http/entity-tags.ts';
+import { MAX_TAGS_CHARS } from '../../http/compression.ts';
 import { MAX_FAULTS } from '../../http/faults.ts';
-import { type DescribedRoute, describeRoutes, isParameter } from '../../http/openapi/describe-routes.ts';
-import type { Document, JsonSchema, Operation, Parameter } from '../../http/openapi/document-types.ts';
-import type { Examples } from '../../http/openapi/examples.ts';
-import { headerRef } from '../../http/openapi/headers.ts';
-import { transformRoute } from '../../http/openapi/schemas.ts';
+import {
+  type DescribedRoute,
+  describeRoutes,
+  headerRef,
+  isParameter,
+} from '../../http/openapi/describe-routes.ts';
+import {
+  type Document,
+  type Examples,
+  type JsonSchema,
+  type Operation,
+  type Parameter,
+  transformRoute,
+} from '../../http/openapi/schemas.ts';
 import { API_TAGS } from '../../model/api-tags.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import { EVENT_TYPES } from '../../model/event.ts';

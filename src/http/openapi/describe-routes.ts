@@ -5,13 +5,19 @@ import { z } from 'zod';
 import { toHttpDate } from '../../lib/clock.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { Deprecation } from '../deprecations.ts';
-import { makeCompatible } from './compatibility.ts';
-import type { Answer, Document, Operation, Parameter } from './document-types.ts';
-import { addExamples, type Examples } from './examples.ts';
-import { ANSWER_HEADERS, HEADERS, headerRef } from './headers.ts';
-import { addProblems, type Meanings } from './problem-answers.ts';
+import { problemStatus } from '../problems.ts';
+import { API_VERSION } from '../request-context.ts';
 import {
+  type Answer,
+  addExamples,
+  type Document,
+  type Examples,
+  type JsonSchema,
+  makeCompatible,
+  type Operation,
+  type Parameter,
   pruneComponents,
+  type Reference,
   renameLoneInputs,
   tidyParameter,
   tidySchemas,
@@ -163,4 +169,170 @@ function markDeprecated(
       Link: headerRef('Link'),
     };
   }
+}
+
+/** What each code that a face answers means to its caller. */
+type Meanings = Partial<Record<ErrorCode, string>>;
+
+interface Problems {
+  codes: Iterable<ErrorCode>;
+  meanings: Meanings;
+  /** A document of each code that was met. */
+  examples: Partial<Record<ErrorCode, unknown>>;
+}
+
+/**
+ * Puts the problems that an operation can answer into the document: one response a status, shared by the operations
+ * that have the same codes.
+ */
+function addProblems(
+  document: Document,
+  responses: Record<string, Answer | Reference>,
+  { codes, ...told }: Problems,
+): void {
+  document.components.responses ??= {};
+  const shared = document.components.responses;
+  for (const [status, group] of groupByStatus(codes)) {
+    const name = group.map(toPascal).join('Or');
+    shared[name] ??= problemAnswer(status, { ...told, codes: group, version: document.openapi });
+    responses[String(status)] = { $ref: `#/components/responses/${name}` };
+  }
+}
+
+function groupByStatus(codes: Iterable<ErrorCode>): [number, ErrorCode[]][] {
+  const groups = new Map<number, ErrorCode[]>();
+  for (const code of [...new Set(codes)].sort()) {
+    const status = problemStatus(code);
+    groups.set(status, [...(groups.get(status) ?? []), code]);
+  }
+  return [...groups].sort(([a], [b]) => a - b);
+}
+
+function problemAnswer(
+  status: number,
+  { codes, meanings, examples, version }: Problems & { codes: ErrorCode[]; version: string },
+): Answer {
+  const lines = codes.map((code) => `\`${code}\`: ${meanings[code] ?? STATUS_CODES[status]}`);
+  const met = codes.filter((code) => examples[code] !== undefined);
+  return {
+    description: `${STATUS_CODES[status]}. ${lines.join('; ')}.`,
+    headers: { ...ANSWER_HEADERS, ...extraHeaders(codes) },
+    content: {
+      'application/problem+json': {
+        schema: problemSchema(version, status, codes),
+        ...(met.length > 0 && {
+          examples: Object.fromEntries(met.map((code) => [code, { value: examples[code] }])),
+        }),
+      },
+    },
+  };
+}
+
+/** The problem's schema, narrowed to these codes where the version of OpenAPI has words for that. */
+function problemSchema(version: string, status: number, codes: ErrorCode[]): JsonSchema {
+  const problem = { $ref: '#/components/schemas/Problem' };
+  if (version.startsWith('3.0')) return problem;
+  return {
+    allOf: [problem],
+    properties: { status: { type: 'integer', const: status }, code: { type: 'string', enum: codes } },
+  };
+}
+
+function extraHeaders(codes: ErrorCode[]): Record<string, Reference> {
+  const has = (...some: ErrorCode[]) => codes.some((code) => some.includes(code));
+  return {
+    ...(has('UNAUTHENTICATED') && { 'WWW-Authenticate': headerRef('WWW-Authenticate') }),
+    ...(has('RATE_LIMITED', 'UNAVAILABLE') && { 'Retry-After': headerRef('Retry-After') }),
+    ...(has('METHOD_NOT_ALLOWED') && { Allow: headerRef('Allow') }),
+  };
+}
+
+function toPascal(code: string): string {
+  return code
+    .split('_')
+    .map((word) => word.slice(0, 1) + word.slice(1).toLowerCase())
+    .join('');
+}
+
+interface Header {
+  description: string;
+  required: boolean;
+  schema: JsonSchema;
+  example?: unknown;
+}
+
+const count = { type: 'integer', minimum: 0 };
+
+/** Every header that an answer of an API can have, by its name; the documents refer to them. */
+const HEADERS: Record<string, Header> = {
+  'X-Request-Id': {
+    ...always('ID of the request: the one you sent, or a generated one. Include it when you contact us.', {
+      type: 'string',
+    }),
+    example: 'req_1m7z9zj3wceqck2wzmktf747g',
+  },
+  'X-API-Version': always('Version of the API.', { type: 'string', enum: [API_VERSION] }),
+  'RateLimit-Limit': {
+    ...always('Maximum number of requests in a window.', { ...count, minimum: 1 }),
+    example: 60,
+  },
+  'RateLimit-Remaining': { ...always('Number of requests left in the window.', count), example: 59 },
+  'RateLimit-Reset': {
+    ...always('When the window ends, in Unix seconds.', { type: 'integer' }),
+    example: 1767225660,
+  },
+  'RateLimit-Policy': {
+    ...always('Limit, and length of the window in seconds.', { type: 'string', pattern: '^\\d+;w=\\d+$' }),
+    example: '60;w=60',
+  },
+  RateLimit: {
+    ...always(
+      'The same in one field (draft-ietf-httpapi-ratelimit-headers): `r` requests are left, and the window ends in `t` seconds.',
+      { type: 'string', pattern: '^"default";r=\\d+;t=\\d+$' },
+    ),
+    example: '"default";r=59;t=42',
+  },
+  'Retry-After': { ...always('Number of seconds to wait before retrying.', count), example: 17 },
+  'WWW-Authenticate': always('Authentication scheme to use.', { type: 'string' }),
+  Allow: { ...always('Supported methods.', { type: 'string' }), example: 'GET, HEAD, OPTIONS' },
+  Deprecation: always('The operation is deprecated.', { type: 'string', enum: ['true'] }),
+  Sunset: always('When the operation will be removed, as an HTTP date (RFC 8594).', { type: 'string' }),
+  Location: always('URL of the created object.', { type: 'string', format: 'uri' }),
+  ETag: {
+    ...sometimes(
+      'Version of the object, for `If-Match` and `If-None-Match` (RFC 9110). A replayed response has none.',
+      { type: 'string' },
+    ),
+    example: '"qT8bFzZ0x1Yk.Jb2mW9uQv0s7LxPa"',
+  },
+  Link: sometimes('`rel="next"`: URL of the next page, if there is one (RFC 8288).', { type: 'string' }),
+  'Idempotent-Replayed': sometimes('`true` if this is the stored response of an earlier request.', {
+    type: 'string',
+    enum: ['true'],
+  }),
+};
+
+export function headerRef(name: string): Reference {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+/** What every answer carries, errors included. */
+const ANSWER_HEADERS: Record<string, Reference> = Object.fromEntries(
+  [
+    'X-Request-Id',
+    'X-API-Version',
+    'RateLimit-Limit',
+    'RateLimit-Remaining',
+    'RateLimit-Reset',
+    'RateLimit-Policy',
+    'RateLimit',
+  ].map((name) => [name, headerRef(name)]),
+);
+
+function always(description: string, schema: JsonSchema): Header {
+  return { description, required: true, schema };
+}
+
+function sometimes(description: string, schema: JsonSchema): Header {
+  return { description, required: false, schema };
 }

@@ -1,7 +1,7 @@
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { addAll } from '../../lib/lists.ts';
-import type { Document, JsonSchema, Parameter } from './document-types.ts';
+import type { ErrorCode } from '../../model/errors.ts';
 
 type Override = NonNullable<NonNullable<Parameters<typeof z.toJSONSchema>[1]>['override']>;
 
@@ -133,4 +133,184 @@ function refsIn(node: unknown): string[] {
   if (typeof node !== 'object' || node === null) return [];
   const own = '$ref' in node && typeof node.$ref === 'string' ? [node.$ref] : [];
   return [...own, ...Object.values(node).flatMap(refsIn)];
+}
+
+/** The parts of an OpenAPI document that are worked on here; JSON Schemas stay open. */
+export type JsonSchema = { [keyword: string]: unknown };
+
+export interface Parameter {
+  name: string;
+  in: 'query' | 'path' | 'header';
+  required?: boolean;
+  description?: string;
+  schema: JsonSchema;
+  style?: string;
+  explode?: boolean;
+  example?: unknown;
+}
+
+export interface MediaType {
+  schema: JsonSchema;
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+}
+
+export interface Reference {
+  $ref: string;
+}
+
+export interface Answer {
+  description: string;
+  headers?: Record<string, unknown>;
+  content?: Record<string, MediaType>;
+}
+
+export interface Operation {
+  operationId?: string;
+  summary?: string;
+  description?: string;
+  tags?: string[];
+  deprecated?: boolean;
+  parameters?: (Parameter | Reference)[];
+  requestBody?: { required?: boolean; description?: string; content: Record<string, MediaType> };
+  responses: Record<string, Answer | Reference>;
+  security?: Record<string, string[]>[];
+  'x-required-scope'?: string;
+}
+
+export interface Document {
+  openapi: string;
+  info: Record<string, unknown>;
+  servers: { url: string; description?: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  webhooks?: Record<string, { post: Operation }>;
+  components: Record<string, Record<string, unknown>>;
+}
+
+/** An API's description for other parts of the server; each member is built on first use. */
+export interface DescribedApi {
+  description(): Document;
+  /** What its index and its list of operations answer. */
+  index(): unknown;
+  operations(): unknown;
+}
+
+/** What bodies look like. */
+export interface Examples {
+  /** By operationId: the body that was sent, and the first answer of each status. */
+  operations: Record<string, { request?: unknown; answers: Record<string, unknown> }>;
+  problems: Partial<Record<ErrorCode, unknown>>;
+  /** By event type: the body that was delivered. */
+  webhooks?: Record<string, unknown>;
+}
+
+/** Shows on an operation's bodies what they look like. */
+export function addExamples(operation: Operation, { operations }: Examples): void {
+  const seen = operations[operation.operationId ?? ''];
+  if (seen === undefined) return;
+  const sent = operation.requestBody?.content['application/json'];
+  if (sent !== undefined && seen.request !== undefined) sent.example = seen.request;
+  for (const [status, answer] of Object.entries(operation.responses)) {
+    const media = jsonOf(answer);
+    if (media !== undefined && seen.answers[status] !== undefined) media.example = seen.answers[status];
+  }
+}
+
+function jsonOf(answer: Answer | Reference) {
+  return '$ref' in answer ? undefined : answer.content?.['application/json'];
+}
+
+/**
+ * Makes the document one whose generated clients go on working through compatible changes: answers and webhooks may get
+ * new members, so their schemas are open, and what is sent stays closed; bodies are components with names that code can
+ * be written with.
+ */
+export function makeCompatible(document: Document): void {
+  const operations = operationsOf(document.paths);
+  nameBodies(document, operations);
+  const sent = closure(
+    document,
+    operations.map(({ requestBody }) => requestBody),
+  );
+  for (const name of sent) makeDefaultsOptional(document.components.schemas?.[name]);
+  const received = [...operations.map(({ responses }) => responses), document.webhooks];
+  received.forEach(open);
+  for (const [name, schema] of Object.entries(document.components.schemas ?? {})) {
+    if (!sent.has(name)) open(schema);
+  }
+  Object.values(document.components.responses ?? {}).forEach(open);
+}
+
+function operationsOf(paths: Record<string, Record<string, Operation>>): Operation[] {
+  return Object.values(paths).flatMap((item) => Object.values(item));
+}
+
+/** Inline bodies would be named by each generator in its own way, such as `CreateWebhookBodyPayloadFormatAnyOf`. */
+function nameBodies(document: Document, operations: readonly Operation[]): void {
+  const schemas = document.components.schemas ?? {};
+  document.components.schemas = schemas;
+  for (const { operationId = '', summary, requestBody } of operations) {
+    const media = requestBody?.content['application/json'];
+    if (media === undefined || '$ref' in media.schema) continue;
+    const name = bodyName(operationId);
+    if (name in schemas) throw new Error(`${operationId}: there is a component "${name}" already`);
+    schemas[name] = { description: `Body of \`${operationId}\`: ${summary}`, ...media.schema };
+    media.schema = { $ref: `${SCHEMAS}${name}` };
+  }
+}
+
+/** `createWebhook` takes a `NewWebhook`, `updateWebhook` a `WebhookUpdate`, `moveLead` a `MoveLeadRequest`. */
+function bodyName(operationId: string): string {
+  const [, verb, thing = ''] = /^(create|update)([A-Z]\w*)$/.exec(operationId) ?? [];
+  if (verb === 'create') return `New${thing}`;
+  if (verb === 'update') return `${thing}Update`;
+  return `${operationId.slice(0, 1).toUpperCase()}${operationId.slice(1)}Request`;
+}
+
+/** The names of the component schemas that `nodes` lead to. */
+function closure(document: Document, nodes: readonly unknown[]): Set<string> {
+  const names = new Set<string>();
+  const queue = nodes.flatMap(namesIn);
+  for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
+    if (names.has(name)) continue;
+    names.add(name);
+    for (const next of namesIn(document.components.schemas?.[name])) queue.push(next);
+  }
+  return names;
+}
+
+function namesIn(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const ref = '$ref' in node && typeof node.$ref === 'string' ? node.$ref : '';
+  const own = ref.startsWith(SCHEMAS) ? [ref.slice(SCHEMAS.length)] : [];
+  return [...own, ...Object.values(node).flatMap(namesIn)];
+}
+
+/** Lets every object below `node` have members that are not described yet. */
+function open(node: unknown): void {
+  forEachSchema(node, (schema) => {
+    if (schema.additionalProperties === false) delete schema.additionalProperties;
+  });
+}
+
+/**
+ * Generators take a member of a component that has a default for one that is always there (openapi-typescript), as it is
+ * in answers. In a body it may be omitted, so its default is stated in the description.
+ */
+function makeDefaultsOptional(node: unknown): void {
+  forEachSchema(node, (schema) => {
+    if (schema.default === undefined) return;
+    const told = `Default: \`${JSON.stringify(schema.default)}\`.`;
+    schema.description = schema.description === undefined ? told : `${schema.description} ${told}`;
+    delete schema.default;
+  });
+}
+
+function forEachSchema(node: unknown, change: (schema: JsonSchema) => void): void {
+  if (typeof node !== 'object' || node === null) return;
+  for (const [key, child] of Object.entries(node)) {
+    if (key !== 'example' && key !== 'examples' && key !== 'default') forEachSchema(child, change);
+  }
+  if (!Array.isArray(node)) change(node as JsonSchema);
 }

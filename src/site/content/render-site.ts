@@ -1,6 +1,6 @@
 import type { MarkdownIt, RendererRule, Token } from 'markdown-it';
 import { estimateTokenCount } from 'tokenx';
-import type { Document } from '../../http/openapi/document-types.ts';
+import type { Document } from '../../http/openapi/schemas.ts';
 import { FAVICON_PATH, LLMS_PATH, pageUrl } from '../addresses.ts';
 import { referenceMarkdown } from '../reference/reference-markdown.ts';
 import type { Asset, NamedAsset } from './assets.ts';

@@ -1,4 +1,4 @@
-import type { DescribedApi, Document } from '../../http/openapi/document-types.ts';
+import type { DescribedApi, Document } from '../../http/openapi/schemas.ts';
 import { CACHE_BRIEFLY, type Representation, represent } from '../../http/representation.ts';
 import type { SiteContent, SitePage } from '../content/site-content.ts';
 import { once } from '../once.ts';

@@ -1,5 +1,5 @@
 import { estimateTokenCount } from 'tokenx';
-import type { Operation } from '../../http/openapi/document-types.ts';
+import type { Operation } from '../../http/openapi/schemas.ts';
 import { excerpt } from '../../lib/text.ts';
 import { MCP_PATH } from '../../model/mcp.ts';
 import { PUBLIC_OPERATIONS } from '../../model/public-api.ts';

@@ -5,7 +5,7 @@ import type {
   Operation,
   Parameter,
   Reference,
-} from '../../http/openapi/document-types.ts';
+} from '../../http/openapi/schemas.ts';
 
 /** What the page says once for all operations (content/developers/reference.md). */
 const COMMON_ERRORS: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Document, JsonSchema, Operation } from '../../../src/http/openapi/document-types.ts';
+import type { Document, JsonSchema, Operation } from '../../../src/http/openapi/schemas.ts';
 import { buildTestApp, type TestApp } from '../../support/app.ts';
 
 let t: TestApp;
