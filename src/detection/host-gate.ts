@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import type { HostHold } from '../store/source-store.ts';
-import { PutOff, SourceFault } from './source-fault.ts';
+import { PutOff, SourceFault } from './source-item.ts';
 
 /** Who asks, and how long it may wait. */
 export interface Passage {

@@ -5,8 +5,7 @@ import type { Place } from '../signals/places.ts';
 import { planPosts } from '../signals/plan-posts.ts';
 import type { SourcePreview } from '../signals/source-management.ts';
 import { type RunParts, readInTime } from './run.ts';
-import { PutOff, SourceFault } from './source-fault.ts';
-import { toPost } from './source-item.ts';
+import { PutOff, SourceFault, toPost } from './source-item.ts';
 
 /** What somebody waits for a preview, and how much of a day's posts it is made of. */
 const PATIENCE_MS = 12_000;

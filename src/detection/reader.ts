@@ -1,10 +1,8 @@
 import { fold } from '../lib/text.ts';
 import type { Source, SourcePosition, SourceQuota } from '../model/source.ts';
-import type { SecretName } from '../model/source-settings.ts';
+import type { SecretName, SourceKind } from '../model/source-settings.ts';
 import type { Parser } from './documents/parser.ts';
-import type { Sites } from './sites.ts';
-import { SourceFault } from './source-fault.ts';
-import type { SourceItem } from './source-item.ts';
+import { SourceFault, type SourceItem } from './source-item.ts';
 import type { FetchedPage, ReadOptions } from './web.ts';
 
 /** The web as far as a run may use it: all it reads counts against its one deadline. */
@@ -81,4 +79,40 @@ export function createWordTest(query: string | null): (text: string) => boolean 
     const folded = fold(text);
     return wanted.every((word) => folded.includes(word));
   };
+}
+
+/** Kinds that ask the address they are given, rather than one service. */
+type OwnAddress = 'rss' | 'discourse' | 'lemmy' | 'mastodon';
+
+/** Where the services behind the kinds are, without a trailing slash; `{board}` is the board's name. */
+export type Sites = Record<Exclude<SourceKind, OwnAddress> | 'reddit_login', string>;
+
+export const SITES: Sites = {
+  hackernews: 'https://hn.algolia.com',
+  hackernews_hiring: 'https://hn.algolia.com',
+  stackexchange: 'https://api.stackexchange.com',
+  greenhouse: 'https://boards-api.greenhouse.io',
+  lever: 'https://api.lever.co',
+  ashby: 'https://api.ashbyhq.com',
+  smartrecruiters: 'https://api.smartrecruiters.com',
+  recruitee: 'https://{board}.recruitee.com',
+  workable: 'https://apply.workable.com',
+  sec_form_d: 'https://www.sec.gov',
+  lobsters: 'https://lobste.rs',
+  github: 'https://api.github.com',
+  bluesky: 'wss://jetstream2.us-east.bsky.network',
+  reddit: 'https://oauth.reddit.com',
+  reddit_login: 'https://www.reddit.com',
+};
+
+/** The sites, with those that the operator points elsewhere; a stream takes `ws` for `http` and `wss` for `https`. */
+export function sitesWith(given: Partial<Record<string, string>>): Sites {
+  const sites = { ...SITES };
+  for (const [kind, base] of Object.entries(given)) {
+    if (base !== undefined && kind in sites) sites[kind as keyof Sites] = base.replace(/\/+$/, '');
+  }
+  if (given.hackernews && !given.hackernews_hiring) sites.hackernews_hiring = sites.hackernews;
+  if (given.reddit) sites.reddit_login = sites.reddit;
+  sites.bluesky = sites.bluesky.replace(/^http/, 'ws');
+  return sites;
 }

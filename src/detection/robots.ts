@@ -3,7 +3,7 @@ import { type Clock, DAY_MS } from '../lib/clock.ts';
 import type { Documents } from './documents/documents.ts';
 import type { HostResponse } from './request.ts';
 import { MAX_ROBOTS_BYTES, NO_RULES, type RobotsRules, robotsDocument, rulesOf } from './robots-rules.ts';
-import { SourceFault, STOPPED } from './source-fault.ts';
+import { SourceFault, STOPPED } from './source-item.ts';
 
 /** RFC 9309, section 2.4: not longer than this. */
 const KEPT_MS = DAY_MS;

@@ -13,22 +13,35 @@ import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
 import { type Documents, TOO_COSTLY } from './documents/documents.ts';
 import { orAborted } from './host-gate.ts';
-import type { Pages, Reader, Reading } from './reader.ts';
-import type { Sites } from './sites.ts';
-import { PutOff, SourceFault, STOPPED } from './source-fault.ts';
-import { isEdited, itemKey, itemMark, keyOfMark, type SourceItem, toPost } from './source-item.ts';
+import type { Pages, Reader, Reading, Sites } from './reader.ts';
+import {
+  isEdited,
+  itemKey,
+  itemMark,
+  keyOfMark,
+  PutOff,
+  SourceFault,
+  type SourceItem,
+  STOPPED,
+  toPost,
+} from './source-item.ts';
 import { readJetstream } from './sources/bluesky.ts';
 import { readDiscourse } from './sources/discourse.ts';
+import { readLemmy, readMastodon } from './sources/fediverse.ts';
 import { readFeedSource } from './sources/feeds.ts';
 import { readGitHub } from './sources/github.ts';
 import { readHackerNews, readHiring } from './sources/hackernews.ts';
-import { readAshby, readGreenhouse, readLever, readRecruitee, readWorkable } from './sources/job-boards.ts';
-import { readLemmy } from './sources/lemmy.ts';
+import {
+  readAshby,
+  readGreenhouse,
+  readLever,
+  readRecruitee,
+  readSmartRecruiters,
+  readWorkable,
+} from './sources/job-boards.ts';
 import { readLobsters } from './sources/lobsters.ts';
-import { readMastodon } from './sources/mastodon.ts';
 import { readReddit } from './sources/reddit.ts';
 import { readFormD } from './sources/sec-form-d.ts';
-import { readSmartRecruiters } from './sources/smart-recruiters.ts';
 import { readStackExchange } from './sources/stack-exchange.ts';
 import type { Web } from './web.ts';
 

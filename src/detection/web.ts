@@ -6,11 +6,10 @@ import { createLookup } from '../webhooks/target-lookup.ts';
 import { checkSite, type Lookup } from '../webhooks/targets.ts';
 import type { Documents } from './documents/documents.ts';
 import { createHostGate, orAborted } from './host-gate.ts';
-import { createRequests, type HostResponse } from './request.ts';
+import { createRequests, type HostResponse, listenTo } from './request.ts';
 import { createRobots, ROBOT_NAME } from './robots.ts';
 import { MAX_ROBOTS_BYTES } from './robots-rules.ts';
-import { SourceFault } from './source-fault.ts';
-import { listenTo } from './stream.ts';
+import { SourceFault } from './source-item.ts';
 
 const MAX_REDIRECTS = 5;
 /** The pause after a 429 without Retry-After. */
@@ -245,4 +244,43 @@ function resetOf(given: string | undefined, now: number): number | null {
   if (!/^\d{1,10}(\.\d+)?$/.test(given)) return readRetryAfter(given, now);
   const seconds = Number(given);
   return seconds > 1e9 ? seconds * 1_000 - now : seconds * 1_000;
+}
+
+/** Creating a source waits no longer than this for robots.txt; otherwise the first run checks it. */
+const PATIENCE_MS = 5_000;
+
+/** Alternatives, by host. */
+const WAYS: [host: RegExp, way: string][] = [
+  [/(^|\.)reddit\.com$/, 'Make a source of kind "reddit" with an app of your own.'],
+  [/(^|\.)github\.com$/, 'Make a source of kind "github".'],
+  [/(^|\.)stackexchange\.com$|(^|\.)stackoverflow\.com$/, 'Make a source of kind "stackexchange".'],
+  [/(^|\.)ycombinator\.com$/, 'Make a source of kind "hackernews".'],
+];
+
+/** Why robots.txt forbids an address, and the alternative; null if it is allowed, or unknown in time. */
+export function createRefusals(
+  clock: Clock,
+  web: Pick<Web, 'demand'>,
+): (address: string) => Promise<string | null> {
+  return async (address) => {
+    const patience = new AbortController();
+    const timer = clock.after(PATIENCE_MS, () =>
+      patience.abort(new SourceFault('timeout', 'Not known in time.')),
+    );
+    try {
+      await web.demand(address, { signal: patience.signal, asked: 1 });
+      return null;
+    } catch (error) {
+      if (!(error instanceof SourceFault) || error.code !== 'robots_disallowed') return null;
+      return `${error.message} ${wayFor(address)}`;
+    } finally {
+      timer.cancel();
+    }
+  };
+}
+
+function wayFor(address: string): string {
+  const host = URL.parse(address)?.hostname ?? '';
+  const known = WAYS.find(([site]) => site.test(host));
+  return known?.[1] ?? 'Ask the site for an API or for permission, or send its posts to POST /v1/signals.';
 }

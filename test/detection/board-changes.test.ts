@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { boundedItem, toolsNamed } from '../../src/detection/documents/bounds.ts';
+import { boundedItem, toolsNamed } from '../../src/detection/documents/parser.ts';
 import { type SourceItem, toPost } from '../../src/detection/source-item.ts';
-import { boardChanges } from '../../src/detection/sources/board.ts';
+import { boardChanges } from '../../src/detection/sources/job-boards.ts';
 import { createHarness, settings, wanting } from './harness.ts';
 
 const AT = { now: 1_000, platform: 'lever', company: 'acme' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseRuns, type RunState } from '../../src/detection/choose-runs.ts';
+import { chooseRuns, type RunState } from '../../src/detection/poller.ts';
 
 const due = (...names: string[]) =>
   names.map((name, dueAt) => {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { decodeText, feedLinkIn, readFeed } from '../../src/detection/feed.ts';
-import { SourceFault } from '../../src/detection/source-fault.ts';
-import { toPost } from '../../src/detection/source-item.ts';
+import { SourceFault, toPost } from '../../src/detection/source-item.ts';
+import { decodeText, feedLinkIn, readFeed } from '../../src/detection/sources/feeds.ts';
 
 const URL = 'https://blog.example.com/feeds/all.xml';
 

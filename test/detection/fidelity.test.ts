@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { decodeText, feedLinkIn, readFeed, unwrapLink } from '../../src/detection/feed.ts';
-import { createRefusals } from '../../src/detection/refusal.ts';
-import { SourceFault } from '../../src/detection/source-fault.ts';
+import { SourceFault } from '../../src/detection/source-item.ts';
+import { decodeText, feedLinkIn, readFeed, unwrapLink } from '../../src/detection/sources/feeds.ts';
+import { createRefusals } from '../../src/detection/web.ts';
 import { status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
 import { createHarness, rss, settings, wanting } from './harness.ts';

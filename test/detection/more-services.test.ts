@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sitesWith } from '../../src/detection/sites.ts';
+import { sitesWith } from '../../src/detection/reader.ts';
 import { readFormD } from '../../src/detection/sources/sec-form-d.ts';
 import { createWeb } from '../../src/detection/web.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readTime } from '../../src/detection/source-time.ts';
+import { readTime } from '../../src/detection/source-item.ts';
 
 test.each<[string, string | null]>([
   ['2026-01-05T10:00:00Z', '2026-01-05T10:00:00.000Z'],

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { sitesWith } from '../../src/detection/sites.ts';
+import { sitesWith } from '../../src/detection/reader.ts';
 import { readJetstream } from '../../src/detection/sources/bluesky.ts';
 import { createWeb } from '../../src/detection/web.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';

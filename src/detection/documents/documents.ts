@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../lib/clock.ts';
 import { moduleBeside } from '../../lib/package.ts';
 import { createFairQueue } from '../../lib/queues.ts';
-import { SourceFault, stoppedFault } from '../source-fault.ts';
+import { SourceFault, stoppedFault } from '../source-item.ts';
 import type { ParseAnswer, ParseRequest, Parser, ReceivedDocument } from './parser.ts';
 
 /** The code of a document whose reading was given up. */

@@ -1,3 +1,9 @@
+import { z } from 'zod';
+import { measureJson } from '../../lib/json.ts';
+import { readWordTable, wordsSchema } from '../../lib/word-table.ts';
+import { MAX_TEXT_CODE_POINTS } from '../../model/signal.ts';
+import { itemKey, SourceFault, type SourceItem } from '../source-item.ts';
+
 /** A document as it was received from `url`. */
 export interface ReceivedDocument {
   body: Uint8Array;
@@ -29,3 +35,162 @@ export type ParseAnswer =
   | { state: 'fault'; code: string; message: string; retryAt: number }
   | { state: 'exhausted' }
   | { state: 'broken'; message: string };
+
+/** Deeper than any service nests: of those that are read, a thread of comments does most. */
+const MAX_DEPTH = 200;
+/** Values and members of one answer: a full page of the most talkative service has some ten thousand. */
+const MAX_VALUES = 400_000;
+
+/** Reads answers of a form that a service documents, as far as they are needed. */
+export function jsonParser<S extends z.ZodType, Args, Result>(
+  name: string,
+  schema: S,
+  toResult: (answer: z.output<S>, args: Args) => Result,
+): Parser<Args, Result> {
+  return { name, parse: ({ body }, args) => toResult(readJson(body, schema), args) };
+}
+
+/** The JSON of a response. @throws SourceFault `invalid_answer`, with the first fault */
+function readJson<S extends z.ZodType>(body: Uint8Array, schema: S): z.output<S> {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+  const crowd = crowdOf(text);
+  if (crowd !== null) throw new SourceFault('invalid_answer', `The response of the service ${crowd}.`);
+  const parsed = schema.safeParse(jsonOf(text));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const place =
+    issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.join('.').slice(0, 100)}`;
+  const fault = `${issue?.message.slice(0, 200) ?? 'invalid input'}${place}`;
+  throw new SourceFault(
+    'invalid_answer',
+    `The response of the service does not have its documented format (${fault}).`,
+  );
+}
+
+/** Why a JSON text is too much to make objects of, found in one pass; null: it is not. */
+export function crowdOf(text: string): string | null {
+  const { depth, values } = measureJson(text, MAX_DEPTH);
+  if (depth > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels`;
+  return values > MAX_VALUES ? `has more than ${MAX_VALUES.toLocaleString('en-US')} values` : null;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new SourceFault('invalid_answer', "The service's response is not JSON.");
+  }
+}
+
+/** A list, of which the first `most` items are checked one after the other, up to the first that is wrong. */
+export function listOf<S extends z.ZodType>(item: S, most = MOST_ITEMS) {
+  return z
+    .custom<unknown[]>((value) => Array.isArray(value), 'Invalid input: expected array')
+    .transform((items, context): z.output<S>[] => {
+      const read: z.output<S>[] = [];
+      for (const [index, given] of items.slice(0, most).entries()) {
+        const parsed = item.safeParse(given);
+        if (!parsed.success) {
+          const { message = '', path = [] } = parsed.error.issues[0] ?? {};
+          context.addIssue({ code: 'custom', message, path: [index, ...path] });
+          return z.NEVER;
+        }
+        read.push(parsed.data);
+      }
+      return read;
+    });
+}
+
+/** Items of one answer; services show 100 at most, unless their reader says otherwise. */
+const MOST_ITEMS = 500;
+/** All texts of one answer together, in UTF-16 units: what the receiving thread copies in some milliseconds. */
+const MOST_CHARACTERS = 6 * 1024 * 1024;
+const MAX_ID = 300;
+const MAX_URL = 2_048;
+const MAX_NAME = 300;
+/** As much of a job as is searched for the tools it names. */
+const MAX_SEARCHED = 100_000;
+
+/** The first items, each with texts of bounded length: what a post keeps of them stays as it is. */
+export function boundedItems(items: readonly SourceItem[], most = MOST_ITEMS): SourceItem[] {
+  const bounded: SourceItem[] = [];
+  let left = MOST_CHARACTERS;
+  for (const item of items.slice(0, most)) {
+    const next = boundedItem(item);
+    left -= next.title.length + next.body.length + next.url.length + next.id.length;
+    if (left < 0) break;
+    bounded.push(next);
+  }
+  return bounded;
+}
+
+/** A single item, as {@link boundedItems}. */
+export function boundedItem(item: SourceItem): SourceItem {
+  const { company, department, title, body } = item;
+  const tools = department === undefined ? [] : toolsNamed(`${title}\n${body}`.slice(0, MAX_SEARCHED));
+  return {
+    id: boundedId(item.id),
+    ...(item.idScope !== undefined && { idScope: cut(item.idScope, MAX_URL) }),
+    platform: cut(item.platform, MAX_NAME),
+    // Half an address leads nowhere.
+    url: item.url.length > MAX_URL ? '' : item.url,
+    postedAt: item.postedAt,
+    title: cut(title, MAX_TEXT_CODE_POINTS),
+    body: cut(body, MAX_TEXT_CODE_POINTS),
+    author: cut(item.author, MAX_NAME),
+    ...(company && { company: boundedCompany(company) }),
+    ...(department !== undefined && { department: cut(department, MAX_NAME) }),
+    ...(tools.length > 0 && { tools }),
+    ...(item.signalType && { signalType: item.signalType }),
+  };
+}
+
+/** A longer id is known by its digest. */
+export function boundedId(id: string): string {
+  return isWithin(id, MAX_ID) ? id : itemKey({ id });
+}
+
+function boundedCompany({ name, location, industry }: NonNullable<SourceItem['company']>) {
+  return {
+    name: cut(name, MAX_NAME),
+    ...(location !== undefined && { location: cut(location, MAX_NAME) }),
+    ...(industry !== undefined && { industry: cut(industry, MAX_NAME) }),
+  };
+}
+
+/** At most `max` code points. */
+function cut(text: string, max: number): string {
+  if (isWithin(text, max)) return text;
+  // No code point has more than two units.
+  return Array.from(text.slice(0, 2 * max))
+    .slice(0, max)
+    .join('')
+    .trimEnd();
+}
+
+function isWithin(text: string, max: number): boolean {
+  if (text.length <= max) return true;
+  if (text.length > 2 * max) return false;
+  let points = 0;
+  for (const _ of text) points++;
+  return points <= max;
+}
+
+/** Products that companies name in job posts, in their makers' spelling: in lower case many are everyday words. */
+const TOOLS = readWordTable('tools', wordsSchema);
+
+const MAX_TOOLS = 10;
+
+// Longest first, so that "Microsoft Teams" wins over "Teams".
+const NAMES = [...TOOLS].sort((a, b) => b.length - a.length).map((name) => name.replaceAll('.', '\\.'));
+const PATTERN = new RegExp(`(?<![\\p{L}\\p{N}])(?:${NAMES.join('|')})(?![\\p{L}\\p{N}])`, 'gu');
+
+/** The first tools that a job post names, each once, in its order. */
+export function toolsNamed(text: string): string[] {
+  const found = new Set<string>();
+  for (const [name] of text.matchAll(PATTERN)) {
+    found.add(name);
+    if (found.size === MAX_TOOLS) break;
+  }
+  return [...found];
+}

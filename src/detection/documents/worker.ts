@@ -1,8 +1,9 @@
 import { parentPort } from 'node:worker_threads';
 import { robotsDocument } from '../robots-rules.ts';
-import { SourceFault } from '../source-fault.ts';
+import { SourceFault } from '../source-item.ts';
 import { jetstreamFrames } from '../sources/bluesky.ts';
 import { discourseFound, discourseLatest } from '../sources/discourse.ts';
+import { lemmyPosts, mastodonStatuses } from '../sources/fediverse.ts';
 import { feedDocument } from '../sources/feeds.ts';
 import { gitHubDiscussions, gitHubIssues } from '../sources/github.ts';
 import { hackerNewsHits, hiringPosts, hiringThreads } from '../sources/hackernews.ts';
@@ -11,14 +12,13 @@ import {
   greenhouseBoard,
   leverBoard,
   recruiteeBoard,
+  smartRecruitersDetail,
+  smartRecruitersJobs,
   workableBoard,
 } from '../sources/job-boards.ts';
-import { lemmyPosts } from '../sources/lemmy.ts';
 import { lobstersStories } from '../sources/lobsters.ts';
-import { mastodonStatuses } from '../sources/mastodon.ts';
 import { redditPosts, redditToken } from '../sources/reddit.ts';
 import { formDNotice } from '../sources/sec-form-d.ts';
-import { smartRecruitersDetail, smartRecruitersJobs } from '../sources/smart-recruiters.ts';
 import { stackExchangeError, stackExchangeQuestions } from '../sources/stack-exchange.ts';
 import type { ParseAnswer, ParseRequest, Parser } from './parser.ts';
 

@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { HOUR_MS } from '../../lib/clock.ts';
-import { boundedItems } from '../documents/bounds.ts';
-import { crowdOf } from '../documents/json.ts';
-import type { Parser } from '../documents/parser.ts';
+import { boundedItems, crowdOf, type Parser } from '../documents/parser.ts';
 import { createWordTest, type Reader } from '../reader.ts';
-import type { SourceItem } from '../source-item.ts';
-import { readTime } from '../source-time.ts';
+import { readTime, type SourceItem } from '../source-item.ts';
 
 /** How long one run listens: what it does not get through the next one does, soon. */
 const LISTEN_MS = 60_000;

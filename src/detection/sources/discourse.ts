@@ -2,12 +2,10 @@ import { z } from 'zod';
 import { toIso } from '../../lib/clock.ts';
 import { smallestOf } from '../../lib/lists.ts';
 import { withoutTrailingSlashes } from '../../lib/text.ts';
-import { boundedItems } from '../documents/bounds.ts';
-import { jsonParser, listOf } from '../documents/json.ts';
+import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
 import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
-import type { SourceItem } from '../source-item.ts';
-import { readTime } from '../source-time.ts';
+import { readTime, type SourceItem } from '../source-item.ts';
 
 const MAX_PAGES = 10;
 

@@ -1,7 +1,8 @@
-import type { Parser } from '../documents/parser.ts';
-import { decodeText, feedLinkIn, readFeed } from '../feed.ts';
+import { type AtomFeed, type JsonFeed, parseFeed, type RdfFeed, type RssFeed } from 'feedsmith';
+import { boundedItems, crowdOf, type Parser } from '../documents/parser.ts';
+import { decodeEntities, htmlToText } from '../html-text.ts';
 import { demandSuccess, type Reader, type ReadingTask, validatorsOf } from '../reader.ts';
-import type { SourceItem } from '../source-item.ts';
+import { readTime, SourceFault, type SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
 const ACCEPT =
@@ -46,4 +47,402 @@ async function readAt(task: ReadingTask, page: FetchedPage, found: string | null
 
 function ask({ web, position: { etag, lastModified } }: ReadingTask, address: string): Promise<FetchedPage> {
   return web.read(address, { accept: ACCEPT, etag, lastModified, robots: true });
+}
+
+/** An item as its format has it, texts as HTML. */
+interface RawItem {
+  id: string | undefined;
+  link: string | undefined;
+  date: string | undefined;
+  title: string | undefined;
+  body: string | undefined;
+  author: string | undefined;
+  /** Where it is talked about. */
+  comments?: string | undefined;
+}
+
+/** The first items, which are the newest in almost every feed; as many are remembered (`MAX_SEEN`). */
+const MOST_ITEMS = 5_000;
+/** What a person is called; `address (name)` is shorter. */
+const MAX_PERSON = 300;
+/** A person of several elements: name, address and page. */
+const MAX_PERSON_ELEMENTS = 1_000;
+
+/** The items of an RSS, Atom, RDF or JSON feed that came from `url`. @throws SourceFault `invalid_feed` */
+export function readFeed(text: string, url: string): SourceItem[] {
+  const { items, base } = parse(text);
+  const start = resolve(base ?? '', url) || url;
+  const read = items
+    .slice(0, MOST_ITEMS)
+    .map((raw) => ({ ...toItem(raw, start), ...scopeOf(raw, url) }))
+    .filter((item) => item.title !== '' || item.body !== '');
+  return boundedItems(read, MOST_ITEMS);
+}
+
+/** Addresses, other URIs, and Reddit's names of posts: the same post wherever they stand. */
+const IS_KNOWN_EVERYWHERE = /^(?:[a-z][a-z0-9+.-]*:|t[1-6]_\w+$)/i;
+
+/** Any other id counts in its feed: every second blog has a post 1. */
+function scopeOf({ id = '' }: RawItem, url: string): { idScope?: string } {
+  const own = id.trim();
+  return own === '' || IS_KNOWN_EVERYWHERE.test(own) ? {} : { idScope: feedName(url) };
+}
+
+function feedName(url: string): string {
+  const { host, pathname, search } = new URL(url);
+  return host + pathname + search;
+}
+
+function parse(text: string): { items: RawItem[]; base: string | undefined } {
+  const { format, feed } = parsed(text);
+  switch (format) {
+    case 'rss':
+      return { items: (feed.items ?? []).map(fromRss), base: feed.xml?.base ?? feed.link };
+    case 'atom':
+      return { items: (feed.entries ?? []).map(fromAtom), base: feed.xml?.base };
+    case 'rdf':
+      return { items: (feed.items ?? []).map(fromRdf), base: feed.link };
+    case 'json':
+      return { items: (feed.items ?? []).map(fromJson), base: feed.home_page_url };
+  }
+}
+
+const OPTIONS = { maxItems: MOST_ITEMS };
+
+function parsed(given: string) {
+  const crowd = /^\s*\{/.test(given) ? crowdOf(given) : null;
+  if (crowd !== null) throw new SourceFault('invalid_feed', `The feed ${crowd}.`);
+  const text = shortPersons(given);
+  try {
+    return parseFeed(text, OPTIONS);
+  } catch (error) {
+    const inner = wrappedFeed(text);
+    if (inner !== null) return parseInner(inner);
+    throw invalid(text, error);
+  }
+}
+
+function parseInner(text: string) {
+  try {
+    return parseFeed(text, OPTIONS);
+  } catch (error) {
+    throw invalid(text, error);
+  }
+}
+
+/** An element that names a person: the parser takes time in proportion to the square of its brackets. */
+const PERSON = /<(\/?)((?:[\w.-]{1,40}:)?(?:author|managingeditor|webmaster))\b[^<>]{0,200}>/gi;
+
+/** The document without what is too long for the name of a person, in elements that should hold one. */
+function shortPersons(text: string): string {
+  const pieces: string[] = [];
+  let kept = 0;
+  let open: { name: string; end: number } | null = null;
+  for (const { 0: tag, 1: slash, 2: name = '', index } of text.matchAll(PERSON)) {
+    if (slash === '') {
+      open = { name, end: index + tag.length };
+      continue;
+    }
+    if (open?.name === name && index - open.end > MAX_PERSON) {
+      pieces.push(text.slice(kept, open.end), shortPerson(text.slice(open.end, index)));
+      kept = index;
+    }
+    open = null;
+  }
+  return pieces.length === 0 ? text : pieces.join('') + text.slice(kept);
+}
+
+/** Plain text is cut; what holds elements or marked text stays as long as it is an Atom person, and else says nothing. */
+function shortPerson(content: string): string {
+  if (!content.includes('<')) return content.slice(0, MAX_PERSON).replace(/&[^;]{0,40}$/, '');
+  return content.length <= MAX_PERSON_ELEMENTS ? content : '';
+}
+
+/** Some sites send their feed inside an HTML page. */
+function wrappedFeed(text: string): string | null {
+  const open = /<(feed|rss|rdf:RDF)[\s>]/i.exec(text);
+  if (open === null) return null;
+  const close = text.toLowerCase().lastIndexOf(`</${open[1]?.toLowerCase()}>`);
+  return close === -1 ? null : text.slice(open.index, text.indexOf('>', close) + 1);
+}
+
+function invalid(text: string, error: unknown): SourceFault {
+  const start = text.trimStart();
+  if (start === '') return new SourceFault('invalid_feed', 'The answer is empty.');
+  if (/^<!doctype html|^<html/i.test(start)) {
+    const detail = 'The address answers with a web page. Look in it for the address of its feed.';
+    return new SourceFault('invalid_feed', detail);
+  }
+  const broken = error instanceof Error && error.name === 'MalformedError';
+  const detail = broken ? 'it is cut off or not well-formed' : 'it is none of RSS, Atom, RDF and JSON Feed';
+  return new SourceFault('invalid_feed', `The answer cannot be read as a feed: ${detail}.`);
+}
+
+function fromRss(item: RssFeed.Item<string>): RawItem {
+  return {
+    id: item.guid?.value,
+    link: item.link ?? (item.guid?.isPermaLink === false ? undefined : item.guid?.value),
+    date: item.pubDate ?? item.dc?.dates?.[0],
+    title: item.title ?? item.itunes?.title ?? mediaOf(item.media, 'title'),
+    body:
+      fullest(item.content?.encoded, item.description) ??
+      item.itunes?.summary ??
+      mediaOf(item.media, 'description'),
+    author: personName(item.authors?.[0]) ?? item.dc?.creators?.[0] ?? item.itunes?.author,
+    comments: item.comments,
+  };
+}
+
+function fromAtom(entry: AtomFeed.Entry<string>): RawItem {
+  const links = entry.links ?? [];
+  const link = links.find(({ rel }) => rel === undefined || rel === 'alternate') ?? links[0];
+  const base = entry.xml?.base ?? entry.content?.xml?.base;
+  return {
+    id: entry.id,
+    link: link?.href === undefined || base === undefined ? link?.href : resolve(link.href, base) || link.href,
+    date: entry.published ?? entry.updated,
+    title: entry.title?.value,
+    body: fullest(entry.content?.value, entry.summary?.value) ?? mediaOf(entry.media, 'description'),
+    author: entry.authors?.[0]?.name ?? entry.dc?.creators?.[0],
+  };
+}
+
+function fromRdf(item: RdfFeed.Item<string>): RawItem {
+  return {
+    id: item.rdf?.about,
+    link: item.link,
+    date: item.dc?.dates?.[0],
+    title: item.title,
+    body: item.content?.encoded ?? item.description,
+    author: item.dc?.creators?.[0],
+  };
+}
+
+function fromJson(item: JsonFeed.Item<string>): RawItem {
+  return {
+    id: item.id,
+    link: item.url ?? item.external_url,
+    date: item.date_published,
+    title: item.title,
+    body: item.content_html ?? item.content_text ?? item.summary,
+    author: item.authors?.[0]?.name,
+  };
+}
+
+/** The first that says anything. */
+function fullest(...texts: (string | undefined)[]): string | undefined {
+  return texts.find((text) => (text ?? '').trim() !== '');
+}
+
+interface Media {
+  title?: { value?: string };
+  description?: { value?: string };
+}
+
+/** Media of an item tell of it themselves, or their group does. */
+function mediaOf(
+  media: (Media & { groups?: Media[]; contents?: Media[] }) | undefined,
+  name: keyof Media,
+): string | undefined {
+  return [media, ...(media?.groups ?? []), ...(media?.contents ?? [])]
+    .map((one) => one?.[name]?.value)
+    .find(Boolean);
+}
+
+/** RSS 2.0 asks for `address (name)` and gets everything. */
+function personName(person: RssFeed.Person | undefined): string | undefined {
+  const name = (typeof person === 'string' ? person : person?.name)?.slice(0, MAX_PERSON);
+  return typeof person === 'string' ? (/\(([^()]+)\)/.exec(name ?? '')?.[1] ?? name) : name;
+}
+
+function toItem(raw: RawItem, base: string): SourceItem {
+  const url = discussionOf(unwrapLink(resolve(raw.link ?? '', base)), resolve(raw.comments ?? '', base));
+  const title = htmlToText(raw.title ?? '').replace(/\s+/g, ' ');
+  const body = htmlToText(raw.body ?? '');
+  return {
+    id: (raw.id ?? '').trim() || url || `${title}\n${body}`,
+    platform: platformOf(url || base),
+    url,
+    postedAt: readTime(raw.date),
+    title,
+    body,
+    author: htmlToText(raw.author ?? '').replace(/^\/?u\//, ''),
+  };
+}
+
+/** Of what is talked about elsewhere than it stands, the talk is the post; a blog's own comments are a part of its page. */
+function discussionOf(link: string, comments: string): string {
+  if (comments === '' || link === '') return link || comments;
+  return new URL(comments).host === new URL(link).host ? link : comments;
+}
+
+/** An absolute web address, or an empty text. */
+function resolve(link: string, base: string): string {
+  const url = link.trim() === '' ? null : URL.parse(link.trim(), base);
+  return url !== null && /^https?:$/.test(url.protocol) ? url.href : '';
+}
+
+/** As much of a page as is searched: links to feeds stand in its head. */
+const HEAD_CHARS = 200_000;
+const FEED_TYPES = /^(application\/(rss|atom|rdf)\+xml|application\/feed\+json)$/i;
+/** Ends at the next tag: looking past it from each of ten thousand would take half a second. */
+const LINK = /<link\b[^<>]{0,4096}>/gi;
+const ATTRIBUTE = /([a-z-]{1,20})\s*=\s*(?:"([^"]{0,2048})"|'([^']{0,2048})'|([^\s"'>]{1,2048}))/gi;
+
+/** The first feed that a web page links to; null if there is none or it is not a web page. */
+export function feedLinkIn(html: string, base: string): string | null {
+  const head = html.slice(0, HEAD_CHARS);
+  if (!/^\s*(?:<!--[\s\S]{0,2000}?-->\s*)?<(?:!doctype html|html|head)\b/i.test(head)) return null;
+  for (const [tag] of head.matchAll(LINK)) {
+    const attributes = new Map<string, string>();
+    for (const [, name = '', double, single, bare] of tag.matchAll(ATTRIBUTE)) {
+      attributes.set(name.toLowerCase(), decodeEntities(double ?? single ?? bare ?? ''));
+    }
+    const rel = (attributes.get('rel') ?? '').toLowerCase().split(/\s+/);
+    const type = (attributes.get('type') ?? '').split(';')[0]?.trim() ?? '';
+    const href = attributes.get('href')?.trim() ?? '';
+    if (!rel.includes('alternate') || !FEED_TYPES.test(type) || href === '') continue;
+    const url = URL.parse(href, base);
+    if (url !== null && /^https?:$/.test(url.protocol)) return url.href;
+  }
+  return null;
+}
+
+/** Sites that are called by a name of their own, whatever part of them a post is on. */
+const NAMES: [host: string, name: string][] = [
+  ['reddit.com', 'reddit'],
+  ['github.com', 'github'],
+  ['news.ycombinator.com', 'hackernews'],
+  ['hnrss.org', 'hackernews'],
+  ['stackoverflow.com', 'stackoverflow'],
+  ['superuser.com', 'superuser'],
+  ['serverfault.com', 'serverfault'],
+  ['askubuntu.com', 'askubuntu'],
+  ['linkedin.com', 'linkedin'],
+  ['youtube.com', 'youtube'],
+  ['medium.com', 'medium'],
+];
+
+/** What the platform of a post at `address` is called: its name where it is known, else its host. */
+function platformOf(address: string): string {
+  const host = (URL.parse(address)?.hostname ?? '').replace(/^www\./, '').replace(/\.$/, '');
+  const known = NAMES.find(([site]) => host === site || host.endsWith(`.${site}`));
+  if (known !== undefined) return known[1];
+  if (host.endsWith('.stackexchange.com')) return host.slice(0, -'.stackexchange.com'.length);
+  const name = host
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[._-]+/, '')
+    .slice(0, 64);
+  return name === '' ? 'web' : name;
+}
+
+/** Hosts whose links lead elsewhere, and the parameter that says where. */
+const WRAPPERS: [host: RegExp, path: RegExp, parameters: string[]][] = [
+  [/^(www\.)?google\.[a-z.]{2,6}$/, /^\/url$/, ['url', 'q']],
+  [/^(www\.)?bing\.com$/, /^\/news\/apiclick\.aspx$/, ['url']],
+  [/^lm?\.facebook\.com$/, /^\/l\.php$/, ['u']],
+  [/^out\.reddit\.com$/, /./, ['url']],
+  [/^(www\.)?youtube\.com$/, /^\/redirect$/, ['q']],
+  [/\.safelinks\.protection\.outlook\.com$/, /./, ['url']],
+  [/^t\.umblr\.com$/, /^\/redirect$/, ['z']],
+];
+const MAX_LAYERS = 3;
+
+/** The address that a link leads to in the end, where the link itself says so. */
+export function unwrapLink(link: string): string {
+  let address = link;
+  for (let layer = 0; layer < MAX_LAYERS; layer++) {
+    const inner = innerOf(address);
+    if (inner === null) return address;
+    address = inner;
+  }
+  return address;
+}
+
+function innerOf(address: string): string | null {
+  const url = URL.parse(address);
+  if (url === null) return null;
+  const wrapper = WRAPPERS.find(([host, path]) => host.test(url.hostname) && path.test(url.pathname));
+  const target =
+    wrapper?.[2].map((name) => url.searchParams.get(name)).find((value) => value !== null) ?? null;
+  const inner = target === null ? null : URL.parse(target);
+  return inner !== null && /^https?:$/.test(inner.protocol) ? inner.href : null;
+}
+
+const BOMS: [label: string, bytes: number[]][] = [
+  ['utf-8', [0xef, 0xbb, 0xbf]],
+  ['utf-16le', [0xff, 0xfe]],
+  ['utf-16be', [0xfe, 0xff]],
+];
+/** As much of a document as is searched for the encoding it declares. */
+const HEAD_BYTES = 1_024;
+/** Encodings in which any byte is a letter. */
+const ONE_BYTE = /^(windows-|iso-8859-|koi8-|macintosh|x-mac-|ibm)/;
+const KANA = /[\u3041-\u30fa]/;
+
+/**
+ * The text of a document in the encoding that its byte order mark, its `Content-Type` or its XML declaration names, in
+ * this order (RFC 7303, section 3.2). Without any, and if it is not UTF-8, it is decoded as browsers do.
+ */
+export function decodeText(bytes: Uint8Array, contentType: string): string {
+  const marked = BOMS.find(([, bom]) => bom.every((byte, i) => bytes[i] === byte));
+  if (marked !== undefined) return new TextDecoder(marked[0]).decode(bytes);
+  const label = known(charsetOf(contentType)) ?? known(declaredIn(bytes)) ?? wideWithoutMark(bytes);
+  // Labels are often wrong, UTF-8 hardly ever reads as such by chance, and what is none cannot be it.
+  const mislabelled = label !== null && (label === 'utf-8' || ONE_BYTE.test(label));
+  if (mislabelled) {
+    const text = strictly('utf-8', bytes);
+    if (text !== null) return text;
+    if (label === 'utf-8') return repaired(bytes, declaredIn(bytes));
+  }
+  if (label !== null) return new TextDecoder(label).decode(bytes);
+  return strictly('utf-8', bytes) ?? japanese(bytes) ?? new TextDecoder('windows-1252').decode(bytes);
+}
+
+/** What calls itself UTF-8 and is not: what it declares inside, else UTF-8 with a few broken letters, else as browsers would. */
+function repaired(bytes: Uint8Array, declared: string | null): string {
+  const inside = known(declared);
+  if (inside !== null && inside !== 'utf-8') return new TextDecoder(inside).decode(bytes);
+  const lossy = new TextDecoder('utf-8').decode(bytes);
+  const broken = lossy.split('\ufffd').length - 1;
+  const letters = lossy.match(/[\u0080-\ufffc]/g)?.length ?? 0;
+  if (letters > broken) return lossy;
+  return japanese(bytes) ?? new TextDecoder('windows-1252').decode(bytes);
+}
+
+function charsetOf(contentType: string): string | null {
+  return /;\s*charset\s*=\s*"?([\w:.-]+)/i.exec(contentType)?.[1] ?? null;
+}
+
+function declaredIn(bytes: Uint8Array): string | null {
+  const head = new TextDecoder('latin1').decode(bytes.subarray(0, HEAD_BYTES));
+  return /<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([\w:.-]+)["']/i.exec(head)?.[1] ?? null;
+}
+
+/** UTF-16 without a mark shows in the first character, which is a `<` or a `{`. */
+function wideWithoutMark(bytes: Uint8Array): string | null {
+  if (bytes[0] === 0 && bytes[1] !== 0) return 'utf-16be';
+  return bytes[1] === 0 && bytes[0] !== 0 ? 'utf-16le' : null;
+}
+
+function known(label: string | null): string | null {
+  if (label === null) return null;
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    return null; // an unknown label
+  }
+}
+
+function japanese(bytes: Uint8Array): string | null {
+  const text = strictly('shift_jis', bytes);
+  return text !== null && KANA.test(text) ? text : null;
+}
+
+function strictly(label: string, bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder(label, { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
 }

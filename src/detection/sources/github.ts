@@ -2,12 +2,9 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { toIso } from '../../lib/clock.ts';
 import { largestOf } from '../../lib/lists.ts';
-import { boundedItems } from '../documents/bounds.ts';
-import { jsonParser, listOf } from '../documents/json.ts';
+import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
-import { SourceFault } from '../source-fault.ts';
-import type { SourceItem } from '../source-item.ts';
-import { readTime } from '../source-time.ts';
+import { readTime, SourceFault, type SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
 /** The search shows 1,000 results of a question; what is newer the next run asks for. */

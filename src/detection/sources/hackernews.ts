@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { largestOf } from '../../lib/lists.ts';
-import { boundedItems } from '../documents/bounds.ts';
-import { jsonParser, listOf } from '../documents/json.ts';
+import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
 import { createWordTest, demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
-import type { SourceItem } from '../source-item.ts';
-import { readTime } from '../source-time.ts';
+import { readTime, type SourceItem } from '../source-item.ts';
 
 /** The search returns at most 1,000 results of a query, 100 a page; beyond them the query asks for older ones. */
 const PAGES_A_WINDOW = 10;

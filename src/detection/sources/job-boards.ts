@@ -1,9 +1,171 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { listOf } from '../documents/json.ts';
+import {
+  boundedId,
+  boundedItem,
+  boundedItems,
+  jsonParser,
+  listOf,
+  type Parser,
+} from '../documents/parser.ts';
 import { decodeEntities, htmlToText } from '../html-text.ts';
-import type { Reader } from '../reader.ts';
-import { readTime } from '../source-time.ts';
-import { boardOf, boardParser, companyOf, MOST_JOBS, readBoard } from './board.ts';
+import { demandSuccess, type Reader, type ReadingTask, validatorsOf } from '../reader.ts';
+import { readTime, type SourceItem } from '../source-item.ts';
+
+/** More than any known board has; jobs beyond it are read, but not compared. */
+const MOST_KNOWN = 3_000;
+const MOST_JOBS = MOST_KNOWN;
+
+/** The board's company, and the board's state when it was last read. */
+export interface BoardArgs {
+  company: string;
+  cursor: string | null;
+  now: number;
+  platform: string;
+}
+
+/** The jobs of a whole board, with what changed since it was read last. */
+type BoardParser = Parser<BoardArgs, BoardChanges>;
+
+/** Reads a board whose answer is of the form `schema`. */
+function boardParser<S extends z.ZodType>(
+  name: string,
+  schema: S,
+  toItems: (answer: z.output<S>, args: BoardArgs) => SourceItem[],
+): BoardParser {
+  return jsonParser(name, schema, (answer, args) => changedBoard(toItems(answer, args), args));
+}
+
+/** A board's jobs as items, together with those that changed or closed. */
+function changedBoard(jobs: readonly SourceItem[], { cursor, ...at }: BoardArgs): BoardChanges {
+  const posts = jobs.map((job) => ({ ...job, id: boundedId(job.id) }));
+  const changes = boardChanges(cursor, posts, at);
+  return { ...changes, items: boundedItems([...posts, ...changes.items], 2 * MOST_JOBS) };
+}
+
+/** A whole board in one answer, asked for again only where it changed; with posts that changed or closed. */
+async function readBoard(
+  { source, position, web, parse, now }: ReadingTask,
+  address: string,
+  parser: BoardParser,
+) {
+  const { etag, lastModified, cursor } = position;
+  const page = await web.read(address, { accept: 'application/json', etag, lastModified });
+  if (page.status === 304) return { items: [], position };
+  const company = source.settings.board ?? '';
+  const args = { company, cursor, now, platform: source.kind };
+  const board = await parse(parser, demandSuccess(page), args);
+  const validators = board.isUnsure ? {} : validatorsOf(page);
+  return { items: board.items, position: { ...validators, cursor: board.cursor } };
+}
+
+/** The board's name, as a part of an address. */
+function boardOf({ source }: ReadingTask): string {
+  return encodeURIComponent(source.settings.board ?? '');
+}
+
+/** A company as a board tells of it. */
+function companyOf(name: string, location: string | null | undefined): { name: string; location?: string } {
+  return location ? { name, location: location.slice(0, 300) } : { name };
+}
+
+/** What is remembered of a title or a department. */
+const MAX_NAME = 300;
+const MAX_URL = 2_048;
+
+/** A post as it was last seen: what tells that it changed, and what is said when it is gone. */
+const knownSchema = z.object({
+  hash: z.string(),
+  title: z.string(),
+  department: z.string(),
+  url: z.string(),
+  /** It was not there at the last look. */
+  gone: z.boolean().optional(),
+});
+const boardSchema = z.record(z.string(), knownSchema);
+type Known = z.infer<typeof knownSchema>;
+
+/** What became of a board since it was read last. */
+export interface BoardChanges {
+  /** An item for each post that changed or closed. */
+  items: SourceItem[];
+  /** What is to be remembered of it. */
+  cursor: string;
+  /** A post may have closed, which another look decides: ask for all of it the next time. */
+  isUnsure: boolean;
+}
+
+/**
+ * Posts that changed or closed. A changed post is the post again, under an id of its own; one is closed that two looks in a row
+ * did not find, as boards leave posts out now and then. The first look knows no changes.
+ */
+export function boardChanges(
+  cursor: string | null,
+  posts: readonly SourceItem[],
+  at: { now: number; platform: string; company: string },
+): BoardChanges {
+  const before = parse(cursor);
+  const board = new Map<string, Known>();
+  const items: SourceItem[] = [];
+  for (const post of posts.slice(0, MOST_KNOWN)) {
+    const { id, title, department = '', url } = post;
+    const hash = hashOf(post);
+    board.set(id, {
+      hash,
+      title: title.slice(0, MAX_NAME),
+      department: department.slice(0, MAX_NAME),
+      url: url.length > MAX_URL ? '' : url,
+    });
+    const known = before.get(id);
+    if (known === undefined || known.hash === hash) continue;
+    items.push({ ...post, id: `${id} changed ${hash}`, title: `Changed: ${title}`, postedAt: at.now });
+  }
+  const present = new Set(posts.map(({ id }) => id));
+  const company = posts[0]?.company?.name ?? at.company;
+  let isUnsure = false;
+  // A partial list does not show which jobs closed.
+  if (posts.length >= MOST_KNOWN) return { items, cursor: cursorOf(board), isUnsure };
+  for (const [id, known] of before) {
+    if (present.has(id)) continue;
+    if (known.gone) items.push(closed(id, known, { ...at, company }));
+    else {
+      board.set(id, { ...known, gone: true });
+      isUnsure = true;
+    }
+  }
+  return { items, cursor: cursorOf(board), isUnsure };
+}
+
+function closed(
+  id: string,
+  { hash, title, department, url }: Known,
+  { now, platform, company }: { now: number; platform: string; company: string },
+): SourceItem {
+  return {
+    ...{ id: `${id} closed ${hash}`, platform, url, postedAt: now, author: '', department },
+    title: `Closed: ${title}`,
+    body: `${company} no longer lists this job.`,
+    company: { name: company },
+  };
+}
+
+function hashOf({ title, body, department = '', company }: SourceItem): string {
+  const content = JSON.stringify([title, department, company?.location ?? '', body]);
+  return createHash('sha256').update(content).digest('base64url').slice(0, 12);
+}
+
+function cursorOf(board: Map<string, Known>): string {
+  return JSON.stringify(Object.fromEntries(board));
+}
+
+function parse(cursor: string | null): Map<string, Known> {
+  if (cursor === null) return new Map();
+  try {
+    return new Map(Object.entries(boardSchema.parse(JSON.parse(cursor))));
+  } catch {
+    return new Map();
+  }
+}
 
 const greenhouseSchema = z.object({
   jobs: listOf(
@@ -207,3 +369,110 @@ export const workableBoard = boardParser('workable', workableSchema, ({ name, jo
     department: job.department ?? '',
   })),
 );
+
+/** Its list has no texts: those of new jobs are fetched one by one, up to this many per run. */
+const MAX_DETAILS = 40;
+const MAX_PAGES = 20;
+const PAGE = 100;
+
+const postingSchema = z.object({
+  // It becomes a part of addresses.
+  id: z.string().max(300),
+  name: z.string(),
+  releasedDate: z.string().nullish(),
+  company: z.object({ name: z.string().nullish(), identifier: z.string().nullish() }).nullish(),
+  location: z
+    .object({ fullLocation: z.string().nullish(), city: z.string().nullish(), country: z.string().nullish() })
+    .nullish(),
+  department: z.object({ label: z.string().nullish() }).nullish(),
+});
+type Posting = z.infer<typeof postingSchema>;
+const listSchema = z.object({ totalFound: z.int().min(0).default(0), content: listOf(postingSchema) });
+const detailSchema = z.object({
+  postingUrl: z.string().nullish(),
+  applyUrl: z.string().nullish(),
+  jobAd: z
+    .object({ sections: z.record(z.string(), z.object({ text: z.string().nullish() }).nullish()).nullish() })
+    .nullish(),
+});
+
+/** A page of jobs, how many there are, and how many of them came. */
+export const smartRecruitersJobs = jsonParser(
+  'smartrecruiters_jobs',
+  listSchema,
+  ({ totalFound, content }, { board }: { board: string }) => ({
+    items: boundedItems(content.map((posting) => toItem(posting, board))),
+    totalFound,
+    count: content.length,
+  }),
+);
+
+/** A job with its text. */
+export const smartRecruitersDetail = jsonParser(
+  'smartrecruiters_detail',
+  detailSchema,
+  ({ jobAd, postingUrl, applyUrl }, { job }: { job: SourceItem }) => {
+    const texts = Object.values(jobAd?.sections ?? {}).map((section) => htmlToText(section?.text ?? ''));
+    const body = texts.filter((text) => text !== '').join('\n\n');
+    return boundedItem({ ...job, body, url: postingUrl ?? applyUrl ?? job.url });
+  },
+);
+
+/** Open jobs of a board on SmartRecruiters (https://developers.smartrecruiters.com, Posting API). */
+export const readSmartRecruiters: Reader = async (task) => {
+  const base = `${task.sites.smartrecruiters}/v1/companies/${boardOf(task)}/postings`;
+  const company = task.source.settings.board ?? '';
+  let jobs: SourceItem[] = [];
+  let shown = 0;
+  let isWhole = false;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    // After what came, which may be less than was asked for.
+    const address = `${base}?limit=${PAGE}&offset=${shown}`;
+    const answer = demandSuccess(await task.web.read(address, { accept: 'application/json' }));
+    const { items, totalFound, count } = await task.parse(smartRecruitersJobs, answer, { board: company });
+    jobs = jobs.concat(items);
+    shown += count;
+    isWhole = shown >= totalFound;
+    if (count === 0 || isWhole) break;
+  }
+  const isOld = ({ postedAt }: SourceItem) => (postedAt ?? task.now) < task.oldest;
+  const wanted = jobs.filter((job) => task.isNew(job.id) && !isOld(job));
+  const now = new Set(wanted.slice(0, MAX_DETAILS).map(({ id }) => id));
+  const items: SourceItem[] = [];
+  for (const job of jobs) {
+    if (now.has(job.id)) items.push(await detailed(task, base, job));
+    else if (!task.isNew(job.id)) items.push(job); // remembered as long as it is shown
+  }
+  const { cursor } = task.position;
+  const more = wanted.length > now.size;
+  // A partial list does not show which jobs closed.
+  if (!isWhole) return { items, position: { cursor }, more };
+  const changes = boardChanges(cursor, jobs, { now: task.now, platform: 'smartrecruiters', company });
+  return { items: [...items, ...changes.items], position: { cursor: changes.cursor }, more };
+};
+
+async function detailed(task: ReadingTask, base: string, job: SourceItem): Promise<SourceItem> {
+  const address = `${base}/${encodeURIComponent(job.id)}`;
+  const answer = await task.web.read(address, { accept: 'application/json' });
+  if (answer.status === 404 || answer.status === 410) return job; // closed a moment ago
+  return task.parse(smartRecruitersDetail, demandSuccess(answer), { job });
+}
+
+function toItem(posting: Posting, board: string): SourceItem {
+  const { fullLocation, city, country } = posting.location ?? {};
+  const site = `https://jobs.smartrecruiters.com/${encodeURIComponent(board)}`;
+  return {
+    id: posting.id,
+    platform: 'smartrecruiters',
+    url: `${site}/${encodeURIComponent(posting.id)}`,
+    postedAt: readTime(posting.releasedDate),
+    title: posting.name,
+    body: '',
+    author: '',
+    company: companyOf(
+      posting.company?.name || board,
+      fullLocation || [city, country].filter(Boolean).join(', '),
+    ),
+    department: posting.department?.label ?? '',
+  };
+}

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { boundedItems } from '../documents/bounds.ts';
-import { jsonParser, listOf } from '../documents/json.ts';
+import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
 import { demandSuccess, type Reader } from '../reader.ts';
-import type { SourceItem } from '../source-item.ts';
-import { readTime } from '../source-time.ts';
+import { readTime, type SourceItem } from '../source-item.ts';
 
 /** 25 stories a page; read until one was read before or is too old. */
 const MAX_PAGES = 8;

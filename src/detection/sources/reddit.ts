@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { boundedItems } from '../documents/bounds.ts';
-import { jsonParser, listOf } from '../documents/json.ts';
+import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
-import { SourceFault } from '../source-fault.ts';
-import type { SourceItem } from '../source-item.ts';
+import { SourceFault, type SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
 const PAGE = 100;

@@ -1,5 +1,4 @@
-import { boundedItem } from '../documents/bounds.ts';
-import type { Parser } from '../documents/parser.ts';
+import { boundedItem, type Parser } from '../documents/parser.ts';
 import { decodeEntities } from '../html-text.ts';
 import { createWordTest, demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
 import type { SourceItem } from '../source-item.ts';

@@ -3,12 +3,10 @@ import { z } from 'zod';
 import { DAY_MS } from '../../lib/clock.ts';
 import { largestOf } from '../../lib/lists.ts';
 import type { SourceQuota } from '../../model/source.ts';
-import { boundedItems } from '../documents/bounds.ts';
-import { jsonParser, listOf } from '../documents/json.ts';
+import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { decodeEntities, htmlToText } from '../html-text.ts';
 import { demandSuccess, type Reader, type ReadingTask } from '../reader.ts';
-import { SourceFault } from '../source-fault.ts';
-import type { SourceItem } from '../source-item.ts';
+import { SourceFault, type SourceItem } from '../source-item.ts';
 import type { FetchedPage } from '../web.ts';
 
 const MAX_PAGES = 5;

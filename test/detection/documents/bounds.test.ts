@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boundedItem, boundedItems } from '../../../src/detection/documents/bounds.ts';
+import { boundedItem, boundedItems } from '../../../src/detection/documents/parser.ts';
 import { itemKey, type SourceItem } from '../../../src/detection/source-item.ts';
 
 const anItem = (overrides: Partial<SourceItem> = {}): SourceItem => ({

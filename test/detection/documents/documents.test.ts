@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createDocuments } from '../../../src/detection/documents/documents.ts';
-import { SourceFault } from '../../../src/detection/source-fault.ts';
+import { SourceFault } from '../../../src/detection/source-item.ts';
 import { feedDocument } from '../../../src/detection/sources/feeds.ts';
 
 const feed = (items: string) => `<rss version="2.0"><channel><title>t</title>${items}</channel></rss>`;

@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import { withoutTrailingSlashes } from '../../lib/text.ts';
-import { boundedItems } from '../documents/bounds.ts';
-import { jsonParser, listOf } from '../documents/json.ts';
+import { boundedItems, jsonParser, listOf } from '../documents/parser.ts';
 import { htmlToText } from '../html-text.ts';
 import { demandSuccess, type Reader } from '../reader.ts';
-import type { SourceItem } from '../source-item.ts';
-import { readTime } from '../source-time.ts';
+import { readTime, type SourceItem } from '../source-item.ts';
 
-const PAGE = 40;
+const MASTODON_PAGE = 40;
 const MAX_PAGES = 10;
 
 const statusSchema = z.object({
@@ -39,7 +37,7 @@ export const readMastodon: Reader = async ({ source, position, web, parse, oldes
   for (let page = 0; page < MAX_PAGES; page++) {
     const address = new URL(`${base}/api/v1/timelines/tag/${encodeURIComponent(tag ?? '')}`);
     address.search = new URLSearchParams({
-      limit: String(PAGE),
+      limit: String(MASTODON_PAGE),
       ...(position.cursor ? { since_id: position.cursor } : {}),
       ...(below === null ? {} : { max_id: below }),
     }).toString();
@@ -49,7 +47,7 @@ export const readMastodon: Reader = async ({ source, position, web, parse, oldes
     if (page === 0) newest = shown.newest ?? newest;
     below = shown.oldest;
     const goesOn = shown.items.every(({ postedAt }) => (postedAt ?? oldest) >= oldest);
-    if (shown.count < PAGE || below === null || !goesOn) break;
+    if (shown.count < MASTODON_PAGE || below === null || !goesOn) break;
   }
   return { items, position: { cursor: newest } };
 };
@@ -66,3 +64,59 @@ function toItem(status: z.infer<typeof statusSchema>): SourceItem {
     author: account?.display_name || account?.acct || '',
   };
 }
+
+const LEMMY_PAGE = 50;
+
+const answerSchema = z.object({
+  posts: listOf(
+    z.object({
+      post: z.object({
+        id: z.int(),
+        name: z.string(),
+        body: z.string().nullish(),
+        ap_id: z.string().nullish(),
+        published: z.string().nullish(),
+      }),
+      creator: z.object({ name: z.string().nullish(), display_name: z.string().nullish() }).nullish(),
+    }),
+  ),
+});
+
+/** A page of posts of the instance at `base`. */
+export const lemmyPosts = jsonParser('lemmy_posts', answerSchema, ({ posts }, { base }: { base: string }) =>
+  boundedItems(
+    posts.map(({ post, creator }) => ({
+      id: post.ap_id || String(post.id),
+      platform: 'lemmy',
+      url: post.ap_id || `${base}/post/${post.id}`,
+      postedAt: readTime(post.published),
+      title: post.name,
+      body: post.body ?? '',
+      author: creator?.display_name || creator?.name || '',
+    })),
+  ),
+);
+
+/** The newest posts of a Lemmy instance, or those that hold the words of a query. */
+export const readLemmy: Reader = async ({ source, web, parse, oldest, isNew }) => {
+  const { url, query } = source.settings;
+  const base = withoutTrailingSlashes(url ?? '');
+  let items: SourceItem[] = [];
+  for (let page = 1; page <= MAX_PAGES; page++) {
+    const address = new URL(`${base}/api/v3/${query === null ? 'post/list' : 'search'}`);
+    address.search = new URLSearchParams({
+      ...(query === null ? {} : { q: query }),
+      type_: query === null ? 'All' : 'Posts',
+      ...(query === null ? {} : { listing_type: 'All' }),
+      sort: 'New',
+      limit: String(LEMMY_PAGE),
+      page: String(page),
+    }).toString();
+    const answer = demandSuccess(await web.read(address.href, { accept: 'application/json' }));
+    const posts = await parse(lemmyPosts, answer, { base });
+    items = items.concat(posts);
+    const goesOn = posts.every(({ id, postedAt }) => isNew(id) && (postedAt ?? oldest) >= oldest);
+    if (posts.length < LEMMY_PAGE || !goesOn) break;
+  }
+  return { items, position: {} };
+};
