@@ -1,4 +1,4 @@
-import { SOURCE_KINDS } from './model/source-settings.ts';
+import { SOURCE_KINDS } from './model/source.ts';
 
 /** Kinds that are read at the address they are given; there is nothing to point elsewhere. */
 const OWN_ADDRESS = ['rss', 'discourse', 'lemmy', 'mastodon'];

@@ -9,8 +9,8 @@ import {
 import { paginationSchema } from '../http/paging.ts';
 import { JSON_TYPE } from '../http/problems.ts';
 import { CACHE_BRIEFLY, type Representation, represent, sendRepresentation } from '../http/representation.ts';
-import { TAG_NAMES, type TagName } from '../model/api-tags.ts';
 import { DomainError } from '../model/errors.ts';
+import { TAG_NAMES, type TagName } from '../model/public-api.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
 const tagQuery = { tag: z.enum(TAG_NAMES).optional().describe('Only operations with this tag.') };

@@ -4,11 +4,13 @@ import {
   draftInputSchema,
   draftReviewSchema,
   icpDraftSchema,
+  icpQualitySchema,
+  icpSuggestionSchema,
   MAX_PREVIEW_POSTS,
   previewInputSchema,
   previewSchema,
+  suggestionActionSchema,
 } from '../model/icp-draft.ts';
-import { icpQualitySchema, icpSuggestionSchema, suggestionActionSchema } from '../model/icp-quality.ts';
 import { draftForSeller } from '../signals/draft.ts';
 import { qualityOf } from '../signals/feedback.ts';
 import {

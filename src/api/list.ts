@@ -11,8 +11,7 @@ import {
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import { letGo } from '../lib/own-bytes.ts';
 import { DomainError } from '../model/errors.ts';
-import { wholeNumber } from '../model/filters.ts';
-import type { PageRequest, Position, StoredPage } from '../model/page.ts';
+import { type PageRequest, type Position, type StoredPage, wholeNumber } from '../model/filters.ts';
 import type { StoredWait } from '../store/event-store.ts';
 import type { Call, NamesIn, NoQuery, QueryShape, Routes, Taken } from './routes.ts';
 

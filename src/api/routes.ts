@@ -6,7 +6,7 @@ import { runParts } from '../http/idempotency.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import type { Caller } from '../http/request-context.ts';
 import { pathId } from '../http/request-path.ts';
-import type { TagName } from '../model/api-tags.ts';
+import type { TagName } from '../model/public-api.ts';
 import type { Precondition } from '../store/change-until-it-holds.ts';
 import type { ApiParts } from './parts.ts';
 

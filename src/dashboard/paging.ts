@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { cursorScope, readCursor } from '../http/paging.ts';
 import type { Cursors } from '../lib/cursor.ts';
-import type { PageRequest, Position } from '../model/page.ts';
+import type { PageRequest, Position } from '../model/filters.ts';
 import { memberOf } from './gate.ts';
 
 /** Rows on a screen. */

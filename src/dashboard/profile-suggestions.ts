@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { IcpSuggestion, Share } from '../model/icp-quality.ts';
-import { suggestionActionSchema } from '../model/icp-quality.ts';
+import { type IcpSuggestion, type Share, suggestionActionSchema } from '../model/icp-draft.ts';
 import { decideSuggestion } from '../signals/suggestions.ts';
 import { formOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';

@@ -1,11 +1,11 @@
-import type { SourceResource } from '../model/source.ts';
 import {
   SECRET_NAMES,
   SETTINGS_OF,
   type SettingName,
   SOURCE_KINDS,
   type SourceKind,
-} from '../model/source-settings.ts';
+  type SourceResource,
+} from '../model/source.ts';
 import { type Form, number, text, texts } from './forms.ts';
 
 const KIND_WORDS: Readonly<Record<SourceKind, string>> = {

@@ -1,4 +1,4 @@
-import type { SourceKind } from '../model/source-settings.ts';
+import type { SourceKind } from '../model/source.ts';
 import { readPlaces } from '../signals/places.ts';
 import { closedPlaceAt, closedPlaceWords } from '../signals/source-management.ts';
 import type { Form } from './forms.ts';

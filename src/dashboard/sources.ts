@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toIso } from '../lib/clock.ts';
 import {
   type EndedRun,
+  SOURCE_KINDS,
   sourceInputSchema,
   sourcePatchSchema,
   sourceResource,
   sourceRunResource,
 } from '../model/source.ts';
-import { SOURCE_KINDS } from '../model/source-settings.ts';
 import {
   changeSource,
   createSource,

@@ -3,7 +3,7 @@ import { isHttps } from '../http/request-context.ts';
 import { fromIso, toIso } from '../lib/clock.ts';
 import { parseRows } from '../lib/json.ts';
 import type { EventType } from '../model/event.ts';
-import type { Position } from '../model/page.ts';
+import type { Position } from '../model/filters.ts';
 import { type Signal, signalFilters } from '../model/signal.ts';
 import type { Store } from '../store/store.ts';
 import { cookieOptions } from './cookies.ts';

@@ -1,6 +1,5 @@
 import { fold } from '../lib/text.ts';
-import type { Source, SourcePosition, SourceQuota } from '../model/source.ts';
-import type { SecretName, SourceKind } from '../model/source-settings.ts';
+import type { SecretName, Source, SourceKind, SourcePosition, SourceQuota } from '../model/source.ts';
 import type { Parser } from './documents/parser.ts';
 import { SourceFault, type SourceItem } from './source-item.ts';
 import type { FetchedPage, ReadOptions } from './web.ts';

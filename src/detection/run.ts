@@ -4,8 +4,13 @@ import type { SecretBox } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError, storageFaultOf } from '../model/errors.ts';
 import type { NewMail } from '../model/mail.ts';
-import { hintFor, type Source, type SourceError, type SourcePosition } from '../model/source.ts';
-import type { SourceKind } from '../model/source-settings.ts';
+import {
+  hintFor,
+  type Source,
+  type SourceError,
+  type SourceKind,
+  type SourcePosition,
+} from '../model/source.ts';
 import { storeEditedPosts } from '../signals/intake.ts';
 import { type IntakeParts, planPosts, type ScopedPost } from '../signals/plan-posts.ts';
 import { openSecrets } from '../signals/source-management.ts';

@@ -2,8 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Cursors } from '../lib/cursor.ts';
 import { DomainError } from '../model/errors.ts';
-import { wholeNumber } from '../model/filters.ts';
-import type { Position } from '../model/page.ts';
+import { type Position, wholeNumber } from '../model/filters.ts';
 
 /** No cursor of ours is longer. One that is, is not ours: it is refused as such, and not for its length. */
 const MAX_CURSOR_CHARS = 2_000;

@@ -1,5 +1,5 @@
 import { cursorScope, readCursor } from '../http/paging.ts';
-import type { PageRequest, Position } from '../model/page.ts';
+import type { PageRequest, Position } from '../model/filters.ts';
 import { fittingRows } from './answers.ts';
 import type { McpCall } from './tool.ts';
 

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { toIso } from '../lib/clock.ts';
-import { listFilters, listOf } from './filters.ts';
-import type { PageRequest } from './page.ts';
+import { listFilters, listOf, type PageRequest } from './filters.ts';
 import { emailInput, idInput, requiredLine, timeInput } from './text.ts';
 
 export const CAMPAIGN_STATUSES = ['draft', 'scheduled', 'active', 'paused', 'completed'] as const;

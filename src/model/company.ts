@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { fold } from '../lib/text.ts';
 import { COMPANY_FACTS, type CompanyFact, type CompanyFacts } from './company-facts.ts';
-import { listFilters, listOf } from './filters.ts';
-import type { PageRequest } from './page.ts';
+import { listFilters, listOf, type PageRequest } from './filters.ts';
 import { type Signal, signalSchema } from './signal.ts';
 import { domainFilter, lineText, webUrl } from './text.ts';
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { listFilters, listOf, searchText, wholeNumber } from './filters.ts';
-import type { PageRequest } from './page.ts';
+import { listFilters, listOf, type PageRequest, searchText, wholeNumber } from './filters.ts';
 import { linkedinProfile, normaliseEmail } from './person-keys.ts';
 import { dealSchema, stageSchema } from './pipeline.ts';
 import { classificationSchema, explanationSchema, observedPostSchema, signalSchema } from './signal.ts';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { codePointLength } from '../lib/text.ts';
 import { CLASSIFICATIONS } from './constants.ts';
-import { listFilters, listOf, queryTime, searchText, wholeNumber } from './filters.ts';
-import type { PageRequest } from './page.ts';
+import { listFilters, listOf, type PageRequest, queryTime, searchText, wholeNumber } from './filters.ts';
 import { domainFilter, domainSchema, idInput, lineText, timeText, webUrl } from './text.ts';
 
 export const SIGNAL_TYPES = ['intent_post', 'job_change', 'funding_event', 'review', 'qa_forum'] as const;

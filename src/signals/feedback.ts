@@ -1,6 +1,6 @@
 import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
-import type { IcpQuality, Share } from '../model/icp-quality.ts';
+import type { IcpQuality, Share } from '../model/icp-draft.ts';
 import type { Judgement, SignalFeedback, SignalStore } from '../store/signal-store.ts';
 
 /** Says whether a signal was worth it; the last word counts. @throws DomainError `NOT_FOUND` */

@@ -4,8 +4,13 @@ import { inPackage } from '../lib/package.ts';
 import { excerpt } from '../lib/text.ts';
 import { NO_SETTINGS } from '../model/constants.ts';
 import type { IcpProfile } from '../model/icp.ts';
-import { type Source, sourceInputSchema } from '../model/source.ts';
-import { kindSchema, type SourceKind, type SourceSettings } from '../model/source-settings.ts';
+import {
+  kindSchema,
+  type Source,
+  type SourceKind,
+  type SourceSettings,
+  sourceInputSchema,
+} from '../model/source.ts';
 import type { Encoder } from './encoder/encoder.ts';
 import { createNearest } from './offer.ts';
 import { tokenize } from './tokens.ts';

@@ -5,7 +5,6 @@ import type { AddressSet } from '../lib/network.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import { NO_SETTINGS } from '../model/constants.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
-import type { Source, SourceInput, SourcePatch } from '../model/source.ts';
 import {
   type GivenSettings,
   type PlainSettingName,
@@ -13,9 +12,12 @@ import {
   SETTINGS_OF,
   type SecretName,
   type SettingName,
+  type Source,
+  type SourceInput,
   type SourceKind,
+  type SourcePatch,
   type SourceSettings,
-} from '../model/source-settings.ts';
+} from '../model/source.ts';
 import type { Tenant } from '../model/tenant.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { ProfileStore } from '../store/profile-store.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type IcpPatch, type IcpProfile, patchProfile, WEIGHT_KEYS } from '../model/icp.ts';
-import type { IcpSuggestion } from '../model/icp-quality.ts';
+import type { IcpSuggestion } from '../model/icp-draft.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Judgement, SignalDetail } from '../store/signal-store.ts';
 import { type Origin, originOf } from './origin.ts';

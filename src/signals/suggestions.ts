@@ -5,7 +5,7 @@ import { createFifo, type Fifo } from '../lib/queues.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import { type IcpPatch, type IcpProfile, WEIGHT_KEYS } from '../model/icp.ts';
-import type { IcpSuggestion, SuggestionAction } from '../model/icp-quality.ts';
+import type { IcpSuggestion, SuggestionAction } from '../model/icp-draft.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { StoredLesson } from '../store/profile-store.ts';
 import type { Judgement, SignalStore } from '../store/signal-store.ts';

@@ -1,8 +1,8 @@
 import type { AuditAction, AuditActor, AuditEntry } from '../model/audit.ts';
+import type { Page, PageRequest } from '../model/filters.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { ApiKey } from '../model/key.ts';
 import type { NewMail } from '../model/mail.ts';
-import type { Page, PageRequest } from '../model/page.ts';
 import type { Owner, Plan, Role, Session, Tenant, User } from '../model/tenant.ts';
 
 /** Rows of a tenant that a plan has a ceiling on, and how many there are. */

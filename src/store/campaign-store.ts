@@ -1,6 +1,6 @@
 import type { Campaign, CampaignEventType, CampaignQuery, ReplyClass } from '../model/campaign.ts';
 import type { RoutedEvent } from '../model/event.ts';
-import type { Page } from '../model/page.ts';
+import type { Page } from '../model/filters.ts';
 
 /** Whom an event is about: a lead, an address in lower case, or both. */
 export interface NamedPerson {

@@ -1,5 +1,5 @@
 import type { Company, CompanyContact, CompanyQuery } from '../model/company.ts';
-import type { Page } from '../model/page.ts';
+import type { Page } from '../model/filters.ts';
 
 /** How many signals named a company since each of the asked times, and when the last one did. */
 export interface CompanyActivity {

@@ -1,6 +1,6 @@
 import type { AttemptErrorCode, DeliveryStatus } from '../model/delivery.ts';
 import type { EventType } from '../model/event.ts';
-import type { Page, PageRequest, Position, StoredPage } from '../model/page.ts';
+import type { Page, PageRequest, Position, StoredPage } from '../model/filters.ts';
 import type { SpeedCount } from '../rules/latency.ts';
 
 /** A delivery as it is listed. Times are Unix milliseconds. */

@@ -1,5 +1,5 @@
+import type { Page, PageRequest } from '../model/filters.ts';
 import type { McpSubscription } from '../model/mcp.ts';
-import type { Page, PageRequest } from '../model/page.ts';
 import type { PayloadShape } from '../model/payload-shape.ts';
 import type { Endpoint } from '../model/webhook.ts';
 

@@ -1,4 +1,4 @@
-import type { Position } from '../model/page.ts';
+import type { Position } from '../model/filters.ts';
 
 /** A person to be erased, as they were found; the change applies only where nothing was added since. */
 export interface LeadErasure {

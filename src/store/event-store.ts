@@ -7,7 +7,7 @@ import type {
   RoutedEvent,
   SkipReason,
 } from '../model/event.ts';
-import type { Page, PageRequest, Position, StoredPage } from '../model/page.ts';
+import type { Page, PageRequest, Position, StoredPage } from '../model/filters.ts';
 import type { Classification } from '../model/signal.ts';
 
 /** Filters and position of a page of events, newest first. `from` <= createdAt < `to`, Unix milliseconds. */

@@ -1,6 +1,6 @@
 import type { RoutedEvent } from '../model/event.ts';
+import type { Page, PageRequest } from '../model/filters.ts';
 import type { Lead, LeadQuery } from '../model/lead.ts';
-import type { Page, PageRequest } from '../model/page.ts';
 import type { Actor, BoardStage, Stage } from '../model/pipeline.ts';
 import type { NewSignal } from './signal-store.ts';
 

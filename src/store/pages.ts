@@ -1,5 +1,5 @@
 import { DomainError } from '../model/errors.ts';
-import type { Page, PageRequest, Position } from '../model/page.ts';
+import type { Page, PageRequest, Position } from '../model/filters.ts';
 
 /** One row more than a page holds is asked for: it tells that more follow, and is cut off again. */
 export function pageOf<T, R = T>(

@@ -1,5 +1,5 @@
+import type { Page, PageRequest } from '../model/filters.ts';
 import type { IcpProfile } from '../model/icp.ts';
-import type { Page, PageRequest } from '../model/page.ts';
 
 /** What was decided of a suggestion; `decision` is JSON. */
 export interface SuggestionDecision {

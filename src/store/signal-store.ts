@@ -1,6 +1,6 @@
 import type { ObservedCompany } from '../model/company.ts';
 import type { RoutedEvent } from '../model/event.ts';
-import type { Position, StoredPage } from '../model/page.ts';
+import type { Position, StoredPage } from '../model/filters.ts';
 import type { Classification, SignalQuery, SignalTriage, SignalView } from '../model/signal.ts';
 import { searchedFacts } from '../rules/words.ts';
 import type { Taking } from './delivery-store.ts';

@@ -1,5 +1,5 @@
+import type { Page, PageRequest } from '../model/filters.ts';
 import type { NewMail } from '../model/mail.ts';
-import type { Page, PageRequest } from '../model/page.ts';
 import type { EndedRun, Source, SourceError, SourcePosition, SourceQuota } from '../model/source.ts';
 import type { CommittedSignal, NewSignal } from './signal-store.ts';
 

@@ -4,7 +4,7 @@ import type { AttemptResource, DeliveryDetail, DeliveryResource } from '../model
 import { DomainError } from '../model/errors.ts';
 import type { EventType } from '../model/event.ts';
 import type { EventOutcome, EventResource, OutcomeReason } from '../model/event-resource.ts';
-import type { Position } from '../model/page.ts';
+import type { Position } from '../model/filters.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import type {
   DeliveryLogStore,

@@ -4,7 +4,7 @@ import type { SecretBox } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { toBodyBytes } from '../model/delivery.ts';
 import { FEED_MS } from '../model/event-resource.ts';
-import type { PageRequest } from '../model/page.ts';
+import type { PageRequest } from '../model/filters.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint } from '../model/webhook.ts';
 import type { FeedPage, FeedRow, FeedStore } from '../store/event-store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SourceKind, SourceSettings } from '../../src/model/source-settings.ts';
+import type { SourceKind, SourceSettings } from '../../src/model/source.ts';
 import { type Answer, status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
 import { createHarness, type Harness, SECRET_BOX, settings } from './harness.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { SourceKind, SourceSettings } from '../../src/model/source-settings.ts';
+import type { SourceKind, SourceSettings } from '../../src/model/source.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { tempFolder } from '../store/sqlite/temp-folder.ts';
 import { createManualClock } from '../support/manual-clock.ts';

@@ -4,7 +4,7 @@ import { readFormD } from '../../src/detection/sources/sec-form-d.ts';
 import { createWeb } from '../../src/detection/web.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
 import { START_POSITION } from '../../src/model/constants.ts';
-import type { SourceKind, SourceSettings } from '../../src/model/source-settings.ts';
+import type { SourceKind, SourceSettings } from '../../src/model/source.ts';
 import { type Answer, status } from '../support/receiver.ts';
 import { aSource } from '../support/sources.ts';
 import { T0 } from '../support/store.ts';

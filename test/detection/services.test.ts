@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SourceKind } from '../../src/model/source-settings.ts';
+import type { SourceKind } from '../../src/model/source.ts';
 import { status } from '../support/receiver.ts';
 import { T0 } from '../support/store.ts';
 import { createHarness, type Harness, settings, wanting } from './harness.ts';

@@ -17,10 +17,10 @@ import {
   type Parameter,
   transformRoute,
 } from '../../http/openapi/schemas.ts';
-import { API_TAGS } from '../../model/api-tags.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import { EVENT_TYPES } from '../../model/event.ts';
 import { EVENT_DATA, envelopeSchema, signalPayloadSchema } from '../../model/event-resource.ts';
+import { API_TAGS } from '../../model/public-api.ts';
 import type { ApiParts } from '../parts.ts';
 
 const DESCRIPTION = `Buying signals found in public posts, scored and explained; the leads, pipeline and campaigns that grow out of

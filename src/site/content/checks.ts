@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { TAG_NAMES } from '../../model/api-tags.ts';
 import { MCP_METADATA_PATH } from '../../model/mcp.ts';
-import { OPENAPI_PATH, PUBLIC_OPERATIONS } from '../../model/public-api.ts';
+import { OPENAPI_PATH, PUBLIC_OPERATIONS, TAG_NAMES } from '../../model/public-api.ts';
 import {
   API_CATALOG_PATH,
   FAVICON_PATH,

@@ -1,4 +1,4 @@
-import type { SourceKind } from '../../../src/model/source-settings.ts';
+import type { SourceKind } from '../../../src/model/source.ts';
 import type { HostileCase } from './case.ts';
 import { brokenIfOurs } from './feed-cases.ts';
 import { JSON_SHAPES, SHAPES } from './texts.ts';

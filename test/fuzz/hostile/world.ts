@@ -10,7 +10,7 @@ import { newKey } from '../../../src/accounts/keys.ts';
 import { createTenant } from '../../../src/accounts/tenants.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { SCOPES } from '../../../src/model/key.ts';
-import { SOURCE_KINDS, type SourceKind } from '../../../src/model/source-settings.ts';
+import { SOURCE_KINDS, type SourceKind } from '../../../src/model/source.ts';
 import { openRuntime } from '../../../src/runtime.ts';
 import { freePort, type ServerProcess, serverEnv, startServerProcess } from '../../support/server-process.ts';
 import { type HostileHost, startHostileHost } from './host.ts';

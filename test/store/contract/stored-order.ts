@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseRows } from '../../../src/lib/json.ts';
-import type { Position } from '../../../src/model/page.ts';
+import type { Position } from '../../../src/model/filters.ts';
 import type { NewSignal, StoredSignalQuery } from '../../../src/store/signal-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { aRoutedEvent, aSignal, T0 } from '../../support/store.ts';

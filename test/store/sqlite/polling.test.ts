@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { parseRows } from '../../../src/lib/json.ts';
 import { createSeededRandom } from '../../../src/lib/seeded-random.ts';
-import type { Position } from '../../../src/model/page.ts';
+import type { Position } from '../../../src/model/filters.ts';
 import type { NewSignal, StoredSignalQuery } from '../../../src/store/signal-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import type { Store } from '../../../src/store/store.ts';

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../../model/audit.ts';
 import { DomainError } from '../../../model/errors.ts';
-import type { Position } from '../../../model/page.ts';
+import type { Position } from '../../../model/filters.ts';
 import type {
   AccountStore,
   AuditStore,

@@ -3,7 +3,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { addAll } from '../../../lib/lists.ts';
 import { createYielder } from '../../../lib/yielding.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
-import type { Position } from '../../../model/page.ts';
+import type { Position } from '../../../model/filters.ts';
 import type { DeliveryKey, WalkTerms } from '../../changes/deliveries.ts';
 import type { DeliveryLogStore, DeliveryQuery } from '../../delivery-log-store.ts';
 import type { EventStore, RecordedEvent } from '../../event-store.ts';

@@ -1,8 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { AuditEntry } from '../../../model/audit.ts';
 import { DomainError } from '../../../model/errors.ts';
+import type { Position } from '../../../model/filters.ts';
 import type { ApiKey } from '../../../model/key.ts';
-import type { Position } from '../../../model/page.ts';
 import type { Session, Tenant, User } from '../../../model/tenant.ts';
 import type {
   AccountStore,
