@@ -15,8 +15,7 @@ import {
 } from './addresses.ts';
 import type { SiteContent, SitePage, TitledLink } from './content/site-content.ts';
 import { MARKDOWN } from './documents/document.ts';
-import type { Negotiate } from './negotiation.ts';
-import { CONTENT_SECURITY_POLICY, siteLinks } from './pages.ts';
+import { CONTENT_SECURITY_POLICY, type Negotiate, siteLinks } from './pages.ts';
 
 const HTML = 'text/html; charset=utf-8';
 /** Long enough to recognise what was asked for. */

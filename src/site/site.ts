@@ -7,13 +7,12 @@ import { sendRepresentation } from '../http/representation.ts';
 import { handleTogether } from '../http/turns.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { SiteContent } from './content/site-content.ts';
+import { once } from './documents/document.ts';
 import { createDocuments } from './documents/documents.ts';
 import { describePublicApi } from './documents/openapi.ts';
 import { addPageGate, addPublicGate } from './gates.ts';
-import { createNegotiation } from './negotiation.ts';
-import { once } from './once.ts';
 import { createPageErrors } from './page-errors.ts';
-import { addAssets, addPages } from './pages.ts';
+import { addAssets, addPages, createNegotiation } from './pages.ts';
 import { addHealth, addStatus } from './status.ts';
 
 export interface SiteParts {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createNegotiation } from '../../src/site/negotiation.ts';
+import { createNegotiation } from '../../src/site/pages.ts';
 import { BASE_URL, buildTestApp, type TestApp } from '../support/app.ts';
 
 let t: TestApp;

@@ -17,11 +17,10 @@ import {
   SITEMAP_XML_PATH,
 } from '../addresses.ts';
 import type { NamedAsset } from './assets.ts';
-import type { ContentFault } from './content-error.ts';
 import type { LocatedIdentity } from './identity.ts';
-import type { PageLink, ParsedMarkdown } from './markdown.ts';
-import type { PageFile } from './page-file.ts';
+import type { ContentFault, PageFile } from './page-file.ts';
 import { operationsMarks } from './placeholders.ts';
+import type { PageLink, ParsedMarkdown } from './templates.ts';
 
 /** A page file with its markdown taken apart. */
 export interface ParsedPage extends PageFile {

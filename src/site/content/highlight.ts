@@ -4,8 +4,8 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder } from '../../lib/folders.ts';
 import { moduleBeside } from '../../lib/package.ts';
-import type { ContentFault } from './content-error.ts';
 import type { Token, TokenizerAnswer, TokenizerRequest, TokenLines } from './highlight-process.ts';
+import type { ContentFault } from './page-file.ts';
 
 /** Grows whenever what is made of the same code changes, so that an older cache is not believed. */
 const CACHE_VERSION = 'shiki 4.6.0, classes 2';

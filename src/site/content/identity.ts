@@ -1,9 +1,106 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { accentFault, DEFAULT_ACCENT } from './accent.ts';
-import { ContentError } from './content-error.ts';
-import { type PlaceOf, readJson } from './located.ts';
+import { ContentError, type PlaceOf, readJson } from './page-file.ts';
+
+/** A colour as red, green and blue from 0 to 255. */
+type Rgb = readonly [number, number, number];
+
+/** The accent where `site.json` names none. */
+export const DEFAULT_ACCENT = '#9a4708';
+
+/** WCAG 2.2, success criterion 1.4.3: the least contrast of text with its ground. */
+const LEAST_CONTRAST = 4.5;
+/** What text in the dark scheme gets: at night a colour that just passes tires. */
+const DARK_CONTRAST = 7;
+/** Success criterion 1.4.11: lines and marks that are seen and not read. */
+const MARK_CONTRAST = 3;
+
+/** The grounds of http/styles/palette.css that stand furthest against the accent. */
+const LIGHT_GROUND = '#f2efe8';
+const DARK_GROUND = '#18222c';
+/** Header strip and footer, dark in both schemes. */
+const DEEP_GROUND = '#14293d';
+
+/** What is wrong with `accent`, with a colour of the same hue that would do; null where it serves. */
+export function accentFault(accent: string): string | null {
+  const least = contrast(accent, LIGHT_GROUND);
+  if (least >= LEAST_CONTRAST) return null;
+  const instead = shade(accent, -1, (colour) => contrast(colour, LIGHT_GROUND) >= LEAST_CONTRAST);
+  return `${accent} has a contrast of only ${least.toFixed(1)} : 1 with the site's light ground; links and buttons need ${LEAST_CONTRAST} : 1. ${instead} is the same colour, dark enough.`;
+}
+
+/** The custom properties that follow from the accent, for both schemes. */
+export function accentStyles(accent: string): string {
+  const mark = shade(accent, 1, (colour) => contrast(colour, LIGHT_GROUND) <= MARK_CONTRAST + 0.3);
+  const dark = shade(accent, 1, (colour) => contrast(colour, DARK_GROUND) >= DARK_CONTRAST);
+  const properties = (values: Record<string, string>) =>
+    Object.entries(values)
+      .map(([name, value]) => `  --${name}: ${value};\n`)
+      .join('');
+  const light = properties({
+    accent,
+    'accent-hover': toHex(lighten(accent, -0.08)),
+    'on-accent': '#ffffff',
+    'accent-mark': mark,
+    'on-deep-link': shade(accent, 1, (colour) => contrast(colour, DEEP_GROUND) >= DARK_CONTRAST),
+  });
+  const night = properties({
+    accent: dark,
+    'accent-hover': toHex(lighten(dark, 0.08)),
+    'on-accent': '#10171e',
+    'accent-mark': shade(accent, 1, (colour) => contrast(colour, DARK_GROUND) >= MARK_CONTRAST + 1),
+  });
+  return `:root {\n${light}}\n\n@media (prefers-color-scheme: dark) {\n:root {\n${night}}\n}\n`;
+}
+
+/** WCAG 2.2, "contrast ratio": 1 to 21. */
+export function contrast(a: string, b: string): number {
+  const [darker = 0, lighter = 0] = [luminance(parse(a)), luminance(parse(b))].sort((x, y) => x - y);
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
+/** The first colour of the same hue, lighter (1) or darker (-1) by hundredths, that is `enough`. */
+function shade(colour: string, direction: 1 | -1, enough: (colour: string) => boolean): string {
+  for (let step = 0; step <= 100; step++) {
+    const candidate = step === 0 ? colour : toHex(lighten(colour, (direction * step) / 100));
+    if (enough(candidate)) return candidate;
+  }
+  return direction === 1 ? '#ffffff' : '#000000';
+}
+
+/** The colour with another lightness of HSL, its hue and saturation kept. */
+function lighten(colour: string, change: number): Rgb {
+  const [red, green, blue] = parse(colour).map((part) => part / 255) as unknown as Rgb;
+  const most = Math.max(red, green, blue);
+  const least = Math.min(red, green, blue);
+  const lightness = (most + least) / 2;
+  const spread = most - least;
+  const saturation = spread === 0 ? 0 : spread / (1 - Math.abs(2 * lightness - 1));
+  const wanted = Math.min(1, Math.max(0, lightness + change));
+  const reach = saturation * (1 - Math.abs(2 * wanted - 1));
+  // Each channel keeps its place between the least and the greatest, which is what hue is.
+  const place = (part: number) => (spread === 0 ? 0 : (part - least) / spread);
+  const moved = (part: number) => Math.round(255 * (wanted - reach / 2 + reach * place(part)));
+  return [moved(red), moved(green), moved(blue)];
+}
+
+function luminance(colour: Rgb): number {
+  const [red, green, blue] = colour.map((part) => {
+    const share = part / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  }) as unknown as Rgb;
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function parse(hex: string): Rgb {
+  const number = Number.parseInt(hex.slice(1), 16);
+  return [number >> 16, (number >> 8) & 255, number & 255];
+}
+
+function toHex(colour: Rgb): string {
+  return `#${colour.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
+}
 
 const text = (max: number) => z.string().trim().min(1, 'must not be empty').max(max);
 const sitePath = z.string().regex(/^\/[^\s]*$/, 'must be a path of this site, such as "/contact"');

@@ -1,5 +1,5 @@
-import type { ContentFault } from './content-error.ts';
 import type { SiteIdentity } from './identity.ts';
+import type { ContentFault } from './page-file.ts';
 
 const OPERATIONS_MARK = /\{\{ ?operations:([^}]*)\}\}/g;
 

@@ -1,13 +1,12 @@
 import { addAll } from '../../lib/lists.ts';
 import { readAssets } from './assets.ts';
 import { checkSite, OTHER_PATHS, type ParsedPage } from './checks.ts';
-import { ContentError, type ContentFault } from './content-error.ts';
 import { highlightAll } from './highlight.ts';
 import { type LocatedIdentity, loadIdentity } from './identity.ts';
-import { createMarkdown, parseMarkdown } from './markdown.ts';
-import { readPageFiles } from './page-file.ts';
+import { ContentError, type ContentFault, readPageFiles } from './page-file.ts';
 import { fillPlaceholders, placeholderValues } from './placeholders.ts';
 import { renderSite, type SiteContent } from './render-site.ts';
+import { createMarkdown, parseMarkdown } from './templates.ts';
 
 export type { SiteContent, SitePage, TitledLink } from './render-site.ts';
 

@@ -1,7 +1,21 @@
-import type { DescribedApi, Document } from '../../http/openapi/schemas.ts';
+import { estimateTokenCount } from 'tokenx';
+import type { DescribedApi, Document, Operation } from '../../http/openapi/schemas.ts';
 import { CACHE_BRIEFLY, type Representation, represent } from '../../http/representation.ts';
+import { excerpt } from '../../lib/text.ts';
+import { MCP_PATH } from '../../model/mcp.ts';
+import { PUBLIC_OPERATIONS } from '../../model/public-api.ts';
+import {
+  AGENTS_PATH,
+  API_CATALOG_PATH,
+  LLMS_FULL_PATH,
+  LLMS_PATH,
+  markdownPath,
+  pageUrl,
+  SIGNAL_API_PATH,
+  SIGNAL_OPENAPI_PATH,
+  SIGNAL_OPERATIONS_PATH,
+} from '../addresses.ts';
 import type { SiteContent, SitePage } from '../content/site-content.ts';
-import { once } from '../once.ts';
 
 /** Dependencies of the documents. */
 export interface DocumentParts {
@@ -63,7 +77,7 @@ interface Section {
 }
 
 /** What an agent short of room may leave out (llmstxt.org); it stands last. */
-export const OPTIONAL_SECTION = 'Optional';
+const OPTIONAL_SECTION = 'Optional';
 
 /** The pages under their headings, in the order that the identity gives; headings without pages are left out. */
 export function bySection({
@@ -75,4 +89,162 @@ export function bySection({
   return [...new Set([...named, ...others, OPTIONAL_SECTION])]
     .map((section) => ({ section, pages: pages.filter((page) => page.section === section) }))
     .filter((group) => group.pages.length > 0);
+}
+
+interface Entry {
+  /** Null for what is called rather than read: it stands as code, so that no agent takes its answer for a page. */
+  title: string | null;
+  url: string;
+  description: string;
+  tokens: number;
+}
+
+/** `/llms.txt` (llmstxt.org): where an agent starts, with what each link costs to read. */
+export function createLlms(parts: DocumentParts, others: LlmsOthers): SiteDocument {
+  const description = 'The index for agents, with the length of each page.';
+  return lateDocument({ path: LLMS_PATH, title: 'llms.txt', description }, () => ({
+    contentType: TEXT,
+    body: llmsText(parts, others),
+    lastModified: parts.madeAt,
+  }));
+}
+
+function llmsText(parts: DocumentParts, others: LlmsOthers): string {
+  const { baseUrl, content, madeAt } = parts;
+  const { identity } = content;
+  const groups = bySection({ identity, pages: parts.completePages() }).map(({ section, pages }) => ({
+    section,
+    entries: pages.map((page) => ({
+      ...page,
+      description: brief(page.description),
+      url: `${baseUrl}${markdownPath(page.path)}`,
+    })),
+  }));
+  const optional = groups.find(({ section }) => section === OPTIONAL_SECTION);
+  const body = [
+    `# ${identity.name}`,
+    `> ${identity.description}`,
+    INTRODUCTION,
+    forAgents(parts),
+    ...groups.filter((group) => group !== optional).map(({ section, entries }) => list(section, entries)),
+    list('API', [
+      ...operationEntries(parts),
+      ...others.api.map((item) => documentEntry(baseUrl, item, madeAt)),
+    ]),
+    list('Signal API', signalEntries(parts)),
+    list(OPTIONAL_SECTION, [
+      ...(optional?.entries ?? []),
+      ...others.optional.map((item) => documentEntry(baseUrl, item, madeAt)),
+    ]),
+  ];
+  return `${body.join('\n\n')}\n`;
+}
+
+/** What describes /v1, each with the length of its answer. */
+function signalEntries({ baseUrl, signalApi }: DocumentParts): Entry[] {
+  const entry = (title: string | null, path: string, description: string, answer: unknown): Entry => ({
+    title,
+    url: `${title === null ? 'GET ' : ''}${baseUrl}${path}`,
+    description,
+    tokens: estimateTokenCount(JSON.stringify(answer)),
+  });
+  return [
+    entry(null, SIGNAL_API_PATH, 'What it is for and where it is described.', signalApi.index()),
+    entry(
+      null,
+      SIGNAL_OPERATIONS_PATH,
+      'Every operation in a line: method, path, summary, scope and tag.',
+      signalApi.operations(),
+    ),
+    entry(
+      'Signal API description',
+      SIGNAL_OPENAPI_PATH,
+      'OpenAPI 3.1 of the whole API and its webhooks; `?tag=Leads` gives one part.',
+      signalApi.description(),
+    ),
+  ];
+}
+
+/** Documents that llms.txt lists beside pages and operations. */
+export interface LlmsOthers {
+  api: readonly SiteDocument[];
+  optional: readonly SiteDocument[];
+}
+
+const INTRODUCTION =
+  'Pages are markdown at their `.md` addresses; the number behind a link is its length in tokens. The signal API takes posts, scores them and delivers signals: it alone needs a key, its description does not.';
+
+/** The signals that most agents come for, in one request: none has to read a description first. */
+const HOT_THIS_WEEK = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'search_signals', arguments: { classification: 'hot', since: '7d', limit: 5 } },
+});
+
+function forAgents({ baseUrl, content }: DocumentParts): string {
+  const hasPage = content.pages.some(({ path }) => path === AGENTS_PATH);
+  const page = hasPage ? ` Read [For agents](${baseUrl}${markdownPath(AGENTS_PATH)}) first.` : '';
+  return `Agents with an API key use MCP at ${baseUrl}${MCP_PATH}.${page} This week's hot signals with reasons: \`curl ${baseUrl}${MCP_PATH} -H "Authorization: Bearer $API_KEY" --json '${HOT_THIS_WEEK}'\``;
+}
+
+/** `/llms-full.txt`: every page's markdown in one file. */
+export function createLlmsFull({ baseUrl, content, madeAt, completePages }: DocumentParts): SiteDocument {
+  const description = 'The text of all pages in one file.';
+  return lateDocument({ path: LLMS_FULL_PATH, title: 'llms-full.txt', description }, () => {
+    const { identity } = content;
+    const pages = bySection({ identity, pages: completePages() }).flatMap((group) => group.pages);
+    const texts = pages.map((page) => `Source: ${pageUrl(baseUrl, page.path)}\n\n${page.markdown.trim()}`);
+    const head = `# ${identity.name}\n\n> ${identity.description}`;
+    return { contentType: TEXT, body: `${[head, ...texts].join('\n\n---\n\n')}\n`, lastModified: madeAt };
+  });
+}
+
+function operationEntries({ baseUrl, publicApi }: DocumentParts): Entry[] {
+  const { paths } = publicApi();
+  return PUBLIC_OPERATIONS.map((operation) => ({
+    title: null,
+    url: `GET ${baseUrl}${operation.path}`,
+    description: brief(operation.description),
+    tokens: estimateTokenCount(JSON.stringify(exampleOf(paths[operation.path]?.get))),
+  }));
+}
+
+const MAX_DESCRIPTION_CHARS = 36;
+
+/** What a list of all pages has room for: its first sentence, cut at a word. */
+function brief(description: string): string {
+  const [sentence = description] = /^.+?[.!?](?= \p{Lu}|$)/su.exec(description) ?? [];
+  return excerpt(sentence, MAX_DESCRIPTION_CHARS);
+}
+
+function documentEntry(baseUrl: string, document: SiteDocument, now: number): Entry {
+  const { path, title, description } = document;
+  const tokens = estimateTokenCount(document.at(now).plain.body.toString('utf8'));
+  const isCalled = path === API_CATALOG_PATH;
+  return { title: isCalled ? null : title, url: `${baseUrl}${path}`, description, tokens };
+}
+
+function list(section: string, entries: readonly Entry[]): string {
+  const lines = entries.map(
+    ({ title, url, description, tokens }) =>
+      `- ${title === null ? `\`${url}\`` : `[${title}](${url})`}: ${description} (${tokens})`,
+  );
+  return `## ${section}\n\n${lines.join('\n')}`;
+}
+
+/** What a success looks like. */
+function exampleOf(operation: Operation | undefined): unknown {
+  const success = operation?.responses['200'];
+  if (success === undefined || '$ref' in success) throw new Error('an operation shows no success');
+  return success.content?.['application/json']?.example;
+}
+
+/** `make`, which is called when its result is first wanted and not again. */
+export function once<T>(make: () => T): () => T {
+  let made: { value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }

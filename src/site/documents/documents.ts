@@ -24,6 +24,8 @@ import {
 } from '../addresses.ts';
 import {
   bySection,
+  createLlms,
+  createLlmsFull,
   type DocumentParts,
   fixedDocument,
   lateDocument,
@@ -31,7 +33,6 @@ import {
   type SiteDocument,
   TEXT,
 } from './document.ts';
-import { createLlms, createLlmsFull } from './llms.ts';
 
 /** Every document of the site at its fixed address. */
 export async function createDocuments(parts: DocumentParts): Promise<SiteDocument[]> {

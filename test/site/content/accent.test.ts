@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { accentFault, accentStyles, contrast, DEFAULT_ACCENT } from '../../../src/site/content/accent.ts';
+import { accentFault, accentStyles, contrast, DEFAULT_ACCENT } from '../../../src/site/content/identity.ts';
 
 const TOKENS = ['src/http/styles/palette.css', 'src/site/content/styles/tokens.css'].map((file) =>
   readFileSync(file, 'utf8'),

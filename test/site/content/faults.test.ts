@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ContentError, type ContentFault } from '../../../src/site/content/content-error.ts';
+import { ContentError, type ContentFault } from '../../../src/site/content/page-file.ts';
 import { loadSiteContent } from '../../../src/site/content/site-content.ts';
 import { pageFile, SITE_JSON, siteFolder } from '../../support/site-folder.ts';
 

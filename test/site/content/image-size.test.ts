@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { imageSize } from '../../../src/site/content/image-size.ts';
+import { imageSize } from '../../../src/site/content/assets.ts';
 
 /** The heads of 300 × 200 images, as their formats lay them down. */
 const png = Buffer.concat([
