@@ -1,9 +1,15 @@
 #!/usr/bin/env -S node --max-semi-space-size=16
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { CommandError, type Opened, type OpenOptions, type Ports, type Release } from './cli/ports.ts';
+import {
+  CommandError,
+  type Opened,
+  type OpenOptions,
+  type Ports,
+  programName,
+  type Release,
+} from './cli/ports.ts';
 import { runCommand } from './cli/program.ts';
-import { programName } from './cli/program-name.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { prepareEngine } from './engine.ts';
 import { systemClock } from './lib/clock.ts';

@@ -3,8 +3,7 @@ import { keyRefusal, newKey, parseScopes, storeKey } from '../accounts/keys.ts';
 import { toIso } from '../lib/clock.ts';
 import { type ApiKey, DEFAULT_KEY_RATE_LIMIT, SCOPES, type Scope } from '../model/key.ts';
 import { instant, integer, nameText } from './arguments.ts';
-import { byCommand, CommandError, EXIT, type Opened, type Ports, withStorage } from './ports.ts';
-import { table } from './table.ts';
+import { byCommand, CommandError, EXIT, type Opened, type Ports, table, withStorage } from './ports.ts';
 
 interface KeyOptions {
   tenant: string;

@@ -1,7 +1,10 @@
+import { basename, dirname, extname } from 'node:path';
 import type { AccountParts } from '../accounts/keys.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
+import { largestOf } from '../lib/lists.ts';
 import type { SeededRandom } from '../lib/seeded-random.ts';
+import { printableLine } from '../lib/text.ts';
 import { OTHER_ACTORS } from '../model/audit.ts';
 import type { Encoder } from '../signals/encoder/encoder.ts';
 import type { Matchers } from '../signals/matchers.ts';
@@ -133,4 +136,33 @@ async function withOpened<T>(
   } finally {
     await opened.close();
   }
+}
+
+/**
+ * How the program that runs now is called again from a shell. Only by its whole path where npx keeps it: the shell does not
+ * know that folder, and npx by name alone could bring another package.
+ */
+export function programName(path: string, env: NodeJS.ProcessEnv): string {
+  if (extname(path) === '.ts') return 'npm run --silent signalpost --';
+  if (extname(path) === '.js') return `node ${shellWord(path)}`;
+  const folders = env.npm_command === 'exec' ? [] : (env.PATH ?? '').split(':');
+  return folders.includes(dirname(path)) ? basename(path) : shellWord(path);
+}
+
+/** A text as one word of a shell's command. */
+export function shellWord(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** Rows under headings, columns aligned by spaces; ends no line in blanks. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  // A name from before names were checked must not make two rows of one, nor be obeyed by the terminal.
+  const lines = [headings, ...rows.map((row) => row.map(printableLine))];
+  const widths = headings.map((_, column) => largestOf(lines.map((line) => line[column]?.length ?? 0)));
+  return lines.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
 }

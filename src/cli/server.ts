@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { foundingToken } from '../accounts/tenants.ts';
-import { EXIT, type Opened, type Ports, releaseLine } from './ports.ts';
-import { shellWord } from './program-name.ts';
+import { EXIT, type Opened, type Ports, releaseLine, shellWord } from './ports.ts';
 
 /** `serve`: runs the server until SIGTERM or Ctrl-C; also the default without a command. */
 export function addServe(parent: Command, ports: Ports): void {

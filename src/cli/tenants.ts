@@ -6,8 +6,15 @@ import { changePlan, createTenant } from '../accounts/tenants.ts';
 import { toIso } from '../lib/clock.ts';
 import { PLANS, type Plan } from '../model/tenant.ts';
 import { emailAddress, nameText } from './arguments.ts';
-import { byCommand, CommandError, type Opened, type Ports, withNewStorage, withStorage } from './ports.ts';
-import { table } from './table.ts';
+import {
+  byCommand,
+  CommandError,
+  type Opened,
+  type Ports,
+  table,
+  withNewStorage,
+  withStorage,
+} from './ports.ts';
 
 interface TenantOptions {
   name: string;

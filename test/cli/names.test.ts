@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nameText } from '../../src/cli/arguments.ts';
-import { table } from '../../src/cli/table.ts';
+import { table } from '../../src/cli/ports.ts';
 import { requiredLine } from '../../src/model/text.ts';
 import { run, temporaryFolder } from './process.ts';
 

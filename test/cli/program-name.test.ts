@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { programName } from '../../src/cli/program-name.ts';
+import { programName } from '../../src/cli/ports.ts';
 
 test.each([
   ['/repo/src/main.ts', {}, 'npm run --silent signalpost --'],
