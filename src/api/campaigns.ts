@@ -3,7 +3,6 @@ import { campaignResource, changeCampaign, createCampaign, findCampaign } from '
 import { recordEvents } from '../campaigns/record.ts';
 import { campaignStats, type StatsQuery, startOfDate } from '../campaigns/stats.ts';
 import { fromIso } from '../lib/clock.ts';
-import { isTimeZone } from '../lib/time-zone.ts';
 import {
   type CampaignEventInput,
   campaignEventSchema,
@@ -18,6 +17,7 @@ import {
   statsIntervalSchema,
 } from '../model/campaign.ts';
 import { DomainError } from '../model/errors.ts';
+import { isTimeZone } from '../model/tenant.ts';
 import { timeText } from '../model/text.ts';
 import type { CampaignEventResult } from '../store/campaign-store.ts';
 import { addBatch, type ItemOutcome } from './batch.ts';

@@ -5,7 +5,7 @@ import type { LoadGate } from '../http/load.ts';
 import type { DescribedApi } from '../http/openapi/schemas.ts';
 import type { LeadParts } from '../leads/changes.ts';
 import type { Cursors } from '../lib/cursor.ts';
-import type { SeededRandom } from '../lib/seeded-random.ts';
+import type { SeededRandom } from '../lib/secret-box.ts';
 import type { Suggester } from '../signals/suggestions.ts';
 import type { EndpointParts } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';

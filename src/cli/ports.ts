@@ -3,7 +3,7 @@ import type { AccountParts } from '../accounts/keys.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import { largestOf } from '../lib/lists.ts';
-import type { SeededRandom } from '../lib/seeded-random.ts';
+import type { SeededRandom } from '../lib/secret-box.ts';
 import { printableLine } from '../lib/text.ts';
 import { OTHER_ACTORS } from '../model/audit.ts';
 import type { Encoder } from '../signals/encoder/encoder.ts';

@@ -3,7 +3,7 @@ import type { SessionLife } from '../accounts/sign-in.ts';
 import type { LoadGate } from '../http/load.ts';
 import type { LeadParts } from '../leads/changes.ts';
 import type { Cursors } from '../lib/cursor.ts';
-import type { SeededRandom } from '../lib/seeded-random.ts';
+import type { SeededRandom } from '../lib/secret-box.ts';
 import type { Place } from '../signals/places.ts';
 import type { SourcePreview } from '../signals/source-management.ts';
 import type { Suggester } from '../signals/suggestions.ts';

@@ -1,10 +1,10 @@
 import type { Clock } from '../lib/clock.ts';
-import type { Log } from '../lib/log.ts';
 import type { ClaimedDelivery } from '../model/delivery.ts';
 import type { LaneDemand } from '../store/delivery-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Agenda } from './agenda.ts';
 import type { Lane } from './lane.ts';
+import type { Log } from './recorder.ts';
 import type { PrepareTarget } from './target.ts';
 import type { WakeUp } from './wake-up.ts';
 

@@ -1,6 +1,5 @@
 import { type Clock, type Timer, watchSteps } from '../lib/clock.ts';
 import type { NewId } from '../lib/ids.ts';
-import type { Log } from '../lib/log.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { Random } from '../lib/random.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
@@ -17,7 +16,7 @@ import { createAgenda } from './agenda.ts';
 import { createAlarms } from './alarms.ts';
 import { createClaimer, withTraces } from './claim.ts';
 import { createPools } from './pools.ts';
-import { createDispatcherTally, createOutcomeRecorder, type DispatcherTally } from './recorder.ts';
+import { createDispatcherTally, createOutcomeRecorder, type DispatcherTally, type Log } from './recorder.ts';
 import { createReserve } from './reserve.ts';
 import { createScheduler } from './scheduler.ts';
 import type { Exchange } from './send.ts';

@@ -1,6 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
 import { createDistribution, type Distribution } from '../lib/distribution.ts';
-import type { Log } from '../lib/log.ts';
 import type { DeliveryNext, Outcome } from '../model/delivery.ts';
 import { storageFaultOf } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
@@ -101,4 +100,11 @@ export function createDispatcherTally(): DispatcherTally {
     },
     countRejected: () => void outcomes.rejected++,
   };
+}
+
+/** Structured log lines, one an event. */
+export interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 }

@@ -1,5 +1,4 @@
 import { addAll } from '../lib/lists.ts';
-import type { Log } from '../lib/log.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { SecretBox } from '../lib/secret-box.ts';
 import type { Span } from '../lib/tracing.ts';
@@ -9,6 +8,7 @@ import type { Endpoint } from '../model/webhook.ts';
 import { headersContext } from '../webhooks/endpoints.ts';
 import { type Signer, signerOf } from '../webhooks/signature.ts';
 import { checkTarget } from '../webhooks/targets.ts';
+import type { Log } from './recorder.ts';
 import type { SendRequest } from './send.ts';
 
 const OPENING_BRACE = 0x7b;

@@ -1,5 +1,4 @@
 import type { Clock } from '../lib/clock.ts';
-import type { Log } from '../lib/log.ts';
 import type { AttemptRecord, ClaimedDelivery } from '../model/delivery.ts';
 import { toBodyBytes } from '../model/delivery.ts';
 import type { Store } from '../store/store.ts';
@@ -8,6 +7,7 @@ import type { Agenda } from './agenda.ts';
 import { leaseEnd } from './claim.ts';
 import { Flight, type FlightParts } from './flight.ts';
 import type { Lane } from './lane.ts';
+import type { Log } from './recorder.ts';
 import type { PrepareTarget } from './target.ts';
 
 /** Probes under way at once: a thousand dead endpoints must not take the slots of healthy ones. */

@@ -4,7 +4,7 @@ import { type Clock, DAY_MS } from '../lib/clock.ts';
 import { createIds, type NewId } from '../lib/ids.ts';
 import { canonicalJson } from '../lib/json.ts';
 import type { Random } from '../lib/random.ts';
-import type { SeededRandom } from '../lib/seeded-random.ts';
+import type { SeededRandom } from '../lib/secret-box.ts';
 import { DomainError } from '../model/errors.ts';
 import type { HeldKey, IdempotencyStore, KeptAnswer, KeyedRequest } from '../store/idempotency-store.ts';
 import type { Store } from '../store/store.ts';

@@ -1,5 +1,5 @@
+import { IANAZone } from 'luxon';
 import { z } from 'zod';
-import { isTimeZone } from '../lib/time-zone.ts';
 
 export const PLANS = ['trial', 'starter', 'pro', 'enterprise'] as const;
 export const planSchema = z.enum(PLANS);
@@ -128,4 +128,9 @@ export interface TenantSettings extends Omit<Settings, 'digest'> {
   /** Position in the commit order up to which signals were counted: a late commit can have an earlier time. */
   digestPosition: number;
   digestMadeAt: number | null;
+}
+
+/** Whether `name` is a zone of the IANA database; offsets such as `+01:00` know no daylight-saving time and are none. */
+export function isTimeZone(name: string): boolean {
+  return /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { requireRoom } from '../accounts/plans.ts';
 import { DAY_MS, toIso } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
-import type { SeededRandom } from '../lib/seeded-random.ts';
+import type { SeededRandom } from '../lib/secret-box.ts';
 import { createYielder } from '../lib/yielding.ts';
 import { DomainError, type Fault, storageFaultOf } from '../model/errors.ts';
 import { JOB_MS, type Job, type JobResult } from '../model/job.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bucketsOf, startOfDate } from '../../src/campaigns/stats.ts';
-import { isTimeZone } from '../../src/lib/time-zone.ts';
+import { isTimeZone } from '../../src/model/tenant.ts';
 
 const HOUR = 3_600_000;
 const utc = (text: string) => Date.parse(text);

@@ -3,7 +3,7 @@ import type { Opened } from '../../src/cli/ports.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { createSeededRandom } from '../../src/lib/seeded-random.ts';
+import { createSeededRandom } from '../../src/lib/secret-box.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ManualClock } from '../support/manual-clock.ts';

@@ -8,7 +8,7 @@ import { runCommand } from '../../src/cli/program.ts';
 import { createCursors } from '../../src/lib/cursor.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { createSeededRandom } from '../../src/lib/seeded-random.ts';
+import { createSeededRandom } from '../../src/lib/secret-box.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import { aPost } from '../support/app.ts';
 import { openTestStore } from '../support/store.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { createSeededRandom } from '../../src/lib/seeded-random.ts';
+import { createSeededRandom } from '../../src/lib/secret-box.ts';
 import { JOB_MS } from '../../src/model/job.ts';
 import { type KeptIntakeParts, runJobs } from '../../src/signals/intake.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';

@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { parseRows } from '../../../src/lib/json.ts';
-import { createSeededRandom } from '../../../src/lib/seeded-random.ts';
+import { createSeededRandom } from '../../../src/lib/secret-box.ts';
 import type { Position } from '../../../src/model/filters.ts';
 import type { NewSignal, StoredSignalQuery } from '../../../src/store/signal-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
