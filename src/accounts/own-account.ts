@@ -8,11 +8,9 @@ import type { CredentialsChange, NewMail } from '../model/mail.ts';
 import type { Session } from '../model/tenant.ts';
 import type { OpenSession } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
-import { credentialsMail, noteRefusals } from './credentials.ts';
-import { MOST_OF_AN_ADDRESS, newLink, sealToken } from './links.ts';
-import type { Passwords } from './passwords.ts';
+import { credentialsMail, MOST_OF_AN_ADDRESS, newLink, noteRefusals, sealToken } from './links.ts';
+import type { Passwords, WrongPasswords } from './passwords.ts';
 import { hashesElsewhere, passwordMark, tooMany } from './sign-in.ts';
-import type { WrongPasswords } from './wrong-passwords.ts';
 
 export interface OwnAccountParts {
   store: Store;

@@ -7,7 +7,7 @@ import type { NewMail } from '../model/mail.ts';
 import type { User } from '../model/tenant.ts';
 import type { Factor } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
-import { hashToken } from './credentials.ts';
+import { hashToken } from './links.ts';
 
 /** As long as the hash behind it (RFC 4226, section 4, R6). */
 const SECRET_BYTES = 20;

@@ -7,10 +7,9 @@ import { DomainError } from '../model/errors.ts';
 import type { Session, User } from '../model/tenant.ts';
 import type { OpenSession } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
-import { credentialsMail, hashToken, noteRefusals, selfOf, type Whence } from './credentials.ts';
-import type { Passwords } from './passwords.ts';
+import { credentialsMail, hashToken, noteRefusals, selfOf, type Whence } from './links.ts';
+import type { Passwords, WrongPasswords } from './passwords.ts';
 import { spendCode, WRONG_CODE } from './second-factor.ts';
-import type { WrongPasswords } from './wrong-passwords.ts';
 
 /** How long sessions last, in days: without use, and however much they are used. */
 export interface SessionLife {

@@ -8,7 +8,7 @@ import type { Role, Tenant, User } from '../model/tenant.ts';
 import { emailInput } from '../model/text.ts';
 import type { Store } from '../store/store.ts';
 import { LINK_MS, newLink, sealToken } from './links.ts';
-import type { MailLimits } from './mail-limits.ts';
+import type { MailLimits } from './mail.ts';
 
 /** Far more than share an account, and few enough for one page. */
 const MOST_MEMBERS = 200;

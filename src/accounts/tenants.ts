@@ -8,8 +8,8 @@ import type { Plan, Tenant } from '../model/tenant.ts';
 import { emailInput, requiredLine } from '../model/text.ts';
 import type { PlanFit, PlanTerms } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
-import { selfOf } from './credentials.ts';
 import { type AccountParts, newKey } from './keys.ts';
+import { selfOf } from './links.ts';
 import { planLimits, TRIAL_MS } from './plans.ts';
 import { newSession, type SignedIn, type SignInParts, signIn, type Trying, tokenOfLink } from './sign-in.ts';
 

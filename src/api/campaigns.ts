@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import { campaignResource, changeCampaign, createCampaign, findCampaign } from '../campaigns/campaigns.ts';
-import { recordEvents } from '../campaigns/record.ts';
+import {
+  campaignResource,
+  changeCampaign,
+  createCampaign,
+  findCampaign,
+  recordEvents,
+} from '../campaigns/campaigns.ts';
 import { campaignStats, type StatsQuery, startOfDate } from '../campaigns/stats.ts';
 import { fromIso } from '../lib/clock.ts';
 import {

@@ -1,6 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
-import { credentialsMail } from '../accounts/credentials.ts';
-import { type PasswordLink, renewResetLinks, renewSetupLink } from '../accounts/links.ts';
+import { credentialsMail, type PasswordLink, renewResetLinks, renewSetupLink } from '../accounts/links.ts';
 import { effectivePlan } from '../accounts/plans.ts';
 import { changePlan, createTenant } from '../accounts/tenants.ts';
 import { toIso } from '../lib/clock.ts';

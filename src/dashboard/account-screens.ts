@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { mailText } from '../accounts/compose-mail.ts';
-import { STALE_MS } from '../accounts/mail.ts';
-import type { MailLimits } from '../accounts/mail-limits.ts';
+import { type MailLimits, STALE_MS } from '../accounts/mail.ts';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Mail } from '../model/mail.ts';

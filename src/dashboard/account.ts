@@ -6,8 +6,8 @@ import {
   listOwnSessions,
   type Self,
 } from '../accounts/own-account.ts';
+import { MIN_PASSWORD_CHARACTERS } from '../accounts/passwords.ts';
 import type { SignInParts } from '../accounts/sign-in.ts';
-import { MIN_PASSWORD_CHARACTERS } from '../accounts/weak-passwords.ts';
 import { clientOf } from '../http/limits.ts';
 import { faultsOf, formOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';

@@ -1,10 +1,9 @@
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
-import { selfOf } from '../accounts/credentials.ts';
-import { createMailLimits } from '../accounts/mail-limits.ts';
-import { createPasswords } from '../accounts/passwords.ts';
-import { CODE_TRIES, createWrongPasswords } from '../accounts/wrong-passwords.ts';
+import { selfOf } from '../accounts/links.ts';
+import { createMailLimits } from '../accounts/mail.ts';
+import { CODE_TRIES, createPasswords, createWrongPasswords } from '../accounts/passwords.ts';
 import { addCompression } from '../http/compression.ts';
 import { clientOf } from '../http/limits.ts';
 import { addShedding } from '../http/load.ts';

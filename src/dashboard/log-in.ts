@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { MailLimits } from '../accounts/mail-limits.ts';
+import type { MailLimits } from '../accounts/mail.ts';
+import { MIN_PASSWORD_CHARACTERS } from '../accounts/passwords.ts';
 import {
   finishSignIn,
   type SignInParts,
@@ -9,7 +10,6 @@ import {
   usePasswordLink,
 } from '../accounts/sign-in.ts';
 import { foundAccount, isFoundingLink, isUnfounded } from '../accounts/tenants.ts';
-import { MIN_PASSWORD_CHARACTERS } from '../accounts/weak-passwords.ts';
 import { clientOf } from '../http/limits.ts';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';

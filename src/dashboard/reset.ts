@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { MailLimits } from '../accounts/mail-limits.ts';
+import type { MailLimits } from '../accounts/mail.ts';
 import { mailResetLinks } from '../accounts/own-account.ts';
+import { createWrongPasswords, RESET_TRIES } from '../accounts/passwords.ts';
 import { tooMany } from '../accounts/sign-in.ts';
-import { createWrongPasswords, RESET_TRIES } from '../accounts/wrong-passwords.ts';
 import { clientOf } from '../http/limits.ts';
 import { afterAnswer } from './afterwards.ts';
 import { formOf, text } from './forms.ts';

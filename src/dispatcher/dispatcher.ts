@@ -12,20 +12,17 @@ import type { Reserve } from '../webhooks/fan-out.ts';
 import { createLookup } from '../webhooks/target-lookup.ts';
 import type { Lookup } from '../webhooks/targets.ts';
 import { refuseTests, type SendTest } from '../webhooks/test-delivery.ts';
-import { createAgenda } from './agenda.ts';
+import { createAgenda, createWakeUp } from './agenda.ts';
 import { createAlarms } from './alarms.ts';
-import { createClaimer, withTraces } from './claim.ts';
+import { createClaimer, createReserve, withTraces } from './claim.ts';
 import { createPools } from './pools.ts';
 import { createDispatcherTally, createOutcomeRecorder, type DispatcherTally, type Log } from './recorder.ts';
-import { createReserve } from './reserve.ts';
 import { createScheduler } from './scheduler.ts';
 import type { Exchange } from './send.ts';
 import { createSlots, HEALTH_LEVELS } from './slots.ts';
-import { createStandstill } from './standstill.ts';
 import { createPrepareTarget } from './target.ts';
 import { WINDOW_MS } from './throttle.ts';
 import { createProber, createSendTest } from './unqueued.ts';
-import { createWakeUp } from './wake-up.ts';
 
 /** What the dispatcher needs of the process. */
 export interface DispatcherParts {
@@ -249,4 +246,54 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
 
 function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
+}
+
+/** Notices a dispatcher that does nothing although there is something to do. */
+export interface Standstill {
+  /** A look around has begun, and ended. */
+  lookBegins(): void;
+  lookEnds(): void;
+  /** Why nothing moves, or null. */
+  reason(): string | null;
+}
+
+export interface StandstillParts {
+  clock: Clock;
+  /** Lanes in line for what they could do at once. */
+  inLine(): number;
+  /** A number that grows with all that is done. */
+  done(): number;
+}
+
+/** Longer than the store makes anybody wait, and than a receiver may take. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Looked at with every look around (15 s), so that attempts pay nothing for it. A lane is in line for a moment only, unless
+ * all slots are taken; those who hold them give them back within 30 s, and that counts as done.
+ */
+export function createStandstill({ clock, inLine, done }: StandstillParts): Standstill {
+  let lookSince: number | null = null;
+  let idleSince: number | null = null;
+  let doneThen = -1;
+
+  return {
+    lookBegins() {
+      const now = clock.monotonic();
+      lookSince ??= now;
+      const doneNow = done();
+      if (inLine() === 0 || doneNow !== doneThen) idleSince = null;
+      else idleSince ??= now;
+      doneThen = doneNow;
+    },
+    lookEnds() {
+      lookSince = null;
+    },
+    reason() {
+      const now = clock.monotonic();
+      if (lookSince !== null && now - lookSince > PATIENCE_MS) return 'the store does not tell what waits';
+      if (idleSince !== null && now - idleSince > PATIENCE_MS) return 'deliveries are due, and none is sent';
+      return null;
+    },
+  };
 }

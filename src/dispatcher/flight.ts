@@ -2,14 +2,13 @@ import type { NewId } from '../lib/ids.ts';
 import type { Random } from '../lib/random.ts';
 import type { Span, Tracer } from '../lib/tracing.ts';
 import type { AttemptRecord, ClaimedDelivery, Outcome, SentRequest } from '../model/delivery.ts';
-import type { Agenda } from './agenda.ts';
+import type { Agenda, WakeUp } from './agenda.ts';
 import type { Lane } from './lane.ts';
 import { decide } from './outcome.ts';
 import type { Log, OutcomeRecorder } from './recorder.ts';
 import { Exchange, type ExchangeParts, MESSAGES, type SendResult } from './send.ts';
 import type { Health, Slots } from './slots.ts';
 import { type LaneTarget, type Sealed, seal } from './target.ts';
-import type { WakeUp } from './wake-up.ts';
 
 /** What all flights share. */
 export interface FlightParts extends ExchangeParts {

@@ -1,7 +1,7 @@
-import type { Dispatcher as Undici } from 'undici';
+import type { Socket } from 'node:net';
+import { Client, type Dispatcher as Undici } from 'undici';
 import type { Clock } from '../lib/clock.ts';
-import type { Connect } from '../webhooks/connect.ts';
-import { Connection, type ConnectionOwner, type RequestHandler } from './connection.ts';
+import { type Connect, ConnectError, type Dial } from '../webhooks/connect.ts';
 
 /** A connection unused for this long is let go; receivers and undici close most of them sooner. */
 const IDLE_MS = 90_000;
@@ -85,4 +85,226 @@ export function createPools(clock: Clock, connect: Connect): Pools {
       await Promise.all([...all].map((connection) => connection.destroy()));
     },
   };
+}
+
+/** Idle time after which an unused connection is closed, unless the receiver names a shorter one. */
+const KEEP_ALIVE_MS = 15_000;
+const KEEP_ALIVE_MAX_MS = 60_000;
+const MAX_REPLY_HEAD_BYTES = 16_384;
+/**
+ * What a reply may be on the wire, whatever its parts. Only a body's bytes come to the handler: status lines, interim
+ * replies and chunk extensions have no end for undici's parser, and were read at 150 MB/s until the time limit. As much as
+ * 40 KB of body in chunks of one byte, which is more than is kept.
+ */
+const MAX_REPLY_BYTES = 262_144;
+
+const OPTIONS = {
+  pipelining: 1,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
+  maxHeaderSize: MAX_REPLY_HEAD_BYTES,
+  // One deadline of our own covers the whole request; undici's timers are too coarse for it and measure gaps only.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  allowH2: false,
+} as const;
+
+/** A request's handler: undici's, told when a connection is made for it. */
+export interface RequestHandler
+  extends Required<
+    Pick<
+      Undici.DispatchHandler,
+      | 'onRequestStart'
+      | 'onResponseStarted'
+      | 'onResponseStart'
+      | 'onResponseData'
+      | 'onResponseEnd'
+      | 'onResponseError'
+    >
+  > {
+  /** A connection is being made for this request; without this call it goes out on one that was used before. */
+  onDial(dial: Dial): void;
+  /** The connection stands. */
+  onConnected(): void;
+}
+
+/** Who a connection belongs to. */
+interface ConnectionOwner {
+  /** Its request is over and it can take another. */
+  onFree(connection: Connection): void;
+  /** It was closed, or could not be made; it is of no more use. */
+  onGone(connection: Connection): void;
+}
+
+/**
+ * One connection, dialled with its first request, and one request at a time: an undici client of its own, and the handler
+ * between the client and each request. So it knows when it is free, and its owner need not ask hundreds of clients which
+ * of them is, as undici's pool does for every request.
+ */
+class Connection implements Undici.DispatchHandler {
+  readonly origin: string;
+  /** When it became free, monotonic milliseconds; the owner's. */
+  freeSince = 0;
+  readonly #client: Client;
+  readonly #owner: ConnectionOwner;
+  #handler: RequestHandler | null = null;
+  #dial: Dial | null = null;
+  #socket: Socket | null = null;
+  readonly #lines = new StatusLines();
+  #readBefore = 0;
+  #gone = false;
+
+  constructor(origin: string, connect: Connect, owner: ConnectionOwner) {
+    this.origin = origin;
+    this.#owner = owner;
+    this.#client = new Client(origin, {
+      ...OPTIONS,
+      connect: (target, callback) => {
+        this.#dial = connect(target, (error, socket) => {
+          if (error !== null) {
+            callback(error, null);
+            return;
+          }
+          this.#handler?.onConnected();
+          lookFirst(socket, this.#lines);
+          callback(null, socket);
+          this.#watch(socket);
+        });
+        this.#handler?.onDial(this.#dial);
+      },
+    });
+    this.#client.on('disconnect', () => this.#onDisconnect());
+  }
+
+  /** Whether it stands. undici destroys a socket only after it has told the handler that the reply was complete. */
+  get isOpen(): boolean {
+    return this.#socket !== null && !this.#socket.destroyed;
+  }
+
+  dispatch(request: Undici.DispatchOptions, handler: RequestHandler): void {
+    this.#handler = handler;
+    this.#readBefore = this.#socket?.bytesRead ?? 0;
+    this.#lines.begin();
+    this.#client.dispatch(request, this);
+  }
+
+  /** Closes it once its request is over. */
+  close(): void {
+    this.#client.close().catch(() => {}); // fails only where it was destroyed meanwhile
+  }
+
+  /** Cuts it off. */
+  destroy(): Promise<void> {
+    this.#dial?.cancel(new ConnectError('timeout'));
+    return this.#client.destroy();
+  }
+
+  #watch(socket: Socket): void {
+    this.#socket = socket;
+    this.#readBefore = socket.bytesRead;
+    socket.on('readable', () => {
+      if (socket.bytesRead - this.#readBefore > MAX_REPLY_BYTES)
+        socket.destroy(new ConnectError('invalid_response'));
+    });
+  }
+
+  #onDisconnect(): void {
+    this.#socket = null;
+    if (this.#handler === null) this.#leave();
+  }
+
+  #leave(): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.close();
+    this.#owner.onGone(this);
+  }
+
+  onRequestStart(controller: Undici.DispatchController, context: unknown): void {
+    this.#handler?.onRequestStart(controller, context);
+  }
+
+  onResponseStarted(): void {
+    this.#handler?.onResponseStarted();
+  }
+
+  onResponseStart(...[controller, status, headers, text]: Parameters<RequestHandler['onResponseStart']>) {
+    this.#handler?.onResponseStart(controller, status, headers, text);
+  }
+
+  onResponseData(controller: Undici.DispatchController, chunk: Buffer): void {
+    this.#handler?.onResponseData(controller, chunk);
+  }
+
+  onResponseEnd(...[controller, trailers]: Parameters<RequestHandler['onResponseEnd']>): void {
+    const handler = this.#handler;
+    this.#handler = null;
+    if (this.isOpen) this.#owner.onFree(this);
+    else this.#leave();
+    handler?.onResponseEnd(controller, trailers);
+  }
+
+  /** Whatever it was, nothing is known of the connection's state any more. */
+  onResponseError(controller: Undici.DispatchController, error: Error): void {
+    const handler = this.#handler;
+    this.#handler = null;
+    this.#leave();
+    handler?.onResponseError(controller, error);
+  }
+}
+
+/** Has what comes in looked at before the parser reads it: a stream's bytes are pushed into it as they come. */
+function lookFirst(socket: Socket, lines: StatusLines): void {
+  const push = socket.push.bind(socket);
+  socket.push = (bytes) => {
+    if (bytes !== null) lines.look(bytes);
+    return push(bytes);
+  };
+}
+
+const STATUS_AT = 'HTTP/1.1 '.length;
+const [ZERO, ONE, TWO] = [0x30, 0x31, 0x32];
+const [LF, CR] = [0x0a, 0x0d];
+
+/**
+ * Follows the heads of a reply up to its final one, and makes 102 of each 100 before it, in place. A client must pass over
+ * any 1xx, asked for or not (RFC 9110, section 15.2); undici does, but for 100, at which it ends the connection.
+ */
+export class StatusLines {
+  /** Bytes of the present head's line so far. */
+  #slot = 0;
+  #inStatusLine = true;
+  #isFinal = false;
+  #hasZero = false;
+
+  /** A request goes out: what comes next is its reply. */
+  begin(): void {
+    this.#slot = 0;
+    this.#inStatusLine = true;
+    this.#isFinal = false;
+  }
+
+  /** Takes the next bytes that came. */
+  look(bytes: Uint8Array): void {
+    for (let i = 0; i < bytes.length && !this.#isFinal; i++) {
+      const byte = bytes[i];
+      if (byte === CR) continue;
+      if (byte === LF) this.#endLine();
+      else if (this.#inStatusLine && byte !== undefined) bytes[i] = this.#lookAtStatus(byte);
+      else this.#slot++;
+    }
+  }
+
+  /** An empty line ends an interim head, and means nothing before one. */
+  #endLine(): void {
+    this.#inStatusLine = this.#slot === 0;
+    this.#slot = 0;
+  }
+
+  #lookAtStatus(byte: number): number {
+    const digit = this.#slot++ - STATUS_AT;
+    if (digit === 0) this.#isFinal = byte !== ONE;
+    if (digit === 1) this.#hasZero = byte === ZERO;
+    return digit === 2 && this.#hasZero && byte === ZERO ? TWO : byte;
+  }
 }

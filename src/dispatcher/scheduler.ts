@@ -1,11 +1,10 @@
 import type { Clock } from '../lib/clock.ts';
-import type { Agenda } from './agenda.ts';
+import type { Agenda, WakeUp } from './agenda.ts';
 import type { Claimer } from './claim.ts';
 import { Flight, type FlightParts } from './flight.ts';
 import type { Lane } from './lane.ts';
 import type { OutcomeRecorder } from './recorder.ts';
 import { HEALTH_LEVELS, type Health, type Slots } from './slots.ts';
-import type { WakeUp } from './wake-up.ts';
 
 /** Outcomes that wait for their commit before sending pauses. */
 const MAX_UNCOMMITTED = 2_048;

@@ -3,8 +3,7 @@ import { type Clock, HOUR_MS, readRetryAfter } from '../lib/clock.ts';
 import type { AttemptErrorCode, AttemptRecord } from '../model/delivery.ts';
 import { CONNECT_MESSAGES, ConnectError, codeOf, type Dial, systemFault } from '../webhooks/connect.ts';
 import { type Alarms, createAlarm } from './alarms.ts';
-import type { RequestHandler } from './connection.ts';
-import type { Pools } from './pools.ts';
+import type { Pools, RequestHandler } from './pools.ts';
 
 /** One POST to one receiver, in the form that undici takes. */
 export interface SendRequest {

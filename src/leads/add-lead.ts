@@ -20,7 +20,7 @@ import {
   updateOf,
 } from './changes.ts';
 import { companyFacts, conclude } from './enrich.ts';
-import { type Fact, fillFacts, mergeInto } from './facts.ts';
+import { blankLead, type Fact, fillFacts, identityKeys, mergeInto } from './facts.ts';
 import {
   addFactsOf,
   findMatch,
@@ -31,7 +31,6 @@ import {
   readSignals,
   requireIdentity,
 } from './incoming.ts';
-import { blankLead, identityKeys } from './person.ts';
 
 /** What became of a request. */
 export interface AddedLead extends StoredLead {

@@ -12,13 +12,14 @@ import {
   boundCustomFields,
   boundTags,
   type Facts,
+  identityKeys,
+  isStrong,
   readFact,
   setFact,
   statedFacts,
   uniteTags,
 } from './facts.ts';
 import { conflict, readFreeSignals } from './incoming.ts';
-import { identityKeys, isStrong } from './person.ts';
 
 /**
  * Changes what is known of a lead; what a changed name or title had told is concluded anew. A new address or profile

@@ -18,7 +18,7 @@ import type { PersonalSignal, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
 import type { LeadParts } from './changes.ts';
 import { requireLead, versionOf } from './changes.ts';
-import { areDifferent } from './person.ts';
+import { areDifferent } from './facts.ts';
 
 /** Events, signals and leads looked through in one go: some 10 ms, between which others get their turn. */
 const EVENTS_AT_ONCE = 500;

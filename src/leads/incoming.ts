@@ -4,8 +4,17 @@ import type { Signal } from '../model/signal.ts';
 import type { IdentityHolder, LeadSignal, StoredLead } from '../store/lead-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import type { Store } from '../store/store.ts';
-import { type Fact, fillFacts, statedFacts, vouchFor } from './facts.ts';
-import { areDifferent, blankLead, factsOfSignal, identityKeys, isStrong } from './person.ts';
+import {
+  areDifferent,
+  blankLead,
+  type Fact,
+  factsOfSignal,
+  fillFacts,
+  identityKeys,
+  isStrong,
+  statedFacts,
+  vouchFor,
+} from './facts.ts';
 
 /** A signal that a request attaches, parsed. */
 export interface IncomingSignal {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRefuseWeak } from '../../src/accounts/weak-passwords.ts';
+import { createRefuseWeak } from '../../src/accounts/passwords.ts';
 import { cpuMsOf } from '../support/cpu-time.ts';
 
 const OWNER = { email: 'rita.marlowe@harbour-tools.example', firm: 'Harbour & Sons Tools Ltd' };

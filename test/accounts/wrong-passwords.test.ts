@@ -1,9 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import {
-  createWrongPasswords,
-  RESET_TRIES,
-  type WrongPasswords,
-} from '../../src/accounts/wrong-passwords.ts';
+import { createWrongPasswords, RESET_TRIES, type WrongPasswords } from '../../src/accounts/passwords.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 
 let clock: ManualClock;

@@ -162,7 +162,7 @@ test('the second factor is sealed at rest, goes off with the password, and stays
   expect(codes.some((code) => JSON.stringify(factor).includes(code))).toBe(false);
   const { store, clock } = made;
   const link = 'x'.repeat(43);
-  const { hashToken } = await import('../../src/accounts/credentials.ts');
+  const { hashToken } = await import('../../src/accounts/links.ts');
   await store.setLink(await ownerId(), { tokenHash: hashToken(link), expiresAt: clock.now() + 1_000 });
   const reset = await new TestBrowser(made.app).post('/dashboard/reset', { token: link, password: NEW });
   expect(reset.headers.location).toBe('/dashboard/login?done=password');

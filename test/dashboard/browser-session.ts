@@ -1,6 +1,6 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { renewSetupLink } from '../../src/accounts/links.ts';
-import { createMailLimits } from '../../src/accounts/mail-limits.ts';
+import { createMailLimits } from '../../src/accounts/mail.ts';
 import { type Invited, inviteMember } from '../../src/accounts/team.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';

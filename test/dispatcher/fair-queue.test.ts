@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFairQueue } from '../../src/dispatcher/fair-queue.ts';
+import { createFairQueue } from '../../src/dispatcher/slots.ts';
 
 const waiter = (tenantId: string, endpointId: string) => ({ tenantId, endpointId });
 

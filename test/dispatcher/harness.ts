@@ -1,5 +1,8 @@
-import type { Dispatcher } from '../../src/dispatcher/dispatcher.ts';
-import { createDispatcher, type DispatcherNetwork } from '../../src/dispatcher/dispatcher.ts';
+import {
+  createDispatcher,
+  type Dispatcher,
+  type DispatcherNetwork,
+} from '../../src/dispatcher/dispatcher.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
 import { systemRandom } from '../../src/lib/random.ts';

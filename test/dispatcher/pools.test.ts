@@ -1,7 +1,6 @@
 import type { Dispatcher as Undici } from 'undici';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { RequestHandler } from '../../src/dispatcher/connection.ts';
-import { createPools, type Pools } from '../../src/dispatcher/pools.ts';
+import { createPools, type Pools, type RequestHandler } from '../../src/dispatcher/pools.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createAddressSet, parseCidr } from '../../src/lib/network.ts';
 import { createConnect } from '../../src/webhooks/connect.ts';

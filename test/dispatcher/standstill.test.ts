@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createStandstill } from '../../src/dispatcher/standstill.ts';
+import { createStandstill } from '../../src/dispatcher/dispatcher.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
 function watched() {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StatusLines } from '../../src/dispatcher/connection.ts';
+import { StatusLines } from '../../src/dispatcher/pools.ts';
 
 const FINAL = 'HTTP/1.1 100x\r\n'; // in a body
 const CASES: [reply: string, seen: string][] = [

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createWakeUp } from '../../src/dispatcher/wake-up.ts';
+import { createWakeUp } from '../../src/dispatcher/agenda.ts';
 
 function listen() {
   const wakeUp = createWakeUp();

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { conclude, concludeAgain } from '../../src/leads/enrich.ts';
-import { type Facts, fillFacts, setFact, vouchFor } from '../../src/leads/facts.ts';
-import { blankLead, identityKeys } from '../../src/leads/person.ts';
+import { blankLead, type Facts, fillFacts, identityKeys, setFact, vouchFor } from '../../src/leads/facts.ts';
 import type { FactField, Lead } from '../../src/model/lead.ts';
 import { factsOf } from '../support/facts-of.ts';
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Fact, type Incoming, mergeInto, readFact } from '../../src/leads/facts.ts';
+import { blankLead, type Fact, type Incoming, mergeInto, readFact } from '../../src/leads/facts.ts';
 import { addFactsOf } from '../../src/leads/incoming.ts';
-import { blankLead } from '../../src/leads/person.ts';
 import { CLASSIFICATIONS } from '../../src/model/constants.ts';
 import { FACT_FIELDS, FACT_SOURCES, type Lead } from '../../src/model/lead.ts';
 import { attachSignals } from '../../src/model/lead-score.ts';

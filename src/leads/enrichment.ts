@@ -1,0 +1,396 @@
+import { LRUCache } from 'lru-cache';
+import pLimit from 'p-limit';
+import { Agent, type Dispatcher } from 'undici';
+import { z } from 'zod';
+import { type Clock, DAY_MS, HOUR_MS, readRetryAfter, toIso } from '../lib/clock.ts';
+import { excerpt } from '../lib/text.ts';
+import { DEPARTMENTS, FACT_FIELDS, type FactField, type Lead, SENIORITIES } from '../model/lead.ts';
+import { linkedinProfile, personKeys } from '../model/person-keys.ts';
+import { domainSchema, emailInput } from '../model/text.ts';
+import type { IntakeParts } from '../signals/plan-posts.ts';
+import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
+import type { LeadStore } from '../store/lead-store.ts';
+import { routeChanges } from '../webhooks/fan-out.ts';
+import { type Enrichment, type LeadCaller, updateOf } from './changes.ts';
+import { conclude } from './enrich.ts';
+import { type Fact, fillFacts, identityKeys, readFact, vouchFor } from './facts.ts';
+
+type EnrichmentParts = IntakeParts & {
+  provider: Provider;
+  log: { warn(fields: object, message: string): void };
+};
+
+export function createEnrichment(parts: EnrichmentParts): Enrichment {
+  const { provider, clock, log } = parts;
+  const following = new Set<Promise<void>>();
+
+  function follow(caller: LeadCaller, leadId: string, asking: Promise<ProviderAnswer | null>): void {
+    const work = asking
+      .then((answer) => (answer === null ? undefined : addLate(parts, caller, { leadId, answer })))
+      .catch((err: unknown) => log.warn({ err, lead_id: leadId }, 'late facts of a lead could not be stored'))
+      .finally(() => following.delete(work));
+    following.add(work);
+  }
+
+  return {
+    patience(until) {
+      let late: Promise<ProviderAnswer | null> | null = null;
+      return {
+        async enrich({ tenantId }, lead) {
+          const question = questionOf(lead);
+          if (question === null) return lead;
+          const asking = provider.ask(question);
+          const answer = await within(clock, asking, until - clock.monotonic());
+          late = answer === 'late' ? asking : null;
+          return answer === 'late' || answer === null ? lead : withAnswer(parts, tenantId, { lead, answer });
+        },
+        follow(caller, leadId) {
+          if (late !== null) follow(caller, leadId, late);
+        },
+      };
+    },
+    forget: provider.forget,
+    async close() {
+      await provider.close();
+      await Promise.all(following);
+    },
+  };
+}
+
+/**
+ * What can be asked of a lead; null where nothing is missing, or nothing tells whom or what it is about. What the provider said
+ * itself is left out: with it, each answer would make another question.
+ */
+function questionOf(lead: Lead): Question | null {
+  if (FACT_FIELDS.every((field) => readFact(lead, field) !== '')) return null;
+  const known = (field: FactField) =>
+    lead.provenance[field]?.source === 'provider' ? '' : readFact(lead, field);
+  const [email, name, linkedin_url] = [known('email'), known('name'), known('linkedin_url')];
+  const domain = known('company.domain');
+  if (email === '' && linkedin_url === '' && domain === '') return null;
+  return {
+    ...(email && { email }),
+    ...(name && { name }),
+    ...(linkedin_url && { linkedin_url }),
+    ...(domain && { domain }),
+  };
+}
+
+/**
+ * Nothing that is filled is replaced; what follows from the new facts is concluded. A fact is as old as the answer. An address
+ * or profile that another lead has is left out: it would be that lead's.
+ */
+async function withAnswer(
+  { store, clock }: EnrichmentParts,
+  tenantId: string,
+  { lead, answer: { facts, at } }: { lead: Lead; answer: ProviderAnswer },
+): Promise<Lead> {
+  const filled = fillFacts(lead, facts, at);
+  if (filled === lead) return lead;
+  const holders = await store.findIdentities(tenantId, personKeys(filled));
+  const isOthers = holders.some(({ leadId }) => leadId !== null && leadId !== lead.id);
+  const own = isOthers ? facts.filter(({ field }) => field !== 'email' && field !== 'linkedin_url') : facts;
+  return conclude(fillFacts(lead, own, at), clock.now());
+}
+
+/** A lead that is gone, as its person was erased, stays so. */
+async function addLate(
+  parts: EnrichmentParts,
+  caller: LeadCaller,
+  { leadId, answer }: { leadId: string; answer: ProviderAnswer },
+): Promise<void> {
+  const { store } = parts;
+  const { tenantId } = caller;
+  await changeUntilItHolds('lead', async () => {
+    const stored = await store.getLead(tenantId, leadId);
+    if (stored === null) return 'gone';
+    const filled = await withAnswer(parts, tenantId, { lead: stored.lead, answer });
+    if (filled === stored.lead) return 'same';
+    const keys = identityKeys(filled);
+    const seen = await store.findIdentities(tenantId, keys);
+    const change = updateOf(parts, caller, { stored, lead: filled });
+    const lead = { ...change.lead, enriched_at: change.lead.updated_at };
+    const data = { lead_id: leadId, previous: stored.lead, current: lead };
+    const events = await routeChanges(parts, tenantId, [{ type: 'lead.enriched', subjectId: leadId, data }]);
+    return (await store.commitLead({ ...change, lead, keys, seen, events })) ? 'stored' : null;
+  });
+}
+
+function within<T>(clock: Clock, work: Promise<T>, ms: number): Promise<T | 'late'> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(Math.max(0, ms), () => resolve('late'));
+    work.then(resolve, reject).finally(() => timer.cancel());
+  });
+}
+
+/** What a provider said, and when (Unix milliseconds). */
+interface ProviderAnswer {
+  facts: readonly Fact[];
+  at: number;
+}
+
+/** A provider of facts about people and companies, over HTTP. */
+interface Provider {
+  /** Null where it cannot be asked or does not answer; never rejects. Questions that are the same are asked once. */
+  ask(question: Question): Promise<ProviderAnswer | null>;
+  /** Forgets every answer: somebody was erased. */
+  forget(): void;
+  /** Cuts off what is under way. */
+  close(): Promise<void>;
+}
+
+/** What a provider needs of the process. */
+export interface ProviderParts {
+  url: string;
+  /** Questions in a day (UTC), all tenants together, over restarts. */
+  dailyLimit: number;
+  clock: Clock;
+  store: Pick<LeadStore, 'countEnrichment'>;
+  log: { warn(fields: object, message: string): void };
+}
+
+const MOST_AT_ONCE = 8;
+/** Answers are kept for a day, those too that nothing is known. */
+const KEPT_MS = DAY_MS;
+const MOST_KEPT = 5_000;
+/** States of the breaker: closed ── five failures in a row → open, for a minute or as long as it asks ── then one question → closed or open. */
+const FAILURES_TO_OPEN = 5;
+const OPEN_MS = 60_000;
+const MOST_OPEN_MS = HOUR_MS;
+
+/** The provider at an address: any that the operator has set, inside a network or out. */
+export function createProvider(parts: ProviderParts): Provider {
+  const { clock, store, log, dailyLimit } = parts;
+  const url = new URL(parts.url);
+  const stopping = new AbortController();
+  const dispatcher: Dispatcher = new Agent({ connections: MOST_AT_ONCE, pipelining: 1 });
+  const connection = { clock, url, dispatcher, signal: stopping.signal };
+  /** By question. */
+  const kept = new LRUCache<string, ProviderAnswer>({ max: MOST_KEPT });
+  const underWay = new Map<string, Promise<ProviderAnswer | null>>();
+  const turns = pLimit(MOST_AT_ONCE);
+  let failures = 0;
+  let openUntil = 0;
+  /** The day on which the log said that there are no more questions. */
+  let spentOn = '';
+  let generation = 0;
+
+  async function askNow(key: string, question: Question): Promise<ProviderAnswer | null> {
+    if (clock.now() < openUntil || stopping.signal.aborted) return null;
+    // While one question tries whether it answers again, others go without.
+    if (failures >= FAILURES_TO_OPEN) openUntil = clock.now() + OPEN_MS;
+    const asked = generation;
+    try {
+      if (!(await hasRoom())) return null;
+      const answer = { facts: await askOnce(connection, question), at: clock.now() };
+      failures = 0;
+      openUntil = 0;
+      if (asked === generation) kept.set(key, answer);
+      return answer;
+    } catch (error) {
+      fail(error);
+      return null;
+    }
+  }
+
+  async function hasRoom(): Promise<boolean> {
+    const day = toIso(clock.now()).slice(0, 10);
+    if (await store.countEnrichment(day, dailyLimit)) return true;
+    if (spentOn !== day)
+      log.warn({ limit: dailyLimit }, 'the enrichment provider is not asked any more today');
+    spentOn = day;
+    return false;
+  }
+
+  function fail(error: unknown): void {
+    if (stopping.signal.aborted) return;
+    failures++;
+    const now = clock.now();
+    const asked = error instanceof ProviderFault ? error.until : 0;
+    const opens = failures >= FAILURES_TO_OPEN ? now + OPEN_MS : 0;
+    openUntil = Math.min(Math.max(asked, opens), now + MOST_OPEN_MS);
+    if (openUntil <= now) return;
+    const reason = error instanceof ProviderFault ? error.message : 'storage';
+    const fields = { reason, pause_ms: openUntil - now };
+    log.warn(fields, 'the enrichment provider fails; it is left alone for a while');
+  }
+
+  return {
+    ask(question) {
+      const key = JSON.stringify(question);
+      const known = kept.get(key);
+      if (known !== undefined && clock.now() - known.at < KEPT_MS) return Promise.resolve(known);
+      const before = underWay.get(key);
+      if (before !== undefined) return before;
+      const asking = turns(() => askNow(key, question)).finally(() => underWay.delete(key));
+      underWay.set(key, asking);
+      return asking;
+    },
+    forget() {
+      generation++;
+      kept.clear();
+    },
+    async close() {
+      stopping.abort();
+      await Promise.allSettled(underWay.values());
+      await dispatcher.destroy();
+    },
+  };
+}
+
+/** How sure an answer is that does not say so itself. */
+const USUAL_CONFIDENCE = 0.7;
+const MAX_CHARS = 300;
+
+/** A member of another form is as good as none: the rest of the answer still counts. */
+const lenient = (schema: z.ZodType<string>) =>
+  schema
+    .optional()
+    .catch('')
+    .transform((text = '') => text);
+const fact = lenient(
+  z.string().transform((text) => excerpt(text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim(), MAX_CHARS)),
+);
+const confidence = z.number().min(0).max(1).catch(USUAL_CONFIDENCE).default(USUAL_CONFIDENCE);
+
+const personSchema = z.object({
+  name: fact,
+  first_name: fact,
+  last_name: fact,
+  email: lenient(emailInput),
+  linkedin_url: lenient(
+    z
+      .string()
+      .max(2_000)
+      .refine((text) => linkedinProfile(text) !== null),
+  ),
+  title: fact,
+  seniority: lenient(z.enum(SENIORITIES)),
+  department: lenient(z.enum(DEPARTMENTS)),
+  confidence,
+});
+
+const companySchema = z.object({
+  name: fact,
+  domain: lenient(domainSchema),
+  industry: fact,
+  headcount: lenient(
+    z
+      .union([z.string(), z.int().min(0)])
+      .transform(String)
+      .pipe(z.string().max(MAX_CHARS)),
+  ),
+  location: fact,
+  confidence,
+});
+
+const answerSchema = z.object({
+  person: personSchema.nullish().catch(null),
+  company: companySchema.nullish().catch(null),
+});
+
+/** What an answer says, as facts of a lead. @throws where it is no object of the form that a provider promises */
+function factsOfAnswer(answer: unknown): Fact[] {
+  const { person, company } = answerSchema.parse(answer);
+  const { confidence: ofPerson = 0, ...about } = person ?? {};
+  const { confidence: ofCompany = 0, ...firm } = company ?? {};
+  const named = Object.fromEntries(Object.entries(firm).map(([name, value]) => [`company.${name}`, value]));
+  return [...vouchFor(about, 'provider', ofPerson), ...vouchFor(named, 'provider', ofCompany)];
+}
+
+/** Whom or what a provider is asked about; what is not known is left out. */
+interface Question {
+  email?: string;
+  name?: string;
+  linkedin_url?: string;
+  domain?: string;
+}
+
+/** Why there is no answer: a word for the log, and until when the provider wants to be left alone (Unix milliseconds, 0: it did not say). */
+class ProviderFault extends Error {
+  override readonly name = 'ProviderFault';
+  readonly until: number;
+  constructor(reason: string, until = 0) {
+    super(reason);
+    this.until = until;
+  }
+}
+
+interface Connection {
+  clock: Clock;
+  url: URL;
+  dispatcher: Dispatcher;
+  /** Aborted when the process stops. */
+  signal: AbortSignal;
+}
+
+/** From the look-up of the name to the last byte. */
+const TIME_LIMIT_MS = 10_000;
+const MAX_BODY_BYTES = 256 * 1024;
+
+/** Asks once. Who is not known (404, 204) is an answer without facts. @throws ProviderFault */
+async function askOnce(connection: Connection, question: Question): Promise<Fact[]> {
+  const { clock, url, dispatcher } = connection;
+  const over = new AbortController();
+  const timer = clock.after(TIME_LIMIT_MS, () => over.abort(new ProviderFault('timeout')));
+  const signal = AbortSignal.any([over.signal, connection.signal]);
+  try {
+    const answer = await dispatcher.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json', ...authorizationOf(url) },
+      body: JSON.stringify(question),
+      signal,
+    });
+    const { statusCode: status, headers } = answer;
+    if (status === 404 || status === 204) {
+      await answer.body.dump({ limit: MAX_BODY_BYTES });
+      return [];
+    }
+    if (status < 200 || status > 299) {
+      await answer.body.dump({ limit: MAX_BODY_BYTES });
+      const now = clock.now();
+      const pauseMs = readRetryAfter(headers['retry-after'], now);
+      throw new ProviderFault(`status ${status}`, pauseMs === null ? 0 : now + pauseMs);
+    }
+    return readFacts(await readBody(answer.body));
+  } catch (error) {
+    if (error instanceof ProviderFault) throw error;
+    throw over.signal.aborted ? over.signal.reason : new ProviderFault(codeOf(error));
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of body) {
+    size += part.length;
+    if (size > MAX_BODY_BYTES) throw new ProviderFault('too large');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function readFacts(text: string): Fact[] {
+  try {
+    return factsOfAnswer(JSON.parse(text));
+  } catch {
+    throw new ProviderFault('unexpected response format');
+  }
+}
+
+/** Name and password of the address go into a header: the address itself is sent without them. */
+function authorizationOf({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {};
+  const plain = [username, password].map(decodeURIComponent).join(':');
+  return { authorization: `Basic ${Buffer.from(plain).toString('base64')}` };
+}
+
+/** A word such as ECONNREFUSED: messages may name what was asked. */
+function codeOf(error: unknown): string {
+  const code = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
+  return typeof code === 'string' ? code : 'network';
+}
