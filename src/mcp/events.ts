@@ -17,9 +17,7 @@ import {
   subscribe,
   unsubscribe,
 } from '../webhooks/subscriptions.ts';
-import { toProtocolError } from './answers.ts';
-import { slimSchema } from './slim-schema.ts';
-import type { McpCall, ToolParts } from './tool.ts';
+import { type McpCall, slimSchema, type ToolParts, toProtocolError } from './tool.ts';
 
 /** What events need beside what tools do. */
 export interface EventParts extends ToolParts, SubscriptionParts {

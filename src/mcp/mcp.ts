@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { addAuthentication, addKeyLimits, callerOf, type KeyLimitParts } from '../http/auth.ts';
@@ -11,7 +12,6 @@ import { PACKAGE } from '../lib/package.ts';
 import { presetScopes } from '../model/key.ts';
 import { MCP_METADATA_PATH } from '../model/mcp.ts';
 import { createAccessTokens, type ReadDocument } from './access-tokens.ts';
-import { refuseForeignCallers } from './callers.ts';
 import type { EventParts } from './events.ts';
 import { createServer } from './server.ts';
 import type { McpCall } from './tool.ts';
@@ -160,4 +160,39 @@ function tellOfMetadata(
     }
     done();
   });
+}
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/**
+ * Refuses what a web page could make a browser send (DNS rebinding): a `Host` that is neither ours nor an address, and an
+ * `Origin` of somewhere else.
+ */
+function refuseForeignCallers(
+  app: FastifyInstance,
+  { problems, baseUrl }: { problems: Problems; baseUrl: string },
+): void {
+  const own = new URL(baseUrl).hostname;
+  const isOurs = (hostname: string) => hostname === own || LOOPBACK.has(hostname);
+  app.addHook('onRequest', (request, reply, done) => {
+    const { host, origin } = request.headers;
+    const asked = hostnameOf(`http://${host ?? ''}`);
+    const isForeign =
+      asked === null || !(isOurs(asked) || isIP(asked.replace(/^\[|\]$/g, '')) !== 0)
+        ? 'Host'
+        : origin !== undefined && !isOurs(hostnameOf(origin) ?? '')
+          ? 'Origin'
+          : null;
+    if (isForeign === null) return done();
+    problems.send(request, reply, {
+      code: 'INVALID_REQUEST',
+      status: 403,
+      detail: `The ${isForeign} header names another site.`,
+      extra: { hint: `Send requests to ${baseUrl}/mcp, and not from a web page of another site.` },
+    });
+  });
+}
+
+function hostnameOf(address: string): string | null {
+  return URL.canParse(address) ? new URL(address).hostname : null;
 }

@@ -1,6 +1,6 @@
 import { estimateTokenCount } from 'tokenx';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TOOLS } from '../../src/mcp/tools.ts';
+import { TOOLS } from '../../src/mcp/server.ts';
 import { aPost, BASE_URL, buildTestApp, type TestApp } from '../support/app.ts';
 import { loadStarterSite } from '../support/starter-site.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { TOOLS } from '../../src/mcp/tools.ts';
+import { TOOLS } from '../../src/mcp/server.ts';
 import { SCOPES } from '../../src/model/key.ts';
 import { MCP_EVENT_NAMES } from '../../src/model/mcp.ts';
 import { makeDigests } from '../../src/webhooks/digests.ts';

@@ -9,10 +9,17 @@ import type { Signal } from '../../model/signal.ts';
 import { sourceResource, sourceSchema } from '../../model/source.ts';
 import { MAX_URL_CHARS } from '../../model/text.ts';
 import { findProfile } from '../../signals/profiles.ts';
-import { countFitting } from '../answers.ts';
-import { listRows } from '../lists.ts';
-import { type ShownSignal, shownSignalSchema, UNTRUSTED_NOTE } from '../shown-signal.ts';
-import { defineTool, listedInput, listedOutput, type McpCall } from '../tool.ts';
+import {
+  countFitting,
+  defineTool,
+  listedInput,
+  listedOutput,
+  listRows,
+  type McpCall,
+  type ShownSignal,
+  shownSignalSchema,
+  UNTRUSTED_NOTE,
+} from '../tool.ts';
 
 const CONTACTS = 10;
 const DIGEST_SIGNALS = 20;

@@ -4,8 +4,7 @@ import { eventTypeSchema } from '../../model/event.ts';
 import { idInput } from '../../model/text.ts';
 import type { ListedDelivery } from '../../store/delivery-log-store.ts';
 import { deliveryResource, replayDelivery } from '../../webhooks/deliveries.ts';
-import { listRows } from '../lists.ts';
-import { defineTool, listedInput, listedOutput } from '../tool.ts';
+import { defineTool, listedInput, listedOutput, listRows } from '../tool.ts';
 
 const shownDeliverySchema = z.object({
   ...deliverySchema.pick({

@@ -8,10 +8,18 @@ import { type Lead, leadPatchSchema, leadSchema } from '../../model/lead.ts';
 import { boardStageSchema, moveInputSchema, stageSchema } from '../../model/pipeline.ts';
 import { classificationSchema } from '../../model/signal.ts';
 import { domainFilter, idInput } from '../../model/text.ts';
-import { countFitting } from '../answers.ts';
-import { listRows } from '../lists.ts';
-import { type ExplainedSignal, shownSignal, shownSignalSchema, UNTRUSTED_NOTE } from '../shown-signal.ts';
-import { defineTool, listedInput, listedOutput, type McpCall } from '../tool.ts';
+import {
+  countFitting,
+  defineTool,
+  type ExplainedSignal,
+  listedInput,
+  listedOutput,
+  listRows,
+  type McpCall,
+  shownSignal,
+  shownSignalSchema,
+  UNTRUSTED_NOTE,
+} from '../tool.ts';
 
 const SIGNALS_OF_LEAD = 5;
 const BOARD_LEADS = 5;

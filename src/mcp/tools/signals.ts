@@ -13,15 +13,18 @@ import {
 } from '../../model/signal.ts';
 import { domainFilter, idInput, timeText } from '../../model/text.ts';
 import { giveFeedback } from '../../signals/feedback.ts';
-import { listRows } from '../lists.ts';
 import {
+  defineTool,
   type ExplainedSignal,
+  listedInput,
+  listedOutput,
+  listRows,
   MAX_UNTRUSTED_CHARS,
+  type McpCall,
   shownSignal,
   shownSignalSchema,
   UNTRUSTED_NOTE,
-} from '../shown-signal.ts';
-import { defineTool, listedInput, listedOutput, type McpCall } from '../tool.ts';
+} from '../tool.ts';
 
 const MAX_QUOTES = 5;
 const QUOTE_CHARS = 200;
