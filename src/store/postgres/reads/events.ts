@@ -2,7 +2,7 @@ import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import type { DeliveryStatus } from '../../../model/delivery.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { SkipReason } from '../../../model/event.ts';
-import type { PageRequest, StoredPage } from '../../../model/page.ts';
+import type { PageRequest, StoredPage } from '../../../model/filters.ts';
 import type { Classification } from '../../../model/signal.ts';
 import type {
   BatchedSignals,
