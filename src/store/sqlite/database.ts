@@ -1,9 +1,9 @@
-import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { leaveToOwner, makeFolder } from '../../lib/folders.ts';
+import type { StorageFault } from '../commit-batch.ts';
 import { StoreOpenError } from '../errors.ts';
-import { sqliteCode } from './faults.ts';
 import { prepareLazily } from './lazy-statement.ts';
 
 const IN_MEMORY = ':memory:';
@@ -121,4 +121,30 @@ export function damaged(file: string, findings: string[], cause?: unknown): Stor
       '"sqlite3 FILE .recover".',
     cause,
   );
+}
+
+/** SQLite's result code (sqlite.org/rescode.html) of an error, or null where SQLite did not throw it. */
+export function sqliteCode(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
+  return error.code.startsWith('SQLITE_') ? error.code : null;
+}
+
+const OUTAGES = ['SQLITE_IOERR', 'SQLITE_BUSY', 'SQLITE_READONLY'];
+
+/** Extended codes (`SQLITE_IOERR_FSYNC`) count as their family. */
+export function faultOfSqlite(error: unknown): StorageFault {
+  const code = sqliteCode(error);
+  if (code === null) return null;
+  if (code.startsWith('SQLITE_FULL')) return 'full';
+  return OUTAGES.some((family) => code.startsWith(family)) ? 'outage' : null;
+}
+
+/** Bytes of the database, of its write-ahead log, and of free disk beside them that this user may take. */
+export function fileSizes(file: string): { databaseBytes: number; walBytes: number; freeBytes: number } {
+  const { bavail, bsize } = statfsSync(dirname(file));
+  return { databaseBytes: sizeOf(file), walBytes: sizeOf(`${file}-wal`), freeBytes: bavail * bsize };
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

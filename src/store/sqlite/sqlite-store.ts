@@ -7,14 +7,31 @@ import type { OpenedStore } from '../store.ts';
 import { ownerOf } from '../weights.ts';
 import type { Writer } from '../writer.ts';
 import type { CountsThread } from './counts-thread.ts';
+import { faultOfSqlite, fileSizes } from './database.ts';
 import { deliveryPageFace, eventPageFace } from './face/pages.ts';
 import { createStoredWaits } from './face/stored-waits.ts';
-import { faultOfSqlite } from './faults.ts';
-import { fileSizes } from './file-sizes.ts';
 import { schemaVersion } from './migrate.ts';
-import { createCounts } from './reads/counts.ts';
-import { createNewestStored } from './reads/events.ts';
-import { createReads } from './reads.ts';
+import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
+import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
+import { companyReads, companySignalReads } from './reads/companies.ts';
+import { createCounts, storageReads } from './reads/counts.ts';
+import { deliveryReads, laneReads } from './reads/deliveries.ts';
+import {
+  backfillReads,
+  endpointReads,
+  noticeReads,
+  receiverReads,
+  subscriptionReads,
+} from './reads/endpoints.ts';
+import { erasureReads } from './reads/erasure.ts';
+import { batchReads, createNewestStored, eventReads, feedReads } from './reads/events.ts';
+import { jobReads } from './reads/jobs.ts';
+import { createKeptReads, keptTenantReads } from './reads/kept.ts';
+import { boardReads, leadReads, leadSignalReads } from './reads/leads.ts';
+import { digestReads, mailReads } from './reads/mail.ts';
+import { profileReads } from './reads/profiles.ts';
+import { signalReads } from './reads/signals.ts';
+import { sourceReads } from './reads/sources.ts';
 import { isLongSearch, type SearchThread } from './search-thread.ts';
 
 export interface SqliteStoreParts {
@@ -93,3 +110,40 @@ function answeringLater<F extends object>(reads: F, read: <T>(query: () => T) =>
 }
 
 const NO_FILES = { databaseBytes: 0, walBytes: 0, freeBytes: null };
+
+/** Every question to the database by name, answered at once from what is committed. */
+export function createReads(db: Database) {
+  const reads = {
+    ...tenantReads(db),
+    ...sessionReads(db),
+    ...teamReads(db),
+    ...auditReads(db),
+    ...keyReads(db),
+    ...profileReads(db),
+    ...signalReads(db),
+    ...leadReads(db),
+    ...leadSignalReads(db),
+    ...boardReads(db),
+    ...erasureReads(db),
+    ...campaignReads(db),
+    ...campaignEventReads(db),
+    ...companyReads(db),
+    ...companySignalReads(db),
+    ...endpointReads(db),
+    ...receiverReads(db),
+    ...eventReads(db),
+    ...feedReads(db),
+    ...deliveryReads(db),
+    ...laneReads(db),
+    ...jobReads(db),
+    ...mailReads(db),
+    ...noticeReads(db),
+    ...digestReads(db),
+    ...backfillReads(db),
+    ...batchReads(db),
+    ...sourceReads(db),
+    ...subscriptionReads(db),
+    ...storageReads(db),
+  };
+  return { ...reads, ...keptTenantReads(createKeptReads(db), reads) };
+}

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Transactions } from '../commit-batch.ts';
-import { faultOfSqlite } from './faults.ts';
+import { faultOfSqlite } from './database.ts';
 
 /** One transaction a call, as the write queue wants it. IMMEDIATE: a lock is met at the start, not half way. */
 export function createTransaction(db: Database, log?: WriteAheadLog): (work: () => void) => void {

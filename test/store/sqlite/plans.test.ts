@@ -3,8 +3,8 @@ import { afterAll, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createDeliveryPages } from '../../../src/store/sqlite/reads/deliveries.ts';
-import { createReads } from '../../../src/store/sqlite/reads.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
+import { createReads } from '../../../src/store/sqlite/sqlite-store.ts';
 import { createWriteAheadLog } from '../../../src/store/sqlite/transaction.ts';
 
 /** Tables of which a tenant may have a million rows. */

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { StoreUpkeepError } from '../../errors.ts';
-import { sqliteCode } from '../faults.ts';
+import { sqliteCode } from '../database.ts';
 
 /** Pages copied at a time: 2 MiB, a few milliseconds of the disk. */
 const PAGES = 256;

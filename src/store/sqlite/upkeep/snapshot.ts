@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { leaveToOwner } from '../../../lib/folders.ts';
 import { StoreOpenError } from '../../errors.ts';
-import { fileSizes } from '../file-sizes.ts';
+import { fileSizes } from '../database.ts';
 import { latestVersion, schemaVersion } from '../migrate.ts';
 import { copyDatabase, removeDatabase, settle } from './copy.ts';
 
