@@ -4,7 +4,7 @@ import { check, MAX_FAULTS } from '../http/faults.ts';
 import { findBadText } from '../http/json-body.ts';
 import { createYielder } from '../lib/yielding.ts';
 import type { Fault } from '../model/errors.ts';
-import type { Call, NamesIn, NoQuery, Routes, Told } from './routes.ts';
+import type { Call, NamesIn, NoQuery, OperationInfo, Routes } from './routes.ts';
 
 /** The largest body that a batch may have. */
 const BATCH_BODY_BYTES = 5 * 1024 * 1024;
@@ -66,7 +66,7 @@ export interface Batch<
   C extends Counts,
   S extends z.ZodType,
   T extends { status: string },
-> extends Told {
+> extends OperationInfo {
   /** The member of the body that holds the items. */
   name: string;
   item: S;

@@ -3,7 +3,7 @@ import { suggest } from '../http/faults.ts';
 import {
   type DescribedApi,
   type Document,
-  type Operation,
+  type OperationObject,
   pruneComponents,
 } from '../http/openapi/schemas.ts';
 import { paginationSchema } from '../http/paging.ts';
@@ -183,7 +183,7 @@ export interface PartFilter {
 /** The asked part of the document, with the components that it needs; all of it where nothing is asked for. */
 function partOfDocument(document: Document, { tag, operation }: PartFilter): Document {
   if (tag === undefined && operation === undefined) return document;
-  const isAsked = (one: Operation) =>
+  const isAsked = (one: OperationObject) =>
     belongs(one, tag) && (operation === undefined || one.operationId === operation);
   const paths = operationsWhere(document.paths, isAsked);
   const named = Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags ?? []));
@@ -200,9 +200,9 @@ function partOfDocument(document: Document, { tag, operation }: PartFilter): Doc
   return part;
 }
 
-function operationsWhere<T extends Record<string, Operation>>(
+function operationsWhere<T extends Record<string, OperationObject>>(
   paths: Record<string, T>,
-  isAsked: (operation: Operation) => boolean,
+  isAsked: (operation: OperationObject) => boolean,
 ): Record<string, T> {
   return Object.fromEntries(
     Object.entries(paths).flatMap(([path, item]) => {
@@ -212,11 +212,11 @@ function operationsWhere<T extends Record<string, Operation>>(
   );
 }
 
-function belongs({ tags }: Operation, tag: TagName | undefined): boolean {
+function belongs({ tags }: OperationObject, tag: TagName | undefined): boolean {
   return tag === undefined || tags?.includes(tag) === true;
 }
 
-function scopeOf(operation: Operation): string | null {
+function scopeOf(operation: OperationObject): string | null {
   if (operation.security?.length === 0) return null;
   return operation['x-required-scope'] ?? 'any';
 }

@@ -13,7 +13,7 @@ import { letGo } from '../lib/own-bytes.ts';
 import { DomainError } from '../model/errors.ts';
 import { type PageRequest, type Position, type StoredPage, wholeNumber } from '../model/filters.ts';
 import type { StoredWait } from '../store/event-store.ts';
-import type { Call, NamesIn, NoQuery, QueryShape, Routes, Taken } from './routes.ts';
+import type { Call, NamesIn, NoQuery, OperationInput, QueryShape, Routes } from './routes.ts';
 
 type ListCall<Name extends string, Q extends QueryShape> = Call<Name, Q, z.ZodUndefined>;
 
@@ -24,7 +24,7 @@ export interface List<
   F,
   P extends { last: Position | null },
   I extends z.ZodType,
-> extends Taken<Name, Q, z.ZodUndefined> {
+> extends OperationInput<Name, Q, z.ZodUndefined> {
   item: I;
   /** Tells its cursors from those of other lists; the path where it is left out. */
   name?: string;

@@ -23,7 +23,7 @@ export type QueryShape = z.ZodRawShape;
 export type NoQuery = Record<never, z.ZodType>;
 
 /** What an operation says of itself; `config` besides the scope is read by those who serve it. */
-export interface Told extends Pick<FastifyContextConfig, 'problems' | 'showsSecret' | 'versioned'> {
+export interface OperationInfo extends Pick<FastifyContextConfig, 'problems' | 'showsSecret' | 'versioned'> {
   operationId: string;
   summary: string;
   description?: string;
@@ -31,7 +31,8 @@ export interface Told extends Pick<FastifyContextConfig, 'problems' | 'showsSecr
 }
 
 /** What an operation takes. */
-export interface Taken<Name extends string, Q extends QueryShape, B extends z.ZodType> extends Told {
+export interface OperationInput<Name extends string, Q extends QueryShape, B extends z.ZodType>
+  extends OperationInfo {
   /** Parameters of its path that are no plain ids. */
   params?: Partial<Record<Name, z.ZodType<string, string>>>;
   query?: Q;
@@ -68,7 +69,7 @@ export interface Operation<
   Q extends QueryShape,
   B extends z.ZodType,
   A extends z.ZodType,
-> extends Taken<Name, Q, B> {
+> extends OperationInput<Name, Q, B> {
   /** What stands in `data`. */
   answer: A;
   /** The successes there are and, where the schema does not tell them apart, what each means; 200 where left out. */
@@ -103,7 +104,7 @@ export interface Routes {
   /** A DELETE, which answers nothing; `gone` says what has become of the thing. */
   remove<Path extends string>(
     path: Path,
-    operation: Taken<NamesIn<Path>, NoQuery, z.ZodUndefined> & {
+    operation: OperationInput<NamesIn<Path>, NoQuery, z.ZodUndefined> & {
       gone: string;
       handle(call: Call<NamesIn<Path>, NoQuery, z.ZodUndefined>): Promise<void>;
     },
@@ -173,7 +174,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A route as Fastify is given it: the answers by status, and what is sent. */
 interface Served<Path extends string, Q extends QueryShape, B extends z.ZodType>
-  extends Taken<NamesIn<Path>, Q, B> {
+  extends OperationInput<NamesIn<Path>, Q, B> {
   response: Record<number, z.ZodType>;
   /** The largest body, in bytes, where it is not that of all. */
   bodyLimit?: number;

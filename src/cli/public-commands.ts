@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readRetryAfter } from '../lib/clock.ts';
 import { OPENAPI_PATH, PUBLIC_OPERATIONS, type PublicOperation } from '../model/public-api.ts';
 import { CommandError, EXIT, type Ports } from './ports.ts';
-import { type Answer, fetchText, NetworkError } from './request.ts';
+import { fetchText, type HttpResponse, NetworkError } from './request.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -53,7 +53,7 @@ function apiError({ url, status, text }: { url: string; status: number; text: st
   return new CommandError(`${url} answered ${status}\n${text}`.trimEnd());
 }
 
-async function ask(ports: Ports, url: string, headers: Record<string, string>): Promise<Answer> {
+async function ask(ports: Ports, url: string, headers: Record<string, string>): Promise<HttpResponse> {
   try {
     return await fetchText(ports.clock, { url, headers, timeoutMs: TIMEOUT_MS });
   } catch (error) {
@@ -83,7 +83,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function rateLimited({ headers }: Answer, now: number): CommandError {
+function rateLimited({ headers }: HttpResponse, now: number): CommandError {
   const ms = readRetryAfter(headers['retry-after'], now);
   return new CommandError(
     `Rate limited. Retry-After: ${ms === null ? 'unknown' : Math.ceil(ms / 1_000)}`,

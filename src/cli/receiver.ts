@@ -30,13 +30,13 @@ interface ReceiverOptions {
   onDelivery(delivery: Delivery): void;
 }
 
-interface Receiver {
+interface LocalReceiver {
   url: string;
   close(): Promise<void>;
 }
 
 /** A local receiver of deliveries on 127.0.0.1. @throws CommandError where the port cannot be had */
-export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
+export async function startReceiver(options: ReceiverOptions): Promise<LocalReceiver> {
   const server = createServer((request, response) => {
     receive(request, response, options).catch(() => response.destroy());
   });

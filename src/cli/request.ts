@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** A whole answer of an HTTP server. */
-export interface Answer {
+export interface HttpResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
@@ -15,7 +15,7 @@ export class NetworkError extends Error {
   override readonly name = 'NetworkError';
 }
 
-export interface Call {
+export interface HttpRequest {
   url: string;
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
@@ -24,7 +24,10 @@ export interface Call {
 }
 
 /** One request, redirects not followed, the whole of it under one deadline. @throws NetworkError */
-export async function fetchText(clock: Clock, { url, timeoutMs, ...options }: Call): Promise<Answer> {
+export async function fetchText(
+  clock: Clock,
+  { url, timeoutMs, ...options }: HttpRequest,
+): Promise<HttpResponse> {
   const agent = new Agent({
     // Said, as the default is what NODE_TLS_REJECT_UNAUTHORIZED says.
     connect: { timeout: timeoutMs, rejectUnauthorized: true },
@@ -50,7 +53,7 @@ export async function fetchText(clock: Clock, { url, timeoutMs, ...options }: Ca
   }
 }
 
-async function readWhole(agent: Agent, url: string, options: Omit<Call, 'url' | 'timeoutMs'>) {
+async function readWhole(agent: Agent, url: string, options: Omit<HttpRequest, 'url' | 'timeoutMs'>) {
   const answer = await request(url, { dispatcher: agent, ...options });
   return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
-import { clientOf, createLimiter, rateLimited, type Taken } from '../http/limits.ts';
+import { clientOf, createLimiter, rateLimited, type WindowState } from '../http/limits.ts';
 import type { Clock } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Plan } from '../model/tenant.ts';
@@ -56,7 +56,7 @@ export function addRequestLimits(
 }
 
 /** @throws DomainError `RATE_LIMITED` */
-function refuse(taken: Taken, whose: string): void {
+function refuse(taken: WindowState, whose: string): void {
   if (taken.retryAfterSeconds === null) return;
   const { code, detail, extra } = rateLimited(taken, whose);
   throw new DomainError(code, detail, extra);

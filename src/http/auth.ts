@@ -6,7 +6,7 @@ import { DomainError } from '../model/errors.ts';
 import type { Scope } from '../model/key.ts';
 import type { Plan } from '../model/tenant.ts';
 import type { Store } from '../store/store.ts';
-import { clientOf, createLimiter, rateLimited, setLimitHeaders, type Taken } from './limits.ts';
+import { clientOf, createLimiter, rateLimited, setLimitHeaders, type WindowState } from './limits.ts';
 import type { Problems } from './problems.ts';
 import { type Caller, callerOf } from './request-context.ts';
 
@@ -146,7 +146,7 @@ export function addKeyLimits(app: FastifyInstance, parts: KeyLimitParts): KeyLim
     limitOf: (request) => tenantLimit(effectivePlan(callerOf(request).tenant, clock.now())),
   });
 
-  function answer(request: FastifyRequest, reply: FastifyReply, taken: Taken, whose: string): boolean {
+  function answer(request: FastifyRequest, reply: FastifyReply, taken: WindowState, whose: string): boolean {
     setLimitHeaders(reply, taken);
     if (taken.retryAfterSeconds === null) return true;
     problems.send(request, reply, rateLimited(taken, whose));

@@ -11,7 +11,7 @@ import { createWindows } from '../lib/windows.ts';
 const IPV6_PREFIX = 64;
 
 /** What one request did to its window. */
-export interface Taken {
+export interface WindowState {
   limit: number;
   remaining: number;
   /** When the window ends, Unix epoch seconds. */
@@ -32,9 +32,9 @@ export interface Limit {
 /** Counts requests against one limit. */
 export interface Limiter {
   /** Counts the request. */
-  take(request: FastifyRequest): Promise<Taken>;
+  take(request: FastifyRequest): Promise<WindowState>;
   /** Counts `more` for a request that was taken before, all of it or, where it does not fit, nothing. */
-  takeMore(request: FastifyRequest, more: number): Taken;
+  takeMore(request: FastifyRequest, more: number): WindowState;
 }
 
 /** What {@link createLimiter} hands to the plugin, which hands it on to the store that makes the limit's own. */
@@ -97,7 +97,7 @@ export function createLimiter(app: FastifyInstance, clock: Clock, { keyOf, limit
  * The headers that every API answer carries: the specification's family, whose reset is a moment, and the one field that
  * the IETF's draft has come to (draft-ietf-httpapi-ratelimit-headers, version 8 and later), whose `t` is a span.
  */
-export function setLimitHeaders(reply: FastifyReply, taken: Taken): void {
+export function setLimitHeaders(reply: FastifyReply, taken: WindowState): void {
   reply.header('ratelimit-limit', String(taken.limit));
   reply.header('ratelimit-remaining', String(taken.remaining));
   reply.header('ratelimit-reset', String(taken.resetSeconds));
@@ -115,7 +115,7 @@ export function clientOf(request: FastifyRequest): string {
 }
 
 /** Says what to do about an exceeded limit. `whose` is "The limit" where it is left out. */
-export function rateLimited(taken: Taken, whose = 'The limit') {
+export function rateLimited(taken: WindowState, whose = 'The limit') {
   const seconds = taken.retryAfterSeconds ?? 0;
   return {
     code: 'RATE_LIMITED',

@@ -107,7 +107,7 @@ function withName(facts: ReturnType<typeof statedFacts>) {
 }
 
 /** The lead that a request is about, if there is one, and what was seen in finding that out. */
-export interface Match {
+export interface LeadMatch {
   found: StoredLead | null;
   seen: IdentityHolder[];
 }
@@ -121,7 +121,7 @@ export async function findMatch(
   store: Store,
   tenantId: string,
   { person, signals }: { person: Lead; signals: readonly IncomingSignal[] },
-): Promise<Match> {
+): Promise<LeadMatch> {
   const seen = await store.findIdentities(tenantId, identityKeys(person));
   const byKey = await readLeads(
     store,

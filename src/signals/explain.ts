@@ -2,7 +2,7 @@ import { DAY_MS } from '../lib/clock.ts';
 import type { Weights } from '../model/icp.ts';
 import type { Evidence, Factor, SignalType } from '../model/signal.ts';
 import { type CompiledFit, type FitAnswer, isVendorStaff, type ReadFacts } from './fit.ts';
-import { GROUP_LABELS, type GroupKey, type Odds, type Part, scoreOf } from './judge.ts';
+import { GROUP_LABELS, type GroupKey, type Odds, type ScorePart, scoreOf } from './judge.ts';
 import type { Origin } from './origin.ts';
 import type { Hit } from './phrases.ts';
 
@@ -18,12 +18,13 @@ const COMMON_MAX = 20;
  */
 export function partFactors(
   { quote }: { quote: Quote },
-  parts: readonly Part[],
+  parts: readonly ScorePart[],
   { odds, max, answers }: { odds: Odds; max: Weights; answers: readonly FitAnswer[] },
 ): { factors: Factor[]; negatives: Factor[] } {
   const score = scoreOf(odds);
   // A hot post is explained by what makes it hot, any other by what makes it one or the other.
-  const amountOf = (part: Part) => (odds.hot >= 0 ? part.odds.hot : (part.odds.hot + part.odds.warm) / 2);
+  const amountOf = (part: ScorePart) =>
+    odds.hot >= 0 ? part.odds.hot : (part.odds.hot + part.odds.warm) / 2;
   const amounts = new Map(parts.map((part) => [part.key, amountOf(part)]));
   const adding = pick(amounts, (amount) => amount > 0);
   const taking = pick(amounts, (amount) => amount < 0);
@@ -60,7 +61,7 @@ function pick(amounts: ReadonlyMap<GroupKey, number>, test: (amount: number) => 
 /** The places of the features that do most in the part's direction, in the order of the text, none within another. */
 function evidenceOf(
   quote: Quote,
-  parts: readonly Part[],
+  parts: readonly ScorePart[],
   { key, sign }: { key: GroupKey; sign: 1 | -1 },
 ): Evidence[] {
   const features = parts.find((part) => part.key === key)?.features ?? [];

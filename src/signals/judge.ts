@@ -45,7 +45,7 @@ export interface Odds {
 }
 
 /** What one part of the score comes to, and which of its features do most. */
-export interface Part {
+export interface ScorePart {
   key: GroupKey;
   odds: Odds;
   /** Strongest first, by what they do to both questions. */
@@ -53,8 +53,8 @@ export interface Part {
 }
 
 /** Sums what features are worth, by the part they belong to. */
-export function partsOf(judge: Judge, features: ReadonlyMap<string, Feature>): Map<GroupKey, Part> {
-  const parts = new Map<GroupKey, Part>();
+export function partsOf(judge: Judge, features: ReadonlyMap<string, Feature>): Map<GroupKey, ScorePart> {
+  const parts = new Map<GroupKey, ScorePart>();
   for (const [name, { value, place }] of features) {
     const hot = (judge.hot.weights[name] ?? 0) * value;
     const warm = (judge.warm.weights[name] ?? 0) * value;
@@ -66,7 +66,7 @@ export function partsOf(judge: Judge, features: ReadonlyMap<string, Feature>): M
 }
 
 function addTo(
-  parts: Map<GroupKey, Part>,
+  parts: Map<GroupKey, ScorePart>,
   key: GroupKey,
   { hot, warm }: Odds,
   place: Feature['place'],
@@ -79,8 +79,8 @@ function addTo(
 }
 
 /** Parts of one key made one. */
-export function mergeParts(parts: readonly Part[]): Part[] {
-  const merged = new Map<GroupKey, Part>();
+export function mergeParts(parts: readonly ScorePart[]): ScorePart[] {
+  const merged = new Map<GroupKey, ScorePart>();
   for (const part of parts) {
     const { odds, features } = merged.get(part.key) ?? { odds: { hot: 0, warm: 0 }, features: [] };
     merged.set(part.key, {

@@ -25,9 +25,9 @@ import {
   mergeParts,
   type Odds,
   OFFER_BIAS,
-  type Part,
   partsOf,
   phraseOdds,
+  type ScorePart,
   scoreOf,
   topicFeatures,
 } from './judge.ts';
@@ -80,7 +80,7 @@ export interface PostReading {
   ageMs: number | null;
   origin: Origin | null;
   judge: Judge;
-  parts: ReadonlyMap<GroupKey, Part>;
+  parts: ReadonlyMap<GroupKey, ScorePart>;
   /** The judgement of words alone. */
   wordsOdds: Odds;
   /** Null: words alone decide, or nothing hangs on it. */
@@ -233,7 +233,7 @@ function judged(
   reading: PostReading,
   compiled: CompiledProfile,
   { hits, answers }: { hits: readonly Hit[]; answers: readonly FitAnswer[] },
-): { parts: Part[]; odds: Odds; cap: number } {
+): { parts: ScorePart[]; odds: Odds; cap: number } {
   const parts = weighedParts(reading, compiled, { hits, answers });
   const bias = biasOf(reading, compiled);
   const odds = oddsOf(bias, parts);
@@ -247,7 +247,7 @@ function judged(
     hot: way.atLeast === 'hot' ? Math.max(0, EVENT_ODDS - odds.hot) : 0,
     warm: Math.max(0, EVENT_ODDS - odds.warm),
   };
-  const event: Part = { key: 'trigger', odds: lacks, features: [{ odds: 1, place: way.place }] };
+  const event: ScorePart = { key: 'trigger', odds: lacks, features: [{ odds: 1, place: way.place }] };
   const all = mergeParts([event, ...parts]);
   return { parts: all, odds: oddsOf(bias, all), cap: Number.POSITIVE_INFINITY };
 }
@@ -257,7 +257,7 @@ function weighedParts(
   reading: PostReading,
   compiled: CompiledProfile,
   { hits, answers }: { hits: readonly Hit[]; answers: readonly FitAnswer[] },
-): Part[] {
+): ScorePart[] {
   const { namesTopic, max } = compiled;
   const match = matchOf(reading, compiled);
   const fit = partsOf(reading.judge, fitFeatures(answers)).get('fit');
@@ -286,8 +286,8 @@ function matchOf({ matches }: PostReading, { offer, max }: CompiledProfile): Off
 }
 
 /** The match by meaning, and what the profile's own words add to it. */
-function matchParts(match: OfferMatch, hits: readonly Hit[]): Part[] {
-  const parts: Part[] = [
+function matchParts(match: OfferMatch, hits: readonly Hit[]): ScorePart[] {
+  const parts: ScorePart[] = [
     { key: 'offer', odds: likenessOdds(match), features: [{ odds: 1, place: match.place }] },
   ];
   if (match.learned !== 0)
@@ -298,7 +298,7 @@ function matchParts(match: OfferMatch, hits: readonly Hit[]): Part[] {
     });
   const phrases = hits.filter(({ kind }) => kind === 'phrase');
   const competitors = hits.filter(({ kind }) => kind === 'competitor');
-  const partOf = (odds: Odds, found: readonly Hit[]): Part => ({
+  const partOf = (odds: Odds, found: readonly Hit[]): ScorePart => ({
     key: 'topic',
     odds,
     features: found.map((hit) => ({ odds: 1, place: hit })),
@@ -323,7 +323,7 @@ function biasOf(reading: PostReading, compiled: CompiledProfile): Odds {
   return { hot: general.hot + OFFER_BIAS.hot, warm: general.warm + OFFER_BIAS.warm };
 }
 
-function oddsOf(bias: Odds, parts: readonly Part[]): Odds {
+function oddsOf(bias: Odds, parts: readonly ScorePart[]): Odds {
   return parts.reduce(
     (odds, part) => ({ hot: odds.hot + part.odds.hot, warm: odds.warm + part.odds.warm }),
     bias,

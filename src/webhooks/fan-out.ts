@@ -284,7 +284,7 @@ export async function listReceivers(
 }
 
 /** Places that the dispatcher keeps for deliveries while they are being stored. */
-export interface Reservation {
+export interface SlotReservation {
   /** Goes into their commit. */
   readonly taking: Taking;
   /** Once, after the commit: sends those that it gave to this process, and gives up the places of the others. */
@@ -292,7 +292,7 @@ export interface Reservation {
 }
 
 /** Keeps places for those of these deliveries that could be sent at once; null where there are none. */
-export type Reserve = (events: readonly RoutedEvent[]) => Reservation | null;
+export type Reserve = (events: readonly RoutedEvent[]) => SlotReservation | null;
 
 /** Replaces the dispatcher where there is none. */
 export const reserveNothing: Reserve = () => null;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Document, Operation } from '../../src/http/openapi/schemas.ts';
+import type { Document, OperationObject } from '../../src/http/openapi/schemas.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 
 /** Ids that nothing has: over the length of any id, of another kind, and of what a path or a pattern could trip over. */
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => t.app.close());
 
 /** The example of an operation's body, with every id in it replaced. */
-function bodyOf(operation: Operation, id: string): object | undefined {
+function bodyOf(operation: OperationObject, id: string): object | undefined {
   const example = operation.requestBody?.content['application/json']?.example;
   if (example === undefined) return undefined;
   const text = JSON.stringify(example, (name, value) => {

@@ -13,7 +13,7 @@ import {
   type Document,
   type Examples,
   type JsonSchema,
-  type Operation,
+  type OperationObject,
   type Parameter,
   transformRoute,
 } from '../../http/openapi/schemas.ts';
@@ -70,13 +70,13 @@ function documentHead(baseUrl: string): Omit<Document, 'paths' | 'components'> {
  * Adds what follows from a route's configuration: the scope, the Idempotency-Key of a POST, and conditional requests of a
  * resource with a version.
  */
-function completeOperation(operation: Operation, route: DescribedRoute): void {
+function completeOperation(operation: OperationObject, route: DescribedRoute): void {
   describeScope(operation, route);
   if (route.method === 'POST') addParameter(operation, 'IdempotencyKey');
   if (route.config?.versioned === true) describeVersion(operation, route.method);
 }
 
-function describeVersion(operation: Operation, method: string): void {
+function describeVersion(operation: OperationObject, method: string): void {
   if (method === 'GET') addParameter(operation, 'IfNoneMatch');
   else if (method !== 'POST') addParameter(operation, 'IfMatch');
   for (const [status, answer] of Object.entries(operation.responses)) {
@@ -91,12 +91,12 @@ function describeVersion(operation: Operation, method: string): void {
   }
 }
 
-function addParameter(operation: Operation, name: string): void {
+function addParameter(operation: OperationObject, name: string): void {
   const parameter = { $ref: `#/components/parameters/${name}` };
   operation.parameters = [...(operation.parameters ?? []), parameter];
 }
 
-function describeScope(operation: Operation, { config }: DescribedRoute): void {
+function describeScope(operation: OperationObject, { config }: DescribedRoute): void {
   const scope = config?.scope;
   if (scope === undefined || scope === 'none') {
     operation.security = [];
@@ -111,7 +111,7 @@ function describeScope(operation: Operation, { config }: DescribedRoute): void {
 }
 
 /** The error codes that follow from a route's parameters and scope, and those it lists itself. */
-function problemsOf(operation: Operation, { method, config }: DescribedRoute): ErrorCode[] {
+function problemsOf(operation: OperationObject, { method, config }: DescribedRoute): ErrorCode[] {
   const parameters = (operation.parameters ?? []).filter(isParameter);
   const takesBody = method !== 'GET';
   const isOpen = config?.scope === 'none';
@@ -274,7 +274,7 @@ function addWebhooks(document: Document, { webhooks = {} }: Examples): void {
   );
 }
 
-function describe(document: Document, event: string, example: unknown): Operation {
+function describe(document: Document, event: string, example: unknown): OperationObject {
   const schema = toJson(document, bodyOf(event));
   return {
     operationId: `on${event.split(/[._]/).map(capitalise).join('')}`,

@@ -8,16 +8,16 @@ import type { Deprecation } from '../deprecations.ts';
 import { problemStatus } from '../problems.ts';
 import { API_VERSION } from '../request-context.ts';
 import {
-  type Answer,
   addExamples,
   type Document,
   type Examples,
   type JsonSchema,
   makeCompatible,
-  type Operation,
+  type OperationObject,
   type Parameter,
   pruneComponents,
   type Reference,
+  type ResponseObject,
   renameLoneInputs,
   tidyParameter,
   tidySchemas,
@@ -36,9 +36,9 @@ interface FaceDescription {
   /** Operations without a route, by path. */
   unrouted?: Document['paths'];
   /** Says of an operation what follows from its route. */
-  complete(operation: Operation, route: DescribedRoute): void;
+  complete(operation: OperationObject, route: DescribedRoute): void;
   /** The problems that an operation can answer. */
-  problemsOf(operation: Operation, route: DescribedRoute): Iterable<ErrorCode>;
+  problemsOf(operation: OperationObject, route: DescribedRoute): Iterable<ErrorCode>;
   /** What each of them means to its caller. */
   meanings: Meanings;
   deprecations: readonly Deprecation[];
@@ -113,7 +113,7 @@ function complete(
 }
 
 /** What follows from a route's schemas alone. */
-function completeOperation(operation: Operation, { method, schema }: DescribedRoute): void {
+function completeOperation(operation: OperationObject, { method, schema }: DescribedRoute): void {
   for (const parameter of operation.parameters ?? []) {
     if (isParameter(parameter)) tidyParameter(parameter);
   }
@@ -123,7 +123,10 @@ function completeOperation(operation: Operation, { method, schema }: DescribedRo
   }
 }
 
-function completeSuccess(answer: Answer, { status, isPost }: { status: string; isPost: boolean }): void {
+function completeSuccess(
+  answer: ResponseObject,
+  { status, isPost }: { status: string; isPost: boolean },
+): void {
   if (answer.description === UNDESCRIBED) answer.description = STATUS_CODES[status] ?? 'Success';
   answer.headers = { ...ANSWER_HEADERS, ...answer.headers };
   if (isList(answer)) answer.headers.Link = headerRef('Link');
@@ -131,7 +134,7 @@ function completeSuccess(answer: Answer, { status, isPost }: { status: string; i
   if (isPost) answer.headers['Idempotent-Replayed'] = headerRef('Idempotent-Replayed');
 }
 
-function isList(answer: Answer): boolean {
+function isList(answer: ResponseObject): boolean {
   const properties = answer.content?.['application/json']?.schema.properties;
   return typeof properties === 'object' && properties !== null && 'pagination' in properties;
 }
@@ -151,7 +154,7 @@ function toTemplate(url: string): string {
 
 /** Says of an operation in the registry that it will go, when, and what replaces it. */
 function markDeprecated(
-  operation: Operation,
+  operation: OperationObject,
   { method, url }: { method: string; url: string },
   deprecations: readonly Deprecation[],
 ): void {
@@ -187,7 +190,7 @@ interface Problems {
  */
 function addProblems(
   document: Document,
-  responses: Record<string, Answer | Reference>,
+  responses: Record<string, ResponseObject | Reference>,
   { codes, ...told }: Problems,
 ): void {
   document.components.responses ??= {};
@@ -211,7 +214,7 @@ function groupByStatus(codes: Iterable<ErrorCode>): [number, ErrorCode[]][] {
 function problemAnswer(
   status: number,
   { codes, meanings, examples, version }: Problems & { codes: ErrorCode[]; version: string },
-): Answer {
+): ResponseObject {
   const lines = codes.map((code) => `\`${code}\`: ${meanings[code] ?? STATUS_CODES[status]}`);
   const met = codes.filter((code) => examples[code] !== undefined);
   return {

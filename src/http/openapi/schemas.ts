@@ -159,13 +159,13 @@ export interface Reference {
   $ref: string;
 }
 
-export interface Answer {
+export interface ResponseObject {
   description: string;
   headers?: Record<string, unknown>;
   content?: Record<string, MediaType>;
 }
 
-export interface Operation {
+export interface OperationObject {
   operationId?: string;
   summary?: string;
   description?: string;
@@ -173,7 +173,7 @@ export interface Operation {
   deprecated?: boolean;
   parameters?: (Parameter | Reference)[];
   requestBody?: { required?: boolean; description?: string; content: Record<string, MediaType> };
-  responses: Record<string, Answer | Reference>;
+  responses: Record<string, ResponseObject | Reference>;
   security?: Record<string, string[]>[];
   'x-required-scope'?: string;
 }
@@ -183,8 +183,8 @@ export interface Document {
   info: Record<string, unknown>;
   servers: { url: string; description?: string }[];
   tags: { name: string; description: string }[];
-  paths: Record<string, Record<string, Operation>>;
-  webhooks?: Record<string, { post: Operation }>;
+  paths: Record<string, Record<string, OperationObject>>;
+  webhooks?: Record<string, { post: OperationObject }>;
   components: Record<string, Record<string, unknown>>;
 }
 
@@ -206,7 +206,7 @@ export interface Examples {
 }
 
 /** Shows on an operation's bodies what they look like. */
-export function addExamples(operation: Operation, { operations }: Examples): void {
+export function addExamples(operation: OperationObject, { operations }: Examples): void {
   const seen = operations[operation.operationId ?? ''];
   if (seen === undefined) return;
   const sent = operation.requestBody?.content['application/json'];
@@ -217,7 +217,7 @@ export function addExamples(operation: Operation, { operations }: Examples): voi
   }
 }
 
-function jsonOf(answer: Answer | Reference) {
+function jsonOf(answer: ResponseObject | Reference) {
   return '$ref' in answer ? undefined : answer.content?.['application/json'];
 }
 
@@ -242,12 +242,12 @@ export function makeCompatible(document: Document): void {
   Object.values(document.components.responses ?? {}).forEach(open);
 }
 
-function operationsOf(paths: Record<string, Record<string, Operation>>): Operation[] {
+function operationsOf(paths: Record<string, Record<string, OperationObject>>): OperationObject[] {
   return Object.values(paths).flatMap((item) => Object.values(item));
 }
 
 /** Inline bodies would be named by each generator in its own way, such as `CreateWebhookBodyPayloadFormatAnyOf`. */
-function nameBodies(document: Document, operations: readonly Operation[]): void {
+function nameBodies(document: Document, operations: readonly OperationObject[]): void {
   const schemas = document.components.schemas ?? {};
   document.components.schemas = schemas;
   for (const { operationId = '', summary, requestBody } of operations) {

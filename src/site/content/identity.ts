@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { ContentError, type PlaceOf, readJson } from './page-file.ts';
+import { ContentError, type PositionOf, readJson } from './page-file.ts';
 
 /** A colour as red, green and blue from 0 to 255. */
 type Rgb = readonly [number, number, number];
@@ -167,7 +167,7 @@ export type SiteIdentity = z.output<typeof siteIdentitySchema>;
 export interface LocatedIdentity {
   file: string;
   identity: SiteIdentity;
-  placeOf: PlaceOf;
+  placeOf: PositionOf;
 }
 
 /** Reads and checks `site.json`. @throws ContentError */

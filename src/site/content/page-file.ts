@@ -35,7 +35,7 @@ export interface PageFile {
   file: string;
   path: string;
   front: FrontMatter;
-  placeOf: PlaceOf;
+  placeOf: PositionOf;
   body: string;
   bodyLine: number;
   /** Unix milliseconds: `updated` where the page says it, else when the file was written. */
@@ -100,14 +100,14 @@ function pathOf(name: string): string {
 }
 
 /** A checked value with the place of any of its members, or every fault with its own. */
-type LocatedResult<T> = { ok: true; value: T; placeOf: PlaceOf } | { ok: false; faults: ContentFault[] };
+type LocatedResult<T> = { ok: true; value: T; placeOf: PositionOf } | { ok: false; faults: ContentFault[] };
 
 /** Where the member at `path` stands in its file; the nearest one above it where it is not there. */
-export type PlaceOf = (path: readonly PropertyKey[]) => Place;
+export type PositionOf = (path: readonly PropertyKey[]) => FilePosition;
 
 /** Checks what was read from `file`, so that a fault of meaning names its place just as a fault of syntax does. */
 function checkLocated<T extends z.ZodType>(
-  { value, file, placeOf }: { value: unknown; file: string; placeOf: PlaceOf },
+  { value, file, placeOf }: { value: unknown; file: string; placeOf: PositionOf },
   schema: T,
 ): LocatedResult<z.output<T>> {
   const checked = schema.safeParse(value);
@@ -115,7 +115,7 @@ function checkLocated<T extends z.ZodType>(
   return { ok: false, faults: checked.error.issues.flatMap((issue) => faultsOf(issue, file, placeOf)) };
 }
 
-function faultsOf(issue: z.core.$ZodIssue, file: string, placeOf: PlaceOf): ContentFault[] {
+function faultsOf(issue: z.core.$ZodIssue, file: string, placeOf: PositionOf): ContentFault[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       file,
@@ -188,7 +188,7 @@ function twins(node: Node): Node[] {
   return [...again, ...children.flatMap(twins)];
 }
 
-function placeIn(text: string, offset: number): Place {
+function placeIn(text: string, offset: number): FilePosition {
   const before = text.slice(0, offset).split('\n');
   return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
 }
@@ -234,13 +234,13 @@ function hasRange(node: unknown): node is { range: [number, number, number] } {
 }
 
 /** A place in a file, counted from 1; the column where it is known. */
-interface Place {
+interface FilePosition {
   line: number;
   column?: number;
 }
 
 /** One fault of the site's content: where it is, what is wrong and what to do. */
-export interface ContentFault extends Place {
+export interface ContentFault extends FilePosition {
   file: string;
   detail: string;
 }

@@ -1,5 +1,5 @@
 import { estimateTokenCount } from 'tokenx';
-import type { DescribedApi, Document, Operation } from '../../http/openapi/schemas.ts';
+import type { DescribedApi, Document, OperationObject } from '../../http/openapi/schemas.ts';
 import { CACHE_BRIEFLY, type Representation, represent } from '../../http/representation.ts';
 import { excerpt } from '../../lib/text.ts';
 import { MCP_PATH } from '../../model/mcp.ts';
@@ -234,7 +234,7 @@ function list(section: string, entries: readonly Entry[]): string {
 }
 
 /** What a success looks like. */
-function exampleOf(operation: Operation | undefined): unknown {
+function exampleOf(operation: OperationObject | undefined): unknown {
   const success = operation?.responses['200'];
   if (success === undefined || '$ref' in success) throw new Error('an operation shows no success');
   return success.content?.['application/json']?.example;

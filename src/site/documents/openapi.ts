@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Deprecation } from '../../http/deprecations.ts';
 import { rateLimited } from '../../http/limits.ts';
 import { type DescribedRoute, describeRoutes } from '../../http/openapi/describe-routes.ts';
-import type { Document, Examples, Operation } from '../../http/openapi/schemas.ts';
+import type { Document, Examples, OperationObject } from '../../http/openapi/schemas.ts';
 import type { Problem, Problems } from '../../http/problems.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import { healthOperation, PUBLIC_TAG, publicProblemSchema, statusOperation } from '../../model/public-api.ts';
@@ -65,13 +65,13 @@ function documentHead(baseUrl: string) {
   };
 }
 
-function problemsOf(_operation: Operation, { url }: DescribedRoute): ErrorCode[] {
+function problemsOf(_operation: OperationObject, { url }: DescribedRoute): ErrorCode[] {
   const refusals: ErrorCode[] = ['METHOD_NOT_ALLOWED', 'RATE_LIMITED'];
   return url === UNKNOWN_PATH ? ['NOT_FOUND', ...refusals] : refusals;
 }
 
 /** No route: whatever matches none is answered by the gate. */
-function unknownOperation(): Operation {
+function unknownOperation(): OperationObject {
   return {
     operationId: 'getUnknown',
     tags: [PUBLIC_TAG],

@@ -1,10 +1,10 @@
 import type {
-  Answer,
   Document,
   JsonSchema,
-  Operation,
+  OperationObject,
   Parameter,
   Reference,
+  ResponseObject,
 } from '../../http/openapi/schemas.ts';
 
 /** What the page says once for all operations (content/developers/reference.md). */
@@ -28,7 +28,7 @@ interface Described {
   api: Document;
   method: string;
   path: string;
-  operation: Operation;
+  operation: OperationObject;
 }
 
 /** The operations of some tags as markdown: a second-level heading for each tag, a third-level one for each operation. */
@@ -70,7 +70,7 @@ function operationMarkdown(one: Described): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-function scopeWords(operation: Operation): string {
+function scopeWords(operation: OperationObject): string {
   if (operation.security?.length === 0) return 'no key needed';
   const scope = operation['x-required-scope'];
   return scope === undefined ? 'any valid key' : `scope \`${scope}\``;
@@ -95,7 +95,7 @@ function bodyMarkdown(api: Document, schema: JsonSchema): string {
 function answersMarkdown({ api, operation }: Described): string {
   const answers = Object.entries(operation.responses).map(([status, given]) => ({
     status,
-    answer: resolve<Answer>(api, given),
+    answer: resolve<ResponseObject>(api, given),
   }));
   const good = answers
     .filter(({ status }) => Number(status) < 400)

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Document, JsonSchema, Operation } from '../../../src/http/openapi/schemas.ts';
+import type { Document, JsonSchema, OperationObject } from '../../../src/http/openapi/schemas.ts';
 import { buildTestApp, type TestApp } from '../../support/app.ts';
 
 let t: TestApp;
 let document: Document;
-let operations: Operation[];
+let operations: OperationObject[];
 beforeAll(async () => {
   t = await buildTestApp();
   document = (await t.app.inject('/v1/openapi.json')).json();
