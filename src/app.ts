@@ -5,8 +5,7 @@ import type { ApiParts } from './api/parts.ts';
 import { v1 } from './api/v1.ts';
 import type { Config } from './config.ts';
 import { dashboard } from './dashboard/dashboard.ts';
-import type { DashboardParts } from './dashboard/parts.ts';
-import { type DashboardLimits, dashboardLimits } from './dashboard/request-limits.ts';
+import { type DashboardLimits, type DashboardParts, dashboardLimits } from './dashboard/parts.ts';
 import { type DigestLinkParts, digestLinks } from './digest-links/digest-links.ts';
 import type { DispatcherPulse } from './dispatcher/dispatcher.ts';
 import {

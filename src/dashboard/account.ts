@@ -1,24 +1,42 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { renderSVG } from 'uqr';
+import { mailText } from '../accounts/compose-mail.ts';
+import { createKey, revokeKey } from '../accounts/keys.ts';
+import { type MailLimits, STALE_MS } from '../accounts/mail.ts';
 import {
+  askPassword,
   changeOwnPassword,
   endOtherSessions,
   endOwnSession,
+  isProven,
   listOwnSessions,
+  mailOf,
+  proofOf,
   type Self,
 } from '../accounts/own-account.ts';
 import { MIN_PASSWORD_CHARACTERS } from '../accounts/passwords.ts';
+import { effectivePlan, planLimits } from '../accounts/plans.ts';
+import { confirmFactor, offerFactor, renewRecoveryCodes } from '../accounts/second-factor.ts';
+import { changeSettings, readSettings } from '../accounts/settings.ts';
 import type { SignInParts } from '../accounts/sign-in.ts';
+import { check } from '../http/faults.ts';
+import { refusal } from '../http/json-body.ts';
 import { clientOf } from '../http/limits.ts';
-import { faultsOf, formOf, text } from './forms.ts';
-import { memberOf } from './gate.ts';
+import { toIso } from '../lib/clock.ts';
+import { DomainError } from '../model/errors.ts';
+import { keyInputSchema, keyResource, presetScopes, SCOPE_PRESETS, SCOPES } from '../model/key.ts';
+import type { Mail } from '../model/mail.ts';
+import { settingsPatchSchema } from '../model/tenant.ts';
+import { type Form, type FormFaults, faultsOf, formOf, number, text, texts, ticked } from './forms.ts';
+import { checked, memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
 /** Where one's own account is looked after. */
-export const ACCOUNT = '/settings/account';
+const ACCOUNT = '/settings/account';
 
 /** What is one's own may be changed by readers too. */
-export const OWN = { forReaders: true } as const;
+const OWN = { forReaders: true } as const;
 
 /** Settings → Account: one's own password, and where one is signed in. */
 export function addAccount(app: FastifyInstance, parts: DashboardParts & SignInParts, show: Show): void {
@@ -72,6 +90,300 @@ export function addAccount(app: FastifyInstance, parts: DashboardParts & SignInP
 }
 
 /** Who asks, for what is their own. */
-export function selfOf(request: FastifyRequest): Self {
+function selfOf(request: FastifyRequest): Self {
   return { ...memberOf(request), client: clientOf(request) };
+}
+
+const SHOWN_MAIL = 50;
+const MOST_SOURCES = 1_000;
+
+/** Settings → Plan, and the outbox of account email. */
+export function addAccountScreens(
+  app: FastifyInstance,
+  parts: DashboardParts & { mailLimits: MailLimits },
+  show: Show,
+): void {
+  const { store, clock, baseUrl } = parts;
+  app.get('/settings/plan', async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const plan = effectivePlan(tenant, clock.now());
+    const limits = planLimits(plan);
+    const [keys, endpoints, profiles, sources] = await Promise.all([
+      store.listKeys(tenant.id),
+      store.listEndpoints(tenant.id),
+      store.listProfiles(tenant.id),
+      store.pageSources(tenant.id, { limit: MOST_SOURCES, after: null }),
+    ]);
+    return show(request, reply, {
+      template: 'plan',
+      title: 'Plan and usage',
+      plan,
+      isTrial: plan === 'trial',
+      trialEndsAt: tenant.trialEndsAt,
+      requestsPerMinute: limits.requestsPerMinute,
+      usage: [
+        { name: 'Webhooks', used: endpoints.length, limit: limits.endpoints },
+        { name: 'API keys', used: keys.filter((key) => key.revokedAt === null).length, limit: limits.keys },
+        { name: 'Profiles', used: profiles.length, limit: limits.profiles },
+        { name: 'Sources', used: sources.rows.length, limit: limits.sources },
+      ],
+    });
+  });
+  app.get('/settings/outbox', async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const mail = await store.listMail(tenant.id, SHOWN_MAIL);
+    return show(request, reply, {
+      template: 'outbox',
+      title: 'Account email',
+      mail: mail.map((one) => ({
+        ...one,
+        ...mailText(one.facts, baseUrl),
+        canBeSent: parts.sendsMail && canBeSent(one, clock.now()),
+      })),
+    });
+  });
+  app.post<{ Params: { id: string } }>('/settings/outbox/:id/resend', async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const mail = await store.listMail(tenant.id, SHOWN_MAIL);
+    const shown = mail.find(({ id }) => id === request.params.id);
+    if (shown === undefined || !canBeSent(shown, clock.now())) {
+      throw new DomainError('NOT_FOUND', 'This email does not exist or can no longer be resent.');
+    }
+    await parts.mailLimits.resend(tenant.id);
+    if (!(await store.resendMail(tenant.id, shown.id, clock.now()))) {
+      throw new DomainError('NOT_FOUND', 'This email no longer exists.');
+    }
+    return reply.redirect('/dashboard/settings/outbox?done=resent', 303);
+  });
+}
+
+/** Mail to one person is theirs, and a link is sent anew where it is made anew. */
+function canBeSent({ facts, createdAt }: Mail, now: number): boolean {
+  return !('userId' in facts) && now - createdAt <= STALE_MS;
+}
+
+const SECOND_FACTOR = `${ACCOUNT}/second-factor`;
+const PROOF_IS_OLD = { '': 'That took too long. Enter your password again.' };
+/** Readers need so much of white around (ISO/IEC 18004, 5.3.8). */
+const QUIET_MODULES = 4;
+
+/** Settings → Account → Two-factor authentication: a code of an authenticator beside the password. */
+export function addSecondFactor(app: FastifyInstance, parts: DashboardParts & SignInParts, show: Show): void {
+  const config = { ...OWN, showsSecret: true } as const;
+
+  async function showOffer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    shown: Record<string, unknown> = {},
+  ) {
+    const self = selfOf(request);
+    const { key, uri } = await offerFactor(parts, self.user);
+    return show(request, reply, {
+      template: 'second-factor',
+      title: 'Two-factor authentication',
+      proof: proofOf(parts, self),
+      ...{ key, uri, picture: renderSVG(uri, { border: QUIET_MODULES }), faults: {} },
+      ...shown,
+    });
+  }
+
+  const renewCodes = (self: Self) =>
+    renewRecoveryCodes(parts, self.user, mailOf(parts, self, 'recovery_codes'));
+
+  function showCodes(request: FastifyRequest, reply: FastifyReply, codes: string[]) {
+    return show(request, reply, { template: 'recovery-codes', title: 'Recovery codes', codes });
+  }
+
+  function askForPassword(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    asked: { action: string; faults: FormFaults },
+  ) {
+    const screen = { template: 'second-factor-password', title: 'Two-factor authentication', status: 400 };
+    return show(request, reply, { ...screen, ...asked });
+  }
+
+  /** What changes how one logs in asks for the password again: a browser left open is not its owner. */
+  async function withPassword(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: () => Promise<FastifyReply>,
+  ): Promise<FastifyReply> {
+    const password = text(formOf(request), 'password');
+    try {
+      await askPassword(parts, selfOf(request), { password, pointer: '/password' });
+    } catch (error) {
+      return askForPassword(request, reply, { action: request.originalUrl, faults: faultsOf(error) });
+    }
+    return await work();
+  }
+
+  app.post(SECOND_FACTOR, { config }, (request, reply) =>
+    withPassword(request, reply, () => showOffer(request, reply)),
+  );
+  app.post(`${SECOND_FACTOR}/confirm`, { config }, async (request, reply) => {
+    const self = selfOf(request);
+    const form = formOf(request);
+    // The offered secret is not shown again to who did not give the password.
+    if (!isProven(parts, self, text(form, 'proof'))) {
+      return askForPassword(request, reply, { action: `/dashboard${SECOND_FACTOR}`, faults: PROOF_IS_OLD });
+    }
+    try {
+      const mail = mailOf(parts, self, 'second_factor_on');
+      const change = { code: text(form, 'code'), keep: self.session.tokenHash, mail };
+      return showCodes(request, reply, await confirmFactor(parts, self.user, change));
+    } catch (error) {
+      return showOffer(request, reply, { faults: faultsOf(error), status: 400 });
+    }
+  });
+  app.post(`${SECOND_FACTOR}/codes`, { config }, (request, reply) =>
+    withPassword(request, reply, async () => showCodes(request, reply, await renewCodes(selfOf(request)))),
+  );
+  app.post(`${SECOND_FACTOR}/off`, { config }, (request, reply) =>
+    withPassword(request, reply, async () => {
+      const self = selfOf(request);
+      await parts.store.dropFactor(self.user.id, mailOf(parts, self, 'second_factor_off'));
+      return reply.redirect(`/dashboard${ACCOUNT}?done=factor-off`, 303);
+    }),
+  );
+}
+
+const API_KEYS = '/settings/api-keys';
+
+/** Settings → API keys: each shown whole once, when it is made. Owners alone make and revoke them. */
+export function addApiKeys(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  async function showKeys(request: FastifyRequest, reply: FastifyReply, shown: Record<string, unknown> = {}) {
+    const { tenant } = memberOf(request);
+    const keys = await parts.store.listKeys(tenant.id);
+    return show(request, reply, {
+      template: 'api-keys',
+      title: 'API keys',
+      keys: keys.map(keyResource).reverse(),
+      may,
+      baseUrl: parts.baseUrl,
+      form: { name: '', preset: 'read', rate_limit: '600' },
+      faults: {},
+      made: null,
+      ...shown,
+    });
+  }
+
+  app.get(API_KEYS, (request, reply) => showKeys(request, reply));
+  app.post(API_KEYS, { config: { showsSecret: true, forOwners: true } }, async (request, reply) => {
+    const { tenant } = memberOf(request);
+    const form = formOf(request);
+    try {
+      // An owner may do everything, and so may hand out every scope.
+      const caller = { key: { tenantId: tenant.id, scopes: [...SCOPES] }, tenant };
+      const { key, apiKey } = await createKey(parts, caller, inputOf(form));
+      return await showKeys(request, reply, { made: { name: key.name, apiKey } });
+    } catch (error) {
+      return showKeys(request, reply, { form, faults: faultsOf(error), status: 400 });
+    }
+  });
+  app.post<{ Params: { id: string } }>(
+    `${API_KEYS}/:id/revoke`,
+    { config: { forOwners: true } },
+    async (request, reply) => {
+      const { tenant } = memberOf(request);
+      await revokeKey(parts, { tenantId: tenant.id, scopes: [...SCOPES] }, request.params.id);
+      return reply.redirect(`/dashboard${API_KEYS}?done=revoked`, 303);
+    },
+  );
+}
+
+const PRESET_WORDS = {
+  read: 'Read everything',
+  write: 'Read and write everything except keys',
+  admin: 'Full access',
+} as const satisfies Record<(typeof SCOPE_PRESETS)[number], string>;
+
+/** What a key may do, in a few words where that is a preset. */
+function may(scopes: readonly string[]): string {
+  const preset = SCOPE_PRESETS.find((name) => presetScopes(name)?.join() === scopes.join());
+  return preset === undefined ? scopes.join(', ') : PRESET_WORDS[preset];
+}
+
+function inputOf(form: Form) {
+  const expires = text(form, 'expires_at');
+  const wish = {
+    name: text(form, 'name'),
+    preset: text(form, 'preset'),
+    rate_limit: number(form, 'rate_limit') ?? undefined,
+    ...(expires === '' ? {} : { expires_at: `${expires}T23:59:59Z` }),
+  };
+  const checked = check(keyInputSchema, wish, 'body');
+  if (!checked.ok) throw refusal(checked, 'body');
+  return checked.value;
+}
+
+const DIGEST = '/settings/digest';
+const ZONES = Intl.supportedValuesOf('timeZone');
+
+/** When the digest comes, of which profiles and to whom; and for everybody whether it comes to them. */
+export function addDigestSettings(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  const { store } = parts;
+  async function screen(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    shown: { form?: Form; faults?: FormFaults; status?: number } = {},
+  ) {
+    const { tenant, user } = memberOf(request);
+    const [{ timezone, digest }, stored, members, profiles] = await Promise.all([
+      readSettings(parts, tenant.id),
+      store.getSettings(tenant.id),
+      store.listMembers(tenant.id),
+      store.listProfiles(tenant.id),
+    ]);
+    const dueAt = stored?.digestDueAt ?? 0;
+    return show(request, reply, {
+      template: 'digest-settings',
+      title: 'Digest',
+      form: {
+        enabled: digest.enabled ? 'on' : '',
+        hour: String(digest.hour),
+        timezone,
+        frequency: digest.frequency,
+        icp_profile_ids: digest.icp_profile_ids,
+        recipients: digest.recipients,
+      },
+      faults: {},
+      zones: ZONES,
+      members,
+      profiles,
+      getsIt: digest.recipients.includes(user.email),
+      sendsMail: parts.sendsMail,
+      nextAt: digest.enabled && dueAt > 0 ? toIso(dueAt) : null,
+      ...shown,
+    });
+  }
+
+  app.get(DIGEST, (request, reply) => screen(request, reply));
+  app.post(DIGEST, { config: { forOwners: true } }, async (request, reply) => {
+    const form = formOf(request);
+    try {
+      await changeSettings(parts, memberOf(request).tenant.id, checked(settingsPatchSchema, wishOf(form)));
+    } catch (error) {
+      return screen(request, reply, { form, faults: faultsOf(error), status: 400 });
+    }
+    return reply.redirect(`/dashboard${DIGEST}?done=saved`, 303);
+  });
+  app.post(`${DIGEST}/mine`, { config: { forReaders: true } }, async (request, reply) => {
+    const { tenant, user } = memberOf(request);
+    await store.setDigestReader(tenant.id, user.id, ticked(formOf(request), 'wanted'));
+    return reply.redirect(`/dashboard${DIGEST}?done=saved`, 303);
+  });
+}
+
+function wishOf(form: Form): unknown {
+  return {
+    timezone: text(form, 'timezone'),
+    digest: {
+      enabled: ticked(form, 'enabled'),
+      hour: number(form, 'hour') ?? undefined,
+      frequency: text(form, 'frequency') || undefined,
+      icp_profile_ids: texts(form, 'icp_profile_ids'),
+      recipients: texts(form, 'recipients'),
+    },
+  };
 }

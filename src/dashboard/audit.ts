@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { AUDIT_ACTIONS, type AuditAction, auditFilters, OTHER_ACTORS } from '../model/audit.ts';
-import { filtersOf, isFiltered } from './filters.ts';
-import { queryOf } from './forms.ts';
+import { filtersOf, isFiltered, queryOf } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';

@@ -11,10 +11,8 @@ import {
   campaignPatchSchema,
 } from '../model/campaign.ts';
 import { chartHtml, dayLabel, spanLabel } from './charts.ts';
-import { filtersOf, isFiltered } from './filters.ts';
-import { faultsOf, formOf, queryOf, text } from './forms.ts';
-import { memberOf } from './gate.ts';
-import { checked } from './members.ts';
+import { faultsOf, filtersOf, formOf, isFiltered, queryOf, text } from './forms.ts';
+import { checked, memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';

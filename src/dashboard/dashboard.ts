@@ -1,47 +1,41 @@
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
 import { selfOf } from '../accounts/links.ts';
 import { createMailLimits } from '../accounts/mail.ts';
 import { CODE_TRIES, createPasswords, createWrongPasswords } from '../accounts/passwords.ts';
 import { addCompression } from '../http/compression.ts';
+import { frameworkFault } from '../http/errors.ts';
 import { clientOf } from '../http/limits.ts';
 import { addShedding } from '../http/load.ts';
+import { problemStatus } from '../http/problems.ts';
 import { recordActors } from '../http/request-context.ts';
-import { followTrace } from '../http/request-log.ts';
-import { addAccount } from './account.ts';
-import { addAccountScreens } from './account-screens.ts';
-import { addApiKeys } from './api-keys.ts';
-import { addAssets } from './assets.ts';
+import { followTrace, routeOf } from '../http/request-log.ts';
+import { DomainError } from '../model/errors.ts';
+import { addAccount, addAccountScreens, addApiKeys, addDigestSettings, addSecondFactor } from './account.ts';
 import { addAudit } from './audit.ts';
 import { addCampaigns } from './campaigns.ts';
-import { addCompanies } from './companies.ts';
-import { addCompanyEdit } from './company-edit.ts';
-import { addCsrf } from './csrf.ts';
-import { addDigestSettings } from './digest-settings.ts';
+import { addCompanies, addCompanyEdit } from './companies.ts';
+import { addCsrf } from './cookies.ts';
 import { addExports } from './exports.ts';
-import { addFaultPages } from './faults.ts';
 import { addFind } from './find.ts';
 import { FORM_BYTES } from './forms.ts';
 import { addGate } from './gate.ts';
-import { addLeadEdit } from './lead-edit.ts';
-import { addLeadScreen } from './lead-screen.ts';
-import { addLeads } from './leads.ts';
+import { addLeadEdit, addLeadScreen, addLeads } from './leads.ts';
 import { addLogIn } from './log-in.ts';
 import type { DashboardParts } from './parts.ts';
 import { addPipeline } from './pipeline.ts';
 import { addProfiles } from './profiles.ts';
-import { createScreens, type Show } from './screens.ts';
-import { addSecondFactor } from './second-factor.ts';
+import { addAssets, createScreens, type Show } from './screens.ts';
 import { addReplyTemplate, addSignals } from './signals.ts';
 import { addSlack } from './slack.ts';
 import { addSources } from './sources.ts';
 import { addStart } from './start.ts';
 import { addTeam } from './team.ts';
 import { addToday } from './today.ts';
-import { addWebhookActs } from './webhook-acts.ts';
 import { addWebhookLogs } from './webhook-logs.ts';
-import { addWebhooks } from './webhooks.ts';
+import { addWebhookActs, addWebhooks } from './webhooks.ts';
 
 /** Everything an account does, in a browser; registered under `/dashboard`. */
 export async function dashboard(app: FastifyInstance, parts: DashboardParts): Promise<void> {
@@ -104,3 +98,62 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   addWebhookActs(app, own, show);
   addWebhookLogs(app, own, show);
 }
+
+/** What was refused or failed, as a page that says so. */
+function addFaultPages(app: FastifyInstance, logger: Logger, show: () => Show): void {
+  app.setErrorHandler((error, request, reply) => {
+    const { status, title, detail } = describe(error, request.routeOptions.bodyLimit);
+    if (status === 500) {
+      logger.error({ err: error, request_id: request.id, route: routeOf(request) }, 'request failed');
+    }
+    if (error instanceof DomainError && error.extra.retryAfterSeconds !== undefined) {
+      reply.header('retry-after', String(error.extra.retryAfterSeconds));
+    }
+    return show()(request, reply, { template: 'error', title, status, detail });
+  });
+}
+
+function describe(error: unknown, bodyLimit: number): { status: number; title: string; detail: string } {
+  if (error instanceof DomainError) {
+    const hint = error.extra.hint === undefined ? '' : ` ${error.extra.hint}`;
+    return {
+      status: problemStatus(error.code),
+      title: TITLES[error.code] ?? 'That didn’t work',
+      detail: error.message + hint,
+    };
+  }
+  const { code, statusCode } = frameworkFault(error);
+  if (code.startsWith('FST_CSRF_')) {
+    return {
+      status: 403,
+      title: 'This form has expired',
+      detail:
+        'You logged in or out after opening it, or cookies are blocked. Go back, reload the page and submit it again.',
+    };
+  }
+  if (statusCode < 500) {
+    const detail = UNREAD[code]?.(bodyLimit) ?? 'The form could not be read.';
+    return { status: statusCode, title: 'That didn’t work', detail };
+  }
+  return {
+    status: 500,
+    title: 'Something went wrong',
+    detail: 'The error has been logged. Try again in a moment.',
+  };
+}
+
+/** Why a form was not read, by the code of the framework. */
+const UNREAD: Readonly<Record<string, (bodyLimit: number) => string>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: (bodyLimit) =>
+    `The form is larger than ${bodyLimit / 1024} KiB; nothing was changed. Go back and shorten it.`,
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    'The dashboard accepts forms as browsers send them (application/x-www-form-urlencoded). Programs should use the API under /v1.',
+};
+
+const TITLES: Readonly<Record<string, string>> = {
+  NOT_FOUND: 'Not found',
+  INSUFFICIENT_SCOPE: 'Not allowed',
+  PLAN_REQUIRED: 'Not included in your plan',
+  RATE_LIMITED: 'Too many requests',
+  UNAVAILABLE: 'Temporarily unavailable',
+};

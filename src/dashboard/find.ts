@@ -5,12 +5,11 @@ import { fold } from '../lib/text.ts';
 import { type Lead, leadFilters } from '../model/lead.ts';
 import { type Signal, signalFilters } from '../model/signal.ts';
 import { headlineOf, whereOf } from '../signals/why.ts';
+import { shownEndpoint } from './delivery-words.ts';
 import { queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
-import { NAVIGATION } from './navigation.ts';
 import type { DashboardParts } from './parts.ts';
-import type { Show } from './screens.ts';
-import { shownEndpoint } from './shown-endpoint.ts';
+import { NAVIGATION, type Show } from './screens.ts';
 import { kindWords } from './source-form.ts';
 import { WEBHOOKS } from './webhooks.ts';
 

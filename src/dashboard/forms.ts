@@ -1,6 +1,11 @@
 import type { FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { check } from '../http/faults.ts';
+import { refusal } from '../http/json-body.ts';
+import { fromIso } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
-import { labelOf } from './words.ts';
+import type { ListFilters } from '../model/filters.ts';
+import { labelOf } from './screens.ts';
 
 /** A form as it was sent: one text or several for each name. */
 export type Form = Record<string, string | string[]>;
@@ -97,4 +102,100 @@ function plainly(detail: string): string {
 
 function clean(value: string): string {
   return value.toWellFormed().replaceAll('\0', '');
+}
+
+/** The filters of a list by the query of its screen. Those that are not valid are left out, and named in `filterFaults`. */
+export function filtersOf<Q extends z.ZodRawShape, F>(
+  { query: schema, toFilters }: ListFilters<Q, F>,
+  query: Form,
+): { filters: F; filterFaults: string[] } {
+  const named = Object.entries(query).filter(([name]) => Object.hasOwn(schema.shape, name));
+  const given = new Map(
+    named.map(([name, value]) => [name, typeof value === 'string' ? zoned(value) : value]),
+  );
+  const filterFaults: string[] = [];
+  for (;;) {
+    const checked = check(schema, Object.fromEntries(given), 'querystring');
+    if (checked.ok) return { filters: toFilters(checked.value), filterFaults };
+    const before = given.size;
+    for (const { parameter = '', detail } of checked.faults) {
+      // The first fault of each: a list has one for every value.
+      if (given.delete(parameter)) filterFaults.push(detail);
+    }
+    if (given.size === before) throw refusal(checked, 'querystring');
+  }
+}
+
+/** A moment of a filter, Unix milliseconds. Null where it is none. */
+export function momentOf(query: Form, name: string): number | null {
+  const given = text(query, name).trim();
+  if (given === '') return null;
+  const ms = fromIso(zoned(given));
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** A browser's field sends a time without a zone, and often without seconds; it is taken as UTC. */
+function zoned(given: string): string {
+  const [, minute, seconds = ':00'] =
+    /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d+)?)?$/.exec(given.trim()) ?? [];
+  return minute === undefined ? given : `${minute}${seconds}Z`;
+}
+
+/** The value of a filter that may be one of `allowed`; null where it is none of them. */
+export function oneOf<T extends string>(query: Form, name: string, allowed: readonly T[]): T | null {
+  const given = text(query, name);
+  return allowed.find((item) => item === given) ?? null;
+}
+
+/** Whether a query has any filter. */
+export function isFiltered(query: Form): boolean {
+  return Object.keys(query).some((name) => !['cursor', 'done', 'sort'].includes(name));
+}
+
+/** What an address of a list says beside filters. */
+export const NO_FILTERS: ReadonlySet<string> = new Set(['cursor', 'done', 'count', 'signal']);
+
+/** The filters of an address, without its place in the list. */
+export function kept(query: URLSearchParams): string {
+  return new URLSearchParams(
+    [...query].filter(([name, value]) => !NO_FILTERS.has(name) && value !== ''),
+  ).toString();
+}
+
+/** A member that people name themselves, as a text area has it: one a line, `key = value`. */
+type Value = string | number | boolean;
+
+/** The lines of a record. */
+export function linesOfMembers(record: Readonly<Record<string, Value>>): string {
+  return Object.entries(record)
+    .map(([key, value]) => {
+      const isText = typeof value === 'string' && isPlain(value);
+      return `${key} = ${isText ? value : JSON.stringify(value)}`;
+    })
+    .join('\n');
+}
+
+/** `key = value`; a number, `true` and `false` are themselves, everything else is text, as is what stands in quotes. */
+export function memberOfLine(line: string): [string, Value] {
+  const at = line.indexOf('=');
+  if (at === -1) return [line, ''];
+  const key = line.slice(0, at).trim();
+  const value = line.slice(at + 1).trim();
+  if (value === 'true' || value === 'false') return [key, value === 'true'];
+  if (/^-?\d{1,15}(\.\d{1,9})?$/.test(value)) return [key, Number(value)];
+  return [key, unquoted(value)];
+}
+
+/** Whether a text is read back as itself without quotes. */
+function isPlain(value: string): boolean {
+  return value !== '' && memberOfLine(`k=${value}`)[1] === value && !/[\r\n]/.test(value);
+}
+
+function unquoted(value: string): string {
+  if (!/^".*"$/.test(value)) return value;
+  try {
+    return String(JSON.parse(value));
+  } catch {
+    return value.slice(1, -1);
+  }
 }

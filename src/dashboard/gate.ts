@@ -1,14 +1,17 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import { openSession } from '../accounts/sign-in.ts';
 import { collectMethods, type MethodTable, sendAllow } from '../http/face-gate.ts';
+import { check } from '../http/faults.ts';
+import { refusal } from '../http/json-body.ts';
 import { pathOf } from '../http/request-path.ts';
+import type { LeadCaller } from '../leads/changes.ts';
 import { withoutTrailingSlashes } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Role } from '../model/tenant.ts';
 import type { OpenSession } from '../store/account-store.ts';
 import { sessionCookie } from './cookies.ts';
-import type { DashboardParts } from './parts.ts';
-import { addRequestLimits } from './request-limits.ts';
+import { addRequestLimits, type DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
 declare module 'fastify' {
@@ -138,4 +141,17 @@ async function notAllowed({ store }: DashboardParts, tenantId: string, detail: s
   const owners = (await store.listMembers(tenantId)).filter(({ role }) => role === 'owner');
   const names = owners.slice(0, NAMED_OWNERS).map(({ email }) => email);
   return new DomainError('INSUFFICIENT_SCOPE', detail, { hint: `Ask an owner: ${names.join(', ')}.` });
+}
+
+/** Who changes a lead: the person, as the history names them. */
+export function leadCallerOf(request: FastifyRequest): LeadCaller {
+  const { tenant, user } = memberOf(request);
+  return { tenantId: tenant.id, actor: { id: user.id, name: user.email } };
+}
+
+/** What a form says, held to the schema that the API holds bodies to. @throws DomainError `INVALID_REQUEST` */
+export function checked<S extends z.ZodType>(schema: S, data: unknown): z.output<S> {
+  const result = check(schema, data, 'body');
+  if (result.ok) return result.value;
+  throw refusal(result, 'body');
 }

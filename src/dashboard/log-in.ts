@@ -1,24 +1,23 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { MailLimits } from '../accounts/mail.ts';
-import { MIN_PASSWORD_CHARACTERS } from '../accounts/passwords.ts';
+import { mailResetLinks } from '../accounts/own-account.ts';
+import { createWrongPasswords, MIN_PASSWORD_CHARACTERS, RESET_TRIES } from '../accounts/passwords.ts';
 import {
   finishSignIn,
   type SignInParts,
   signIn,
   signOut,
   type Trying,
+  tooMany,
   usePasswordLink,
 } from '../accounts/sign-in.ts';
 import { foundAccount, isFoundingLink, isUnfounded } from '../accounts/tenants.ts';
 import { clientOf } from '../http/limits.ts';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
-import { afterAnswer } from './afterwards.ts';
-import { browserWords } from './browser-words.ts';
 import { sessionCookie } from './cookies.ts';
 import { faultsOf, formOf, queryOf, text } from './forms.ts';
 import type { DashboardParts } from './parts.ts';
-import { createResetAsker } from './reset.ts';
 import type { Show } from './screens.ts';
 
 const COMMANDS = {
@@ -204,4 +203,58 @@ function ownPath(next: string): string {
   return /^\/dashboard(?:[/?][^\\\s]*)?$/.test(next) && !next.startsWith('/dashboard/log')
     ? next
     : '/dashboard';
+}
+
+/**
+ * Has a link for a new password sent to an address. The answer is the same whether the address is known or not, and so is
+ * how long it takes: the mail is written once the answer is on its way.
+ */
+function createResetAsker(parts: DashboardParts & { mailLimits: MailLimits }) {
+  const tries = createWrongPasswords(parts.clock, RESET_TRIES);
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const email = text(formOf(request), 'email');
+    const wait = tries.take(email, clientOf(request));
+    if (wait !== null) throw tooMany(wait.ms);
+    const mailWaitMs = await parts.mailLimits.reset(email);
+    if (mailWaitMs !== null) throw tooMany(mailWaitMs);
+    const afterwards = afterAnswer(parts, { request, reply, fault: 'a reset mail could not be written' });
+    afterwards(() => mailResetLinks(parts, email));
+    return reply.redirect('/dashboard/reset?done=asked', 303);
+  };
+}
+
+/**
+ * Runs work once the answer is on its way, as nobody's doing: how long it takes, and whether there is any, must not be seen
+ * from outside. Where it fails, `fault` says in the log what came of it.
+ */
+function afterAnswer(
+  { store, logger }: Pick<DashboardParts, 'store' | 'logger'>,
+  { request, reply, fault }: { request: FastifyRequest; reply: FastifyReply; fault: string },
+): (work: () => Promise<void>) => void {
+  return (work) => {
+    reply.raw.once('close', () => {
+      store.as(null, work).catch((err: unknown) => logger.error({ err, request_id: request.id }, fault));
+    });
+  };
+}
+
+const BROWSERS: [mark: RegExp, name: string][] = [
+  [/\bEdgA?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bFirefox\/|\bFxiOS\//, 'Firefox'],
+  [/Chrome\/|\bCriOS\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+];
+const SYSTEMS: [mark: RegExp, name: string][] = [
+  [/\bAndroid\b/, 'Android'],
+  [/\biPhone\b|\biPad\b/, 'iOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+/** What a browser calls itself, as people call it: "Firefox on Linux"; empty where it says nothing that is known. */
+function browserWords(userAgent: string | undefined): string {
+  const named = (list: typeof BROWSERS) => list.find(([mark]) => mark.test(userAgent ?? ''))?.[1];
+  return [named(BROWSERS), named(SYSTEMS)].filter((name) => name !== undefined).join(' on ');
 }

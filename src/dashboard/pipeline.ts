@@ -10,9 +10,8 @@ import { moveInputSchema, type Stage } from '../model/pipeline.ts';
 import type { StageFlow } from '../store/lead-store.ts';
 import { funnelHtml } from './charts.ts';
 import { formOf, text, ticked } from './forms.ts';
-import { memberOf } from './gate.ts';
-import { checked, leadCallerOf } from './members.ts';
-import { money } from './money.ts';
+import { checked, leadCallerOf, memberOf } from './gate.ts';
+import { money } from './leads.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 

@@ -2,8 +2,20 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { check } from '../http/faults.ts';
 import { refusal } from '../http/json-body.ts';
 import { DAY_MS, toIso } from '../lib/clock.ts';
-import { type IcpInput, icpInputSchema, icpResource } from '../model/icp.ts';
-import { draftInputSchema } from '../model/icp-draft.ts';
+import {
+  defaultProfile,
+  type IcpInput,
+  type IcpResource,
+  icpInputSchema,
+  icpResource,
+} from '../model/icp.ts';
+import {
+  draftInputSchema,
+  type IcpSuggestion,
+  type Share,
+  suggestionActionSchema,
+} from '../model/icp-draft.ts';
+import { SIGNAL_TYPES, type SignalType } from '../model/signal.ts';
 import { draftForSeller } from '../signals/draft.ts';
 import { qualityByWeek, qualityOf } from '../signals/feedback.ts';
 import {
@@ -13,14 +25,12 @@ import {
   findProfile,
   previewProfile,
 } from '../signals/profiles.ts';
-import { listSuggestions, MAX_JUDGED } from '../signals/suggestions.ts';
+import { decideSuggestion, listSuggestions, MAX_JUDGED } from '../signals/suggestions.ts';
 import type { Judgement } from '../store/signal-store.ts';
 import { chartHtml, dayLabel } from './charts.ts';
-import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
-import { memberOf } from './gate.ts';
+import { type Form, faultsOf, formOf, LARGE_FORM, lines, number, text, texts, ticked } from './forms.ts';
+import { checked, memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
-import { emptyProfileForm, formOfProfile, SIGNAL_TYPE_WORDS, wishOf } from './profile-form.ts';
-import { addProfileSuggestions, effectOf, shareOf } from './profile-suggestions.ts';
 import type { Show } from './screens.ts';
 
 /** Stored posts that a draft is tried on. */
@@ -192,4 +202,98 @@ function precisionChart(judged: readonly Judgement[], now: number): string {
     ],
     ...{ kind: 'ranges', most: 1, show: (share) => `${Math.round(share * 100)}%` },
   });
+}
+
+const WEIGHTS = ['intent', 'topic', 'urgency', 'budget', 'pain', 'fit'] as const;
+const LISTS = [
+  'phrases',
+  'excluded_phrases',
+  'competitors',
+  'industries',
+  'titles',
+  'headcount_ranges',
+  'locations',
+  'muted_authors',
+  'muted_sources',
+] as const;
+
+/** The types of signals as a form offers them. */
+export const SIGNAL_TYPE_WORDS: Record<SignalType, string> = {
+  intent_post: 'Requests',
+  qa_forum: 'Questions',
+  review: 'Reviews',
+  job_change: 'Job changes',
+  funding_event: 'Funding rounds',
+};
+
+/** The editor's fields of a profile, or of a draft of one. */
+export function formOfProfile(profile: Omit<IcpResource, 'id' | 'created_at' | 'updated_at'>): Form {
+  const ranges = profile.headcount_ranges.map(({ min, max }) => (max === null ? `${min}+` : `${min}-${max}`));
+  const form: Form = {
+    name: profile.name,
+    description: profile.description,
+    offer: profile.offer,
+    signal_types: profile.signal_types.length === 0 ? [...SIGNAL_TYPES] : profile.signal_types,
+    hot: String(profile.thresholds.hot),
+    warm: String(profile.thresholds.warm),
+    active: profile.active ? 'on' : '',
+  };
+  for (const name of LISTS)
+    form[name] = (name === 'headcount_ranges' ? ranges : (profile[name] ?? [])).join('\n');
+  for (const name of WEIGHTS) form[`weight_${name}`] = String(profile.weights[name]);
+  return form;
+}
+
+/** The editor of a profile that is not there yet. */
+function emptyProfileForm(): Form {
+  return { ...formOfProfile(icpResource(defaultProfile('', '', 0))), name: '', description: '', phrases: '' };
+}
+
+/** What the editor says, as `/v1` takes it; to be checked. */
+export function wishOf(form: Form): unknown {
+  const lists = Object.fromEntries(LISTS.map((name) => [name, lines(form, name)]));
+  const weights = Object.fromEntries(
+    WEIGHTS.map((name) => [name, number(form, `weight_${name}`) ?? undefined]),
+  );
+  const types = texts(form, 'signal_types');
+  return {
+    name: text(form, 'name'),
+    description: text(form, 'description'),
+    offer: text(form, 'offer'),
+    // All of them is said as none: a type that is added later then counts, too.
+    signal_types: types.length === SIGNAL_TYPES.length ? [] : types,
+    ...lists,
+    phrases: [...lines(form, 'phrases'), ...lines(form, 'more_phrases')],
+    weights,
+    thresholds: { hot: number(form, 'hot') ?? undefined, warm: number(form, 'warm') ?? undefined },
+    active: ticked(form, 'active'),
+  };
+}
+
+const DONE = { accept: 'accepted', dismiss: 'dismissed', undo: 'undone' } as const;
+
+/** What is decided of the changes that feedback suggests, on a profile's screen. */
+function addProfileSuggestions(app: FastifyInstance, parts: DashboardParts): void {
+  app.post<{ Params: { id: string; suggestion: string } }>(
+    '/profiles/:id/suggestions/:suggestion',
+    async (request, reply) => {
+      const { id: profileId, suggestion: id } = request.params;
+      const { action } = checked(suggestionActionSchema, { action: text(formOf(request), 'action') });
+      await decideSuggestion(parts, memberOf(request).tenant, { profileId, id, action });
+      return reply.redirect(`/dashboard/profiles/${profileId}?done=${DONE[action]}#suggestions`, 303);
+    },
+  );
+}
+
+/** What a suggestion would have done to the signals judged so far, in words. */
+function effectOf({ effect: { shown_before: before, shown_after: after } }: IcpSuggestion): string {
+  const of = (shown: typeof before) => `${shown.relevant} of ${shown.relevant + shown.not_relevant}`;
+  return `Of the rated hot and warm signals, ${of(before)} are relevant now; with this change, ${of(after)}.`;
+}
+
+/** "83% precision, likely 61% to 94%"; null where none was rated. */
+function shareOf({ precision, interval }: Share): string | null {
+  if (precision === null || interval === null) return null;
+  const percent = (value: number) => Math.round(value * 100);
+  return `${percent(precision)}% precision, likely ${percent(interval.low)}% to ${percent(interval.high)}%`;
 }

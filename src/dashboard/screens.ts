@@ -1,12 +1,14 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readPalette } from '../http/palette.ts';
+import { CACHE_FOR_EVER, represent, sendRepresentation } from '../http/representation.ts';
 import { pathOf } from '../http/request-path.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Assets } from './assets.ts';
-import { csrfField } from './csrf.ts';
-import { NAVIGATION } from './navigation.ts';
-import { createWords } from './words.ts';
+import { type Clock, DAY_MS, fromIso, HOUR_MS, toIso } from '../lib/clock.ts';
+import { csrfField } from './cookies.ts';
+import { eventLabel } from './delivery-words.ts';
 
 /** One screen: its template, its title, and whatever the template shows. */
 export interface Screen {
@@ -98,4 +100,171 @@ function wordsOfDone({ done, count }: { done?: unknown; count?: unknown }): stri
 
 function isCurrent(link: string, path: string): boolean {
   return link === '/dashboard' ? path === link : path === link || path.startsWith(`${link}/`);
+}
+
+/** What stands beside every screen. */
+export const NAVIGATION = [
+  {
+    name: 'Work',
+    links: [
+      { path: '/dashboard', label: 'Today' },
+      { path: '/dashboard/signals', label: 'Signals' },
+      { path: '/dashboard/sources', label: 'Sources' },
+      { path: '/dashboard/leads', label: 'Leads' },
+      { path: '/dashboard/pipeline', label: 'Pipeline' },
+      { path: '/dashboard/companies', label: 'Companies' },
+      { path: '/dashboard/campaigns', label: 'Campaigns' },
+      { path: '/dashboard/profiles', label: 'Profiles' },
+    ],
+  },
+  {
+    name: 'Delivery',
+    links: [
+      { path: '/dashboard/settings/integrations/webhooks', label: 'Webhooks' },
+      { path: '/dashboard/webhook-logs', label: 'Webhook Logs' },
+      { path: '/dashboard/dead-letters', label: 'Dead letters' },
+    ],
+  },
+  {
+    name: 'Settings',
+    links: [
+      { path: '/dashboard/settings/api-keys', label: 'API keys' },
+      { path: '/dashboard/settings/reply', label: 'Reply template' },
+      { path: '/dashboard/settings/plan', label: 'Plan and usage' },
+      { path: '/dashboard/settings/digest', label: 'Digest' },
+      { path: '/dashboard/settings/team', label: 'Team' },
+      { path: '/dashboard/settings/account', label: 'Your account' },
+      { path: '/dashboard/settings/audit', label: 'Audit log' },
+      { path: '/dashboard/settings/outbox', label: 'Account email' },
+    ],
+  },
+];
+
+const STEPS: [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
+  ['day', DAY_MS],
+  ['hour', HOUR_MS],
+  ['minute', 60_000],
+  ['second', 1_000],
+];
+
+/** How the templates put numbers and moments into words. What returns HTML has `Html` in its name. */
+export interface Words {
+  /** `<time>` with words relative to now; the script adds the moment in the viewer's own zone. */
+  timeHtml(moment: string | number | null | undefined): string;
+  /** "3 hours ago", "in 5 minutes". */
+  ago(moment: string | number): string;
+  /** Whether a moment has come. */
+  isPast(moment: string | number): boolean;
+  /** "1 retry", "2 retries". */
+  count(n: number, one: string, many?: string): string;
+  duration(ms: number): string;
+  number(n: number): string;
+  /** `signal_type` → "Signal type". */
+  label(name: string): string;
+  /** `signal.new_hot` → "New hot signal". */
+  event(type: string): string;
+}
+
+/** Stands where nothing is known; on a phone such a cell takes no line. */
+const NONE_HTML = '<span class="none">–</span>';
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
+const grouped = new Intl.NumberFormat('en');
+
+const SPELLED = new Map(
+  ['DNS', 'HTTP', 'ICP', 'ID', 'IDs', 'LinkedIn', 'SMS', 'TLS', 'URL'].map((word) => [
+    word.toLowerCase(),
+    word,
+  ]),
+);
+
+/** `signal_type` → "Signal type"; `linkedin_url` → "LinkedIn URL". */
+export function labelOf(name: string): string {
+  const words = name.split(/[_.]/).map((word) => SPELLED.get(word) ?? word);
+  const label = words.join(' ');
+  return label.charAt(0).toUpperCase() + label.slice(1);
+}
+
+function createWords(now: number): Words {
+  const msOf = (moment: string | number) => (typeof moment === 'number' ? moment : fromIso(moment));
+  function ago(moment: string | number): string {
+    const difference = msOf(moment) - now;
+    for (const [unit, ms] of STEPS) {
+      if (Math.abs(difference) >= ms) return relative.format(Math.trunc(difference / ms), unit);
+    }
+    return 'just now';
+  }
+  return {
+    ago,
+    timeHtml(moment) {
+      if (moment === null || moment === undefined || moment === '') return NONE_HTML;
+      const ms = msOf(moment);
+      if (Number.isNaN(ms)) return NONE_HTML;
+      const iso = toIso(ms);
+      const exact = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+      return `<time datetime="${iso}" title="${exact}">${ago(ms)}</time>`;
+    },
+    isPast: (moment) => msOf(moment) <= now,
+    count: (n, one, many = `${one}s`) => `${grouped.format(n)} ${n === 1 ? one : many}`,
+    duration: (ms) => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`),
+    number: (n) => grouped.format(n),
+    label: labelOf,
+    event: eventLabel,
+  };
+}
+
+/** In the order in which later rules win. */
+const STYLES = [
+  ...['tokens.css', 'base.css', 'frame.css', 'parts.css', 'forms.css', 'tables.css'],
+  ...['screens.css', 'work.css', 'lists.css', 'inbox.css', 'find.css', 'plots.css'],
+];
+
+/** Addresses of the stylesheet, the scripts and the icon, each made of the file's bytes. */
+interface Assets {
+  style: string;
+  scripts: string[];
+  /** The script of the board, which only its screen loads. */
+  board: string;
+  /** The script of the inbox, which only its screen loads. */
+  inbox: string;
+  icon: string;
+}
+
+/** Serves what pages load besides themselves; without a session, as it tells nothing. */
+export async function addAssets(app: FastifyInstance): Promise<Assets> {
+  const styles = await Promise.all([readPalette(), ...STYLES.map((name) => read(`./styles/${name}`))]);
+  return {
+    style: serve(
+      app,
+      { name: 'dashboard', ending: 'css', type: 'text/css; charset=utf-8' },
+      styles.join('\n'),
+    ),
+    scripts: await Promise.all(['dashboard', 'live', 'palette'].map((name) => serveScript(app, name))),
+    board: await serveScript(app, 'board'),
+    inbox: await serveScript(app, 'inbox'),
+    icon: serve(app, { name: 'icon', ending: 'svg', type: 'image/svg+xml' }, await read('./styles/icon.svg')),
+  };
+}
+
+async function serveScript(app: FastifyInstance, name: string): Promise<string> {
+  const type = 'text/javascript; charset=utf-8';
+  return serve(app, { name, ending: 'js', type }, await read(`./scripts/${name}.js`));
+}
+
+function read(name: string): Promise<string> {
+  return readFile(new URL(name, import.meta.url), 'utf8');
+}
+
+function serve(
+  app: FastifyInstance,
+  { name, ending, type }: { name: string; ending: string; type: string },
+  body: string,
+): string {
+  const hash = createHash('sha256').update(body).digest('hex').slice(0, 10);
+  const path = `/assets/${name}.${hash}.${ending}`;
+  const asset = represent({ body, contentType: type, cacheControl: CACHE_FOR_EVER, lastModified: null });
+  app.get(path, { config: { open: true, isAsset: true } }, (request, reply) => {
+    sendRepresentation(request, reply.removeHeader('cache-control'), asset);
+  });
+  return `${app.prefix}${path}`;
 }

@@ -2,31 +2,54 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readSettings } from '../accounts/settings.ts';
 import { addLead } from '../leads/add-lead.ts';
 import { DAY_MS } from '../lib/clock.ts';
+import { cutText, markdownCuts } from '../lib/markdown-text.ts';
+import { excerpt } from '../lib/text.ts';
 import { CLASSIFICATIONS } from '../model/constants.ts';
 import { DomainError } from '../model/errors.ts';
 import { leadInputSchema } from '../model/lead.ts';
-import { SIGNAL_TYPES, type SignalQuery, signalFilters, TRIAGE_STATES } from '../model/signal.ts';
+import {
+  type Explanation,
+  SIGNAL_TYPES,
+  type Signal,
+  type SignalQuery,
+  signalFilters,
+  TRIAGE_STATES,
+} from '../model/signal.ts';
 import { giveFeedback } from '../signals/feedback.ts';
 import {
   assignSignals,
   bestMatches,
+  draftReply,
+  firstNameOf,
   morningOf,
+  needOf,
   REPLY_PLACEHOLDERS,
   readReplyTemplate,
   saveReplyTemplate,
   saveView,
   snoozeSignals,
 } from '../signals/triage.ts';
-import { filtersOf, isFiltered, kept, NO_FILTERS, oneOf } from './filters.ts';
-import { type Form, faultsOf, formOf, queryOf, text, texts } from './forms.ts';
-import { memberOf } from './gate.ts';
-import { checked, leadCallerOf } from './members.ts';
+import { eventResource } from '../webhooks/deliveries.ts';
+import { hostOf, REASON_WORDS, shownEndpoint } from './delivery-words.ts';
+import {
+  type Form,
+  faultsOf,
+  filtersOf,
+  formOf,
+  isFiltered,
+  kept,
+  NO_FILTERS,
+  oneOf,
+  queryOf,
+  text,
+  texts,
+} from './forms.ts';
+import { checked, leadCallerOf, memberOf } from './gate.ts';
 import { PAGE_ROWS, readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
-import { SIGNAL_TYPE_WORDS } from './profile-form.ts';
+import { SIGNAL_TYPE_WORDS } from './profiles.ts';
 import type { Show } from './screens.ts';
 import { type ShownSignal, shownSignal, shownSignals } from './shown-signal.ts';
-import { showSignal } from './signal-screen.ts';
 
 const MOST_COUNTED = 100;
 const STATES: readonly { state: (typeof TRIAGE_STATES)[number]; mine: boolean; label: string }[] = [
@@ -316,4 +339,113 @@ function backTo(back: string, done: string): string {
 
 function reasonOf(form: Form): string {
   return text(form, 'reason').trim().slice(0, 1_000);
+}
+
+/** Events about a signal that its screen shows. */
+const MOST_EVENTS = 10;
+
+/** The screen of one signal: its text with the evidence marked, its points, and who was told. */
+async function showSignal(
+  parts: DashboardParts,
+  show: Show,
+  {
+    request,
+    reply,
+    id,
+    fault = null,
+  }: { request: FastifyRequest; reply: FastifyReply; id: string; fault?: string | null },
+): Promise<FastifyReply> {
+  const { tenant } = memberOf(request);
+  const found = await parts.store.getSignal(tenant.id, id);
+  if (found === null) throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
+  const signal: Signal = JSON.parse(found.wire);
+  const explanation: Explanation = JSON.parse(found.explanation);
+  const { domain } = signal.company;
+  const [feedback, events, endpoints, company, [triage], members, template, profile] = await Promise.all([
+    parts.store.getFeedback(tenant.id, id),
+    parts.store.listEventsAbout(tenant.id, id, MOST_EVENTS),
+    parts.store.listEndpoints(tenant.id),
+    domain === '' ? null : parts.store.findCompany(tenant.id, { domain: domain.toLowerCase() }),
+    parts.store.listTriage(tenant.id, [id]),
+    parts.store.listMembers(tenant.id),
+    readReplyTemplate(parts.store, tenant.id),
+    parts.store.getProfile(tenant.id, signal.icp_profile_id),
+  ]);
+  const names = new Map(
+    endpoints.map(shownEndpoint).map((endpoint) => [endpoint.id, endpoint.label || hostOf(endpoint.url)]),
+  );
+  const shown = shownSignal({ ...signal, explanation }, found.text);
+  const reasons = [...explanation.factors, ...explanation.negatives];
+  const evidence = reasons.flatMap((factor) => factor.evidence.filter(({ field }) => field === 'text'));
+  return show(request, reply, {
+    template: 'signal',
+    title: excerpt(shown.headline, 55),
+    status: fault === null ? 200 : 400,
+    fault,
+    signal: shown,
+    explanation,
+    factors: reasons.filter(({ points, max }) => points !== 0 || max !== 0),
+    pieces: highlight(found.text, evidence),
+    feedback,
+    triage,
+    members: members.map(({ email }) => email),
+    now: parts.clock.now(),
+    draft: draftReply(template, {
+      first_name: firstNameOf(signal.prospect.name),
+      need: needOf(shown.why),
+      headline: shown.headline,
+      community: shown.where,
+      offer: profile?.offer ?? '',
+      sender: tenant.name,
+    }),
+    company,
+    events: events.map((event) => eventResource(event, endpoints, parts.clock.now())),
+    nameOf: (endpointId: string) => names.get(endpointId) ?? endpointId,
+    reasonWords: REASON_WORDS,
+  });
+}
+
+/** A piece of a text, marked where it is evidence. */
+export interface Piece {
+  text: string;
+  marked: boolean;
+}
+
+/**
+ * Cuts a text where evidence begins and ends, and leaves out its mark-up. Offsets are Unicode code points, and may overlap or
+ * stand anywhere.
+ */
+export function highlight(text: string, evidence: readonly { start: number; end: number }[]): Piece[] {
+  const units = unitsOf(text);
+  const last = units.length - 1;
+  const unitAt = (point: number) => units[Math.min(point, last)] ?? text.length;
+  const cuts = markdownCuts(text);
+  const pieces: Piece[] = [];
+  let at = 0;
+  const add = (end: number, marked: boolean) => {
+    const shown = cutText(text, cuts, { start: at, end });
+    if (shown !== '') pieces.push({ text: shown, marked });
+    at = end;
+  };
+  for (const { start, end } of [...evidence].sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const from = Math.max(at, unitAt(start));
+    const to = unitAt(end);
+    if (to <= from) continue;
+    if (from > at) add(from, false);
+    add(to, true);
+  }
+  if (at < text.length) add(text.length, false);
+  return pieces;
+}
+
+/** Where each code point begins, and where the last one ends. */
+function unitsOf(text: string): number[] {
+  const units: number[] = [];
+  let at = 0;
+  for (const point of text) {
+    units.push(at);
+    at += point.length;
+  }
+  units.push(at);
+  return units;
 }

@@ -5,11 +5,10 @@ import { createEndpoint } from '../webhooks/endpoints.ts';
 import { testEndpoint, testResource } from '../webhooks/test-delivery.ts';
 import { ERROR_WORDS } from './delivery-words.ts';
 import { type Form, faultsOf, formOf, text, ticked } from './forms.ts';
-import { memberOf } from './gate.ts';
-import { checked } from './members.ts';
+import { checked, memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
-import { showWebhook } from './webhook-screen.ts';
+import { showWebhook } from './webhooks.ts';
 
 const PATH = '/settings/integrations/slack';
 

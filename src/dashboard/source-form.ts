@@ -6,6 +6,8 @@ import {
   type SourceKind,
   type SourceResource,
 } from '../model/source.ts';
+import { readPlaces } from '../signals/places.ts';
+import { closedPlaceAt, closedPlaceWords } from '../signals/source-management.ts';
 import { type Form, number, text, texts } from './forms.ts';
 
 const KIND_WORDS: Readonly<Record<SourceKind, string>> = {
@@ -112,4 +114,114 @@ function settingOf(form: Form, name: SettingName): string | string[] | null {
 
 function isSecret(name: SettingName): boolean {
   return SECRET_NAMES.some((secret) => secret === name);
+}
+
+/** Addresses of pages, and what source reads what stands there; the first group is the setting. */
+const PLACES: [pattern: RegExp, kind: SourceKind, setting: string][] = [
+  [/^(?:job-boards|boards)\.greenhouse\.io\/([\w.-]+)/, 'greenhouse', 'board'],
+  [/^jobs\.lever\.co\/([\w.-]+)/, 'lever', 'board'],
+  [/^jobs\.ashbyhq\.com\/([\w.-]+)/, 'ashby', 'board'],
+  [/^(?:careers|jobs)\.smartrecruiters\.com\/([\w.-]+)/, 'smartrecruiters', 'board'],
+  [/^([\w-]+)\.recruitee\.com/, 'recruitee', 'board'],
+  [/^apply\.workable\.com\/([\w.-]+)/, 'workable', 'board'],
+  [/^(?:\w+\.)?reddit\.com\/r\/(\w+)/, 'reddit', 'subreddit'],
+  [/^lobste\.rs\/t\/([\w.+-]+)/, 'lobsters', 'tag'],
+  [/^([a-z]+)\.stackexchange\.com/, 'stackexchange', 'site'],
+  [/^(stackoverflow|serverfault|superuser|askubuntu)\.com/, 'stackexchange', 'site'],
+  [/^bsky\.app\/search\?.*\bq=([^&]+)/, 'bluesky', 'query'],
+  [/^github\.com\/search\?.*\bq=([^&]+)/, 'github', 'query'],
+  [/^github\.com\/([\w.-]+\/[\w.-]+)/, 'github', 'query'],
+  [/^(?:hn\.algolia\.com|news\.ycombinator\.com)\/?\?.*\b(?:q|query)=([^&]+)/, 'hackernews', 'query'],
+  [/^(?:hn\.algolia|news\.ycombinator)\.com()/, 'hackernews', 'query'],
+];
+
+/** What is made of an address or a subject: a form to look over, with what is known beside it. */
+export interface Guess {
+  form: Form;
+  /** Why it cannot be read, and what can be done instead; null: nothing is known against it. */
+  refusal: string | null;
+  /** Whether nothing but its being an address speaks for a feed. */
+  isBareAddress: boolean;
+}
+
+/**
+ * What a new source's form says by an address or a subject: the kind that reads that place, any other address as a feed, and
+ * words as a search of Hacker News. To be looked at before it is made.
+ */
+export function guessSource(typed: string): Guess {
+  const given = typed.trim();
+  const guessed = (form: Form) => ({ form, refusal: null, isBareAddress: false });
+  const subreddit = /^\/?r\/(\w{2,24})\/?$/i.exec(given)?.[1];
+  if (subreddit !== undefined) return guessed({ kind: 'reddit', name: `r/${subreddit}`, subreddit });
+  const hashtag = /^#([\p{L}\p{N}_]{1,100})$/u.exec(given)?.[1];
+  if (hashtag !== undefined)
+    return guessed({
+      kind: 'mastodon',
+      name: `#${hashtag} on mastodon.social`,
+      url: 'https://mastodon.social',
+      tag: hashtag,
+    });
+  const url = addressOf(given);
+  if (url === null)
+    return guessed({ kind: 'hackernews', name: `Hacker News: ${given}`.slice(0, 200), query: given });
+  const closed = closedPlaceAt(url.href);
+  if (closed !== null)
+    return {
+      form: { name: closed, url: url.href },
+      refusal: closedPlaceWords(closed),
+      isBareAddress: false,
+    };
+  const form = formOfPlace(url) ?? formOfKnownHost(url) ?? formOfTag(url);
+  return form === null
+    ? { form: { kind: 'rss', name: url.host, url: url.href }, refusal: null, isBareAddress: true }
+    : guessed(form);
+}
+
+function formOfPlace(url: URL): Form | null {
+  const place = url.host.replace(/^www\./, '') + url.pathname + url.search;
+  for (const [pattern, kind, setting] of PLACES) {
+    const found = pattern.exec(place)?.[1];
+    if (found === undefined) continue;
+    const value =
+      (kind === 'github' && setting === 'query' && !place.includes('q=') ? 'repo:' : '') + decode(found);
+    const tag = /\/tagged\/([^/?]+)/.exec(place)?.[1];
+    return {
+      kind,
+      name: setting === 'subreddit' ? `r/${value}` : `${kindWords(kind)}: ${value || url.host}`,
+      [setting]: value,
+      ...(tag === undefined ? {} : { tagged: decode(tag).replaceAll('+', ' ') }),
+    };
+  }
+  return null;
+}
+
+/** A forum or instance of the catalogue: its address alone does not say what runs there. */
+function formOfKnownHost(url: URL): Form | null {
+  const known = readPlaces().find(
+    ({ kind, settings }) =>
+      (kind === 'discourse' || kind === 'lemmy') && URL.parse(settings.url ?? '')?.host === url.host,
+  );
+  if (known === undefined || /\.(?:rss|xml|atom|json)$/.test(url.pathname)) return null;
+  return { kind: known.kind, name: known.kind === 'discourse' ? known.name : url.host, url: url.origin };
+}
+
+function formOfTag(url: URL): Form | null {
+  const tag = /^\/tags\/([^/]+)\/?$/.exec(url.pathname)?.[1];
+  if (tag === undefined) return null;
+  return { kind: 'mastodon', name: `#${decode(tag)} on ${url.host}`, url: url.origin, tag: decode(tag) };
+}
+
+/** An address, with or without its scheme; null where it is words. */
+function addressOf(given: string): URL | null {
+  if (/\s/.test(given)) return null;
+  if (/^https?:\/\//i.test(given)) return URL.parse(given);
+  return /^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[/?].*)?$/i.test(given) ? URL.parse(`https://${given}`) : null;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
 }

@@ -6,10 +6,9 @@ import { draftForSeller } from '../signals/draft.ts';
 import { changeProfile } from '../signals/profiles.ts';
 import { addSamples, removeSamples } from '../signals/samples.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, lines, text } from './forms.ts';
-import { memberOf } from './gate.ts';
-import { checked } from './members.ts';
+import { checked, memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
-import { formOfProfile, SIGNAL_TYPE_WORDS, wishOf } from './profile-form.ts';
+import { formOfProfile, SIGNAL_TYPE_WORDS, wishOf } from './profiles.ts';
 import type { Show } from './screens.ts';
 import { shownSignals } from './shown-signal.ts';
 

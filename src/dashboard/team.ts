@@ -10,8 +10,7 @@ import {
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
 import { ROLES, type Role } from '../model/tenant.ts';
-import { oneOf } from './filters.ts';
-import { faultsOf, formOf, text } from './forms.ts';
+import { faultsOf, formOf, oneOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';

@@ -1,7 +1,11 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isHttps } from '../http/request-context.ts';
 import { namesOf } from '../leads/lead-names.ts';
-import { DAY_MS, toIso } from '../lib/clock.ts';
+import { DAY_MS, fromIso, toIso } from '../lib/clock.ts';
+import { parseRows } from '../lib/json.ts';
 import { SAMPLE_PLATFORM } from '../model/constants.ts';
+import type { EventType } from '../model/event.ts';
+import type { Position } from '../model/filters.ts';
 import { keyResource } from '../model/key.ts';
 import type { Lead } from '../model/lead.ts';
 import { type Signal, signalFilters } from '../model/signal.ts';
@@ -9,14 +13,13 @@ import { sourceResource } from '../model/source.ts';
 import { dateIn } from '../rules/digest-time.ts';
 import type { Store } from '../store/store.ts';
 import { chartHtml, dayLabel, spanLabel } from './charts.ts';
-import { PAUSE_WORDS } from './delivery-words.ts';
+import { cookieOptions } from './cookies.ts';
+import { PAUSE_WORDS, shownEndpoint } from './delivery-words.ts';
 import { memberOf } from './gate.ts';
-import { money } from './money.ts';
+import { money } from './leads.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
-import { shownEndpoint } from './shown-endpoint.ts';
 import { explained, shownSignal } from './shown-signal.ts';
-import { changesSince, lastVisit } from './visits.ts';
 
 const HOT_SHOWN = 6;
 /** Of the newest hot signals: those that somebody has called not relevant are passed by. */
@@ -184,4 +187,127 @@ async function stillWanted<T extends Signal>(
 
 function onceEach<T extends Signal>(signals: readonly T[]): T[] {
   return [...new Map(signals.map((signal) => [signal.signal_id, signal])).values()];
+}
+
+/** A visit ends where nothing is opened for so long. */
+const VISIT_MS = 30 * 60_000;
+const KEPT_SECONDS = 90 * 86_400;
+/** Counted no further: "more than". */
+const MOST_NEW = 100;
+/** Where few of the signals fit, so many pages are looked through for them: "more than" what they hold. */
+const MOST_PAGES = 5;
+
+/** When a visit ended, Unix milliseconds, and the place in the order by commit at that moment. */
+export interface Visit {
+  at: number;
+  position: number;
+}
+
+/**
+ * The end of the visit before this one; null where it is not known. It is kept in the browser: a
+ * convenience that no other device has to know, and that costs the store nothing.
+ */
+function lastVisit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { userId, now, baseUrl }: { userId: string; now: Visit; baseUrl: string },
+): Visit | null {
+  const secure = isHttps(baseUrl);
+  const name = secure ? '__Host-signalpost-visit' : 'signalpost-visit';
+  const [who, ...kept] = (request.cookies[name] ?? '').split('.');
+  const known = who === userId && kept.length === 4 && kept.every((number) => /^\d{1,16}$/.test(number));
+  const [beforeAt = 0, beforePosition = 0, seenAt = now.at, seenPosition = now.position] = known
+    ? kept.map(Number)
+    : [];
+  const isNew = now.at - seenAt >= VISIT_MS;
+  const previous = isNew
+    ? { at: seenAt, position: seenPosition }
+    : { at: beforeAt, position: beforePosition };
+  const value = [userId, previous.at, previous.position, now.at, now.position].join('.');
+  reply.setCookie(name, value, { ...cookieOptions(secure), maxAge: KEPT_SECONDS });
+  return previous.at === 0 ? null : previous;
+}
+
+/** A count that stops somewhere. */
+export interface Count {
+  count: number;
+  isMore: boolean;
+}
+
+/** What has happened since a moment, each with the address of its list. */
+export interface Change extends Count {
+  one: string;
+  many: string;
+  path: string;
+}
+
+const TOLD: [type: EventType, one: string, many: string, path: string][] = [
+  ['pipeline.stage_changed', 'lead moved', 'leads moved', '/dashboard/pipeline'],
+  ['reply.classified', 'new reply', 'new replies', '/dashboard/campaigns'],
+  ['deal.changed', 'deal changed', 'deals changed', '/dashboard/pipeline'],
+];
+
+/** Signals that were stored after a visit, and from which time on their list has them all. */
+async function signalsSince(store: Store, tenantId: string, since: Visit, classification: string) {
+  const query = { ...signalFilters.of({ classification }), limit: MOST_NEW, explain: false };
+  let found: Count = NONE;
+  let from = since.at + 1;
+  let after: Position = [since.position];
+  for (let pages = 0; pages < MOST_PAGES; pages++) {
+    const page = await store.listStoredSignals(tenantId, { ...query, after });
+    for (const { timestamp } of parseRows<Signal>(page.json)) from = Math.min(from, fromIso(timestamp));
+    found = { count: Math.min(MOST_NEW, found.count + page.count), isMore: page.hasMore };
+    after = page.next;
+    if (!page.hasMore || found.count === MOST_NEW) break;
+  }
+  return { ...found, from: toIso(from) };
+}
+
+/** What has happened after `since`; only what has. */
+async function changesSince(store: Store, tenantId: string, since: Visit): Promise<Change[]> {
+  const page = { limit: MOST_NEW, after: null };
+  const start = since.at + 1;
+  const signals = (classification: string) => signalsSince(store, tenantId, since, classification);
+  const [hot, all, dead, ...told] = await Promise.all([
+    signals('hot'),
+    signals(''),
+    store
+      .listDeliveries(tenantId, {
+        ...{ endpointId: null, status: 'dead', eventType: null, eventId: null, from: start, to: null },
+        ...page,
+      })
+      .then(({ rows, last }) => counted(rows.length, last)),
+    ...TOLD.map(([type]) =>
+      store
+        .listEvents(tenantId, { types: [type], from: start, to: null, ...page })
+        .then(({ rows, last }) => counted(rows.length, last)),
+    ),
+  ]);
+  return [
+    {
+      ...hot,
+      one: 'hot signal',
+      many: 'hot signals',
+      path: `/dashboard/signals?state=all&classification=hot&from=${hot.from}`,
+    },
+    {
+      ...all,
+      one: 'signal in total',
+      many: 'signals in total',
+      path: `/dashboard/signals?state=all&from=${all.from}`,
+    },
+    ...TOLD.map(([, one, many, path], at) => ({ ...(told[at] ?? NONE), one, many, path })),
+    {
+      ...dead,
+      one: 'dead letter',
+      many: 'dead letters',
+      path: `/dashboard/dead-letters?from=${toIso(start)}`,
+    },
+  ].filter(({ count }) => count > 0);
+}
+
+const NONE: Count = { count: 0, isMore: false };
+
+function counted(count: number, last: unknown): Count {
+  return { count, isMore: last !== null };
 }

@@ -1,10 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { nameOf } from '../leads/lead-names.ts';
 import { largestOf } from '../lib/lists.ts';
 import { DELIVERY_STATUSES } from '../model/delivery.ts';
 import { deliveryFilters } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
 import { EVENT_TYPES } from '../model/event.ts';
 import { eventFilters } from '../model/event-resource.ts';
+import type { Lead } from '../model/lead.ts';
+import type { Signal } from '../model/signal.ts';
+import { headlineOf } from '../signals/why.ts';
+import type { Store } from '../store/store.ts';
 import {
   deliveryDetail,
   deliveryResource,
@@ -14,15 +19,30 @@ import {
   replayDelivery,
 } from '../webhooks/deliveries.ts';
 import { noEndpoint } from '../webhooks/endpoints.ts';
-import { subjectsOf } from './delivery-subjects.ts';
-import { ERROR_WORDS, eventLabel, REASON_WORDS, STATUS_WORDS, timingWords } from './delivery-words.ts';
-import { filtersOf, isFiltered, momentOf, oneOf } from './filters.ts';
-import { type Form, formOf, queryOf, text, texts, ticked } from './forms.ts';
+import {
+  ERROR_WORDS,
+  eventLabel,
+  REASON_WORDS,
+  STATUS_WORDS,
+  shownEndpoint,
+  timingWords,
+} from './delivery-words.ts';
+import {
+  type Form,
+  filtersOf,
+  formOf,
+  isFiltered,
+  momentOf,
+  oneOf,
+  queryOf,
+  text,
+  texts,
+  ticked,
+} from './forms.ts';
 import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
-import { shownEndpoint } from './shown-endpoint.ts';
 
 const LOGS = '/webhook-logs';
 /** Deliveries that are sent again by one form. */
@@ -247,4 +267,44 @@ function toFalse(error: unknown): false {
 function namesOf(endpoints: { id: string; label: string; url: string }[]): (id: string) => string {
   const names = new Map(endpoints.map(({ id, label, url }) => [id, label || new URL(url).host]));
   return (id) => names.get(id) ?? id;
+}
+
+/** What an event is about, as a person knows it. */
+export interface Subject {
+  label: string;
+  path: string;
+}
+
+/** The subjects of a page of deliveries or events by their ids: signals, leads and campaigns that still are there. */
+export async function subjectsOf(
+  store: Store,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Map<string, Subject>> {
+  const beginning = (prefix: string) => [...new Set(ids)].filter((id) => id.startsWith(prefix));
+  const [signals, leads, campaigns] = await Promise.all([
+    store.findLeadSignals(tenantId, beginning('sig_')),
+    Promise.all(beginning('led_').map((id) => store.getLead(tenantId, id))),
+    Promise.all(beginning('cam_').map((id) => store.getCampaign(tenantId, id))),
+  ]);
+  const subjects = new Map<string, Subject>();
+  for (const { id, wire } of signals) {
+    const { excerpt } = JSON.parse(wire) as Signal;
+    subjects.set(id, {
+      label: excerpt === '' ? 'Erased post' : headlineOf(excerpt),
+      path: `/dashboard/signals/${id}`,
+    });
+  }
+  for (const stored of leads) {
+    if (stored !== null) subjects.set(stored.lead.id, leadSubject(stored.lead));
+  }
+  for (const campaign of campaigns) {
+    if (campaign !== null)
+      subjects.set(campaign.id, { label: campaign.name, path: `/dashboard/campaigns/${campaign.id}` });
+  }
+  return subjects;
+}
+
+function leadSubject(lead: Lead): Subject {
+  return { label: nameOf(lead), path: `/dashboard/leads/${lead.id}` };
 }

@@ -1,16 +1,72 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
+import { check } from '../http/faults.ts';
+import { refusal } from '../http/json-body.ts';
+import { problemStatus } from '../http/problems.ts';
+import { DAY_MS, toIso } from '../lib/clock.ts';
+import { CLASSIFICATIONS } from '../model/constants.ts';
 import { DomainError } from '../model/errors.ts';
-import { changeEndpoint, createEndpoint, noEndpoint } from '../webhooks/endpoints.ts';
-import { previewFormat } from '../webhooks/test-delivery.ts';
-import { EVENT_WORDS } from './delivery-words.ts';
-import { type Form, faultsOf, formOf, LARGE_FORM, text } from './forms.ts';
-import { memberOf } from './gate.ts';
+import { EVENT_TYPES } from '../model/event.ts';
+import { payloadFormatSchema } from '../model/payload-format.ts';
+import { isPreset, PAYLOAD_FIELDS, PRESETS } from '../model/payload-shape.ts';
+import { SIGNAL_TYPES } from '../model/signal.ts';
+import {
+  BATCHINGS,
+  type Endpoint,
+  newSecretSchema,
+  type WebhookCreate,
+  type WebhookInput,
+  type WebhookPatch,
+  webhookCreateSchema,
+  webhookInputSchema,
+} from '../model/webhook.ts';
+import type { AttemptDay } from '../store/delivery-log-store.ts';
+import { deliveryResource, replayAll } from '../webhooks/deliveries.ts';
+import {
+  changeEndpoint,
+  createEndpoint,
+  deleteEndpoint,
+  findEndpoint,
+  noEndpoint,
+  pauseEndpoint,
+  refusePull,
+  regenerateSecret,
+  resumeEndpoint,
+} from '../webhooks/endpoints.ts';
+import { expectedTest, previewFormat, testEndpoint, testResource } from '../webhooks/test-delivery.ts';
+import { chartHtml, dayLabel, spanLabel } from './charts.ts';
+import {
+  attemptsOf,
+  attemptWords,
+  DAYS_SHOWN,
+  ERROR_WORDS,
+  EVENT_WORDS,
+  firstDay,
+  hostOf,
+  PAUSE_WORDS,
+  shownEndpoint,
+} from './delivery-words.ts';
+import {
+  type Form,
+  faultsOf,
+  formOf,
+  LARGE_FORM,
+  lines,
+  linesOfMembers,
+  memberOfLine,
+  momentOf,
+  number,
+  oneOf,
+  text,
+  texts,
+  ticked,
+} from './forms.ts';
+import { checked, memberOf } from './gate.ts';
 import type { DashboardParts } from './parts.ts';
+import { SIGNAL_TYPE_WORDS } from './profiles.ts';
 import type { Show } from './screens.ts';
-import { attemptsOf, attemptWords, shownEndpoint } from './shown-endpoint.ts';
-import { createdOf, emptyWebhookForm, formatOf, settingsOf, WEBHOOK_CHOICES } from './webhook-form.ts';
-import { showWebhook } from './webhook-screen.ts';
+import { doneReplaying, REPLAYABLE, subjectsOf } from './webhook-logs.ts';
 
 export const WEBHOOKS = '/settings/integrations/webhooks';
 
@@ -117,4 +173,285 @@ async function previewOf(parts: DashboardParts, request: FastifyRequest, form: F
 
 function statusOf(error: unknown): number {
   return error instanceof DomainError && error.code === 'PLAN_REQUIRED' ? 403 : 400;
+}
+
+const RECENT = 5;
+const MOST_COUNTED = 1_000;
+
+/** The screen of one endpoint; `shown` is what came of a form that was sent to it. */
+export async function showWebhook(
+  parts: DashboardParts,
+  show: Show,
+  {
+    request,
+    reply,
+    endpoint,
+    shown = {},
+  }: { request: FastifyRequest; reply: FastifyReply; endpoint: Endpoint; shown?: Record<string, unknown> },
+): Promise<FastifyReply> {
+  const { tenant } = memberOf(request);
+  const base = { eventType: null, eventId: null, from: null, to: null, after: null };
+  const ofEndpoint = { ...base, endpointId: endpoint.id };
+  const now = parts.clock.now();
+  const [attempts, days, profiles, recent, held] = await Promise.all([
+    attemptsOf(parts, tenant.id, endpoint.id),
+    parts.store.tallyAttemptDays(tenant.id, { endpointId: endpoint.id, since: firstDay(now) }),
+    parts.store.listProfiles(tenant.id),
+    parts.store.listDeliveries(tenant.id, { ...ofEndpoint, status: null, limit: RECENT }),
+    endpoint.status === 'paused' ? parts.store.countWaiting(endpoint.id, MOST_COUNTED + 1) : 0,
+  ]);
+  const subjects = await subjectsOf(
+    parts.store,
+    tenant.id,
+    recent.rows.map(({ subjectId }) => subjectId),
+  );
+  const resource = shownEndpoint(endpoint);
+  return show(request, reply, {
+    template: 'webhook',
+    title: resource.label || hostOf(resource.url),
+    endpoint: resource,
+    pauseWords: endpoint.pausedReason === null ? '' : PAUSE_WORDS[endpoint.pausedReason],
+    held: { count: Math.min(held, MOST_COUNTED), isMore: held > MOST_COUNTED },
+    attempts: attempts.get(endpoint.id) ?? null,
+    attemptWords,
+    attemptsHtml: days.length === 0 ? '' : attemptsChart(days, now),
+    subjects,
+    recent: recent.rows.map(deliveryResource),
+    expected: expectedTest(parts, endpoint),
+    choices: WEBHOOK_CHOICES,
+    profiles,
+    form: formOfSettings(endpoint.settings, endpoint),
+    faults: {},
+    preview: null,
+    secret: null,
+    isNew: false,
+    test: null,
+    fault: null,
+    ...shown,
+  });
+}
+
+function attemptsChart(tally: readonly AttemptDay[], now: number): string {
+  const days = Array.from({ length: DAYS_SHOWN }, (_, i) => toIso(firstDay(now) + i * DAY_MS).slice(0, 10));
+  const byDay = new Map(tally.map((each) => [each.day, each]));
+  return chartHtml({
+    title: 'Attempts',
+    unit: `Attempts per day, ${spanLabel(days[0] ?? '', days.at(-1) ?? '')}, UTC`,
+    along: 'Day',
+    labels: days.map(dayLabel),
+    series: [
+      { name: 'Succeeded', look: 'good', values: days.map((day) => byDay.get(day)?.succeeded ?? 0) },
+      { name: 'Failed', look: 'bad', values: days.map((day) => byDay.get(day)?.failed ?? 0) },
+    ],
+    kind: 'bars',
+  });
+}
+
+const BATCHING_WORDS: Record<(typeof BATCHINGS)[number], string> = {
+  instant: 'Instant: one message per signal',
+  hourly: 'Hourly: one message per hour',
+  daily: 'Daily: one message, at the time of the digest',
+};
+
+/** What the form of an endpoint offers to choose from. */
+const WEBHOOK_CHOICES = {
+  events: EVENT_TYPES.map((name) => ({ name, ...EVENT_WORDS[name] })),
+  signalTypes: SIGNAL_TYPES,
+  signalTypeWords: SIGNAL_TYPE_WORDS,
+  classifications: CLASSIFICATIONS,
+  fields: PAYLOAD_FIELDS,
+  presets: PRESETS,
+  batchings: BATCHINGS.map((name) => ({ name, words: BATCHING_WORDS[name] })),
+};
+
+/** The form of an endpoint as its template shows it: what was typed is kept, right or wrong. */
+function formOfSettings(settings: WebhookInput, { ordered = false } = {}): Form {
+  const format = settings.payload_format;
+  const custom = format !== null && !isPreset(format) ? format : null;
+  const shown = custom?.include ?? PAYLOAD_FIELDS.filter((field) => !custom?.exclude?.includes(field));
+  return {
+    mode: 'push',
+    backfill_days: '0',
+    ordered: ordered ? 'on' : '',
+    headers: '',
+    url: settings.url,
+    label: settings.label,
+    event_types: settings.event_types,
+    signal_types: settings.signal_types,
+    classifications: settings.classifications,
+    icp_profile_ids: settings.icp_profile_ids,
+    min_score: String(settings.min_score),
+    max_retries: String(settings.max_retries),
+    retry_interval_seconds:
+      settings.retry_interval_seconds === null ? '' : String(settings.retry_interval_seconds),
+    backoff: settings.backoff,
+    timeout_seconds: String(settings.timeout_seconds),
+    rate_limit_per_minute: String(settings.rate_limit_per_minute),
+    dead_letter: settings.dead_letter ? 'on' : '',
+    auto_resume: settings.auto_resume ? 'on' : '',
+    format: format === null ? 'standard' : isPreset(format) ? format.preset : 'custom',
+    batching: settings.batching,
+    topic: format !== null && isPreset(format) ? (format.topic ?? '') : '',
+    fields: shown,
+    flatten: custom?.flatten ? 'on' : '',
+    custom: linesOfMembers(custom?.custom ?? {}),
+  };
+}
+
+/** The form of a new endpoint. */
+function emptyWebhookForm(): Form {
+  return formOfSettings(webhookInputSchema.parse({ url: '-' }));
+}
+
+/** What a form says of a new endpoint. @throws DomainError `INVALID_REQUEST` with a fault for each field */
+function createdOf(form: Form): WebhookCreate {
+  const mode = text(form, 'mode') || undefined;
+  return held(webhookCreateSchema, {
+    ...membersOf(form),
+    ...(mode === 'pull' && { url: undefined }),
+    mode,
+    headers: headersOf(form),
+    backfill_days: number(form, 'backfill_days') ?? undefined,
+  });
+}
+
+/**
+ * The settings that a form says, whole. Headers cannot be shown again, so that those of before stay where none is written.
+ * @throws DomainError `INVALID_REQUEST` with a fault for each field
+ */
+function settingsOf(form: Form): WebhookPatch {
+  const given = headersOf(form);
+  const headers = ticked(form, 'no_headers') ? {} : given;
+  const settings = held(webhookInputSchema.extend({ ordered: webhookCreateSchema.shape.ordered }), {
+    ...membersOf(form),
+  });
+  if (headers === undefined) return settings;
+  return { ...settings, ...held(webhookCreateSchema.pick({ headers: true }), { headers }) };
+}
+
+function membersOf(form: Form) {
+  return {
+    url: text(form, 'url'),
+    label: text(form, 'label'),
+    event_types: texts(form, 'event_types'),
+    signal_types: texts(form, 'signal_types'),
+    classifications: texts(form, 'classifications'),
+    icp_profile_ids: texts(form, 'icp_profile_ids'),
+    min_score: number(form, 'min_score') ?? 0,
+    max_retries: number(form, 'max_retries') ?? undefined,
+    retry_interval_seconds: number(form, 'retry_interval_seconds'),
+    backoff: text(form, 'backoff') || undefined,
+    timeout_seconds: number(form, 'timeout_seconds') ?? undefined,
+    rate_limit_per_minute: number(form, 'rate_limit_per_minute') ?? undefined,
+    dead_letter: ticked(form, 'dead_letter'),
+    auto_resume: ticked(form, 'auto_resume'),
+    ordered: ticked(form, 'ordered'),
+    payload_format: wishedFormat(form),
+    batching: text(form, 'batching') || undefined,
+  };
+}
+
+/** `Name: value`, one a line; undefined where none is written. */
+function headersOf(form: Form): Record<string, string> | undefined {
+  const given = lines(form, 'headers');
+  if (given.length === 0) return undefined;
+  const members = given.map((line) => {
+    const at = line.indexOf(':');
+    return at === -1 ? [line, ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+  });
+  return Object.fromEntries(members);
+}
+
+function held<S extends z.ZodType>(schema: S, data: unknown): z.output<S> {
+  const checked = check(schema, data, 'body');
+  if (!checked.ok) throw refusal(checked, 'body');
+  return checked.value;
+}
+
+/** The payload format that a form says. @throws DomainError `INVALID_REQUEST` */
+function formatOf(form: Form) {
+  const checked = check(payloadFormatSchema.nullable(), wishedFormat(form), 'body', '/payload_format');
+  if (!checked.ok) throw refusal(checked, 'body');
+  return checked.value;
+}
+
+function wishedFormat(form: Form): unknown {
+  const kind = text(form, 'format');
+  if (kind === '' || kind === 'standard') return null;
+  if (kind !== 'custom') {
+    const topic = text(form, 'topic').trim();
+    return kind === 'ntfy' && topic !== '' ? { preset: kind, topic } : { preset: kind };
+  }
+  const fields = texts(form, 'fields');
+  const isAll = PAYLOAD_FIELDS.every((field) => fields.includes(field));
+  return {
+    ...(isAll ? {} : { include: fields }),
+    flatten: ticked(form, 'flatten'),
+    custom: Object.fromEntries(lines(form, 'custom').map(memberOfLine)),
+  };
+}
+
+type Act = (request: FastifyRequest, reply: FastifyReply, endpoint: Endpoint) => Promise<FastifyReply>;
+
+/** What is done to an endpoint besides changing its settings. What is refused is said on its screen. */
+export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+  const back = (reply: FastifyReply, { id }: Endpoint, done: string) =>
+    reply.redirect(`/dashboard${WEBHOOKS}/${id}?${done}`, 303);
+
+  function add(name: string, act: Act): void {
+    const options = { config: { showsSecret: true } } as const;
+    app.post<{ Params: { id: string } }>(`${WEBHOOKS}/:id/${name}`, options, async (request, reply) => {
+      const endpoint = await findEndpoint(parts.store, memberOf(request).tenant.id, request.params.id);
+      try {
+        return await act(request, reply, endpoint);
+      } catch (error) {
+        if (!(error instanceof DomainError)) throw error;
+        const seconds = error.extra.retryAfterSeconds;
+        if (seconds !== undefined) reply.header('retry-after', String(seconds));
+        const shown = { fault: error.message, status: problemStatus(error.code) };
+        return showWebhook(parts, show, { request, reply, endpoint, shown });
+      }
+    });
+  }
+
+  add('pause', async (request, reply, endpoint) => {
+    await pauseEndpoint(parts, memberOf(request).tenant, endpoint.id);
+    return back(reply, endpoint, 'done=paused');
+  });
+  add('resume', async (request, reply, endpoint) => {
+    await resumeEndpoint(parts, memberOf(request).tenant, endpoint.id);
+    return back(reply, endpoint, 'done=resumed');
+  });
+  add('secret', async (request, reply, { id }) => {
+    const { grace_hours: graceHours } = checked(newSecretSchema.unwrap().unwrap(), {
+      grace_hours: Number(text(formOf(request), 'grace_hours')),
+    });
+    const { endpoint, secret } = await regenerateSecret(parts, memberOf(request).tenant, { id, graceHours });
+    return showWebhook(parts, show, { request, reply, endpoint, shown: { secret } });
+  });
+  add('test', async (request, reply, endpoint) => {
+    const result = testResource(await testEndpoint(parts, endpoint));
+    const words = result.error === null ? '' : wordsOf(result.error.code);
+    return showWebhook(parts, show, { request, reply, endpoint, shown: { test: { ...result, words } } });
+  });
+  add('replay', async (request, reply, endpoint) => {
+    refusePull(endpoint, 'replayed');
+    const form = formOf(request);
+    const order = {
+      endpointId: endpoint.id,
+      status: oneOf(form, 'status', REPLAYABLE) ?? 'dead',
+      from: momentOf(form, 'from'),
+      to: momentOf(form, 'to'),
+    };
+    const count = await replayAll(parts, endpoint.tenantId, order);
+    return back(reply, endpoint, doneReplaying(count));
+  });
+  add('delete', async (_request, reply, { id, tenantId }) => {
+    await deleteEndpoint(parts, tenantId, id);
+    return reply.redirect(`/dashboard${WEBHOOKS}?done=deleted`, 303);
+  });
+}
+
+function wordsOf(code: string): string {
+  return Object.hasOwn(ERROR_WORDS, code) ? ERROR_WORDS[code as keyof typeof ERROR_WORDS] : '';
 }

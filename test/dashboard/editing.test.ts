@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { guessSource } from '../../src/dashboard/source-guess.ts';
+import { guessSource } from '../../src/dashboard/source-form.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 import { signedIn, type TestBrowser } from './browser-session.ts';
 import { formFields } from './form-fields.ts';

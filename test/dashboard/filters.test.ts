@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { filtersOf } from '../../src/dashboard/filters.ts';
+import { filtersOf } from '../../src/dashboard/forms.ts';
 import { leadFilters } from '../../src/model/lead.ts';
 import { signalFilters } from '../../src/model/signal.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { highlight } from '../../src/dashboard/highlight.ts';
+import { highlight } from '../../src/dashboard/signals.ts';
 import { aPost, BASE_URL, buildTestApp, type TestApp } from '../support/app.ts';
 import { signedIn, type TestBrowser } from './browser-session.ts';
 

@@ -5,7 +5,7 @@ import { createFeedbackLinks } from '../../src/accounts/links.ts';
 import { createTenant, foundingToken } from '../../src/accounts/tenants.ts';
 import { type AppParts, buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import type { DashboardLimits } from '../../src/dashboard/request-limits.ts';
+import type { DashboardLimits } from '../../src/dashboard/parts.ts';
 import type { DispatcherPulse } from '../../src/dispatcher/dispatcher.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, type LongPollLimits } from '../../src/http/connections.ts';
 import type { Deprecation } from '../../src/http/deprecations.ts';
