@@ -1,12 +1,12 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
-import type { ApiParts } from './api/parts.ts';
+import type { ApiDeps } from './api/deps.ts';
 import { v1 } from './api/v1.ts';
 import type { Config } from './config.ts';
 import { dashboard } from './dashboard/dashboard.ts';
-import { type DashboardLimits, type DashboardParts, dashboardLimits } from './dashboard/parts.ts';
-import { type DigestLinkParts, digestLinks } from './digest-links/digest-links.ts';
+import { type DashboardDeps, type DashboardLimits, dashboardLimits } from './dashboard/deps.ts';
+import { type DigestLinkDeps, digestLinks } from './digest-links/digest-links.ts';
 import type { DispatcherPulse } from './dispatcher/dispatcher.ts';
 import {
   boundConnections,
@@ -43,13 +43,13 @@ import { pages, publicApi } from './site/site.ts';
 import type { OpenedStore } from './store/store.ts';
 
 /** What the faces need of the process. */
-export interface AppParts
+export interface AppDeps
   extends Omit<
-      ApiParts,
+      ApiDeps,
       'problems' | 'baseUrl' | 'deprecations' | 'sourceIps' | 'load' | 'longPolls' | 'feedbackLinks'
     >,
-    Pick<DigestLinkParts, 'feedbackLinks'>,
-    Pick<DashboardParts, 'previewSource'> {
+    Pick<DigestLinkDeps, 'feedbackLinks'>,
+    Pick<DashboardDeps, 'previewSource'> {
   store: OpenedStore;
   config: Config;
   logger: Logger;
@@ -80,11 +80,11 @@ const BODY_BYTES = 1024 * 1024;
 const MAX_PARAM_LENGTH = 16 * 1024;
 
 /** The HTTP server, not yet listening: every face in order, each given its services. */
-export function buildApp(parts: AppParts): FastifyInstance {
-  const { config, logger, connections = CONNECTION_LIMITS } = parts;
+export function buildApp(deps: AppDeps): FastifyInstance {
+  const { config, logger, connections = CONNECTION_LIMITS } = deps;
   const problems = createProblems(config.baseUrl);
   const handleError = createErrorHandler({ problems, logger });
-  const clientErrors = { ...parts, problems, baseUrl: config.baseUrl };
+  const clientErrors = { ...deps, problems, baseUrl: config.baseUrl };
   const baseLogger: FastifyBaseLogger = logger;
 
   const app = Fastify({
@@ -92,7 +92,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     // One line of our own for each request; a child logger for each costs as much as the request itself.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (parent) => parent,
-    genReqId: createRequestIds(parts.newId),
+    genReqId: createRequestIds(deps.newId),
     trustProxy: config.trustProxy.length === 0 ? false : config.trustProxy.map((range) => range.text),
     bodyLimit: BODY_BYTES,
     ...connectionOptions(connections),
@@ -104,7 +104,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     clientErrorHandler: createClientErrorHandler(clientErrors),
   });
   boundConnections(app.server, connections);
-  if (process.env.NOTURNS === undefined) readInTurns(app.server, parts.clock);
+  if (process.env.NOTURNS === undefined) readInTurns(app.server, deps.clock);
   handleInOrder(app.server);
   endQuietConnections(app);
   answerSpecialRequests(
@@ -116,21 +116,21 @@ export function buildApp(parts: AppParts): FastifyInstance {
   app.setSerializerCompiler(serializerCompiler);
 
   addRequestContext(app, { problems, baseUrl: config.baseUrl });
-  addTracing(app, parts.tracer ?? null);
+  addTracing(app, deps.tracer ?? null);
   const requests = createRequestTally();
-  const load = createLoadGate({ ...parts, limits: parts.loadLimits ?? LOAD_LIMITS });
-  const longPolls = createLongPolls({ ...parts, load, limits: parts.longPollLimits ?? LONG_POLL_LIMITS });
+  const load = createLoadGate({ ...deps, limits: deps.loadLimits ?? LOAD_LIMITS });
+  const longPolls = createLongPolls({ ...deps, load, limits: deps.longPollLimits ?? LONG_POLL_LIMITS });
   // Before the server waits for its requests: those that only wait are answered now.
   app.addHook('preClose', async () => longPolls.close());
   addRequestLog(app, { logger, tally: requests });
-  const deprecations = parts.deprecations ?? DEPRECATIONS;
+  const deprecations = deps.deprecations ?? DEPRECATIONS;
   addDeprecations(app, { baseUrl: config.baseUrl, deprecations });
   addErrorHandler(app, handleError);
   addJsonBody(app);
 
   const site = {
     sourceIps: config.webhookSourceIps.map((range) => range.text),
-    ...parts,
+    ...deps,
     problems,
     load,
     longPolls,
@@ -139,16 +139,16 @@ export function buildApp(parts: AppParts): FastifyInstance {
     publicRateLimit: config.publicRateLimit,
     sessionLife: config.sessionLife,
     authorizationServers: config.mcpAuthorizationServers,
-    dashboardLimits: parts.dashboardLimits ?? dashboardLimits(config.dashboardRateLimit),
+    dashboardLimits: deps.dashboardLimits ?? dashboardLimits(config.dashboardRateLimit),
   };
   addRateLimits(app);
   app.register(operation, {
-    ...parts,
+    ...deps,
     problems,
     requests,
     load,
-    dispatcher: parts.dispatcherPulse ?? null,
-    expired: parts.expiredCount ?? (() => 0),
+    dispatcher: deps.dispatcherPulse ?? null,
+    expired: deps.expiredCount ?? (() => 0),
     token: config.adminMetricsToken,
   });
   const told = Promise.withResolvers<() => Document>();

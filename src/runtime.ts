@@ -225,7 +225,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
     async stop(reason = 'stop') {
       const since = runtime.clock.monotonic();
       const { inFlight } = dispatcher.pulse();
-      const parts = [
+      const stops = [
         () => app.close(),
         housekeeping.stop,
         bulk.stop,
@@ -233,7 +233,7 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
         async () => enrichment?.close(),
         () => dispatcher.stop(DRAIN_MS),
       ];
-      await Promise.all(parts.map((stop) => stop()));
+      await Promise.all(stops.map((stop) => stop()));
       await tracing?.close();
       await runtime.close();
       const took = { took_ms: Math.round(runtime.clock.monotonic() - since) };

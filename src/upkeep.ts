@@ -50,14 +50,14 @@ export function createUpkeep(env: NodeJS.ProcessEnv): Upkeep {
   };
 }
 
-interface RestoreParts {
+interface RestoreDeps {
   config: Config;
   file: string;
   from: string;
   onProgress: OnProgress;
 }
 
-async function restore({ config, file, from, onProgress }: RestoreParts): Promise<Restored> {
+async function restore({ config, file, from, onProgress }: RestoreDeps): Promise<Restored> {
   const { dataDir } = config;
   closeDataFolder(dataDir);
   const suffix = `.before-restore-${toIso(systemClock.now()).replace(/[-:]|\.\d+/g, '')}`;

@@ -124,7 +124,7 @@ async function prepare(file: string, deliveries: number): Promise<Prepared> {
   const clock = systemClock;
   const random = systemRandom;
   const loopback = parseCidr('127.0.0.0/8');
-  const parts = {
+  const deps = {
     ...{ clock, random, baseUrl: 'http://localhost:3000' },
     newId: createIds(clock, random),
     store: await openSqliteStore({ file, clock, writerThread: true }),
@@ -133,21 +133,21 @@ async function prepare(file: string, deliveries: number): Promise<Prepared> {
     lookup: createLookup(clock),
   };
   const account = { name: 'Bench', email: 'bench@example.com', plan: 'enterprise' } as const;
-  const { tenant } = await createTenant(parts, account);
+  const { tenant } = await createTenant(deps, account);
   const lanes: string[] = [];
   for (let n = 0; n < ENDPOINTS; n++) {
     const input = webhookInputSchema.parse({ url: `http://127.0.0.1:9/${n}` });
-    lanes.push((await createEndpoint(parts, tenant, input)).endpoint.id);
+    lanes.push((await createEndpoint(deps, tenant, input)).endpoint.id);
   }
-  const profiles = await parts.store.listProfiles(tenant.id);
+  const profiles = await deps.store.listProfiles(tenant.id);
   for (let left = deliveries / ENDPOINTS; left > 0; left -= EVENTS_A_COMMIT) {
     const events = Array.from({ length: Math.min(left, EVENTS_A_COMMIT) }, (): RoutedEvent => {
       const createdAt = clock.now();
-      const event = { id: parts.newId('evt'), tenantId: tenant.id, subjectId: 'sig', data: '{}', createdAt };
+      const event = { id: deps.newId('evt'), tenantId: tenant.id, subjectId: 'sig', data: '{}', createdAt };
       return {
         event: { ...event, type: 'signal.detected' },
         deliveries: lanes.map((endpointId) => ({
-          id: parts.newId('dlv'),
+          id: deps.newId('dlv'),
           endpointId,
           body: BODY,
           status: 'pending',
@@ -156,9 +156,9 @@ async function prepare(file: string, deliveries: number): Promise<Prepared> {
         skipped: [],
       };
     });
-    await parts.store.commitSignals([signalOf(parts.newId('sig'), tenant.id, profiles[0]?.id ?? '', events)]);
+    await deps.store.commitSignals([signalOf(deps.newId('sig'), tenant.id, profiles[0]?.id ?? '', events)]);
   }
-  return { store: parts.store, tenantId: tenant.id, newId: parts.newId, lanes };
+  return { store: deps.store, tenantId: tenant.id, newId: deps.newId, lanes };
 }
 
 /** Claims in turn over all lanes. Between claims, and not counted, what was claimed goes to the end of its line. */

@@ -26,16 +26,16 @@ async function run(round: Round): Promise<Measured> {
 }
 
 async function measure(round: Round, file: string): Promise<Measured> {
-  const parts = await openParts(file);
-  const counter = countOutcomes(parts.store);
-  const tenant = await makeTenant(parts, round);
+  const deps = await openParts(file);
+  const counter = countOutcomes(deps.store);
+  const tenant = await makeTenant(deps, round);
   const dispatcher = createDispatcher(
-    { ...parts, store: counter.store, localAddress: null, log: quietLog() },
+    { ...deps, store: counter.store, localAddress: null, log: quietLog() },
     { ca: TEST_CA },
   );
 
   const warmedUp = counter.after(WARM_UP);
-  const lanes = await queueUp(parts, tenant, round.urls.length, { from: 0, deliveries: WARM_UP });
+  const lanes = await queueUp(deps, tenant, round.urls.length, { from: 0, deliveries: WARM_UP });
   await dispatcher.start();
   await warmedUp;
 
@@ -43,14 +43,14 @@ async function measure(round: Round, file: string): Promise<Measured> {
   // as those of the bare loop do.
   counter.hide();
   const done = counter.after(round.deliveries);
-  await queueUp(parts, tenant, round.urls.length, { from: WARM_UP, deliveries: round.deliveries });
+  await queueUp(deps, tenant, round.urls.length, { from: WARM_UP, deliveries: round.deliveries });
   counter.durations.length = 0;
   const started = performance.now();
   dispatcher.nudge(lanes);
   await done;
   const seconds = (performance.now() - started) / 1000;
   await dispatcher.stop(30_000);
-  await parts.store.close();
+  await deps.store.close();
   return {
     perSecond: round.deliveries / seconds,
     p50Ms: percentile(counter.durations, 0.5),

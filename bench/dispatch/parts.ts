@@ -37,21 +37,21 @@ export async function openParts(file: string) {
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /** A tenant with an endpoint for each URL. */
-export async function makeTenant(parts: Parts, { urls }: Pick<Round, 'urls'>): Promise<Tenant> {
-  const { tenant } = await createTenant(parts, {
+export async function makeTenant(deps: Parts, { urls }: Pick<Round, 'urls'>): Promise<Tenant> {
+  const { tenant } = await createTenant(deps, {
     name: 'Bench',
     email: 'bench@example.com',
     plan: 'enterprise',
   });
   for (const url of urls) {
-    await createEndpoint(parts, tenant, webhookInputSchema.parse({ url, rate_limit_per_minute: 1_000_000 }));
+    await createEndpoint(deps, tenant, webhookInputSchema.parse({ url, rate_limit_per_minute: 1_000_000 }));
   }
   return tenant;
 }
 
 /** Every post goes to every endpoint, so that `deliveries / endpoints` posts make what is asked for. Answers the lanes. */
 export async function queueUp(
-  parts: Parts,
+  deps: Parts,
   tenant: Tenant,
   endpoints: number,
   part: { from: number; deliveries: number },
@@ -60,8 +60,8 @@ export async function queueUp(
     const { text, url } = samplePost(part.from + n);
     return { platform: { name: 'forum', post_url: url }, text };
   });
-  for (let i = 0; i < posts.length; i += 100) await observePosts(parts, tenant.id, posts.slice(i, i + 100));
-  return (await parts.store.listEndpoints(tenant.id)).map(({ id }) => ({
+  for (let i = 0; i < posts.length; i += 100) await observePosts(deps, tenant.id, posts.slice(i, i + 100));
+  return (await deps.store.listEndpoints(tenant.id)).map(({ id }) => ({
     endpointId: id,
     tenantId: tenant.id,
   }));

@@ -111,23 +111,23 @@ async function watch(port: number, { deliveries }: { deliveries: number }): Prom
 /** Answers an API key of the tenant that has so many deliveries waiting. */
 async function queueUp(env: NodeJS.ProcessEnv, port: number, deliveries: number): Promise<string> {
   const runtime = await openRuntime(loadConfig(env), { writerThread: true });
-  const parts = { ...runtime, baseUrl: runtime.config.baseUrl };
+  const deps = { ...runtime, baseUrl: runtime.config.baseUrl };
   const account = { name: 'Bench', email: 'bench@example.com', plan: 'enterprise' } as const;
-  const { tenant } = await createTenant(parts, account);
-  const { key, apiKey } = newKey(parts, {
+  const { tenant } = await createTenant(deps, account);
+  const { key, apiKey } = newKey(deps, {
     ...{ tenantId: tenant.id, name: 'Bench', scopes: [...SCOPES] },
     rateLimit: 100_000,
   });
-  await parts.store.createKey(key, 100);
+  await deps.store.createKey(key, 100);
   for (let n = 0; n < ENDPOINTS; n++) {
     const url = `http://127.0.0.1:${port}/${n}`;
-    await createEndpoint(parts, tenant, webhookInputSchema.parse({ url, rate_limit_per_minute: 10_000 }));
+    await createEndpoint(deps, tenant, webhookInputSchema.parse({ url, rate_limit_per_minute: 10_000 }));
   }
   const posts = Array.from({ length: deliveries / ENDPOINTS }, (_, n) => {
     const { text, url } = samplePost(n);
     return { platform: { name: 'forum', post_url: url }, text };
   });
-  for (let i = 0; i < posts.length; i += 100) await observePosts(parts, tenant.id, posts.slice(i, i + 100));
+  for (let i = 0; i < posts.length; i += 100) await observePosts(deps, tenant.id, posts.slice(i, i + 100));
   await runtime.close();
   return apiKey;
 }

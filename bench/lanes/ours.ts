@@ -28,15 +28,15 @@ process.send?.('ready');
 async function run({ urls, deliveries, waiting }: LanesRound): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
   const file = join(folder, 'signalpost.db');
-  const parts = await openParts(file);
+  const deps = await openParts(file);
   try {
-    await makeWaiting(parts, file, waiting);
-    const tenant = await makeTenant(parts, { urls });
-    const counter = countOutcomes(parts.store);
+    await makeWaiting(deps, file, waiting);
+    const tenant = await makeTenant(deps, { urls });
+    const counter = countOutcomes(deps.store);
     const { store } = counter;
-    const dispatcher = createDispatcher({ ...parts, store, localAddress: null, log: quietLog() });
+    const dispatcher = createDispatcher({ ...deps, store, localAddress: null, log: quietLog() });
     await dispatcher.start();
-    const lanes = await queueUp(parts, tenant, urls.length, { from: 0, deliveries });
+    const lanes = await queueUp(deps, tenant, urls.length, { from: 0, deliveries });
     const done = counter.after(deliveries);
     const before = process.cpuUsage();
     dispatcher.nudge(lanes);
@@ -45,7 +45,7 @@ async function run({ urls, deliveries, waiting }: LanesRound): Promise<number> {
     await dispatcher.stop(30_000);
     return (user + system) / deliveries;
   } finally {
-    await parts.store.close();
+    await deps.store.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -134,7 +134,7 @@ async function makeData(dataDir: string): Promise<BenchData> {
 
 async function makeTenants(store: Store) {
   const newId = createIds(systemClock, systemRandom);
-  const parts = { clock: systemClock, random: systemRandom, newId };
+  const deps = { clock: systemClock, random: systemRandom, newId };
   const now = systemClock.now();
   const made = [];
   for (let i = 0; i < TENANTS; i++) {
@@ -153,7 +153,7 @@ async function makeTenants(store: Store) {
       setupExpiresAt: 0,
       createdAt: now,
     };
-    const { key, apiKey } = newKey(parts, {
+    const { key, apiKey } = newKey(deps, {
       tenantId: tenant.id,
       name: 'Bench',
       scopes: [...SCOPES],
@@ -168,7 +168,7 @@ async function makeTenants(store: Store) {
 
 /** Posts scored as a post that comes in is; the million are copies of them, as scoring each would take minutes. */
 async function makeTemplates(store: Store, tenantId: string): Promise<NewSignal[]> {
-  const parts = {
+  const deps = {
     store,
     matchers: createMatchers(store),
     clock: systemClock,
@@ -177,7 +177,7 @@ async function makeTemplates(store: Store, tenantId: string): Promise<NewSignal[
   };
   const makePost = createPosts(1);
   const posts = Array.from({ length: TEMPLATES }, (_, n) => observedPostSchema.parse(makePost(n)));
-  const planned = await planPosts(parts, tenantId, posts);
+  const planned = await planPosts(deps, tenantId, posts);
   return planned.flatMap((plan) => plan.signals);
 }
 

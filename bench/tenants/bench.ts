@@ -80,15 +80,15 @@ async function prepare(env: NodeJS.ProcessEnv, attack: Attack, port: number) {
   const runtime = await openRuntime(loadConfig(env), { writerThread: true });
   const quiet = await addTenant(runtime, 'pro');
   const worst = await addTenant(runtime, 'enterprise');
-  const parts = { ...runtime, baseUrl: runtime.config.baseUrl };
+  const deps = { ...runtime, baseUrl: runtime.config.baseUrl };
   for (const name of attack === 'formats' ? 'abcdefghi' : '') {
     const input = { url: `http://127.0.0.1:${port}/${name}`, payload_format: largeFormat(name) };
-    await createEndpoint(parts, worst.tenant, webhookInputSchema.parse(input));
+    await createEndpoint(deps, worst.tenant, webhookInputSchema.parse(input));
   }
   const seeded = attack === 'search' || attack === 'previews' ? SEEDED_POSTS : 0;
   for (let n = 0; n < seeded; n += 500) {
     const posts = Array.from({ length: 500 }, (_, i) => aPost(`s${n + i}`, 2_000));
-    await observePosts(parts, worst.tenant.id, posts);
+    await observePosts(deps, worst.tenant.id, posts);
   }
   await runtime.close();
   return { quiet: quiet.apiKey, worst: worst.apiKey };

@@ -19,22 +19,18 @@ export async function makeCustomers(
   lists: readonly (readonly string[])[],
 ): Promise<Customer[]> {
   const runtime = await openRuntime(loadConfig(env), { writerThread: true });
-  const parts = { ...runtime, baseUrl: runtime.config.baseUrl };
+  const deps = { ...runtime, baseUrl: runtime.config.baseUrl };
   const customers: Customer[] = [];
   for (const [n, urls] of lists.entries()) {
     const email = `bench${n}@example.com`;
-    const { tenant } = await createTenant(parts, { name: `Bench ${n}`, email, plan: 'enterprise' });
-    const { key, apiKey } = newKey(parts, {
+    const { tenant } = await createTenant(deps, { name: `Bench ${n}`, email, plan: 'enterprise' });
+    const { key, apiKey } = newKey(deps, {
       ...{ tenantId: tenant.id, name: 'Bench', scopes: [...SCOPES] },
       rateLimit: 1_000_000,
     });
-    await parts.store.createKey(key, 100);
+    await deps.store.createKey(key, 100);
     for (const url of urls) {
-      await createEndpoint(
-        parts,
-        tenant,
-        webhookInputSchema.parse({ url, rate_limit_per_minute: 1_000_000 }),
-      );
+      await createEndpoint(deps, tenant, webhookInputSchema.parse({ url, rate_limit_per_minute: 1_000_000 }));
     }
     customers.push({ apiKey, urls });
   }

@@ -53,10 +53,10 @@ export function serverEnv({ dataDir, notes }: VictimParts, port: number): NodeJS
   };
 }
 
-export async function createVictim(parts: VictimParts): Promise<Victim> {
+export async function createVictim(deps: VictimParts): Promise<Victim> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const log = createWriteStream(join(parts.notes, 'server.log'), { flags: 'a' });
+  const log = createWriteStream(join(deps.notes, 'server.log'), { flags: 'a' });
   const deaths: string[] = [];
   let unwarned = 0;
   let child: ChildProcess | null = null;
@@ -65,7 +65,7 @@ export async function createVictim(parts: VictimParts): Promise<Victim> {
   function launch(onPort: number): ChildProcess {
     const args = ['--import', CLOCK, ...START_FLAGS, MAIN, 'serve'];
     const launched = spawn(process.execPath, args, {
-      env: serverEnv(parts, onPort),
+      env: serverEnv(deps, onPort),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     launched.stdout?.pipe(log, { end: false });
@@ -107,7 +107,7 @@ export async function createVictim(parts: VictimParts): Promise<Victim> {
     },
     signal: (name) => void child?.kill(name),
     stop: () => end('SIGTERM'),
-    setClock: (offsetMs) => writeFileSync(join(parts.notes, 'clock'), String(offsetMs)),
+    setClock: (offsetMs) => writeFileSync(join(deps.notes, 'clock'), String(offsetMs)),
     get unwarned() {
       return unwarned;
     },

@@ -409,7 +409,7 @@ function linkText(address: string, token: string | undefined): string {
 }
 
 /** What the words of a mail are made with. */
-export interface ComposeParts {
+export interface ComposeDeps {
   store: Pick<SignalStore, 'getSignal' | 'getFeedback'> &
     Pick<LeadStore, 'findLeadSignals' | 'listDueSteps' | 'listSignalsOfLead'>;
   baseUrl: string;
@@ -422,35 +422,35 @@ export type ComposedMail = MailText & { unsubscribeUrl?: string };
 
 /** The whole mail, with what is read for it now: signals whose author was erased meanwhile are left out. */
 export async function composeMail(
-  parts: ComposeParts,
+  deps: ComposeDeps,
   { tenantId, facts, createdAt }: Pick<Mail, 'tenantId' | 'facts' | 'createdAt'>,
 ): Promise<ComposedMail> {
   if (facts.kind === 'invitation' || facts.kind === 'password_reset') {
-    const token = parts.secretBox.open(Buffer.from(facts.box, 'base64'), linkContext(facts.userId));
-    return mailText(facts, parts.baseUrl, token);
+    const token = deps.secretBox.open(Buffer.from(facts.box, 'base64'), linkContext(facts.userId));
+    return mailText(facts, deps.baseUrl, token);
   }
-  const short = mailText(facts, parts.baseUrl);
+  const short = mailText(facts, deps.baseUrl);
   if (facts.kind !== 'digest') return short;
   const lines: DigestLine[] = [];
   const expiresAt = createdAt + FEEDBACK_LINK_MS;
   for (const signalId of facts.signalIds) {
     if (lines.length === MOST_LINES) break;
-    const line = await digestLine(parts, { tenantId, signalId, expiresAt });
+    const line = await digestLine(deps, { tenantId, signalId, expiresAt });
     if (line !== null) lines.push(line);
   }
   const { userId } = facts;
-  const settingsUrl = `${parts.baseUrl}/dashboard/settings/digest`;
+  const settingsUrl = `${deps.baseUrl}/dashboard/settings/digest`;
   const unsubscribeUrl =
-    userId === undefined ? settingsUrl : parts.feedbackLinks.makeUnsubscribe({ tenantId, userId });
+    userId === undefined ? settingsUrl : deps.feedbackLinks.makeUnsubscribe({ tenantId, userId });
   const foot = { settingsUrl, unsubscribeUrl };
-  const content = { steps: await dueSteps(parts, tenantId, facts.date), lines };
+  const content = { steps: await dueSteps(deps, tenantId, facts.date), lines };
   const mail = { ...short, text: digestText(facts, content, foot), html: digestHtml(facts, content, foot) };
   return userId === undefined ? mail : { ...mail, unsubscribeUrl };
 }
 
 /** Next steps of open leads that are due, as they are now: the longest overdue first. */
 async function dueSteps(
-  { store, baseUrl }: ComposeParts,
+  { store, baseUrl }: ComposeDeps,
   tenantId: string,
   today: string,
 ): Promise<DueStep[]> {
@@ -468,7 +468,7 @@ async function dueSteps(
 
 /** One signal as it is now; null where its author was erased, or somebody has dealt with it since. */
 async function digestLine(
-  { store, feedbackLinks }: ComposeParts,
+  { store, feedbackLinks }: ComposeDeps,
   { tenantId, signalId, expiresAt }: { tenantId: string; signalId: string; expiresAt: number },
 ): Promise<DigestLine | null> {
   const found = await store.getSignal(tenantId, signalId);

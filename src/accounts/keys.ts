@@ -20,7 +20,7 @@ import type { Store } from '../store/store.ts';
 import { beyondPlan, effectivePlan, planLimits } from './plans.ts';
 
 /** What accounts need of the process. */
-export interface AccountParts {
+export interface AccountDeps {
   store: Store;
   clock: Clock;
   random: Random;
@@ -29,7 +29,7 @@ export interface AccountParts {
 
 /** A key record with its secret, not yet stored. */
 export function newKey(
-  { clock, random, newId }: Omit<AccountParts, 'store'>,
+  { clock, random, newId }: Omit<AccountDeps, 'store'>,
   input: { tenantId: string; name: string; scopes: Scope[]; rateLimit?: number; expiresAt?: number | null },
 ): { key: ApiKey; apiKey: string } {
   const apiKey = generateApiKey(random);
@@ -116,27 +116,27 @@ export type KeyManager = Pick<ApiKey, 'tenantId' | 'scopes'>;
  * @throws DomainError `INSUFFICIENT_SCOPE` where it would be able to do more than `caller`, `PLAN_REQUIRED` (too many)
  */
 export async function createKey(
-  parts: AccountParts,
+  deps: AccountDeps,
   { key: caller, tenant }: { key: KeyManager; tenant: Tenant },
   input: KeyInput,
 ): Promise<{ key: ApiKey; apiKey: string }> {
   const scopes = scopesNamed(input.scopes ?? input.preset ?? []);
   refuseMoreThan(caller, scopes);
-  refusePast(parts, input.expires_at);
-  const made = newKey(parts, {
+  refusePast(deps, input.expires_at);
+  const made = newKey(deps, {
     tenantId: tenant.id,
     name: input.name,
     scopes,
     expiresAt: input.expires_at ?? null,
     ...(input.rate_limit === undefined ? {} : { rateLimit: input.rate_limit }),
   });
-  await storeKey(parts, tenant, made.key);
+  await storeKey(deps, tenant, made.key);
   return made;
 }
 
 /** Stores a new key where the plan has room for it. @throws DomainError `PLAN_REQUIRED` */
 export async function storeKey(
-  { store, clock }: Pick<AccountParts, 'store' | 'clock'>,
+  { store, clock }: Pick<AccountDeps, 'store' | 'clock'>,
   tenant: Tenant,
   key: ApiKey,
 ): Promise<void> {
@@ -148,17 +148,17 @@ export async function storeKey(
 
 /** Changes what `patch` names. @throws DomainError `NOT_FOUND`, `CONFLICT` for a revoked key, `INSUFFICIENT_SCOPE` */
 export async function changeKey(
-  parts: Pick<AccountParts, 'clock'> & { store: KeyStore },
+  deps: Pick<AccountDeps, 'clock'> & { store: KeyStore },
   caller: KeyManager,
   { id, patch }: { id: string; patch: KeyPatch },
 ): Promise<ApiKey> {
   const { tenantId } = caller;
-  const key = await findKey(parts.store, tenantId, id);
+  const key = await findKey(deps.store, tenantId, id);
   refuseStronger(caller, key);
   const scopes = patch.scopes === undefined ? undefined : scopesNamed(patch.scopes);
   refuseMoreThan(caller, scopes ?? []);
-  refusePast(parts, patch.expires_at);
-  const changed = await parts.store.changeKey(tenantId, id, {
+  refusePast(deps, patch.expires_at);
+  const changed = await deps.store.changeKey(tenantId, id, {
     ...(patch.name === undefined ? {} : { name: patch.name }),
     ...(scopes === undefined ? {} : { scopes }),
     ...(patch.rate_limit === undefined ? {} : { rateLimit: patch.rate_limit }),
@@ -172,7 +172,7 @@ export async function changeKey(
 
 /** Ends a key at once and for good; again changes nothing. @throws DomainError `NOT_FOUND`, `INSUFFICIENT_SCOPE` */
 export async function revokeKey(
-  { store, clock }: Pick<AccountParts, 'store' | 'clock'>,
+  { store, clock }: Pick<AccountDeps, 'store' | 'clock'>,
   caller: KeyManager,
   id: string,
 ): Promise<void> {
@@ -217,7 +217,7 @@ function refuseLacking(
   });
 }
 
-function refusePast({ clock }: Pick<AccountParts, 'clock'>, expiresAt: number | null | undefined): void {
+function refusePast({ clock }: Pick<AccountDeps, 'clock'>, expiresAt: number | null | undefined): void {
   if (expiresAt === null || expiresAt === undefined || expiresAt > clock.now()) return;
   throw invalidAt('/expires_at', '"expires_at" must lie in the future; to end a key now, revoke it.');
 }

@@ -15,7 +15,7 @@ export const LINK_MS = 7 * DAY_MS;
 /** One address may belong to several tenants. */
 export const MOST_OF_AN_ADDRESS = 5;
 
-export interface LinkParts {
+export interface LinkDeps {
   store: Pick<Store, 'as' | 'firstOwner' | 'usersByEmail' | 'setLink'>;
   clock: Clock;
   random: Random;
@@ -28,22 +28,22 @@ export interface PasswordLink {
 }
 
 /** A new link for a tenant's owner; the one before counts no more. Null where there is no such tenant. */
-export async function renewSetupLink(parts: LinkParts, tenantId: string): Promise<PasswordLink | null> {
-  const user = await parts.store.firstOwner(tenantId);
-  return user === null ? null : await linkFor(parts, user);
+export async function renewSetupLink(deps: LinkDeps, tenantId: string): Promise<PasswordLink | null> {
+  const user = await deps.store.firstOwner(tenantId);
+  return user === null ? null : await linkFor(deps, user);
 }
 
 /** New links for everybody of an address: one for each tenant that it belongs to. */
-export async function renewResetLinks(parts: LinkParts, email: string): Promise<PasswordLink[]> {
+export async function renewResetLinks(deps: LinkDeps, email: string): Promise<PasswordLink[]> {
   const links: PasswordLink[] = [];
-  for (const user of await parts.store.usersByEmail(email, MOST_OF_AN_ADDRESS)) {
-    links.push(await linkFor(parts, user));
+  for (const user of await deps.store.usersByEmail(email, MOST_OF_AN_ADDRESS)) {
+    links.push(await linkFor(deps, user));
   }
   return links;
 }
 
 /** Only commands return links of existing people; links by mail are sent with the mail. */
-async function linkFor({ store, clock, random }: LinkParts, user: User): Promise<PasswordLink> {
+async function linkFor({ store, clock, random }: LinkDeps, user: User): Promise<PasswordLink> {
   const { token, link } = newLink(clock, random, LINK_MS);
   const actor = { tenantId: user.tenantId, actor: OTHER_ACTORS.command };
   await store.as(actor, () => store.setLink(user.id, link));

@@ -3,7 +3,7 @@ import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Mail } from '../model/mail.ts';
 import type { MailQuota, MailStore } from '../store/mail-store.ts';
-import { type ComposeParts, composeMail } from './compose-mail.ts';
+import { type ComposeDeps, composeMail } from './compose-mail.ts';
 
 /** A mail on its way to the mail server. */
 export interface OutgoingMail {
@@ -28,8 +28,8 @@ export interface MailLog {
   warn(fields: object, message: string): void;
 }
 
-export interface MailParts extends ComposeParts {
-  store: MailStore & ComposeParts['store'];
+export interface MailDeps extends ComposeDeps {
+  store: MailStore & ComposeDeps['store'];
   clock: Clock;
   /** Null where there is no mail server: mail then stays in the outbox. */
   send: SendMail | null;
@@ -51,19 +51,19 @@ const WAITS_MS = [
 export const STALE_MS = 7 * 24 * HOUR_MS;
 
 /** Sends what is due, or says once of each mail that it waits. Addresses and texts never reach the log. */
-export async function workOutbox(parts: MailParts, isStopping: () => boolean = () => false): Promise<void> {
-  if (parts.send === null) {
-    await announceWaiting(parts);
+export async function workOutbox(deps: MailDeps, isStopping: () => boolean = () => false): Promise<void> {
+  if (deps.send === null) {
+    await announceWaiting(deps);
     return;
   }
-  for (const mail of await parts.store.dueMail(parts.clock.now(), AT_ONCE)) {
+  for (const mail of await deps.store.dueMail(deps.clock.now(), AT_ONCE)) {
     if (isStopping()) return;
-    await trySend(parts, parts.send, mail);
+    await trySend(deps, deps.send, mail);
   }
 }
 
-async function trySend(parts: MailParts, send: SendMail, mail: Mail & { to: string | null }): Promise<void> {
-  const { store, clock, log } = parts;
+async function trySend(deps: MailDeps, send: SendMail, mail: Mail & { to: string | null }): Promise<void> {
+  const { store, clock, log } = deps;
   const fields = { mailId: mail.id, tenantId: mail.tenantId, kind: mail.facts.kind };
   if (mail.to === null || clock.now() - mail.createdAt > STALE_MS) {
     await store.markMailFailed(mail.id, null);
@@ -74,7 +74,7 @@ async function trySend(parts: MailParts, send: SendMail, mail: Mail & { to: stri
     return;
   }
   try {
-    const written = await composeMail(parts, mail);
+    const written = await composeMail(deps, mail);
     await send({ messageId: mail.id, to: mail.to, ...written, writtenAt: mail.createdAt });
   } catch (error) {
     const wait = WAITS_MS[mail.tries];
@@ -87,7 +87,7 @@ async function trySend(parts: MailParts, send: SendMail, mail: Mail & { to: stri
   log.info(fields, 'account mail sent');
 }
 
-async function announceWaiting({ store, log }: MailParts): Promise<void> {
+async function announceWaiting({ store, log }: MailDeps): Promise<void> {
   const waiting = await store.unannouncedMail(AT_ONCE);
   if (waiting.length === 0) return;
   for (const { id, tenantId, facts } of waiting) {

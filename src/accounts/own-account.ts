@@ -12,7 +12,7 @@ import { credentialsMail, MOST_OF_AN_ADDRESS, newLink, noteRefusals, sealToken }
 import type { Passwords, WrongPasswords } from './passwords.ts';
 import { hashesElsewhere, passwordMark, tooMany } from './sign-in.ts';
 
-export interface OwnAccountParts {
+export interface OwnAccountDeps {
   store: Store;
   clock: Clock;
   newId: NewId;
@@ -32,31 +32,31 @@ export interface Self extends OpenSession {
  * @throws DomainError `INVALID_REQUEST` at `/old_password` or `/password`, `RATE_LIMITED`
  */
 export async function changeOwnPassword(
-  parts: OwnAccountParts,
+  deps: OwnAccountDeps,
   self: Self,
   { oldPassword, password }: { oldPassword: string; password: string },
 ): Promise<void> {
   const { user, session, tenant } = self;
-  await askPassword(parts, self, { password: oldPassword, pointer: '/old_password' });
-  parts.passwords.refuseWeak(password, { email: user.email, firm: tenant.name });
-  const elsewhere = await hashesElsewhere(parts.store, user);
-  const passwordHash = await parts.passwords.hash(password, elsewhere);
-  const mail = mailOf(parts, self, 'password');
-  await parts.store.changePassword({ userId: user.id, passwordHash, keep: session.tokenHash, mail });
+  await askPassword(deps, self, { password: oldPassword, pointer: '/old_password' });
+  deps.passwords.refuseWeak(password, { email: user.email, firm: tenant.name });
+  const elsewhere = await hashesElsewhere(deps.store, user);
+  const passwordHash = await deps.passwords.hash(password, elsewhere);
+  const mail = mailOf(deps, self, 'password');
+  await deps.store.changePassword({ userId: user.id, passwordHash, keep: session.tokenHash, mail });
 }
 
 /** The mail that tells somebody of a change that was made in their session. */
 export function mailOf(
-  parts: Pick<OwnAccountParts, 'clock' | 'newId'>,
+  deps: Pick<OwnAccountDeps, 'clock' | 'newId'>,
   { user, session, client }: Self,
   change: CredentialsChange,
 ): NewMail {
-  return credentialsMail(parts, user, { change, client, browser: session.client });
+  return credentialsMail(deps, user, { change, client, browser: session.client });
 }
 
 /** Lets go on who knows their own password. @throws DomainError `INVALID_REQUEST` at `pointer`, `RATE_LIMITED` */
 export async function askPassword(
-  { store, passwords, wrongPasswords }: Pick<OwnAccountParts, 'store' | 'passwords' | 'wrongPasswords'>,
+  { store, passwords, wrongPasswords }: Pick<OwnAccountDeps, 'store' | 'passwords' | 'wrongPasswords'>,
   { user, client }: Self,
   { password, pointer }: { password: string; pointer: string },
 ): Promise<void> {
@@ -73,18 +73,18 @@ export async function askPassword(
 }
 
 /** Where one is signed in, the last used first. */
-export function listOwnSessions({ store, clock }: OwnAccountParts, { user }: Self): Promise<Session[]> {
+export function listOwnSessions({ store, clock }: OwnAccountDeps, { user }: Self): Promise<Session[]> {
   return store.listSessions(user.id, clock.now());
 }
 
 /** Ends one of one's own sessions. @throws DomainError `NOT_FOUND` */
-export async function endOwnSession({ store }: OwnAccountParts, self: Self, id: string): Promise<void> {
+export async function endOwnSession({ store }: OwnAccountDeps, self: Self, id: string): Promise<void> {
   if (await store.endSessionOf(self.user.id, id, self.session.tokenHash)) return;
   throw new DomainError('NOT_FOUND', 'This session does not exist. It may already have ended.');
 }
 
 /** Ends all of one's own sessions but this one. */
-export async function endOtherSessions({ store }: OwnAccountParts, self: Self): Promise<void> {
+export async function endOtherSessions({ store }: OwnAccountDeps, self: Self): Promise<void> {
   await store.endSessionOf(self.user.id, null, self.session.tokenHash);
 }
 
@@ -92,14 +92,14 @@ const PROOF_SCOPE = 'password given';
 const PROOF_MS = 10 * 60_000;
 
 /** Stands for the password that somebody has just given in this session, for ten minutes: for what takes two forms. */
-export function proofOf({ clock, cursors }: Pick<OwnAccountParts, 'clock' | 'cursors'>, self: Self): string {
+export function proofOf({ clock, cursors }: Pick<OwnAccountDeps, 'clock' | 'cursors'>, self: Self): string {
   const { user, session } = self;
   return cursors.encode(PROOF_SCOPE, [session.id, passwordMark(user), clock.now() + PROOF_MS]);
 }
 
 /** Whether it is a proof of this session that is still good. */
 export function isProven(
-  { clock, cursors }: Pick<OwnAccountParts, 'clock' | 'cursors'>,
+  { clock, cursors }: Pick<OwnAccountDeps, 'clock' | 'cursors'>,
   { user, session }: Self,
   proof: string,
 ): boolean {
@@ -109,7 +109,7 @@ export function isProven(
 
 const RESET_LINK_MS = HOUR_MS;
 
-export interface ResetParts {
+export interface ResetDeps {
   store: Pick<Store, 'usersByEmail' | 'setLink'>;
   clock: Clock;
   random: Random;
@@ -122,7 +122,7 @@ export interface ResetParts {
  * with must not be ended by a stranger. How long it takes tells who is known: whoever asked is to be answered before.
  */
 export async function mailResetLinks(
-  { store, clock, random, newId, secretBox }: ResetParts,
+  { store, clock, random, newId, secretBox }: ResetDeps,
   email: string,
 ): Promise<void> {
   for (const { id, tenantId, passwordHash } of await store.usersByEmail(email.trim(), MOST_OF_AN_ADDRESS)) {

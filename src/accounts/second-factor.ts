@@ -16,7 +16,7 @@ const CODES = 10;
 const CODE_BYTES = 10;
 const ISSUER = 'Signalpost';
 
-export interface FactorParts {
+export interface FactorDeps {
   store: Pick<
     Store,
     | 'getFactor'
@@ -42,10 +42,10 @@ export interface FactorOffer {
  * The secret that is to be confirmed by a code: the one that was offered before, or a new one.
  * @throws DomainError `CONFLICT` where a second factor is in force
  */
-export async function offerFactor(parts: FactorParts, user: User): Promise<FactorOffer> {
-  const { store, random, secretBox } = parts;
+export async function offerFactor(deps: FactorDeps, user: User): Promise<FactorOffer> {
+  const { store, random, secretBox } = deps;
   const factor = await store.getFactor(user.id);
-  let secret = factor === null ? null : secretOf(parts, user.id, factor);
+  let secret = factor === null ? null : secretOf(deps, user.id, factor);
   if (secret === null) {
     secret = random.bytes(SECRET_BYTES);
     const box = secretBox.seal(secret.toString('base64'), boxContext(user.id));
@@ -62,15 +62,15 @@ export async function offerFactor(parts: FactorParts, user: User): Promise<Facto
  * Answers the recovery codes, told here and nowhere kept. @throws DomainError `INVALID_REQUEST` at `/code`, `CONFLICT` where nothing is offered
  */
 export async function confirmFactor(
-  parts: FactorParts,
+  deps: FactorDeps,
   user: User,
   { code, keep, mail }: { code: string; keep: string; mail: NewMail },
 ): Promise<string[]> {
-  const { store, clock, random } = parts;
+  const { store, clock, random } = deps;
   const factor = await store.getFactor(user.id);
   if (factor === null || factor.since !== null) throw inForce();
   const now = clock.now();
-  const step = stepOfCode(secretOf(parts, user.id, factor), code, { now, after: factor.step });
+  const step = stepOfCode(secretOf(deps, user.id, factor), code, { now, after: factor.step });
   if (step === null) throw invalidAt('/code', WRONG_CODE);
   const codes = newCodes(random);
   const change = { userId: user.id, step, now, codeHashes: codes.map(hashCode), keep, mail };
@@ -80,7 +80,7 @@ export async function confirmFactor(
 
 /** New recovery codes, told here and nowhere kept; those before count no more. @throws DomainError `CONFLICT` */
 export async function renewRecoveryCodes(
-  { store, random }: FactorParts,
+  { store, random }: FactorDeps,
   user: User,
   mail: NewMail,
 ): Promise<string[]> {
@@ -90,12 +90,12 @@ export async function renewRecoveryCodes(
 }
 
 /** Takes a code of the authenticator, or a recovery code; each counts once. */
-export async function spendCode(parts: FactorParts, userId: string, code: string): Promise<boolean> {
-  const { store, clock } = parts;
+export async function spendCode(deps: FactorDeps, userId: string, code: string): Promise<boolean> {
+  const { store, clock } = deps;
   const factor = await store.getFactor(userId);
   if (factor === null || factor.since === null) return false;
   const after = factor.step;
-  const step = stepOfCode(secretOf(parts, userId, factor), code, { now: clock.now(), after });
+  const step = stepOfCode(secretOf(deps, userId, factor), code, { now: clock.now(), after });
   if (step !== null) return await store.spendStep(userId, step);
   return await store.spendRecoveryCode(userId, hashCode(code));
 }
@@ -103,7 +103,7 @@ export async function spendCode(parts: FactorParts, userId: string, code: string
 export const WRONG_CODE =
   "That code is not right. Wait for the next one, and check that your device's clock is correct.";
 
-function secretOf({ secretBox }: FactorParts, userId: string, { box }: Factor): Buffer {
+function secretOf({ secretBox }: FactorDeps, userId: string, { box }: Factor): Buffer {
   return Buffer.from(secretBox.open(box, boxContext(userId)), 'base64');
 }
 

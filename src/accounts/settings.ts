@@ -7,17 +7,17 @@ import type { DigestStore } from '../store/mail-store.ts';
 import type { ProfileStore } from '../store/profile-store.ts';
 import type { SignalStore } from '../store/signal-store.ts';
 
-interface ReadParts {
+interface ReadDeps {
   store: DigestStore & Pick<TeamStore, 'listMembers'>;
 }
 
-interface SettingsParts {
-  store: ReadParts['store'] & Pick<SignalStore, 'storedPosition'> & Pick<ProfileStore, 'listProfiles'>;
+interface SettingsDeps {
+  store: ReadDeps['store'] & Pick<SignalStore, 'storedPosition'> & Pick<ProfileStore, 'listProfiles'>;
   clock: Clock;
 }
 
 /** What the tenant has settled, as every answer shows it. @throws DomainError `NOT_FOUND` */
-export async function readSettings({ store }: ReadParts, tenantId: string): Promise<Settings> {
+export async function readSettings({ store }: ReadDeps, tenantId: string): Promise<Settings> {
   const [{ timezone, digest }, members, readers] = await Promise.all([
     storedSettings(store, tenantId),
     store.listMembers(tenantId),
@@ -39,7 +39,7 @@ async function storedSettings(store: DigestStore, tenantId: string): Promise<Ten
  * @throws DomainError `INVALID_REQUEST` (unknown profile or member)
  */
 export async function changeSettings(
-  { store, clock }: SettingsParts,
+  { store, clock }: SettingsDeps,
   tenantId: string,
   patch: SettingsPatch,
 ): Promise<Settings> {

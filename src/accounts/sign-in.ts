@@ -26,7 +26,7 @@ const MOST_OF_AN_ADDRESS = 5;
 const CODE_MS = 5 * MINUTE_MS;
 const CODE_SCOPE = 'log-in, second step';
 
-export interface SignInParts {
+export interface SignInDeps {
   store: Store;
   clock: Clock;
   random: Random;
@@ -65,19 +65,19 @@ export interface HalfSignedIn {
  * @throws DomainError `INVALID_REQUEST` at `/token` (used, old, mistyped) or `/password` (too short, too easy)
  */
 export async function usePasswordLink(
-  parts: SignInParts,
+  deps: SignInDeps,
   { link, password, ...from }: Whence & { link: string; password: string },
 ): Promise<SignedIn | null> {
-  const { store, clock, passwords } = parts;
+  const { store, clock, passwords } = deps;
   const linkHash = hashToken(tokenOfLink(link));
   const user = await store.userOfLink(linkHash, clock.now());
   if (user === null) throw spentLink();
   const tenant = await store.getTenant(user.tenantId);
   passwords.refuseWeak(password, { email: user.email, firm: tenant?.name ?? '' });
   const passwordHash = await passwords.hash(password, await hashesElsewhere(store, user));
-  const { token, session } = newSession(parts, from.browser);
+  const { token, session } = newSession(deps, from.browser);
   const isFirst = user.passwordHash === null;
-  const mail = isFirst ? undefined : credentialsMail(parts, user, { change: 'password_by_link', ...from });
+  const mail = isFirst ? undefined : credentialsMail(deps, user, { change: 'password_by_link', ...from });
   const begun = user.hasSecondFactor ? null : session;
   const change = { linkHash, passwordHash, session: begun, now: clock.now(), mail };
   const changed = await store.as(selfOf(user, from), () => store.setPasswordByLink(change));
@@ -102,10 +102,10 @@ function spentLink(): DomainError {
  * @throws DomainError `UNAUTHENTICATED`, the same whether the address is known or not; `RATE_LIMITED` after wrong ones
  */
 export async function signIn(
-  parts: SignInParts,
+  deps: SignInDeps,
   { email, password, ...from }: Trying & { email: string; password: string },
 ): Promise<SignedIn | HalfSignedIn> {
-  const { store, clock, passwords, wrongPasswords, cursors } = parts;
+  const { store, clock, passwords, wrongPasswords, cursors } = deps;
   const { client } = from;
   const wait = wrongPasswords.take(email, client);
   if (wait !== null) {
@@ -128,7 +128,7 @@ export async function signIn(
     throw new DomainError('UNAUTHENTICATED', 'Incorrect email or password.');
   }
   wrongPasswords.forgive(email, client);
-  if (!user.hasSecondFactor) return await beginSession(parts, user, from);
+  if (!user.hasSecondFactor) return await beginSession(deps, user, from);
   const position = [user.tenantId, user.id, clock.now() + CODE_MS, passwordMark(user)];
   return { user, pending: cursors.encode(CODE_SCOPE, position) };
 }
@@ -138,10 +138,10 @@ export async function signIn(
  * @throws DomainError `UNAUTHENTICATED` where the code does not fit, or the first step is too long ago; `RATE_LIMITED`
  */
 export async function finishSignIn(
-  parts: SignInParts,
+  deps: SignInDeps,
   { pending, code, ...from }: Trying & { pending: string; code: string },
 ): Promise<SignedIn> {
-  const { store, clock, cursors, wrongCodes } = parts;
+  const { store, clock, cursors, wrongCodes } = deps;
   const { client } = from;
   const [tenantId, userId, endsAt, mark] = cursors.decode(CODE_SCOPE, pending) ?? [];
   const user = await store.getMember(String(tenantId), String(userId));
@@ -155,17 +155,17 @@ export async function finishSignIn(
     if (wait.isFirst) from.afterwards(() => noteRefusals(store, [user], { client, isLocked: true }));
     throw tooMany(wait.ms);
   }
-  if (!(await store.as(selfOf(user, from), () => spendCode(parts, user.id, code)))) {
+  if (!(await store.as(selfOf(user, from), () => spendCode(deps, user.id, code)))) {
     from.afterwards(() => noteRefusals(store, [user], { client, isLocked: false }));
     throw new DomainError('UNAUTHENTICATED', WRONG_CODE);
   }
   wrongCodes.forgive(user.id, client);
-  return await beginSession(parts, user, from);
+  return await beginSession(deps, user, from);
 }
 
-async function beginSession(parts: SignInParts, user: User, from: Whence): Promise<SignedIn> {
-  const { store } = parts;
-  const { token, session } = newSession(parts, from.browser);
+async function beginSession(deps: SignInDeps, user: User, from: Whence): Promise<SignedIn> {
+  const { store } = deps;
+  const { token, session } = newSession(deps, from.browser);
   await store.as(selfOf(user, from), () => store.createSession({ ...session, userId: user.id }));
   return { user, token };
 }
@@ -185,7 +185,7 @@ export function passwordMark({ passwordHash }: User): string {
 
 /** The session of a browser's token; null if there is no valid one. Using it extends it. */
 export async function openSession(
-  { store, clock, sessionLife = SESSION_LIFE }: Pick<SignInParts, 'store' | 'clock' | 'sessionLife'>,
+  { store, clock, sessionLife = SESSION_LIFE }: Pick<SignInDeps, 'store' | 'clock' | 'sessionLife'>,
   token: string,
 ): Promise<OpenSession | null> {
   const now = clock.now();
@@ -205,13 +205,13 @@ function expiryOf(createdAt: number, now: number, { idleDays, longestDays }: Ses
 }
 
 /** Ends a session; again changes nothing. */
-export async function signOut({ store }: Pick<SignInParts, 'store'>, token: string): Promise<void> {
+export async function signOut({ store }: Pick<SignInDeps, 'store'>, token: string): Promise<void> {
   await store.endSession(hashToken(token));
 }
 
 /** A session that begins now, not yet stored, and the token that its browser is to hold. */
 export function newSession(
-  { clock, random, sessionLife = SESSION_LIFE }: Pick<SignInParts, 'clock' | 'random' | 'sessionLife'>,
+  { clock, random, sessionLife = SESSION_LIFE }: Pick<SignInDeps, 'clock' | 'random' | 'sessionLife'>,
   browser: string,
 ): { token: string; session: Omit<Session, 'userId'> } {
   const token = random.bytes(32).toString('base64url');

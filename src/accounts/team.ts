@@ -13,7 +13,7 @@ import type { MailLimits } from './mail.ts';
 /** Far more than share an account, and few enough for one page. */
 const MOST_MEMBERS = 200;
 
-export interface TeamParts {
+export interface TeamDeps {
   store: Pick<Store, 'addMember' | 'getMember' | 'changeRole' | 'removeMember' | 'setLink'>;
   clock: Clock;
   random: Random;
@@ -33,11 +33,11 @@ export interface Invited {
  * @throws DomainError `INVALID_REQUEST` at `/email`, `CONFLICT` where there are too many, `RATE_LIMITED`
  */
 export async function inviteMember(
-  parts: TeamParts,
+  deps: TeamDeps,
   tenant: Tenant,
   { email, role }: { email: string; role: Role },
 ): Promise<Invited> {
-  const { store, clock, random, newId, mailLimits } = parts;
+  const { store, clock, random, newId, mailLimits } = deps;
   const address = emailInput.safeParse(email);
   if (!address.success) throw invalidAt('/email', 'That is not a valid email address.');
   await mailLimits.invite(tenant.id, address.data);
@@ -46,7 +46,7 @@ export async function inviteMember(
     ...{ id: newId('usr'), tenantId: tenant.id, email: address.data, role },
     ...{ passwordHash: null, hasSecondFactor: false, createdAt: clock.now() },
   };
-  const mail = invitationMail(parts, tenant, { user, token });
+  const mail = invitationMail(deps, tenant, { user, token });
   const outcome = await store.addMember({ user, link, mail }, MOST_MEMBERS);
   if (outcome === 'known') throw invalidAt('/email', `${address.data} is already on the team.`);
   if (outcome === 'full') {
@@ -61,8 +61,8 @@ export async function inviteMember(
  * A new link for somebody who has not used the one before.
  * @throws DomainError `NOT_FOUND`, `CONFLICT` (has a password), `RATE_LIMITED`
  */
-export async function renewInvitation(parts: TeamParts, tenant: Tenant, id: string): Promise<Invited> {
-  const { store, clock, random, mailLimits } = parts;
+export async function renewInvitation(deps: TeamDeps, tenant: Tenant, id: string): Promise<Invited> {
+  const { store, clock, random, mailLimits } = deps;
   const user = await store.getMember(tenant.id, id);
   if (user === null) throw noMember(id);
   if (user.passwordHash !== null) {
@@ -70,14 +70,14 @@ export async function renewInvitation(parts: TeamParts, tenant: Tenant, id: stri
   }
   await mailLimits.invite(tenant.id, user.email);
   const { token, link } = newLink(clock, random, LINK_MS);
-  const mail = invitationMail(parts, tenant, { user, token });
+  const mail = invitationMail(deps, tenant, { user, token });
   if (!(await store.setLink(id, link, mail))) throw noMember(id);
   return { user, token };
 }
 
 /** @throws DomainError `NOT_FOUND`, `CONFLICT` for the last owner */
 export async function changeRole(
-  { store }: TeamParts,
+  { store }: TeamDeps,
   tenant: Tenant,
   { id, role }: { id: string; role: Role },
 ): Promise<void> {
@@ -87,14 +87,14 @@ export async function changeRole(
 }
 
 /** Removes a person, whose sessions end at once. @throws DomainError `NOT_FOUND`, `CONFLICT` for the last owner */
-export async function removeMember({ store }: TeamParts, tenant: Tenant, id: string): Promise<void> {
+export async function removeMember({ store }: TeamDeps, tenant: Tenant, id: string): Promise<void> {
   const outcome = await store.removeMember(tenant.id, id);
   if (outcome === 'missing') throw noMember(id);
   if (outcome === 'last_owner') throw lastOwner();
 }
 
 function invitationMail(
-  { clock, newId, secretBox }: TeamParts,
+  { clock, newId, secretBox }: TeamDeps,
   tenant: Tenant,
   { user: { id: userId, role }, token }: Invited,
 ): NewMail {

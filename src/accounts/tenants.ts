@@ -8,10 +8,10 @@ import type { Plan, Tenant } from '../model/tenant.ts';
 import { emailInput, requiredLine } from '../model/text.ts';
 import type { PlanFit, PlanTerms } from '../store/account-store.ts';
 import type { Store } from '../store/store.ts';
-import { type AccountParts, newKey } from './keys.ts';
+import { type AccountDeps, newKey } from './keys.ts';
 import { selfOf } from './links.ts';
 import { planLimits, TRIAL_MS } from './plans.ts';
-import { newSession, type SignedIn, type SignInParts, signIn, type Trying, tokenOfLink } from './sign-in.ts';
+import { newSession, type SignedIn, type SignInDeps, signIn, type Trying, tokenOfLink } from './sign-in.ts';
 
 const SETUP_LINK_MS = 7 * DAY_MS;
 
@@ -30,15 +30,15 @@ export interface TenantInput {
 }
 
 /** Makes a tenant with its owner, its `Default` profile and a first full-access key, in one commit. */
-export async function createTenant(parts: AccountParts, input: TenantInput): Promise<CreatedTenant> {
-  const { tenant, owner, profile, setupToken } = newTenant(parts, input);
-  const { key, apiKey } = newKey(parts, { tenantId: tenant.id, name: 'First key', scopes: [...SCOPES] });
-  await parts.store.createTenant({ tenant, owner, profile, key });
+export async function createTenant(deps: AccountDeps, input: TenantInput): Promise<CreatedTenant> {
+  const { tenant, owner, profile, setupToken } = newTenant(deps, input);
+  const { key, apiKey } = newKey(deps, { tenantId: tenant.id, name: 'First key', scopes: [...SCOPES] });
+  await deps.store.createTenant({ tenant, owner, profile, key });
   return { tenant, apiKey, setupToken };
 }
 
 /** A tenant with its owner and its `Default` profile, not yet stored, and the token of the owner's set-up link. */
-function newTenant({ clock, random, newId }: Omit<AccountParts, 'store'>, input: TenantInput) {
+function newTenant({ clock, random, newId }: Omit<AccountDeps, 'store'>, input: TenantInput) {
   const now = clock.now();
   const tenant: Tenant = {
     id: newId('ten'),
@@ -99,13 +99,13 @@ export function isFoundingLink(cursors: Cursors, link: string): boolean {
  * @throws DomainError `INVALID_REQUEST` at `/name`, `/email` or `/password`
  */
 export async function foundAccount(
-  parts: SignInParts & AccountParts,
+  deps: SignInDeps & AccountDeps,
   input: FoundingInput,
 ): Promise<Pick<SignedIn, 'token'> | null> {
-  const made = (await isUnfounded(parts.store)) ? await makeFirst(parts, input) : null;
+  const made = (await isUnfounded(deps.store)) ? await makeFirst(deps, input) : null;
   if (made !== null) return made;
   try {
-    const entered = await signIn(parts, input);
+    const entered = await signIn(deps, input);
     return 'token' in entered ? entered : null;
   } catch (error) {
     if (error instanceof DomainError) return null;
@@ -115,10 +115,10 @@ export async function foundAccount(
 
 /** Null where there was an account by the time its password was hashed. */
 async function makeFirst(
-  parts: SignInParts & AccountParts,
+  deps: SignInDeps & AccountDeps,
   { name, email, password, ...from }: FoundingInput,
 ): Promise<Pick<SignedIn, 'token'> | null> {
-  const { store, passwords } = parts;
+  const { store, passwords } = deps;
   const named = requiredLine(MAX_NAME_CHARS).safeParse(name);
   const address = emailInput.safeParse(email);
   const errors = [
@@ -133,8 +133,8 @@ async function makeFirst(
   passwords.refuseWeak(password, { email: address.data, firm: named.data });
   const passwordHash = await passwords.hash(password);
   const input = { name: named.data, email: address.data, plan: 'trial' } as const;
-  const { tenant, owner, profile } = newTenant(parts, input);
-  const { token, session } = newSession(parts, from.browser);
+  const { tenant, owner, profile } = newTenant(deps, input);
+  const { token, session } = newSession(deps, from.browser);
   const change = { tenant, owner, profile, passwordHash, session };
   const isMade = await store.as(selfOf(owner, from), () => store.foundTenant(change));
   return isMade ? { token } : null;
@@ -142,7 +142,7 @@ async function makeFirst(
 
 const TRIALS_AT_ONCE = 100;
 
-interface PlanParts {
+interface PlanDeps {
   store: Store;
   clock: Clock;
 }
@@ -152,7 +152,7 @@ interface PlanParts {
  * that an earlier plan had paused are resumed as far as there is room. Null where there is no such tenant.
  */
 export function changePlan(
-  { store, clock }: PlanParts,
+  { store, clock }: PlanDeps,
   tenantId: string,
   plan: Plan,
 ): Promise<PlanFit | null> {
@@ -161,7 +161,7 @@ export function changePlan(
 }
 
 /** Puts every tenant whose trial has run out on Starter. */
-export async function endTrials({ store, clock }: PlanParts): Promise<void> {
+export async function endTrials({ store, clock }: PlanDeps): Promise<void> {
   const now = clock.now();
   for (const tenantId of await store.listEndedTrials(now, TRIALS_AT_ONCE)) {
     await store.endTrial(tenantId, 'starter', termsOf('starter', now));

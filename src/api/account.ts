@@ -84,7 +84,7 @@ export function addMe(routesOf: RoutesOf): void {
     description: 'Returns the account, plan, scopes, limits and usage of the key.',
     scope: 'any',
     answer: meSchema,
-    async handle({ parts: { store, clock, encoder }, caller: { tenant, key } }) {
+    async handle({ deps: { store, clock, encoder }, caller: { tenant, key } }) {
       const plan = effectivePlan(tenant, clock.now());
       const included = planLimits(plan);
       const [keys, endpoints, profiles, sources, stored] = await Promise.all([
@@ -143,7 +143,7 @@ export function addSettings(routesOf: RoutesOf): void {
     summary: 'Get settings',
     scope: 'keys:read',
     answer: settingsSchema,
-    handle: ({ parts, tenantId }) => readSettings(parts, tenantId),
+    handle: ({ deps, tenantId }) => readSettings(deps, tenantId),
   });
   account.patch('/settings', {
     operationId: 'updateSettings',
@@ -153,6 +153,6 @@ export function addSettings(routesOf: RoutesOf): void {
     scope: 'keys:write',
     body: settingsPatchSchema,
     answer: settingsSchema,
-    handle: ({ parts, tenantId, body }) => changeSettings(parts, tenantId, body),
+    handle: ({ deps, tenantId, body }) => changeSettings(deps, tenantId, body),
   });
 }

@@ -115,7 +115,7 @@ export function addBatch<
       }),
     },
     async answer(call) {
-      const nextTurn = createYielder(call.parts.clock);
+      const nextTurn = createYielder(call.deps.clock);
       const checked: ReturnType<typeof checkItem<S>>[] = [];
       for (const one of call.body[name] ?? []) {
         checked.push(checkItem(item, one));
@@ -128,7 +128,7 @@ export function addBatch<
         );
         const job = await later.run(call, items);
         call.reply.code(202).header('preference-applied', 'respond-async');
-        call.reply.header('location', `${call.parts.baseUrl}/v1/jobs/${job.id}`);
+        call.reply.header('location', `${call.deps.baseUrl}/v1/jobs/${job.id}`);
         return { data: job };
       }
       const inputs = checked.flatMap((one) => (one.ok ? [one.value] : []));

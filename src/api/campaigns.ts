@@ -42,8 +42,8 @@ export function addCampaigns(routesOf: RoutesOf): void {
     problems: ['INVALID_TRANSITION'],
     body: campaignInputSchema,
     answer: campaignSchema,
-    async handle({ parts, tenantId, body, tag }) {
-      const campaign = await createCampaign(parts, tenantId, body);
+    async handle({ deps, tenantId, body, tag }) {
+      const campaign = await createCampaign(deps, tenantId, body);
       return tag(campaign, campaignResource(campaign));
     },
   });
@@ -55,7 +55,7 @@ export function addCampaigns(routesOf: RoutesOf): void {
     query: campaignFilters.query.shape,
     item: campaignSchema,
     filters: ({ query }) => campaignFilters.toFilters(query),
-    read: ({ parts: { store }, tenantId }, asked) => store.listCampaigns(tenantId, asked),
+    read: ({ deps: { store }, tenantId }, asked) => store.listCampaigns(tenantId, asked),
     show: ({ rows }) => rows.map(campaignResource),
   });
   campaigns.get('/campaigns/:id', {
@@ -64,8 +64,8 @@ export function addCampaigns(routesOf: RoutesOf): void {
     scope: 'campaigns:read',
     versioned: true,
     answer: campaignSchema,
-    async handle({ parts, tenantId, params, tag }) {
-      const campaign = await findCampaign(parts.store, tenantId, params.id);
+    async handle({ deps, tenantId, params, tag }) {
+      const campaign = await findCampaign(deps.store, tenantId, params.id);
       return tag(campaign, campaignResource(campaign));
     },
   });
@@ -81,8 +81,8 @@ export function addCampaigns(routesOf: RoutesOf): void {
     problems: ['INVALID_TRANSITION'],
     body: campaignPatchSchema,
     answer: campaignSchema,
-    async handle({ parts, tenantId, params, body, when, tag }) {
-      const campaign = await changeCampaign(parts, tenantId, { id: params.id, patch: body, when });
+    async handle({ deps, tenantId, params, body, when, tag }) {
+      const campaign = await changeCampaign(deps, tenantId, { id: params.id, patch: body, when });
       return tag(campaign, campaignResource(campaign));
     },
   });
@@ -109,9 +109,9 @@ function addCampaignEvents(campaigns: Routes): void {
     counts: { created: 'created', duplicates: 'duplicate', rejected: 'rejected' },
     own: {},
     none: { status: 'rejected' } as Outcome,
-    async run({ parts, tenantId, params }, inputs) {
-      const campaign = await findCampaign(parts.store, tenantId, params.id);
-      const results = await recordEvents(parts, campaign, inputs);
+    async run({ deps, tenantId, params }, inputs) {
+      const campaign = await findCampaign(deps.store, tenantId, params.id);
+      const results = await recordEvents(deps, campaign, inputs);
       return results.map((result, i) => toOutcome(result, inputs[i]));
     },
   });
@@ -160,7 +160,7 @@ function addCampaignStats(campaigns: Routes): void {
     scope: 'campaigns:read',
     query: statsQuery,
     answer: campaignStatsSchema,
-    async handle({ parts: { store }, tenantId, params, query }) {
+    async handle({ deps: { store }, tenantId, params, query }) {
       const asked = toStatsQuery(query);
       return campaignStats(store, await findCampaign(store, tenantId, params.id), asked);
     },

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { companyResources, getCompany, putCompany, readCompanyDetail } from '../companies/companies.ts';
 import { companyDetailSchema, companyFilters, companyInputSchema, companySchema } from '../model/company.ts';
 import { MAX_URL_CHARS } from '../model/text.ts';
+import type { ApiDeps } from './deps.ts';
 import { addList } from './list.ts';
-import type { ApiParts } from './parts.ts';
 import type { RoutesOf } from './routes.ts';
 
 const params = {
@@ -24,8 +24,8 @@ export function addCompanies(routesOf: RoutesOf): void {
     query: companyFilters.query.shape,
     item: companySchema,
     filters: ({ query }) => companyFilters.toFilters(query),
-    read: ({ parts: { store }, tenantId }, asked) => store.listCompanies(tenantId, asked),
-    show: ({ rows }, { parts, tenantId }) => companyResources(parts, tenantId, rows),
+    read: ({ deps: { store }, tenantId }, asked) => store.listCompanies(tenantId, asked),
+    show: ({ rows }, { deps, tenantId }) => companyResources(deps, tenantId, rows),
   });
   companies.get('/companies/:company', {
     operationId: 'getCompany',
@@ -34,8 +34,8 @@ export function addCompanies(routesOf: RoutesOf): void {
     scope: 'companies:read',
     params,
     answer: companyDetailSchema,
-    handle: async ({ parts, tenantId, params: { company } }) =>
-      detailText(parts, tenantId, await getCompany(parts.store, tenantId, company)),
+    handle: async ({ deps, tenantId, params: { company } }) =>
+      detailText(deps, tenantId, await getCompany(deps.store, tenantId, company)),
   });
   companies.put('/companies/:company', {
     operationId: 'putCompany',
@@ -49,21 +49,21 @@ export function addCompanies(routesOf: RoutesOf): void {
     body: companyInputSchema,
     answer: companyDetailSchema,
     statuses: { 200: null, 201: null },
-    async handle({ parts, tenantId, params: { company: named }, body: input, created }) {
-      const put = await putCompany(parts, tenantId, { named, input });
+    async handle({ deps, tenantId, params: { company: named }, body: input, created }) {
+      const put = await putCompany(deps, tenantId, { named, input });
       if (put.created) created(`/companies/${put.company.id}`);
-      return detailText(parts, tenantId, put.company);
+      return detailText(deps, tenantId, put.company);
     },
   });
 }
 
 /** The response of a single company, with its signals as stored JSON; tests check it against its schema. */
 async function detailText(
-  parts: ApiParts,
+  deps: ApiDeps,
   tenantId: string,
   company: Awaited<ReturnType<typeof getCompany>>,
 ): Promise<string> {
-  const { resource, signals, contacts } = await readCompanyDetail(parts, tenantId, company);
+  const { resource, signals, contacts } = await readCompanyDetail(deps, tenantId, company);
   const members = `"top_signals":[${signals.join(',')}],"contacts":${JSON.stringify(contacts)}`;
   return `{"data":${JSON.stringify(resource).slice(0, -1)},${members}}}`;
 }

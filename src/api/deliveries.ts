@@ -16,8 +16,8 @@ import {
   replayListed,
 } from '../webhooks/deliveries.ts';
 import { findEndpoint, refusePull } from '../webhooks/endpoints.ts';
+import type { ApiDeps } from './deps.ts';
 import { addList } from './list.ts';
-import type { ApiParts } from './parts.ts';
 import type { Routes, RoutesOf } from './routes.ts';
 
 /** Body of a bulk replay; without one, all dead letters of the endpoint. */
@@ -56,8 +56,8 @@ const replayOrderSchema = z
 const STORED = {
   kind: 'feeds',
   read: (
-    { parts: { store }, tenantId }: { parts: ApiParts; tenantId: string },
-    asked: Parameters<ApiParts['store']['listStoredDeliveries']>[1],
+    { deps: { store }, tenantId }: { deps: ApiDeps; tenantId: string },
+    asked: Parameters<ApiDeps['store']['listStoredDeliveries']>[1],
   ) => store.listStoredDeliveries(tenantId, asked),
 } as const;
 
@@ -72,7 +72,7 @@ export function addDeliveries(routesOf: RoutesOf): void {
     query: deliveryFilters.query.shape,
     item: deliverySchema,
     filters: ({ query }) => deliveryFilters.toFilters(query),
-    read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
+    read: ({ deps: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
     stored: STORED,
     show: ({ rows }) => rows.map(deliveryResource),
   });
@@ -84,11 +84,11 @@ export function addDeliveries(routesOf: RoutesOf): void {
     query: deliveryFilters.query.shape,
     item: deliverySchema,
     name: 'webhook-deliveries',
-    filters: async ({ parts, tenantId, params, query }) => ({
+    filters: async ({ deps, tenantId, params, query }) => ({
       ...deliveryFilters.toFilters(query),
-      endpointId: (await findEndpoint(parts.store, tenantId, params.id)).id,
+      endpointId: (await findEndpoint(deps.store, tenantId, params.id)).id,
     }),
-    read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
+    read: ({ deps: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
     stored: STORED,
     show: ({ rows }) => rows.map(deliveryResource),
   });
@@ -98,8 +98,8 @@ export function addDeliveries(routesOf: RoutesOf): void {
     description: 'Returns the delivery with its payload and attempts.',
     scope: 'webhooks:read',
     answer: deliveryDetailSchema,
-    handle: async ({ parts, tenantId, params }) =>
-      deliveryDetail(await requireDelivery(parts, tenantId, params.id)),
+    handle: async ({ deps, tenantId, params }) =>
+      deliveryDetail(await requireDelivery(deps, tenantId, params.id)),
   });
   addReplays(deliveries);
   addDeadLetters(deliveries);
@@ -114,9 +114,9 @@ function addReplays(deliveries: Routes): void {
     scope: 'webhooks:write',
     problems: ['CONFLICT'],
     answer: deliverySchema,
-    async handle({ parts, tenantId, params: { id } }) {
-      await replayDelivery(parts, tenantId, id);
-      const log = await requireDelivery(parts, tenantId, id);
+    async handle({ deps, tenantId, params: { id } }) {
+      await replayDelivery(deps, tenantId, id);
+      const log = await requireDelivery(deps, tenantId, id);
       const { attempts: _attempts, body: _body, ...resource } = deliveryDetail(log);
       return resource;
     },
@@ -129,19 +129,19 @@ function addReplays(deliveries: Routes): void {
     problems: ['CONFLICT'],
     body: replayOrderSchema,
     answer: z.strictObject({ replayed: z.int().describe('Number of deliveries that will be sent again.') }),
-    async handle({ parts, tenantId, params, body }) {
-      const endpoint = await findEndpoint(parts.store, tenantId, params.id);
+    async handle({ deps, tenantId, params, body }) {
+      const endpoint = await findEndpoint(deps.store, tenantId, params.id);
       refusePull(endpoint, 'replayed');
       const { status = 'dead', from = null, to = null, event_types: eventTypes = [], ids } = body ?? {};
       const order = { endpointId: endpoint.id, status, from, to, eventTypes };
-      if (ids !== undefined) return { replayed: await replayListed(parts, tenantId, { ...order, ids }) };
-      return { replayed: await replayAll(parts, tenantId, order) };
+      if (ids !== undefined) return { replayed: await replayListed(deps, tenantId, { ...order, ids }) };
+      return { replayed: await replayAll(deps, tenantId, order) };
     },
   });
 }
 
 /** @throws DomainError `NOT_FOUND` */
-async function requireDelivery({ store }: ApiParts, tenantId: string, id: string): Promise<DeliveryLog> {
+async function requireDelivery({ store }: ApiDeps, tenantId: string, id: string): Promise<DeliveryLog> {
   const log = await store.getDelivery(tenantId, id);
   if (log === null) throw new DomainError('NOT_FOUND', `There is no delivery "${id}".`);
   return log;
@@ -157,7 +157,7 @@ function addDeadLetters(deliveries: Routes): void {
     query: deliveryFilters.query.omit({ status: true }).shape,
     item: deliverySchema,
     filters: ({ query }) => deliveryFilters.toFilters({ ...query, status: 'dead' }),
-    read: ({ parts: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
+    read: ({ deps: { store }, tenantId }, asked) => store.listDeliveries(tenantId, asked),
     stored: { ...STORED, kind: 'dead_letters' },
     show: ({ rows }) => rows.map(deliveryResource),
   });
@@ -167,7 +167,7 @@ function addDeadLetters(deliveries: Routes): void {
     description: 'Returns the delivery with its payload and attempts.',
     scope: 'webhooks:read',
     answer: deliveryDetailSchema,
-    async handle({ parts: { store }, tenantId, params: { id } }) {
+    async handle({ deps: { store }, tenantId, params: { id } }) {
       const log = await store.getDelivery(tenantId, id);
       if (log?.status !== 'dead') {
         throw new DomainError('NOT_FOUND', `There is no dead letter "${id}".`, {
@@ -194,20 +194,20 @@ export function addEvents(routesOf: RoutesOf): void {
     query: eventFilters.query.shape,
     item: eventResourceSchema,
     filters: ({ query }) => eventFilters.toFilters(query),
-    async read({ parts: { store }, tenantId }, asked) {
+    async read({ deps: { store }, tenantId }, asked) {
       const endpoints = await store.listEndpoints(tenantId);
       const limit = eventsAPage(asked.limit, endpoints.length);
       return { ...(await store.listEvents(tenantId, { ...asked, limit })), endpoints };
     },
     stored: {
       kind: 'events',
-      async read({ parts: { store }, tenantId }, asked) {
+      async read({ deps: { store }, tenantId }, asked) {
         const endpoints = await store.listEndpoints(tenantId);
         const limit = eventsAPage(asked.limit, endpoints.length);
         return { ...(await store.listStoredEvents(tenantId, { ...asked, limit })), endpoints };
       },
     },
-    async show({ rows, endpoints }, { parts: { clock } }) {
+    async show({ rows, endpoints }, { deps: { clock } }) {
       const now = clock.now();
       const nextTurn = createYielder(clock);
       const texts: string[] = [];

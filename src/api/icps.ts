@@ -37,8 +37,8 @@ export function addIcps(routesOf: RoutesOf): void {
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
     body: icpInputSchema,
     answer: icpSchema,
-    async handle({ parts, caller, body, tag }) {
-      const profile = await createProfile(parts, caller.tenant, body);
+    async handle({ deps, caller, body, tag }) {
+      const profile = await createProfile(deps, caller.tenant, body);
       return tag(profile, icpResource(profile));
     },
   });
@@ -48,7 +48,7 @@ export function addIcps(routesOf: RoutesOf): void {
     description: 'Oldest first.',
     scope: 'icps:read',
     item: icpSchema,
-    read: ({ parts: { store }, tenantId }, place) => store.pageProfiles(tenantId, place),
+    read: ({ deps: { store }, tenantId }, place) => store.pageProfiles(tenantId, place),
     show: ({ rows }) => rows.map(icpResource),
   });
   addTrials(icps);
@@ -59,8 +59,8 @@ export function addIcps(routesOf: RoutesOf): void {
     scope: 'icps:read',
     versioned: true,
     answer: icpSchema,
-    async handle({ parts, tenantId, params, tag }) {
-      const profile = await findProfile(parts.store, tenantId, params.id);
+    async handle({ deps, tenantId, params, tag }) {
+      const profile = await findProfile(deps.store, tenantId, params.id);
       return tag(profile, icpResource(profile));
     },
   });
@@ -75,8 +75,8 @@ export function addIcps(routesOf: RoutesOf): void {
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
     body: icpPatchSchema,
     answer: icpSchema,
-    async handle({ parts, caller, params, body, when, tag }) {
-      const profile = await changeProfile(parts, caller.tenant, { id: params.id, patch: body, when });
+    async handle({ deps, caller, params, body, when, tag }) {
+      const profile = await changeProfile(deps, caller.tenant, { id: params.id, patch: body, when });
       return tag(profile, icpResource(profile));
     },
   });
@@ -89,7 +89,7 @@ export function addIcps(routesOf: RoutesOf): void {
     versioned: true,
     problems: ['CONFLICT'],
     gone: 'Deleted',
-    handle: ({ parts, tenantId, params, when }) => deleteProfile(parts, tenantId, params.id, when),
+    handle: ({ deps, tenantId, params, when }) => deleteProfile(deps, tenantId, params.id, when),
   });
 }
 
@@ -103,7 +103,7 @@ function addTrials(icps: Routes): void {
     problems: ['NOT_FOUND'],
     body: previewInputSchema,
     answer: previewSchema,
-    handle: ({ parts, tenantId, body }) => previewProfile(parts, tenantId, body),
+    handle: ({ deps, tenantId, body }) => previewProfile(deps, tenantId, body),
   });
   icps.add('POST /icps/draft', {
     operationId: 'draftIcp',
@@ -117,8 +117,8 @@ function addTrials(icps: Routes): void {
     response: {
       200: z.strictObject({ data: icpDraftSchema, review: draftReviewSchema }),
     },
-    async answer({ parts, tenantId, body }) {
-      const { draft, review } = await draftForSeller(parts, tenantId, body);
+    async answer({ deps, tenantId, body }) {
+      const { draft, review } = await draftForSeller(deps, tenantId, body);
       return { data: draft, review };
     },
   });
@@ -132,7 +132,7 @@ function addIcpQuality(icps: Routes): void {
     description: `Computed from the ${MAX_JUDGED} newest signals with feedback, overall and by classification, with a confidence interval.`,
     scope: 'icps:read',
     answer: icpQualitySchema,
-    async handle({ parts: { store }, tenantId, params }) {
+    async handle({ deps: { store }, tenantId, params }) {
       const { id } = await findProfile(store, tenantId, params.id);
       return qualityOf(id, await store.listJudgements(tenantId, id, MAX_JUDGED));
     },
@@ -145,7 +145,7 @@ function addIcpQuality(icps: Routes): void {
       'stay in the list, so that they can be undone.',
     scope: 'icps:read',
     answer: z.array(icpSuggestionSchema),
-    handle: ({ parts, tenantId, params }) => listSuggestions(parts, tenantId, params.id),
+    handle: ({ deps, tenantId, params }) => listSuggestions(deps, tenantId, params.id),
   });
   icps.post('/icps/:id/suggestions/:suggestion', {
     operationId: 'decideIcpSuggestion',
@@ -156,7 +156,7 @@ function addIcpQuality(icps: Routes): void {
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
     body: suggestionActionSchema,
     answer: icpSuggestionSchema,
-    handle: ({ parts, caller, params: { id: profileId, suggestion: id }, body: { action } }) =>
-      decideSuggestion(parts, caller.tenant, { profileId, id, action }),
+    handle: ({ deps, caller, params: { id: profileId, suggestion: id }, body: { action } }) =>
+      decideSuggestion(deps, caller.tenant, { profileId, id, action }),
   });
 }

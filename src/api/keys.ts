@@ -25,8 +25,8 @@ export function addKeys(routesOf: RoutesOf): void {
     showsSecret: true,
     body: keyInputSchema,
     answer: createdSchema,
-    async handle({ parts, caller, body }) {
-      const { key, apiKey } = await createKey(parts, caller, body);
+    async handle({ deps, caller, body }) {
+      const { key, apiKey } = await createKey(deps, caller, body);
       return { ...keyResource(key), api_key: apiKey };
     },
   });
@@ -36,7 +36,7 @@ export function addKeys(routesOf: RoutesOf): void {
     description: 'Oldest first, including revoked keys.',
     scope: 'keys:read',
     item: keyResourceSchema,
-    read: ({ parts: { store }, tenantId }, place) => store.pageKeys(tenantId, place),
+    read: ({ deps: { store }, tenantId }, place) => store.pageKeys(tenantId, place),
     show: ({ rows }) => rows.map(keyResource),
   });
   keys.get('/keys/:id', {
@@ -44,8 +44,7 @@ export function addKeys(routesOf: RoutesOf): void {
     summary: 'Get an API key',
     scope: 'keys:read',
     answer: keyResourceSchema,
-    handle: async ({ parts, tenantId, params }) =>
-      keyResource(await findKey(parts.store, tenantId, params.id)),
+    handle: async ({ deps, tenantId, params }) => keyResource(await findKey(deps.store, tenantId, params.id)),
   });
   keys.patch('/keys/:id', {
     operationId: 'updateKey',
@@ -57,8 +56,8 @@ export function addKeys(routesOf: RoutesOf): void {
     problems: ['CONFLICT'],
     body: keyPatchSchema,
     answer: keyResourceSchema,
-    handle: async ({ parts, caller, params, body }) =>
-      keyResource(await changeKey(parts, caller.key, { id: params.id, patch: body })),
+    handle: async ({ deps, caller, params, body }) =>
+      keyResource(await changeKey(deps, caller.key, { id: params.id, patch: body })),
   });
   keys.remove('/keys/:id', {
     operationId: 'revokeKey',
@@ -68,6 +67,6 @@ export function addKeys(routesOf: RoutesOf): void {
       'but no key with more permissions. If no working key is left, create one with `signalpost key create`.',
     scope: 'keys:write',
     gone: 'Revoked',
-    handle: ({ parts, caller, params }) => revokeKey(parts, caller.key, params.id),
+    handle: ({ deps, caller, params }) => revokeKey(deps, caller.key, params.id),
   });
 }

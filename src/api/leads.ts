@@ -31,7 +31,7 @@ export function addLeads(routesOf: RoutesOf): void {
     query: leadFilters.query.shape,
     item: leadSchema,
     filters: ({ query }) => leadFilters.toFilters(query),
-    read: ({ parts: { store }, tenantId }, asked) => store.listLeads(tenantId, asked),
+    read: ({ deps: { store }, tenantId }, asked) => store.listLeads(tenantId, asked),
     show: ({ rows }) => Buffer.from(rows.join(',')),
   });
   leads.get('/leads/:id', {
@@ -41,7 +41,7 @@ export function addLeads(routesOf: RoutesOf): void {
     scope: 'leads:read',
     versioned: true,
     answer: leadDetailSchema,
-    async handle({ parts: { store }, tenantId, params, tag }) {
+    async handle({ deps: { store }, tenantId, params, tag }) {
       const stored = await requireLead(store, tenantId, params.id);
       return tag(versionOf(stored), await leadText(store, stored.lead));
     },
@@ -56,9 +56,9 @@ export function addLeads(routesOf: RoutesOf): void {
     problems: ['CONFLICT'],
     body: leadPatchSchema,
     answer: leadDetailSchema,
-    async handle({ parts, caller, params, body, when, tag }) {
-      const stored = await changeLead(parts, leadCallerOf(caller), { id: params.id, patch: body, when });
-      return tag(versionOf(stored), await leadText(parts.store, stored.lead));
+    async handle({ deps, caller, params, body, when, tag }) {
+      const stored = await changeLead(deps, leadCallerOf(caller), { id: params.id, patch: body, when });
+      return tag(versionOf(stored), await leadText(deps.store, stored.lead));
     },
   });
   leads.remove('/leads/:id', {
@@ -70,8 +70,8 @@ export function addLeads(routesOf: RoutesOf): void {
     scope: 'leads:write',
     versioned: true,
     gone: 'Erased',
-    async handle({ parts, tenantId, params, when }) {
-      await eraseLead(parts, tenantId, params.id, when);
+    async handle({ deps, tenantId, params, when }) {
+      await eraseLead(deps, tenantId, params.id, when);
     },
   });
   addLeadWrites(leads);
@@ -92,10 +92,10 @@ function addLeadWrites(leads: Routes): void {
     body: leadInputSchema,
     answer: leadDetailSchema,
     statuses: { 200: 'Merged into an existing lead', 201: 'Created' },
-    async handle({ parts, caller, body, created, tag }) {
-      const added = await addLead(parts, leadCallerOf(caller), body);
+    async handle({ deps, caller, body, created, tag }) {
+      const added = await addLead(deps, leadCallerOf(caller), body);
       if (added.status === 'created') created(`/leads/${added.lead.id}`);
-      return tag(versionOf(added), await leadText(parts.store, added.lead));
+      return tag(versionOf(added), await leadText(deps.store, added.lead));
     },
   });
   addBatch(leads, '/leads/batch', {
@@ -109,8 +109,8 @@ function addLeadWrites(leads: Routes): void {
     counts: { created: 'created', merged: 'merged', rejected: 'rejected' },
     own: { lead_id: z.string().nullable().describe('ID of the lead; `null` if the item was rejected.') },
     none: { status: 'rejected', lead_id: null } as Outcome,
-    async run({ parts, partsOf, caller }, inputs) {
-      const added = await addLeadsOf(partsOf, leadCallerOf(caller), inputs);
+    async run({ deps, depsOf, caller }, inputs) {
+      const added = await addLeadsOf(depsOf, leadCallerOf(caller), inputs);
       return added.map(toOutcome);
     },
   });

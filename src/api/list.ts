@@ -61,7 +61,7 @@ export function addList<
         request,
         reply,
         tenantId,
-        parts: { baseUrl, cursors },
+        deps: { baseUrl, cursors },
       } = call;
       const query = call.query as ListQuery;
       const { limit, cursor } = query;
@@ -145,7 +145,7 @@ export interface ListQuery {
   sort?: string;
 }
 
-type AnyCall = Pick<Call<string, NoQuery, z.ZodUndefined>, 'request' | 'reply' | 'tenantId' | 'parts'>;
+type AnyCall = Pick<Call<string, NoQuery, z.ZodUndefined>, 'request' | 'reply' | 'tenantId' | 'deps'>;
 
 /** Whether a query asks for the order by commit. @throws DomainError `INVALID_REQUEST` where it goes with something else */
 function asksForStored(query: ListQuery): boolean {
@@ -172,10 +172,10 @@ interface StoredRead<P> {
 
 /** A page in the order by commit and its cursor; where nothing is there and the query says so, after a wait for it. */
 export async function readStored<P extends StoredPage>(
-  { request, reply, tenantId, parts }: AnyCall,
+  { request, reply, tenantId, deps }: AnyCall,
   { kind, bound, query, read }: StoredRead<P>,
 ): Promise<{ page: P; nextCursor: string }> {
-  const { store, cursors, longPolls } = parts;
+  const { store, cursors, longPolls } = deps;
   const { limit, cursor, wait = 0 } = query;
   const scope = cursorScope(bound.name, tenantId, { order: 'stored', of: bound.filters });
   const after: Position | null =

@@ -46,7 +46,7 @@ export function addPipeline(routesOf: RoutesOf): void {
       limit: wholeNumber(0, 100).default(BOARD_LEADS).describe('Maximum number of leads per stage.'),
     },
     answer: boardSchema,
-    async handle({ parts: { store }, tenantId, query }) {
+    async handle({ deps: { store }, tenantId, query }) {
       const board = await store.readBoard(tenantId, query.limit);
       const stages = board.map(
         ({ leads, ...counts }) => `${JSON.stringify(counts).slice(0, -1)},"leads":[${leads.join(',')}]}`,
@@ -67,9 +67,9 @@ export function addPipeline(routesOf: RoutesOf): void {
     params,
     body: moveInputSchema,
     answer: leadSchema,
-    async handle({ parts, caller, params: { id }, body: move, when, tag }) {
-      const moved = await moveLead(parts, leadCallerOf(caller), { id, move, when });
-      tag(versionOf(moved), await leadText(parts.store, moved.lead));
+    async handle({ deps, caller, params: { id }, body: move, when, tag }) {
+      const moved = await moveLead(deps, leadCallerOf(caller), { id, move, when });
+      tag(versionOf(moved), await leadText(deps.store, moved.lead));
       return moved.lead;
     },
   });
@@ -87,9 +87,9 @@ export function addPipeline(routesOf: RoutesOf): void {
     params,
     body: dealInputSchema,
     answer: dealSchema.extend({ lead_id: z.string().describe('ID of the lead.') }),
-    async handle({ parts, caller, params: { id }, body: deal, when, tag }) {
-      const changed = await setDeal(parts, leadCallerOf(caller), { id, deal, when });
-      tag(versionOf(changed), await leadText(parts.store, changed.lead));
+    async handle({ deps, caller, params: { id }, body: deal, when, tag }) {
+      const changed = await setDeal(deps, leadCallerOf(caller), { id, deal, when });
+      tag(versionOf(changed), await leadText(deps.store, changed.lead));
       return { lead_id: id, ...changed.deal };
     },
   });
@@ -104,11 +104,11 @@ function addHistory(pipeline: Routes): void {
     params,
     item: stageMoveSchema,
     name: 'pipeline history',
-    async filters({ parts, tenantId, params: { id } }) {
-      await requireLead(parts.store, tenantId, id);
+    async filters({ deps, tenantId, params: { id } }) {
+      await requireLead(deps.store, tenantId, id);
       return { id };
     },
-    read: ({ parts: { store } }, { id, ...place }) => store.pageStageMoves(id, place),
+    read: ({ deps: { store } }, { id, ...place }) => store.pageStageMoves(id, place),
     show: ({ rows }, call) => rows.map((move) => moveResource(call.params.id, move)),
   });
 }

@@ -8,7 +8,7 @@ import type { Caller } from '../http/request-context.ts';
 import { pathId } from '../http/request-path.ts';
 import type { TagName } from '../model/public-api.ts';
 import type { Precondition } from '../store/change-until-it-holds.ts';
-import type { ApiParts } from './parts.ts';
+import type { ApiDeps } from './deps.ts';
 
 /** The parameters of a path: `id` of `/leads/:id`. */
 export type NamesIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -52,9 +52,9 @@ export interface Call<Name extends string, Q extends QueryShape, B extends z.Zod
    * What the request reads and makes its changes with: they belong to its trace, and a POST is safe to send again
    * ({@link runParts}). A handler is given no others.
    */
-  readonly parts: ApiParts;
-  /** As `parts`, for one of several things that a POST makes side by side; `item` numbers it. */
-  partsOf(item: string): ApiParts;
+  readonly deps: ApiDeps;
+  /** As `deps`, for one of several things that a POST makes side by side; `item` numbers it. */
+  depsOf(item: string): ApiDeps;
   /** What `If-Match` requires of the resource that is changed. */
   readonly when: Precondition;
   /** Gives the answer the `ETag` of a resource: `shown` is what a GET of it shows in `data`, or its whole body as text. */
@@ -120,8 +120,8 @@ export interface Routes {
 export type RoutesOf = (tag: TagName) => Routes;
 
 /** Adds routes to `app` that belong to `tag`. */
-export function routesOf(app: FastifyInstance, parts: ApiParts, tag: TagName): Routes {
-  const to = { app, parts, tag };
+export function routesOf(app: FastifyInstance, deps: ApiDeps, tag: TagName): Routes {
+  const to = { app, deps, tag };
   const add =
     (method: Method): Add =>
     (path, { answer, statuses = { 200: null }, handle, ...taken }) => {
@@ -184,7 +184,7 @@ interface Served<Path extends string, Q extends QueryShape, B extends z.ZodType>
 
 /** Adds one route, `METHOD /path` under /v1. */
 function addRoute<Path extends string, Q extends QueryShape, B extends z.ZodType>(
-  { app, parts, tag }: { app: FastifyInstance; parts: ApiParts; tag: TagName },
+  { app, deps, tag }: { app: FastifyInstance; deps: ApiDeps; tag: TagName },
   route: `${Method} ${Path}`,
   operation: Served<Path, Q, B>,
 ): void {
@@ -227,18 +227,18 @@ function addRoute<Path extends string, Q extends QueryShape, B extends z.ZodType
     },
     handler(request, reply) {
       refuseUnmatchable(request);
-      return answer(callOf<NamesIn<Path>, Q, B>(parts, request, reply));
+      return answer(callOf<NamesIn<Path>, Q, B>(deps, request, reply));
     },
   });
 }
 
 /** The request as its schemas have read it, which Fastify's types cannot follow through a helper. */
 function callOf<Name extends string, Q extends QueryShape, B extends z.ZodType>(
-  parts: ApiParts,
+  deps: ApiDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Call<Name, Q, B> {
-  let own: ApiParts | null = null;
+  let own: ApiDeps | null = null;
   return {
     request,
     reply,
@@ -251,8 +251,8 @@ function callOf<Name extends string, Q extends QueryShape, B extends z.ZodType>(
     get tenantId() {
       return callerOf(request).tenant.id;
     },
-    get parts() {
-      own ??= runParts(request, parts);
+    get deps() {
+      own ??= runParts(request, deps);
       return own;
     },
     get when() {
@@ -262,9 +262,9 @@ function callOf<Name extends string, Q extends QueryShape, B extends z.ZodType>(
       reply.header('etag', entityTag(of, typeof shown === 'string' ? shown : JSON.stringify(shown)));
       return shown;
     },
-    partsOf: (item) => runParts(request, parts, item),
+    depsOf: (item) => runParts(request, deps, item),
     created(path) {
-      reply.code(201).header('location', `${parts.baseUrl}/v1${path}`);
+      reply.code(201).header('location', `${deps.baseUrl}/v1${path}`);
     },
   };
 }

@@ -53,8 +53,8 @@ function addSignalWrites(signals: Routes): void {
     body: observedPostSchema,
     answer: observedSchema,
     statuses: { 200: null, 201: null },
-    async handle({ parts, tenantId, body, created }) {
-      const [result] = await observePosts(parts, tenantId, [body]);
+    async handle({ deps, tenantId, body, created }) {
+      const [result] = await observePosts(deps, tenantId, [body]);
       if (result === undefined) throw new Error('intake gave no result');
       if (result.status === 'rejected') throw rejected(result.errors);
       if (result.status === 'created') created(`/signals/${result.signalIds[0]}`);
@@ -84,13 +84,13 @@ function addSignalWrites(signals: Routes): void {
     none: { status: 'rejected', signal_ids: [] } as Outcome,
     later: {
       answer: jobSchema,
-      async run({ parts, tenantId }, items) {
+      async run({ deps, tenantId }, items) {
         const jobItems = items.map((item) => ('input' in item ? { post: item.input } : item));
-        return jobResource(await createBatchJob(parts, tenantId, jobItems));
+        return jobResource(await createBatchJob(deps, tenantId, jobItems));
       },
     },
-    async run({ parts, tenantId }, posts) {
-      const observed = await observePosts(parts, tenantId, posts);
+    async run({ deps, tenantId }, posts) {
+      const observed = await observePosts(deps, tenantId, posts);
       return observed.map(toOutcome);
     },
   });
@@ -106,8 +106,8 @@ function addSignalRemoval(signals: Routes): void {
       'Sending the same post again creates a new signal. To erase a person, use `DELETE /v1/leads/{id}`.',
     scope: 'signals:write',
     gone: 'Deleted',
-    async handle({ parts, tenantId, params: { id } }) {
-      await deleteSignal(parts, tenantId, id);
+    async handle({ deps, tenantId, params: { id } }) {
+      await deleteSignal(deps, tenantId, id);
     },
   });
 }
@@ -155,11 +155,11 @@ function addSignalReads(signals: Routes): void {
     },
     item: listedSignalSchema,
     filters: ({ query }) => signalFilters.toFilters(query),
-    read: ({ parts: { store }, tenantId, query }, asked) =>
+    read: ({ deps: { store }, tenantId, query }, asked) =>
       store.listSignals(tenantId, { ...asked, explain: query.include === 'explanation' }),
     stored: {
       kind: 'signals',
-      read: ({ parts: { store }, tenantId, query }, asked) =>
+      read: ({ deps: { store }, tenantId, query }, asked) =>
         store.listStoredSignals(tenantId, { ...asked, explain: query.include === 'explanation' }),
     },
     show: ({ json }) => json,
@@ -170,8 +170,8 @@ function addSignalReads(signals: Routes): void {
     description: 'Returns the signal with the full text of the post and the breakdown of its score.',
     scope: 'signals:read',
     answer: signalDetailSchema,
-    async handle({ parts, tenantId, params: { id } }) {
-      const found = await parts.store.getSignal(tenantId, id);
+    async handle({ deps, tenantId, params: { id } }) {
+      const found = await deps.store.getSignal(tenantId, id);
       if (found === null) throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
       const { wire, text, explanation } = found;
       return `{"data":${wire.slice(0, -1)},"text":${JSON.stringify(text)},"explanation":${explanation}}}`;
@@ -188,7 +188,7 @@ function addJobs(signals: Routes): void {
       'Returns the progress and results of a batch that is processed in the background. Jobs are kept for 7 days.',
     scope: 'signals:read',
     answer: jobSchema,
-    async handle({ parts: { store }, tenantId, params: { id } }) {
+    async handle({ deps: { store }, tenantId, params: { id } }) {
       const job = await store.getJob(tenantId, id);
       if (job === null) throw new DomainError('NOT_FOUND', `There is no job "${id}".`);
       return jobResource(job);
@@ -207,9 +207,9 @@ function addSignalFeedback(signals: Routes): void {
     scope: 'signals:write',
     body: feedbackInputSchema,
     answer: feedbackSchema,
-    async handle({ parts, caller: { tenant, key }, params, body: { relevant, reason } }) {
+    async handle({ deps, caller: { tenant, key }, params, body: { relevant, reason } }) {
       const by = { tenantId: tenant.id, actorId: key.id };
-      const { signalId, createdAt } = await giveFeedback(parts, by, {
+      const { signalId, createdAt } = await giveFeedback(deps, by, {
         signalId: params.id,
         relevant,
         reason,

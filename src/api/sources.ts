@@ -36,8 +36,8 @@ export function addSources(routesOf: RoutesOf): void {
     problems: ['CONFLICT', 'PLAN_REQUIRED'],
     body: sourceInputSchema,
     answer: sourceSchema,
-    async handle({ parts, caller, body, tag }) {
-      const source = await createSource(parts, caller.tenant, body);
+    async handle({ deps, caller, body, tag }) {
+      const source = await createSource(deps, caller.tenant, body);
       return tag(source, sourceResource(source));
     },
   });
@@ -47,7 +47,7 @@ export function addSources(routesOf: RoutesOf): void {
     description: 'Oldest first.',
     scope: 'sources:read',
     item: sourceSchema,
-    read: ({ parts: { store }, tenantId }, place) => store.pageSources(tenantId, place),
+    read: ({ deps: { store }, tenantId }, place) => store.pageSources(tenantId, place),
     show: ({ rows }) => rows.map(sourceResource),
   });
   sources.get('/sources/:id', {
@@ -57,8 +57,8 @@ export function addSources(routesOf: RoutesOf): void {
     scope: 'sources:read',
     versioned: true,
     answer: sourceSchema,
-    async handle({ parts, tenantId, params, tag }) {
-      const source = await findSource(parts.store, tenantId, params.id);
+    async handle({ deps, tenantId, params, tag }) {
+      const source = await findSource(deps.store, tenantId, params.id);
       return tag(source, sourceResource(source));
     },
   });
@@ -73,8 +73,8 @@ export function addSources(routesOf: RoutesOf): void {
     problems: ['CONFLICT'],
     body: sourcePatchSchema,
     answer: sourceSchema,
-    async handle({ parts, tenantId, params, body, when, tag }) {
-      const source = await changeSource(parts, tenantId, { id: params.id, patch: body, when });
+    async handle({ deps, tenantId, params, body, when, tag }) {
+      const source = await changeSource(deps, tenantId, { id: params.id, patch: body, when });
       return tag(source, sourceResource(source));
     },
   });
@@ -85,7 +85,7 @@ export function addSources(routesOf: RoutesOf): void {
     scope: 'sources:write',
     versioned: true,
     gone: 'Deleted',
-    handle: ({ parts, tenantId, params, when }) => deleteSource(parts.store, tenantId, params.id, when),
+    handle: ({ deps, tenantId, params, when }) => deleteSource(deps.store, tenantId, params.id, when),
   });
   addRest(sources, 'pause');
   addRest(sources, 'resume');
@@ -101,8 +101,8 @@ export function addSources(routesOf: RoutesOf): void {
     problems: ['CONFLICT'],
     answer: sourceSchema,
     statuses: { 202: null },
-    async handle({ parts, tenantId, params, reply, tag }) {
-      const source = await runSourceNow(parts, tenantId, params.id);
+    async handle({ deps, tenantId, params, reply, tag }) {
+      const source = await runSourceNow(deps, tenantId, params.id);
       reply.code(202);
       return tag(source, sourceResource(source));
     },
@@ -115,10 +115,10 @@ export function addSources(routesOf: RoutesOf): void {
     scope: 'sources:read',
     item: sourceRunSchema,
     name: 'source-runs',
-    filters: async ({ parts, tenantId, params }) => ({
-      id: (await findSource(parts.store, tenantId, params.id)).id,
+    filters: async ({ deps, tenantId, params }) => ({
+      id: (await findSource(deps.store, tenantId, params.id)).id,
     }),
-    read: ({ parts: { store } }, { id, ...place }) => store.pageSourceRuns(id, place),
+    read: ({ deps: { store } }, { id, ...place }) => store.pageSourceRuns(id, place),
     show: ({ rows }) => rows.map(sourceRunResource),
   });
 }
@@ -144,9 +144,9 @@ function addRest(sources: Routes, action: keyof typeof RESTS): void {
     scope: 'sources:write',
     versioned: true,
     answer: sourceSchema,
-    async handle({ parts, tenantId, params, tag }) {
+    async handle({ deps, tenantId, params, tag }) {
       const change = { id: params.id, patch: { active: action === 'resume' } };
-      const source = await changeSource(parts, tenantId, change);
+      const source = await changeSource(deps, tenantId, change);
       return tag(source, sourceResource(source));
     },
   });

@@ -12,12 +12,12 @@ import { addMe, addSettings } from './account.ts';
 import { addCampaigns } from './campaigns.ts';
 import { addCompanies } from './companies.ts';
 import { addDeliveries, addEvents } from './deliveries.ts';
+import type { ApiDeps } from './deps.ts';
 import { addDescription } from './description.ts';
 import { addIcps } from './icps.ts';
 import { addKeys } from './keys.ts';
 import { addLeads } from './leads.ts';
 import { collectDocument } from './openapi/document.ts';
-import type { ApiParts } from './parts.ts';
 import { addPipeline } from './pipeline.ts';
 import { type RoutesOf, routesOf } from './routes.ts';
 import { addSignals } from './signals.ts';
@@ -25,31 +25,31 @@ import { addSources } from './sources.ts';
 import { addWebhooks } from './webhooks.ts';
 
 /** The signal-intelligence API; registered under `/v1`. */
-export async function v1(app: FastifyInstance, parts: ApiParts): Promise<void> {
+export async function v1(app: FastifyInstance, deps: ApiDeps): Promise<void> {
   app.addHook('onRequest', (_request, reply, done) => {
     setApiHeaders(reply);
     done();
   });
-  const limits = addKeyLimits(app, parts);
+  const limits = addKeyLimits(app, deps);
   addFaceGate(app, {
-    problems: parts.problems,
-    hint: `See the OpenAPI description at ${parts.baseUrl}/v1/openapi.json`,
+    problems: deps.problems,
+    hint: `See the OpenAPI description at ${deps.baseUrl}/v1/openapi.json`,
     admit: limits.admitClient,
   });
-  addAuthentication(app, { ...parts, limits });
-  addShedding(app, { load: parts.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
-  addOneATurn(app, parts);
-  parts.load.watchTurns(lineWaitMs);
-  recordActors(app, parts.store, ({ caller }) =>
+  addAuthentication(app, { ...deps, limits });
+  addShedding(app, { load: deps.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
+  addOneATurn(app, deps);
+  deps.load.watchTurns(lineWaitMs);
+  recordActors(app, deps.store, ({ caller }) =>
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
   );
-  addIdempotency(app, parts);
+  addIdempotency(app, deps);
   addCompression(app);
   refuseStrayBodies(app);
-  const document = await collectDocument(app, parts);
+  const document = await collectDocument(app, deps);
 
-  const of: RoutesOf = (tag) => routesOf(app, parts, tag);
-  parts.onDescribed?.(addDescription(of, parts.baseUrl, document));
+  const of: RoutesOf = (tag) => routesOf(app, deps, tag);
+  deps.onDescribed?.(addDescription(of, deps.baseUrl, document));
   addMe(of);
   addKeys(of);
   addSettings(of);

@@ -46,8 +46,8 @@ export function addWebhooks(routesOf: RoutesOf): void {
     showsSecret: true,
     body: webhookCreateSchema,
     answer: webhookWithSecretSchema,
-    async handle({ parts, caller, body, tag }) {
-      const { endpoint, secret } = await createEndpoint(parts, caller.tenant, body);
+    async handle({ deps, caller, body, tag }) {
+      const { endpoint, secret } = await createEndpoint(deps, caller.tenant, body);
       return { ...tag(endpoint, endpointResource(endpoint)), secret };
     },
   });
@@ -57,7 +57,7 @@ export function addWebhooks(routesOf: RoutesOf): void {
     description: 'Oldest first.',
     scope: 'webhooks:read',
     item: webhookResourceSchema,
-    read: ({ parts: { store }, tenantId }, place) => store.pageEndpoints(tenantId, place),
+    read: ({ deps: { store }, tenantId }, place) => store.pageEndpoints(tenantId, place),
     show: ({ rows }) => rows.map(endpointResource),
   });
   webhooks.get('/webhooks/:id', {
@@ -66,8 +66,8 @@ export function addWebhooks(routesOf: RoutesOf): void {
     scope: 'webhooks:read',
     versioned: true,
     answer: webhookResourceSchema,
-    async handle({ parts, tenantId, params, tag }) {
-      const endpoint = await findEndpoint(parts.store, tenantId, params.id);
+    async handle({ deps, tenantId, params, tag }) {
+      const endpoint = await findEndpoint(deps.store, tenantId, params.id);
       return tag(endpoint, endpointResource(endpoint));
     },
   });
@@ -81,8 +81,8 @@ export function addWebhooks(routesOf: RoutesOf): void {
     problems: ['PLAN_REQUIRED', 'CONFLICT'],
     body: webhookPatchSchema,
     answer: webhookResourceSchema,
-    async handle({ parts, caller, params, body, when, tag }) {
-      const endpoint = await changeEndpoint(parts, caller.tenant, { id: params.id, patch: body, when });
+    async handle({ deps, caller, params, body, when, tag }) {
+      const endpoint = await changeEndpoint(deps, caller.tenant, { id: params.id, patch: body, when });
       return tag(endpoint, endpointResource(endpoint));
     },
   });
@@ -93,8 +93,8 @@ export function addWebhooks(routesOf: RoutesOf): void {
     scope: 'webhooks:write',
     versioned: true,
     gone: 'Deleted',
-    async handle({ parts, tenantId, params: { id }, when }) {
-      await deleteEndpoint(parts, tenantId, id, when);
+    async handle({ deps, tenantId, params: { id }, when }) {
+      await deleteEndpoint(deps, tenantId, id, when);
     },
   });
   addWebhookFeed(webhooks);
@@ -116,9 +116,9 @@ function addWebhookActions(webhooks: Routes): void {
     showsSecret: true,
     body: newSecretSchema,
     answer: webhookWithSecretSchema,
-    async handle({ parts, caller, params: { id }, body, tag }) {
+    async handle({ deps, caller, params: { id }, body, tag }) {
       const order = { id, graceHours: body?.grace_hours ?? 0 };
-      const { endpoint, secret } = await regenerateSecret(parts, caller.tenant, order);
+      const { endpoint, secret } = await regenerateSecret(deps, caller.tenant, order);
       return { ...tag(endpoint, endpointResource(endpoint)), secret };
     },
   });
@@ -133,8 +133,8 @@ function addWebhookActions(webhooks: Routes): void {
     versioned: true,
     problems: ['CONFLICT'],
     answer: webhookResourceSchema,
-    async handle({ parts, caller, params, tag }) {
-      const endpoint = await pauseEndpoint(parts, caller.tenant, params.id);
+    async handle({ deps, caller, params, tag }) {
+      const endpoint = await pauseEndpoint(deps, caller.tenant, params.id);
       return tag(endpoint, endpointResource(endpoint));
     },
   });
@@ -147,8 +147,8 @@ function addWebhookActions(webhooks: Routes): void {
     versioned: true,
     problems: ['PLAN_REQUIRED'],
     answer: webhookResourceSchema,
-    async handle({ parts, caller, params, tag }) {
-      const endpoint = await resumeEndpoint(parts, caller.tenant, params.id);
+    async handle({ deps, caller, params, tag }) {
+      const endpoint = await resumeEndpoint(deps, caller.tenant, params.id);
       return tag(endpoint, endpointResource(endpoint));
     },
   });
@@ -187,24 +187,24 @@ function addWebhookFeed(webhooks: Routes): void {
     },
     response: { 200: feedSchema },
     async answer(call) {
-      const { request, reply, parts, tenantId, caller, params, query } = call;
-      const endpoint = await findEndpoint(parts.store, tenantId, params.id);
-      refuseBeyondPlan(parts, caller.tenant, endpoint);
+      const { request, reply, deps, tenantId, caller, params, query } = call;
+      const endpoint = await findEndpoint(deps.store, tenantId, params.id);
+      refuseBeyondPlan(deps, caller.tenant, endpoint);
       let truncated = false;
       const { page, nextCursor } = await readStored(call, {
         kind: 'feeds',
         bound: { name: 'feed', filters: endpoint.id },
         query: query as ListQuery,
         async read(place) {
-          const read = await readFeed(parts, endpoint, place);
+          const read = await readFeed(deps, endpoint, place);
           truncated ||= read.truncated;
           return read;
         },
       });
       const { limit } = query;
-      const end = { baseUrl: parts.baseUrl, limit, nextCursor, hasMore: page.hasMore };
+      const end = { baseUrl: deps.baseUrl, limit, nextCursor, hasMore: page.hasMore };
       const pagination = JSON.stringify(paginate(request, reply, end));
-      const data = feedJson(parts, endpoint, page.rows);
+      const data = feedJson(deps, endpoint, page.rows);
       return sendAsIs(
         reply,
         JSON_TYPE,
@@ -244,8 +244,8 @@ function addWebhookTests(webhooks: Routes): void {
       'Returns the body and signature of a test delivery. They stay the same as long as the secret does.',
     scope: 'webhooks:read',
     answer: expectedSchema,
-    handle: async ({ parts, tenantId, params }) =>
-      expectedTest(parts, await findEndpoint(parts.store, tenantId, params.id)),
+    handle: async ({ deps, tenantId, params }) =>
+      expectedTest(deps, await findEndpoint(deps.store, tenantId, params.id)),
   });
   webhooks.post('/webhooks/:id/test', {
     operationId: 'testWebhook',
@@ -263,9 +263,9 @@ function addWebhookTests(webhooks: Routes): void {
       })
       .nullish(),
     answer: testResultSchema,
-    async handle({ parts, tenantId, params, body }) {
-      const endpoint = await findEndpoint(parts.store, tenantId, params.id);
-      return testResource(await testEndpoint(parts, endpoint, body?.event ?? null));
+    async handle({ deps, tenantId, params, body }) {
+      const endpoint = await findEndpoint(deps.store, tenantId, params.id);
+      return testResource(await testEndpoint(deps, endpoint, body?.event ?? null));
     },
   });
   webhooks.post('/webhooks/preview', {
@@ -288,8 +288,8 @@ function addWebhookTests(webhooks: Routes): void {
         .describe('ID of the signal. Defaults to the three newest.'),
     }),
     answer: bodiesSchema,
-    handle: ({ parts, caller, body: { payload_format: format, signal_id: signalId = null } }) =>
-      previewFormat(parts, caller.tenant, { format, signalId }),
+    handle: ({ deps, caller, body: { payload_format: format, signal_id: signalId = null } }) =>
+      previewFormat(deps, caller.tenant, { format, signalId }),
   });
   webhooks.get('/webhooks/source-ips', {
     operationId: 'getWebhookSourceIps',
@@ -301,12 +301,12 @@ function addWebhookTests(webhooks: Routes): void {
     answer: z.strictObject({
       source_ips: z.array(z.string()).describe('CIDR ranges; empty if none are published.'),
     }),
-    async handle({ parts, caller }) {
-      const plan = effectivePlan(caller.tenant, parts.clock.now());
+    async handle({ deps, caller }) {
+      const plan = effectivePlan(caller.tenant, deps.clock.now());
       if (!planLimits(plan).sourceIps) {
         throw planRequired('pro', `The ${plan} plan does not include the list of source addresses.`);
       }
-      return { source_ips: [...parts.sourceIps] };
+      return { source_ips: [...deps.sourceIps] };
     },
   });
 }

@@ -21,7 +21,7 @@ import type {
   NewCampaignEvent,
 } from '../store/campaign-store.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
-import { type RouteParts, routeChanges, type StateChange } from '../webhooks/fan-out.ts';
+import { type RouteDeps, routeChanges, type StateChange } from '../webhooks/fan-out.ts';
 
 /**
  * States of a campaign:
@@ -55,21 +55,21 @@ export function movesTo(current: CampaignStatus, wanted: CampaignStatus): boolea
   });
 }
 
-interface CampaignParts {
-  store: CampaignStore & RouteParts['store'] & Pick<AccountStore, 'countStored'>;
+interface CampaignDeps {
+  store: CampaignStore & RouteDeps['store'] & Pick<AccountStore, 'countStored'>;
   clock: Clock;
   newId: NewId;
 }
 
 /** Makes a campaign; one that is to be more than a draft is a draft that moved at once. @throws DomainError */
 export async function createCampaign(
-  parts: CampaignParts,
+  deps: CampaignDeps,
   tenantId: string,
   { name, status, ...settings }: CampaignInput,
 ): Promise<Campaign> {
-  const now = parts.clock.now();
+  const now = deps.clock.now();
   const draft: Campaign = {
-    id: parts.newId('cam'),
+    id: deps.newId('cam'),
     tenantId,
     name,
     status: 'draft',
@@ -83,24 +83,24 @@ export async function createCampaign(
   };
   refuseBackwards(settings);
   const campaign = withStatus(draft, status, now);
-  const events = await statusEvents(parts, draft, campaign);
-  await parts.store.createCampaign(campaign, events);
+  const events = await statusEvents(deps, draft, campaign);
+  await deps.store.createCampaign(campaign, events);
   return campaign;
 }
 
 /** Applies a patch, with the event of a changed status in the same commit. @throws DomainError */
 export function changeCampaign(
-  parts: CampaignParts,
+  deps: CampaignDeps,
   tenantId: string,
   { id, patch, when = UNCONDITIONAL }: { id: string; patch: CampaignPatch; when?: Precondition },
 ): Promise<Campaign> {
   return changeUntilItHolds('campaign', async () => {
-    const current = await findCampaign(parts.store, tenantId, id);
+    const current = await findCampaign(deps.store, tenantId, id);
     when(current);
-    const campaign = applyPatch(current, patch, parts.clock.now());
+    const campaign = applyPatch(current, patch, deps.clock.now());
     if (campaign === current) return campaign;
-    const events = await statusEvents(parts, current, campaign);
-    const isStored = await parts.store.updateCampaign(campaign, current.version, events);
+    const events = await statusEvents(deps, current, campaign);
+    const isStored = await deps.store.updateCampaign(campaign, current.version, events);
     return isStored ? campaign : null;
   });
 }
@@ -171,7 +171,7 @@ function refuseBackwards({ starts_at, ends_at }: Pick<CampaignResource, 'starts_
   throw invalidAt('/ends_at', `"ends_at" must be after "starts_at" (${starts_at}).`);
 }
 
-function statusEvents(parts: CampaignParts, before: Campaign, after: Campaign) {
+function statusEvents(deps: CampaignDeps, before: Campaign, after: Campaign) {
   if (before.status === after.status) return Promise.resolve([]);
   const data = {
     campaign_id: after.id,
@@ -180,19 +180,19 @@ function statusEvents(parts: CampaignParts, before: Campaign, after: Campaign) {
     current: after.status,
   };
   const change = { type: 'campaign.status_changed', subjectId: after.id, data } as const;
-  return routeChanges(parts, after.tenantId, [change]);
+  return routeChanges(deps, after.tenantId, [change]);
 }
 
 /** Stores what happened, and for each classified reply the event that tells of it, in one commit; what became of each. */
 export async function recordEvents(
-  parts: CampaignParts,
+  deps: CampaignDeps,
   campaign: Campaign,
   inputs: readonly CampaignEventInput[],
 ): Promise<CampaignEventResult[]> {
   if (inputs.length === 0) return [];
-  await requireRoom(parts, campaign.tenantId, 'campaignEvents');
-  const events = await withReplyEvents(parts, campaign, inputs.map(toNewEvent), inputs);
-  return await parts.store.recordCampaignEvents(campaign, events);
+  await requireRoom(deps, campaign.tenantId, 'campaignEvents');
+  const events = await withReplyEvents(deps, campaign, inputs.map(toNewEvent), inputs);
+  return await deps.store.recordCampaignEvents(campaign, events);
 }
 
 function toNewEvent(input: CampaignEventInput): NewCampaignEvent {
@@ -215,21 +215,21 @@ function eventKey(eventId: string): string {
 }
 
 async function withReplyEvents(
-  parts: CampaignParts,
+  deps: CampaignDeps,
   campaign: Campaign,
   events: NewCampaignEvent[],
   inputs: readonly CampaignEventInput[],
 ): Promise<NewCampaignEvent[]> {
   const replies = events.flatMap((event, index) => (event.replyClass === null ? [] : [{ event, index }]));
   if (replies.length === 0) return events;
-  const people = await parts.store.completePeople(
+  const people = await deps.store.completePeople(
     campaign.tenantId,
     replies.map(({ event: { leadId, email } }) => ({ leadId, email })),
   );
   const changes = replies.map(({ event, index }, i) =>
     replyChange(campaign, event, { eventId: inputs[index]?.event_id ?? '', ...people[i] }),
   );
-  const routed = await routeChanges(parts, campaign.tenantId, changes);
+  const routed = await routeChanges(deps, campaign.tenantId, changes);
   const byIndex = new Map(replies.map(({ index }, i) => [index, routed[i]]));
   return events.map((event, index) => {
     const own = byIndex.get(index);

@@ -315,11 +315,11 @@ interface DemoApi {
   runSource(id: string): Promise<ReadSource>;
 }
 
-function createDemoApi(parts: { clock: Clock; url: string; apiKey: string }): DemoApi {
+function createDemoApi(deps: { clock: Clock; url: string; apiKey: string }): DemoApi {
   async function call<T>(answer: z.ZodType<T>, path: string, body?: string): Promise<T> {
-    const headers = { authorization: `Bearer ${parts.apiKey}`, 'content-type': 'application/json' };
-    const { status, text } = await fetchText(parts.clock, {
-      url: `${parts.url}${path}`,
+    const headers = { authorization: `Bearer ${deps.apiKey}`, 'content-type': 'application/json' };
+    const { status, text } = await fetchText(deps.clock, {
+      url: `${deps.url}${path}`,
       timeoutMs: TIMEOUT_MS,
       headers,
       ...(body === undefined ? {} : { method: 'POST', body }),

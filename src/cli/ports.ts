@@ -1,5 +1,5 @@
 import { basename, dirname, extname } from 'node:path';
-import type { AccountParts } from '../accounts/keys.ts';
+import type { AccountDeps } from '../accounts/keys.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import { largestOf } from '../lib/lists.ts';
@@ -78,7 +78,7 @@ export interface OpenOptions {
 }
 
 /** An open storage, ready to be served. */
-export interface Opened extends AccountParts {
+export interface Opened extends AccountDeps {
   /** Absolute address used in links, without a trailing slash. */
   baseUrl: string;
   matchers: Matchers;

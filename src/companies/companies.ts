@@ -15,7 +15,7 @@ import { DomainError } from '../model/errors.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { CompanyActivity, CompanyStore } from '../store/company-store.ts';
 
-export interface CompanyParts {
+export interface CompanyDeps {
   store: CompanyStore;
   clock: Clock;
   newId: NewId;
@@ -47,29 +47,29 @@ export async function getCompany(store: CompanyStore, tenantId: string, named: s
 
 /** Sets what a caller knows of a company, which is made where it was not known. @throws DomainError */
 export async function putCompany(
-  parts: CompanyParts,
+  deps: CompanyDeps,
   tenantId: string,
   { named, input }: { named: string; input: CompanyInput },
 ): Promise<{ company: Company; created: boolean }> {
   const key = companyKey(named);
   if (key === null) throw notADomain(named);
   return changeUntilItHolds('company', async () => {
-    const now = parts.clock.now();
-    const current = await parts.store.findCompany(tenantId, key);
+    const now = deps.clock.now();
+    const current = await deps.store.findCompany(tenantId, key);
     if (current === null && 'id' in key)
       throw new DomainError('NOT_FOUND', `There is no company "${named}".`);
-    const before = current ?? newCompany(parts, tenantId, 'domain' in key ? key.domain : '');
+    const before = current ?? newCompany(deps, tenantId, 'domain' in key ? key.domain : '');
     const facts = setFacts(before.facts, input, now);
     if (current !== null && facts === current.facts) return { company: current, created: false };
     const company = { ...before, facts, updatedAt: now, version: before.version + 1 };
-    const isStored = await parts.store.saveCompany(company, before.version);
+    const isStored = await deps.store.saveCompany(company, before.version);
     return isStored ? { company, created: current === null } : null;
   });
 }
 
 /** Companies as every API shows them, with what their signals come to now. */
 export async function companyResources(
-  { store, clock }: Pick<CompanyParts, 'store' | 'clock'>,
+  { store, clock }: Pick<CompanyDeps, 'store' | 'clock'>,
   tenantId: string,
   companies: readonly Company[],
 ): Promise<CompanyResource[]> {
@@ -80,7 +80,7 @@ export async function companyResources(
 
 /** A company with the best signals of the longest window, as wire JSON texts, and the people known there. */
 export async function readCompanyDetail(
-  { store, clock }: Pick<CompanyParts, 'store' | 'clock'>,
+  { store, clock }: Pick<CompanyDeps, 'store' | 'clock'>,
   tenantId: string,
   company: Company,
 ): Promise<{ resource: CompanyResource; signals: string[]; contacts: CompanyContact[] }> {
@@ -94,7 +94,7 @@ export async function readCompanyDetail(
   return { resource, signals, contacts };
 }
 
-function newCompany({ clock, newId }: CompanyParts, tenantId: string, domain: string): Company {
+function newCompany({ clock, newId }: CompanyDeps, tenantId: string, domain: string): Company {
   const now = clock.now();
   return { id: newId('cmp'), tenantId, domain, facts: NO_FACTS, createdAt: now, updatedAt: now, version: 0 };
 }

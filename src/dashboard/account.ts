@@ -18,7 +18,7 @@ import { MIN_PASSWORD_CHARACTERS } from '../accounts/passwords.ts';
 import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import { confirmFactor, offerFactor, renewRecoveryCodes } from '../accounts/second-factor.ts';
 import { changeSettings, readSettings } from '../accounts/settings.ts';
-import type { SignInParts } from '../accounts/sign-in.ts';
+import type { SignInDeps } from '../accounts/sign-in.ts';
 import { check } from '../http/faults.ts';
 import { refusal } from '../http/json-body.ts';
 import { clientOf } from '../http/limits.ts';
@@ -27,9 +27,9 @@ import { DomainError } from '../model/errors.ts';
 import { keyInputSchema, keyResource, presetScopes, SCOPE_PRESETS, SCOPES } from '../model/key.ts';
 import type { Mail } from '../model/mail.ts';
 import { settingsPatchSchema } from '../model/tenant.ts';
+import type { DashboardDeps } from './deps.ts';
 import { type Form, type FormFaults, faultsOf, formOf, number, text, texts, ticked } from './forms.ts';
 import { checked, memberOf } from './gate.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
 /** Where one's own account is looked after. */
@@ -39,7 +39,7 @@ const ACCOUNT = '/settings/account';
 const OWN = { forReaders: true } as const;
 
 /** Settings → Account: one's own password, and where one is signed in. */
-export function addAccount(app: FastifyInstance, parts: DashboardParts & SignInParts, show: Show): void {
+export function addAccount(app: FastifyInstance, deps: DashboardDeps & SignInDeps, show: Show): void {
   async function showAccount(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -47,8 +47,8 @@ export function addAccount(app: FastifyInstance, parts: DashboardParts & SignInP
   ) {
     const self = selfOf(request);
     const [sessions, factor] = await Promise.all([
-      listOwnSessions(parts, self),
-      parts.store.getFactor(self.user.id),
+      listOwnSessions(deps, self),
+      deps.store.getFactor(self.user.id),
     ]);
     return show(request, reply, {
       template: 'account',
@@ -69,7 +69,7 @@ export function addAccount(app: FastifyInstance, parts: DashboardParts & SignInP
     const form = formOf(request);
     const wish = { oldPassword: text(form, 'old_password'), password: text(form, 'password') };
     try {
-      await changeOwnPassword(parts, selfOf(request), wish);
+      await changeOwnPassword(deps, selfOf(request), wish);
       return reply.redirect(`/dashboard${ACCOUNT}?done=password`, 303);
     } catch (error) {
       return showAccount(request, reply, { faults: faultsOf(error), status: 400 });
@@ -79,12 +79,12 @@ export function addAccount(app: FastifyInstance, parts: DashboardParts & SignInP
     `${ACCOUNT}/sessions/:id/end`,
     { config: OWN },
     async (request, reply) => {
-      await endOwnSession(parts, selfOf(request), request.params.id);
+      await endOwnSession(deps, selfOf(request), request.params.id);
       return reply.redirect(`/dashboard${ACCOUNT}?done=session`, 303);
     },
   );
   app.post(`${ACCOUNT}/sessions/end`, { config: OWN }, async (request, reply) => {
-    await endOtherSessions(parts, selfOf(request));
+    await endOtherSessions(deps, selfOf(request));
     return reply.redirect(`/dashboard${ACCOUNT}?done=session`, 303);
   });
 }
@@ -100,10 +100,10 @@ const MOST_SOURCES = 1_000;
 /** Settings → Plan, and the outbox of account email. */
 export function addAccountScreens(
   app: FastifyInstance,
-  parts: DashboardParts & { mailLimits: MailLimits },
+  deps: DashboardDeps & { mailLimits: MailLimits },
   show: Show,
 ): void {
-  const { store, clock, baseUrl } = parts;
+  const { store, clock, baseUrl } = deps;
   app.get('/settings/plan', async (request, reply) => {
     const { tenant } = memberOf(request);
     const plan = effectivePlan(tenant, clock.now());
@@ -138,7 +138,7 @@ export function addAccountScreens(
       mail: mail.map((one) => ({
         ...one,
         ...mailText(one.facts, baseUrl),
-        canBeSent: parts.sendsMail && canBeSent(one, clock.now()),
+        canBeSent: deps.sendsMail && canBeSent(one, clock.now()),
       })),
     });
   });
@@ -149,7 +149,7 @@ export function addAccountScreens(
     if (shown === undefined || !canBeSent(shown, clock.now())) {
       throw new DomainError('NOT_FOUND', 'This email does not exist or can no longer be resent.');
     }
-    await parts.mailLimits.resend(tenant.id);
+    await deps.mailLimits.resend(tenant.id);
     if (!(await store.resendMail(tenant.id, shown.id, clock.now()))) {
       throw new DomainError('NOT_FOUND', 'This email no longer exists.');
     }
@@ -168,7 +168,7 @@ const PROOF_IS_OLD = { '': 'That took too long. Enter your password again.' };
 const QUIET_MODULES = 4;
 
 /** Settings → Account → Two-factor authentication: a code of an authenticator beside the password. */
-export function addSecondFactor(app: FastifyInstance, parts: DashboardParts & SignInParts, show: Show): void {
+export function addSecondFactor(app: FastifyInstance, deps: DashboardDeps & SignInDeps, show: Show): void {
   const config = { ...OWN, showsSecret: true } as const;
 
   async function showOffer(
@@ -177,18 +177,18 @@ export function addSecondFactor(app: FastifyInstance, parts: DashboardParts & Si
     shown: Record<string, unknown> = {},
   ) {
     const self = selfOf(request);
-    const { key, uri } = await offerFactor(parts, self.user);
+    const { key, uri } = await offerFactor(deps, self.user);
     return show(request, reply, {
       template: 'second-factor',
       title: 'Two-factor authentication',
-      proof: proofOf(parts, self),
+      proof: proofOf(deps, self),
       ...{ key, uri, picture: renderSVG(uri, { border: QUIET_MODULES }), faults: {} },
       ...shown,
     });
   }
 
   const renewCodes = (self: Self) =>
-    renewRecoveryCodes(parts, self.user, mailOf(parts, self, 'recovery_codes'));
+    renewRecoveryCodes(deps, self.user, mailOf(deps, self, 'recovery_codes'));
 
   function showCodes(request: FastifyRequest, reply: FastifyReply, codes: string[]) {
     return show(request, reply, { template: 'recovery-codes', title: 'Recovery codes', codes });
@@ -211,7 +211,7 @@ export function addSecondFactor(app: FastifyInstance, parts: DashboardParts & Si
   ): Promise<FastifyReply> {
     const password = text(formOf(request), 'password');
     try {
-      await askPassword(parts, selfOf(request), { password, pointer: '/password' });
+      await askPassword(deps, selfOf(request), { password, pointer: '/password' });
     } catch (error) {
       return askForPassword(request, reply, { action: request.originalUrl, faults: faultsOf(error) });
     }
@@ -225,13 +225,13 @@ export function addSecondFactor(app: FastifyInstance, parts: DashboardParts & Si
     const self = selfOf(request);
     const form = formOf(request);
     // The offered secret is not shown again to who did not give the password.
-    if (!isProven(parts, self, text(form, 'proof'))) {
+    if (!isProven(deps, self, text(form, 'proof'))) {
       return askForPassword(request, reply, { action: `/dashboard${SECOND_FACTOR}`, faults: PROOF_IS_OLD });
     }
     try {
-      const mail = mailOf(parts, self, 'second_factor_on');
+      const mail = mailOf(deps, self, 'second_factor_on');
       const change = { code: text(form, 'code'), keep: self.session.tokenHash, mail };
-      return showCodes(request, reply, await confirmFactor(parts, self.user, change));
+      return showCodes(request, reply, await confirmFactor(deps, self.user, change));
     } catch (error) {
       return showOffer(request, reply, { faults: faultsOf(error), status: 400 });
     }
@@ -242,7 +242,7 @@ export function addSecondFactor(app: FastifyInstance, parts: DashboardParts & Si
   app.post(`${SECOND_FACTOR}/off`, { config }, (request, reply) =>
     withPassword(request, reply, async () => {
       const self = selfOf(request);
-      await parts.store.dropFactor(self.user.id, mailOf(parts, self, 'second_factor_off'));
+      await deps.store.dropFactor(self.user.id, mailOf(deps, self, 'second_factor_off'));
       return reply.redirect(`/dashboard${ACCOUNT}?done=factor-off`, 303);
     }),
   );
@@ -251,16 +251,16 @@ export function addSecondFactor(app: FastifyInstance, parts: DashboardParts & Si
 const API_KEYS = '/settings/api-keys';
 
 /** Settings → API keys: each shown whole once, when it is made. Owners alone make and revoke them. */
-export function addApiKeys(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+export function addApiKeys(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   async function showKeys(request: FastifyRequest, reply: FastifyReply, shown: Record<string, unknown> = {}) {
     const { tenant } = memberOf(request);
-    const keys = await parts.store.listKeys(tenant.id);
+    const keys = await deps.store.listKeys(tenant.id);
     return show(request, reply, {
       template: 'api-keys',
       title: 'API keys',
       keys: keys.map(keyResource).reverse(),
       may,
-      baseUrl: parts.baseUrl,
+      baseUrl: deps.baseUrl,
       form: { name: '', preset: 'read', rate_limit: '600' },
       faults: {},
       made: null,
@@ -275,7 +275,7 @@ export function addApiKeys(app: FastifyInstance, parts: DashboardParts, show: Sh
     try {
       // An owner may do everything, and so may hand out every scope.
       const caller = { key: { tenantId: tenant.id, scopes: [...SCOPES] }, tenant };
-      const { key, apiKey } = await createKey(parts, caller, inputOf(form));
+      const { key, apiKey } = await createKey(deps, caller, inputOf(form));
       return await showKeys(request, reply, { made: { name: key.name, apiKey } });
     } catch (error) {
       return showKeys(request, reply, { form, faults: faultsOf(error), status: 400 });
@@ -286,7 +286,7 @@ export function addApiKeys(app: FastifyInstance, parts: DashboardParts, show: Sh
     { config: { forOwners: true } },
     async (request, reply) => {
       const { tenant } = memberOf(request);
-      await revokeKey(parts, { tenantId: tenant.id, scopes: [...SCOPES] }, request.params.id);
+      await revokeKey(deps, { tenantId: tenant.id, scopes: [...SCOPES] }, request.params.id);
       return reply.redirect(`/dashboard${API_KEYS}?done=revoked`, 303);
     },
   );
@@ -321,8 +321,8 @@ const DIGEST = '/settings/digest';
 const ZONES = Intl.supportedValuesOf('timeZone');
 
 /** When the digest comes, of which profiles and to whom; and for everybody whether it comes to them. */
-export function addDigestSettings(app: FastifyInstance, parts: DashboardParts, show: Show): void {
-  const { store } = parts;
+export function addDigestSettings(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
+  const { store } = deps;
   async function screen(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -330,7 +330,7 @@ export function addDigestSettings(app: FastifyInstance, parts: DashboardParts, s
   ) {
     const { tenant, user } = memberOf(request);
     const [{ timezone, digest }, stored, members, profiles] = await Promise.all([
-      readSettings(parts, tenant.id),
+      readSettings(deps, tenant.id),
       store.getSettings(tenant.id),
       store.listMembers(tenant.id),
       store.listProfiles(tenant.id),
@@ -352,7 +352,7 @@ export function addDigestSettings(app: FastifyInstance, parts: DashboardParts, s
       members,
       profiles,
       getsIt: digest.recipients.includes(user.email),
-      sendsMail: parts.sendsMail,
+      sendsMail: deps.sendsMail,
       nextAt: digest.enabled && dueAt > 0 ? toIso(dueAt) : null,
       ...shown,
     });
@@ -362,7 +362,7 @@ export function addDigestSettings(app: FastifyInstance, parts: DashboardParts, s
   app.post(DIGEST, { config: { forOwners: true } }, async (request, reply) => {
     const form = formOf(request);
     try {
-      await changeSettings(parts, memberOf(request).tenant.id, checked(settingsPatchSchema, wishOf(form)));
+      await changeSettings(deps, memberOf(request).tenant.id, checked(settingsPatchSchema, wishOf(form)));
     } catch (error) {
       return screen(request, reply, { form, faults: faultsOf(error), status: 400 });
     }

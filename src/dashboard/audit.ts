@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { AUDIT_ACTIONS, type AuditAction, auditFilters, OTHER_ACTORS } from '../model/audit.ts';
+import type { DashboardDeps } from './deps.ts';
 import { filtersOf, isFiltered, queryOf } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
 const PATH = '/settings/audit';
@@ -77,18 +77,18 @@ const ACTION_WORDS: Record<AuditAction, string> = {
 };
 
 /** Settings → Audit log: who changed what, for a year. */
-export function addAudit(app: FastifyInstance, parts: DashboardParts, show: Show): void {
-  const { store } = parts;
+export function addAudit(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
+  const { store } = deps;
   app.get(PATH, async (request, reply) => {
     const { tenant } = memberOf(request);
     const query = queryOf(request);
     const { filters, filterFaults } = filtersOf(auditFilters, query);
-    const { page, next, first } = await readScreenPage(parts, request, {
+    const { page, next, first } = await readScreenPage(deps, request, {
       name: 'audit',
       filters,
       read: (place) => store.pageAudit(tenant.id, { ...filters, ...place }),
     });
-    const names = await namesOf(parts, tenant.id);
+    const names = await namesOf(deps, tenant.id);
     return show(request, reply, {
       template: 'audit',
       title: 'Audit log',
@@ -111,7 +111,7 @@ export function addAudit(app: FastifyInstance, parts: DashboardParts, show: Show
 }
 
 /** What actors are called, by their ids: the list itself holds ids alone. */
-async function namesOf({ store }: DashboardParts, tenantId: string): Promise<Map<string, string>> {
+async function namesOf({ store }: DashboardDeps, tenantId: string): Promise<Map<string, string>> {
   const [members, keys] = await Promise.all([store.listMembers(tenantId), store.listKeys(tenantId)]);
   return new Map([
     ...members.map(({ id, email }) => [id, email] as const),

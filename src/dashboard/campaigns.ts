@@ -11,10 +11,10 @@ import {
   campaignPatchSchema,
 } from '../model/campaign.ts';
 import { chartHtml, dayLabel, spanLabel } from './charts.ts';
+import type { DashboardDeps } from './deps.ts';
 import { faultsOf, filtersOf, formOf, isFiltered, queryOf, text } from './forms.ts';
 import { checked, memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
 /** What is drawn; the table of the screen has the rest. */
@@ -28,15 +28,15 @@ const DRAWN = [
 type Params = { Params: { id: string } };
 
 /** `/dashboard/campaigns`: what runs, and how each performs, with the numbers behind its charts. */
-export function addCampaigns(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+export function addCampaigns(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get('/campaigns', async (request, reply) => {
     const { tenant } = memberOf(request);
     const query = queryOf(request);
     const { filters, filterFaults } = filtersOf(campaignFilters, query);
-    const { page, ...pages } = await readScreenPage(parts, request, {
+    const { page, ...pages } = await readScreenPage(deps, request, {
       name: 'campaigns',
       filters,
-      read: (place) => parts.store.listCampaigns(tenant.id, { ...filters, ...place }),
+      read: (place) => deps.store.listCampaigns(tenant.id, { ...filters, ...place }),
     });
     return show(request, reply, {
       template: 'campaigns',
@@ -50,7 +50,7 @@ export function addCampaigns(app: FastifyInstance, parts: DashboardParts, show: 
     });
   });
 
-  const showCampaign = campaignScreen(parts, show);
+  const showCampaign = campaignScreen(deps, show);
   app.get<Params>('/campaigns/:id', (request, reply) =>
     showCampaign(request, reply, request.params.id, null),
   );
@@ -59,7 +59,7 @@ export function addCampaigns(app: FastifyInstance, parts: DashboardParts, show: 
     const { id } = request.params;
     try {
       const patch = checked(campaignPatchSchema, { status: text(formOf(request), 'status') });
-      await changeCampaign(parts, memberOf(request).tenant.id, { id, patch });
+      await changeCampaign(deps, memberOf(request).tenant.id, { id, patch });
     } catch (error) {
       return showCampaign(request, reply, id, Object.values(faultsOf(error)).join(' '));
     }
@@ -67,7 +67,7 @@ export function addCampaigns(app: FastifyInstance, parts: DashboardParts, show: 
   });
 }
 
-function campaignScreen({ store }: DashboardParts, show: Show) {
+function campaignScreen({ store }: DashboardDeps, show: Show) {
   return async (request: FastifyRequest, reply: FastifyReply, id: string, fault: string | null) => {
     const campaign = await findCampaign(store, memberOf(request).tenant.id, id);
     const stats = await campaignStats(store, campaign, {

@@ -5,6 +5,7 @@ import { type Company, companyFilters, companyInputSchema } from '../model/compa
 import { COMPANY_FACTS } from '../model/company-facts.ts';
 import type { Signal } from '../model/signal.ts';
 import { chartHtml, dayLabel, spanLabel } from './charts.ts';
+import type { DashboardDeps } from './deps.ts';
 import {
   type Form,
   type FormFaults,
@@ -18,7 +19,6 @@ import {
 } from './forms.ts';
 import { checked, memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { namedSignal } from './shown-signal.ts';
 
@@ -26,22 +26,22 @@ import { namedSignal } from './shown-signal.ts';
 const WEEKS_SHOWN = 13;
 
 /** `/dashboard/companies`: who the signals come from, and one of them with its people. */
-export function addCompanies(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+export function addCompanies(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get('/companies', async (request, reply) => {
     const { tenant } = memberOf(request);
     const query = queryOf(request);
     const { filters, filterFaults } = filtersOf(companyFilters, query);
-    const { page, ...pages } = await readScreenPage(parts, request, {
+    const { page, ...pages } = await readScreenPage(deps, request, {
       name: 'companies',
       filters,
-      read: (place) => parts.store.listCompanies(tenant.id, { ...filters, ...place }),
+      read: (place) => deps.store.listCompanies(tenant.id, { ...filters, ...place }),
     });
     return show(request, reply, {
       template: 'companies',
       title: 'Companies',
       ...pages,
       filterFaults,
-      companies: await companyResources(parts, tenant.id, page.rows),
+      companies: await companyResources(deps, tenant.id, page.rows),
       typed: { q: text(query, 'q'), industry: text(query, 'industry'), sort: filters.sort },
       isFiltered: isFiltered(query),
     });
@@ -49,10 +49,10 @@ export function addCompanies(app: FastifyInstance, parts: DashboardParts, show: 
 
   app.get<{ Params: { company: string } }>('/companies/:company', async (request, reply) => {
     const { tenant } = memberOf(request);
-    const found = await getCompany(parts.store, tenant.id, request.params.company);
+    const found = await getCompany(deps.store, tenant.id, request.params.company);
     const [{ resource, signals, contacts }, weeksHtml] = await Promise.all([
-      readCompanyDetail(parts, tenant.id, found),
-      weeksChart(parts, tenant.id, found.domain),
+      readCompanyDetail(deps, tenant.id, found),
+      weeksChart(deps, tenant.id, found.domain),
     ]);
     return show(request, reply, {
       template: 'company',
@@ -72,7 +72,7 @@ export function addCompanies(app: FastifyInstance, parts: DashboardParts, show: 
 
 /** Its signals by week; empty where there was none in that time. */
 async function weeksChart(
-  { store, clock }: DashboardParts,
+  { store, clock }: DashboardDeps,
   tenantId: string,
   domain: string,
 ): Promise<string> {
@@ -95,7 +95,7 @@ async function weeksChart(
 type Params = { Params: { company: string } };
 
 /** What is set by hand of a company: it stands above what was seen, which comes back where the field is emptied. */
-export function addCompanyEdit(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+export function addCompanyEdit(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const path = '/companies/:company/edit';
   function screen(request: FastifyRequest, reply: FastifyReply, company: Company, shown: Shown = {}) {
     const { manual, observed } = company.facts;
@@ -111,7 +111,7 @@ export function addCompanyEdit(app: FastifyInstance, parts: DashboardParts, show
     });
   }
   const find = (request: FastifyRequest<Params>) =>
-    getCompany(parts.store, memberOf(request).tenant.id, request.params.company);
+    getCompany(deps.store, memberOf(request).tenant.id, request.params.company);
 
   app.get<Params>(path, { config: { onlyToChange: true } }, async (request, reply) =>
     screen(request, reply, await find(request)),
@@ -124,7 +124,7 @@ export function addCompanyEdit(app: FastifyInstance, parts: DashboardParts, show
         companyInputSchema,
         Object.fromEntries(COMPANY_FACTS.map((field) => [field, text(form, field).trim()])),
       );
-      await putCompany(parts, company.tenantId, { named: company.id, input });
+      await putCompany(deps, company.tenantId, { named: company.id, input });
     } catch (error) {
       return screen(request, reply, company, { form, faults: faultsOf(error), status: 400 });
     }

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SESSION_LIFE, type SessionLife } from '../accounts/sign-in.ts';
 import { isHttps } from '../http/request-context.ts';
 import { DomainError } from '../model/errors.ts';
-import type { DashboardParts } from './parts.ts';
+import type { DashboardDeps } from './deps.ts';
 
 /** A browser keeps a `__Host-` cookie only where it came by https and for this very host. */
 function cookieNames(secure: boolean): { session: string; csrf: string } {
@@ -39,9 +39,9 @@ export function sessionCookie({
 }
 
 /** Changing requests of other sites are refused: by their `Origin`, and by a token that only our own pages hold. */
-export async function addCsrf(app: FastifyInstance, parts: DashboardParts): Promise<void> {
-  const secure = isHttps(parts.baseUrl);
-  const hmacKey = parts.seededRandom('dashboard csrf').bytes(32).toString('base64');
+export async function addCsrf(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
+  const secure = isHttps(deps.baseUrl);
+  const hmacKey = deps.seededRandom('dashboard csrf').bytes(32).toString('base64');
   await app.register(csrfProtection, {
     cookieKey: cookieNames(secure).csrf,
     cookieOpts: cookieOptions(secure),
@@ -53,7 +53,7 @@ export async function addCsrf(app: FastifyInstance, parts: DashboardParts): Prom
     },
     logLevel: 'debug',
   });
-  const ownOrigin = new URL(parts.baseUrl).origin;
+  const ownOrigin = new URL(deps.baseUrl).origin;
   app.addHook('preHandler', (request, reply, done) => {
     if (request.method === 'GET' || request.method === 'HEAD' || request.is404) return done();
     if (!isOwnOrigin(request, ownOrigin)) {

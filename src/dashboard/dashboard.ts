@@ -18,13 +18,13 @@ import { addAudit } from './audit.ts';
 import { addCampaigns } from './campaigns.ts';
 import { addCompanies, addCompanyEdit } from './companies.ts';
 import { addCsrf } from './cookies.ts';
+import type { DashboardDeps } from './deps.ts';
 import { addExports } from './exports.ts';
 import { addFind } from './find.ts';
 import { FORM_BYTES } from './forms.ts';
 import { addGate } from './gate.ts';
 import { addLeadEdit, addLeadScreen, addLeads } from './leads.ts';
 import { addLogIn } from './log-in.ts';
-import type { DashboardParts } from './parts.ts';
 import { addPipeline } from './pipeline.ts';
 import { addProfiles } from './profiles.ts';
 import { addAssets, createScreens, type Show } from './screens.ts';
@@ -38,7 +38,7 @@ import { addWebhookLogs } from './webhook-logs.ts';
 import { addWebhookActs, addWebhooks } from './webhooks.ts';
 
 /** Everything an account does, in a browser; registered under `/dashboard`. */
-export async function dashboard(app: FastifyInstance, parts: DashboardParts): Promise<void> {
+export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
   let show: Show | null = null;
   const shown = (): Show => {
     if (show === null) throw new Error('no screen is shown before all are there');
@@ -52,23 +52,23 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
   app.addHook('onRoute', (route) => {
     route.bodyLimit ??= FORM_BYTES;
   });
-  addFaultPages(app, parts.logger, shown);
-  addGate(app, parts, shown);
-  addShedding(app, { load: parts.load, ownerOf: (request) => request.signedIn?.tenant.id ?? '' });
-  await addCsrf(app, parts);
-  recordActors(app, parts.store, (request) =>
+  addFaultPages(app, deps.logger, shown);
+  addGate(app, deps, shown);
+  addShedding(app, { load: deps.load, ownerOf: (request) => request.signedIn?.tenant.id ?? '' });
+  await addCsrf(app, deps);
+  recordActors(app, deps.store, (request) =>
     request.signedIn === null ? null : selfOf(request.signedIn.user, { client: clientOf(request) }),
   );
   addCompression(app);
-  show = createScreens({ clock: parts.clock, assets: await addAssets(app) });
+  show = createScreens({ clock: deps.clock, assets: await addAssets(app) });
 
   // All that the screens are given: a handler has no other parts, and so changes nothing outside its request's trace.
   const own = followTrace(app, {
-    ...parts,
-    passwords: createPasswords(parts.random),
-    wrongPasswords: createWrongPasswords(parts.clock),
-    wrongCodes: createWrongPasswords(parts.clock, CODE_TRIES),
-    mailLimits: createMailLimits(parts.store, parts.clock),
+    ...deps,
+    passwords: createPasswords(deps.random),
+    wrongPasswords: createWrongPasswords(deps.clock),
+    wrongCodes: createWrongPasswords(deps.clock, CODE_TRIES),
+    mailLimits: createMailLimits(deps.store, deps.clock),
   });
   addLogIn(app, own, show);
   addAccount(app, own, show);

@@ -7,7 +7,7 @@ import type { Endpoint, PausedReason } from '../model/webhook.ts';
 import { type AttemptSummary, summaryOf } from '../rules/latency.ts';
 import type { AttemptTally } from '../store/delivery-log-store.ts';
 import { endpointResource } from '../webhooks/endpoints.ts';
-import type { DashboardParts } from './parts.ts';
+import type { DashboardDeps } from './deps.ts';
 
 /** What each event is called, and when it is sent. */
 export const EVENT_WORDS: Record<EventType, { label: string; when: string }> = {
@@ -133,7 +133,7 @@ export function shownEndpoint(endpoint: Endpoint) {
 
 /** How attempts to endpoints went in the last 24 hours and 30 days, by the endpoints' ids; one without any is left out. */
 export async function attemptsOf(
-  { store, clock }: Pick<DashboardParts, 'store' | 'clock'>,
+  { store, clock }: Pick<DashboardDeps, 'store' | 'clock'>,
   tenantId: string,
   endpointId: string | null,
 ): Promise<Map<string, { lately: AttemptSummary; month: AttemptSummary }>> {

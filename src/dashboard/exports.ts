@@ -7,10 +7,10 @@ import { standInLine } from '../lib/yielding.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Page, PageRequest, Position } from '../model/filters.ts';
 import { type Lead, leadFilters } from '../model/lead.ts';
+import type { DashboardDeps } from './deps.ts';
 import { filtersOf, queryOf } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { plainAmount } from './leads.ts';
-import type { DashboardParts } from './parts.ts';
 import { type ShownSignal, shownSignals } from './shown-signal.ts';
 import { signalsAsked } from './signals.ts';
 
@@ -29,8 +29,8 @@ type Cell = string | number | null;
 type NamedLead = Lead & { called: string };
 
 /** Lists as files, with the filters of their screens: CSV for people, NDJSON with the resources of `/v1` for programs. */
-export function addExports(app: FastifyInstance, parts: DashboardParts): void {
-  const { store, clock, baseUrl } = parts;
+export function addExports(app: FastifyInstance, deps: DashboardDeps): void {
+  const { store, clock, baseUrl } = deps;
   const send = (reply: FastifyReply, file: { name: string; format: Format; lines: AsyncIterable<string> }) =>
     reply
       .type(TYPES[file.format])

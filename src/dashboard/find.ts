@@ -6,9 +6,9 @@ import { type Lead, leadFilters } from '../model/lead.ts';
 import { type Signal, signalFilters } from '../model/signal.ts';
 import { headlineOf, whereOf } from '../signals/why.ts';
 import { shownEndpoint } from './delivery-words.ts';
+import type { DashboardDeps } from './deps.ts';
 import { queryOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
-import type { DashboardParts } from './parts.ts';
 import { NAVIGATION, type Show } from './screens.ts';
 import { kindWords } from './source-form.ts';
 import { WEBHOOKS } from './webhooks.ts';
@@ -50,7 +50,7 @@ const MORE_PAGES = [
 ];
 
 /** `/dashboard/find?q=`: whatever has such a name, text or id. The command palette shows what stands on this page. */
-export function addFind(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+export function addFind(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get('/find', async (request, reply) => {
     const { tenant } = memberOf(request);
     const q = text(queryOf(request), 'q').trim().slice(0, MAX_CHARS);
@@ -58,12 +58,12 @@ export function addFind(app: FastifyInstance, parts: DashboardParts, show: Show)
       template: 'find',
       title: 'Find',
       q,
-      found: q === '' ? pagesLike('') : await find(parts, tenant.id, q),
+      found: q === '' ? pagesLike('') : await find(deps, tenant.id, q),
     });
   });
 }
 
-async function find({ store }: DashboardParts, tenantId: string, q: string): Promise<Found[]> {
+async function find({ store }: DashboardDeps, tenantId: string, q: string): Promise<Found[]> {
   const page = { limit: MOST, after: null };
   const words = fold(q);
   const [endpoints, profiles, sources, campaigns, companies, leads, signals] = await Promise.all([

@@ -11,7 +11,7 @@ import { DomainError } from '../model/errors.ts';
 import type { Role } from '../model/tenant.ts';
 import type { OpenSession } from '../store/account-store.ts';
 import { sessionCookie } from './cookies.ts';
-import { addRequestLimits, type DashboardParts } from './parts.ts';
+import { addRequestLimits, type DashboardDeps } from './deps.ts';
 import type { Show } from './screens.ts';
 
 declare module 'fastify' {
@@ -56,16 +56,16 @@ const NAMED_OWNERS = 3;
 const MAX_PARAM_CHARS = 255;
 
 /** Every request: who asks, whether the screen is there, and whether it may be seen. */
-export function addGate(app: FastifyInstance, parts: DashboardParts, show: () => Show): void {
+export function addGate(app: FastifyInstance, deps: DashboardDeps, show: () => Show): void {
   const methods = collectMethods(app);
-  const cookie = sessionCookie(parts);
+  const cookie = sessionCookie(deps);
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS);
     const token = cookie.read(request);
-    request.signedIn = token === null ? null : await openSession(parts, token);
+    request.signedIn = token === null ? null : await openSession(deps, token);
   });
-  addRequestLimits(app, { clock: parts.clock, limits: parts.dashboardLimits });
+  addRequestLimits(app, { clock: deps.clock, limits: deps.dashboardLimits });
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) {
       const path = pathOf(request.originalUrl);
@@ -96,7 +96,7 @@ export function addGate(app: FastifyInstance, parts: DashboardParts, show: () =>
     const looks = request.method === 'GET' || request.method === 'HEAD';
     if (looks && config.onlyToChange !== true) return;
     const refused = refusalFor(request.signedIn.user.role, config);
-    if (refused !== null) throw await notAllowed(parts, request.signedIn.tenant.id, refused);
+    if (refused !== null) throw await notAllowed(deps, request.signedIn.tenant.id, refused);
   });
   app.setNotFoundHandler((request, reply) =>
     show()(request, reply, {
@@ -137,7 +137,7 @@ function refusalFor(role: Role, { open, forReaders, forOwners }: FastifyContextC
 }
 
 /** Says who can do what somebody may not. */
-async function notAllowed({ store }: DashboardParts, tenantId: string, detail: string): Promise<DomainError> {
+async function notAllowed({ store }: DashboardDeps, tenantId: string, detail: string): Promise<DomainError> {
   const owners = (await store.listMembers(tenantId)).filter(({ role }) => role === 'owner');
   const names = owners.slice(0, NAMED_OWNERS).map(({ email }) => email);
   return new DomainError('INSUFFICIENT_SCOPE', detail, { hint: `Ask an owner: ${names.join(', ')}.` });

@@ -21,6 +21,7 @@ import {
 } from '../model/lead.ts';
 import { dealInputSchema, moveInputSchema } from '../model/pipeline.ts';
 import { dateIn } from '../rules/digest-time.ts';
+import type { DashboardDeps } from './deps.ts';
 import {
   type Form,
   type FormFaults,
@@ -39,20 +40,19 @@ import {
 } from './forms.ts';
 import { checked, leadCallerOf, memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { type ExplainedSignal, shownSignal } from './shown-signal.ts';
 
 /** `/dashboard/leads`: all leads, with filters and search. */
-export function addLeads(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+export function addLeads(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get('/leads', async (request, reply) => {
     const { tenant } = memberOf(request);
     const query = queryOf(request);
     const { filters, filterFaults } = filtersOf(leadFilters, query);
-    const { page, ...pages } = await readScreenPage(parts, request, {
+    const { page, ...pages } = await readScreenPage(deps, request, {
       name: 'leads',
       filters,
-      read: (place) => parts.store.listLeads(tenant.id, { ...filters, ...place }),
+      read: (place) => deps.store.listLeads(tenant.id, { ...filters, ...place }),
     });
     const leads = page.rows.map((row) => JSON.parse(row) as Lead);
     return show(request, reply, {
@@ -66,7 +66,7 @@ export function addLeads(app: FastifyInstance, parts: DashboardParts, show: Show
       stages: STAGES,
       classes: CLASSIFICATIONS,
       money,
-      nameOf: await namesOf(parts.store, leads),
+      nameOf: await namesOf(deps.store, leads),
       isFiltered: isFiltered(query),
       filters: kept(new URLSearchParams(query as Record<string, string>)),
     });
@@ -89,8 +89,8 @@ const ORIGIN_WORDS: Record<FactSource, string> = {
 type Params = { Params: { id: string } };
 
 /** One lead: each fact with its source, its signals and history; moving it, its deal, and erasing the person. */
-export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show: Show): void {
-  const showLead = leadScreen(parts, show);
+export function addLeadScreen(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
+  const showLead = leadScreen(deps, show);
   app.get<Params>('/leads/:id', (request, reply) => showLead(request, reply, request.params.id));
 
   app.post<Params>('/leads/:id/stage', async (request, reply) => {
@@ -104,7 +104,7 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
         expected_stage: text(form, 'expected_stage') || null,
         reopen: ticked(form, 'reopen'),
       });
-      const { isChanged } = await moveLead(parts, leadCallerOf(request), { id, move });
+      const { isChanged } = await moveLead(deps, leadCallerOf(request), { id, move });
       if (!isChanged) done = 'in-stage';
     } catch (error) {
       return showLead(request, reply, id, { status: 400, moveFaults: faultsOf(error), form });
@@ -121,7 +121,7 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
         currency: text(form, 'currency'),
         close_date: text(form, 'close_date') || null,
       });
-      await setDeal(parts, leadCallerOf(request), { id, deal });
+      await setDeal(deps, leadCallerOf(request), { id, deal });
     } catch (error) {
       return showLead(request, reply, id, { status: 400, dealFaults: faultsOf(error), form });
     }
@@ -140,7 +140,7 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
         // A date alone is a step without words: refused, and not dropped.
         next_step: step === '' && due_date === null ? null : { text: step, due_date },
       });
-      await changeLead(parts, leadCallerOf(request), { id, patch });
+      await changeLead(deps, leadCallerOf(request), { id, patch });
     } catch (error) {
       return showLead(request, reply, id, { status: 400, followFaults: faultsOf(error), form });
     }
@@ -152,19 +152,19 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
     const { tenant } = memberOf(request);
     const { id } = request.params;
     const form = formOf(request);
-    const { next_step: step } = (await requireLead(parts.store, tenant.id, id)).lead;
+    const { next_step: step } = (await requireLead(deps.store, tenant.id, id)).lead;
     if (step === null || step.text !== text(form, 'step') || step.due_date !== text(form, 'due_date'))
       return reply.redirect('/dashboard?done=step-changed', 303);
     const days = /^[1-9]\d?$/.exec(text(form, 'act'))?.[0];
-    const { timezone } = await readSettings(parts, tenant.id);
-    const due_date = dateIn(timezone, parts.clock.now() + Number(days ?? 0) * DAY_MS);
+    const { timezone } = await readSettings(deps, tenant.id);
+    const due_date = dateIn(timezone, deps.clock.now() + Number(days ?? 0) * DAY_MS);
     const patch = checked(leadPatchSchema, { next_step: days === undefined ? null : { ...step, due_date } });
-    await changeLead(parts, leadCallerOf(request), { id, patch });
+    await changeLead(deps, leadCallerOf(request), { id, patch });
     return reply.redirect(`/dashboard?done=${days === undefined ? 'step-done' : 'step-moved'}`, 303);
   });
 
   app.get<Params>('/leads/:id/erase', { config: { onlyToChange: true } }, async (request, reply) => {
-    const { lead } = await requireLead(parts.store, memberOf(request).tenant.id, request.params.id);
+    const { lead } = await requireLead(deps.store, memberOf(request).tenant.id, request.params.id);
     return show(request, reply, {
       template: 'confirm',
       title: `Erase ${nameOf(lead)}?`,
@@ -177,7 +177,7 @@ export function addLeadScreen(app: FastifyInstance, parts: DashboardParts, show:
   });
 
   app.post<Params>('/leads/:id/erase', async (request, reply) => {
-    await eraseLead(parts, memberOf(request).tenant.id, request.params.id);
+    await eraseLead(deps, memberOf(request).tenant.id, request.params.id);
     return reply.redirect('/dashboard/leads?done=deleted', 303);
   });
 }
@@ -191,7 +191,7 @@ interface Shown {
   form?: Form;
 }
 
-function leadScreen({ store }: DashboardParts, show: Show) {
+function leadScreen({ store }: DashboardDeps, show: Show) {
   return async (request: FastifyRequest, reply: FastifyReply, id: string, shown: Shown = {}) => {
     const { lead } = await requireLead(store, memberOf(request).tenant.id, id);
     const [signals, moves, members] = await Promise.all([
@@ -258,10 +258,10 @@ const COMPANY = ['name', 'domain', 'industry', 'headcount', 'location'] as const
 const CHOICES = ['seniority', 'department'] as const;
 
 /** What is known of a lead, changed by hand: facts, tags, own fields. What is emptied is not known any more. */
-export function addLeadEdit(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+export function addLeadEdit(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const path = '/leads/:id/edit';
   async function screen(request: FastifyRequest, reply: FastifyReply, id: string, shown: ShownForm = {}) {
-    const { lead } = await requireLead(parts.store, memberOf(request).tenant.id, id);
+    const { lead } = await requireLead(deps.store, memberOf(request).tenant.id, id);
     return show(request, reply, {
       template: 'lead-edit',
       title: `Edit ${nameOf(lead)}`,
@@ -282,10 +282,10 @@ export function addLeadEdit(app: FastifyInstance, parts: DashboardParts, show: S
   app.post<Params>(path, LARGE_FORM, async (request, reply) => {
     const { id } = request.params;
     const form = formOf(request);
-    const { lead } = await requireLead(parts.store, memberOf(request).tenant.id, id);
+    const { lead } = await requireLead(deps.store, memberOf(request).tenant.id, id);
     try {
       const patch = checked(leadPatchSchema, patchOf(form, lead));
-      await changeLead(parts, leadCallerOf(request), { id, patch });
+      await changeLead(deps, leadCallerOf(request), { id, patch });
     } catch (error) {
       return screen(request, reply, id, { form, faults: faultsOf(error), status: 400 });
     }

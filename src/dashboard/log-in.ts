@@ -4,7 +4,7 @@ import { mailResetLinks } from '../accounts/own-account.ts';
 import { createWrongPasswords, MIN_PASSWORD_CHARACTERS, RESET_TRIES } from '../accounts/passwords.ts';
 import {
   finishSignIn,
-  type SignInParts,
+  type SignInDeps,
   signIn,
   signOut,
   type Trying,
@@ -16,8 +16,8 @@ import { clientOf } from '../http/limits.ts';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
 import { sessionCookie } from './cookies.ts';
+import type { DashboardDeps } from './deps.ts';
 import { faultsOf, formOf, queryOf, text } from './forms.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
 const COMMANDS = {
@@ -29,29 +29,29 @@ const COMMANDS = {
 /** Log-in, log-out, and choosing a password with a one-time link. */
 export function addLogIn(
   app: FastifyInstance,
-  parts: DashboardParts & SignInParts & { mailLimits: MailLimits },
+  deps: DashboardDeps & SignInDeps & { mailLimits: MailLimits },
   show: Show,
 ): void {
-  addLogInScreen(app, parts, show);
-  addLinkScreen(app, parts, show, { path: '/setup', title: 'Set up your account', after: '/dashboard' });
-  addLinkScreen(app, parts, show, {
+  addLogInScreen(app, deps, show);
+  addLinkScreen(app, deps, show, { path: '/setup', title: 'Set up your account', after: '/dashboard' });
+  addLinkScreen(app, deps, show, {
     ...{ path: '/reset', title: 'Choose a new password', after: '/dashboard' },
-    otherwise: createResetAsker(parts),
+    otherwise: createResetAsker(deps),
   });
-  const cookie = sessionCookie(parts);
+  const cookie = sessionCookie(deps);
   app.post('/logout', { config: { open: true } }, async (request, reply) => {
     const token = cookie.read(request);
-    if (token !== null) await signOut(parts, token);
+    if (token !== null) await signOut(deps, token);
     cookie.clear(reply);
     return reply.redirect('/dashboard/login?done=signed-out', 303);
   });
 }
 
-function addLogInScreen(app: FastifyInstance, parts: DashboardParts & SignInParts, show: Show): void {
+function addLogInScreen(app: FastifyInstance, deps: DashboardDeps & SignInDeps, show: Show): void {
   /** What to do where nobody can log in yet. */
   async function firstSteps(): Promise<{ lead: string; command: string } | null> {
-    if (await parts.store.anyPassword()) return null;
-    return (await isUnfounded(parts.store))
+    if (await deps.store.anyPassword()) return null;
+    return (await isUnfounded(deps.store))
       ? {
           lead: 'There is no account yet. Open the link that the server printed when it started, or create an account with this command, which prints a set-up link and an API key:',
           command: COMMANDS.tenant,
@@ -75,16 +75,16 @@ function addLogInScreen(app: FastifyInstance, parts: DashboardParts & SignInPart
     const next = ownPath(text(form, 'next'));
     const email = text(form, 'email');
     try {
-      const made = await signIn(parts, {
+      const made = await signIn(deps, {
         email,
         password: text(form, 'password'),
-        ...tryingOf(parts, request, reply),
+        ...tryingOf(deps, request, reply),
       });
       if ('pending' in made) {
         const screen = { template: 'log-in-code', title: 'Log in', pending: made.pending, fault: null };
         return show(request, reply, { ...screen, next });
       }
-      await enter(parts, { request, reply, token: made.token });
+      await enter(deps, { request, reply, token: made.token });
       return reply.redirect(next, 303);
     } catch (error) {
       const { fault, status } = refusedLogIn(reply, error);
@@ -97,12 +97,12 @@ function addLogInScreen(app: FastifyInstance, parts: DashboardParts & SignInPart
     const next = ownPath(text(form, 'next'));
     const pending = text(form, 'pending');
     try {
-      const { token } = await finishSignIn(parts, {
+      const { token } = await finishSignIn(deps, {
         pending,
         code: text(form, 'code'),
-        ...tryingOf(parts, request, reply),
+        ...tryingOf(deps, request, reply),
       });
-      await enter(parts, { request, reply, token });
+      await enter(deps, { request, reply, token });
       return reply.redirect(next, 303);
     } catch (error) {
       const { fault, status } = refusedLogIn(reply, error);
@@ -113,23 +113,23 @@ function addLogInScreen(app: FastifyInstance, parts: DashboardParts & SignInPart
 }
 
 /** Who tries to log in, as they are counted and named. */
-function tryingOf(parts: DashboardParts, request: FastifyRequest, reply: FastifyReply): Trying {
+function tryingOf(deps: DashboardDeps, request: FastifyRequest, reply: FastifyReply): Trying {
   const fault = 'a refused log-in could not be written into the audit list';
   return {
     client: clientOf(request),
     browser: browserWords(request.headers['user-agent']),
-    afterwards: afterAnswer(parts, { request, reply, fault }),
+    afterwards: afterAnswer(deps, { request, reply, fault }),
   };
 }
 
 /** Gives the browser its new session; one that it had before ends. */
 async function enter(
-  parts: DashboardParts,
+  deps: DashboardDeps,
   { request, reply, token }: { request: FastifyRequest; reply: FastifyReply; token: string },
 ): Promise<void> {
-  const cookie = sessionCookie(parts);
+  const cookie = sessionCookie(deps);
   const before = cookie.read(request);
-  if (before !== null) await signOut(parts, before);
+  if (before !== null) await signOut(deps, before);
   cookie.set(reply, token);
 }
 
@@ -152,23 +152,23 @@ interface LinkScreen {
 /** The token stands behind the `#`, which browsers do not send; the script puts it into the form, or its owner does. */
 function addLinkScreen(
   app: FastifyInstance,
-  parts: DashboardParts & SignInParts,
+  deps: DashboardDeps & SignInDeps,
   show: Show,
   { path, title, after, otherwise }: LinkScreen,
 ): void {
-  const cookie = sessionCookie(parts);
+  const cookie = sessionCookie(deps);
   const screen = {
     template: 'set-up',
     title,
     action: `/dashboard${path}`,
     isReset: path === '/reset',
-    sendsMail: parts.sendsMail,
+    sendsMail: deps.sendsMail,
     least: MIN_PASSWORD_CHARACTERS,
     command: path === '/reset' ? COMMANDS.reset : COMMANDS.link,
   };
   /** What the first account is asked besides; null where there is one. */
   async function founding(name = '', email = ''): Promise<{ name: string; email: string } | null> {
-    return path === '/setup' && (await isUnfounded(parts.store)) ? { name, email } : null;
+    return path === '/setup' && (await isUnfounded(deps.store)) ? { name, email } : null;
   }
   app.get(path, { config: { open: true } }, async (request, reply) =>
     show(request, reply, { ...screen, link: '', faults: {}, founding: await founding() }),
@@ -179,11 +179,11 @@ function addLinkScreen(
     if (otherwise !== undefined && !Object.hasOwn(form, 'token')) return otherwise(request, reply);
     const first = await founding(text(form, 'name'), text(form, 'email'));
     try {
-      const input = { password: text(form, 'password'), ...tryingOf(parts, request, reply) };
-      const founds = path === '/setup' && isFoundingLink(parts.cursors, link);
+      const input = { password: text(form, 'password'), ...tryingOf(deps, request, reply) };
+      const founds = path === '/setup' && isFoundingLink(deps.cursors, link);
       const made = await (founds
-        ? foundAccount(parts, { ...input, name: text(form, 'name'), email: text(form, 'email') })
-        : usePasswordLink(parts, { ...input, link }));
+        ? foundAccount(deps, { ...input, name: text(form, 'name'), email: text(form, 'email') })
+        : usePasswordLink(deps, { ...input, link }));
       if (made === null) {
         return reply.redirect(`/dashboard/login?done=${founds ? 'founded' : 'password'}`, 303);
       }
@@ -209,16 +209,16 @@ function ownPath(next: string): string {
  * Has a link for a new password sent to an address. The answer is the same whether the address is known or not, and so is
  * how long it takes: the mail is written once the answer is on its way.
  */
-function createResetAsker(parts: DashboardParts & { mailLimits: MailLimits }) {
-  const tries = createWrongPasswords(parts.clock, RESET_TRIES);
+function createResetAsker(deps: DashboardDeps & { mailLimits: MailLimits }) {
+  const tries = createWrongPasswords(deps.clock, RESET_TRIES);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const email = text(formOf(request), 'email');
     const wait = tries.take(email, clientOf(request));
     if (wait !== null) throw tooMany(wait.ms);
-    const mailWaitMs = await parts.mailLimits.reset(email);
+    const mailWaitMs = await deps.mailLimits.reset(email);
     if (mailWaitMs !== null) throw tooMany(mailWaitMs);
-    const afterwards = afterAnswer(parts, { request, reply, fault: 'a reset mail could not be written' });
-    afterwards(() => mailResetLinks(parts, email));
+    const afterwards = afterAnswer(deps, { request, reply, fault: 'a reset mail could not be written' });
+    afterwards(() => mailResetLinks(deps, email));
     return reply.redirect('/dashboard/reset?done=asked', 303);
   };
 }
@@ -228,7 +228,7 @@ function createResetAsker(parts: DashboardParts & { mailLimits: MailLimits }) {
  * from outside. Where it fails, `fault` says in the log what came of it.
  */
 function afterAnswer(
-  { store, logger }: Pick<DashboardParts, 'store' | 'logger'>,
+  { store, logger }: Pick<DashboardDeps, 'store' | 'logger'>,
   { request, reply, fault }: { request: FastifyRequest; reply: FastifyReply; fault: string },
 ): (work: () => Promise<void>) => void {
   return (work) => {

@@ -9,10 +9,10 @@ import type { Lead } from '../model/lead.ts';
 import { moveInputSchema, type Stage } from '../model/pipeline.ts';
 import type { StageFlow } from '../store/lead-store.ts';
 import { funnelHtml } from './charts.ts';
+import type { DashboardDeps } from './deps.ts';
 import { formOf, text, ticked } from './forms.ts';
 import { checked, leadCallerOf, memberOf } from './gate.ts';
 import { money } from './leads.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
 /** Leads that a column shows; a link leads to the rest. */
@@ -31,8 +31,8 @@ interface Refused {
 }
 
 /** `/dashboard/pipeline`: the board. Leads move by a form, which the script sends when a card is dragged. */
-export function addPipeline(app: FastifyInstance, parts: DashboardParts, show: Show): void {
-  const { store, clock } = parts;
+export function addPipeline(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
+  const { store, clock } = deps;
 
   async function board(request: FastifyRequest, reply: FastifyReply, refused: Refused | null) {
     const { tenant } = memberOf(request);
@@ -80,7 +80,7 @@ export function addPipeline(app: FastifyInstance, parts: DashboardParts, show: S
         expected_stage: text(form, 'expected_stage') || null,
         reopen: ticked(form, 'reopen'),
       });
-      const { isChanged } = await moveLead(parts, leadCallerOf(request), { id, move });
+      const { isChanged } = await moveLead(deps, leadCallerOf(request), { id, move });
       return reply.redirect(`/dashboard/pipeline?done=${isChanged ? 'moved' : 'in-stage'}#${id}`, 303);
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;

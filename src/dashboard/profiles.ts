@@ -28,9 +28,9 @@ import {
 import { decideSuggestion, listSuggestions, MAX_JUDGED } from '../signals/suggestions.ts';
 import type { Judgement } from '../store/signal-store.ts';
 import { chartHtml, dayLabel } from './charts.ts';
+import type { DashboardDeps } from './deps.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, lines, number, text, texts, ticked } from './forms.ts';
 import { checked, memberOf } from './gate.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
 /** Stored posts that a draft is tried on. */
@@ -41,25 +41,25 @@ const DAYS_SHOWN = 30;
 const SCORES = 5;
 
 /** Ideal customer profiles: the list, a new one from a sentence, and an editor that shows what a change would do. */
-export function addProfiles(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+export function addProfiles(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get('/profiles', async (request, reply) => {
-    const profiles = await parts.store.listProfiles(memberOf(request).tenant.id);
+    const profiles = await deps.store.listProfiles(memberOf(request).tenant.id);
     return show(request, reply, {
       template: 'profiles',
       title: 'Profiles',
       profiles: profiles.map(icpResource),
     });
   });
-  addNew(app, parts, show);
-  addOne(app, parts, show);
-  addProfileSuggestions(app, parts);
+  addNew(app, deps, show);
+  addOne(app, deps, show);
+  addProfileSuggestions(app, deps);
   app.post<{ Params: { id: string } }>('/profiles/:id/delete', async (request, reply) => {
-    await deleteProfile(parts, memberOf(request).tenant.id, request.params.id);
+    await deleteProfile(deps, memberOf(request).tenant.id, request.params.id);
     return reply.redirect('/dashboard/profiles?done=deleted', 303);
   });
 }
 
-function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+function addNew(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const screen = (request: FastifyRequest, reply: FastifyReply, shown: Record<string, unknown> = {}) =>
     show(request, reply, {
       template: 'profile-new',
@@ -82,16 +82,16 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       if (act === 'draft') {
         const asked = check(draftInputSchema, { offer }, 'body');
         if (!asked.ok) throw refusal(asked, 'body');
-        const { draft, review } = await draftForSeller(parts, tenant.id, asked.value);
+        const { draft, review } = await draftForSeller(deps, tenant.id, asked.value);
         return await screen(request, reply, { offer, form: formOfProfile(draft), review });
       }
       // What has no name yet can be tried all the same.
       const input = inputOf(act === 'preview' ? { ...form, name: text(form, 'name') || 'Draft' } : form);
       if (act === 'preview') {
-        const preview = await previewProfile(parts, tenant.id, { ...input, limit: TRIED });
+        const preview = await previewProfile(deps, tenant.id, { ...input, limit: TRIED });
         return await screen(request, reply, { offer, form, preview });
       }
-      const { id } = await createProfile(parts, tenant, input);
+      const { id } = await createProfile(deps, tenant, input);
       return await reply.redirect(`/dashboard/profiles/${id}?done=created`, 303);
     } catch (error) {
       return screen(request, reply, { offer, form, faults: faultsOf(error), status: 400 });
@@ -99,16 +99,16 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   });
 }
 
-function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+function addOne(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   async function screen(request: FastifyRequest, reply: FastifyReply, id: string, shown = {}) {
     const { tenant } = memberOf(request);
-    const now = parts.clock.now();
+    const now = deps.clock.now();
     const days = Array.from({ length: DAYS_SHOWN }, (_, i) => toIso(now - i * DAY_MS).slice(0, 10));
     const [profile, judged, suggestions, scores] = await Promise.all([
-      findProfile(parts.store, tenant.id, id),
-      parts.store.listJudgements(tenant.id, id, MAX_JUDGED),
-      listSuggestions(parts, tenant.id, id),
-      parts.store.countSignalsByScore(tenant.id, { profileId: id, days }),
+      findProfile(deps.store, tenant.id, id),
+      deps.store.listJudgements(tenant.id, id, MAX_JUDGED),
+      listSuggestions(deps, tenant.id, id),
+      deps.store.countSignalsByScore(tenant.id, { profileId: id, days }),
     ]);
     return show(request, reply, {
       template: 'profile',
@@ -140,10 +140,10 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
         const tried = { ...patch, icp_profile_id: id, limit: TRIED };
         return await screen(request, reply, id, {
           form,
-          preview: await previewProfile(parts, tenant.id, tried),
+          preview: await previewProfile(deps, tenant.id, tried),
         });
       }
-      await changeProfile(parts, tenant, { id, patch });
+      await changeProfile(deps, tenant, { id, patch });
       return await reply.redirect(`/dashboard/profiles/${id}?done=saved`, 303);
     } catch (error) {
       return screen(request, reply, id, { form, faults: faultsOf(error), status: 400 });
@@ -273,13 +273,13 @@ export function wishOf(form: Form): unknown {
 const DONE = { accept: 'accepted', dismiss: 'dismissed', undo: 'undone' } as const;
 
 /** What is decided of the changes that feedback suggests, on a profile's screen. */
-function addProfileSuggestions(app: FastifyInstance, parts: DashboardParts): void {
+function addProfileSuggestions(app: FastifyInstance, deps: DashboardDeps): void {
   app.post<{ Params: { id: string; suggestion: string } }>(
     '/profiles/:id/suggestions/:suggestion',
     async (request, reply) => {
       const { id: profileId, suggestion: id } = request.params;
       const { action } = checked(suggestionActionSchema, { action: text(formOf(request), 'action') });
-      await decideSuggestion(parts, memberOf(request).tenant, { profileId, id, action });
+      await decideSuggestion(deps, memberOf(request).tenant, { profileId, id, action });
       return reply.redirect(`/dashboard/profiles/${profileId}?done=${DONE[action]}#suggestions`, 303);
     },
   );

@@ -31,6 +31,7 @@ import {
 } from '../signals/triage.ts';
 import { eventResource } from '../webhooks/deliveries.ts';
 import { hostOf, REASON_WORDS, shownEndpoint } from './delivery-words.ts';
+import type { DashboardDeps } from './deps.ts';
 import {
   type Form,
   faultsOf,
@@ -46,7 +47,6 @@ import {
 } from './forms.ts';
 import { checked, leadCallerOf, memberOf } from './gate.ts';
 import { PAGE_ROWS, readScreenPage } from './paging.ts';
-import type { DashboardParts } from './parts.ts';
 import { SIGNAL_TYPE_WORDS } from './profiles.ts';
 import type { Show } from './screens.ts';
 import { type ShownSignal, shownSignal, shownSignals } from './shown-signal.ts';
@@ -62,13 +62,13 @@ const STATES: readonly { state: (typeof TRIAGE_STATES)[number]; mine: boolean; l
 type Asked = Omit<SignalQuery, 'limit' | 'after' | 'explain'>;
 
 /** The inbox of signals, one signal, and what a person says or makes of them. */
-export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Show): void {
-  const { store } = parts;
-  const showInbox = inboxScreen(parts, show);
+export function addSignals(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
+  const { store } = deps;
+  const showInbox = inboxScreen(deps, show);
   app.get('/signals', (request, reply) => showInbox(request, reply));
 
   app.get<{ Params: { id: string } }>('/signals/:id', (request, reply) =>
-    showSignal(parts, show, { request, reply, id: request.params.id }),
+    showSignal(deps, show, { request, reply, id: request.params.id }),
   );
 
   app.post<{ Params: { id: string } }>('/signals/:id/feedback', async (request, reply) => {
@@ -76,7 +76,7 @@ export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Sh
     const { id } = request.params;
     const form = formOf(request);
     const said = { signalId: id, relevant: text(form, 'relevant') === 'yes', reason: reasonOf(form) };
-    await giveFeedback(parts, { tenantId: tenant.id, actorId: user.id }, said);
+    await giveFeedback(deps, { tenantId: tenant.id, actorId: user.id }, said);
     const isExample = text(form, 'from') === 'start';
     return reply.redirect(isExample ? `/dashboard/start#${id}` : `/dashboard/signals/${id}?done=thanks`, 303);
   });
@@ -84,11 +84,11 @@ export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Sh
   app.post<{ Params: { id: string } }>('/signals/:id/lead', async (request, reply) => {
     const { id } = request.params;
     try {
-      await addLead(parts, leadCallerOf(request), checked(leadInputSchema, { signal_ids: [id] }));
+      await addLead(deps, leadCallerOf(request), checked(leadInputSchema, { signal_ids: [id] }));
       return reply.redirect(`/dashboard/signals/${id}?done=added`, 303);
     } catch (error) {
       const faults = faultsOf(error);
-      return showSignal(parts, show, { request, reply, id, fault: Object.values(faults).join(' ') });
+      return showSignal(deps, show, { request, reply, id, fault: Object.values(faults).join(' ') });
     }
   });
 
@@ -99,7 +99,7 @@ export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Sh
     const act = oneAct || text(form, 'act');
     const ids = oneId === undefined ? texts(form, 'id') : [oneId];
     try {
-      const done = ids.length === 0 ? 'none-chosen' : await triage(parts, request, { act, ids, form });
+      const done = ids.length === 0 ? 'none-chosen' : await triage(deps, request, { act, ids, form });
       return await reply.redirect(backTo(text(form, 'back'), done), 303);
     } catch (error) {
       return showInbox(request, reply, Object.values(faultsOf(error)).join(' '));
@@ -110,7 +110,7 @@ export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Sh
     const form = formOf(request);
     const query = kept(new URLSearchParams(text(form, 'query')));
     try {
-      await saveView(parts, memberOf(request).tenant.id, { name: text(form, 'name'), query });
+      await saveView(deps, memberOf(request).tenant.id, { name: text(form, 'name'), query });
       return await reply.redirect(backTo(query, 'saved'), 303);
     } catch (error) {
       return showInbox(request, reply, Object.values(faultsOf(error)).join(' '));
@@ -125,7 +125,7 @@ export function addSignals(app: FastifyInstance, parts: DashboardParts, show: Sh
 }
 
 /** `/settings/reply`: what replies are drafted from. */
-export function addReplyTemplate(app: FastifyInstance, { store }: DashboardParts, show: Show): void {
+export function addReplyTemplate(app: FastifyInstance, { store }: DashboardDeps, show: Show): void {
   const showTemplate = (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -159,7 +159,7 @@ export function addReplyTemplate(app: FastifyInstance, { store }: DashboardParts
 
 /** What a person does with signals; returns what is said of it. @throws DomainError */
 async function triage(
-  parts: DashboardParts,
+  deps: DashboardDeps,
   request: FastifyRequest,
   { act, ids, form }: { act: string; ids: readonly string[]; form: Form },
 ): Promise<string> {
@@ -169,29 +169,29 @@ async function triage(
     case 'not_relevant':
       for (const signalId of ids) {
         const said = { signalId, relevant: act === 'relevant', reason: '' };
-        await giveFeedback(parts, { tenantId: tenant.id, actorId: user.id }, said);
+        await giveFeedback(deps, { tenantId: tenant.id, actorId: user.id }, said);
       }
       return 'thanks';
     case 'lead':
       for (const id of ids) {
         const input = checked(leadInputSchema, { signal_ids: [id] });
-        await addLead(parts, leadCallerOf(request), input);
+        await addLead(deps, leadCallerOf(request), input);
       }
       return 'added';
     case 'assign':
-      await assignSignals(parts, tenant.id, { ids, assignee: text(form, 'assignee') });
+      await assignSignals(deps, tenant.id, { ids, assignee: text(form, 'assignee') });
       return 'assigned';
     case 'wake':
-      await snoozeSignals(parts, tenant.id, { ids, until: null });
+      await snoozeSignals(deps, tenant.id, { ids, until: null });
       return 'awake';
     case 'snooze': {
-      const { timezone } = await readSettings(parts, tenant.id);
+      const { timezone } = await readSettings(deps, tenant.id);
       const days = /^\d{1,3}$/.exec(text(form, 'until'))?.[0];
       const day =
         days === undefined
           ? text(form, 'until_day')
-          : new Date(parts.clock.now() + Number(days) * DAY_MS).toISOString().slice(0, 10);
-      await snoozeSignals(parts, tenant.id, { ids, until: morningOf(day, timezone) });
+          : new Date(deps.clock.now() + Number(days) * DAY_MS).toISOString().slice(0, 10);
+      await snoozeSignals(deps, tenant.id, { ids, until: morningOf(day, timezone) });
       return 'snoozed';
     }
     default:
@@ -199,15 +199,15 @@ async function triage(
   }
 }
 
-function inboxScreen(parts: DashboardParts, show: Show) {
-  const { store, clock } = parts;
+function inboxScreen(deps: DashboardDeps, show: Show) {
+  const { store, clock } = deps;
   return async (request: FastifyRequest, reply: FastifyReply, fault: string | null = null) => {
     const { tenant, user } = memberOf(request);
     const query = fault === null ? queryOf(request) : {};
     const me = { email: user.email, now: clock.now() };
     const { asked, filterFaults } = signalsAsked(query, me);
     const [listed, profiles, members, views] = await Promise.all([
-      readList(parts, request, asked, query),
+      readList(deps, request, asked, query),
       store.listProfiles(tenant.id),
       store.listMembers(tenant.id),
       store.listSignalViews(tenant.id),
@@ -266,7 +266,7 @@ function inboxScreen(parts: DashboardParts, show: Show) {
 
 /** A page of the list; words without an order of their own bring the best match first. */
 async function readList(
-  parts: DashboardParts,
+  deps: DashboardDeps,
   request: FastifyRequest,
   asked: Asked,
   query: Form,
@@ -274,7 +274,7 @@ async function readList(
   const { id } = memberOf(request).tenant;
   const { q } = asked;
   if (q !== null && text(query, 'sort') === '') {
-    const found = await bestMatches(parts.store, id, { ...asked, q });
+    const found = await bestMatches(deps.store, id, { ...asked, q });
     const newest = kept(new URLSearchParams({ ...(query as Record<string, string>), sort: '-timestamp' }));
     return {
       signals: found.slice(0, PAGE_ROWS).map((signal) => shownSignal(signal)),
@@ -283,10 +283,10 @@ async function readList(
     };
   }
   const { triage: done, ...filters } = asked;
-  const { page, ...pages } = await readScreenPage(parts, request, {
+  const { page, ...pages } = await readScreenPage(deps, request, {
     name: 'signals',
     filters: { ...filters, state: done?.state, assignee: done?.assignee },
-    read: (place) => parts.store.listSignals(id, { ...asked, ...place, explain: true }),
+    read: (place) => deps.store.listSignals(id, { ...asked, ...place, explain: true }),
   });
   return { signals: shownSignals(page.json), ...pages };
 }
@@ -346,7 +346,7 @@ const MOST_EVENTS = 10;
 
 /** The screen of one signal: its text with the evidence marked, its points, and who was told. */
 async function showSignal(
-  parts: DashboardParts,
+  deps: DashboardDeps,
   show: Show,
   {
     request,
@@ -356,20 +356,20 @@ async function showSignal(
   }: { request: FastifyRequest; reply: FastifyReply; id: string; fault?: string | null },
 ): Promise<FastifyReply> {
   const { tenant } = memberOf(request);
-  const found = await parts.store.getSignal(tenant.id, id);
+  const found = await deps.store.getSignal(tenant.id, id);
   if (found === null) throw new DomainError('NOT_FOUND', `There is no signal "${id}".`);
   const signal: Signal = JSON.parse(found.wire);
   const explanation: Explanation = JSON.parse(found.explanation);
   const { domain } = signal.company;
   const [feedback, events, endpoints, company, [triage], members, template, profile] = await Promise.all([
-    parts.store.getFeedback(tenant.id, id),
-    parts.store.listEventsAbout(tenant.id, id, MOST_EVENTS),
-    parts.store.listEndpoints(tenant.id),
-    domain === '' ? null : parts.store.findCompany(tenant.id, { domain: domain.toLowerCase() }),
-    parts.store.listTriage(tenant.id, [id]),
-    parts.store.listMembers(tenant.id),
-    readReplyTemplate(parts.store, tenant.id),
-    parts.store.getProfile(tenant.id, signal.icp_profile_id),
+    deps.store.getFeedback(tenant.id, id),
+    deps.store.listEventsAbout(tenant.id, id, MOST_EVENTS),
+    deps.store.listEndpoints(tenant.id),
+    domain === '' ? null : deps.store.findCompany(tenant.id, { domain: domain.toLowerCase() }),
+    deps.store.listTriage(tenant.id, [id]),
+    deps.store.listMembers(tenant.id),
+    readReplyTemplate(deps.store, tenant.id),
+    deps.store.getProfile(tenant.id, signal.icp_profile_id),
   ]);
   const names = new Map(
     endpoints.map(shownEndpoint).map((endpoint) => [endpoint.id, endpoint.label || hostOf(endpoint.url)]),
@@ -389,7 +389,7 @@ async function showSignal(
     feedback,
     triage,
     members: members.map(({ email }) => email),
-    now: parts.clock.now(),
+    now: deps.clock.now(),
     draft: draftReply(template, {
       first_name: firstNameOf(signal.prospect.name),
       need: needOf(shown.why),
@@ -399,7 +399,7 @@ async function showSignal(
       sender: tenant.name,
     }),
     company,
-    events: events.map((event) => eventResource(event, endpoints, parts.clock.now())),
+    events: events.map((event) => eventResource(event, endpoints, deps.clock.now())),
     nameOf: (endpointId: string) => names.get(endpointId) ?? endpointId,
     reasonWords: REASON_WORDS,
   });

@@ -4,16 +4,16 @@ import { webhookInputSchema } from '../model/webhook.ts';
 import { createEndpoint } from '../webhooks/endpoints.ts';
 import { testEndpoint, testResource } from '../webhooks/test-delivery.ts';
 import { ERROR_WORDS } from './delivery-words.ts';
+import type { DashboardDeps } from './deps.ts';
 import { type Form, faultsOf, formOf, text, ticked } from './forms.ts';
 import { checked, memberOf } from './gate.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { showWebhook } from './webhooks.ts';
 
 const PATH = '/settings/integrations/slack';
 
 /** Slack in two fields: an address and which signals. It is an endpoint as any other, and gets its test at once. */
-export function addSlack(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+export function addSlack(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const screen = (request: FastifyRequest, reply: FastifyReply, shown: object = {}) =>
     show(request, reply, {
       template: 'slack',
@@ -28,9 +28,9 @@ export function addSlack(app: FastifyInstance, parts: DashboardParts, show: Show
     const form = formOf(request);
     try {
       const input = checked(webhookInputSchema, wishOf(form));
-      const { endpoint } = await createEndpoint(parts, tenant, input);
-      const shown = { isNew: true, ...(await testOf(parts, endpoint)) };
-      return await showWebhook(parts, show, { request, reply, endpoint, shown });
+      const { endpoint } = await createEndpoint(deps, tenant, input);
+      const shown = { isNew: true, ...(await testOf(deps, endpoint)) };
+      return await showWebhook(deps, show, { request, reply, endpoint, shown });
     } catch (error) {
       const status = error instanceof DomainError && error.code === 'PLAN_REQUIRED' ? 403 : 400;
       return screen(request, reply, { form, faults: faultsOf(error), status });
@@ -49,9 +49,9 @@ function wishOf(form: Form): unknown {
 }
 
 /** What came of the test; that it could not be sent does not take the endpoint back. */
-async function testOf(parts: DashboardParts, endpoint: Parameters<typeof testEndpoint>[1]) {
+async function testOf(deps: DashboardDeps, endpoint: Parameters<typeof testEndpoint>[1]) {
   try {
-    const result = testResource(await testEndpoint(parts, endpoint));
+    const result = testResource(await testEndpoint(deps, endpoint));
     const code = result.error?.code ?? '';
     const words = Object.hasOwn(ERROR_WORDS, code) ? ERROR_WORDS[code as keyof typeof ERROR_WORDS] : '';
     return { test: { ...result, words } };

@@ -20,6 +20,7 @@ import {
   type SourcePreview,
 } from '../signals/source-management.ts';
 import { funnelHtml, stripHtml } from './charts.ts';
+import type { DashboardDeps } from './deps.ts';
 import {
   type Form,
   type FormFaults,
@@ -33,7 +34,6 @@ import {
 } from './forms.ts';
 import { checked, memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import {
   fieldsOf,
@@ -50,25 +50,25 @@ const RUNS_IN_STRIP = 24;
 const EMPTY_FORM: Form = { kind: 'rss', interval: '15', max_age_days: '7' };
 
 /** Where posts come from: health of each source, a new one, pause, resume and a run by hand. */
-export function addSources(app: FastifyInstance, parts: DashboardParts, show: Show): void {
-  addList(app, parts, show);
-  addNew(app, parts, show);
-  addSourceSuggestions(app, parts, show);
-  addOne(app, parts, show);
-  addEdit(app, parts, show);
+export function addSources(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
+  addList(app, deps, show);
+  addNew(app, deps, show);
+  addSourceSuggestions(app, deps, show);
+  addOne(app, deps, show);
+  addEdit(app, deps, show);
 }
 
-function addList(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+function addList(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get('/sources', async (request, reply) => {
     const { tenant } = memberOf(request);
-    const { page, ...pages } = await readScreenPage(parts, request, {
+    const { page, ...pages } = await readScreenPage(deps, request, {
       name: 'sources',
       filters: null,
-      read: (place) => parts.store.pageSources(tenant.id, place),
+      read: (place) => deps.store.pageSources(tenant.id, place),
     });
     const strips = await Promise.all(
       page.rows.map(async ({ id }) => {
-        const { rows } = await parts.store.pageSourceRuns(id, { after: null, limit: RUNS_IN_STRIP });
+        const { rows } = await deps.store.pageSourceRuns(id, { after: null, limit: RUNS_IN_STRIP });
         return stripOf(rows);
       }),
     );
@@ -83,9 +83,9 @@ function addList(app: FastifyInstance, parts: DashboardParts, show: Show): void 
   });
 }
 
-function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+function addNew(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   async function showForm(request: FastifyRequest, reply: FastifyReply, shown: Record<string, unknown> = {}) {
-    const profiles = await parts.store.listProfiles(memberOf(request).tenant.id);
+    const profiles = await deps.store.listProfiles(memberOf(request).tenant.id);
     const common = {
       template: 'source-new',
       title: 'New source',
@@ -115,7 +115,7 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     try {
       const kind = oneOf(form, 'kind', SOURCE_KINDS) ?? 'rss';
       const input = checked(sourceInputSchema, newSourceOf(form, kind));
-      const source = await createSource(parts, memberOf(request).tenant, input);
+      const source = await createSource(deps, memberOf(request).tenant, input);
       return reply.redirect(`/dashboard/sources/${source.id}?done=created`, 303);
     } catch (error) {
       return showForm(request, reply, { form, faults: faultsOf(error), status: 400 });
@@ -123,13 +123,13 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   });
 }
 
-function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+function addOne(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get<{ Params: { id: string } }>('/sources/:id', async (request, reply) => {
     const { tenant } = memberOf(request);
-    const source = sourceResource(await findSource(parts.store, tenant.id, request.params.id));
+    const source = sourceResource(await findSource(deps.store, tenant.id, request.params.id));
     const [profiles, runs] = await Promise.all([
-      parts.store.listProfiles(tenant.id),
-      parts.store.pageSourceRuns(source.id, { limit: RUNS_IN_STRIP, after: null }),
+      deps.store.listProfiles(tenant.id),
+      deps.store.pageSourceRuns(source.id, { limit: RUNS_IN_STRIP, after: null }),
     ]);
     return show(request, reply, {
       template: 'source',
@@ -152,22 +152,22 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   ] as const) {
     app.post<{ Params: { id: string } }>(`/sources/:id/${act}`, async (request, reply) => {
       const { id } = request.params;
-      await changeSource(parts, memberOf(request).tenant.id, { id, patch: { active } });
+      await changeSource(deps, memberOf(request).tenant.id, { id, patch: { active } });
       return reply.redirect(`/dashboard/sources/${id}?done=saved`, 303);
     });
   }
   app.post<{ Params: { id: string } }>('/sources/:id/run', async (request, reply) => {
     const { id } = request.params;
-    await runSourceNow(parts, memberOf(request).tenant.id, id);
+    await runSourceNow(deps, memberOf(request).tenant.id, id);
     return reply.redirect(`/dashboard/sources/${id}?done=started`, 303);
   });
   app.post<{ Params: { id: string } }>('/sources/:id/delete', async (request, reply) => {
-    await deleteSource(parts.store, memberOf(request).tenant.id, request.params.id);
+    await deleteSource(deps.store, memberOf(request).tenant.id, request.params.id);
     return reply.redirect('/dashboard/sources?done=deleted', 303);
   });
 }
 
-function addEdit(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+function addEdit(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const path = '/sources/:id/edit';
   async function screen(
     request: FastifyRequest,
@@ -176,14 +176,14 @@ function addEdit(app: FastifyInstance, parts: DashboardParts, show: Show): void 
     shown: { form?: Form; faults?: FormFaults; status?: number } = {},
   ) {
     const { tenant } = memberOf(request);
-    const source = sourceResource(await findSource(parts.store, tenant.id, id));
+    const source = sourceResource(await findSource(deps.store, tenant.id, id));
     return show(request, reply, {
       template: 'source-edit',
       title: `Edit ${source.name}`,
       source,
       kindWords,
       fields: fieldsOf(source.kind),
-      profiles: await parts.store.listProfiles(tenant.id),
+      profiles: await deps.store.listProfiles(tenant.id),
       form: formOfSource(source),
       faults: {},
       ...shown,
@@ -195,10 +195,10 @@ function addEdit(app: FastifyInstance, parts: DashboardParts, show: Show): void 
   app.post<{ Params: { id: string } }>(path, LARGE_FORM, async (request, reply) => {
     const { id } = request.params;
     const { tenant } = memberOf(request);
-    const { kind } = await findSource(parts.store, tenant.id, id);
+    const { kind } = await findSource(deps.store, tenant.id, id);
     const form = formOf(request);
     try {
-      await changeSource(parts, tenant.id, {
+      await changeSource(deps, tenant.id, {
         id,
         patch: checked(sourcePatchSchema, sourcePatchOf(form, kind)),
       });
@@ -227,21 +227,21 @@ const MOST_SOURCES = 200;
 const PATH = '/sources/suggested';
 
 /** Places that fit a profile, each with what its last 24 hours would have brought, and a source of it by one click. */
-function addSourceSuggestions(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+function addSourceSuggestions(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   async function screen(
     request: FastifyRequest,
     reply: FastifyReply,
     { asked, ...shown }: { asked: string; [shown: string]: unknown },
   ) {
     const { tenant } = memberOf(request);
-    const profiles = (await parts.store.listProfiles(tenant.id)).filter(({ active }) => active);
+    const profiles = (await deps.store.listProfiles(tenant.id)).filter(({ active }) => active);
     const profile = chosenOf(profiles, asked);
-    const sources = await parts.store.pageSources(tenant.id, { limit: MOST_SOURCES, after: null });
+    const sources = await deps.store.pageSources(tenant.id, { limit: MOST_SOURCES, after: null });
     const places =
       profile === null
         ? []
         : await proposePlaces(profile, {
-            encoder: parts.encoder ?? null,
+            encoder: deps.encoder ?? null,
             sources: sources.rows,
             count: PROPOSED,
           });
@@ -251,7 +251,7 @@ function addSourceSuggestions(app: FastifyInstance, parts: DashboardParts, show:
       profile: profile && icpResource(profile),
       profiles: profiles.map(icpResource),
       places: places.map(shownPlace),
-      mayPreview: parts.previewSource !== undefined,
+      mayPreview: deps.previewSource !== undefined,
       previewed: null,
       preview: null,
       fault: null,
@@ -264,9 +264,9 @@ function addSourceSuggestions(app: FastifyInstance, parts: DashboardParts, show:
     const { tenant } = memberOf(request);
     const form = formOf(request);
     const asked = text(form, 'icp');
-    const { profile, place } = await wishOf(parts, tenant.id, form);
+    const { profile, place } = await wishOf(deps, tenant.id, form);
     if (text(form, 'act') === 'preview') {
-      const preview: SourcePreview = (await parts.previewSource?.(tenant.id, profile.id, place)) ?? {
+      const preview: SourcePreview = (await deps.previewSource?.(tenant.id, profile.id, place)) ?? {
         fault: 'This server does not read sources.',
       };
       return screen(request, reply, { asked, previewed: place.name, preview });
@@ -275,7 +275,7 @@ function addSourceSuggestions(app: FastifyInstance, parts: DashboardParts, show:
       const { kind, name, settings } = place;
       const given = Object.entries(settings).filter(([, value]) => value !== null);
       const wish = { kind, name, ...Object.fromEntries(given), icp_profile_ids: [profile.id] };
-      await createSource(parts, tenant, checked(sourceInputSchema, wish));
+      await createSource(deps, tenant, checked(sourceInputSchema, wish));
     } catch (error) {
       const fault = Object.values(faultsOf(error)).join(' ');
       return screen(request, reply, { asked, fault, status: 400 });
@@ -292,7 +292,7 @@ function chosenOf(profiles: readonly IcpProfile[], asked: string): IcpProfile | 
 }
 
 async function wishOf(
-  { store }: DashboardParts,
+  { store }: DashboardDeps,
   tenantId: string,
   form: Form,
 ): Promise<{ profile: IcpProfile; place: Place }> {

@@ -5,9 +5,9 @@ import { signalFilters } from '../model/signal.ts';
 import { draftForSeller } from '../signals/draft.ts';
 import { changeProfile } from '../signals/profiles.ts';
 import { addSamples, removeSamples } from '../signals/samples.ts';
+import type { DashboardDeps } from './deps.ts';
 import { type Form, faultsOf, formOf, LARGE_FORM, lines, text } from './forms.ts';
 import { checked, memberOf } from './gate.ts';
-import type { DashboardParts } from './parts.ts';
 import { formOfProfile, SIGNAL_TYPE_WORDS, wishOf } from './profiles.ts';
 import type { Show } from './screens.ts';
 import { shownSignals } from './shown-signal.ts';
@@ -18,8 +18,8 @@ const MOST_SAMPLES = 12;
  * First run, after the password: what is sold → a drafted profile → made-up posts scored by it → next steps. It may be gone
  * through again at any time: it then changes the oldest profile.
  */
-export function addStart(app: FastifyInstance, parts: DashboardParts, show: Show): void {
-  const { store } = parts;
+export function addStart(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
+  const { store } = deps;
 
   app.get('/start', async (request, reply) => {
     const { tenant } = memberOf(request);
@@ -77,14 +77,14 @@ export function addStart(app: FastifyInstance, parts: DashboardParts, show: Show
           offer: asked.offer,
           ...(asked.domain === '' ? {} : { domain: asked.domain }),
         });
-        const { draft, review } = await draftForSeller(parts, tenant.id, input);
+        const { draft, review } = await draftForSeller(deps, tenant.id, input);
         return await showOffer(request, reply, { ...asked, form: formOfProfile(draft), review });
       } catch (error) {
         return showOffer(request, reply, { ...asked, status: 400, faults: faultsOf(error) });
       }
     }
     try {
-      await useDraft(parts, request, form);
+      await useDraft(deps, request, form);
       return await reply.redirect('/dashboard/start', 303);
     } catch (error) {
       return showOffer(request, reply, { ...asked, form, status: 400, faults: faultsOf(error) });
@@ -98,10 +98,10 @@ export function addStart(app: FastifyInstance, parts: DashboardParts, show: Show
 }
 
 /** The profile that a tenant begins with becomes the draft, and shows at once what it makes of posts. */
-async function useDraft(parts: DashboardParts, request: FastifyRequest, form: Form): Promise<void> {
+async function useDraft(deps: DashboardDeps, request: FastifyRequest, form: Form): Promise<void> {
   const { tenant } = memberOf(request);
-  const [first] = await parts.store.listProfiles(tenant.id);
+  const [first] = await deps.store.listProfiles(tenant.id);
   if (first === undefined) throw new Error('a tenant has a profile at least');
   const patch = checked(icpPatchSchema, wishOf(form));
-  await addSamples(parts, await changeProfile(parts, tenant, { id: first.id, patch }));
+  await addSamples(deps, await changeProfile(deps, tenant, { id: first.id, patch }));
 }

@@ -5,14 +5,14 @@ import {
   inviteMember,
   removeMember,
   renewInvitation,
-  type TeamParts,
+  type TeamDeps,
 } from '../accounts/team.ts';
 import { problemStatus } from '../http/problems.ts';
 import { DomainError } from '../model/errors.ts';
 import { ROLES, type Role } from '../model/tenant.ts';
+import type { DashboardDeps } from './deps.ts';
 import { faultsOf, formOf, oneOf, text } from './forms.ts';
 import { memberOf } from './gate.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
 const PATH = '/settings/team';
@@ -26,8 +26,8 @@ const MAY: Record<Role, string> = {
 type ById = { Params: { id: string } };
 
 /** Settings → Team: who may sign in, and what they may do. Owners alone change it. */
-export function addTeam(app: FastifyInstance, parts: DashboardParts & TeamParts, show: Show): void {
-  const { store, baseUrl } = parts;
+export function addTeam(app: FastifyInstance, deps: DashboardDeps & TeamDeps, show: Show): void {
+  const { store, baseUrl } = deps;
 
   async function showTeam(request: FastifyRequest, reply: FastifyReply, shown: Record<string, unknown> = {}) {
     const { tenant, user } = memberOf(request);
@@ -51,7 +51,7 @@ export function addTeam(app: FastifyInstance, parts: DashboardParts & TeamParts,
 
   function showInvited(request: FastifyRequest, reply: FastifyReply, { user, token }: Invited) {
     const invited = { email: user.email, url: `${baseUrl}/dashboard/setup#token=${token}` };
-    return showTeam(request, reply, { invited, sendsMail: parts.sendsMail });
+    return showTeam(request, reply, { invited, sendsMail: deps.sendsMail });
   }
 
   app.get(PATH, (request, reply) => showTeam(request, reply));
@@ -59,13 +59,13 @@ export function addTeam(app: FastifyInstance, parts: DashboardParts & TeamParts,
     const form = formOf(request);
     const wish = { email: text(form, 'email'), role: roleOf(form) };
     try {
-      return await showInvited(request, reply, await inviteMember(parts, memberOf(request).tenant, wish));
+      return await showInvited(request, reply, await inviteMember(deps, memberOf(request).tenant, wish));
     } catch (error) {
       if (error instanceof DomainError && error.code === 'RATE_LIMITED') throw error;
       return showTeam(request, reply, { form: wish, faults: faultsOf(error), status: 400 });
     }
   });
-  addMemberActs(app, parts, { show, showTeam, showInvited });
+  addMemberActs(app, deps, { show, showTeam, showInvited });
 }
 
 interface TeamScreens {
@@ -80,7 +80,7 @@ interface TeamScreens {
 
 function addMemberActs(
   app: FastifyInstance,
-  parts: DashboardParts & TeamParts,
+  deps: DashboardDeps & TeamDeps,
   { show, showTeam, showInvited }: TeamScreens,
 ): void {
   const config = { forOwners: true, showsSecret: true } as const;
@@ -101,14 +101,14 @@ function addMemberActs(
   }
 
   add('role', async (request, reply, id) => {
-    await changeRole(parts, memberOf(request).tenant, { id, role: roleOf(formOf(request)) });
+    await changeRole(deps, memberOf(request).tenant, { id, role: roleOf(formOf(request)) });
     return reply.redirect(`/dashboard${PATH}?done=saved`, 303);
   });
   add('link', async (request, reply, id) =>
-    showInvited(request, reply, await renewInvitation(parts, memberOf(request).tenant, id)),
+    showInvited(request, reply, await renewInvitation(deps, memberOf(request).tenant, id)),
   );
   add('remove', async (request, reply, id) => {
-    await removeMember(parts, memberOf(request).tenant, id);
+    await removeMember(deps, memberOf(request).tenant, id);
     return reply.redirect(`/dashboard${PATH}?done=removed`, 303);
   });
   app.get<ById>(
@@ -116,7 +116,7 @@ function addMemberActs(
     { config: { onlyToChange: true, forOwners: true } },
     async (request, reply) => {
       const { tenant } = memberOf(request);
-      const member = await parts.store.getMember(tenant.id, request.params.id);
+      const member = await deps.store.getMember(tenant.id, request.params.id);
       if (member === null) throw new DomainError('NOT_FOUND', 'There is no such member.');
       return show(request, reply, {
         template: 'confirm',

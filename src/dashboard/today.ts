@@ -15,9 +15,9 @@ import type { Store } from '../store/store.ts';
 import { chartHtml, dayLabel, spanLabel } from './charts.ts';
 import { cookieOptions } from './cookies.ts';
 import { PAUSE_WORDS, shownEndpoint } from './delivery-words.ts';
+import type { DashboardDeps } from './deps.ts';
 import { memberOf } from './gate.ts';
 import { money } from './leads.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 import { explained, shownSignal } from './shown-signal.ts';
 
@@ -33,7 +33,7 @@ const DAYS_SHOWN = 30;
 const MOST_COUNTED = 10_000;
 
 /** `/dashboard`: the hot signals, what needs a person, and the next steps of a new account. */
-export function addToday(app: FastifyInstance, { store, clock, baseUrl }: DashboardParts, show: Show): void {
+export function addToday(app: FastifyInstance, { store, clock, baseUrl }: DashboardDeps, show: Show): void {
   app.get('/', async (request, reply) => {
     const { tenant, user } = memberOf(request);
     const now = { at: clock.now(), position: await store.storedPosition(tenant.id) };

@@ -27,6 +27,7 @@ import {
   shownEndpoint,
   timingWords,
 } from './delivery-words.ts';
+import type { DashboardDeps } from './deps.ts';
 import {
   type Form,
   filtersOf,
@@ -41,7 +42,6 @@ import {
 } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
-import type { DashboardParts } from './parts.ts';
 import type { Show } from './screens.ts';
 
 const LOGS = '/webhook-logs';
@@ -53,17 +53,17 @@ export const REPLAYABLE = ['dead', 'discarded', 'delivered'] as const;
 const LISTS = /^\/dashboard\/(?:webhook-logs|dead-letters)(?:\?[\x21-\x7e]{0,2000})?$/;
 
 /** Webhook Logs: every delivery with its attempts, dead letters, and why an event did not go to an endpoint. */
-export function addWebhookLogs(app: FastifyInstance, parts: DashboardParts, show: Show): void {
-  addList(app, parts, show, { path: LOGS, template: 'webhook-logs', title: 'Webhook Logs' });
-  addList(app, parts, show, { path: '/dead-letters', template: 'dead-letters', title: 'Dead letters' });
-  addEvents(app, parts, show);
-  addOne(app, parts, show);
-  addReplays(app, parts, show);
+export function addWebhookLogs(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
+  addList(app, deps, show, { path: LOGS, template: 'webhook-logs', title: 'Webhook Logs' });
+  addList(app, deps, show, { path: '/dead-letters', template: 'dead-letters', title: 'Dead letters' });
+  addEvents(app, deps, show);
+  addOne(app, deps, show);
+  addReplays(app, deps, show);
 }
 
 function addList(
   app: FastifyInstance,
-  parts: DashboardParts,
+  deps: DashboardDeps,
   show: Show,
   { path, template, title }: { path: string; template: string; title: string },
 ): void {
@@ -75,14 +75,14 @@ function addList(
     const isDead = template === 'dead-letters';
     const filters = { ...asked, endpointId, ...(isDead && { status: 'dead' as const }) };
     const [{ page, ...pages }, endpoints] = await Promise.all([
-      readScreenPage(parts, request, {
+      readScreenPage(deps, request, {
         name: template,
         filters,
-        read: (place) => parts.store.listDeliveries(tenant.id, { ...filters, ...place }),
+        read: (place) => deps.store.listDeliveries(tenant.id, { ...filters, ...place }),
       }),
-      parts.store.listEndpoints(tenant.id),
+      deps.store.listEndpoints(tenant.id),
     ]);
-    const subjects = await subjectsOf(parts.store, tenant.id, [
+    const subjects = await subjectsOf(deps.store, tenant.id, [
       ...page.rows.map(({ subjectId }) => subjectId),
       filters.subjectId ?? '',
     ]);
@@ -106,24 +106,24 @@ function addList(
   });
 }
 
-function addEvents(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+function addEvents(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get(`${LOGS}/events`, async (request, reply) => {
     const { tenant } = memberOf(request);
     const query = queryOf(request);
     const { filters, filterFaults } = filtersOf(eventFilters, query);
-    const endpoints = await parts.store.listEndpoints(tenant.id);
-    const { page, ...pages } = await readScreenPage(parts, request, {
+    const endpoints = await deps.store.listEndpoints(tenant.id);
+    const { page, ...pages } = await readScreenPage(deps, request, {
       name: 'events',
       filters,
       read: ({ limit, after }) =>
-        parts.store.listEvents(tenant.id, {
+        deps.store.listEvents(tenant.id, {
           ...{ ...filters, after },
           limit: eventsAPage(limit, endpoints.length),
         }),
     });
-    const now = parts.clock.now();
+    const now = deps.clock.now();
     const subjects = await subjectsOf(
-      parts.store,
+      deps.store,
       tenant.id,
       page.rows.map(({ subjectId }) => subjectId),
     );
@@ -142,15 +142,15 @@ function addEvents(app: FastifyInstance, parts: DashboardParts, show: Show): voi
   });
 }
 
-function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+function addOne(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   app.get<{ Params: { delivery: string } }>(`${LOGS}/:delivery`, async (request, reply) => {
     const { tenant } = memberOf(request);
     const { delivery: id } = request.params;
-    const log = await parts.store.getDelivery(tenant.id, id);
+    const log = await deps.store.getDelivery(tenant.id, id);
     if (log === null) throw new DomainError('NOT_FOUND', `There is no delivery "${id}".`);
-    const endpoint = await parts.store.getEndpoint(tenant.id, log.endpointId);
+    const endpoint = await deps.store.getEndpoint(tenant.id, log.endpointId);
     const delivery = deliveryDetail(log);
-    const subjects = await subjectsOf(parts.store, tenant.id, [log.subjectId]);
+    const subjects = await subjectsOf(deps.store, tenant.id, [log.subjectId]);
     return show(request, reply, {
       template: 'webhook-log',
       title: `Delivery: ${eventLabel(delivery.event)}`,
@@ -168,7 +168,7 @@ function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
   });
 }
 
-function addReplays(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+function addReplays(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   /** What was delivered is sent again only where that was asked for: a receiver acts on it a second time. */
   async function askFirst(
     request: FastifyRequest,
@@ -178,7 +178,7 @@ function addReplays(app: FastifyInstance, parts: DashboardParts, show: Show): vo
     const { ids, back } = asked;
     if (ids.length === 0 || ticked(formOf(request), 'sure')) return null;
     const { tenant } = memberOf(request);
-    const logs = await Promise.all(ids.map((id) => parts.store.getDelivery(tenant.id, id)));
+    const logs = await Promise.all(ids.map((id) => deps.store.getDelivery(tenant.id, id)));
     const delivered = logs.filter((log) => log?.status === 'delivered').length;
     if (delivered === 0) return null;
     const many = delivered === 1 ? 'One of them was' : `${delivered} of them were`;
@@ -198,7 +198,7 @@ function addReplays(app: FastifyInstance, parts: DashboardParts, show: Show): vo
     const back = `/dashboard${LOGS}/${encodeURIComponent(delivery)}`;
     const asked = await askFirst(request, reply, { ids: [delivery], back });
     if (asked !== null) return asked;
-    await replayDelivery(parts, memberOf(request).tenant.id, delivery);
+    await replayDelivery(deps, memberOf(request).tenant.id, delivery);
     return reply.redirect(`${back}?done=replayed`, 303);
   });
   app.post(`${LOGS}/replay`, async (request, reply) => {
@@ -212,7 +212,7 @@ function addReplays(app: FastifyInstance, parts: DashboardParts, show: Show): vo
     let count = 0;
     for (const id of ids) {
       // One that cannot be sent again any more does not keep the others from it.
-      const isSent = await replayDelivery(parts, tenant.id, id).then(() => true, toFalse);
+      const isSent = await replayDelivery(deps, tenant.id, id).then(() => true, toFalse);
       if (isSent) count++;
     }
     return reply.redirect(withDone(back, doneReplaying(count)), 303);
@@ -221,7 +221,7 @@ function addReplays(app: FastifyInstance, parts: DashboardParts, show: Show): vo
     const { tenant } = memberOf(request);
     const form = formOf(request);
     const wanted = text(form, 'webhook_id');
-    const endpoints = (await parts.store.listEndpoints(tenant.id)).filter(
+    const endpoints = (await deps.store.listEndpoints(tenant.id)).filter(
       ({ id }) => wanted === '' || id === wanted,
     );
     if (endpoints.length === 0 && wanted !== '') throw noEndpoint(wanted);
@@ -229,7 +229,7 @@ function addReplays(app: FastifyInstance, parts: DashboardParts, show: Show): vo
     const range = { status, from: momentOf(form, 'from'), to: null };
     let count = 0;
     for (const { id } of endpoints) {
-      count += await replayAll(parts, tenant.id, { endpointId: id, ...range });
+      count += await replayAll(deps, tenant.id, { endpointId: id, ...range });
     }
     return reply.redirect(withDone(backOf(form), doneReplaying(count)), 303);
   });

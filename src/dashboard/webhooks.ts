@@ -47,6 +47,7 @@ import {
   PAUSE_WORDS,
   shownEndpoint,
 } from './delivery-words.ts';
+import type { DashboardDeps } from './deps.ts';
 import {
   type Form,
   faultsOf,
@@ -63,7 +64,6 @@ import {
   ticked,
 } from './forms.ts';
 import { checked, memberOf } from './gate.ts';
-import type { DashboardParts } from './parts.ts';
 import { SIGNAL_TYPE_WORDS } from './profiles.ts';
 import type { Show } from './screens.ts';
 import { doneReplaying, REPLAYABLE, subjectsOf } from './webhook-logs.ts';
@@ -71,19 +71,19 @@ import { doneReplaying, REPLAYABLE, subjectsOf } from './webhook-logs.ts';
 export const WEBHOOKS = '/settings/integrations/webhooks';
 
 /** Settings → Integrations → Webhooks: the list, a new one, and changing one. */
-export function addWebhooks(app: FastifyInstance, parts: DashboardParts, show: Show): void {
-  addList(app, parts, show);
-  addNew(app, parts, show);
-  addOne(app, parts, show);
+export function addWebhooks(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
+  addList(app, deps, show);
+  addNew(app, deps, show);
+  addOne(app, deps, show);
 }
 
-function addList(app: FastifyInstance, parts: DashboardParts, show: Show): void {
-  const { store, clock, sourceIps } = parts;
+function addList(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
+  const { store, clock, sourceIps } = deps;
   app.get(WEBHOOKS, async (request, reply) => {
     const { tenant } = memberOf(request);
     const [endpoints, attempts] = await Promise.all([
       store.listEndpoints(tenant.id),
-      attemptsOf(parts, tenant.id, null),
+      attemptsOf(deps, tenant.id, null),
     ]);
     const limits = planLimits(effectivePlan(tenant, clock.now()));
     return show(request, reply, {
@@ -99,7 +99,7 @@ function addList(app: FastifyInstance, parts: DashboardParts, show: Show): void 
   });
 }
 
-function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+function addNew(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const path = `${WEBHOOKS}/new`;
   async function showForm(request: FastifyRequest, reply: FastifyReply, shown: object) {
     const { tenant } = memberOf(request);
@@ -107,7 +107,7 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
       template: 'webhook-new',
       title: 'New webhook',
       choices: WEBHOOK_CHOICES,
-      profiles: await parts.store.listProfiles(tenant.id),
+      profiles: await deps.store.listProfiles(tenant.id),
       form: emptyWebhookForm(),
       faults: {},
       preview: null,
@@ -122,49 +122,49 @@ function addNew(app: FastifyInstance, parts: DashboardParts, show: Show): void {
     const { tenant } = memberOf(request);
     const form = formOf(request);
     if (text(form, 'act') === 'preview') {
-      return showForm(request, reply, { form, ...(await previewOf(parts, request, form)) });
+      return showForm(request, reply, { form, ...(await previewOf(deps, request, form)) });
     }
     try {
-      const { endpoint, secret } = await createEndpoint(parts, tenant, createdOf(form));
-      return await showWebhook(parts, show, { request, reply, endpoint, shown: { secret, isNew: true } });
+      const { endpoint, secret } = await createEndpoint(deps, tenant, createdOf(form));
+      return await showWebhook(deps, show, { request, reply, endpoint, shown: { secret, isNew: true } });
     } catch (error) {
       return showForm(request, reply, { form, faults: faultsOf(error), status: statusOf(error) });
     }
   });
 }
 
-function addOne(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+function addOne(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const path = `${WEBHOOKS}/:id`;
   app.get<{ Params: { id: string } }>(path, async (request, reply) => {
     const { tenant } = memberOf(request);
-    const endpoint = await parts.store.getEndpoint(tenant.id, request.params.id);
+    const endpoint = await deps.store.getEndpoint(tenant.id, request.params.id);
     if (endpoint === null) throw noEndpoint(request.params.id);
-    return showWebhook(parts, show, { request, reply, endpoint });
+    return showWebhook(deps, show, { request, reply, endpoint });
   });
   app.post<{ Params: { id: string } }>(path, LARGE_FORM, async (request, reply) => {
     const { tenant } = memberOf(request);
-    const endpoint = await parts.store.getEndpoint(tenant.id, request.params.id);
+    const endpoint = await deps.store.getEndpoint(tenant.id, request.params.id);
     if (endpoint === null) throw noEndpoint(request.params.id);
     const form = formOf(request);
     if (text(form, 'act') === 'preview') {
-      const shown = { form, ...(await previewOf(parts, request, form)) };
-      return showWebhook(parts, show, { request, reply, endpoint, shown });
+      const shown = { form, ...(await previewOf(deps, request, form)) };
+      return showWebhook(deps, show, { request, reply, endpoint, shown });
     }
     try {
       const { id } = endpoint;
-      await changeEndpoint(parts, tenant, { id, patch: settingsOf(form) });
+      await changeEndpoint(deps, tenant, { id, patch: settingsOf(form) });
       return reply.redirect(`/dashboard${WEBHOOKS}/${id}?done=saved`, 303);
     } catch (error) {
       const shown = { form, faults: faultsOf(error), status: statusOf(error) };
-      return showWebhook(parts, show, { request, reply, endpoint, shown });
+      return showWebhook(deps, show, { request, reply, endpoint, shown });
     }
   });
 }
 
-async function previewOf(parts: DashboardParts, request: FastifyRequest, form: Form) {
+async function previewOf(deps: DashboardDeps, request: FastifyRequest, form: Form) {
   try {
     const wish = { format: formatOf(form), signalId: null };
-    const { bodies, sample } = await previewFormat(parts, memberOf(request).tenant, wish);
+    const { bodies, sample } = await previewFormat(deps, memberOf(request).tenant, wish);
     return { preview: { body: JSON.stringify(bodies[0], null, 2), sample } };
   } catch (error) {
     return { faults: faultsOf(error), status: statusOf(error) };
@@ -180,7 +180,7 @@ const MOST_COUNTED = 1_000;
 
 /** The screen of one endpoint; `shown` is what came of a form that was sent to it. */
 export async function showWebhook(
-  parts: DashboardParts,
+  deps: DashboardDeps,
   show: Show,
   {
     request,
@@ -192,16 +192,16 @@ export async function showWebhook(
   const { tenant } = memberOf(request);
   const base = { eventType: null, eventId: null, from: null, to: null, after: null };
   const ofEndpoint = { ...base, endpointId: endpoint.id };
-  const now = parts.clock.now();
+  const now = deps.clock.now();
   const [attempts, days, profiles, recent, held] = await Promise.all([
-    attemptsOf(parts, tenant.id, endpoint.id),
-    parts.store.tallyAttemptDays(tenant.id, { endpointId: endpoint.id, since: firstDay(now) }),
-    parts.store.listProfiles(tenant.id),
-    parts.store.listDeliveries(tenant.id, { ...ofEndpoint, status: null, limit: RECENT }),
-    endpoint.status === 'paused' ? parts.store.countWaiting(endpoint.id, MOST_COUNTED + 1) : 0,
+    attemptsOf(deps, tenant.id, endpoint.id),
+    deps.store.tallyAttemptDays(tenant.id, { endpointId: endpoint.id, since: firstDay(now) }),
+    deps.store.listProfiles(tenant.id),
+    deps.store.listDeliveries(tenant.id, { ...ofEndpoint, status: null, limit: RECENT }),
+    endpoint.status === 'paused' ? deps.store.countWaiting(endpoint.id, MOST_COUNTED + 1) : 0,
   ]);
   const subjects = await subjectsOf(
-    parts.store,
+    deps.store,
     tenant.id,
     recent.rows.map(({ subjectId }) => subjectId),
   );
@@ -217,7 +217,7 @@ export async function showWebhook(
     attemptsHtml: days.length === 0 ? '' : attemptsChart(days, now),
     subjects,
     recent: recent.rows.map(deliveryResource),
-    expected: expectedTest(parts, endpoint),
+    expected: expectedTest(deps, endpoint),
     choices: WEBHOOK_CHOICES,
     profiles,
     form: formOfSettings(endpoint.settings, endpoint),
@@ -394,14 +394,14 @@ function wishedFormat(form: Form): unknown {
 type Act = (request: FastifyRequest, reply: FastifyReply, endpoint: Endpoint) => Promise<FastifyReply>;
 
 /** What is done to an endpoint besides changing its settings. What is refused is said on its screen. */
-export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show: Show): void {
+export function addWebhookActs(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const back = (reply: FastifyReply, { id }: Endpoint, done: string) =>
     reply.redirect(`/dashboard${WEBHOOKS}/${id}?${done}`, 303);
 
   function add(name: string, act: Act): void {
     const options = { config: { showsSecret: true } } as const;
     app.post<{ Params: { id: string } }>(`${WEBHOOKS}/:id/${name}`, options, async (request, reply) => {
-      const endpoint = await findEndpoint(parts.store, memberOf(request).tenant.id, request.params.id);
+      const endpoint = await findEndpoint(deps.store, memberOf(request).tenant.id, request.params.id);
       try {
         return await act(request, reply, endpoint);
       } catch (error) {
@@ -409,30 +409,30 @@ export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show
         const seconds = error.extra.retryAfterSeconds;
         if (seconds !== undefined) reply.header('retry-after', String(seconds));
         const shown = { fault: error.message, status: problemStatus(error.code) };
-        return showWebhook(parts, show, { request, reply, endpoint, shown });
+        return showWebhook(deps, show, { request, reply, endpoint, shown });
       }
     });
   }
 
   add('pause', async (request, reply, endpoint) => {
-    await pauseEndpoint(parts, memberOf(request).tenant, endpoint.id);
+    await pauseEndpoint(deps, memberOf(request).tenant, endpoint.id);
     return back(reply, endpoint, 'done=paused');
   });
   add('resume', async (request, reply, endpoint) => {
-    await resumeEndpoint(parts, memberOf(request).tenant, endpoint.id);
+    await resumeEndpoint(deps, memberOf(request).tenant, endpoint.id);
     return back(reply, endpoint, 'done=resumed');
   });
   add('secret', async (request, reply, { id }) => {
     const { grace_hours: graceHours } = checked(newSecretSchema.unwrap().unwrap(), {
       grace_hours: Number(text(formOf(request), 'grace_hours')),
     });
-    const { endpoint, secret } = await regenerateSecret(parts, memberOf(request).tenant, { id, graceHours });
-    return showWebhook(parts, show, { request, reply, endpoint, shown: { secret } });
+    const { endpoint, secret } = await regenerateSecret(deps, memberOf(request).tenant, { id, graceHours });
+    return showWebhook(deps, show, { request, reply, endpoint, shown: { secret } });
   });
   add('test', async (request, reply, endpoint) => {
-    const result = testResource(await testEndpoint(parts, endpoint));
+    const result = testResource(await testEndpoint(deps, endpoint));
     const words = result.error === null ? '' : wordsOf(result.error.code);
-    return showWebhook(parts, show, { request, reply, endpoint, shown: { test: { ...result, words } } });
+    return showWebhook(deps, show, { request, reply, endpoint, shown: { test: { ...result, words } } });
   });
   add('replay', async (request, reply, endpoint) => {
     refusePull(endpoint, 'replayed');
@@ -443,11 +443,11 @@ export function addWebhookActs(app: FastifyInstance, parts: DashboardParts, show
       from: momentOf(form, 'from'),
       to: momentOf(form, 'to'),
     };
-    const count = await replayAll(parts, endpoint.tenantId, order);
+    const count = await replayAll(deps, endpoint.tenantId, order);
     return back(reply, endpoint, doneReplaying(count));
   });
   add('delete', async (_request, reply, { id, tenantId }) => {
-    await deleteEndpoint(parts, tenantId, id);
+    await deleteEndpoint(deps, tenantId, id);
     return reply.redirect(`/dashboard${WEBHOOKS}?done=deleted`, 303);
   });
 }

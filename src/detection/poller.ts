@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { type Timer, watchSteps } from '../lib/clock.ts';
 import { storageFaultOf } from '../model/errors.ts';
 import type { ClaimedSource, DueSource } from '../store/source-store.ts';
-import { type RunParts, runClaimed } from './run.ts';
+import { type RunDeps, runClaimed } from './run.ts';
 
 /** Sources that are read at once, each on a host of its own. */
 const MAX_RUNS = 32;
@@ -25,9 +25,9 @@ export interface Poller {
 }
 
 /** One timer for all sources: it rings when the next is due. */
-export function createPoller(parts: RunParts): Poller {
-  const { store, log } = parts;
-  const clock = watchSteps(parts.clock, (deltaMs) => {
+export function createPoller(deps: RunDeps): Poller {
+  const { store, log } = deps;
+  const clock = watchSteps(deps.clock, (deltaMs) => {
     replanned &&= deltaMs > 0;
   });
   /** False at a start, before which the clock may have been set as well. */
@@ -72,7 +72,7 @@ export function createPoller(parts: RunParts): Poller {
     const due = await store.dueSources(now);
     const chosen = new Map(chooseRuns(due, turnsNow(places)).map((source) => [source.id, source]));
     if (chosen.size === 0) return; // most looks find nothing, and a claim is a write
-    const token = parts.newId('run');
+    const token = deps.newId('run');
     const claim = { now, leaseUntil: now + LEASE_MS, ids: [...chosen.keys()], token };
     for (const claimed of await store.claimSources(claim)) {
       const source = chosen.get(claimed.source.id);
@@ -99,7 +99,7 @@ export function createPoller(parts: RunParts): Poller {
 
   function begin(claimed: ClaimedSource, source: DueSource): void {
     lastTurn.set(source.tenantId, ++turn);
-    const run = runClaimed(parts, claimed).catch((error: unknown) => {
+    const run = runClaimed(deps, claimed).catch((error: unknown) => {
       log[levelOf(error)](
         { err: error, source_id: claimed.source.id },
         'a run could not be stored; it is made again',
@@ -129,7 +129,7 @@ export function createPoller(parts: RunParts): Poller {
   return {
     async start() {
       await store.recoverSources({ own: true, now: clock.now() });
-      parts.web.recall(await store.hostHolds(clock.now()));
+      deps.web.recall(await store.hostHolds(clock.now()));
       state = 'running';
       wake();
     },
@@ -137,7 +137,7 @@ export function createPoller(parts: RunParts): Poller {
     async stop() {
       state = 'stopped';
       timer?.cancel();
-      parts.web.abort();
+      deps.web.abort();
       await looking;
       await Promise.all(running.keys());
     },

@@ -4,7 +4,7 @@ import type { Source } from '../model/source.ts';
 import type { Place } from '../signals/places.ts';
 import { planPosts } from '../signals/plan-posts.ts';
 import type { SourcePreview } from '../signals/source-management.ts';
-import { type RunParts, readInTime } from './run.ts';
+import { type RunDeps, readInTime } from './run.ts';
 import { PutOff, SourceFault, toPost } from './source-item.ts';
 
 /** What somebody waits for a preview, and how much of a day's posts it is made of. */
@@ -15,7 +15,7 @@ const MOST_AT_ONCE = 4;
 
 /** What a place would have brought in the last 24 hours. It is read as politely as a source, and nothing is stored. */
 export function createSourcePreviews(
-  parts: Omit<RunParts, 'log'>,
+  deps: Omit<RunDeps, 'log'>,
 ): (tenantId: string, profileId: string, place: Pick<Place, 'kind' | 'settings'>) => Promise<SourcePreview> {
   let running = 0;
   return async (tenantId, profileId, place) => {
@@ -24,7 +24,7 @@ export function createSourcePreviews(
     if (running >= MOST_AT_ONCE) return { fault: 'Other previews are being made. Try again in a moment.' };
     running++;
     try {
-      return await preview(parts, asSource(tenantId, profileId, place, parts.clock.now()));
+      return await preview(deps, asSource(tenantId, profileId, place, deps.clock.now()));
     } catch (error) {
       if (error instanceof PutOff)
         return { fault: 'The site is being read for another source. Try again soon.' };
@@ -36,17 +36,17 @@ export function createSourcePreviews(
   };
 }
 
-async function preview(parts: Omit<RunParts, 'log'>, source: Source): Promise<SourcePreview> {
+async function preview(deps: Omit<RunDeps, 'log'>, source: Source): Promise<SourcePreview> {
   const position = { etag: null, lastModified: null, newestAt: null, seen: [], cursor: null };
-  const { items } = await readInTime(parts, { source, position }, PATIENCE_MS);
-  const since = parts.clock.now() - DAY_MS;
+  const { items } = await readInTime(deps, { source, position }, PATIENCE_MS);
+  const since = deps.clock.now() - DAY_MS;
   const posts = items
     .filter(({ postedAt }) => postedAt === null || postedAt >= since)
     .slice(0, MOST_POSTS)
     .map(toPost)
     .filter((post) => post !== null);
   const rule = { profileIds: source.profileIds, onlyMatching: true };
-  const planned = await planPosts(parts, source.tenantId, posts, rule);
+  const planned = await planPosts(deps, source.tenantId, posts, rule);
   const found = planned.flatMap(({ signals }) => signals.slice(0, 1));
   const best = found.sort((a, b) => b.score - a.score)[0];
   return { read: posts.length, matched: found.length, best: best === undefined ? null : best.text };

@@ -32,7 +32,7 @@ interface Kept {
   until: number;
 }
 
-interface RobotsParts {
+interface RobotsDeps {
   clock: Clock;
   documents: Documents;
   /** Follows redirects, and answers whatever the status. */
@@ -41,7 +41,7 @@ interface RobotsParts {
   pace(host: string, delayMs: number): void;
 }
 
-export function createRobots({ clock, documents, get, pace }: RobotsParts): Robots {
+export function createRobots({ clock, documents, get, pace }: RobotsDeps): Robots {
   // In the order of their last use: the first is the first to be forgotten.
   const kept = new Map<string, Kept>();
   const refused = new LRUCache<string, { fault: SourceFault; until: number }>({ max: MAX_REFUSED });

@@ -12,7 +12,7 @@ import {
   type SourcePosition,
 } from '../model/source.ts';
 import { storeEditedPosts } from '../signals/intake.ts';
-import { type IntakeParts, planPosts, type ScopedPost } from '../signals/plan-posts.ts';
+import { type IntakeDeps, planPosts, type ScopedPost } from '../signals/plan-posts.ts';
 import { openSecrets } from '../signals/source-management.ts';
 import type { CommittedSignal, NewSignal } from '../store/signal-store.ts';
 import type { ClaimedSource, SourceRun } from '../store/source-store.ts';
@@ -69,7 +69,7 @@ const ITEMS_AT_ONCE = 50;
 const SIGNALS_AT_ONCE = 50;
 
 /** What a run needs of the process. */
-export interface RunParts extends IntakeParts {
+export interface RunDeps extends IntakeDeps {
   web: Web;
   documents: Documents;
   sites: Sites;
@@ -85,46 +85,46 @@ export interface RunParts extends IntakeParts {
  * Reads a source once and stores what came of it: the last of its signals and the position in one commit, or the fault.
  * What cannot be stored is left as it was, and the lease's end makes the source due again.
  */
-export async function runClaimed(parts: RunParts, claimed: ClaimedSource): Promise<void> {
+export async function runClaimed(deps: RunDeps, claimed: ClaimedSource): Promise<void> {
   const { source } = claimed;
-  const run = await read(parts, claimed);
+  const run = await read(deps, claimed);
   if (run === null || run instanceof PutOff) {
     // Null: the process stops, which leaves it as due as it was, or the source is not this run's any more.
     const unread = { sourceId: source.id, token: claimed.token, claimedPollAt: source.nextPollAt };
-    await parts.store.putOffSource(unread, run?.until ?? 0);
+    await deps.store.putOffSource(unread, run?.until ?? 0);
     return;
   }
-  const made = newOf(run.signals, await parts.store.finishSourceRun(run));
-  parts.intakeTally?.countSignals('source', made);
+  const made = newOf(run.signals, await deps.store.finishSourceRun(run));
+  deps.intakeTally?.countSignals('source', made);
   const fields = { source_id: source.id, items: run.itemsSeen };
-  if (run.error === null) parts.log.info(fields, 'source read');
-  else parts.log.warn({ ...fields, code: run.error.code }, 'source not read');
+  if (run.error === null) deps.log.info(fields, 'source read');
+  else deps.log.warn({ ...fields, code: run.error.code }, 'source not read');
 }
 
-async function read(parts: RunParts, claimed: ClaimedSource): Promise<SourceRun | PutOff | null> {
-  const { clock } = parts;
+async function read(deps: RunDeps, claimed: ClaimedSource): Promise<SourceRun | PutOff | null> {
+  const { clock } = deps;
   const { position } = claimed;
   const startedAt = clock.now();
   try {
-    const reading = await readInTime(parts, claimed);
+    const reading = await readInTime(deps, claimed);
     const oldest = oldestOf(claimed.source, startedAt);
     const marks = marksOf(claimed);
     const fresh = unseen(reading.items, marks).filter(
       ({ postedAt }) => postedAt === null || postedAt >= oldest,
     );
     const taken = fresh.slice(0, MAX_ITEMS);
-    if (taken.length > 0) await needRoom(parts, claimed.source.tenantId);
+    if (taken.length > 0) await needRoom(deps, claimed.source.tenantId);
     const edited = taken.filter((item) => marks.has(itemKey(item)));
     const posts = edited.map(toPost).filter((post) => post !== null);
     // Before the position: where the process ends in between they are found again.
-    await storeEditedPosts(parts, claimed.source.tenantId, posts);
+    await storeEditedPosts(deps, claimed.source.tenantId, posts);
     const matched = await matchInParts(
-      parts,
+      deps,
       claimed,
       taken.filter((item) => !edited.includes(item)),
     );
     // An edit may make a post of interest to a profile that it was nothing to.
-    const again = matched && (await matchInParts(parts, claimed, edited));
+    const again = matched && (await matchInParts(deps, claimed, edited));
     if (matched === null || again === null) return null;
     const now = clock.now();
     const run = runOf(claimed, { startedAt, now });
@@ -145,7 +145,7 @@ async function read(parts: RunParts, claimed: ClaimedSource): Promise<SourceRun 
     if (error instanceof PutOff) return error;
     if (error instanceof SourceFault && error.code === STOPPED) return null;
     if (!(error instanceof SourceFault) && storageFaultOf(error) !== null) throw error;
-    return failed(parts, claimed, startedAt, error);
+    return failed(deps, claimed, startedAt, error);
   }
 }
 
@@ -155,11 +155,11 @@ function oldestOf({ maxAgeDays }: Source, now: number): number {
 
 /** One deadline covers all that a run reads, however many pages, hosts and waits that is. */
 export async function readInTime(
-  parts: Pick<RunParts, 'clock' | 'sites' | 'web' | 'documents' | 'secretBox'>,
+  deps: Pick<RunDeps, 'clock' | 'sites' | 'web' | 'documents' | 'secretBox'>,
   { source, position }: Pick<ClaimedSource, 'source' | 'position'>,
   limitMs = RUN_LIMIT_MS,
 ): Promise<Reading> {
-  const { clock, sites } = parts;
+  const { clock, sites } = deps;
   const now = clock.now();
   const known = new Set(position.seen.map(keyOfMark));
   const over = new AbortController();
@@ -167,9 +167,9 @@ export async function readInTime(
   const timer = clock.after(limitMs, () => over.abort(fault));
   const journey = { signal: over.signal, asked: 0 };
   const web: Pages = {
-    read: (address, options) => parts.web.read(address, options, journey),
-    listen: (address, limitMs, take) => parts.web.listen(address, limitMs, take, journey),
-    hold: parts.web.hold,
+    read: (address, options) => deps.web.read(address, options, journey),
+    listen: (address, limitMs, take) => deps.web.listen(address, limitMs, take, journey),
+    hold: deps.web.hold,
   };
   try {
     return await READERS[source.kind]({
@@ -180,11 +180,11 @@ export async function readInTime(
       web,
       parse: (parser, { body, headers, url }, args) => {
         const document = { body, contentType: headers['content-type'] ?? '', url };
-        const parsed = parts.documents.parse(parser, document, args, source.tenantId);
+        const parsed = deps.documents.parse(parser, document, args, source.tenantId);
         return orAborted(parsed, over.signal);
       },
       sites,
-      secrets: openSecrets(parts, source),
+      secrets: openSecrets(deps, source),
       isNew: (id) => !known.has(itemKey({ id })),
     });
   } catch (error) {
@@ -200,7 +200,7 @@ export async function readInTime(
  * `added` how many signals were stored.
  */
 async function matchInParts(
-  parts: RunParts,
+  deps: RunDeps,
   { source, token }: ClaimedSource,
   items: readonly SourceItem[],
 ): Promise<{ signals: NewSignal[]; items: number; added: number } | null> {
@@ -208,18 +208,18 @@ async function matchInParts(
   let matched = 0;
   let added = 0;
   for (let from = 0; from < items.length; from += ITEMS_AT_ONCE) {
-    for (const signals of await match(parts, source, items.slice(from, from + ITEMS_AT_ONCE))) {
+    for (const signals of await match(deps, source, items.slice(from, from + ITEMS_AT_ONCE))) {
       if (signals.length > 0) matched++;
       waiting = waiting.concat(signals);
     }
     while (waiting.length > SIGNALS_AT_ONCE) {
       const part = waiting.slice(0, SIGNALS_AT_ONCE);
       waiting = waiting.slice(SIGNALS_AT_ONCE);
-      const committed = await parts.store.addRunSignals({ sourceId: source.id, token }, part);
+      const committed = await deps.store.addRunSignals({ sourceId: source.id, token }, part);
       if (committed === null) return null;
       const made = newOf(part, committed);
       added += made.length;
-      parts.intakeTally?.countSignals('source', made);
+      deps.intakeTally?.countSignals('source', made);
     }
   }
   return { signals: waiting, items: matched, added };
@@ -254,7 +254,7 @@ function runOf(
 }
 
 function failed(
-  { clock, log }: RunParts,
+  { clock, log }: RunDeps,
   claimed: ClaimedSource,
   startedAt: number,
   error: unknown,
@@ -299,16 +299,16 @@ function backoffMs(source: Pick<Source, 'intervalSeconds' | 'failures'>, code: s
 }
 
 /** The signals of each item. @throws SourceFault where no profile is there to match with */
-async function match(parts: RunParts, source: Source, items: readonly SourceItem[]): Promise<NewSignal[][]> {
+async function match(deps: RunDeps, source: Source, items: readonly SourceItem[]): Promise<NewSignal[][]> {
   const posts: ScopedPost[] = [];
-  const nextTurn = createYielder(parts.clock);
+  const nextTurn = createYielder(deps.clock);
   for (const item of items) {
     const post = toPost(item);
     if (post !== null) posts.push(post);
     await nextTurn(); // 50 of the longest take a tenth of a second
   }
   const rule = { profileIds: source.profileIds, onlyMatching: true };
-  const planned = await planPosts(parts, source.tenantId, posts, rule);
+  const planned = await planPosts(deps, source.tenantId, posts, rule);
   if (planned.some(({ errors }) => errors.length > 0)) {
     // Nothing is passed over: it is all read again once there is a profile.
     throw new SourceFault('no_active_profile', 'None of the profiles of this source is active.');
@@ -374,9 +374,9 @@ function keptOf(wanted: number): number {
 }
 
 /** Nothing is passed over where the plan keeps no more signals: all is read again once there is room. @throws SourceFault */
-async function needRoom(parts: Pick<IntakeParts, 'store' | 'clock'>, tenantId: string): Promise<void> {
+async function needRoom(deps: Pick<IntakeDeps, 'store' | 'clock'>, tenantId: string): Promise<void> {
   try {
-    await requireRoom(parts, tenantId, 'signals');
+    await requireRoom(deps, tenantId, 'signals');
   } catch (error) {
     const full = error instanceof DomainError && error.code === 'PLAN_REQUIRED';
     throw full ? new SourceFault('plan_ceiling', error.message) : error;

@@ -20,7 +20,7 @@ const MAX_ADDRESS = 2_048;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** What reading the web needs of the process. */
-export interface WebParts {
+export interface WebDeps {
   clock: Clock;
   baseUrl: string;
   allowTargets: AddressSet;
@@ -92,15 +92,15 @@ interface Asking {
   cutAt?: number;
 }
 
-export function createWeb(parts: WebParts): Web {
-  const { clock, allowTargets: allow, baseUrl, contact, lookup = createLookup(clock) } = parts;
+export function createWeb(deps: WebDeps): Web {
+  const { clock, allowTargets: allow, baseUrl, contact, lookup = createLookup(clock) } = deps;
   const connect = createConnect({ clock, allow, lookup, localAddress: null, lenient: true });
   const requests = createRequests({ clock, connect });
   const gate = createHostGate(clock);
   const stopping = new AbortController();
   const robots = createRobots({
     clock,
-    documents: parts.documents,
+    documents: deps.documents,
     pace: gate.pace,
     // Many runs may wait for it: no single one's time is its limit.
     get: (url) =>
@@ -116,7 +116,7 @@ export function createWeb(parts: WebParts): Web {
   async function hold(held: HostHold): Promise<void> {
     gate.hold(held);
     // What cannot be kept binds this process all the same.
-    await parts.keepHold?.(held).catch(() => {});
+    await deps.keepHold?.(held).catch(() => {});
   }
 
   /** Every hop's address is checked, by its text here and by what it resolves to when it is dialled. */

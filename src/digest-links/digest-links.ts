@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { FeedbackLinks, LinkAct, MailedAct } from '../accounts/links.ts';
 import { addLead } from '../leads/add-lead.ts';
-import type { LeadParts } from '../leads/changes.ts';
+import type { LeadDeps } from '../leads/changes.ts';
 import { escapeHtml } from '../lib/text.ts';
 import { OTHER_ACTORS } from '../model/audit.ts';
 import { DomainError } from '../model/errors.ts';
@@ -12,7 +12,7 @@ import { headlineOf } from '../signals/why.ts';
 import type { Store } from '../store/store.ts';
 
 /** What the links of mails need of the process. */
-export interface DigestLinkParts extends LeadParts {
+export interface DigestLinkDeps extends LeadDeps {
   store: Store;
   feedbackLinks: FeedbackLinks;
 }
@@ -21,8 +21,8 @@ export interface DigestLinkParts extends LeadParts {
  * Where the links of a digest and of messages lead: GET asks, POST takes it down. The token is the whole authority: it does one
  * thing to one signal, for 30 days, or ends one person's digest. Nothing that the form sends is read.
  */
-export async function digestLinks(app: FastifyInstance, parts: DigestLinkParts): Promise<void> {
-  const { store, feedbackLinks } = parts;
+export async function digestLinks(app: FastifyInstance, deps: DigestLinkDeps): Promise<void> {
+  const { store, feedbackLinks } = deps;
   app.addContentTypeParser(
     ['application/x-www-form-urlencoded', 'multipart/form-data'],
     { parseAs: 'buffer', bodyLimit: 1_024 },
@@ -39,14 +39,14 @@ export async function digestLinks(app: FastifyInstance, parts: DigestLinkParts):
   });
 
   app.get<{ Params: { token: string } }>('/feedback/:token', async (request, reply) => {
-    const asked = await readAsked(parts, request.params.token);
+    const asked = await readAsked(deps, request.params.token);
     return 'fault' in asked ? sendFault(reply, asked) : sendPage(reply, 200, askingPage(asked.shown));
   });
 
   app.post<{ Params: { token: string } }>('/feedback/:token', async (request, reply) => {
-    const asked = await readAsked(parts, request.params.token);
+    const asked = await readAsked(deps, request.params.token);
     if ('fault' in asked) return sendFault(reply, asked);
-    const refused = await doAct(parts, asked.said);
+    const refused = await doAct(deps, asked.said);
     if (refused !== null) return sendPage(reply, 409, faultPage('Not added', refused));
     return sendPage(reply, 200, thanksPage(asked.shown));
   });
@@ -81,7 +81,7 @@ interface Fault {
 }
 
 async function readAsked(
-  { store, clock, feedbackLinks }: DigestLinkParts,
+  { store, clock, feedbackLinks }: DigestLinkDeps,
   token: string,
 ): Promise<Fault | { said: MailedAct; shown: AskedSignal }> {
   const said = feedbackLinks.read(token);
@@ -110,8 +110,8 @@ async function readAsked(
 }
 
 /** Takes down what a link says. Why it could not be done, null where it was. */
-async function doAct(parts: DigestLinkParts, { tenantId, signalId, act }: MailedAct): Promise<string | null> {
-  const { store, clock } = parts;
+async function doAct(deps: DigestLinkDeps, { tenantId, signalId, act }: MailedAct): Promise<string | null> {
+  const { store, clock } = deps;
   const actor = OTHER_ACTORS.mail;
   return store.as({ tenantId, actor }, async () => {
     if (act !== 'add') {
@@ -128,7 +128,7 @@ async function doAct(parts: DigestLinkParts, { tenantId, signalId, act }: Mailed
     }
     try {
       const caller = { tenantId, actor: { id: actor, name: 'Link in a message' } };
-      await addLead(parts, caller, leadInputSchema.parse({ signal_ids: [signalId] }));
+      await addLead(deps, caller, leadInputSchema.parse({ signal_ids: [signalId] }));
       return null;
     } catch (error) {
       if (error instanceof DomainError) return error.message;

@@ -34,8 +34,8 @@ export interface Agenda {
  * Only a lane that something happens to is looked at, and only an alarm that is due: 100,000 lanes that wait cost a
  * delivery of a busy one nothing (`npm run bench -- lanes`). A lane that holds nothing is forgotten when its throttle is.
  */
-export function createAgenda(parts: { clock: Clock; slots: Slots; wakeUp: WakeUp }): Agenda {
-  const { clock, slots, wakeUp } = parts;
+export function createAgenda(deps: { clock: Clock; slots: Slots; wakeUp: WakeUp }): Agenda {
+  const { clock, slots, wakeUp } = deps;
   const lanes = new Map<string, Lane>();
   const targets = new LRUCache<string, LaneTarget>({ max: MAX_TARGETS });
   const toSend = {

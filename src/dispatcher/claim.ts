@@ -20,7 +20,7 @@ export interface Claimer {
   run(): void;
 }
 
-export interface ClaimerParts {
+export interface ClaimerDeps {
   store: Store;
   clock: Clock;
   /** Names this process's leases. */
@@ -35,8 +35,8 @@ export interface ClaimerParts {
  * One store call serves many lanes, and calls overlap with sending: while one waits for its commit, lanes live on what
  * they have, and those that run low meanwhile share the next call.
  */
-export function createClaimer(parts: ClaimerParts): Claimer {
-  const { store, clock, agenda, wakeUp, log } = parts;
+export function createClaimer(deps: ClaimerDeps): Claimer {
+  const { store, clock, agenda, wakeUp, log } = deps;
   let running = 0;
   let paused = false;
 
@@ -71,7 +71,7 @@ export function createClaimer(parts: ClaimerParts): Claimer {
   async function fill(lanes: Lane[], demands: LaneDemand[]): Promise<void> {
     const now = clock.now();
     const asked = clock.monotonic();
-    const terms = { now, leaseUntil: leaseEnd(now), leaseToken: parts.leaseToken };
+    const terms = { now, leaseUntil: leaseEnd(now), leaseToken: deps.leaseToken };
     try {
       const claims = await store.claimDeliveries({ lanes: demands, ...terms });
       const until = handLimit(asked, clock.monotonic());
@@ -79,7 +79,7 @@ export function createClaimer(parts: ClaimerParts): Claimer {
       for (const lane of lanes) {
         const claim = byEndpoint.get(lane.endpointId);
         const changed = claim?.endpoint ?? null;
-        const target = changed === null || changed === 'gone' ? null : parts.prepare(changed);
+        const target = changed === null || changed === 'gone' ? null : deps.prepare(changed);
         if (claim === undefined) lane.claimFailed(now);
         else lane.endClaim(claim, target, until);
       }
@@ -157,7 +157,7 @@ export function withTraces(store: Store): Store {
   };
 }
 
-export interface ReserveParts {
+export interface ReserveDeps {
   clock: Clock;
   agenda: Agenda;
   wakeUp: WakeUp;
@@ -165,7 +165,7 @@ export interface ReserveParts {
 }
 
 /** Deliveries born in hand: a lane with room and nothing waiting before them takes them on while they are being stored. */
-export function createReserve({ clock, agenda, wakeUp, leaseToken }: ReserveParts): Reserve {
+export function createReserve({ clock, agenda, wakeUp, leaseToken }: ReserveDeps): Reserve {
   return (events) => {
     const now = clock.now();
     const since = clock.monotonic();

@@ -25,7 +25,7 @@ import { WINDOW_MS } from './throttle.ts';
 import { createProber, createSendTest } from './unqueued.ts';
 
 /** What the dispatcher needs of the process. */
-export interface DispatcherParts {
+export interface DispatcherDeps {
   store: Store;
   clock: Clock;
   random: Random;
@@ -85,11 +85,11 @@ export interface DispatcherNetwork {
 }
 
 /** Wires the room together; the parts know each other only through what they are given here. */
-export function createDispatcher(parts: DispatcherParts, network: DispatcherNetwork = {}): Dispatcher {
-  const { log, newId, random, secretBox, allowTargets: allow, localAddress, tracer = null } = parts;
-  const store = tracer === null ? parts.store : withTraces(parts.store);
-  const clock = watchSteps(parts.clock, onClockStep);
-  const { lookup = createLookup(parts.clock), ...tls } = network;
+export function createDispatcher(deps: DispatcherDeps, network: DispatcherNetwork = {}): Dispatcher {
+  const { log, newId, random, secretBox, allowTargets: allow, localAddress, tracer = null } = deps;
+  const store = tracer === null ? deps.store : withTraces(deps.store);
+  const clock = watchSteps(deps.clock, onClockStep);
+  const { lookup = createLookup(deps.clock), ...tls } = network;
   const pools = createPools(clock, createConnect({ clock, allow, lookup, localAddress, ...tls }));
   const leaseToken = newId('lease');
   const prepare = createPrepareTarget({ secretBox, allow, log });
@@ -103,7 +103,7 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   const recorder = createOutcomeRecorder({ store, clock, log, tally });
   // The start of an attempt is only reported, nothing is planned by it: it needs no watch.
   const flights = {
-    clock: parts.clock,
+    clock: deps.clock,
     pools,
     deadlines,
     newId,
@@ -135,7 +135,7 @@ export function createDispatcher(parts: DispatcherParts, network: DispatcherNetw
   function onClockStep(deltaMs: number): void {
     log.warn({ delta_ms: deltaMs }, 'the clock was set; planned retries move with it');
     agenda.shift(deltaMs);
-    store.shiftDue(parts.clock.now(), deltaMs).catch((error: unknown) => {
+    store.shiftDue(deps.clock.now(), deltaMs).catch((error: unknown) => {
       log.error({ err: error }, 'planned retries could not be moved with the clock');
     });
   }
@@ -257,7 +257,7 @@ export interface Standstill {
   reason(): string | null;
 }
 
-export interface StandstillParts {
+export interface StandstillDeps {
   clock: Clock;
   /** Lanes in line for what they could do at once. */
   inLine(): number;
@@ -272,7 +272,7 @@ const PATIENCE_MS = 60_000;
  * Looked at with every look around (15 s), so that attempts pay nothing for it. A lane is in line for a moment only, unless
  * all slots are taken; those who hold them give them back within 30 s, and that counts as done.
  */
-export function createStandstill({ clock, inLine, done }: StandstillParts): Standstill {
+export function createStandstill({ clock, inLine, done }: StandstillDeps): Standstill {
   let lookSince: number | null = null;
   let idleSince: number | null = null;
   let doneThen = -1;

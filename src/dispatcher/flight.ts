@@ -6,12 +6,12 @@ import type { Agenda, WakeUp } from './agenda.ts';
 import type { Lane } from './lane.ts';
 import { decide } from './outcome.ts';
 import type { Log, OutcomeRecorder } from './recorder.ts';
-import { Exchange, type ExchangeParts, MESSAGES, type SendResult } from './send.ts';
+import { Exchange, type ExchangeDeps, MESSAGES, type SendResult } from './send.ts';
 import type { Health, Slots } from './slots.ts';
 import { type LaneTarget, type Sealed, seal } from './target.ts';
 
 /** What all flights share. */
-export interface FlightParts extends ExchangeParts {
+export interface FlightDeps extends ExchangeDeps {
   newId: NewId;
   random: Random;
   agenda: Agenda;
@@ -46,7 +46,7 @@ export interface FlightTerms {
  * A class and no closures, which would be made anew for each delivery; undici calls seven methods on it.
  */
 export class Flight extends Exchange {
-  readonly #parts: FlightParts;
+  readonly #deps: FlightDeps;
   readonly #terms: FlightTerms;
   readonly #slot: number;
   readonly #id: string;
@@ -54,17 +54,17 @@ export class Flight extends Exchange {
   #sent: SentRequest | null = null;
   #span: Span | null = null;
 
-  constructor(parts: FlightParts, terms: FlightTerms) {
-    super(parts);
-    this.#parts = parts;
+  constructor(deps: FlightDeps, terms: FlightTerms) {
+    super(deps);
+    this.#deps = deps;
     this.#terms = terms;
-    this.#slot = parts.slots.take(terms.health);
-    this.#id = parts.newId('att');
+    this.#slot = deps.slots.take(terms.health);
+    this.#id = deps.newId('att');
   }
 
   /** claimed → sent. What cannot be prepared lands as an `internal` failure of this delivery alone, at once. */
   depart(): void {
-    const { clock, log, tracer } = this.#parts;
+    const { clock, log, tracer } = this.#deps;
     const { target, delivery } = this.#terms;
     this.#startedAt = clock.now();
     if (tracer !== null) this.#span = this.#begin(tracer);
@@ -99,7 +99,7 @@ export class Flight extends Exchange {
 
   /** The receiver may have seen the first request, so that a second needs a place in the throttle too. */
   protected override mayRepeat(): boolean {
-    return this.#terms.lane.throttle.take(this.#parts.clock.monotonic());
+    return this.#terms.lane.throttle.take(this.#deps.clock.monotonic());
   }
 
   /** sent → landed. */
@@ -112,7 +112,7 @@ export class Flight extends Exchange {
       this.#end(record);
     } else if (result.cut) {
       this.#freePlace();
-      lane.workIsDue(this.#parts.clock.now()); // nothing is stored of it: it is still due
+      lane.workIsDue(this.#deps.clock.now()); // nothing is stored of it: it is still due
       lane.leave(delivery.id, false);
       this.#end(record);
     } else {
@@ -127,7 +127,7 @@ export class Flight extends Exchange {
   /** landed → kept. `failures`: see {@link Lane.landed}. */
   async #keep(outcome: Outcome, failures: number): Promise<void> {
     const { lane, delivery } = this.#terms;
-    const fate = await this.#parts.recorder.store(outcome);
+    const fate = await this.#deps.recorder.store(outcome);
     const { next, streak, probe, at, attempt } = outcome;
     if (fate === 'kept') {
       if (streak === 'reset') lane.failuresReset(failures);
@@ -147,14 +147,14 @@ export class Flight extends Exchange {
 
   #end(record: AttemptRecord): void {
     const { lane, onOver } = this.#terms;
-    this.#parts.agenda.consider(lane);
-    this.#parts.wakeUp.soon();
+    this.#deps.agenda.consider(lane);
+    this.#deps.wakeUp.soon();
     onOver?.(record);
   }
 
   #freePlace(): void {
-    this.#parts.slots.release(this.#terms.health, this.#slot);
-    this.#parts.wakeUp.soon();
+    this.#deps.slots.release(this.#terms.health, this.#slot);
+    this.#deps.wakeUp.soon();
   }
 
   #record({ durationMs, response, error, timings, repeated }: SendResult): AttemptRecord {
@@ -166,7 +166,7 @@ export class Flight extends Exchange {
 
   #outcome(record: AttemptRecord, result: SendResult): Outcome {
     const { lane, target, delivery, kind } = this.#terms;
-    const { clock, random } = this.#parts;
+    const { clock, random } = this.#deps;
     const at = clock.now();
     const probe = kind === 'probe';
     const { next, gone, streak } = decide({

@@ -16,7 +16,7 @@ export interface OutcomeRecorder {
   readonly waiting: number;
 }
 
-export interface OutcomeRecorderParts {
+export interface OutcomeRecorderDeps {
   store: Store;
   clock: Clock;
   log: Log;
@@ -27,7 +27,7 @@ export interface OutcomeRecorderParts {
  * A full or busy store must not turn a delivered webhook into one sent twice: the outcome waits in memory and is tried
  * again every second. Meanwhile the count of those that wait holds sending back.
  */
-export function createOutcomeRecorder({ store, clock, log, tally }: OutcomeRecorderParts): OutcomeRecorder {
+export function createOutcomeRecorder({ store, clock, log, tally }: OutcomeRecorderDeps): OutcomeRecorder {
   let waiting = 0;
 
   async function tryAll(outcome: Outcome): Promise<'kept' | 'lost'> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Agenda, WakeUp } from './agenda.ts';
 import type { Claimer } from './claim.ts';
-import { Flight, type FlightParts } from './flight.ts';
+import { Flight, type FlightDeps } from './flight.ts';
 import type { Lane } from './lane.ts';
 import type { OutcomeRecorder } from './recorder.ts';
 import { HEALTH_LEVELS, type Health, type Slots } from './slots.ts';
@@ -22,18 +22,18 @@ export interface Scheduler {
   drain(): Promise<void>;
 }
 
-export interface SchedulerParts {
+export interface SchedulerDeps {
   clock: Clock;
   wakeUp: WakeUp;
   agenda: Agenda;
   slots: Slots;
   recorder: OutcomeRecorder;
   claimer: Claimer;
-  flights: FlightParts;
+  flights: FlightDeps;
 }
 
-export function createScheduler(parts: SchedulerParts): Scheduler {
-  const { clock, wakeUp, agenda, slots, recorder, claimer, flights } = parts;
+export function createScheduler(deps: SchedulerDeps): Scheduler {
+  const { clock, wakeUp, agenda, slots, recorder, claimer, flights } = deps;
   let drained: (() => void) | null = null;
 
   function answer(): void {

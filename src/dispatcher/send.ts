@@ -31,7 +31,7 @@ export interface SendResult extends Pick<AttemptRecord, 'response' | 'timings' |
 }
 
 /** What all requests share. */
-export interface ExchangeParts {
+export interface ExchangeDeps {
   clock: Clock;
   pools: Pools;
   deadlines: Alarms<Exchange>;
@@ -43,7 +43,7 @@ export interface ExchangeParts {
  */
 export abstract class Exchange implements RequestHandler {
   readonly #deadline = createAlarm<Exchange>(this);
-  readonly #parts: ExchangeParts;
+  readonly #deps: ExchangeDeps;
   #request: SendRequest | null = null;
   #startedAt = 0;
   #controller: Undici.DispatchController | null = null;
@@ -55,8 +55,8 @@ export abstract class Exchange implements RequestHandler {
   #connectedMs = -1;
   #headersMs = -1;
 
-  constructor(parts: ExchangeParts) {
-    this.#parts = parts;
+  constructor(deps: ExchangeDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -69,15 +69,15 @@ export abstract class Exchange implements RequestHandler {
 
   protected send(request: SendRequest): void {
     this.#request = request;
-    this.#startedAt = this.#parts.clock.monotonic();
-    this.#parts.deadlines.set(this.#deadline, this.#startedAt + request.timeoutMs);
+    this.#startedAt = this.#deps.clock.monotonic();
+    this.#deps.deadlines.set(this.#deadline, this.#startedAt + request.timeoutMs);
     this.#dispatch(request);
   }
 
   #dispatch(request: SendRequest): void {
     try {
-      if (this.#again) this.#parts.pools.dispatchFresh(request.origin, request, this);
-      else this.#parts.pools.dispatch(request.origin, request, this);
+      if (this.#again) this.#deps.pools.dispatchFresh(request.origin, request, this);
+      else this.#deps.pools.dispatch(request.origin, request, this);
     } catch (error) {
       this.#finish(faultOf(error), false);
     }
@@ -162,10 +162,10 @@ export abstract class Exchange implements RequestHandler {
   #finish(error: AttemptFault | null, cut: boolean): void {
     if (this.#done) return;
     this.#done = true;
-    this.#parts.deadlines.set(this.#deadline, Number.POSITIVE_INFINITY);
+    this.#deps.deadlines.set(this.#deadline, Number.POSITIVE_INFINITY);
     const reply = this.#reply;
     const waits = reply !== null && (reply.status === 429 || reply.status === 503);
-    const asked = waits ? readRetryAfter(reply.headers['retry-after'], this.#parts.clock.now()) : null;
+    const asked = waits ? readRetryAfter(reply.headers['retry-after'], this.#deps.clock.now()) : null;
     this.onResult({
       response: reply?.record() ?? null,
       error,
@@ -186,7 +186,7 @@ export abstract class Exchange implements RequestHandler {
 
   /** Milliseconds since the start, to a tenth. */
   #elapsed(): number {
-    return Math.round((this.#parts.clock.monotonic() - this.#startedAt) * 10) / 10;
+    return Math.round((this.#deps.clock.monotonic() - this.#startedAt) * 10) / 10;
   }
 }
 

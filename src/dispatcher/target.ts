@@ -32,22 +32,22 @@ export interface Sealed {
 /** Makes an endpoint ready to send to. */
 export type PrepareTarget = (endpoint: Endpoint) => LaneTarget;
 
-export function createPrepareTarget(parts: {
+export function createPrepareTarget(deps: {
   secretBox: SecretBox;
   allow: AddressSet;
   log: Log;
 }): PrepareTarget {
   return (endpoint) => {
     // Again at every version, not only at save: the exempt addresses may have been taken away since.
-    const checked = checkTarget(endpoint.settings.url, parts.allow);
+    const checked = checkTarget(endpoint.settings.url, deps.allow);
     if ('fault' in checked) return { endpoint, ready: null, fault: 'blocked_target' };
     try {
-      const signer = signerOf(parts.secretBox, endpoint);
-      const own = ownHeaders(parts.secretBox, endpoint);
+      const signer = signerOf(deps.secretBox, endpoint);
+      const own = ownHeaders(deps.secretBox, endpoint);
       const { origin, host, pathname, search } = checked.url;
       return { endpoint, ready: { origin, host, path: pathname + search, signer, own }, fault: 'internal' };
     } catch (error) {
-      parts.log.error({ err: error, endpointId: endpoint.id }, 'an endpoint secret cannot be opened');
+      deps.log.error({ err: error, endpointId: endpoint.id }, 'an endpoint secret cannot be opened');
       return { endpoint, ready: null, fault: 'internal' };
     }
   };

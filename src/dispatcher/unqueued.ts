@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 import type { Agenda } from './agenda.ts';
 import { leaseEnd } from './claim.ts';
-import { Flight, type FlightParts } from './flight.ts';
+import { Flight, type FlightDeps } from './flight.ts';
 import type { Lane } from './lane.ts';
 import type { Log } from './recorder.ts';
 import type { PrepareTarget } from './target.ts';
@@ -21,18 +21,18 @@ export interface Prober {
   stop(): void;
 }
 
-export interface ProberParts {
+export interface ProberDeps {
   store: Store;
   clock: Clock;
   agenda: Agenda;
   prepare: PrepareTarget;
-  flights: FlightParts;
+  flights: FlightDeps;
   leaseToken: string;
   log: Log;
 }
 
-export function createProber(parts: ProberParts): Prober {
-  const { store, clock, agenda, leaseToken, log } = parts;
+export function createProber(deps: ProberDeps): Prober {
+  const { store, clock, agenda, leaseToken, log } = deps;
   let underWay = 0;
   let stopped = false;
 
@@ -46,10 +46,10 @@ export function createProber(parts: ProberParts): Prober {
       const claim = await store.claimProbe(terms);
       if (claim === null || stopped) return;
       const { endpoint, delivery } = claim;
-      const target = parts.prepare(endpoint);
+      const target = deps.prepare(endpoint);
       if (!lane.departProbe(delivery, endpoint.settings.rate_limit_per_minute, clock.monotonic())) return;
       await new Promise<unknown>((onOver) =>
-        new Flight(parts.flights, {
+        new Flight(deps.flights, {
           lane,
           target,
           delivery,
@@ -84,16 +84,16 @@ export function createProber(parts: ProberParts): Prober {
   };
 }
 
-export interface TestSendParts {
+export interface TestSendDeps {
   store: Store;
   clock: Clock;
   agenda: Agenda;
   prepare: PrepareTarget;
-  flights: FlightParts;
+  flights: FlightDeps;
 }
 
 /** Tests go out of turn, within the endpoint's throttle and outside its queue. */
-export function createSendTest({ store, clock, agenda, prepare, flights }: TestSendParts): SendTest {
+export function createSendTest({ store, clock, agenda, prepare, flights }: TestSendDeps): SendTest {
   return async ({ endpoint, deliveryId, body, eventType = 'webhook.test' }) => {
     const lane = agenda.lane(endpoint.id, endpoint.tenantId);
     const now = clock.monotonic();

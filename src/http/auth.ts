@@ -22,7 +22,7 @@ declare module 'fastify' {
   }
 }
 
-export interface AuthParts {
+export interface AuthDeps {
   store: Store;
   clock: Clock;
   limits: KeyLimits;
@@ -31,23 +31,23 @@ export interface AuthParts {
 }
 
 /** Lets requests of a face through with a valid key only, within the key's rate limit, and with the route's scope. */
-export function addAuthentication(app: FastifyInstance, parts: AuthParts): void {
+export function addAuthentication(app: FastifyInstance, deps: AuthDeps): void {
   // Fails closed: a route that names no scope is a bug found at start, not an open door.
   app.addHook('onRoute', ({ method, url, config }) => {
     if (config?.scope === undefined) throw new Error(`${method} ${url} names no scope`);
   });
   app.addHook('onRequest', async (request, reply) => {
     const scope = request.routeOptions.config.scope;
-    if (scope === 'none') return (await parts.limits.admitClient(request, reply)) ? undefined : reply;
-    const caller = await identify(request, parts).catch((error: Error) => error);
+    if (scope === 'none') return (await deps.limits.admitClient(request, reply)) ? undefined : reply;
+    const caller = await identify(request, deps).catch((error: Error) => error);
     if (caller === null || caller instanceof Error) {
       // Failed attempts are limited too, so that keys cannot be guessed, and the response carries the limit.
-      if (await parts.limits.admitClient(request, reply)) throw caller ?? unauthenticated(request);
+      if (await deps.limits.admitClient(request, reply)) throw caller ?? unauthenticated(request);
       return reply;
     }
     request.caller = caller;
-    if (!(await parts.limits.admitCaller(request, reply))) return reply;
-    touch(caller, parts);
+    if (!(await deps.limits.admitCaller(request, reply))) return reply;
+    touch(caller, deps);
     if (scope !== undefined && scope !== 'any' && !allows(caller.key.scopes, scope))
       throw insufficient(scope);
     return undefined;
@@ -56,7 +56,7 @@ export function addAuthentication(app: FastifyInstance, parts: AuthParts): void 
 
 async function identify(
   request: FastifyRequest,
-  { store, clock, identifyToken = null }: AuthParts,
+  { store, clock, identifyToken = null }: AuthDeps,
 ): Promise<Caller | null> {
   const token = bearerOf(request);
   // A JWT has dots (RFC 7519, section 3), a key has none.
@@ -73,7 +73,7 @@ function bearerOf(request: FastifyRequest): string | null {
 }
 
 /** Not awaited: a key's last use is no reason to delay or to fail its request. */
-function touch({ key }: Caller, { store, clock }: AuthParts): void {
+function touch({ key }: Caller, { store, clock }: AuthDeps): void {
   const now = clock.now();
   if (key.lastUsedAt !== null && now - key.lastUsedAt < TOUCH_EVERY_MS) return;
   store.touchKey(key.id, now).catch(() => undefined);
@@ -115,7 +115,7 @@ declare module 'fastify' {
   }
 }
 
-export interface KeyLimitParts {
+export interface KeyLimitDeps {
   clock: Clock;
   problems: Problems;
   /** Requests of a tenant in a window, by its plan; those that the plan includes, where it is left out. */
@@ -134,8 +134,8 @@ interface KeyLimits {
  * Limits by key and by tenant, and by client for callers without a key. The headers show whichever limit is closer. What a key is
  * refused does not count for the tenant, so that one key that runs wild leaves the others their share.
  */
-export function addKeyLimits(app: FastifyInstance, parts: KeyLimitParts): KeyLimits {
-  const { clock, problems, tenantLimit = (plan) => planLimits(plan).requestsPerMinute } = parts;
+export function addKeyLimits(app: FastifyInstance, deps: KeyLimitDeps): KeyLimits {
+  const { clock, problems, tenantLimit = (plan) => planLimits(plan).requestsPerMinute } = deps;
   const clients = createLimiter(app, clock, { keyOf: clientOf, limitOf: ANONYMOUS_RATE_LIMIT });
   const keys = createLimiter(app, clock, {
     keyOf: (request) => callerOf(request).key.id,

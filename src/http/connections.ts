@@ -116,13 +116,13 @@ interface LongPollAsked {
   seconds: number;
 }
 
-interface LongPollParts {
+interface LongPollDeps {
   clock: Clock;
   load: Pick<LoadGate, 'park'>;
   limits?: LongPollLimits;
 }
 
-export function createLongPolls({ clock, load, limits = LONG_POLL_LIMITS }: LongPollParts): LongPolls {
+export function createLongPolls({ clock, load, limits = LONG_POLL_LIMITS }: LongPollDeps): LongPolls {
   const waiting = new Set<AbortController>();
   const ofTenants = new Map<string, number>();
   let closed = false;

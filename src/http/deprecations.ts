@@ -20,7 +20,7 @@ const NOTICE_MS = 365 * DAY_MS;
 /** Every deprecation in force, of all APIs. Nothing is deprecated today. */
 export const DEPRECATIONS: readonly Deprecation[] = [];
 
-export interface DeprecationParts {
+export interface DeprecationDeps {
   baseUrl: string;
   deprecations: readonly Deprecation[];
 }
@@ -29,7 +29,7 @@ export interface DeprecationParts {
  * Marks every answer of a deprecated operation, its refusals too, with `Deprecation: true`, `Sunset` (RFC 8594) and
  * `Link: rel="successor-version"` (RFC 5829). To be added before whatever can refuse a request.
  */
-export function addDeprecations(app: FastifyInstance, { baseUrl, deprecations }: DeprecationParts): void {
+export function addDeprecations(app: FastifyInstance, { baseUrl, deprecations }: DeprecationDeps): void {
   if (deprecations.length === 0) return;
   for (const { method, path, deprecatedAt, sunsetAt } of deprecations) {
     if (sunsetAt - deprecatedAt < NOTICE_MS)

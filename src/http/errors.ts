@@ -9,7 +9,7 @@ import type { Problem, Problems } from './problems.ts';
 import { API_VERSION, HSTS, isHttps } from './request-context.ts';
 import { routeOf } from './request-log.ts';
 
-interface ErrorParts {
+interface ErrorDeps {
   problems: Problems;
   logger: Logger;
 }
@@ -17,7 +17,7 @@ interface ErrorParts {
 type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 /** Turns whatever was thrown into a problem document; what no caller can act on is logged and shown as `INTERNAL`. */
-export function createErrorHandler({ problems, logger }: ErrorParts): ErrorHandler {
+export function createErrorHandler({ problems, logger }: ErrorDeps): ErrorHandler {
   return (error, request, reply) => {
     const problem = toProblem(error, request.routeOptions.bodyLimit);
     if (problem.code === 'INTERNAL') {
@@ -71,7 +71,7 @@ export function frameworkFault(error: unknown): { code: string; statusCode: numb
 /** Time for a caller to read the answer before the connection is cut; cutting at once would reset it unread. */
 const LINGER_MS = 2_000;
 
-interface ClientErrorParts {
+interface ClientErrorDeps {
   problems: Problems;
   logger: Logger;
   clock: Clock;
@@ -83,27 +83,27 @@ interface ClientErrorParts {
 type ClientErrorHandler = (error: Error & { code?: string }, socket: Duplex) => void;
 
 /** A handler for Node's `clientError`: broken HTTP, unknown verbs, oversized headers, requests that never end. */
-export function createClientErrorHandler(parts: ClientErrorParts): ClientErrorHandler {
+export function createClientErrorHandler(deps: ClientErrorDeps): ClientErrorHandler {
   return (error, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
       socket.destroy();
       return;
     }
-    answer(parts, socket, problemOf(error.code), error.code);
+    answer(deps, socket, problemOf(error.code), error.code);
   };
 }
 
 /** Node drops CONNECT without a word and answers an unknown `Expect` with an empty 417: neither tells what to do. */
 export function answerSpecialRequests(
   server: Server,
-  parts: ClientErrorParts,
+  deps: ClientErrorDeps,
   route: (
     request: IncomingMessage,
     response: InstanceType<typeof import('node:http').ServerResponse>,
   ) => void,
 ): void {
   server.on('connect', (_request, socket) => {
-    answer(parts, socket, { code: 'INVALID_REQUEST', detail: 'CONNECT is not supported.' }, 'CONNECT');
+    answer(deps, socket, { code: 'INVALID_REQUEST', detail: 'CONNECT is not supported.' }, 'CONNECT');
   });
   server.on('checkExpectation', (request, response) => route(request, response));
 }
@@ -124,7 +124,7 @@ function problemOf(code: string | undefined): Problem {
 }
 
 function answer(
-  { problems, logger, clock, newId, baseUrl }: ClientErrorParts,
+  { problems, logger, clock, newId, baseUrl }: ClientErrorDeps,
   socket: Duplex,
   problem: Problem,
   reason: string | undefined,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Problem, Problems } from './problems.ts';
 import { isMalformed, pathOf } from './request-path.ts';
 
-interface FaceGateParts {
+interface FaceGateDeps {
   problems: Problems;
   /** Where a caller of this face finds what paths there are. */
   hint: string;
@@ -14,7 +14,7 @@ interface FaceGateParts {
  * Answers a face's requests that no route takes, before any body is read: bad address 400, OPTIONS 204 with `Allow`,
  * wrong method 405 with `Allow`, unknown path 404.
  */
-export function addFaceGate(app: FastifyInstance, { problems, hint, admit }: FaceGateParts): void {
+export function addFaceGate(app: FastifyInstance, { problems, hint, admit }: FaceGateDeps): void {
   const methods = collectMethods(app);
   app.addHook('onRequest', async (request, reply) => {
     const rewritten = request.raw.url !== request.originalUrl;
@@ -31,7 +31,7 @@ function answerUnrouted(
   request: FastifyRequest,
   reply: FastifyReply,
   methods: MethodTable,
-  { problems, hint }: FaceGateParts,
+  { problems, hint }: FaceGateDeps,
 ): void {
   if (isMalformed(request.originalUrl)) {
     problems.send(request, reply, { code: 'INVALID_REQUEST', detail: 'The address cannot be decoded.' });

@@ -10,7 +10,7 @@ import type { HeldKey, IdempotencyStore, KeptAnswer, KeyedRequest } from '../sto
 import type { Store } from '../store/store.ts';
 import { callerOf } from './auth.ts';
 import { JSON_TYPE, sendAsIs } from './problems.ts';
-import { tracedParts } from './request-log.ts';
+import { tracedDeps } from './request-log.ts';
 
 /** How long a key is kept. */
 export const KEY_LIFE_MS = DAY_MS;
@@ -26,14 +26,14 @@ declare module 'fastify' {
   }
 }
 
-export interface IdempotencyParts {
+export interface IdempotencyDeps {
   store: IdempotencyStore;
   clock: Clock;
   newId: NewId;
 }
 
 /** What a handler works with that is another for a keyed request. */
-interface RunParts {
+interface RunDeps {
   /** The trace that the request belongs to. */
   trace?: string | null;
   store: Store;
@@ -49,13 +49,13 @@ interface RunParts {
  * run again: what it had done is not done twice, and its answer is the one that was on its way. `item` numbers the things
  * of a batch that are changed side by side, so that each has its own.
  */
-export function runParts<P extends RunParts>(request: FastifyRequest, parts: P, item = ''): P {
+export function runParts<P extends RunDeps>(request: FastifyRequest, deps: P, item = ''): P {
   const held = request.idempotency;
-  const own = tracedParts(request, parts);
+  const own = tracedDeps(request, deps);
   if (held === null) return own;
-  const clock: Clock = { ...parts.clock, now: () => held.startedAt };
-  const random = parts.seededRandom(`${held.seed}/${item}`);
-  return { ...own, store: parts.store.keeping(held, item), clock, random, newId: createIds(clock, random) };
+  const clock: Clock = { ...deps.clock, now: () => held.startedAt };
+  const random = deps.seededRandom(`${held.seed}/${item}`);
+  return { ...own, store: deps.store.keeping(held, item), clock, random, newId: createIds(clock, random) };
 }
 
 /**
@@ -64,7 +64,7 @@ export function runParts<P extends RunParts>(request: FastifyRequest, parts: P, 
  * before the caller gets the response. A request that fails with nothing done frees its key; one that was cut off with
  * something done is completed by the next request with its key ({@link runParts}).
  */
-export function addIdempotency(app: FastifyInstance, parts: IdempotencyParts): void {
+export function addIdempotency(app: FastifyInstance, deps: IdempotencyDeps): void {
   app.decorateRequest('idempotency', null);
 
   function reserve(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
@@ -73,7 +73,7 @@ export function addIdempotency(app: FastifyInstance, parts: IdempotencyParts): v
       done();
       return;
     }
-    reserveOrReplay(request, reply, parts).then((runs) => {
+    reserveOrReplay(request, reply, deps).then((runs) => {
       if (runs) done();
     }, done);
   }
@@ -90,7 +90,7 @@ export function addIdempotency(app: FastifyInstance, parts: IdempotencyParts): v
     }
     const held = request.idempotency;
     const kept = toKept(reply, payload);
-    keepOrRelease(held, kept, parts.store)
+    keepOrRelease(held, kept, deps.store)
       // The change was made or refused: the caller gets that response even if the key cannot be settled.
       .catch((err: unknown) => {
         request.log.error({ err, request_id: request.id }, 'idempotency key not settled');
@@ -113,7 +113,7 @@ export function addIdempotency(app: FastifyInstance, parts: IdempotencyParts): v
 async function reserveOrReplay(
   request: FastifyRequest,
   reply: FastifyReply,
-  { store, clock, newId }: IdempotencyParts,
+  { store, clock, newId }: IdempotencyDeps,
 ): Promise<boolean> {
   const keyed = keyedRequest(request);
   const now = clock.now();

@@ -64,7 +64,7 @@ export interface LoadGate {
   readonly refused: Readonly<Record<Strain, number>>;
 }
 
-interface LoadParts {
+interface LoadDeps {
   clock: Clock;
   store: { waitMs(tenantId: string): number };
   limits?: LoadLimits;
@@ -76,7 +76,7 @@ export function createLoadGate({
   store,
   limits = LOAD_LIMITS,
   memoryShare = takenMemory,
-}: LoadParts): LoadGate {
+}: LoadDeps): LoadGate {
   const byOwner = new Map<string, { requests: number; bytes: number }>();
   const refused = { requests: 0, bodies: 0, turns: 0, storage: 0, memory: 0 };
   const turns: (() => number)[] = [];

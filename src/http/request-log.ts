@@ -132,19 +132,19 @@ export function addTracing(app: FastifyInstance, tracer: Tracer | null): void {
 }
 
 /** What a request makes its changes with: their events, and what is delivered of them, belong to its trace. */
-export function tracedParts<P extends { trace?: string | null }>(request: FastifyRequest, parts: P): P {
-  if (request.span === null) return parts;
-  return { ...parts, trace: joinTrace(request.span.traceparent, request.span.tracestate) };
+export function tracedDeps<P extends { trace?: string | null }>(request: FastifyRequest, deps: P): P {
+  if (request.span === null) return deps;
+  return { ...deps, trace: joinTrace(request.span.traceparent, request.span.tracestate) };
 }
 
 /**
  * Parts whose `trace` is that of the request they are used in, whichever handler and use case use them: a face that hands on
  * nothing else cannot lose a trace. To be added after every other hook: what comes before may go on in another request's turn.
  */
-export function followTrace<P extends { trace?: string | null }>(app: FastifyInstance, parts: P): P {
+export function followTrace<P extends { trace?: string | null }>(app: FastifyInstance, deps: P): P {
   const current = new AsyncLocalStorage<Span | null>();
   app.addHook('preHandler', ({ span }, _reply, done) => current.run(span, done));
-  return Object.defineProperty({ ...parts }, 'trace', {
+  return Object.defineProperty({ ...deps }, 'trace', {
     enumerable: true,
     get() {
       const span = current.getStore() ?? null;

@@ -5,14 +5,14 @@ import type { Lead, LeadInput } from '../model/lead.ts';
 import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';
-import { type IntakeParts, planPosts } from '../signals/plan-posts.ts';
+import { type IntakeDeps, planPosts } from '../signals/plan-posts.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { NewSignal } from '../store/signal-store.ts';
 import { routeChanges, type StateChange } from '../webhooks/fan-out.ts';
 import {
   type LeadCaller,
-  type LeadParts,
+  type LeadDeps,
   newLead,
   PATIENCE_MS,
   type Patience,
@@ -73,40 +73,40 @@ interface Draft {
  * @param onHandedOver is called when all that is left to be done is the provider's and the store's, each time that it is tried
  */
 export async function addLead(
-  parts: LeadParts,
+  deps: LeadDeps,
   caller: LeadCaller,
   input: LeadInput,
   {
-    patience = patienceOf(parts),
+    patience = patienceOf(deps),
     onHandedOver = () => {},
   }: { patience?: Patience; onHandedOver?: () => void } = {},
 ): Promise<AddedLead> {
   requireIdentity(input);
-  const id = parts.newId('led');
-  const posted = await planPost(parts, caller.tenantId, input);
+  const id = deps.newId('led');
+  const posted = await planPost(deps, caller.tenantId, input);
   const added = await changeUntilItHolds('lead', async () => {
-    const draft = await draftLead(parts, caller, { id, input, posted, patience, onHandedOver });
-    return storeDraft(parts, caller, { id, draft, enriched: input.enrich, onHandedOver });
+    const draft = await draftLead(deps, caller, { id, input, posted, patience, onHandedOver });
+    return storeDraft(deps, caller, { id, draft, enriched: input.enrich, onHandedOver });
   });
   patience.follow(caller, added.lead.id);
   return added;
 }
 
-async function planPost(parts: IntakeParts, tenantId: string, { signal }: LeadInput): Promise<NewSignal[]> {
+async function planPost(deps: IntakeDeps, tenantId: string, { signal }: LeadInput): Promise<NewSignal[]> {
   if (!signal) return [];
-  await requireRoom(parts, tenantId, 'signals');
-  const [planned] = await planPosts(parts, tenantId, [signal]);
+  await requireRoom(deps, tenantId, 'signals');
+  const [planned] = await planPosts(deps, tenantId, [signal]);
   if (planned === undefined || planned.errors.length === 0) return planned?.signals ?? [];
   const errors = planned.errors.map(({ pointer = '', detail }) => ({ pointer: `/signal${pointer}`, detail }));
   throw new DomainError('INVALID_REQUEST', errors[0]?.detail ?? 'The post was rejected.', { errors });
 }
 
-async function draftLead(parts: LeadParts, caller: LeadCaller, request: Request): Promise<Draft> {
-  const { store, clock } = parts;
+async function draftLead(deps: LeadDeps, caller: LeadCaller, request: Request): Promise<Draft> {
+  const { store, clock } = deps;
   const { tenantId } = caller;
   const { id, input, patience, onHandedOver } = request;
   const now = clock.now();
-  const { facts, given, free } = await readKnown(parts, tenantId, request);
+  const { facts, given, free } = await readKnown(deps, tenantId, request);
   const person = fillFacts(blankLead('', now), facts, now);
   const { found, seen } = await findMatch(store, tenantId, {
     person: input.enrich ? conclude(person, now) : person,
@@ -116,8 +116,8 @@ async function draftLead(parts: LeadParts, caller: LeadCaller, request: Request)
   const before = found?.lead ?? beginLead(id, now, { input, given });
   const incoming = { source: input.source ?? '', facts, tags: input.tags, customFields: input.custom_fields };
   const merged = mergeInto(before, incoming, now);
-  const concluded = input.enrich ? await enrich(parts, tenantId, merged) : merged;
-  if (input.enrich && parts.enrichment) onHandedOver(); // the provider's response is awaited without blocking others
+  const concluded = input.enrich ? await enrich(deps, tenantId, merged) : merged;
+  if (input.enrich && deps.enrichment) onHandedOver(); // the provider's response is awaited without blocking others
   const enriched = input.enrich ? await patience.enrich(caller, concluded) : concluded;
   const lead = attachSignals(enriched, [...free.map(({ signal }) => signal), ...given.fresh.map(signalOf)]);
   return { match: found, seen, before, lead, free, fresh: given.fresh };
@@ -125,7 +125,7 @@ async function draftLead(parts: LeadParts, caller: LeadCaller, request: Request)
 
 /** What the request states, what its signals show, and what else the person has posted. */
 async function readKnown(
-  { store }: IntakeParts,
+  { store }: IntakeDeps,
   tenantId: string,
   { input, posted }: Request,
 ): Promise<Known> {
@@ -161,7 +161,7 @@ function beginLead(
 }
 
 /** What follows from the lead's facts and from what the tenant knows of their company. */
-async function enrich({ store, clock }: IntakeParts, tenantId: string, lead: Lead): Promise<Lead> {
+async function enrich({ store, clock }: IntakeDeps, tenantId: string, lead: Lead): Promise<Lead> {
   const now = clock.now();
   const concluded = conclude(lead, now);
   if (concluded.company.domain === '') return concluded;
@@ -171,7 +171,7 @@ async function enrich({ store, clock }: IntakeParts, tenantId: string, lead: Lea
 
 /** Null where what it was drafted from no longer holds. A change without effect is not stored and causes no event. */
 async function storeDraft(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   caller: LeadCaller,
   {
     id,
@@ -186,11 +186,11 @@ async function storeDraft(
   if (match !== null && free.length + fresh.length === 0 && isSame(before, draft.lead)) {
     return { status, ...match };
   }
-  if (match === null) await requireRoom(parts, caller.tenantId, 'leads');
+  if (match === null) await requireRoom(deps, caller.tenantId, 'leads');
   const base =
     match === null
       ? newLead(caller, draft.lead)
-      : updateOf(parts, caller, { stored: match, lead: draft.lead });
+      : updateOf(deps, caller, { stored: match, lead: draft.lead });
   const lead = enriched ? { ...base.lead, enriched_at: base.lead.updated_at } : base.lead;
   const data = { lead_id: lead.id, previous: match?.lead ?? null, current: lead };
   const types: StateChange['type'][] = match === null ? ['lead.created'] : [];
@@ -198,7 +198,7 @@ async function storeDraft(
   // Of a new lead these are all; `lead.enriched` is not filtered by them.
   const signals = () => [...free.map(({ signal }) => signal), ...fresh.map(signalOf)];
   const changes = types.map((type) => ({ type, subjectId: lead.id, data, signals }));
-  const events = await routeChanges(parts, caller.tenantId, changes);
+  const events = await routeChanges(deps, caller.tenantId, changes);
   const change: LeadChange = {
     ...base,
     lead,
@@ -208,7 +208,7 @@ async function storeDraft(
     attach: free.map(({ id }) => id),
     events,
   };
-  const committed = parts.store.commitLead(change);
+  const committed = deps.store.commitLead(change);
   onHandedOver();
   if (!(await committed)) return null;
   const version = change.expectedVersion + 1;
@@ -236,7 +236,7 @@ const OWN_FAULTS: readonly string[] = ['INVALID_REQUEST', 'CONFLICT', 'PLAN_REQU
  * after the other: 0.9 s); of two about one person the first makes the lead, as a reader of the batch expects.
  */
 export async function addLeads(
-  partsOf: (item: string) => LeadParts,
+  partsOf: (item: string) => LeadDeps,
   caller: LeadCaller,
   inputs: readonly LeadInput[],
 ): Promise<(AddedLead | DomainError)[]> {
@@ -264,12 +264,12 @@ export async function addLeads(
 }
 
 async function addOne(
-  parts: LeadParts,
+  deps: LeadDeps,
   caller: LeadCaller,
   { input, waits }: { input: LeadInput; waits: Parameters<typeof addLead>[3] },
 ): Promise<AddedLead | DomainError> {
   try {
-    return await addLead(parts, caller, input, waits);
+    return await addLead(deps, caller, input, waits);
   } catch (error) {
     // Anything else, such as a full disk, is the fault of the whole batch.
     const isOwnFault = error instanceof DomainError && OWN_FAULTS.includes(error.code);

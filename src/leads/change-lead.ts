@@ -2,7 +2,7 @@ import { invalidAt } from '../model/errors.ts';
 import type { FactField, Lead, LeadPatch } from '../model/lead.ts';
 import { attachSignals } from '../model/lead-score.ts';
 import { personKeys } from '../model/person-keys.ts';
-import type { IntakeParts } from '../signals/plan-posts.ts';
+import type { IntakeDeps } from '../signals/plan-posts.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
@@ -27,11 +27,11 @@ import { conflict, readFreeSignals } from './incoming.ts';
  * @throws DomainError `NOT_FOUND`, `CONFLICT` where another lead has the new address or profile, `INVALID_REQUEST`
  */
 export async function changeLead(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   caller: LeadCaller,
   { id, patch, when = UNCONDITIONAL }: { id: string; patch: LeadPatch; when?: Precondition },
 ): Promise<StoredLead> {
-  const { store, clock } = parts;
+  const { store, clock } = deps;
   const { tenantId } = caller;
   return changeUntilItHolds('lead', async () => {
     const stored = await requireLead(store, tenantId, id);
@@ -48,7 +48,7 @@ export async function changeLead(
       free.map(({ signal }) => signal),
     );
     const attach = free.map((signal) => signal.id);
-    const change = { ...updateOf(parts, caller, { stored, lead }), seen, keys, attach };
+    const change = { ...updateOf(deps, caller, { stored, lead }), seen, keys, attach };
     return (await store.commitLead(change)) ? { lead: change.lead, version: stored.version + 1 } : null;
   });
 }

@@ -2,7 +2,7 @@ import { fromIso, toIso } from '../lib/clock.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Lead } from '../model/lead.ts';
 import type { Actor } from '../model/pipeline.ts';
-import type { IntakeParts } from '../signals/plan-posts.ts';
+import type { IntakeDeps } from '../signals/plan-posts.ts';
 import type { LeadChange, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
 
@@ -39,7 +39,7 @@ export function newLead(caller: LeadCaller, lead: Lead): LeadChange {
 
 /** The change of a stored lead into `lead`; where that is in another stage, with the move. */
 export function updateOf(
-  { clock }: Pick<IntakeParts, 'clock'>,
+  { clock }: Pick<IntakeDeps, 'clock'>,
   caller: LeadCaller,
   { stored, lead, reason = '' }: { stored: StoredLead; lead: Lead; reason?: string },
 ): LeadChange {
@@ -90,7 +90,7 @@ export interface Patience {
 }
 
 /** What adding leads needs of the process. */
-export interface LeadParts extends IntakeParts {
+export interface LeadDeps extends IntakeDeps {
   /** Null or left out: what follows from the facts themselves is all. */
   enrichment?: Enrichment | null;
 }
@@ -102,7 +102,7 @@ const NO_PATIENCE: Patience = { enrich: async (_, lead) => lead, follow: () => {
 
 /** What one lead of a request may wait for, from now or until `until`. */
 export function patienceOf(
-  { enrichment, clock }: LeadParts,
+  { enrichment, clock }: LeadDeps,
   until = clock.monotonic() + PATIENCE_MS,
 ): Patience {
   return enrichment?.patience(until) ?? NO_PATIENCE;

@@ -7,7 +7,7 @@ import { excerpt } from '../lib/text.ts';
 import { DEPARTMENTS, FACT_FIELDS, type FactField, type Lead, SENIORITIES } from '../model/lead.ts';
 import { linkedinProfile, personKeys } from '../model/person-keys.ts';
 import { domainSchema, emailInput } from '../model/text.ts';
-import type { IntakeParts } from '../signals/plan-posts.ts';
+import type { IntakeDeps } from '../signals/plan-posts.ts';
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { LeadStore } from '../store/lead-store.ts';
 import { routeChanges } from '../webhooks/fan-out.ts';
@@ -15,18 +15,18 @@ import { type Enrichment, type LeadCaller, updateOf } from './changes.ts';
 import { conclude } from './enrich.ts';
 import { type Fact, fillFacts, identityKeys, readFact, vouchFor } from './facts.ts';
 
-type EnrichmentParts = IntakeParts & {
+type EnrichmentDeps = IntakeDeps & {
   provider: Provider;
   log: { warn(fields: object, message: string): void };
 };
 
-export function createEnrichment(parts: EnrichmentParts): Enrichment {
-  const { provider, clock, log } = parts;
+export function createEnrichment(deps: EnrichmentDeps): Enrichment {
+  const { provider, clock, log } = deps;
   const following = new Set<Promise<void>>();
 
   function follow(caller: LeadCaller, leadId: string, asking: Promise<ProviderAnswer | null>): void {
     const work = asking
-      .then((answer) => (answer === null ? undefined : addLate(parts, caller, { leadId, answer })))
+      .then((answer) => (answer === null ? undefined : addLate(deps, caller, { leadId, answer })))
       .catch((err: unknown) => log.warn({ err, lead_id: leadId }, 'late facts of a lead could not be stored'))
       .finally(() => following.delete(work));
     following.add(work);
@@ -42,7 +42,7 @@ export function createEnrichment(parts: EnrichmentParts): Enrichment {
           const asking = provider.ask(question);
           const answer = await within(clock, asking, until - clock.monotonic());
           late = answer === 'late' ? asking : null;
-          return answer === 'late' || answer === null ? lead : withAnswer(parts, tenantId, { lead, answer });
+          return answer === 'late' || answer === null ? lead : withAnswer(deps, tenantId, { lead, answer });
         },
         follow(caller, leadId) {
           if (late !== null) follow(caller, leadId, late);
@@ -81,7 +81,7 @@ function questionOf(lead: Lead): Question | null {
  * or profile that another lead has is left out: it would be that lead's.
  */
 async function withAnswer(
-  { store, clock }: EnrichmentParts,
+  { store, clock }: EnrichmentDeps,
   tenantId: string,
   { lead, answer: { facts, at } }: { lead: Lead; answer: ProviderAnswer },
 ): Promise<Lead> {
@@ -95,23 +95,23 @@ async function withAnswer(
 
 /** A lead that is gone, as its person was erased, stays so. */
 async function addLate(
-  parts: EnrichmentParts,
+  deps: EnrichmentDeps,
   caller: LeadCaller,
   { leadId, answer }: { leadId: string; answer: ProviderAnswer },
 ): Promise<void> {
-  const { store } = parts;
+  const { store } = deps;
   const { tenantId } = caller;
   await changeUntilItHolds('lead', async () => {
     const stored = await store.getLead(tenantId, leadId);
     if (stored === null) return 'gone';
-    const filled = await withAnswer(parts, tenantId, { lead: stored.lead, answer });
+    const filled = await withAnswer(deps, tenantId, { lead: stored.lead, answer });
     if (filled === stored.lead) return 'same';
     const keys = identityKeys(filled);
     const seen = await store.findIdentities(tenantId, keys);
-    const change = updateOf(parts, caller, { stored, lead: filled });
+    const change = updateOf(deps, caller, { stored, lead: filled });
     const lead = { ...change.lead, enriched_at: change.lead.updated_at };
     const data = { lead_id: leadId, previous: stored.lead, current: lead };
-    const events = await routeChanges(parts, tenantId, [{ type: 'lead.enriched', subjectId: leadId, data }]);
+    const events = await routeChanges(deps, tenantId, [{ type: 'lead.enriched', subjectId: leadId, data }]);
     return (await store.commitLead({ ...change, lead, keys, seen, events })) ? 'stored' : null;
   });
 }
@@ -140,7 +140,7 @@ interface Provider {
 }
 
 /** What a provider needs of the process. */
-export interface ProviderParts {
+export interface ProviderDeps {
   url: string;
   /** Questions in a day (UTC), all tenants together, over restarts. */
   dailyLimit: number;
@@ -159,9 +159,9 @@ const OPEN_MS = 60_000;
 const MOST_OPEN_MS = HOUR_MS;
 
 /** The provider at an address: any that the operator has set, inside a network or out. */
-export function createProvider(parts: ProviderParts): Provider {
-  const { clock, store, log, dailyLimit } = parts;
-  const url = new URL(parts.url);
+export function createProvider(deps: ProviderDeps): Provider {
+  const { clock, store, log, dailyLimit } = deps;
+  const url = new URL(deps.url);
   const stopping = new AbortController();
   const dispatcher: Dispatcher = new Agent({ connections: MOST_AT_ONCE, pipelining: 1 });
   const connection = { clock, url, dispatcher, signal: stopping.signal };

@@ -16,7 +16,7 @@ import type {
 } from '../store/erasure-store.ts';
 import type { PersonalSignal, StoredLead } from '../store/lead-store.ts';
 import type { Store } from '../store/store.ts';
-import type { LeadParts } from './changes.ts';
+import type { LeadDeps } from './changes.ts';
 import { requireLead, versionOf } from './changes.ts';
 import { areDifferent } from './facts.ts';
 
@@ -32,7 +32,7 @@ const ERASURES_AT_ONCE = 20;
  * @throws DomainError `NOT_FOUND`
  */
 export async function eraseLead(
-  { store, enrichment }: Pick<LeadParts, 'store'> & { enrichment?: LeadParts['enrichment'] },
+  { store, enrichment }: Pick<LeadDeps, 'store'> & { enrichment?: LeadDeps['enrichment'] },
   tenantId: string,
   id: string,
   when: Precondition = UNCONDITIONAL,
@@ -73,7 +73,7 @@ export async function eraseLead(
  * @throws DomainError `NOT_FOUND`
  */
 export async function deleteSignal(
-  { store, clock }: Pick<LeadParts, 'store' | 'clock'>,
+  { store, clock }: Pick<LeadDeps, 'store' | 'clock'>,
   tenantId: string,
   id: string,
 ): Promise<void> {
@@ -84,7 +84,7 @@ export async function deleteSignal(
 
 /** Goes on with erasures that a process had begun and not done when it ended. */
 export async function continueErasures(
-  { store }: Pick<LeadParts, 'store'>,
+  { store }: Pick<LeadDeps, 'store'>,
   isStopping: () => boolean,
 ): Promise<void> {
   const pending = await store.listErasures(ERASURES_AT_ONCE);

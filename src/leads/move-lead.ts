@@ -2,7 +2,7 @@ import { dealStatusIn } from '../model/constants.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import type { Lead } from '../model/lead.ts';
 import type { Deal, DealInput, MoveInput, Stage } from '../model/pipeline.ts';
-import type { IntakeParts } from '../signals/plan-posts.ts';
+import type { IntakeDeps } from '../signals/plan-posts.ts';
 import { changeUntilItHolds, type Precondition, UNCONDITIONAL } from '../store/change-until-it-holds.ts';
 import type { StoredLead } from '../store/lead-store.ts';
 import { routeChanges, type StateChange, signalsOfLead } from '../webhooks/fan-out.ts';
@@ -55,19 +55,19 @@ export interface ChangedLead extends StoredLead {
  * @throws DomainError `NOT_FOUND`, `STAGE_CONFLICT`, `INVALID_TRANSITION`, `INVALID_REQUEST`
  */
 export async function moveLead(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   caller: LeadCaller,
   { id, move, when = UNCONDITIONAL }: { id: string; move: MoveInput; when?: Precondition },
 ): Promise<ChangedLead> {
   return changeUntilItHolds('lead', async () => {
-    const stored = await requireLead(parts.store, caller.tenantId, id);
+    const stored = await requireLead(deps.store, caller.tenantId, id);
     when(versionOf(stored));
     const { stage: previous } = stored.lead;
     if (!decideMove(previous, move)) return { ...stored, isChanged: false };
     const { stage, reason } = move;
     const { deal } = stored.lead;
     const lead = { ...stored.lead, stage, deal: deal && { ...deal, status: dealStatusIn(stage) } };
-    return commit(parts, caller, { stored, lead, reason });
+    return commit(deps, caller, { stored, lead, reason });
   });
 }
 
@@ -77,24 +77,24 @@ export async function moveLead(
  * @throws DomainError `NOT_FOUND`, `INVALID_TRANSITION`, `INVALID_REQUEST`
  */
 export async function setDeal(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   caller: LeadCaller,
   { id, deal: input, when = UNCONDITIONAL }: { id: string; deal: DealInput; when?: Precondition },
 ): Promise<ChangedLead & { deal: Deal }> {
   const { status: wanted, reason, reopen, ...worth } = input;
   return changeUntilItHolds('lead', async () => {
-    const stored = await requireLead(parts.store, caller.tenantId, id);
+    const stored = await requireLead(deps.store, caller.tenantId, id);
     when(versionOf(stored));
     const { stage } = stored.lead;
     const deal = { ...worth, status: wanted ?? dealStatusIn(stage) };
     let next = stage;
     if (deal.status !== dealStatusIn(stage)) {
-      next = deal.status === 'open' ? await lastOpenStage(parts, id) : deal.status;
+      next = deal.status === 'open' ? await lastOpenStage(deps, id) : deal.status;
       decideMove(stage, { stage: next, reason, reopen, expected_stage: null });
     } else if (isSame(stored.lead.deal, deal)) {
       return { ...stored, deal, isChanged: false };
     }
-    const changed = await commit(parts, caller, {
+    const changed = await commit(deps, caller, {
       stored,
       lead: { ...stored.lead, stage: next, deal },
       reason,
@@ -104,7 +104,7 @@ export async function setDeal(
 }
 
 /** Where a closed lead stood before; one that was closed from the beginning is new. */
-async function lastOpenStage({ store }: IntakeParts, id: string): Promise<Stage> {
+async function lastOpenStage({ store }: IntakeDeps, id: string): Promise<Stage> {
   const { rows } = await store.pageStageMoves(id, { after: null, limit: MOVES_LOOKED_AT });
   const stages = rows.flatMap(({ previous }) => (previous === null ? [] : [previous]));
   return stages.find((stage) => dealStatusIn(stage) === 'open') ?? 'new';
@@ -112,27 +112,27 @@ async function lastOpenStage({ store }: IntakeParts, id: string): Promise<Stage>
 
 /** Commits a lead with the events of what changed, which carry it as it then is; null where it no longer holds. */
 async function commit(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   caller: LeadCaller,
   wanted: { stored: StoredLead; lead: Lead; reason: string },
 ): Promise<ChangedLead | null> {
   const { id: subjectId, stage: fromStage, deal: fromDeal } = wanted.stored.lead;
-  const change = updateOf(parts, caller, wanted);
+  const change = updateOf(deps, caller, wanted);
   const { lead } = change;
   const { actor } = caller;
   const about = { lead_id: subjectId };
   const changes: StateChange[] = [];
   if (lead.stage !== fromStage) {
     const data = { ...about, previous: fromStage, current: lead.stage, reason: wanted.reason, actor, lead };
-    const signals = () => signalsOfLead(parts.store, subjectId);
+    const signals = () => signalsOfLead(deps.store, subjectId);
     changes.push({ type: 'pipeline.stage_changed', subjectId, data, signals });
   }
   if (lead.deal !== null && !isSame(fromDeal, lead.deal)) {
     const data = { ...about, previous: fromDeal, current: lead.deal, actor, lead };
     changes.push({ type: 'deal.changed', subjectId, data });
   }
-  const events = await routeChanges(parts, caller.tenantId, changes);
-  const isChanged = await parts.store.commitLead({ ...change, events });
+  const events = await routeChanges(deps, caller.tenantId, changes);
+  const isChanged = await deps.store.commitLead({ ...change, events });
   const version = change.expectedVersion + 1;
   return isChanged ? { lead, version, isChanged } : null;
 }

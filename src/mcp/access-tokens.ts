@@ -17,7 +17,7 @@ export type ReadDocument = (
 ) => Promise<{ status: number; url: string; body: Buffer }>;
 
 /** What checking tokens needs of the process. */
-export interface AccessTokenParts {
+export interface AccessTokenDeps {
   store: Pick<AccountStore, 'getTenant'>;
   clock: Clock;
   baseUrl: string;
@@ -58,10 +58,10 @@ const claimsSchema = z.object({
  * Checks access tokens of external authorization servers (JWT, RFC 9068): signature, issuer, lifetime, and that they were issued
  * for this server (RFC 8707). The caller stands for the token's subject and client, and lasts as long as the token.
  */
-export function createAccessTokens(parts: AccessTokenParts): (token: string) => Promise<Caller> {
-  const { store, clock, baseUrl, authorizationServers } = parts;
+export function createAccessTokens(deps: AccessTokenDeps): (token: string) => Promise<Caller> {
+  const { store, clock, baseUrl, authorizationServers } = deps;
   const audience = `${baseUrl}${MCP_PATH}`;
-  const issuers = new Map(authorizationServers.map((issuer) => [issuer, createIssuer(issuer, parts)]));
+  const issuers = new Map(authorizationServers.map((issuer) => [issuer, createIssuer(issuer, deps)]));
 
   async function verify(token: string): Promise<JWTPayload> {
     const { iss: issuer = '' } = decodeJwt(token);
@@ -138,8 +138,8 @@ export function createAccessTokens(parts: AccessTokenParts): (token: string) => 
 }
 
 /** The signing keys of one issuer, at most so old; requests for them are shared. */
-function createIssuer(issuer: string, parts: AccessTokenParts): (maxAgeMs: number) => Promise<Keys> {
-  const { clock, allowTargets, readDocument, logger } = parts;
+function createIssuer(issuer: string, deps: AccessTokenDeps): (maxAgeMs: number) => Promise<Keys> {
+  const { clock, allowTargets, readDocument, logger } = deps;
   let kept: { keys: Keys; readAt: number } | null = null;
   let reading: Promise<Keys> | null = null;
   let failedAt = Number.NEGATIVE_INFINITY;

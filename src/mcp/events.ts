@@ -11,16 +11,11 @@ import {
   type McpEventArguments,
   mcpEventArguments,
 } from '../model/mcp.ts';
-import {
-  pollOccurrences,
-  type SubscriptionParts,
-  subscribe,
-  unsubscribe,
-} from '../webhooks/subscriptions.ts';
-import { type McpCall, slimSchema, type ToolParts, toProtocolError } from './tool.ts';
+import { pollOccurrences, type SubscriptionDeps, subscribe, unsubscribe } from '../webhooks/subscriptions.ts';
+import { type McpCall, slimSchema, type ToolDeps, toProtocolError } from './tool.ts';
 
 /** What events need beside what tools do. */
-export interface EventParts extends ToolParts, SubscriptionParts {
+export interface EventDeps extends ToolDeps, SubscriptionDeps {
   eventErrors: EventErrors;
 }
 
@@ -85,7 +80,7 @@ const anyResult = z.looseObject({});
 export function addEvents(
   server: Server,
   call: McpCall,
-  parts: EventParts & { report(error: unknown): void },
+  deps: EventDeps & { report(error: unknown): void },
 ): void {
   const handle = <P extends z.ZodType>(
     method: string,
@@ -97,7 +92,7 @@ export function addEvents(
       try {
         return await run(params.parse(given));
       } catch (error) {
-        throw toProtocolError(refusalOf(error, parts.eventErrors), parts.report);
+        throw toProtocolError(refusalOf(error, deps.eventErrors), deps.report);
       }
     });
   };
@@ -110,7 +105,7 @@ export function addEvents(
     }
     const event = findEvent(call, name, args);
     const request = { ...event, url, secret, ttlMs: grantedTtl(ttlMs) };
-    const { id, refreshBefore, wasActive } = await subscribe(parts, call.caller, request);
+    const { id, refreshBefore, wasActive } = await subscribe(deps, call.caller, request);
     const status = wasActive === null ? {} : { deliveryStatus: { active: wasActive } };
     return { id, refreshBefore, cursor: null, truncated: false, ...status };
   });
@@ -122,13 +117,13 @@ export function addEvents(
             url: (params.delivery as { url: string }).url,
           }
         : { id: String(params.id) };
-    await unsubscribe(parts, call.caller, of);
+    await unsubscribe(deps, call.caller, of);
     return {};
   });
   handle('events/poll', pollParams, async ({ name, arguments: args, cursor = null, maxEvents }) => {
     const event = findEvent(call, name, args);
     const limit = Math.min(maxEvents ?? MAX_EVENTS, MAX_EVENTS);
-    return { ...(await pollOccurrences(parts, call.tenantId, { ...event, cursor, limit })) };
+    return { ...(await pollOccurrences(deps, call.tenantId, { ...event, cursor, limit })) };
   });
 }
 

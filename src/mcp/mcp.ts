@@ -1,18 +1,18 @@
 import { isIP } from 'node:net';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { addAuthentication, addKeyLimits, callerOf, type KeyLimitParts } from '../http/auth.ts';
+import { addAuthentication, addKeyLimits, callerOf, type KeyLimitDeps } from '../http/auth.ts';
 import { addCompression } from '../http/compression.ts';
 import { addFaceGate } from '../http/face-gate.ts';
 import { addShedding, type LoadGate } from '../http/load.ts';
 import { type Problems, sendAsIs } from '../http/problems.ts';
 import { recordActors, setApiHeaders } from '../http/request-context.ts';
-import { tracedParts } from '../http/request-log.ts';
+import { tracedDeps } from '../http/request-log.ts';
 import { PACKAGE } from '../lib/package.ts';
 import { presetScopes } from '../model/key.ts';
 import { MCP_METADATA_PATH } from '../model/mcp.ts';
 import { createAccessTokens, type ReadDocument } from './access-tokens.ts';
-import type { EventParts } from './events.ts';
+import type { EventDeps } from './events.ts';
 import { createServer } from './server.ts';
 import type { McpCall } from './tool.ts';
 
@@ -27,7 +27,7 @@ const NO_BATCH = {
 };
 
 /** What the face needs of the process. */
-export interface McpParts extends EventParts, KeyLimitParts {
+export interface McpDeps extends EventDeps, KeyLimitDeps {
   problems: Problems;
   load: LoadGate;
   logger: { warn(fields: object, message: string): void };
@@ -38,30 +38,30 @@ export interface McpParts extends EventParts, KeyLimitParts {
 }
 
 /** The Model Context Protocol over Streamable HTTP, without sessions; registered under `/mcp`. */
-export async function mcp(app: FastifyInstance, parts: McpParts): Promise<void> {
+export async function mcp(app: FastifyInstance, deps: McpDeps): Promise<void> {
   app.addHook('onRequest', (_request, reply, done) => {
     setApiHeaders(reply);
     done();
   });
-  refuseForeignCallers(app, parts);
-  const limits = addKeyLimits(app, parts);
+  refuseForeignCallers(app, deps);
+  const limits = addKeyLimits(app, deps);
   addFaceGate(app, {
-    problems: parts.problems,
-    hint: `Send JSON-RPC with POST; see ${parts.baseUrl}/developers/agents`,
+    problems: deps.problems,
+    hint: `Send JSON-RPC with POST; see ${deps.baseUrl}/developers/agents`,
     admit: limits.admitClient,
   });
-  const { authorizationServers, readDocument } = parts;
-  tellOfMetadata(app, parts);
+  const { authorizationServers, readDocument } = deps;
+  tellOfMetadata(app, deps);
   addAuthentication(app, {
-    ...parts,
+    ...deps,
     limits,
     identifyToken:
       authorizationServers.length > 0 && readDocument !== undefined
-        ? createAccessTokens({ ...parts, readDocument })
+        ? createAccessTokens({ ...deps, readDocument })
         : null,
   });
-  addShedding(app, { load: parts.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
-  recordActors(app, parts.store, ({ caller }) =>
+  addShedding(app, { load: deps.load, ownerOf: (request) => request.caller?.tenant.id ?? '' });
+  recordActors(app, deps.store, ({ caller }) =>
     caller === null ? null : { tenantId: caller.tenant.id, actor: caller.key.id },
   );
   addCompression(app);
@@ -71,9 +71,9 @@ export async function mcp(app: FastifyInstance, parts: McpParts): Promise<void> 
     ({ requestInfo }) => {
       const request = requestInfo && calls.get(requestInfo);
       if (request === undefined) throw new Error('a server is made for a request');
-      return createServer(callOf(parts, request), {
+      return createServer(callOf(deps, request), {
         version: PACKAGE.version,
-        events: parts,
+        events: deps,
         report: (err) => request.log.error({ err, request_id: request.id }, 'tool failed'),
       });
     },
@@ -83,9 +83,9 @@ export async function mcp(app: FastifyInstance, parts: McpParts): Promise<void> 
   app.post('', { config: { scope: 'any' } }, (request, reply) => answer(handler, calls, request, reply));
 }
 
-function callOf(parts: McpParts, request: FastifyRequest): McpCall {
+function callOf(deps: McpDeps, request: FastifyRequest): McpCall {
   const caller = callerOf(request);
-  return { parts: tracedParts(request, parts), caller, tenantId: caller.tenant.id };
+  return { deps: tracedDeps(request, deps), caller, tenantId: caller.tenant.id };
 }
 
 /** Hands a request that was read and authenticated to the SDK, and its whole answer to Fastify. */
@@ -149,7 +149,7 @@ function asText(text: string): string {
 /** RFC 9728, section 5.1, and where tokens can be had, RFC 6750, section 3: what was wrong, and the scopes to ask for. */
 function tellOfMetadata(
   app: FastifyInstance,
-  { baseUrl, authorizationServers }: Pick<McpParts, 'baseUrl' | 'authorizationServers'>,
+  { baseUrl, authorizationServers }: Pick<McpDeps, 'baseUrl' | 'authorizationServers'>,
 ): void {
   const challenge = `Bearer realm="Signalpost", resource_metadata="${baseUrl}${MCP_METADATA_PATH}"`;
   const scopes = authorizationServers.length > 0 ? `, scope="${presetScopes('read')?.join(' ')}"` : '';

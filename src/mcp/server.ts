@@ -9,7 +9,7 @@ import { allows } from '../accounts/keys.ts';
 import { DomainError } from '../model/errors.ts';
 import type { Scope } from '../model/key.ts';
 import { idInput } from '../model/text.ts';
-import { addEvents, EVENT_CAPABILITIES, type EventParts } from './events.ts';
+import { addEvents, EVENT_CAPABILITIES, type EventDeps } from './events.ts';
 import {
   type McpCall,
   refused,
@@ -44,7 +44,7 @@ const NO_CACHE = { ttlMs: 0, cacheScope: 'private' } as const;
 /** What a server is made with, beside the request that it serves. */
 export interface ServerOptions {
   version: string;
-  events: EventParts;
+  events: EventDeps;
   /** Logs what no client can act on, and gives it a name to ask about. */
   report(error: unknown): void;
 }

@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { cursorScope, readCursor } from '../http/paging.ts';
 import type { Caller } from '../http/request-context.ts';
-import type { LeadParts } from '../leads/changes.ts';
+import type { LeadDeps } from '../leads/changes.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import { excerpt } from '../lib/text.ts';
 import { DomainError } from '../model/errors.ts';
@@ -11,13 +11,13 @@ import type { Scope } from '../model/key.ts';
 import { type Explanation, type Signal, signalSchema } from '../model/signal.ts';
 
 /** What tools need of the process: the parts of the same use cases that `/v1` calls. */
-export interface ToolParts extends LeadParts {
+export interface ToolDeps extends LeadDeps {
   cursors: Cursors;
 }
 
 /** One request of a client, for whom its tools are run. */
 export interface McpCall {
-  readonly parts: ToolParts;
+  readonly deps: ToolDeps;
   readonly caller: Caller;
   readonly tenantId: string;
 }
@@ -190,7 +190,7 @@ interface AskedRows<R> {
 
 /** The rows that fit into an answer, and the cursor behind them. @throws DomainError `INVALID_CURSOR` */
 export function listRows<R>(
-  { parts: { cursors }, tenantId }: McpCall,
+  { deps: { cursors }, tenantId }: McpCall,
   { name, bound, limit, cursor, read }: AskedRows<R>,
 ): Promise<{ rows: R[]; next_cursor: string | null; truncated: boolean }> {
   const scope = cursorScope(`mcp ${name}`, tenantId, bound);

@@ -11,7 +11,7 @@ import type { StoreCounts, StorePulse } from '../store/figures.ts';
 import type { OpenedStore } from '../store/store.ts';
 
 /** What metrics are made of. */
-export interface MetricsParts {
+export interface MetricsDeps {
   clock: Clock;
   store: Pick<OpenedStore, 'countAll' | 'pulse'>;
   requests: RequestTally;
@@ -47,8 +47,8 @@ interface Reading {
  * Names are a contract: alerts and dashboards are built on them. No label is a tenant, an endpoint or a caller: the number
  * of series depends on the routes only.
  */
-export function createMetrics(parts: MetricsParts): Metrics {
-  const { clock, store } = parts;
+export function createMetrics(deps: MetricsDeps): Metrics {
+  const { clock, store } = deps;
   const exposition = createExposition();
   let reading: Reading | null = null;
   let underWay: Promise<string> | null = null;
@@ -57,10 +57,10 @@ export function createMetrics(parts: MetricsParts): Metrics {
     return reading;
   };
 
-  addRequests(exposition, parts.requests);
-  addLoad(exposition, parts);
-  addIntake(exposition, parts);
-  addDeliveries(exposition, now, parts.expired);
+  addRequests(exposition, deps.requests);
+  addLoad(exposition, deps);
+  addIntake(exposition, deps);
+  addDeliveries(exposition, now, deps.expired);
   addStore(exposition, now);
   addRest(exposition, now);
   collectDefaultMetrics({ register: exposition.registry });
@@ -68,7 +68,7 @@ export function createMetrics(parts: MetricsParts): Metrics {
   async function read(): Promise<string> {
     const at = clock.now();
     const counts = await store.countAll(at - LATE_MS);
-    reading = { now: at, counts, pulse: store.pulse(), dispatcher: parts.dispatcher?.() ?? null };
+    reading = { now: at, counts, pulse: store.pulse(), dispatcher: deps.dispatcher?.() ?? null };
     return exposition.registry.metrics();
   }
 
@@ -96,7 +96,7 @@ function addRequests({ histogram, counter }: Exposition, requests: RequestTally)
   );
 }
 
-function addLoad({ gauge, counter }: Exposition, { load, encoder }: MetricsParts): void {
+function addLoad({ gauge, counter }: Exposition, { load, encoder }: MetricsDeps): void {
   gauge(
     { name: 'signalpost_http_requests_in_flight', help: 'Requests of /v1 and the dashboard under way.' },
     () => [[{}, load.inFlight]],
@@ -114,7 +114,7 @@ function addLoad({ gauge, counter }: Exposition, { load, encoder }: MetricsParts
   );
 }
 
-function addIntake({ gauge, counter, histogram }: Exposition, { encoder, intakeTally }: MetricsParts): void {
+function addIntake({ gauge, counter, histogram }: Exposition, { encoder, intakeTally }: MetricsDeps): void {
   counter(
     {
       name: 'signalpost_signals_total',

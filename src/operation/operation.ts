@@ -5,10 +5,10 @@ import type { DispatcherPulse } from '../dispatcher/dispatcher.ts';
 import { type Problems, sendAsIs } from '../http/problems.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { OpenedStore } from '../store/store.ts';
-import { createMetrics, type Metrics, type MetricsParts } from './metrics.ts';
+import { createMetrics, type Metrics, type MetricsDeps } from './metrics.ts';
 
-interface OperationParts extends Omit<MetricsParts, 'store'>, ReadinessParts {
-  store: MetricsParts['store'] & ReadinessParts['store'];
+interface OperationDeps extends Omit<MetricsDeps, 'store'>, ReadinessDeps {
+  store: MetricsDeps['store'] & ReadinessDeps['store'];
   problems: Problems;
   /** ADMIN_METRICS_TOKEN. */
   token: string | null;
@@ -17,11 +17,11 @@ interface OperationParts extends Omit<MetricsParts, 'store'>, ReadinessParts {
 const RETRY_AFTER_SECONDS = '5';
 
 /** What an operator's machines ask: `/metrics` and `/ready`. Without keys and limits, for this machine or by token only. */
-export async function operation(app: FastifyInstance, parts: OperationParts): Promise<void> {
-  const { problems } = parts;
-  const refusal = createAdmission(parts.token);
+export async function operation(app: FastifyInstance, deps: OperationDeps): Promise<void> {
+  const { problems } = deps;
+  const refusal = createAdmission(deps.token);
   let metrics: Metrics | null = null;
-  const look = createReadiness(parts);
+  const look = createReadiness(deps);
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store');
@@ -32,7 +32,7 @@ export async function operation(app: FastifyInstance, parts: OperationParts): Pr
 
   app.get('/metrics', async (_request, reply) => {
     // What watches the process (event loop, garbage) starts with the first request.
-    metrics ??= createMetrics(parts);
+    metrics ??= createMetrics(deps);
     return sendAsIs(reply, metrics.contentType, await metrics.text());
   });
   app.get('/ready', async (_request, reply) => {
@@ -42,7 +42,7 @@ export async function operation(app: FastifyInstance, parts: OperationParts): Pr
   });
 }
 
-interface ReadinessParts {
+interface ReadinessDeps {
   clock: Clock;
   store: Pick<OpenedStore, 'probe' | 'pulse'>;
   dispatcher: (() => DispatcherPulse) | null;
@@ -64,15 +64,15 @@ const LEAST_FREE_BYTES = 32 * 1024 * 1024;
 const OK: Check = { ok: true };
 
 /** Tells whether the server does its work now: it makes a real write. Two who ask at once share one answer. */
-export function createReadiness(parts: ReadinessParts): () => Promise<Readiness> {
+export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
   let underWay: Promise<Readiness> | null = null;
 
   async function look(): Promise<Readiness> {
     const checks = {
-      store: await canWrite(parts),
-      disk: hasRoom(parts),
-      writer: writes(parts),
-      dispatcher: delivers(parts),
+      store: await canWrite(deps),
+      disk: hasRoom(deps),
+      writer: writes(deps),
+      dispatcher: delivers(deps),
     };
     const well = Object.values(checks).every(({ ok }) => ok);
     return { status: well ? 'ready' : 'unready', checks };
@@ -86,7 +86,7 @@ export function createReadiness(parts: ReadinessParts): () => Promise<Readiness>
   };
 }
 
-function canWrite({ store, clock }: ReadinessParts): Promise<Check> {
+function canWrite({ store, clock }: ReadinessDeps): Promise<Check> {
   return new Promise((resolve) => {
     const seconds = WRITE_WITHIN_MS / 1_000;
     const late = clock.after(WRITE_WITHIN_MS, () =>
@@ -103,7 +103,7 @@ function canWrite({ store, clock }: ReadinessParts): Promise<Check> {
   });
 }
 
-function hasRoom({ store }: ReadinessParts): Check {
+function hasRoom({ store }: ReadinessDeps): Check {
   let free: number | null;
   try {
     free = store.pulse().freeBytes;
@@ -115,14 +115,14 @@ function hasRoom({ store }: ReadinessParts): Check {
   return failed(`${Math.floor(free / 1024 / 1024)} MiB are free under DATA_DIR; make room`);
 }
 
-function writes({ store }: ReadinessParts): Check {
+function writes({ store }: ReadinessDeps): Check {
   const { accepting, queueLength, queueLimit } = pulseOf(store);
   if (!accepting) return failed('nothing is stored any more; the server stops');
   return queueLength < queueLimit ? OK : failed(`${queueLength} changes wait to be stored`);
 }
 
 /** Without the file system, which is asked for above. */
-function pulseOf(store: ReadinessParts['store']) {
+function pulseOf(store: ReadinessDeps['store']) {
   try {
     return store.pulse();
   } catch {
@@ -130,7 +130,7 @@ function pulseOf(store: ReadinessParts['store']) {
   }
 }
 
-function delivers({ dispatcher }: ReadinessParts): Check {
+function delivers({ dispatcher }: ReadinessDeps): Check {
   const stuck = dispatcher?.().stuck ?? null;
   return stuck === null ? OK : failed(stuck);
 }

@@ -22,7 +22,7 @@ import { type Tokens, tokenize } from './tokens.ts';
 const SAME_KIND = 0.55;
 const MOST_KINDS = 2;
 
-interface DraftParts {
+interface DraftDeps {
   store: CompanyStore & Pick<SignalStore, 'listPosts'>;
   clock: Clock;
   encoder?: Encoder | null;
@@ -34,7 +34,7 @@ interface DraftParts {
  * @throws DomainError `INVALID_REQUEST` where the line names nothing that could be sold, `UNAVAILABLE` where the encoder broke
  */
 export async function draftForSeller(
-  { store, clock, encoder = null }: DraftParts,
+  { store, clock, encoder = null }: DraftDeps,
   tenantId: string,
   { offer, domain }: { offer: string; domain?: string | undefined },
 ): Promise<{ draft: IcpDraft; review: DraftReview }> {

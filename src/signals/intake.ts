@@ -14,7 +14,7 @@ import { listReceivers, newHotEvents, reserveNothing, storeSignals } from '../we
 import type { Encoding } from './encoder/encoder.ts';
 import {
   EVERY_POST,
-  type IntakeParts,
+  type IntakeDeps,
   kindOf,
   type PlannedPost,
   piecesOf,
@@ -48,18 +48,18 @@ const MOST_SIGNALS_A_COMMIT = 250;
  * for the encoder: then none is stored
  */
 export async function observePosts(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   tenantId: string,
   posts: readonly ObservedPost[],
 ): Promise<ObservedResult[]> {
-  await requireRoom(parts, tenantId, 'signals');
-  return await withEncoding(parts, { owner: tenantId, kind: kindOf(posts) }, (encoding) =>
-    observeInPieces(parts, tenantId, posts, encoding),
+  await requireRoom(deps, tenantId, 'signals');
+  return await withEncoding(deps, { owner: tenantId, kind: kindOf(posts) }, (encoding) =>
+    observeInPieces(deps, tenantId, posts, encoding),
   );
 }
 
 async function observeInPieces(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   tenantId: string,
   posts: readonly ObservedPost[],
   encoding: Encoding | null,
@@ -67,11 +67,11 @@ async function observeInPieces(
   const results: ObservedResult[][] = [];
   // One commit after the other: a keyed request that is run again meets them in the order in which it made them.
   const pieces = piecesOf(posts);
-  const nextTurn = createYielder(parts.clock);
+  const nextTurn = createYielder(deps.clock);
   let left = posts.length;
   const plan = (piece: readonly ObservedPost[]) => {
     left -= piece.length;
-    return planPiece(parts, tenantId, piece, { rule: EVERY_POST, encoding, left, nextTurn });
+    return planPiece(deps, tenantId, piece, { rule: EVERY_POST, encoding, left, nextTurn });
   };
   let planning = plan(pieces[0] ?? []);
   for (const place of pieces.keys()) {
@@ -83,7 +83,7 @@ async function observeInPieces(
     }
     const via = posts.length > 1 ? 'batch' : 'post';
     for (const part of commitsOf(pieces[place] ?? [], planned)) {
-      results.push(await storePlanned(parts, tenantId, { ...part, via }));
+      results.push(await storePlanned(deps, tenantId, { ...part, via }));
     }
   }
   return results.flat();
@@ -109,20 +109,20 @@ function commitsOf(posts: readonly ObservedPost[], planned: readonly PlannedPost
 }
 
 async function storePlanned(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   tenantId: string,
   { posts, planned, via }: { posts: readonly ObservedPost[]; planned: readonly PlannedPost[]; via: WayIn },
 ): Promise<ObservedResult[]> {
   const signals = planned.flatMap((plan) => plan.signals);
-  const { store, reserve = reserveNothing } = parts;
+  const { store, reserve = reserveNothing } = deps;
   const committed = await storeSignals({ store, reserve }, signals);
   // Not once for the whole batch: the last of a large one is stored seconds later.
   const made = signals.filter((_, i) => committed[i]?.status === 'created');
-  parts.intakeTally?.countSignals(via, made);
+  deps.intakeTally?.countSignals(via, made);
 
   const results = [...committed];
   const stored = planned.map(({ signals }) => results.splice(0, signals.length));
-  const edited = await storeEdits(parts, tenantId, editsOf(posts, planned, stored));
+  const edited = await storeEdits(deps, tenantId, editsOf(posts, planned, stored));
   return planned.map(({ errors }, place): ObservedResult => {
     if (errors.length > 0) return { status: 'rejected', errors };
     const own = stored[place] ?? [];
@@ -166,7 +166,7 @@ function editsOf(
 
 /** Gives the signals of posts that were stored with another text the one that they have now; the others stay as they are. */
 export async function storeEditedPosts(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   tenantId: string,
   posts: readonly ScopedPost[],
 ): Promise<void> {
@@ -180,9 +180,9 @@ export async function storeEditedPosts(
       externalId: storedIdOf(post) ?? shownId,
       text,
     };
-    const outdated = await parts.store.findOutdatedSignals(stored);
+    const outdated = await deps.store.findOutdatedSignals(stored);
     const edits = outdated.map((each): Edit => ({ place: 0, post, scored: [], outdated: each }));
-    await storeEdits(parts, tenantId, edits);
+    await storeEdits(deps, tenantId, edits);
   }
 }
 
@@ -191,24 +191,24 @@ export async function storeEditedPosts(
  * does not match: it is scored for that one, too. One whose profile is active no more stays as it was.
  */
 async function storeEdits(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   tenantId: string,
   edits: readonly Edit[],
 ): Promise<{ place: number; id: string; wire: string }[]> {
   if (edits.length === 0) return [];
-  const { store, clock, newId, trace = null } = parts;
-  const receivers = await listReceivers(parts, tenantId);
+  const { store, clock, newId, trace = null } = deps;
+  const receivers = await listReceivers(deps, tenantId);
   const now = clock.now();
   const changes: (SignalEdit & { place: number })[] = [];
   for (const { place, post, scored, outdated } of edits) {
     const { id, profileId } = outdated;
     const edit =
       scored.find((signal) => signal.profileId === profileId) ??
-      (await planPosts(parts, tenantId, [{ ...post, icp_profile_id: profileId }]))[0]?.signals[0];
+      (await planPosts(deps, tenantId, [{ ...post, icp_profile_id: profileId }]))[0]?.signals[0];
     if (edit === undefined) continue;
     const after = editedSignal(JSON.parse(outdated.wire) as Signal, JSON.parse(edit.wire) as Signal);
     const explained = { text: edit.text, explanation: JSON.parse(edit.explanation) as Explanation };
-    const story = () => storyOf({ ...parts, tenantId, now }, { ...after, signal_id: id }, explained);
+    const story = () => storyOf({ ...deps, tenantId, now }, { ...after, signal_id: id }, explained);
     const events = newHotEvents(after, { tenantId, now, newId, receivers, trace, story });
     changes.push({ place, now, signal: { ...edit, id, wire: JSON.stringify(after), events } });
   }
@@ -222,7 +222,7 @@ async function storeEdits(
 /** How long it is remembered that posts came in: for so long, to go on costs nothing. */
 const KEPT_MS = DAY_MS;
 
-export interface KeptIntakeParts extends IntakeParts {
+export interface KeptIntakeDeps extends IntakeDeps {
   store: Store;
   seededRandom: SeededRandom;
 }
@@ -241,23 +241,23 @@ export interface KeptPosts {
  * is kept as JSON; null where another process has them in hand.
  */
 export async function observeKept<T>(
-  parts: KeptIntakeParts,
+  deps: KeptIntakeDeps,
   { tenantId, route, key, posts }: KeptPosts,
   sumUp: (results: ObservedResult[]) => T,
 ): Promise<T | null> {
-  const { store, clock } = parts;
+  const { store, clock } = deps;
   const fingerprint = createHash('sha256').update(JSON.stringify(posts)).digest('hex');
   const request = { tenantId, route, key, fingerprint };
   const now = clock.now();
-  const terms = { token: parts.newId('req'), now, expiresAt: now + KEPT_MS };
+  const terms = { token: deps.newId('req'), now, expiresAt: now + KEPT_MS };
   const reserved = await store.reserveKey(request, terms);
   if (reserved.state === 'answered') return JSON.parse(reserved.answer.body);
   if (reserved.state !== 'held') return null;
   const { held } = reserved;
   try {
     const runClock = { ...clock, now: () => held.startedAt };
-    const newId = createIds(runClock, parts.seededRandom(`${held.seed}/`));
-    const run = { ...parts, clock: runClock, newId, store: store.keeping(held) };
+    const newId = createIds(runClock, deps.seededRandom(`${held.seed}/`));
+    const run = { ...deps, clock: runClock, newId, store: store.keeping(held) };
     const summary = sumUp(await observePosts(run, tenantId, posts));
     const answer = { status: 200, location: null, body: JSON.stringify(summary) };
     await store.answerKey(request, held.token, answer);
@@ -280,7 +280,7 @@ const RETRY_SECONDS = 30;
 
 /** Takes a batch on, to be done later. @throws DomainError `RATE_LIMITED` where too many of the tenant's are not done */
 export async function createBatchJob(
-  { store, clock, newId }: Pick<KeptIntakeParts, 'store' | 'clock' | 'newId'>,
+  { store, clock, newId }: Pick<KeptIntakeDeps, 'store' | 'clock' | 'newId'>,
   tenantId: string,
   items: readonly JobItem[],
 ): Promise<Job> {
@@ -315,29 +315,26 @@ export function jobResource(job: Job) {
 }
 
 /** Does all that waits, a step of each tenant's oldest job in turn. Cut off anywhere, it goes on with nothing done twice. */
-export async function runJobs(
-  parts: KeptIntakeParts,
-  isStopping: () => boolean = () => false,
-): Promise<void> {
+export async function runJobs(deps: KeptIntakeDeps, isStopping: () => boolean = () => false): Promise<void> {
   let isAnyDone = true;
   while (isAnyDone) {
     isAnyDone = false;
-    for (const job of await parts.store.listOpenJobs(AT_ONCE)) {
+    for (const job of await deps.store.listOpenJobs(AT_ONCE)) {
       if (isStopping()) return;
-      if (await step(parts, job)) isAnyDone = true;
+      if (await step(deps, job)) isAnyDone = true;
     }
   }
 }
 
 /** One step of a job; false where it could not be done now. */
-async function step(parts: KeptIntakeParts, { id, tenantId, processed, total }: Job): Promise<boolean> {
-  const text = await parts.store.readJobItems(id);
+async function step(deps: KeptIntakeDeps, { id, tenantId, processed, total }: Job): Promise<boolean> {
+  const text = await deps.store.readJobItems(id);
   if (text === null) return false;
   const items = (JSON.parse(text) as JobItem[]).slice(processed, processed + STEP_ITEMS);
   const posts = items.flatMap((item) => ('post' in item ? [item.post] : []));
   try {
     const kept = { tenantId, route: 'job', key: `${id}/${processed}`, posts };
-    const observed = await observeKept(parts, kept, (results) => results.map(withoutWires));
+    const observed = await observeKept(deps, kept, (results) => results.map(withoutWires));
     if (observed === null) return false;
     const outcomes = observed.values();
     const results = items.map((item, i): JobResult => {
@@ -348,14 +345,14 @@ async function step(parts: KeptIntakeParts, { id, tenantId, processed, total }: 
       return resultOf(index, outcome);
     });
     const isLast = processed + items.length >= total;
-    const end = isLast ? { status: 'done' as const, error: null, at: parts.clock.now() } : null;
-    return await parts.store.advanceJob({ id, processed, results, end });
+    const end = isLast ? { status: 'done' as const, error: null, at: deps.clock.now() } : null;
+    return await deps.store.advanceJob({ id, processed, results, end });
   } catch (error) {
     if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE' || storageFaultOf(error) !== null)
       throw error;
     const { code, message: detail } = error;
-    const end = { status: 'failed' as const, error: { code, detail }, at: parts.clock.now() };
-    return await parts.store.advanceJob({ id, processed, results: [], end });
+    const end = { status: 'failed' as const, error: { code, detail }, at: deps.clock.now() };
+    return await deps.store.advanceJob({ id, processed, results: [], end });
   }
 }
 

@@ -13,7 +13,7 @@ import { compileProfile, MODEL_VERSION, oddsFor, readPost } from './score.ts';
 import { judgedPostOf } from './suggest-changes.ts';
 
 /** What learning needs of the process. */
-export interface LearnerParts {
+export interface LearnerDeps {
   store: Pick<
     Store,
     'listDueLessons' | 'renewLessons' | 'saveLesson' | 'getProfile' | 'listJudgements' | 'getSignal'
@@ -35,7 +35,7 @@ export interface Learner {
   run(isStopping?: () => boolean): Promise<void>;
 }
 
-export function createLearner({ store, clock, encoder }: LearnerParts): Learner {
+export function createLearner({ store, clock, encoder }: LearnerDeps): Learner {
   /** By profile, its version and signal. A post that was not held against the offer has no numbers. */
   const kept = new LRUCache<string, Omit<Judged, 'relevant'> | 'not held'>({ max: MAX_KEPT });
   const failedAt = new Map<string, number>();

@@ -38,7 +38,7 @@ import { type CompiledProfile, classify, mayBeWish, type PostReading, readPost, 
 import { headlineOf, whyOf } from './why.ts';
 
 /** What intake needs of the process. */
-export interface IntakeParts {
+export interface IntakeDeps {
   store: Store;
   clock: Clock;
   newId: NewId;
@@ -104,19 +104,19 @@ export const EVERY_POST: MatchRule = { profileIds: [], onlyMatching: false };
  * @throws DomainError `UNAVAILABLE` where they would wait too long for the encoder; those of a source wait
  */
 export async function planPosts(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   tenantId: string,
   posts: readonly ScopedPost[],
   rule: MatchRule = EVERY_POST,
 ): Promise<PlannedPost[]> {
   const kind = rule.onlyMatching ? 'source' : kindOf(posts);
-  return await withEncoding(parts, { owner: tenantId, kind }, async (encoding) => {
+  return await withEncoding(deps, { owner: tenantId, kind }, async (encoding) => {
     const planned: PlannedPost[][] = [];
-    const nextTurn = createYielder(parts.clock);
+    const nextTurn = createYielder(deps.clock);
     let left = posts.length;
     for (const piece of piecesOf(posts)) {
       left -= piece.length;
-      planned.push(await planPiece(parts, tenantId, piece, { rule, encoding, left, nextTurn }));
+      planned.push(await planPiece(deps, tenantId, piece, { rule, encoding, left, nextTurn }));
     }
     return planned.flat();
   });
@@ -129,7 +129,7 @@ export function kindOf(posts: readonly unknown[]): WorkKind {
 
 /** Runs work with the encoder, if there is one, and ends it whether the work succeeds or fails. */
 export async function withEncoding<T>(
-  { encoder = null }: IntakeParts,
+  { encoder = null }: IntakeDeps,
   work: EncoderWork,
   run: (encoding: Encoding | null) => Promise<T>,
 ): Promise<T> {
@@ -155,19 +155,16 @@ interface PieceTerms {
 
 /** Plans posts that are planned together. */
 export async function planPiece(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   tenantId: string,
   posts: readonly ScopedPost[],
   { rule, encoding, left, nextTurn }: PieceTerms,
 ): Promise<PlannedPost[]> {
-  const [matcher, receivers] = await Promise.all([
-    parts.matchers.of(tenantId),
-    listReceivers(parts, tenantId),
-  ]);
+  const [matcher, receivers] = await Promise.all([deps.matchers.of(tenantId), listReceivers(deps, tenantId)]);
   const tenancy: Tenancy = { tenantId, matcher, receivers, rule };
   const readings: ReadPost[] = [];
   for (const post of posts) {
-    readings.push(await readOne(parts, tenancy, post, encoding !== null));
+    readings.push(await readOne(deps, tenancy, post, encoding !== null));
     await nextTurn();
   }
 
@@ -186,12 +183,12 @@ export async function planPiece(
           read.candidates = candidatesOf(matcher, read.words, read.hits, read.rule);
       }),
     );
-    parts.intakeTally?.countEncoded(inDoubt);
+    deps.intakeTally?.countEncoded(inDoubt);
   }
 
   const planned: PlannedPost[] = [];
   for (const reading of readings) {
-    planned.push(await planPost(parts, tenancy, reading, nextTurn));
+    planned.push(await planPost(deps, tenancy, reading, nextTurn));
     await nextTurn();
   }
   return planned;
@@ -219,12 +216,12 @@ const MOST_ASKED = 16;
 
 /** Reads a post by its words, and looks whether it is stored already where the encoder would decide: that costs a tenth. */
 async function readOne(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   tenancy: Tenancy,
   post: ScopedPost,
   withEncoder: boolean,
 ): Promise<ReadPost> {
-  const words = readPost(factsOf(post, parts.clock.now()), withEncoder);
+  const words = readPost(factsOf(post, deps.clock.now()), withEncoder);
   const hits = tenancy.matcher.match(words.tokens);
   const rule = { profileIds: tenancy.rule.profileIds, wanted: post.icp_profile_id || undefined };
   const candidates = candidatesOf(tenancy.matcher, words, hits, rule);
@@ -237,11 +234,11 @@ async function readOne(
     const isShort = post.text.length <= MOST_COMPARED_UNITS;
     const seen: SeenPost = { post, type: words.type, nearKeys: isShort ? postNearKeys(post) : [] };
     // Nobody sees these: they take no ids, of which a request that is run again must take the same ones in the same order.
-    const unseen = { ...parts, newId: () => '' };
+    const unseen = { ...deps, newId: () => '' };
     const signals = doubts.map(({ compiled, hits }) =>
       newSignal(unseen, { ...tenancy, receivers: [] }, seen, compiled, scorePost(words, compiled, hits)),
     );
-    const found = await parts.store.findDuplicates(signals);
+    const found = await deps.store.findDuplicates(signals);
     for (const [place, { compiled }] of doubts.entries()) {
       const duplicate = found[place];
       if (duplicate) known.set(compiled, duplicate.score);
@@ -266,7 +263,7 @@ async function readOne(
 
 /** `nextTurn`: a pause where it is due, as a post may match a thousand profiles. */
 async function planPost(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   tenancy: Tenancy,
   { post, words: reading, candidates, known }: ReadPost,
   nextTurn: () => Promise<void>,
@@ -293,7 +290,7 @@ async function planPost(
   const seen: SeenPost = { post, type: reading.type, nearKeys: postNearKeys(post) };
   const signals: NewSignal[] = [];
   for (const { compiled, score } of kept) {
-    signals.push(newSignal(parts, tenancy, seen, compiled, score));
+    signals.push(newSignal(deps, tenancy, seen, compiled, score));
     await nextTurn();
   }
   return { signals, errors: [] };
@@ -307,7 +304,7 @@ interface SeenPost {
 }
 
 function newSignal(
-  { clock, newId, baseUrl, feedbackLinks, trace = null }: IntakeParts,
+  { clock, newId, baseUrl, feedbackLinks, trace = null }: IntakeDeps,
   { tenantId, receivers }: Tenancy,
   { post: { idScope, ...post }, type, nearKeys }: SeenPost,
   { profile }: CompiledProfile,
@@ -346,7 +343,7 @@ function newSignal(
 
 /** What a message says of a signal: what the post is called, why it is one, and links that rate it. */
 export function storyOf(
-  { feedbackLinks, tenantId, now }: Pick<IntakeParts, 'feedbackLinks'> & { tenantId: string; now: number },
+  { feedbackLinks, tenantId, now }: Pick<IntakeDeps, 'feedbackLinks'> & { tenantId: string; now: number },
   { signal_id: signalId, signal_type: type, company, prospect }: Signal,
   { text, explanation }: { text: string; explanation: Explanation },
 ): SignalStory {

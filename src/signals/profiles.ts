@@ -16,7 +16,7 @@ import { originOf } from './origin.ts';
 import { compilePhrases, type PhraseMatcher } from './phrases.ts';
 import { type CompiledProfile, classify, compileProfile, readPost, scorePost } from './score.ts';
 
-export interface ProfileParts {
+export interface ProfileDeps {
   store: ProfileStore;
   clock: Clock;
   newId: NewId;
@@ -24,7 +24,7 @@ export interface ProfileParts {
 
 /** @throws DomainError `CONFLICT` (name taken), `PLAN_REQUIRED` (too many of them or of their phrases), `INVALID_REQUEST` */
 export async function createProfile(
-  { store, clock, newId }: ProfileParts,
+  { store, clock, newId }: ProfileDeps,
   tenant: Tenant,
   input: IcpInput,
 ): Promise<IcpProfile> {
@@ -46,7 +46,7 @@ export async function createProfile(
 
 /** @throws DomainError `NOT_FOUND`, `CONFLICT` (name taken), `PLAN_REQUIRED` (too many phrases), `INVALID_REQUEST` */
 export function changeProfile(
-  { store, clock }: Omit<ProfileParts, 'newId'>,
+  { store, clock }: Omit<ProfileDeps, 'newId'>,
   tenant: Tenant,
   { id, patch, when = UNCONDITIONAL }: { id: string; patch: IcpPatch; when?: Precondition },
 ): Promise<IcpProfile> {
@@ -70,16 +70,16 @@ export function changeProfile(
  * posts, beside the few that are for the seller, and every post is encoded for it. Whoever wants it switches it on again.
  */
 async function switchDefaultOff(
-  parts: Omit<ProfileParts, 'newId'>,
+  deps: Omit<ProfileDeps, 'newId'>,
   tenant: Tenant,
   { id, offer, active }: IcpProfile,
 ): Promise<void> {
   if (offer === '' || !active) return;
-  const profiles = await parts.store.listProfiles(tenant.id);
+  const profiles = await deps.store.listProfiles(tenant.id);
   const untouched = profiles.find((each) => each.id !== id && each.version === 1 && isDefault(each));
   if (untouched === undefined) return;
   const description = `${untouched.description} Turned off when the first profile with an offer was created.`;
-  await changeProfile(parts, tenant, { id: untouched.id, patch: { active: false, description } });
+  await changeProfile(deps, tenant, { id: untouched.id, patch: { active: false, description } });
 }
 
 function isDefault({ name, offer, phrases, active }: IcpProfile): boolean {
@@ -88,7 +88,7 @@ function isDefault({ name, offer, phrases, active }: IcpProfile): boolean {
 
 /** @throws DomainError `NOT_FOUND`, `CONFLICT` where it is the last */
 export async function deleteProfile(
-  { store, clock }: Omit<ProfileParts, 'newId'>,
+  { store, clock }: Omit<ProfileDeps, 'newId'>,
   tenantId: string,
   id: string,
   when: Precondition = UNCONDITIONAL,
@@ -148,7 +148,7 @@ function unknownProfile(id: string): DomainError {
 /** A post that matched several profiles is several signals: how many are read for each post needed. */
 const SIGNALS_A_POST = 3;
 
-export interface PreviewParts {
+export interface PreviewDeps {
   store: ProfileStore & SignalStore;
   clock: Clock;
   encoder?: Encoder | null;
@@ -156,7 +156,7 @@ export interface PreviewParts {
 
 /** Scores the newest stored posts with a draft. @throws DomainError `NOT_FOUND` (profile), `INVALID_REQUEST`, `UNAVAILABLE` */
 export async function previewProfile(
-  { store, clock, encoder = null }: PreviewParts,
+  { store, clock, encoder = null }: PreviewDeps,
   tenantId: string,
   { icp_profile_id: baseId, limit, ...patch }: PreviewInput,
 ): Promise<Preview> {

@@ -3,18 +3,18 @@ import { SAMPLE_PLATFORM } from '../model/constants.ts';
 import type { IcpProfile } from '../model/icp.ts';
 import type { ObservedPost } from '../model/signal.ts';
 import type { SignalStore } from '../store/signal-store.ts';
-import { type IntakeParts, planPosts } from './plan-posts.ts';
+import { type IntakeDeps, planPosts } from './plan-posts.ts';
 
 /**
  * Stores made-up posts that show what a profile makes of a wish, of a complaint and of noise. They are scored as any other,
  * and nobody is told of them: a new account has something to judge before its first real post. They replace those before.
  */
-export async function addSamples(parts: IntakeParts, profile: IcpProfile): Promise<void> {
-  await removeSamples(parts.store, profile.tenantId);
-  const posts = samplePosts(profile, parts.clock);
-  const planned = await planPosts(parts, profile.tenantId, posts);
+export async function addSamples(deps: IntakeDeps, profile: IcpProfile): Promise<void> {
+  await removeSamples(deps.store, profile.tenantId);
+  const posts = samplePosts(profile, deps.clock);
+  const planned = await planPosts(deps, profile.tenantId, posts);
   const signals = planned.flatMap((plan) => plan.signals.map((signal) => ({ ...signal, events: [] })));
-  await parts.store.commitSignals(signals);
+  await deps.store.commitSignals(signals);
 }
 
 /** Takes all of a tenant's made-up posts away, for good; how many there were. One that became a lead's stays with it. */

@@ -24,7 +24,7 @@ import type { ProfileStore } from '../store/profile-store.ts';
 import type { SourceStore } from '../store/source-store.ts';
 import { checkSite } from '../webhooks/targets.ts';
 
-interface SourceParts extends SettingsParts {
+interface SourceDeps extends SettingsDeps {
   store: SourceStore & ProfileStore;
   clock: Clock;
   newId: NewId;
@@ -38,14 +38,14 @@ interface SourceParts extends SettingsParts {
 export type SourcePreview = { read: number; matched: number; best: string | null } | { fault: string };
 
 /** Makes a source; an active one is due at once. @throws DomainError `CONFLICT`, `PLAN_REQUIRED`, `INVALID_REQUEST` */
-export async function createSource(parts: SourceParts, tenant: Tenant, input: SourceInput): Promise<Source> {
-  const { store, clock, newId } = parts;
+export async function createSource(deps: SourceDeps, tenant: Tenant, input: SourceInput): Promise<Source> {
+  const { store, clock, newId } = deps;
   const now = clock.now();
   const id = newId('src');
-  const settings = settingsOf(parts, input.kind, NO_SETTINGS, input);
-  const secrets = secretsOf(parts, { id, kind: input.kind, secrets: {} }, input);
+  const settings = settingsOf(deps, input.kind, NO_SETTINGS, input);
+  const secrets = secretsOf(deps, { id, kind: input.kind, secrets: {} }, input);
   await refuseUnknownProfiles(store, tenant.id, input.icp_profile_ids);
-  await refuseForbidden(parts, input.kind, settings);
+  await refuseForbidden(deps, input.kind, settings);
   const source: Source = {
     id,
     tenantId: tenant.id,
@@ -85,23 +85,23 @@ export async function createSource(parts: SourceParts, tenant: Tenant, input: So
  * @throws DomainError `NOT_FOUND`, `CONFLICT` (name taken), `INVALID_REQUEST`
  */
 export async function changeSource(
-  parts: SourceParts,
+  deps: SourceDeps,
   tenantId: string,
   { id, patch, when = UNCONDITIONAL }: { id: string; patch: SourcePatch; when?: Precondition },
 ): Promise<Source> {
-  const { store, clock } = parts;
+  const { store, clock } = deps;
   if (patch.icp_profile_ids !== undefined) {
     await refuseUnknownProfiles(store, tenantId, patch.icp_profile_ids);
   }
   return changeUntilItHolds('source', async () => {
     const current = await findSource(store, tenantId, id);
     when(current);
-    const settings = settingsOf(parts, current.kind, current.settings, patch);
-    const secrets = secretsOf(parts, current, patch);
+    const settings = settingsOf(deps, current.kind, current.settings, patch);
+    const secrets = secretsOf(deps, current, patch);
     const next = patched(current, { ...patch, settings, secrets }, clock.now());
     if (next === current) return current;
     const restart = JSON.stringify(settings) !== JSON.stringify(current.settings);
-    if (restart) await refuseForbidden(parts, current.kind, settings);
+    if (restart) await refuseForbidden(deps, current.kind, settings);
     const outcome = await store.changeSource(next, restart);
     if (outcome === 'name_taken') throw nameTaken(next.name);
     // What the store knows better, such as a wait that the source asked for, is in its own row.
@@ -111,7 +111,7 @@ export async function changeSource(
 
 /** Makes a source due at once, or as soon as it may be read. @throws DomainError `NOT_FOUND`, `CONFLICT` where it is paused */
 export async function runSourceNow(
-  { store, clock }: SourceParts,
+  { store, clock }: SourceDeps,
   tenantId: string,
   id: string,
 ): Promise<Source> {
@@ -188,7 +188,7 @@ function nextPoll(
 
 /** A feed that its site keeps from programs is refused when it is made, with the way that there is. */
 async function refuseForbidden(
-  { refusalOf }: SourceParts,
+  { refusalOf }: SourceDeps,
   kind: Source['kind'],
   { url }: SourceSettings,
 ): Promise<void> {
@@ -217,7 +217,7 @@ function unknownSource(id: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no source "${id}".`);
 }
 
-interface SettingsParts {
+interface SettingsDeps {
   /** Addresses exempt from the public-address rule. */
   allowTargets: AddressSet;
   /** Keeps the keys of services. */
@@ -228,7 +228,7 @@ const PLAIN_NAMES = Object.keys(NO_SETTINGS) as PlainSettingName[];
 
 /** The settings that a kind has, changed by those that are given. @throws DomainError `INVALID_REQUEST` */
 export function settingsOf(
-  { allowTargets }: SettingsParts,
+  { allowTargets }: SettingsDeps,
   kind: SourceKind,
   current: SourceSettings,
   given: GivenSettings,
@@ -253,7 +253,7 @@ export function settingsOf(
 
 /** The secrets that a source has, changed by those that are given: null takes one away. @throws DomainError `INVALID_REQUEST` */
 function secretsOf(
-  { secretBox }: SettingsParts,
+  { secretBox }: SettingsDeps,
   { id, kind, secrets: current }: Pick<Source, 'id' | 'kind' | 'secrets'>,
   given: GivenSettings,
 ): Source['secrets'] {
@@ -272,7 +272,7 @@ function secretsOf(
 
 /** The secrets of a source in the open, for the run that needs them. */
 export function openSecrets(
-  { secretBox }: Pick<SettingsParts, 'secretBox'>,
+  { secretBox }: Pick<SettingsDeps, 'secretBox'>,
   { id, secrets }: Pick<Source, 'id' | 'secrets'>,
 ): Partial<Record<SecretName, string>> {
   const opened: Partial<Record<SecretName, string>> = {};

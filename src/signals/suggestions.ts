@@ -15,7 +15,7 @@ import { changeProfile, findProfile } from './profiles.ts';
 import { type JudgedPost, judgedPostOf, patchOf, suggestChanges } from './suggest-changes.ts';
 
 /** What showing and deciding suggestions needs of the process. */
-export interface SuggestionParts {
+export interface SuggestionDeps {
   store: Store;
   clock: Clock;
   suggester: Suggester;
@@ -32,7 +32,7 @@ interface Decided {
 
 /** What is suggested now, and what was decided before. @throws DomainError `NOT_FOUND` */
 export async function listSuggestions(
-  { store, suggester }: SuggestionParts,
+  { store, suggester }: SuggestionDeps,
   tenantId: string,
   profileId: string,
 ): Promise<IcpSuggestion[]> {
@@ -53,18 +53,17 @@ export async function listSuggestions(
  * cut off in between can be undone. @throws DomainError `NOT_FOUND`, `CONFLICT` (decided already, or not at all), `PLAN_REQUIRED`
  */
 export async function decideSuggestion(
-  parts: SuggestionParts,
+  deps: SuggestionDeps,
   tenant: Tenant,
   { profileId, id, action }: { profileId: string; id: string; action: SuggestionAction },
 ): Promise<IcpSuggestion> {
-  const all = await listSuggestions(parts, tenant.id, profileId);
+  const all = await listSuggestions(deps, tenant.id, profileId);
   const suggestion = all.find((each) => each.id === id) ?? null;
   if (suggestion?.kind === 'learned_topic')
-    return await switchLearned(parts, tenant.id, { profileId, suggestion, action });
-  if (action === 'undo')
-    return await undo(parts, tenant, { profileId, id, isSuggested: suggestion !== null });
+    return await switchLearned(deps, tenant.id, { profileId, suggestion, action });
+  if (action === 'undo') return await undo(deps, tenant, { profileId, id, isSuggested: suggestion !== null });
   if (suggestion === null) throw unknown(id);
-  return await decide(parts, { tenant, profileId, suggestion }, action);
+  return await decide(deps, { tenant, profileId, suggestion }, action);
 }
 
 /** What the profile learned by itself, as a change that holds until it is undone; none where it learned nothing. */
@@ -88,7 +87,7 @@ function learnedTopic(stored: StoredLesson): IcpSuggestion[] {
 
 /** Switches what was learned on or off: undone, it is dismissed; undone again, it is back. */
 async function switchLearned(
-  { store }: SuggestionParts,
+  { store }: SuggestionDeps,
   tenantId: string,
   target: { profileId: string; suggestion: IcpSuggestion; action: SuggestionAction },
 ): Promise<IcpSuggestion> {
@@ -108,11 +107,11 @@ interface Target {
 }
 
 async function decide(
-  parts: SuggestionParts,
+  deps: SuggestionDeps,
   { tenant, profileId, suggestion }: Target,
   action: 'accept' | 'dismiss',
 ): Promise<IcpSuggestion> {
-  const { store, clock } = parts;
+  const { store, clock } = deps;
   const profile = await findProfile(store, tenant.id, profileId);
   const decided: Decided = {
     suggestion: { ...suggestion, status: action === 'accept' ? 'accepted' : 'dismissed' },
@@ -129,7 +128,7 @@ async function decide(
   }
   if (action === 'accept') {
     try {
-      await changeProfile(parts, tenant, { id: profileId, patch: patchOf(suggestion, profile) });
+      await changeProfile(deps, tenant, { id: profileId, patch: patchOf(suggestion, profile) });
     } catch (error) {
       await store.removeSuggestionDecision(tenant.id, profileId, suggestion.id);
       throw error;
@@ -139,11 +138,11 @@ async function decide(
 }
 
 async function undo(
-  parts: SuggestionParts,
+  deps: SuggestionDeps,
   tenant: Tenant,
   { profileId, id, isSuggested }: { profileId: string; id: string; isSuggested: boolean },
 ): Promise<IcpSuggestion> {
-  const removed = await parts.store.removeSuggestionDecision(tenant.id, profileId, id);
+  const removed = await deps.store.removeSuggestionDecision(tenant.id, profileId, id);
   if (removed === null) {
     if (!isSuggested) throw unknown(id);
     throw new DomainError('CONFLICT', 'There is no decision to undo.');
@@ -151,9 +150,9 @@ async function undo(
   const { suggestion: stored, previousWarm, previousWeight = null } = JSON.parse(removed) as Decided;
   const suggestion = withMember(stored);
   if (suggestion.status === 'accepted') {
-    const profile = await findProfile(parts.store, tenant.id, profileId);
+    const profile = await findProfile(deps.store, tenant.id, profileId);
     const patch = reversalOf(suggestion, profile, { warm: previousWarm, weight: previousWeight });
-    if (patch !== null) await changeProfile(parts, tenant, { id: profileId, patch });
+    if (patch !== null) await changeProfile(deps, tenant, { id: profileId, patch });
   }
   return { ...suggestion, status: 'open' };
 }

@@ -76,7 +76,7 @@ const API_EXPOSED = [
   'Retry-After',
 ].join(', ');
 
-interface PublicGateParts {
+interface PublicGateDeps {
   baseUrl: string;
   clock: Clock;
   problems: Problems;
@@ -90,7 +90,7 @@ interface PublicGateParts {
  */
 export function addPublicGate(
   app: FastifyInstance,
-  { baseUrl, clock, problems, limit }: PublicGateParts,
+  { baseUrl, clock, problems, limit }: PublicGateDeps,
 ): void {
   const methods = collectMethods(app);
   const limiter = createLimiter(app, clock, { keyOf: clientOf, limitOf: limit });

@@ -21,7 +21,7 @@ const HTML = 'text/html; charset=utf-8';
 /** Long enough to recognise what was asked for. */
 const MAX_SHOWN_PATH = 200;
 
-interface PageErrorParts {
+interface PageErrorDeps {
   baseUrl: string;
   content: SiteContent;
   negotiate: Negotiate;
@@ -38,8 +38,8 @@ export interface PageErrors {
 }
 
 /** Page errors in the format the client accepts: HTML, markdown or a problem document. */
-export function createPageErrors(parts: PageErrorParts): PageErrors {
-  const { baseUrl, content } = parts;
+export function createPageErrors(deps: PageErrorDeps): PageErrors {
+  const { baseUrl, content } = deps;
   const ways = waysOn(baseUrl);
   const link = siteLinks(baseUrl).join(', ');
   const setHeaders = (reply: FastifyReply) =>
@@ -50,7 +50,7 @@ export function createPageErrors(parts: PageErrorParts): PageErrors {
       const path = pathOf(request.originalUrl).slice(0, MAX_SHOWN_PATH);
       const near = nearestPages(path, content.pages);
       setHeaders(reply).code(404);
-      if (wantsMarkdown(request, parts.negotiate)) {
+      if (wantsMarkdown(request, deps.negotiate)) {
         const nearest = near.map(({ title, path }) => ({ title, url: `${baseUrl}${markdownPath(path)}` }));
         return sendAsIs(reply, MARKDOWN, recoveryDocument(path, nearest, ways));
       }
@@ -60,7 +60,7 @@ export function createPageErrors(parts: PageErrorParts): PageErrors {
     },
     badAddress(request, reply) {
       setHeaders(reply);
-      return sendError(parts, request, reply, {
+      return sendError(deps, request, reply, {
         code: 'INVALID_REQUEST',
         detail: /^(?:\/|https?:)/i.test(request.originalUrl)
           ? 'The address cannot be decoded: it holds a "%" that begins no escape.'
@@ -70,7 +70,7 @@ export function createPageErrors(parts: PageErrorParts): PageErrors {
     },
     methodNotAllowed(request, reply) {
       setHeaders(reply);
-      return sendError(parts, request, reply, {
+      return sendError(deps, request, reply, {
         code: 'METHOD_NOT_ALLOWED',
         detail: `${request.method} is not served here; ${String(reply.getHeader('allow'))} are.`,
         extra: { hint: `Start at ${baseUrl}/` },
@@ -88,7 +88,7 @@ function wantsMarkdown(request: FastifyRequest, negotiate: Negotiate): boolean {
 
 /** HTML or markdown as negotiated; a client that names neither is a program and gets a problem document. */
 function sendError(
-  { content, negotiate, problems }: PageErrorParts,
+  { content, negotiate, problems }: PageErrorDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   problem: Problem,

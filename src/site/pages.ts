@@ -55,7 +55,7 @@ function pageLinks(baseUrl: string, path: string): string {
   ].join(', ');
 }
 
-interface PageParts {
+interface PageDeps {
   baseUrl: string;
   content: SiteContent;
   negotiate: Negotiate;
@@ -72,8 +72,8 @@ interface PageAnswers {
 }
 
 /** Routes of every page: its address, which negotiates, and the fixed one of its markdown. */
-export function addPages(app: FastifyInstance, parts: PageParts): void {
-  for (const page of parts.content.pages) addPage(app, page, parts);
+export function addPages(app: FastifyInstance, deps: PageDeps): void {
+  for (const page of deps.content.pages) addPage(app, page, deps);
 }
 
 /** Routes of the files that pages need. Their addresses change with their bytes, but for the one that browsers know. */
@@ -90,9 +90,9 @@ export function addAssets(
   }
 }
 
-function addPage(app: FastifyInstance, page: SitePage, parts: PageParts): void {
-  const { baseUrl, negotiate, problems } = parts;
-  const answers = answersAtStart(page, parts);
+function addPage(app: FastifyInstance, page: SitePage, deps: PageDeps): void {
+  const { baseUrl, negotiate, problems } = deps;
+  const answers = answersAtStart(page, deps);
   const available = [
     { type: 'text/html', url: `${baseUrl}${page.path}` },
     { type: 'text/markdown', url: `${baseUrl}${markdownPath(page.path)}` },
@@ -121,7 +121,7 @@ function addPage(app: FastifyInstance, page: SitePage, parts: PageParts): void {
 }
 
 /** Made now, but for a page that is completed by what is made when it is first asked for. */
-function answersAtStart(page: SitePage, { baseUrl, completePages }: PageParts): () => PageAnswers {
+function answersAtStart(page: SitePage, { baseUrl, completePages }: PageDeps): () => PageAnswers {
   const whole = () => completePages().find(({ path }) => path === page.path) ?? page;
   const answers = once(() => answersOf(page.complete === undefined ? page : whole(), baseUrl));
   if (page.complete === undefined) answers();

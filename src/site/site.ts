@@ -15,7 +15,7 @@ import { createPageErrors } from './page-errors.ts';
 import { addAssets, addPages, createNegotiation } from './pages.ts';
 import { addHealth, addStatus } from './status.ts';
 
-export interface SiteParts {
+export interface SiteDeps {
   baseUrl: string;
   clock: Clock;
   problems: Problems;
@@ -26,13 +26,13 @@ export interface SiteParts {
 }
 
 /** Dependencies of the public API only. */
-export interface PublicApiParts extends SiteParts {
+export interface PublicApiDeps extends SiteDeps {
   /** Called with the API's description once its routes are registered. */
   onDescribed(description: () => Document): void;
 }
 
 /** Dependencies of the pages only; each API resolves once its routes are registered. */
-export interface PagesParts extends SiteParts {
+export interface PagesDeps extends SiteDeps {
   publicApi: Promise<() => Document>;
   signalApi: Promise<DescribedApi>;
   /** Issuers of access tokens for MCP. */
@@ -40,14 +40,14 @@ export interface PagesParts extends SiteParts {
 }
 
 /** The public API; registered under `/api`. */
-export async function publicApi(app: FastifyInstance, parts: PublicApiParts): Promise<void> {
-  const { identity } = parts.content;
+export async function publicApi(app: FastifyInstance, deps: PublicApiDeps): Promise<void> {
+  const { identity } = deps.content;
   app.addHook('onSend', compress);
-  addPublicGate(app, { ...parts, limit: parts.publicRateLimit });
+  addPublicGate(app, { ...deps, limit: deps.publicRateLimit });
   handleTogether(app);
-  parts.onDescribed(await describePublicApi(app, { ...parts, identity }));
-  addHealth(app, parts);
-  addStatus(app, { ...parts, identity });
+  deps.onDescribed(await describePublicApi(app, { ...deps, identity }));
+  addHealth(app, deps);
+  addStatus(app, { ...deps, identity });
 }
 
 /**
@@ -55,14 +55,14 @@ export async function publicApi(app: FastifyInstance, parts: PublicApiParts): Pr
  * Responses are built once at start. What needs the description of an API, which costs up to 150 ms, is built on
  * first use.
  */
-export async function pages(app: FastifyInstance, parts: PagesParts): Promise<void> {
-  const { clock, content } = parts;
-  const [publicApi, signalApi] = await Promise.all([parts.publicApi, parts.signalApi]);
+export async function pages(app: FastifyInstance, deps: PagesDeps): Promise<void> {
+  const { clock, content } = deps;
+  const [publicApi, signalApi] = await Promise.all([deps.publicApi, deps.signalApi]);
   const completePages = once(() =>
     content.pages.map((page) => page.complete?.(signalApi.description()) ?? page),
   );
   const made = {
-    ...parts,
+    ...deps,
     publicApi,
     signalApi,
     completePages,

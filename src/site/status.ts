@@ -24,21 +24,21 @@ import type { SiteIdentity } from './content/identity.ts';
 const VERSIONING_POLICY =
   'The version stands in the path (/api/v1). Within v1 changes are backward-compatible; a breaking change is a new version, and the previous one stays supported for at least 12 months.';
 
-interface StatusParts {
+interface StatusDeps {
   baseUrl: string;
   identity: SiteIdentity;
 }
 
 /** `GET /api/v1/status`: who the service is and where everything about it stands. */
-export function addStatus(app: FastifyInstance, { clock, ...parts }: StatusParts & { clock: Clock }): void {
-  const bodyAt = createTimedBody((time) => statusDocument(parts, time));
+export function addStatus(app: FastifyInstance, { clock, ...deps }: StatusDeps & { clock: Clock }): void {
+  const bodyAt = createTimedBody((time) => statusDocument(deps, time));
   addOperation(app, statusOperation, (_request, reply) => {
     sendAsIs(reply, 'application/json', bodyAt(clock.now()));
   });
 }
 
 /** The answer at `time`, RFC 3339. */
-export function statusDocument({ baseUrl, identity }: StatusParts, time: string) {
+export function statusDocument({ baseUrl, identity }: StatusDeps, time: string) {
   return {
     success: true,
     data: {

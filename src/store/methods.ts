@@ -7,7 +7,7 @@ import { bundled } from './changes/bundles.ts';
 import type { StoredDeliveries } from './changes/claims.ts';
 import type { AttemptDetail, StoredAttempt } from './changes/deliveries.ts';
 import type { Recovery } from './changes/processes.ts';
-import { type Doer, toldName } from './changes/requests.ts';
+import { type AuditedActor, toldName } from './changes/requests.ts';
 import { type Changes, createChanges, type StoreStatements } from './changes.ts';
 import type { DeliveryStore, HeldAttempt } from './delivery-store.ts';
 import type { HeldKey, IdempotencyStore } from './idempotency-store.ts';
@@ -34,7 +34,7 @@ export interface LifeReads {
   countHeard(process: string, now: number): Promise<number>;
 }
 
-export interface MethodParts {
+export interface MethodDeps {
   clock: Clock;
   writer: Writer;
   reads: LifeReads & Pick<DeliveryStore, 'listDueLanes'> & { readProbe(): Promise<unknown> };
@@ -47,12 +47,12 @@ export interface MethodParts {
  * What every driver's store has: each change by its name, which goes to the writer, and the methods that take several steps
  * or pass what they are given in another shape. The driver adds its reads.
  */
-export function createMethods({ clock, writer, reads, presenceOf, store }: MethodParts) {
+export function createMethods({ clock, writer, reads, presenceOf, store }: MethodDeps) {
   const acting = new AsyncLocalStorage<AuditActor | null>();
   const madeDue = createMadeDueFeed();
 
   /** Whose doing a change is that is asked for now; null where the audit list is told nothing of it. */
-  function doerOf(name: string): Doer | null {
+  function auditedActor(name: string): AuditedActor | null {
     const actor = acting.getStore() ?? null;
     return actor === null || !isAudited(toldName(name)) ? null : { ...actor, at: clock.now() };
   }
@@ -61,7 +61,7 @@ export function createMethods({ clock, writer, reads, presenceOf, store }: Metho
   // Only the names are used: the changes run where the writer is.
   for (const name of Object.keys(createChanges({} as Asks<StoreStatements>)) as (keyof Changes)[]) {
     byName[name] = (...args: Parameters<Changes[keyof Changes]>) => {
-      const by = doerOf(name);
+      const by = auditedActor(name);
       return writer.run(by === null ? [name, args] : ['makeDone', [{ ...by, name, args }]]);
     };
   }
@@ -76,7 +76,7 @@ export function createMethods({ clock, writer, reads, presenceOf, store }: Metho
     ...recoveryMethods({ changes, reads, presence, clock }),
     ...outcomeMethods(changes),
     ...keyedRequestMethods(changes, presence),
-    keeping: (held: HeldKey, item = '') => keepingStore(store(), changes, { held, item, doerOf }),
+    keeping: (held: HeldKey, item = '') => keepingStore(store(), changes, { held, item, auditedActor }),
     onCommitted: madeDue.listen,
     as: <T>(actor: AuditActor | null, work: () => T) => acting.run(actor, work),
     async probe() {
@@ -191,7 +191,7 @@ type RecoveryMethods = Pick<DeliveryStore, 'recoverDeliveries' | 'hasDeparted'> 
   Pick<SourceStore, 'recoverSources' | 'claimSources'> &
   Pick<Store, 'countOthers'>;
 
-interface RecoveryParts {
+interface RecoveryDeps {
   changes: StoreChanges;
   reads: LifeReads & Pick<DeliveryStore, 'listDueLanes'>;
   presence: Presence;
@@ -199,7 +199,7 @@ interface RecoveryParts {
 }
 
 /** What dead processes held. A process that lives keeps its leases, so that two on one file never send the same. */
-function recoveryMethods({ changes, reads, presence, clock }: RecoveryParts): RecoveryMethods {
+function recoveryMethods({ changes, reads, presence, clock }: RecoveryDeps): RecoveryMethods {
   /** Null where there is nothing to end: to ask for it would be a commit. */
   async function recovery(own: boolean, now: number): Promise<Recovery | null> {
     const process = await presence.name();
@@ -261,7 +261,11 @@ function keyedRequestMethods(changes: StoreChanges, presence: Presence): Idempot
 function keepingStore(
   store: Store,
   changes: StoreChanges,
-  { held, item, doerOf }: { held: HeldKey; item: string; doerOf: (name: string) => Doer | null },
+  {
+    held,
+    item,
+    auditedActor,
+  }: { held: HeldKey; item: string; auditedActor: (name: string) => AuditedActor | null },
 ): Store {
   const { request, token } = held;
   const done = held.steps.filter((step) => step.item === item);
@@ -269,7 +273,7 @@ function keepingStore(
   async function make(name: string, args: unknown[]): Promise<unknown> {
     const place = done.findIndex((step) => step.name === name);
     if (place >= 0) return done.splice(place, 1)[0]?.result;
-    return changes.makeKept({ request, token, item, name, args, by: doerOf(name) });
+    return changes.makeKept({ request, token, item, name, args, by: auditedActor(name) });
   }
 
   const kept = Object.fromEntries(KEPT_STEPS.map((name) => [name, (...args: unknown[]) => make(name, args)]));

@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { fanOut, listReceivers } from './fan-out.ts';
 import { createEnvelopes, shapedPayload } from './payload.ts';
 
-interface BackfillParts {
+interface BackfillDeps {
   store: Store;
   clock: Clock;
   newId: NewId;
@@ -23,23 +23,23 @@ const SIGNAL_EVENTS: ReadonlySet<string> = new Set(['signal.detected', 'signal.n
 
 /** Gives endpoints the events of before they were made that they asked for, a step of each in turn. */
 export async function backfillEndpoints(
-  parts: BackfillParts,
+  deps: BackfillDeps,
   isStopping: () => boolean = () => false,
 ): Promise<void> {
   let isAnyDone = true;
   while (isAnyDone) {
     isAnyDone = false;
-    for (const backfill of await parts.store.listBackfills(AT_ONCE)) {
+    for (const backfill of await deps.store.listBackfills(AT_ONCE)) {
       if (isStopping()) return;
-      if (await step(parts, backfill)) isAnyDone = true;
+      if (await step(deps, backfill)) isAnyDone = true;
     }
   }
 }
 
-async function step(parts: BackfillParts, { position, from, until, ...ids }: Backfill): Promise<boolean> {
-  const { store, clock } = parts;
+async function step(deps: BackfillDeps, { position, from, until, ...ids }: Backfill): Promise<boolean> {
+  const { store, clock } = deps;
   const { tenantId, endpointId } = ids;
-  const receiver = (await listReceivers(parts, tenantId)).find(({ id }) => id === endpointId);
+  const receiver = (await listReceivers(deps, tenantId)).find(({ id }) => id === endpointId);
   if (receiver === undefined) return false;
   const page = await store.listStoredEvents(tenantId, {
     ...{ types: receiver.settings.event_types, from, to: until + 1, limit: STEP_EVENTS },
@@ -48,7 +48,7 @@ async function step(parts: BackfillParts, { position, from, until, ...ids }: Bac
   const items: BackfillStep['items'] = [];
   const nextTurn = createYielder(clock);
   for (const event of page.rows) {
-    addAll(items, await itemsOf(parts, event, receiver));
+    addAll(items, await itemsOf(deps, event, receiver));
     await nextTurn();
   }
   const next = Number(page.next[0]);
@@ -58,7 +58,7 @@ async function step(parts: BackfillParts, { position, from, until, ...ids }: Bac
 
 /** The delivery of an event to the endpoint; none where it was routed to it before, is filtered out, or is gone. */
 async function itemsOf(
-  { store, newId }: BackfillParts,
+  { store, newId }: BackfillDeps,
   { deliveries, batched, skips, ...event }: RecordedEvent,
   receiver: Receiver,
 ): Promise<BackfillStep['items']> {

@@ -9,7 +9,7 @@ import { type Lookup, resolveTarget } from './targets.ts';
 /** How long one address may take while others remain: a dead IPv6 route must not use up the whole deadline. */
 const NEXT_ADDRESS_AFTER_MS = 3_000;
 
-export interface ConnectParts {
+export interface ConnectDeps {
   clock: Clock;
   /** Addresses exempt from the public-HTTPS rule. */
   allow: AddressSet;
@@ -36,7 +36,7 @@ export type Connect = (options: buildConnector.Options, callback: buildConnector
  * Resolves, checks every address, and dials the very address that was checked: the name is not resolved a second time,
  * so that a DNS answer cannot change between the check and the connection.
  */
-export function createConnect(parts: ConnectParts): Connect {
+export function createConnect(deps: ConnectDeps): Connect {
   return (options, callback) => {
     const hostname = options.hostname.endsWith('.') ? options.hostname.slice(0, -1) : options.hostname;
     const secure = options.protocol === 'https:';
@@ -76,7 +76,7 @@ export function createConnect(parts: ConnectParts): Connect {
         else dial(addresses, index + 1);
       };
       if (!last)
-        patience = parts.clock.after(NEXT_ADDRESS_AFTER_MS, () => giveUp(new ConnectError('timeout')));
+        patience = deps.clock.after(NEXT_ADDRESS_AFTER_MS, () => giveUp(new ConnectError('timeout')));
       attempt.on('error', (error) => giveUp(dialError(error, secure && reached)));
       attempt.once('connect', () => {
         reached = true;
@@ -93,17 +93,17 @@ export function createConnect(parts: ConnectParts): Connect {
       const base = {
         host: address,
         port,
-        ...(parts.localAddress === null ? {} : { localAddress: parts.localAddress }),
+        ...(deps.localAddress === null ? {} : { localAddress: deps.localAddress }),
       };
-      const opened = secure ? connectTls({ ...base, ...tlsOptions(hostname, parts) }) : connectTcp(base);
+      const opened = secure ? connectTls({ ...base, ...tlsOptions(hostname, deps) }) : connectTcp(base);
       return opened.setNoDelay(true).setKeepAlive(true, 30_000);
     }
 
-    resolveTarget(hostname, parts.allow, parts.lookup).then(
+    resolveTarget(hostname, deps.allow, deps.lookup).then(
       (target) => {
         if (settled) return;
         if ('fault' in target) fail(new ConnectError(target.fault === 'dns' ? 'dns' : 'blocked_target'));
-        else if (!secure && !parts.lenient && !target.addresses.every((address) => parts.allow.has(address)))
+        else if (!secure && !deps.lenient && !target.addresses.every((address) => deps.allow.has(address)))
           fail(new ConnectError('blocked_target'));
         else dial(target.addresses, 0);
       },
@@ -113,7 +113,7 @@ export function createConnect(parts: ConnectParts): Connect {
   };
 }
 
-function tlsOptions(hostname: string, { ca, lenient }: ConnectParts) {
+function tlsOptions(hostname: string, { ca, lenient }: ConnectDeps) {
   return {
     // No SNI for IP literals (RFC 6066 section 3); the certificate is then checked against the address.
     servername: isIP(hostname) === 0 ? hostname : '',

@@ -148,7 +148,7 @@ function skipOutcome({ endpointId, reason }: { endpointId: string; reason: Outco
 /** Deliveries looked at in one commit: about 10 ms of the store's writer. */
 const REPLAYED_AT_ONCE = 500;
 
-interface ReplayParts {
+interface ReplayDeps {
   store: DeliveryLogStore;
   clock: Clock;
 }
@@ -164,42 +164,42 @@ export interface ReplayOrder {
 }
 
 /** Sends one delivery again, under its own id. @throws DomainError `NOT_FOUND`, `CONFLICT` where it cannot be */
-export async function replayDelivery(parts: ReplayParts, tenantId: string, id: string): Promise<void> {
-  const result = await parts.store.replayDelivery(tenantId, id, parts.clock.now());
+export async function replayDelivery(deps: ReplayDeps, tenantId: string, id: string): Promise<void> {
+  const result = await deps.store.replayDelivery(tenantId, id, deps.clock.now());
   if (result.outcome !== 'replayed') throw refusal(result.outcome, id);
 }
 
 /** Sends all of an order again, a part a commit, and the first of it before the last is stored; how many there were. */
-export async function replayAll(parts: ReplayParts, tenantId: string, order: ReplayOrder): Promise<number> {
+export async function replayAll(deps: ReplayDeps, tenantId: string, order: ReplayOrder): Promise<number> {
   const { eventTypes = [] } = order;
-  if (eventTypes.length === 0) return await replayRange(parts, tenantId, order, {});
+  if (eventTypes.length === 0) return await replayRange(deps, tenantId, order, {});
   let count = 0;
   for (const eventType of new Set(eventTypes)) {
-    count += await replayRange(parts, tenantId, order, { eventType });
+    count += await replayRange(deps, tenantId, order, { eventType });
   }
   return count;
 }
 
 /** Sends these of an endpoint's deliveries again that can be; how many there were. */
 export async function replayListed(
-  parts: ReplayParts,
+  deps: ReplayDeps,
   tenantId: string,
   { endpointId, ids }: Pick<ReplayOrder, 'endpointId'> & { ids: string[] },
 ): Promise<number> {
-  return await parts.store.replayList({ tenantId, endpointId, ids, now: parts.clock.now() });
+  return await deps.store.replayList({ tenantId, endpointId, ids, now: deps.clock.now() });
 }
 
 async function replayRange(
-  parts: ReplayParts,
+  deps: ReplayDeps,
   tenantId: string,
   order: ReplayOrder,
   only: { eventType?: EventType },
 ): Promise<number> {
-  const now = parts.clock.now();
+  const now = deps.clock.now();
   let count = 0;
   let after: Position | null = null;
   do {
-    const part = await parts.store.replayRange({
+    const part = await deps.store.replayRange({
       ...{ tenantId, endpointId: order.endpointId, status: order.status, from: order.from, ...only },
       ...{ to: order.to ?? now + 1, after, limit: REPLAYED_AT_ONCE, now },
     });

@@ -17,7 +17,7 @@ import { eventEnvelope, type ShapedBody, shapedPayload } from './payload.ts';
 import { presetBody } from './presets.ts';
 
 /** What digests need of the process. */
-export interface DigestParts {
+export interface DigestDeps {
   store: Store;
   clock: Clock;
   newId: NewId;
@@ -31,22 +31,19 @@ const AT_ONCE = 100;
 const MAX_SPAN_MS = 8 * DAY_MS;
 
 /** Makes every digest that is due: each once, as its next time is stored in the commit that stores it. */
-export async function makeDigests(
-  parts: DigestParts,
-  isStopping: () => boolean = () => false,
-): Promise<void> {
+export async function makeDigests(deps: DigestDeps, isStopping: () => boolean = () => false): Promise<void> {
   let due: TenantSettings[];
   do {
-    due = await parts.store.dueDigests(parts.clock.now(), AT_ONCE);
+    due = await deps.store.dueDigests(deps.clock.now(), AT_ONCE);
     for (const settings of due) {
       if (isStopping()) return;
-      await makeDigest(parts, settings);
+      await makeDigest(deps, settings);
     }
   } while (due.length === AT_ONCE);
 }
 
-async function makeDigest(parts: DigestParts, settings: TenantSettings): Promise<void> {
-  const { store, clock } = parts;
+async function makeDigest(deps: DigestDeps, settings: TenantSettings): Promise<void> {
+  const { store, clock } = deps;
   const { tenantId, timezone, digest, digestDueAt, digestSince, digestPosition } = settings;
   const now = clock.now();
   const nextDueAt = nextDaily(now, { timezone, ...digest });
@@ -81,13 +78,13 @@ async function makeDigest(parts: DigestParts, settings: TenantSettings): Promise
     date,
     timezone,
     counts: { hot: found.hot, warm: found.warm },
-    url: `${parts.baseUrl}/dashboard${signals.length === 0 ? '' : everything(digest.icp_profile_ids, from)}`,
+    url: `${deps.baseUrl}/dashboard${signals.length === 0 ? '' : everything(digest.icp_profile_ids, from)}`,
   });
   const readers = await store.digestReaders(tenantId);
   const mails = readers.map((userId) => digestMail(settings, { userId, data, now }));
-  const notice = digestNotice(data, await toldSignals(parts, tenantId, signals));
+  const notice = digestNotice(data, await toldSignals(deps, tenantId, signals));
   const change = { type: 'digest.ready', subjectId: tenantId, data, notice, signals: () => signals } as const;
-  const [event = null] = await routeChanges(parts, tenantId, signals.length === 0 ? [] : [change]);
+  const [event = null] = await routeChanges(deps, tenantId, signals.length === 0 ? [] : [change]);
   await store.commitDigest({ ...step, since: now, position, madeAt: now, event, mails });
 }
 
@@ -126,7 +123,7 @@ function digestMail(
 }
 
 /** What batches need of the process. */
-export interface BatchParts {
+export interface BatchDeps {
   store: Store;
   clock: Clock;
   newId: NewId;
@@ -146,15 +143,15 @@ const SETTLE_MS = 10_000;
  * Sends what waits for endpoints whose hour or day is over, one message each: what it tells of waits no more in the commit
  * that stores its delivery. What happened since the hour comes along.
  */
-export async function sendBatches(parts: BatchParts, isStopping: IsStopping = () => false): Promise<void> {
-  for (const waiting of await parts.store.listWaitingBatches()) {
+export async function sendBatches(deps: BatchDeps, isStopping: IsStopping = () => false): Promise<void> {
+  for (const waiting of await deps.store.listWaitingBatches()) {
     if (isStopping()) return;
-    await sendBatch(parts, waiting, isStopping);
+    await sendBatch(deps, waiting, isStopping);
   }
 }
 
-async function sendBatch(parts: BatchParts, waiting: WaitingBatch, isStopping: IsStopping): Promise<void> {
-  const { store, clock } = parts;
+async function sendBatch(deps: BatchDeps, waiting: WaitingBatch, isStopping: IsStopping): Promise<void> {
+  const { store, clock } = deps;
   const { endpointId, tenantId, since } = waiting;
   // Without regard to the plan: what was taken on as messages is sent as messages.
   const receiver = (await store.listReceivers(tenantId)).find(({ id }) => id === endpointId);
@@ -171,7 +168,7 @@ async function sendBatch(parts: BatchParts, waiting: WaitingBatch, isStopping: I
     const read = await store.readBatch(endpointId, { limit, best: MAX_ENTRIES });
     if (read === null) return;
     // What has changed meanwhile is read again the next time.
-    if (!(await store.commitBatch(await batchOf(parts, { receiver, tenantId, since, read })))) return;
+    if (!(await store.commitBatch(await batchOf(deps, { receiver, tenantId, since, read })))) return;
   }
 }
 
@@ -192,7 +189,7 @@ function lastDue(
 }
 
 async function batchOf(
-  parts: BatchParts,
+  deps: BatchDeps,
   {
     receiver,
     tenantId,
@@ -200,10 +197,10 @@ async function batchOf(
     read,
   }: { receiver: Receiver; tenantId: string; since: number; read: BatchedSignals },
 ) {
-  const { clock, newId, baseUrl } = parts;
+  const { clock, newId, baseUrl } = deps;
   const signals = read.wires.map((wire) => JSON.parse(wire) as Signal);
   const best = isPresetShape(receiver.shape)
-    ? await toldSignals(parts, tenantId, signals)
+    ? await toldSignals(deps, tenantId, signals)
     : signals.map((signal) => ({ signal, story: null }));
   // Whatever its class, and whatever somebody has done with it since.
   const url = `${baseUrl}/dashboard/signals?state=all&from=${toIso(since)}`;
@@ -225,7 +222,7 @@ function bodyOf(
 
 /** Stored signals with what messages say of them, as they are now: nothing of one whose author was erased. */
 function toldSignals(
-  { store, clock, feedbackLinks }: Pick<BatchParts, 'store' | 'clock' | 'feedbackLinks'>,
+  { store, clock, feedbackLinks }: Pick<BatchDeps, 'store' | 'clock' | 'feedbackLinks'>,
   tenantId: string,
   signals: readonly Signal[],
 ): Promise<ToldSignal[]> {

@@ -24,7 +24,7 @@ import { generateSecret } from './signature.ts';
 import { checkResolvedTarget, checkTarget, hostOf, type Lookup } from './targets.ts';
 
 /** What the use cases of endpoints need of the process. */
-export interface EndpointParts extends RuleParts {
+export interface EndpointDeps extends RuleDeps {
   random: Random;
   newId: NewId;
   secretBox: SecretBox;
@@ -35,14 +35,14 @@ export interface EndpointParts extends RuleParts {
  * @throws DomainError `INVALID_REQUEST` (target, unknown profile), `PLAN_REQUIRED` (count, throughput, format)
  */
 export async function createEndpoint(
-  parts: EndpointParts,
+  deps: EndpointDeps,
   tenant: Tenant,
   input: WebhookCreate,
 ): Promise<{ endpoint: Endpoint; secret: string }> {
-  const { store, clock, random, newId, secretBox } = parts;
+  const { store, clock, random, newId, secretBox } = deps;
   const plan = effectivePlan(tenant, clock.now());
   const { headers = {}, mode = 'push', ordered = false, backfill_days: days = 0, ...given } = input;
-  const settings = await acceptSettings(parts, tenant, { mode, settings: given });
+  const settings = await acceptSettings(deps, tenant, { mode, settings: given });
   refuseMismatch(settings);
   if (days > 0 && settings.batching !== 'instant') throw noBackfillOfBatches();
   const secret = generateSecret(random);
@@ -56,7 +56,7 @@ export async function createEndpoint(
     secretLast4: secret.slice(-4),
     previousSecretBox: null,
     previousSecretUntil: null,
-    ...sealHeaders(parts, id, headers),
+    ...sealHeaders(deps, id, headers),
     ordered,
     backfillFrom: days === 0 ? null : clock.now() - days * DAY_MS,
     status: 'active',
@@ -80,7 +80,7 @@ function noBackfillOfBatches(): DomainError {
 
 /** An endpoint's own headers as they are kept. */
 export function sealHeaders(
-  { secretBox }: Pick<EndpointParts, 'secretBox'>,
+  { secretBox }: Pick<EndpointDeps, 'secretBox'>,
   id: string,
   headers: EndpointHeaders,
 ): Pick<Endpoint, 'headers' | 'headersBox'> {
@@ -133,15 +133,15 @@ const RELEASED_AT_ONCE = 2_000;
 
 /** Changes the settings that are given and keeps the others. @throws DomainError as `createEndpoint`, and `NOT_FOUND` */
 export async function changeEndpoint(
-  parts: EndpointParts,
+  deps: EndpointDeps,
   tenant: Tenant,
   { id, patch, when = UNCONDITIONAL }: { id: string; patch: WebhookPatch; when?: Precondition },
 ): Promise<Endpoint> {
-  const { mode } = await findEndpoint(parts.store, tenant.id, id); // an unknown ID is reported before an error in its settings
+  const { mode } = await findEndpoint(deps.store, tenant.id, id); // an unknown ID is reported before an error in its settings
   const { headers, ordered, ...changed } = patch;
-  const given = definedOnly(await acceptSettings(parts, tenant, { mode, settings: changed }));
-  const sealed = headers === undefined ? {} : sealHeaders(parts, id, headers);
-  return await rewrite(parts, { tenantId: tenant.id, id, what: 'settings' }, (endpoint) => {
+  const given = definedOnly(await acceptSettings(deps, tenant, { mode, settings: changed }));
+  const sealed = headers === undefined ? {} : sealHeaders(deps, id, headers);
+  return await rewrite(deps, { tenantId: tenant.id, id, what: 'settings' }, (endpoint) => {
     when(endpoint);
     const settings = { ...endpoint.settings, ...given };
     refuseMismatch(settings);
@@ -151,28 +151,28 @@ export async function changeEndpoint(
 
 /** Gives the endpoint a new secret, which every later attempt uses; for `graceHours` the old one counts beside it. */
 export async function regenerateSecret(
-  parts: EndpointParts,
+  deps: EndpointDeps,
   tenant: Tenant,
   { id, graceHours = 0 }: { id: string; graceHours?: number },
 ): Promise<{ endpoint: Endpoint; secret: string }> {
-  const until = graceHours === 0 ? null : parts.clock.now() + Math.round(graceHours * HOUR_MS);
-  const secret = generateSecret(parts.random);
-  const endpoint = await rewrite(parts, { tenantId: tenant.id, id, what: 'secret' }, (current) => ({
+  const until = graceHours === 0 ? null : deps.clock.now() + Math.round(graceHours * HOUR_MS);
+  const secret = generateSecret(deps.random);
+  const endpoint = await rewrite(deps, { tenantId: tenant.id, id, what: 'secret' }, (current) => ({
     ...current,
     previousSecretBox: until === null ? null : current.secretBox,
     previousSecretUntil: until,
-    secretBox: parts.secretBox.seal(secret, id),
+    secretBox: deps.secretBox.seal(secret, id),
     secretLast4: secret.slice(-4),
   }));
   return { endpoint, secret };
 }
 
 /** Starts no attempt to it any more, and holds what waits. One that is paused already stays so until resumed by hand. */
-export async function pauseEndpoint(parts: EndpointParts, tenant: Tenant, id: string): Promise<Endpoint> {
-  refusePull(await findEndpoint(parts.store, tenant.id, id), 'paused');
-  const paused = await parts.store.pauseEndpoint(tenant.id, id, parts.clock.now());
+export async function pauseEndpoint(deps: EndpointDeps, tenant: Tenant, id: string): Promise<Endpoint> {
+  refusePull(await findEndpoint(deps.store, tenant.id, id), 'paused');
+  const paused = await deps.store.pauseEndpoint(tenant.id, id, deps.clock.now());
   if (!paused) throw noEndpoint(id);
-  return await findEndpoint(parts.store, tenant.id, id);
+  return await findEndpoint(deps.store, tenant.id, id);
 }
 
 /** @throws DomainError `CONFLICT` where the endpoint is read and not called, so that there is nothing to be `done` */
@@ -188,8 +188,8 @@ export function refusePull({ id, mode }: Endpoint, done: 'paused' | 'tested' | '
  * Ends a pause: the failure count is zero and the whole backlog due at once. One that is not paused stays as it is.
  * @throws DomainError `NOT_FOUND`, `PLAN_REQUIRED` where the plan has no room for one more active endpoint
  */
-export async function resumeEndpoint(parts: EndpointParts, tenant: Tenant, id: string): Promise<Endpoint> {
-  const { store, clock } = parts;
+export async function resumeEndpoint(deps: EndpointDeps, tenant: Tenant, id: string): Promise<Endpoint> {
+  const { store, clock } = deps;
   const plan = effectivePlan(tenant, clock.now());
   const step = {
     tenantId: tenant.id,
@@ -207,7 +207,7 @@ export async function resumeEndpoint(parts: EndpointParts, tenant: Tenant, id: s
 
 /** Reads, changes and stores; again where another change came between. */
 function rewrite(
-  { store, clock }: EndpointParts,
+  { store, clock }: EndpointDeps,
   { tenantId, id, what }: { tenantId: string; id: string; what: 'settings' | 'secret' },
   change: (endpoint: Endpoint) => Endpoint,
 ): Promise<Endpoint> {
@@ -220,7 +220,7 @@ function rewrite(
 
 /** Deletes the endpoint; what waits for it is discarded. @throws DomainError `NOT_FOUND` */
 export async function deleteEndpoint(
-  { store, clock }: Pick<EndpointParts, 'store' | 'clock'>,
+  { store, clock }: Pick<EndpointDeps, 'store' | 'clock'>,
   tenantId: string,
   id: string,
   when: Precondition = UNCONDITIONAL,
@@ -239,7 +239,7 @@ function definedOnly<T extends object>(patch: T): Defined<T> {
 }
 
 /** What the rules need of the process. */
-interface RuleParts {
+interface RuleDeps {
   store: Store;
   clock: Clock;
   allowTargets: AddressSet;
@@ -252,18 +252,18 @@ interface RuleParts {
  * @throws DomainError `INVALID_REQUEST` (target, unknown profile), `PLAN_REQUIRED` (throughput, format)
  */
 export async function acceptSettings<S extends WebhookPatch>(
-  parts: RuleParts,
+  deps: RuleDeps,
   tenant: Tenant,
   { mode, settings }: { mode: Endpoint['mode']; settings: S },
 ): Promise<S> {
-  const plan = effectivePlan(tenant, parts.clock.now());
+  const plan = effectivePlan(tenant, deps.clock.now());
   refuseRate(plan, settings.rate_limit_per_minute ?? 0);
   refuseFormat(plan, settings.payload_format ?? null);
-  await refuseUnknownProfiles(parts.store, tenant.id, settings.icp_profile_ids ?? []);
+  await refuseUnknownProfiles(deps.store, tenant.id, settings.icp_profile_ids ?? []);
   if (mode === 'pull' && settings.url) throw pullHasNoUrl();
   return settings.url === undefined || mode === 'pull'
     ? settings
-    : { ...settings, url: await acceptTarget(parts, settings.url) };
+    : { ...settings, url: await acceptTarget(deps, settings.url) };
 }
 
 /** @throws DomainError `PLAN_REQUIRED` where the plan has no formats, or none as large */
@@ -314,7 +314,7 @@ function pullHasNoUrl(): DomainError {
   return new DomainError('INVALID_REQUEST', detail, { errors: [{ pointer: '/url', detail }] });
 }
 
-async function acceptTarget({ allowTargets, lookup }: RuleParts, text: string): Promise<string> {
+async function acceptTarget({ allowTargets, lookup }: RuleDeps, text: string): Promise<string> {
   if (text === '') {
     const detail =
       'must be the URL that deliveries are posted to; to read them from a feed instead, set mode to "pull"';

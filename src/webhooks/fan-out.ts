@@ -193,7 +193,7 @@ export interface StateChange {
 /** What of a signal subscriptions are filtered by. */
 export type SignalFacts = Pick<Signal, 'icp_profile_id' | 'icp_score'>;
 
-export interface RouteParts {
+export interface RouteDeps {
   store: EndpointStore & Pick<AccountStore, 'getTenant'>;
   clock: Clock;
   newId: NewId;
@@ -203,7 +203,7 @@ export interface RouteParts {
 
 /** The events of a change with their deliveries, to be committed together with the change itself. */
 export async function routeChanges(
-  { store, clock, newId, trace = null }: RouteParts,
+  { store, clock, newId, trace = null }: RouteDeps,
   tenantId: string,
   changes: readonly StateChange[],
 ): Promise<RoutedEvent[]> {

@@ -11,7 +11,7 @@ import type { FeedPage, FeedRow, FeedStore } from '../store/event-store.ts';
 import { tooManyEndpoints } from './endpoints.ts';
 import { signerOf } from './signature.ts';
 
-interface FeedParts {
+interface FeedDeps {
   store: FeedStore;
   clock: Clock;
   secretBox: SecretBox;
@@ -22,7 +22,7 @@ const MOST_STRETCHES = 20;
 
 /** A page of an endpoint's feed. @throws DomainError `INVALID_CURSOR` */
 export async function readFeed(
-  { store, clock }: Pick<FeedParts, 'store' | 'clock'>,
+  { store, clock }: Pick<FeedDeps, 'store' | 'clock'>,
   { id, tenantId }: Endpoint,
   place: PageRequest,
 ): Promise<FeedPage> {
@@ -39,7 +39,7 @@ export async function readFeed(
 
 /** @throws DomainError `PLAN_REQUIRED` where the endpoint is paused, as the plan has fewer */
 export function refuseBeyondPlan(
-  { clock }: Pick<FeedParts, 'clock'>,
+  { clock }: Pick<FeedDeps, 'clock'>,
   tenant: Tenant,
   endpoint: Endpoint,
 ): void {
@@ -48,7 +48,7 @@ export function refuseBeyondPlan(
 
 /** Events of a feed as JSON, with commas between: each payload is the text that would be posted now. */
 export function feedJson(
-  { secretBox, clock }: FeedParts,
+  { secretBox, clock }: FeedDeps,
   endpoint: Endpoint,
   rows: readonly FeedRow[],
 ): string {

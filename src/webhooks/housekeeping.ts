@@ -1,4 +1,4 @@
-import { type MailParts, workOutbox } from '../accounts/mail.ts';
+import { type MailDeps, workOutbox } from '../accounts/mail.ts';
 import { endTrials } from '../accounts/tenants.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/clock.ts';
 import type { PeriodicJob } from '../lib/periodic.ts';
@@ -11,8 +11,8 @@ import type { EndpointStore, Receiver } from '../store/endpoint-store.ts';
 import type { NoticeStore } from '../store/event-store.ts';
 import type { Store } from '../store/store.ts';
 import { backfillEndpoints } from './backfills.ts';
-import { type DigestParts, makeDigests, sendBatches } from './digests.ts';
-import { type RouteParts, routeChanges, type StateChange } from './fan-out.ts';
+import { type DigestDeps, makeDigests, sendBatches } from './digests.ts';
+import { type RouteDeps, routeChanges, type StateChange } from './fan-out.ts';
 import { endSubscriptions } from './subscriptions.ts';
 
 /** How long what waits for a paused endpoint is held (specification, section 8). */
@@ -33,7 +33,7 @@ const AT_ONCE = 500;
 /** Some hundred rows each. */
 const ENDPOINTS_AT_ONCE = 50;
 
-export interface HousekeepingParts extends Omit<MailParts, 'store'>, Pick<DigestParts, 'newId'> {
+export interface HousekeepingDeps extends Omit<MailDeps, 'store'>, Pick<DigestDeps, 'newId'> {
   store: Store;
   clock: Clock;
   /** So many dead letters left their queues. */
@@ -43,27 +43,27 @@ export interface HousekeepingParts extends Omit<MailParts, 'store'>, Pick<Digest
 type IsStopping = () => boolean;
 
 /** What time brings about. Each job can be cut short and run again: it goes on where things stand. */
-export function housekeepingJobs(parts: HousekeepingParts): PeriodicJob[] {
+export function housekeepingJobs(deps: HousekeepingDeps): PeriodicJob[] {
   return [
-    { name: 'mail', everyMs: 5 * SECOND_MS, run: (isStopping) => workOutbox(parts, isStopping) },
-    { name: 'notices', everyMs: 2 * SECOND_MS, run: (isStopping) => announceNotices(parts, isStopping) },
-    { name: 'backfills', everyMs: 2 * SECOND_MS, run: (isStopping) => backfillEndpoints(parts, isStopping) },
-    { name: 'digests', everyMs: 15 * SECOND_MS, run: (isStopping) => makeDigests(parts, isStopping) },
-    { name: 'batches', everyMs: 15 * SECOND_MS, run: (isStopping) => sendBatches(parts, isStopping) },
+    { name: 'mail', everyMs: 5 * SECOND_MS, run: (isStopping) => workOutbox(deps, isStopping) },
+    { name: 'notices', everyMs: 2 * SECOND_MS, run: (isStopping) => announceNotices(deps, isStopping) },
+    { name: 'backfills', everyMs: 2 * SECOND_MS, run: (isStopping) => backfillEndpoints(deps, isStopping) },
+    { name: 'digests', everyMs: 15 * SECOND_MS, run: (isStopping) => makeDigests(deps, isStopping) },
+    { name: 'batches', everyMs: 15 * SECOND_MS, run: (isStopping) => sendBatches(deps, isStopping) },
     {
       name: 'subscriptions',
       everyMs: 15 * SECOND_MS,
-      run: (isStopping) => endSubscriptions(parts, isStopping),
+      run: (isStopping) => endSubscriptions(deps, isStopping),
     },
-    { name: 'trials', everyMs: MINUTE_MS, run: () => endTrials(parts) },
-    { name: 'expiry', everyMs: MINUTE_MS, run: (isStopping) => expireDeliveries(parts, isStopping) },
-    { name: 'retention', everyMs: HOUR_MS, run: (isStopping) => forgetOld(parts, isStopping) },
+    { name: 'trials', everyMs: MINUTE_MS, run: () => endTrials(deps) },
+    { name: 'expiry', everyMs: MINUTE_MS, run: (isStopping) => expireDeliveries(deps, isStopping) },
+    { name: 'retention', everyMs: HOUR_MS, run: (isStopping) => forgetOld(deps, isStopping) },
   ];
 }
 
 /** Ends what was held for too long, takes old dead letters out of the queue, clears what waits for deleted endpoints. */
 export async function expireDeliveries(
-  { store, clock, onExpired }: Pick<HousekeepingParts, 'store' | 'clock' | 'onExpired'>,
+  { store, clock, onExpired }: Pick<HousekeepingDeps, 'store' | 'clock' | 'onExpired'>,
   isStopping: IsStopping = () => false,
 ): Promise<void> {
   const now = clock.now();
@@ -81,7 +81,7 @@ export async function expireDeliveries(
 
 /** Removes what is older than it is kept. */
 export async function forgetOld(
-  { store, clock }: Pick<HousekeepingParts, 'store' | 'clock'>,
+  { store, clock }: Pick<HousekeepingDeps, 'store' | 'clock'>,
   isStopping: IsStopping = () => false,
 ): Promise<void> {
   const now = clock.now();
@@ -120,8 +120,8 @@ async function inChunks(isStopping: IsStopping, step: () => Promise<number>): Pr
   while (done >= AT_ONCE && !isStopping()) done = await step();
 }
 
-interface NoticeParts extends Omit<RouteParts, 'store'> {
-  store: RouteParts['store'] & NoticeStore & EndpointStore;
+interface NoticeDeps extends Omit<RouteDeps, 'store'> {
+  store: RouteDeps['store'] & NoticeStore & EndpointStore;
 }
 
 /** Notices made events in one commit a tenant. */
@@ -129,10 +129,10 @@ const NOTICES_AT_ONCE = 200;
 
 /** Makes an event of everything that happened to endpoints and deliveries since the last time, each once. */
 export async function announceNotices(
-  parts: NoticeParts,
+  deps: NoticeDeps,
   isStopping: () => boolean = () => false,
 ): Promise<void> {
-  const { store } = parts;
+  const { store } = deps;
   let notices: EndpointNotice[];
   do {
     notices = await store.listNotices(NOTICES_AT_ONCE);
@@ -140,7 +140,7 @@ export async function announceNotices(
       if (isStopping()) return;
       const endpoints = new Map((await store.listReceivers(tenantId)).map((each) => [each.id, each]));
       const changes = own.map((notice) => changeOf(notice, endpoints.get(notice.endpointId)));
-      const events = await routeChanges(parts, tenantId, changes);
+      const events = await routeChanges(deps, tenantId, changes);
       await store.commitNotices({ tenantId, ids: own.map(({ id }) => id), events });
     }
   } while (notices.length === NOTICES_AT_ONCE && !isStopping());

@@ -22,13 +22,13 @@ import { type Endpoint, type WebhookInput, webhookInputSchema } from '../model/w
 import { changeUntilItHolds } from '../store/change-until-it-holds.ts';
 import type { SubscribedEndpoint } from '../store/endpoint-store.ts';
 import type { Store } from '../store/store.ts';
-import { acceptSettings, type EndpointParts, sealHeaders } from './endpoints.ts';
+import { acceptSettings, type EndpointDeps, sealHeaders } from './endpoints.ts';
 import { fits, type SignalFacts, signalsOfLead } from './fan-out.ts';
 import { type Occurrence, occurrenceData } from './payload.ts';
 import type { SendTest } from './test-delivery.ts';
 
 /** What subscriptions need of the process. */
-export interface SubscriptionParts extends EndpointParts {
+export interface SubscriptionDeps extends EndpointDeps {
   sendTest: SendTest;
 }
 
@@ -65,53 +65,53 @@ const ENDED_AT_ONCE = 100;
  * @throws EventRefusal
  */
 export async function subscribe(
-  parts: SubscriptionParts,
+  deps: SubscriptionDeps,
   { key, tenant }: { key: ApiKey; tenant: Tenant },
   request: SubscriptionRequest,
 ): Promise<SubscriptionState> {
-  const settings = await settingsOf(parts, tenant, request);
+  const settings = await settingsOf(deps, tenant, request);
   const id = subscriptionId(key.id, { ...request, url: settings.url });
   return changeUntilItHolds('subscription', async () => {
-    const known = await parts.store.findSubscription(tenant.id, id);
-    const now = parts.clock.now();
+    const known = await deps.store.findSubscription(tenant.id, id);
+    const now = deps.clock.now();
     // With its key or access token it ends in any case.
     const expiresAt = Math.min(now + request.ttlMs, key.expiresAt ?? Number.POSITIVE_INFINITY);
     const state = { id, refreshBefore: toIso(expiresAt) };
     if (known === null) {
-      const made = make(parts, { id, keyId: key.id, tenantId: tenant.id, settings, request, expiresAt });
-      await challenge(parts, made.endpoint);
-      const outcome = await parts.store.createSubscription(made, MAX_SUBSCRIPTIONS);
+      const made = make(deps, { id, keyId: key.id, tenantId: tenant.id, settings, request, expiresAt });
+      await challenge(deps, made.endpoint);
+      const outcome = await deps.store.createSubscription(made, MAX_SUBSCRIPTIONS);
       if (outcome === 'duplicate') return null;
       if (outcome !== 'created') throw exhausted(outcome);
       return { ...state, wasActive: null };
     }
-    const endpoint = withSecret(parts, known.endpoint, request.secret);
-    if (endpoint !== known.endpoint) await challenge(parts, endpoint);
+    const endpoint = withSecret(deps, known.endpoint, request.secret);
+    if (endpoint !== known.endpoint) await challenge(deps, endpoint);
     // `createdAt` is when what waits is due again, where it was paused.
     const subscription = { ...known.subscription, expiresAt, createdAt: now };
-    if (!(await parts.store.renewSubscription({ subscription, endpoint }))) return null;
+    if (!(await deps.store.renewSubscription({ subscription, endpoint }))) return null;
     return { ...state, wasActive: known.endpoint.status === 'active' };
   });
 }
 
 /** Ends a key's subscription; what is not there needs no end. */
 export async function unsubscribe(
-  parts: Pick<SubscriptionParts, 'store' | 'clock'>,
+  deps: Pick<SubscriptionDeps, 'store' | 'clock'>,
   { key, tenant }: { key: ApiKey; tenant: Tenant },
   of: { id: string } | Pick<SubscriptionRequest, 'name' | 'arguments' | 'url'>,
 ): Promise<void> {
   const id = 'id' in of ? of.id : subscriptionId(key.id, { ...of, url: normalUrl(of.url) });
-  await parts.store.endSubscription(tenant.id, key.id, id, parts.clock.now());
+  await deps.store.endSubscription(tenant.id, key.id, id, deps.clock.now());
 }
 
 /** Ends subscriptions whose time is over, whose key was revoked or has expired, and whose receiver answered 410. */
 export async function endSubscriptions(
-  parts: Pick<SubscriptionParts, 'store' | 'clock'>,
+  deps: Pick<SubscriptionDeps, 'store' | 'clock'>,
   isStopping: () => boolean = () => false,
 ): Promise<void> {
   let ended: string[];
   do {
-    ended = await parts.store.endSubscriptions(parts.clock.now(), ENDED_AT_ONCE);
+    ended = await deps.store.endSubscriptions(deps.clock.now(), ENDED_AT_ONCE);
   } while (ended.length === ENDED_AT_ONCE && !isStopping());
 }
 
@@ -130,7 +130,7 @@ function normalUrl(url: string): string {
 
 /** The endpoint's settings, held to the rules of every endpoint. */
 async function settingsOf(
-  parts: SubscriptionParts,
+  deps: SubscriptionDeps,
   tenant: Tenant,
   { name, arguments: args, url }: SubscriptionRequest,
 ): Promise<WebhookInput> {
@@ -145,7 +145,7 @@ async function settingsOf(
     dead_letter: false,
   });
   try {
-    return await acceptSettings(parts, tenant, { mode: 'mcp', settings });
+    return await acceptSettings(deps, tenant, { mode: 'mcp', settings });
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== 'INVALID_REQUEST') throw error;
     const [fault] = error.extra.errors ?? [];
@@ -155,7 +155,7 @@ async function settingsOf(
 }
 
 function make(
-  parts: SubscriptionParts,
+  deps: SubscriptionDeps,
   {
     id,
     keyId,
@@ -172,8 +172,8 @@ function make(
     expiresAt: number;
   },
 ): SubscribedEndpoint {
-  const createdAt = parts.clock.now();
-  const endpointId = parts.newId('whk');
+  const createdAt = deps.clock.now();
+  const endpointId = deps.newId('whk');
   const subscription: McpSubscription = { id, tenantId, keyId, endpointId, name, expiresAt, createdAt };
   const endpoint: Endpoint = {
     id: endpointId,
@@ -181,11 +181,11 @@ function make(
     mode: 'mcp',
     ordered: false,
     settings,
-    secretBox: parts.secretBox.seal(secret, endpointId),
+    secretBox: deps.secretBox.seal(secret, endpointId),
     secretLast4: secret.slice(-4),
     previousSecretBox: null,
     previousSecretUntil: null,
-    ...sealHeaders(parts, endpointId, { 'X-MCP-Subscription-Id': id }),
+    ...sealHeaders(deps, endpointId, { 'X-MCP-Subscription-Id': id }),
     status: 'active',
     pausedReason: null,
     pausedAt: null,
@@ -199,7 +199,7 @@ function make(
 }
 
 /** The endpoint with the client's secret; the one before goes on signing beside it. The same object where it has it. */
-function withSecret({ secretBox, clock }: SubscriptionParts, endpoint: Endpoint, secret: string): Endpoint {
+function withSecret({ secretBox, clock }: SubscriptionDeps, endpoint: Endpoint, secret: string): Endpoint {
   const { id } = endpoint;
   if (secretBox.open(endpoint.secretBox, id) === secret) return endpoint;
   return {
@@ -215,7 +215,7 @@ function withSecret({ secretBox, clock }: SubscriptionParts, endpoint: Endpoint,
  * Asks the address whether it wants deliveries: anyone can name one, only its owner can echo what it is sent. It goes out by
  * the dispatcher, within the rules of targets and the throttle. @throws EventRefusal
  */
-async function challenge({ random, newId, sendTest }: SubscriptionParts, endpoint: Endpoint): Promise<void> {
+async function challenge({ random, newId, sendTest }: SubscriptionDeps, endpoint: Endpoint): Promise<void> {
   const expected = random.bytes(CHALLENGE_BYTES).toString('base64url');
   const body = JSON.stringify({ type: 'verification', challenge: expected });
   const deliveryId = newId('msg_verification');

@@ -199,14 +199,14 @@ export interface SentTest {
 
 /** Sends the endpoint its test, or a sample of an event. @throws DomainError `RATE_LIMITED` where the throttle has no room */
 export async function testEndpoint(
-  parts: { newId: NewId; sendTest: SendTest },
+  deps: { newId: NewId; sendTest: SendTest },
   endpoint: Endpoint,
   event: EventType | null = null,
 ): Promise<SentTest> {
   refusePull(endpoint, 'tested');
   const body = event === null ? testBody(endpoint) : sampleBody(endpoint, event);
-  const deliveryId = parts.newId('dlv');
-  const answer = await parts.sendTest({ endpoint, deliveryId, body, eventType: event ?? 'webhook.test' });
+  const deliveryId = deps.newId('dlv');
+  const answer = await deps.sendTest({ endpoint, deliveryId, body, eventType: event ?? 'webhook.test' });
   if (answer.kind === 'sent') return { deliveryId, body, record: answer.record };
   const seconds = Math.max(1, Math.ceil(answer.retryAfterMs / 1_000));
   throw new DomainError(

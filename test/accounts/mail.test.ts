@@ -41,8 +41,8 @@ function work(send: SendMail | null = async (mail) => void sent.push(mail)): Pro
   const log = (fields: object, message: string) => void logged.push({ fields: { ...fields }, message });
   const baseUrl = 'https://signals.example.com';
   const feedbackLinks = createFeedbackLinks(createCursors(Buffer.alloc(32)), baseUrl);
-  const parts = { store, clock, send, baseUrl, feedbackLinks, secretBox: BOX, log: { info: log, warn: log } };
-  return workOutbox(parts);
+  const deps = { store, clock, send, baseUrl, feedbackLinks, secretBox: BOX, log: { info: log, warn: log } };
+  return workOutbox(deps);
 }
 
 const fails: SendMail = async () => {

@@ -82,7 +82,7 @@ export function invite(
   { store, clock, tenant }: TestApp,
   asked: { email: string; role: Role },
 ): Promise<Invited> {
-  const parts = {
+  const deps = {
     store,
     clock,
     random: systemRandom,
@@ -90,7 +90,7 @@ export function invite(
     secretBox: NO_BOX,
     mailLimits: createMailLimits(store, clock),
   };
-  return inviteMember(parts, tenant, asked);
+  return inviteMember(deps, tenant, asked);
 }
 
 /** A browser in which somebody is signed in whom an owner has invited. */

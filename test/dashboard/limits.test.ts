@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createMailLimits } from '../../src/accounts/mail.ts';
-import { dashboardLimits } from '../../src/dashboard/parts.ts';
+import { dashboardLimits } from '../../src/dashboard/deps.ts';
 import { buildTestApp, type TestApp } from '../support/app.ts';
 import { csrfOf, invite, memberSignedIn, signedIn, TestBrowser } from './browser-session.ts';
 

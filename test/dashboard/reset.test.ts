@@ -25,12 +25,12 @@ async function mailedLink(): Promise<string> {
     return found.length > 0 ? found : null;
   });
   const masterKey = Buffer.alloc(32, 7);
-  const parts = {
+  const deps = {
     ...{ store: made.store, baseUrl: BASE_URL, secretBox: createSecretBox(masterKey, systemRandom) },
     feedbackLinks: createFeedbackLinks(createCursors(masterKey), BASE_URL),
   };
   if (mail === undefined) throw new Error('no mail');
-  const { text } = await composeMail(parts, mail);
+  const { text } = await composeMail(deps, mail);
   return /https:\S+#token=\S+/.exec(text)?.[0] ?? '';
 }
 

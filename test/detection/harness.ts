@@ -91,7 +91,7 @@ export async function createHarness(
       }
     },
   };
-  const parts = {
+  const deps = {
     store,
     matchers: createMatchers(store),
     clock,
@@ -101,7 +101,7 @@ export async function createHarness(
   };
   const documents = DOCUMENTS;
   const web = createWeb({
-    ...parts,
+    ...deps,
     documents,
     keepHold: inner.holdHost,
     allowTargets: createAddressSet(options.allow === false ? [] : LOOPBACK),
@@ -110,10 +110,10 @@ export async function createHarness(
   const nudged: Harness['nudged'] = [];
   inner.onCommitted(({ due }) => void nudged.push(...due));
   const sites = sitesWith(Object.fromEntries(Object.keys(SITES).map((kind) => [kind, origin])));
-  const previews = createSourcePreviews({ ...parts, web, documents, sites });
+  const previews = createSourcePreviews({ ...deps, web, documents, sites });
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const poller = createPoller({
-    ...parts,
+    ...deps,
     web,
     documents,
     sites,

@@ -67,18 +67,18 @@ async function startPlainReceiver() {
 /** Has 2,000 posts wait for 50 endpoints each, as after a long outage; answers a key of their tenant. */
 async function queueUp(env: NodeJS.ProcessEnv, url: string): Promise<string> {
   const runtime = await openRuntime(loadConfig(env), { writerThread: true });
-  const parts = { ...runtime, baseUrl: runtime.config.baseUrl };
+  const deps = { ...runtime, baseUrl: runtime.config.baseUrl };
   const account = { name: 'Flood', email: 'flood@example.com', plan: 'enterprise' } as const;
-  const { tenant, apiKey } = await createTenant(parts, account);
+  const { tenant, apiKey } = await createTenant(deps, account);
   for (let n = 0; n < ENDPOINTS; n++) {
     const input = webhookInputSchema.parse({ url: `${url}/${n}`, rate_limit_per_minute: 10_000 });
-    await createEndpoint(parts, tenant, input);
+    await createEndpoint(deps, tenant, input);
   }
   const posts = Array.from({ length: DELIVERIES / ENDPOINTS }, (_, n) => ({
     platform: { name: 'forum', post_url: `https://forum.example/t/${n}` },
     text: `We need a new plumber in street ${n}. ${'The old one loses jobs and nobody answers. '.repeat(12)}`,
   }));
-  for (let i = 0; i < posts.length; i += 100) await observePosts(parts, tenant.id, posts.slice(i, i + 100));
+  for (let i = 0; i < posts.length; i += 100) await observePosts(deps, tenant.id, posts.slice(i, i + 100));
   await runtime.close();
   return apiKey;
 }

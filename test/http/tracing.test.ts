@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import type { ApiParts } from '../../src/api/parts.ts';
+import type { ApiDeps } from '../../src/api/deps.ts';
 import { routesOf } from '../../src/api/routes.ts';
 import { addTracing } from '../../src/http/request-log.ts';
 import { aPost, buildTestApp } from '../support/app.ts';
@@ -74,7 +74,7 @@ test('a handler of /v1 is given parts of its own trace, whatever the method', as
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   const seen: unknown[] = [];
-  const routes = routesOf(app, { trace: null } as unknown as ApiParts, 'Account');
+  const routes = routesOf(app, { trace: null } as unknown as ApiDeps, 'Account');
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
   for (const method of methods) {
     routes.add(`${method} /thing`, {
@@ -82,8 +82,8 @@ test('a handler of /v1 is given parts of its own trace, whatever the method', as
       summary: method,
       scope: 'none',
       response: { 200: z.unknown() },
-      answer: ({ parts, partsOf }) => {
-        seen.push(parts.trace, partsOf('1').trace);
+      answer: ({ deps, depsOf }) => {
+        seen.push(deps.trace, depsOf('1').trace);
         return {};
       },
     });

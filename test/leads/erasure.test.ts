@@ -164,12 +164,12 @@ test('an erasure that its process did not finish is finished by the next', async
     },
   };
   const changed: string[] = [];
-  const parts = { endpointChanged: (id: string) => void changed.push(id) };
-  await expect(eraseLead({ store: dying, ...parts }, t.tenant.id, lead.id)).rejects.toThrow('ends here');
+  const deps = { endpointChanged: (id: string) => void changed.push(id) };
+  await expect(eraseLead({ store: dying, ...deps }, t.tenant.id, lead.id)).rejects.toThrow('ends here');
   expect(traces()).not.toEqual([]);
   expect((await t.app.inject({ url: `/v1/leads/${lead.id}`, headers: t.auth })).statusCode).toBe(404);
 
-  await continueErasures({ store: t.store, ...parts }, () => false);
+  await continueErasures({ store: t.store, ...deps }, () => false);
   expect(traces()).toEqual([]);
   expect(await t.store.listDueLanes()).toEqual([]);
   expect(await t.store.listErasures(10)).toEqual([]);

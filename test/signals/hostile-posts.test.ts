@@ -27,7 +27,7 @@ const tenant = compileTenant(
     };
   }),
 );
-const parts = {
+const deps = {
   store,
   clock,
   newId: createIds(clock, systemRandom),
@@ -48,7 +48,7 @@ async function cpuMsOf(text: string): Promise<number> {
     prospect: { name: 'Jo', title: 'Head of long word' },
   };
   const before = process.threadCpuUsage();
-  await planPosts(parts, 'ten_1', [post]);
+  await planPosts(deps, 'ten_1', [post]);
   const { user, system } = process.threadCpuUsage(before);
   return (user + system) / 1_000;
 }
@@ -133,7 +133,7 @@ test('a post that a hundred profiles match lets others in between', async () => 
   setImmediate(serve);
   const text =
     'We are looking for a CRM for our agency. Which CRM software do you recommend? Budget is $500.';
-  const [planned] = await planPosts({ ...parts, clock: slow }, 'ten_1', [
+  const [planned] = await planPosts({ ...deps, clock: slow }, 'ten_1', [
     { text, platform: { name: 'reddit' } },
   ]);
   isDone = true;
@@ -159,7 +159,7 @@ test('posts that many profiles match are stored in several commits, whole posts 
     external_id: String(i),
     platform: { name: 'reddit' },
   }));
-  const results = await observePosts({ ...parts, store }, 'ten_1', posts);
+  const results = await observePosts({ ...deps, store }, 'ten_1', posts);
   expect(results.map((result) => result.status !== 'rejected' && result.signalIds.length)).toEqual(
     posts.map(() => 100),
   );

@@ -36,7 +36,7 @@ beforeEach(async () => {
     nudges.push({ commits: commits.length, endpointIds: due.map(({ endpointId }) => endpointId) });
   });
   await store.createTenant(aTenant('ten_a'));
-  const parts = {
+  const deps = {
     store,
     matchers: createMatchers(store),
     clock: opened.clock,
@@ -45,7 +45,7 @@ beforeEach(async () => {
   };
   observe = (...posts) =>
     observePosts(
-      parts,
+      deps,
       'ten_a',
       posts.map((post) =>
         observedPostSchema.parse({ platform: { name: 'Reddit' }, ...post } as ObservedPost),

@@ -52,9 +52,9 @@ async function openSeller() {
     const said = { tenantId: 'ten_a', signalId, reason: '', actorId: 'key_1', relevant };
     await store.saveFeedback({ ...said, createdAt: clock.now() });
   }
-  const parts = { store, clock, suggester };
+  const deps = { store, clock, suggester };
   const tenant = account.tenant;
-  return { store, clock, encoder, learner, explain, judge, parts, tenant };
+  return { store, clock, encoder, learner, explain, judge, deps, tenant };
 }
 
 /** Florists are relevant, clinics are not. */
@@ -103,12 +103,12 @@ test('what no offer names but was found relevant scores higher, and says why', a
 });
 
 test('what was learned is listed with its effect, can be undone, and undone again', async () => {
-  const { learner, explain, judge, parts, tenant } = await openSeller();
+  const { learner, explain, judge, deps, tenant } = await openSeller();
   const plain = await explain(CLINIC);
   await judgeTen(judge, 12);
   await learner.run();
   const learned = async () =>
-    (await listSuggestions(parts, 'ten_a', 'icp_desk')).find(({ kind }) => kind === 'learned_topic');
+    (await listSuggestions(deps, 'ten_a', 'icp_desk')).find(({ kind }) => kind === 'learned_topic');
   expect(await learned()).toMatchObject({
     id: 'learned_topic',
     status: 'accepted',
@@ -120,10 +120,10 @@ test('what was learned is listed with its effect, can be undone, and undone agai
   expect(effect?.shown_before.relevant).toBe(6);
 
   const target = { profileId: 'icp_desk', id: 'learned_topic', action: 'undo' } as const;
-  expect(await decideSuggestion(parts, tenant, target)).toMatchObject({ status: 'dismissed' });
+  expect(await decideSuggestion(deps, tenant, target)).toMatchObject({ status: 'dismissed' });
   expect((await explain(CLINIC)).score).toBe(plain.score);
   expect(await learned()).toMatchObject({ status: 'dismissed' });
-  await expect(decideSuggestion(parts, tenant, { ...target, action: 'dismiss' })).rejects.toThrow(
+  await expect(decideSuggestion(deps, tenant, { ...target, action: 'dismiss' })).rejects.toThrow(
     'already dismissed',
   );
 
@@ -131,7 +131,7 @@ test('what was learned is listed with its effect, can be undone, and undone agai
   await judge(wishOf('florist', 12), true);
   await learner.run();
   expect(await learned()).toMatchObject({ status: 'dismissed', value: 13 });
-  expect(await decideSuggestion(parts, tenant, target)).toMatchObject({ status: 'accepted' });
+  expect(await decideSuggestion(deps, tenant, target)).toMatchObject({ status: 'accepted' });
   expect((await explain(CLINIC)).score).toBeLessThan(plain.score);
 });
 

@@ -8,7 +8,7 @@ import { observePosts } from '../../src/signals/intake.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
 import { addMeaning } from '../../src/signals/meaning.ts';
 import { createOffer, rivalry } from '../../src/signals/offer.ts';
-import type { IntakeParts } from '../../src/signals/plan-posts.ts';
+import type { IntakeDeps } from '../../src/signals/plan-posts.ts';
 import { readPost, scorePost } from '../../src/signals/score.ts';
 import { compileTenant } from '../support/compile-tenant.ts';
 import { aTenant, openTestStore } from '../support/store.ts';
@@ -120,7 +120,7 @@ test('an observed post becomes a signal of the profile whose offer it wants, tho
   const { store, clock } = await openTestStore();
   await store.createTenant(aTenant('ten_a'));
   for (const profile of [PAYROLL, HELP_DESK]) await store.createProfile(profile, 10, 1_000);
-  const parts: IntakeParts = {
+  const parts: IntakeDeps = {
     store,
     clock,
     newId: createIds(clock, systemRandom),

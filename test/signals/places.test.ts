@@ -23,14 +23,14 @@ test('the catalogue has at least 300 places, each once, of kinds that are read, 
   expect(new Set(places.map(({ kind, settings }) => JSON.stringify([kind, settings]))).size).toBe(
     places.length,
   );
-  const parts = { allowTargets: createAddressSet([]), secretBox: SECRET_BOX };
+  const deps = { allowTargets: createAddressSet([]), secretBox: SECRET_BOX };
   for (const { kind, name, settings, about } of places) {
     expect(READERS[kind], name).toBeDefined();
     expect(about.length, name).toBeGreaterThan(4);
     if (settings.url !== null) expect([name, closedPlaceAt(settings.url)]).toEqual([name, null]);
     if (NEEDS_OWN_APP.includes(kind)) continue;
     const whole = { ...settings, query: settings.query ?? (kind === 'stackexchange' ? 'crm' : null) };
-    expect(() => settingsOf(parts, kind, NO_SETTINGS, whole), name).not.toThrow();
+    expect(() => settingsOf(deps, kind, NO_SETTINGS, whole), name).not.toThrow();
     if (settings.url !== null) expect([name, new URL(settings.url).protocol]).toEqual([name, 'https:']);
   }
 });

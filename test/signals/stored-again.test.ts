@@ -6,7 +6,7 @@ import { defaultProfile } from '../../src/model/icp.ts';
 import type { ObservedPost } from '../../src/model/signal.ts';
 import { observePosts } from '../../src/signals/intake.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
-import type { IntakeParts } from '../../src/signals/plan-posts.ts';
+import type { IntakeDeps } from '../../src/signals/plan-posts.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createFakeEncoder, type FakeEncoder } from '../support/fake-encoder.ts';
 import { aTenant, openTestStore } from '../support/store.ts';
@@ -16,14 +16,14 @@ const DOUBTFUL =
 
 let store: Store;
 let encoder: FakeEncoder;
-let parts: IntakeParts;
+let deps: IntakeDeps;
 
 beforeEach(async () => {
   const opened = await openTestStore();
   store = opened.store;
   encoder = createFakeEncoder();
   await store.createTenant(aTenant('ten_a'));
-  parts = {
+  deps = {
     store,
     encoder,
     clock: opened.clock,
@@ -38,7 +38,7 @@ const aPost = (i: number, text = `${DOUBTFUL} Number ${i}.`): ObservedPost => ({
   external_id: `post-${i}`,
   platform: { name: 'reddit' },
 });
-const observe = (...posts: ObservedPost[]) => observePosts(parts, 'ten_a', posts);
+const observe = (...posts: ObservedPost[]) => observePosts(deps, 'ten_a', posts);
 
 test('posts that are stored already are answered as before without being encoded', async () => {
   const posts = [1, 2, 3].map((i) => aPost(i));
@@ -70,7 +70,7 @@ test('a stored post is read again for a profile that does not know it', async ()
 });
 
 test('a batch that the encoder cannot take soon is refused whole, with nothing stored', async () => {
-  parts.encoder = createFakeEncoder({
+  deps.encoder = createFakeEncoder({
     expect: () => {
       throw new DomainError('UNAVAILABLE', 'busy');
     },

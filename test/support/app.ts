@@ -3,9 +3,9 @@ import { pino } from 'pino';
 import { newKey } from '../../src/accounts/keys.ts';
 import { createFeedbackLinks } from '../../src/accounts/links.ts';
 import { createTenant, foundingToken } from '../../src/accounts/tenants.ts';
-import { type AppParts, buildApp } from '../../src/app.ts';
+import { type AppDeps, buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import type { DashboardLimits } from '../../src/dashboard/parts.ts';
+import type { DashboardLimits } from '../../src/dashboard/deps.ts';
 import type { DispatcherPulse } from '../../src/dispatcher/dispatcher.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, type LongPollLimits } from '../../src/http/connections.ts';
 import type { Deprecation } from '../../src/http/deprecations.ts';
@@ -90,9 +90,9 @@ export interface TestAppOptions {
   /** Stands in for the dispatcher's test deliveries. */
   sendTest?: SendTest;
   /** Stands in for reading a place; left out: nobody can. */
-  previewSource?: NonNullable<AppParts['previewSource']>;
+  previewSource?: NonNullable<AppDeps['previewSource']>;
   /** Stands in for reading documents of other hosts; left out: no access token is accepted. */
-  readDocument?: NonNullable<AppParts['readDocument']>;
+  readDocument?: NonNullable<AppDeps['readDocument']>;
   /** Words alone decide where it is left out. */
   encoder?: Encoder;
 }

@@ -5,10 +5,10 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { createSecretBox } from '../../src/lib/secret-box.ts';
 import type { Tenant } from '../../src/model/tenant.ts';
 import { webhookInputSchema, webhookResourceSchema } from '../../src/model/webhook.ts';
-import { createEndpoint, type EndpointParts, endpointResource } from '../../src/webhooks/endpoints.ts';
+import { createEndpoint, type EndpointDeps, endpointResource } from '../../src/webhooks/endpoints.ts';
 import { aTenant, openTestStore, T0 } from '../support/store.ts';
 
-let parts: EndpointParts;
+let deps: EndpointDeps;
 let tenant: Tenant;
 
 beforeEach(async () => {
@@ -16,7 +16,7 @@ beforeEach(async () => {
   const fixture = aTenant('ten_a');
   await store.createTenant(fixture);
   tenant = fixture.tenant;
-  parts = {
+  deps = {
     store,
     clock,
     random: systemRandom,
@@ -28,13 +28,13 @@ beforeEach(async () => {
 });
 
 const create = (input: object = {}, as: Tenant = tenant) =>
-  createEndpoint(parts, as, webhookInputSchema.parse({ url: 'http://127.0.0.1:9/hook', ...input }));
+  createEndpoint(deps, as, webhookInputSchema.parse({ url: 'http://127.0.0.1:9/hook', ...input }));
 
 test('a new endpoint has a secret that only its own box gives back', async () => {
   const { endpoint, secret } = await create();
   expect(secret).toMatch(/^whsec_/);
   expect(Buffer.from(endpoint.secretBox).toString('latin1')).not.toContain(secret);
-  expect(parts.secretBox.open(endpoint.secretBox, endpoint.id)).toBe(secret);
+  expect(deps.secretBox.open(endpoint.secretBox, endpoint.id)).toBe(secret);
 });
 
 test('its resource has every documented member and no secret', async () => {

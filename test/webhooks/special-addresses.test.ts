@@ -186,7 +186,7 @@ function spelling(): fc.Arbitrary<(address: number) => string> {
   });
   return fc
     .record({
-      parts: fc.array(part, { minLength: 1, maxLength: 4 }),
+      deps: fc.array(part, { minLength: 1, maxLength: 4 }),
       scheme: fc.constantFrom('https://', 'HTTPS://', ' https://', 'https:', 'https:\\\\', 'https:/\t/'),
       dot: fc.constantFrom('.', '。', '．', '｡', '%2e', '%2E', '.\n'),
       end: fc.constantFrom('', '.', '/', ':443/', ':8443/x?y=1', '\\', '. '),
@@ -200,9 +200,9 @@ function spelling(): fc.Arbitrary<(address: number) => string> {
         (text) => `${text.slice(0, 1)}\u200b${text.slice(1)}`, // zero-width space
       ),
     })
-    .map(({ parts, scheme, dot, end, digits }) => (address: number) => {
-      const numbers = splitAddress(address, parts.length);
-      const written = numbers.map((value, index) => digits(writePart(value, parts[index] ?? parts[0])));
+    .map(({ deps, scheme, dot, end, digits }) => (address: number) => {
+      const numbers = splitAddress(address, deps.length);
+      const written = numbers.map((value, index) => digits(writePart(value, deps[index] ?? deps[0])));
       return `${scheme}${written.join(dot)}${end}`;
     });
 }

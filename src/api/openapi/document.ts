@@ -21,7 +21,7 @@ import type { ErrorCode } from '../../model/errors.ts';
 import { EVENT_TYPES } from '../../model/event.ts';
 import { EVENT_DATA, envelopeSchema, signalPayloadSchema } from '../../model/event-resource.ts';
 import { API_TAGS } from '../../model/public-api.ts';
-import type { ApiParts } from '../parts.ts';
+import type { ApiDeps } from '../deps.ts';
 
 const DESCRIPTION = `Buying signals found in public posts, scored and explained; the leads, pipeline and campaigns that grow out of
 them; and signed webhooks to notify your systems.
@@ -368,7 +368,7 @@ const COMPONENTS: Document['components'] = {
 /** Describes the routes added to `app` from now on, and the webhooks. */
 export function collectDocument(
   app: FastifyInstance,
-  { baseUrl, deprecations }: Pick<ApiParts, 'baseUrl' | 'deprecations'>,
+  { baseUrl, deprecations }: Pick<ApiDeps, 'baseUrl' | 'deprecations'>,
 ): Promise<() => Document> {
   const examples = (): Examples => JSON.parse(readFileSync(EXAMPLES_FILE, 'utf8'));
   return describeRoutes(app, {

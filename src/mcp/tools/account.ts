@@ -71,9 +71,9 @@ export const getCompany = defineTool({
     contacts: z.array(z.object(companyDetailSchema.shape.contacts.element.shape)),
     truncated: listedOutput.truncated.describe('People were left out'),
   }),
-  async handle({ parts, tenantId }, { company: named }) {
-    const company = await findCompany(parts.store, tenantId, named);
-    const { resource, signals, contacts } = await readCompanyDetail(parts, tenantId, company);
+  async handle({ deps, tenantId }, { company: named }) {
+    const company = await findCompany(deps.store, tenantId, named);
+    const { resource, signals, contacts } = await readCompanyDetail(deps, tenantId, company);
     const { id, domain, name, industry, headcount, location, description, signal_counts } = resource;
     const detail = {
       ...{ id, domain, name, industry, headcount, location, description, signal_counts },
@@ -101,7 +101,7 @@ export const listProfiles = defineTool({
     const { rows, ...rest } = await listRows(call, {
       ...{ name: 'profiles', bound: null, limit, cursor },
       async read(place) {
-        const page = await call.parts.store.pageProfiles(call.tenantId, place);
+        const page = await call.deps.store.pageProfiles(call.tenantId, place);
         return { rows: page.rows.map(shownProfile), last: page.last };
       },
     });
@@ -115,8 +115,8 @@ function shownProfile(profile: IcpProfile): z.output<typeof shownProfileSchema> 
 }
 
 /** A profile as the resource of its address shows it. @throws DomainError `NOT_FOUND` */
-export async function readProfile({ parts, tenantId }: McpCall, id: string): Promise<object> {
-  return icpResource(await findProfile(parts.store, tenantId, id));
+export async function readProfile({ deps, tenantId }: McpCall, id: string): Promise<object> {
+  return icpResource(await findProfile(deps.store, tenantId, id));
 }
 
 const shownCampaignSchema = z.object({
@@ -138,7 +138,7 @@ export const listCampaigns = defineTool({
     const { rows, ...rest } = await listRows(call, {
       ...{ name: 'campaigns', bound: statuses, limit, cursor },
       async read(place) {
-        const page = await call.parts.store.listCampaigns(call.tenantId, { ...place, statuses });
+        const page = await call.deps.store.listCampaigns(call.tenantId, { ...place, statuses });
         return {
           rows: page.rows.map(({ id, name, settings, status: at, startedAt, statusChangedAt }) => ({
             ...{ id, name, channel: settings.channel, status: at },
@@ -172,7 +172,7 @@ export const listSources = defineTool({
     const { rows, ...rest } = await listRows(call, {
       ...{ name: 'sources', bound: null, limit, cursor },
       async read(place) {
-        const page = await call.parts.store.pageSources(call.tenantId, place);
+        const page = await call.deps.store.pageSources(call.tenantId, place);
         const shown = page.rows.map(sourceResource).map((source) => {
           const { id, kind, name, status, signals_made, last_success_at, next_poll_at, last_error } = source;
           const error = last_error && `${last_error.code}: ${excerpt(last_error.message, TEXT_CHARS)}`;
@@ -198,7 +198,7 @@ export const getDigest = defineTool({
     signals: z.array(briefSignalSchema),
     truncated: listedOutput.truncated,
   }),
-  async handle({ parts: { store, clock }, tenantId }, { days }) {
+  async handle({ deps: { store, clock }, tenantId }, { days }) {
     const from = clock.now() - days * DAY_MS;
     const found = await store.findBest(tenantId, { after: 0, from, limit: DIGEST_SIGNALS });
     const signals = found.wires.map((wire) => briefSignal(JSON.parse(wire)));

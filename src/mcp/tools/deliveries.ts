@@ -38,7 +38,7 @@ export const listDeliveries = defineTool({
     const { rows, ...rest } = await listRows(call, {
       ...{ name: 'deliveries', bound: filters, limit, cursor },
       async read(place) {
-        const page = await call.parts.store.listDeliveries(call.tenantId, {
+        const page = await call.deps.store.listDeliveries(call.tenantId, {
           ...place,
           ...{ status: filters.status ?? null, endpointId: filters.webhook_id ?? null },
           ...{ eventType: filters.event ?? null, eventId: null, from: null, to: null },
@@ -70,8 +70,8 @@ export const resendDelivery = defineTool({
   writes: { again: false },
   input: z.strictObject({ delivery_id: idInput }),
   output: z.object({ delivery_id: z.string(), status: z.literal('pending') }),
-  async handle({ parts, tenantId }, { delivery_id: id }) {
-    await replayDelivery(parts, tenantId, id);
+  async handle({ deps, tenantId }, { delivery_id: id }) {
+    await replayDelivery(deps, tenantId, id);
     return { delivery_id: id, status: 'pending' as const };
   },
 });

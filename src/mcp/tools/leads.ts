@@ -72,7 +72,7 @@ export const listLeads = defineTool({
   input: listInput,
   output: z.object({ leads: z.array(shownLeadSchema), ...listedOutput }),
   async handle(call, { limit, cursor, ...filters }) {
-    const { store } = call.parts;
+    const { store } = call.deps;
     const { rows, ...rest } = await listRows(call, {
       ...{ name: 'leads', bound: filters, limit, cursor },
       async read(place) {
@@ -120,7 +120,7 @@ export const getLead = defineTool({
 
 /** @throws DomainError `NOT_FOUND` */
 export async function readLead(
-  { parts: { store }, tenantId }: McpCall,
+  { deps: { store }, tenantId }: McpCall,
   { lead_id }: { lead_id: string },
 ): Promise<z.output<typeof leadDetail>> {
   const { lead } = await requireLead(store, tenantId, lead_id);
@@ -168,20 +168,20 @@ export const updateLead = defineTool({
   input: updateInput,
   output: shownLeadSchema,
   async handle(call, { lead_id: id, stage, reason, reopen, ...patch }) {
-    const { parts, caller } = call;
+    const { deps, caller } = call;
     if (stage !== undefined && !allows(caller.key.scopes, 'pipeline:write')) {
       throw new DomainError('INSUFFICIENT_SCOPE', 'To move a lead, the key needs "pipeline:write".');
     }
     const by = leadCallerOf(call);
-    let { lead } = await requireLead(parts.store, call.tenantId, id);
+    let { lead } = await requireLead(deps.store, call.tenantId, id);
     if (stage !== undefined) {
       // First: a move that is refused leaves everything as it was.
       const move = { stage, reason, reopen, expected_stage: null };
-      const moved = await moveLead(parts, by, { id, move });
+      const moved = await moveLead(deps, by, { id, move });
       lead = moved.lead;
     }
     const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-    if (Object.keys(given).length > 0) ({ lead } = await changeLead(parts, by, { id, patch: given }));
+    if (Object.keys(given).length > 0) ({ lead } = await changeLead(deps, by, { id, patch: given }));
     return shownLead(lead);
   },
 });
@@ -217,7 +217,7 @@ export const getPipeline = defineTool({
     ),
     truncated: listedOutput.truncated.describe('Leads were left out'),
   }),
-  async handle({ parts: { store }, tenantId }) {
+  async handle({ deps: { store }, tenantId }) {
     const board = await store.readBoard(tenantId, BOARD_LEADS);
     const stages = board.map(({ leads, stage, count, value }) => ({
       ...{ stage, count, value },

@@ -64,7 +64,7 @@ export const searchSignals = defineTool({
 type Filters = Omit<z.output<typeof searchInput>, 'limit' | 'cursor'>;
 
 async function readSignals(
-  { parts: { store, clock }, tenantId }: McpCall,
+  { deps: { store, clock }, tenantId }: McpCall,
   { filters, ...place }: { filters: Filters; limit: number; after: (string | number)[] | null },
 ) {
   const { json, last } = await store.listSignals(tenantId, {
@@ -116,7 +116,7 @@ export const getSignal = defineTool({
 
 /** @throws DomainError `NOT_FOUND` */
 export async function readSignal(
-  { parts: { store }, tenantId }: McpCall,
+  { deps: { store }, tenantId }: McpCall,
   { signal_id: id }: { signal_id: string },
 ): Promise<z.output<typeof signalDetail>> {
   const found = await store.getSignal(tenantId, id);
@@ -148,9 +148,9 @@ export const rateSignal = defineTool({
   writes: { again: true },
   input: z.strictObject({ signal_id: idInput, ...feedbackInputSchema.shape }),
   output: z.object({ ...feedbackSchema.shape, created_at: z.string() }),
-  async handle({ parts, caller: { tenant, key } }, { signal_id: signalId, relevant, reason }) {
+  async handle({ deps, caller: { tenant, key } }, { signal_id: signalId, relevant, reason }) {
     const by = { tenantId: tenant.id, actorId: key.id };
-    const { createdAt } = await giveFeedback(parts, by, { signalId, relevant, reason });
+    const { createdAt } = await giveFeedback(deps, by, { signalId, relevant, reason });
     return { signal_id: signalId, relevant, reason, created_at: toIso(createdAt) };
   },
 });

@@ -150,7 +150,7 @@ function faviconOf({
 }
 
 /** What a page's body needs to be rendered, beside its tokens. */
-interface BodyParts {
+interface BodyDeps {
   highlight: Highlight;
   assets: ReadonlyMap<string, NamedAsset>;
 }
@@ -159,7 +159,7 @@ interface BodyParts {
 type RenderBody = (tokens: Token[]) => string;
 
 /** Teaches `markdown` the site's own code blocks, tables and images. */
-function createBodyRenderer(markdown: MarkdownIt, { highlight, assets }: BodyParts): RenderBody {
+function createBodyRenderer(markdown: MarkdownIt, { highlight, assets }: BodyDeps): RenderBody {
   const { escapeHtml } = markdown.utils;
   const { rules } = markdown.renderer;
 

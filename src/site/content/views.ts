@@ -25,7 +25,7 @@ const PRODUCT_ACTION = { label: 'Log in', path: LOG_IN_PATH };
 const OPTIONAL_SECTION = 'Optional';
 
 /** What the views of all pages are made from. */
-interface ViewParts {
+interface ViewDeps {
   identity: SiteIdentity;
   baseUrl: string;
   /** In the order of lists. */
@@ -51,9 +51,9 @@ interface Views {
 }
 
 /** Works out once what all documents share. */
-export function createViews(parts: ViewParts): Views {
-  const { identity, baseUrl, pages } = parts;
-  const frame = createFrame(parts);
+export function createViews(deps: ViewDeps): Views {
+  const { identity, baseUrl, pages } = deps;
+  const frame = createFrame(deps);
   const productFrame = ofProduct(frame, pages);
   const titled = (title: string, { siteName }: FrameView) => {
     const whole = `${title} – ${siteName}`;
@@ -84,7 +84,7 @@ export function createViews(parts: ViewParts): Views {
           trail: trail.map((step) => ({ title: step.title, url: pageUrl(baseUrl, step.path) })),
           shareImageUrl: frame.shareImage?.url ?? null,
         }),
-        script: layout === 'reference' ? parts.script.path : null,
+        script: layout === 'reference' ? deps.script.path : null,
         content,
         toc: isLong ? headings.filter(({ level }) => level === 2 || level === 3) : [],
         trail,
@@ -108,7 +108,7 @@ export function createViews(parts: ViewParts): Views {
   };
 }
 
-function createFrame({ identity, baseUrl, pages, assets, stylesheet, favicon }: ViewParts): FrameView {
+function createFrame({ identity, baseUrl, pages, assets, stylesheet, favicon }: ViewDeps): FrameView {
   const share = assets.get(`/assets/${identity.shareImage}`);
   return {
     identity,

@@ -18,7 +18,7 @@ import {
 import type { SiteContent, SitePage } from '../content/site-content.ts';
 
 /** Dependencies of the documents. */
-export interface DocumentParts {
+export interface DocumentDeps {
   /** Without a trailing slash. */
   baseUrl: string;
   content: SiteContent;
@@ -100,19 +100,19 @@ interface Entry {
 }
 
 /** `/llms.txt` (llmstxt.org): where an agent starts, with what each link costs to read. */
-export function createLlms(parts: DocumentParts, others: LlmsOthers): SiteDocument {
+export function createLlms(deps: DocumentDeps, others: LlmsOthers): SiteDocument {
   const description = 'The index for agents, with the length of each page.';
   return lateDocument({ path: LLMS_PATH, title: 'llms.txt', description }, () => ({
     contentType: TEXT,
-    body: llmsText(parts, others),
-    lastModified: parts.madeAt,
+    body: llmsText(deps, others),
+    lastModified: deps.madeAt,
   }));
 }
 
-function llmsText(parts: DocumentParts, others: LlmsOthers): string {
-  const { baseUrl, content, madeAt } = parts;
+function llmsText(deps: DocumentDeps, others: LlmsOthers): string {
+  const { baseUrl, content, madeAt } = deps;
   const { identity } = content;
-  const groups = bySection({ identity, pages: parts.completePages() }).map(({ section, pages }) => ({
+  const groups = bySection({ identity, pages: deps.completePages() }).map(({ section, pages }) => ({
     section,
     entries: pages.map((page) => ({
       ...page,
@@ -125,13 +125,13 @@ function llmsText(parts: DocumentParts, others: LlmsOthers): string {
     `# ${identity.name}`,
     `> ${identity.description}`,
     INTRODUCTION,
-    forAgents(parts),
+    forAgents(deps),
     ...groups.filter((group) => group !== optional).map(({ section, entries }) => list(section, entries)),
     list('API', [
-      ...operationEntries(parts),
+      ...operationEntries(deps),
       ...others.api.map((item) => documentEntry(baseUrl, item, madeAt)),
     ]),
-    list('Signal API', signalEntries(parts)),
+    list('Signal API', signalEntries(deps)),
     list(OPTIONAL_SECTION, [
       ...(optional?.entries ?? []),
       ...others.optional.map((item) => documentEntry(baseUrl, item, madeAt)),
@@ -141,7 +141,7 @@ function llmsText(parts: DocumentParts, others: LlmsOthers): string {
 }
 
 /** What describes /v1, each with the length of its answer. */
-function signalEntries({ baseUrl, signalApi }: DocumentParts): Entry[] {
+function signalEntries({ baseUrl, signalApi }: DocumentDeps): Entry[] {
   const entry = (title: string | null, path: string, description: string, answer: unknown): Entry => ({
     title,
     url: `${title === null ? 'GET ' : ''}${baseUrl}${path}`,
@@ -182,14 +182,14 @@ const HOT_THIS_WEEK = JSON.stringify({
   params: { name: 'search_signals', arguments: { classification: 'hot', since: '7d', limit: 5 } },
 });
 
-function forAgents({ baseUrl, content }: DocumentParts): string {
+function forAgents({ baseUrl, content }: DocumentDeps): string {
   const hasPage = content.pages.some(({ path }) => path === AGENTS_PATH);
   const page = hasPage ? ` Read [For agents](${baseUrl}${markdownPath(AGENTS_PATH)}) first.` : '';
   return `Agents with an API key use MCP at ${baseUrl}${MCP_PATH}.${page} This week's hot signals with reasons: \`curl ${baseUrl}${MCP_PATH} -H "Authorization: Bearer $API_KEY" --json '${HOT_THIS_WEEK}'\``;
 }
 
 /** `/llms-full.txt`: every page's markdown in one file. */
-export function createLlmsFull({ baseUrl, content, madeAt, completePages }: DocumentParts): SiteDocument {
+export function createLlmsFull({ baseUrl, content, madeAt, completePages }: DocumentDeps): SiteDocument {
   const description = 'The text of all pages in one file.';
   return lateDocument({ path: LLMS_FULL_PATH, title: 'llms-full.txt', description }, () => {
     const { identity } = content;
@@ -200,7 +200,7 @@ export function createLlmsFull({ baseUrl, content, madeAt, completePages }: Docu
   });
 }
 
-function operationEntries({ baseUrl, publicApi }: DocumentParts): Entry[] {
+function operationEntries({ baseUrl, publicApi }: DocumentDeps): Entry[] {
   const { paths } = publicApi();
   return PUBLIC_OPERATIONS.map((operation) => ({
     title: null,

@@ -26,7 +26,7 @@ import {
   bySection,
   createLlms,
   createLlmsFull,
-  type DocumentParts,
+  type DocumentDeps,
   fixedDocument,
   lateDocument,
   MARKDOWN,
@@ -35,26 +35,26 @@ import {
 } from './document.ts';
 
 /** Every document of the site at its fixed address. */
-export async function createDocuments(parts: DocumentParts): Promise<SiteDocument[]> {
-  const openapi = createOpenApi(parts);
-  const catalog = createApiCatalog(parts);
-  const full = createLlmsFull(parts);
-  const sitemap = createSitemapMd(parts);
-  const llms = createLlms(parts, { api: [openapi, catalog], optional: [sitemap, full] });
+export async function createDocuments(deps: DocumentDeps): Promise<SiteDocument[]> {
+  const openapi = createOpenApi(deps);
+  const catalog = createApiCatalog(deps);
+  const full = createLlmsFull(deps);
+  const sitemap = createSitemapMd(deps);
+  const llms = createLlms(deps, { api: [openapi, catalog], optional: [sitemap, full] });
   return [
     openapi,
     llms,
     full,
-    await createSitemapXml(parts),
+    await createSitemapXml(deps),
     sitemap,
-    createRobots(parts),
+    createRobots(deps),
     catalog,
-    createSecurityTxt(parts),
-    ...createMcpDocuments(parts),
+    createSecurityTxt(deps),
+    ...createMcpDocuments(deps),
   ];
 }
 
-function createOpenApi({ publicApi, madeAt }: DocumentParts): SiteDocument {
+function createOpenApi({ publicApi, madeAt }: DocumentDeps): SiteDocument {
   const about = {
     path: OPENAPI_PATH,
     title: 'OpenAPI description',
@@ -71,7 +71,7 @@ function createOpenApi({ publicApi, madeAt }: DocumentParts): SiteDocument {
 const LINKSET = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
 
 /** `/.well-known/api-catalog`: the APIs there are, with description, documentation and status of each. */
-function createApiCatalog({ baseUrl, madeAt }: DocumentParts): SiteDocument {
+function createApiCatalog({ baseUrl, madeAt }: DocumentDeps): SiteDocument {
   const link = (path: string, type?: string) => ({ href: `${baseUrl}${path}`, ...(type && { type }) });
   const docs = [link(DOCS_PATH, 'text/html')];
   const signalApi = link('/v1');
@@ -103,7 +103,7 @@ function createApiCatalog({ baseUrl, madeAt }: DocumentParts): SiteDocument {
 }
 
 /** `/sitemap.xml`: the address of every page. */
-function createSitemapXml({ baseUrl, content, madeAt }: DocumentParts): SiteDocument {
+function createSitemapXml({ baseUrl, content, madeAt }: DocumentDeps): SiteDocument {
   const entries = content.pages.map(
     ({ path, lastModified }) =>
       `<url><loc>${escapeHtml(pageUrl(baseUrl, path))}</loc><lastmod>${toIso(lastModified)}</lastmod></url>`,
@@ -121,7 +121,7 @@ function createSitemapXml({ baseUrl, content, madeAt }: DocumentParts): SiteDocu
 const SITEMAP = 'http://www.sitemaps.org/schemas/sitemap/0.9';
 
 /** `/sitemap.md`: the same pages with what they are about. */
-function createSitemapMd({ baseUrl, content, madeAt }: DocumentParts): SiteDocument {
+function createSitemapMd({ baseUrl, content, madeAt }: DocumentDeps): SiteDocument {
   const sections = bySection(content).map(({ section, pages }) => {
     const lines = pages.map(
       ({ path, title, description }) => `- [${title}](${pageUrl(baseUrl, path)}): ${description}`,
@@ -155,7 +155,7 @@ function createSitemapMd({ baseUrl, content, madeAt }: DocumentParts): SiteDocum
  * `/robots.txt` (RFC 9309) with content signals (contentsignals.org): what the pages may be used for. /v1 and the
  * dashboard hold nothing for a crawler; their addresses answer with a refusal or a form.
  */
-function createRobots({ baseUrl, content, madeAt }: DocumentParts): SiteDocument {
+function createRobots({ baseUrl, content, madeAt }: DocumentDeps): SiteDocument {
   const { search, aiInput, aiTrain } = content.identity.contentSignals;
   const signals = [`search=${yesNo(search)}`, `ai-input=${yesNo(aiInput)}`, `ai-train=${yesNo(aiTrain)}`];
   const body = [
@@ -188,7 +188,7 @@ const RENEWED_EVERY_MS = 7 * DAY_MS;
 const GOOD_FOR_MS = 180 * DAY_MS;
 
 /** `/.well-known/security.txt` (RFC 9116): where to report a vulnerability. Its date moves on while the server runs. */
-function createSecurityTxt({ baseUrl, content }: DocumentParts): SiteDocument {
+function createSecurityTxt({ baseUrl, content }: DocumentDeps): SiteDocument {
   const { email, lang } = content.identity;
   let madeAt = Number.NaN;
   let current: Representation | null = null;
@@ -227,12 +227,12 @@ function createSecurityTxt({ baseUrl, content }: DocumentParts): SiteDocument {
 const JSON_TYPE = 'application/json';
 
 /** How an agent that knows the site's address finds its MCP server, and what it needs to connect. */
-function createMcpDocuments(parts: DocumentParts): SiteDocument[] {
-  return [...MCP_CARD_PATHS.map((path) => createCard(parts, path)), createMetadata(parts)];
+function createMcpDocuments(deps: DocumentDeps): SiteDocument[] {
+  return [...MCP_CARD_PATHS.map((path) => createCard(deps, path)), createMetadata(deps)];
 }
 
 /** An MCP Server Card (SEP-2127). Tools are left to `tools/list`, which knows what a key may use. */
-function createCard({ baseUrl, content, madeAt }: DocumentParts, path: string): SiteDocument {
+function createCard({ baseUrl, content, madeAt }: DocumentDeps, path: string): SiteDocument {
   const reversed = new URL(baseUrl).hostname.split('.').reverse().join('.');
   const card = {
     $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
@@ -269,7 +269,7 @@ function createCard({ baseUrl, content, madeAt }: DocumentParts, path: string): 
 }
 
 /** The metadata of the protected resource (RFC 9728, section 2): tokens are API keys, or come from the servers that are named. */
-function createMetadata({ baseUrl, madeAt, authorizationServers }: DocumentParts): SiteDocument {
+function createMetadata({ baseUrl, madeAt, authorizationServers }: DocumentDeps): SiteDocument {
   const metadata = {
     resource: `${baseUrl}${MCP_PATH}`,
     ...(authorizationServers.length > 0 && { authorization_servers: authorizationServers }),

@@ -32,10 +32,10 @@ const MEANINGS = {
 /** Describes the public API's routes, which are added to `app` from now on, as OpenAPI 3.0.3. */
 export function describePublicApi(
   app: FastifyInstance,
-  parts: ExampleParts & { deprecations: readonly Deprecation[] },
+  deps: ExampleDeps & { deprecations: readonly Deprecation[] },
 ): Promise<() => Document> {
   return describeRoutes(app, {
-    head: documentHead(parts.baseUrl),
+    head: documentHead(deps.baseUrl),
     components: { schemas: { Problem: z.toJSONSchema(publicProblemSchema, { target: 'openapi-3.0' }) } },
     unrouted: { [UNKNOWN_PATH]: { get: unknownOperation() } },
     complete(operation) {
@@ -43,8 +43,8 @@ export function describePublicApi(
     },
     problemsOf,
     meanings: MEANINGS,
-    deprecations: parts.deprecations,
-    examples: () => publicExamples(parts),
+    deprecations: deps.deprecations,
+    examples: () => publicExamples(deps),
   });
 }
 
@@ -95,7 +95,7 @@ const TIME = '2026-01-01T09:30:00.000Z';
 const REQUEST_ID = 'req_1m7z9zj3wceqck2wzmktf747g';
 const WAIT_SECONDS = 17;
 
-interface ExampleParts {
+interface ExampleDeps {
   baseUrl: string;
   identity: SiteIdentity;
   problems: Problems;
@@ -103,7 +103,7 @@ interface ExampleParts {
 }
 
 /** Example answers, produced by the code that produces the real ones. */
-function publicExamples({ baseUrl, identity, problems, publicRateLimit }: ExampleParts): Examples {
+function publicExamples({ baseUrl, identity, problems, publicRateLimit }: ExampleDeps): Examples {
   const problem = (instance: string, shown: Problem): unknown =>
     JSON.parse(problems.render(shown, { requestId: REQUEST_ID, instance }).body);
   const limited = { limit: publicRateLimit, remaining: 0, retryAfterSeconds: WAIT_SECONDS };

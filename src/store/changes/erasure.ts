@@ -162,13 +162,13 @@ export function erasureChanges(ask: Asks<ErasureStatements>) {
   } satisfies Scripts<ErasureStore>;
 }
 
-interface StepParts {
+interface StepDeps {
   events: ReturnType<typeof createEventEraser>;
   leadSignals: ReturnType<typeof createLeadSignals>;
 }
 
 /** What each kind of step does. */
-function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: StepParts) {
+function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: StepDeps) {
   const knownSignals = createKnownSignals(ask);
   const mask = createMentionMask(ask);
   const eraseAnswers = createAnswerEraser(ask);

@@ -111,7 +111,7 @@ function toAnswer({ location, body }: KeyRow, status: number): KeptAnswer {
 export interface KeptCall extends Pick<HeldKey, 'request' | 'token'>, Pick<Step, 'item' | 'name'> {
   args: unknown[];
   /** Whose doing it is; null: the audit list is told nothing of it. */
-  by: Doer | null;
+  by: AuditedActor | null;
 }
 
 type AnyChange = (...args: never[]) => Script<unknown>;
@@ -149,12 +149,12 @@ function lostKey(): DomainError {
 }
 
 /** Who makes a change, and when. */
-export interface Doer extends AuditActor {
+export interface AuditedActor extends AuditActor {
   at: number;
 }
 
 /** A change that is somebody's doing. */
-export interface DoneCall extends Doer {
+export interface DoneCall extends AuditedActor {
   name: string;
   args: unknown[];
 }

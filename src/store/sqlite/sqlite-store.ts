@@ -34,7 +34,7 @@ import { signalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
 import { isLongSearch, type SearchThread } from './search-thread.ts';
 
-export interface SqliteStoreParts {
+export interface SqliteStoreDeps {
   db: Database;
   clock: Clock;
   writer: Writer;
@@ -48,7 +48,7 @@ export interface SqliteStoreParts {
  * The store on an open, migrated database, which it closes with itself and its writer. Its methods are made: each read is
  * answered from what is committed, each change goes to the writer by name. Pages that take several reads are in `face/`.
  */
-export function createSqliteStore(options: SqliteStoreParts): OpenedStore {
+export function createSqliteStore(options: SqliteStoreDeps): OpenedStore {
   const { db, clock, writer, countsThread, searchThread } = options;
   const version = schemaVersion(db);
 

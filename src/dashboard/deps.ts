@@ -4,7 +4,7 @@ import { effectivePlan, planLimits } from '../accounts/plans.ts';
 import type { SessionLife } from '../accounts/sign-in.ts';
 import { clientOf, createLimiter, rateLimited, type WindowState } from '../http/limits.ts';
 import type { LoadGate } from '../http/load.ts';
-import type { LeadParts } from '../leads/changes.ts';
+import type { LeadDeps } from '../leads/changes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/secret-box.ts';
@@ -13,11 +13,11 @@ import type { Plan } from '../model/tenant.ts';
 import type { Place } from '../signals/places.ts';
 import type { SourcePreview } from '../signals/source-management.ts';
 import type { Suggester } from '../signals/suggestions.ts';
-import type { EndpointParts } from '../webhooks/endpoints.ts';
+import type { EndpointDeps } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 
 /** What the dashboard needs of the process. */
-export interface DashboardParts extends LeadParts, EndpointParts {
+export interface DashboardDeps extends LeadDeps, EndpointDeps {
   logger: Logger;
   cursors: Cursors;
   /** Turns requests away while there are too many. */

@@ -1,17 +1,17 @@
-import type { KeyLimitParts } from '../http/auth.ts';
+import type { KeyLimitDeps } from '../http/auth.ts';
 import type { LongPolls } from '../http/connections.ts';
 import type { Deprecation } from '../http/deprecations.ts';
 import type { LoadGate } from '../http/load.ts';
 import type { DescribedApi } from '../http/openapi/schemas.ts';
-import type { LeadParts } from '../leads/changes.ts';
+import type { LeadDeps } from '../leads/changes.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import type { SeededRandom } from '../lib/secret-box.ts';
 import type { Suggester } from '../signals/suggestions.ts';
-import type { EndpointParts } from '../webhooks/endpoints.ts';
+import type { EndpointDeps } from '../webhooks/endpoints.ts';
 import type { SendTest } from '../webhooks/test-delivery.ts';
 
 /** What the routes of /v1 need of the process. */
-export interface ApiParts extends LeadParts, EndpointParts, KeyLimitParts {
+export interface ApiDeps extends LeadDeps, EndpointDeps, KeyLimitDeps {
   cursors: Cursors;
   /** Turns requests away while there are too many. */
   load: LoadGate;
