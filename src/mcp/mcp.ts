@@ -11,6 +11,7 @@ import { tracedDeps } from '../http/request-log.ts';
 import { PACKAGE } from '../lib/package.ts';
 import { presetScopes } from '../model/key.ts';
 import { MCP_METADATA_PATH } from '../model/mcp.ts';
+import { limitChallenges } from '../webhooks/subscriptions.ts';
 import { createAccessTokens, type ReadDocument } from './access-tokens.ts';
 import type { EventDeps } from './events.ts';
 import { createServer } from './server.ts';
@@ -66,6 +67,7 @@ export async function mcp(app: FastifyInstance, deps: McpDeps): Promise<void> {
   );
   addCompression(app);
 
+  const events = { ...deps, sendTest: limitChallenges(deps.sendTest, deps.clock) };
   const calls = new WeakMap<Request, FastifyRequest>();
   const handler = createMcpHandler(
     ({ requestInfo }) => {
@@ -73,7 +75,7 @@ export async function mcp(app: FastifyInstance, deps: McpDeps): Promise<void> {
       if (request === undefined) throw new Error('a server is made for a request');
       return createServer(callOf(deps, request), {
         version: PACKAGE.version,
-        events: deps,
+        events,
         report: (err) => request.log.error({ err, request_id: request.id }, 'tool failed'),
       });
     },

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
+import { type Clock, DAY_MS, MINUTE_MS, toIso } from '../lib/clock.ts';
 import type { Cursors } from '../lib/cursor.ts';
 import { canonicalJson } from '../lib/json.ts';
+import { createWindows } from '../lib/windows.ts';
 import { ERASED_DATA } from '../model/constants.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
 import { DomainError } from '../model/errors.ts';
@@ -26,6 +27,20 @@ import { acceptSettings, type EndpointDeps, sealHeaders } from './endpoints.ts';
 import { fits, type SignalFacts, signalsOfLead } from './fan-out.ts';
 import { type Occurrence, occurrenceData } from './payload.ts';
 import type { SendTest } from './test-delivery.ts';
+
+/** Challenges an account may cause in a minute, wherever to: each is a request to an address that nobody has agreed to yet. */
+const MOST_CHALLENGES = 60;
+
+/** `sendTest` for challenges, within {@link MOST_CHALLENGES} an account. */
+export function limitChallenges(sendTest: SendTest, clock: Clock): SendTest {
+  const windows = createWindows(clock, MINUTE_MS);
+  return async (request) => {
+    const window = windows.open(request.endpoint.tenantId);
+    if (window.count >= MOST_CHALLENGES) return { kind: 'throttled', retryAfterMs: windows.left(window) };
+    window.count++;
+    return sendTest(request);
+  };
+}
 
 /** What subscriptions need of the process. */
 export interface SubscriptionDeps extends EndpointDeps {

@@ -128,6 +128,27 @@ describe('subscribing', () => {
     expect(log?.body).not.toContain('"signature"');
   });
 
+  test('an account causes sixty challenges a minute, wherever they go', async () => {
+    const client = await connect();
+    const first = challenges.length;
+    const outcomes: string[] = [];
+    for (let n = 0; n < 65; n++) {
+      const url = `https://receiver-${n}.example/hook`;
+      const outcome = await call(client, 'events/subscribe', request({}, { url })).then(
+        () => 'made',
+        (error: Error) => error.message,
+      );
+      outcomes.push(outcome);
+      if (outcome !== 'made') continue;
+      const { name, arguments: args } = request();
+      await call(client, 'events/unsubscribe', { name, arguments: args, delivery: { url } });
+    }
+    expect(challenges.length - first).toBeLessThanOrEqual(60);
+    expect(outcomes.at(-1)).toContain('challenged too often');
+    t.clock.advance(60_000);
+    expect(await call(client, 'events/subscribe', request())).toMatchObject({ id: expect.any(String) });
+  });
+
   test('again is the same subscription, renewed without a challenge; another secret is challenged', async () => {
     const client = await connect();
     const first = await call(client, 'events/subscribe', request({ arguments: { min_score: 1 } }));
