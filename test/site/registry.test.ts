@@ -69,10 +69,10 @@ test('what the operations are called is the same everywhere', async () => {
   const { data } = await json('/api/v1/status');
   const { paths } = await json('/openapi.json');
   const llms = await text('/llms.txt');
-  for (const { path, operationId, description } of PUBLIC_OPERATIONS) {
+  for (const { path, operationId, summary, description } of PUBLIC_OPERATIONS) {
     expect(data.endpoints).toContainEqual({ method: 'GET', path, description });
-    expect(paths[path].get).toMatchObject({ operationId, description });
-    expect(llms).toContain(`\`GET ${BASE_URL}${path}\`: ${description}`);
+    expect(paths[path].get).toMatchObject({ operationId, summary, description });
+    expect(llms).toContain(`\`GET ${BASE_URL}${path}\`: ${summary}.`);
   }
 });
 

@@ -205,7 +205,7 @@ function operationEntries({ baseUrl, publicApi }: DocumentDeps): Entry[] {
   return PUBLIC_OPERATIONS.map((operation) => ({
     title: null,
     url: `GET ${baseUrl}${operation.path}`,
-    description: brief(operation.description),
+    description: `${operation.summary}.`,
     tokens: estimateTokenCount(JSON.stringify(exampleOf(paths[operation.path]?.get))),
   }));
 }
