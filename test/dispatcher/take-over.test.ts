@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createIds } from '../../src/lib/ids.ts';
+import { systemRandom } from '../../src/lib/random.ts';
 import { tempFolder } from '../store/sqlite/temp-folder.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
@@ -24,12 +26,14 @@ test('who takes an endpoint over counts what the process before it sent in the l
     leaseUntil: clock.now() + 75_000,
     leaseToken: 'of another process',
   });
+  // An attempt's id says when it was made: that is how those of the last minute are found.
+  const newId = createIds(clock, systemRandom);
   for (const delivery of claim?.deliveries ?? []) {
     await other.recordOutcome({
       ...{ deliveryId: delivery.id, endpointId: id, at: clock.now(), gone: false, probe: false },
       attempt: {
         ...{
-          id: `att_${delivery.id.slice(4)}`,
+          id: newId('att'),
           attempt: 1,
           startedAt: clock.now(),
           durationMs: 1,
