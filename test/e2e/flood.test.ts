@@ -12,7 +12,8 @@ import { freePort, serverEnv, startServerProcess } from '../support/server-proce
 
 const DELIVERIES = 100_000;
 const ENDPOINTS = 50;
-const MOST_BYTES = 300 * 1024 * 1024;
+/** Over what it has when it listens, which the garbage of its start makes differ by 30 MiB from run to run; this by 14, up to 52. */
+const MOST_GROWTH = 75 * 1024 * 1024;
 const MOST_P99_MS = 200;
 const ASK_EVERY_MS = 150; // within the 600 a minute of a key
 
@@ -26,7 +27,8 @@ test('a server that starts with 100,000 deliveries due keeps its memory and its 
 
   const server = await startServerProcess(folder.path, port);
   onTestFinished(server.kill);
-  let mostBytes = 0;
+  const atStart = server.residentBytes();
+  let mostBytes = atStart;
   const times: number[] = [];
   while (receiver.received() < DELIVERIES) {
     const started = performance.now();
@@ -40,7 +42,7 @@ test('a server that starts with 100,000 deliveries due keeps its memory and its 
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
   }
   times.sort((a, b) => a - b);
-  expect(mostBytes).toBeLessThan(MOST_BYTES);
+  expect(mostBytes - atStart).toBeLessThan(MOST_GROWTH);
   expect(times[Math.floor(times.length * 0.99) - 1]).toBeLessThan(MOST_P99_MS);
   expect(await server.terminate()).toBe(0);
   expect(receiver.received()).toBe(DELIVERIES); // none twice, as nothing ended early
