@@ -109,6 +109,9 @@ function complete(
   pruneComponents(document);
   const named = renameLoneInputs(document);
   makeCompatible(named);
+  // By name: as they were registered, their order would depend on which module was loaded first.
+  const schemas = Object.entries(named.components.schemas ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  named.components.schemas = Object.fromEntries(schemas);
   return named;
 }
 
