@@ -42,7 +42,8 @@ describe.skipIf(mayLackBrowser())('the inbox in a real browser, against a real p
     expect(await counts()).toMatchObject({ Inbox: String(POSTS) });
     await page.keyboard.press('j');
     await page.keyboard.press('k');
-    const address = new URL(page.url());
+    // Of the page itself: Playwright's own `page.url()` learns of `history.replaceState` later than the list shows it.
+    const address = new URL(await page.evaluate<string>('location.href'));
     expect(address.searchParams.get('signal')).toBe(await current());
     for (const [at, key] of PRESSED.entries()) {
       const before = at === POSTS - 1 ? null : await current();
