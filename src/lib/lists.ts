@@ -19,3 +19,10 @@ export function smallestOf(values: Iterable<number>, most = Number.POSITIVE_INFI
   for (const value of values) smallest = Math.min(smallest, value);
   return smallest;
 }
+
+/** The dot product of two vectors of the same length; of vectors of length 1 their cosine. */
+export function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);
+  return sum;
+}

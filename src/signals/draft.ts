@@ -11,7 +11,7 @@ import type { DraftQuestion, DraftReview, IcpDraft } from '../model/icp-draft.ts
 import type { Signal } from '../model/signal.ts';
 import type { CompanyStore } from '../store/company-store.ts';
 import type { SignalStore } from '../store/signal-store.ts';
-import type { Encoder } from './encoder/encoder.ts';
+import type { Encoder, TextEncoding } from './encoder/encoder.ts';
 import { readIndustry, readPlace } from './fit.ts';
 import { type KnownOffer, nearestOffers } from './offer.ts';
 import { compilePhrases, readPhrases } from './phrases.ts';
@@ -53,7 +53,7 @@ export async function draftForSeller(
 }
 
 /** Known offers that mean the same. */
-export async function kindsOf(offer: string, encoder: Pick<Encoder, 'encode'>): Promise<KnownOffer[]> {
+export async function kindsOf(offer: string, encoder: TextEncoding): Promise<KnownOffer[]> {
   const near = await nearestOffers(offer, encoder, MOST_KINDS);
   return near.filter(({ likeness }) => likeness >= SAME_KIND).map(({ known }) => known);
 }

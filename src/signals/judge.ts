@@ -1,3 +1,4 @@
+import { dot } from '../lib/lists.ts';
 import type { WeightKey } from '../model/icp.ts';
 import type { FitAnswer } from './fit.ts';
 import offerWeights from './offer-weights.json' with { type: 'json' };
@@ -108,12 +109,6 @@ export function encoderOdds(
 /** What some of the encoder's numbers bring to both questions together, against an average post's. */
 export function leaning(judge: Judge, numbers: Float32Array): number {
   return dot(judge.hot.encoder, numbers) + dot(judge.warm.encoder, numbers);
-}
-
-function dot(weights: readonly number[], numbers: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < weights.length; i++) sum += (weights[i] ?? 0) * (numbers[i] ?? 0);
-  return sum;
 }
 
 /** Log-odds of hot that cover two thirds of 70 to 100. Chosen so that from 80 three of four are hot, see docs/quality.md. */

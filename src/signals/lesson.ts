@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { dot } from '../lib/lists.ts';
 import type { StoredLesson } from '../store/profile-store.ts';
 import { MODEL } from './judge.ts';
 
@@ -79,8 +80,8 @@ export function learn(judged: readonly Judged[]): Lesson {
     judged.map((b) => DIRECTION_DEVIATION ** 2 * dot(a.numbers, b.numbers) + SHIFT_DEVIATION ** 2),
   );
   const stateOf = (weights: readonly number[]): State => {
-    const shifts = covariance.map((row) => sumOf(row, weights));
-    let worth = -sumOf(weights, shifts) / 2;
+    const shifts = covariance.map((row) => dot(row, weights));
+    let worth = -dot(weights, shifts) / 2;
     for (const [i, { odds, relevant }] of judged.entries()) {
       const margin = (odds + (shifts[i] ?? 0)) * (relevant ? 1 : -1);
       worth -= margin > 0 ? Math.log1p(Math.exp(-margin)) : Math.log1p(Math.exp(margin)) - margin;
@@ -131,7 +132,7 @@ function newtonStep(
   const system = covariance.map((row, i) =>
     row.map((value, j) => (roots[i] ?? 0) * value * (roots[j] ?? 0) + Number(i === j)),
   );
-  const known = covariance.map((row, i) => (roots[i] ?? 0) * sumOf(row, targets));
+  const known = covariance.map((row, i) => (roots[i] ?? 0) * dot(row, targets));
   const solved = solve(system, known);
   return targets.map((target, i) => target - (roots[i] ?? 0) * (solved[i] ?? 0));
 }
@@ -160,14 +161,4 @@ function solve(system: readonly (readonly number[])[], known: readonly number[])
     found[i] = value / (lower[i]?.[i] ?? 1);
   }
   return found;
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);
-  return sum;
-}
-
-function sumOf(row: readonly number[], weights: readonly number[]): number {
-  return row.reduce((sum, value, i) => sum + value * (weights[i] ?? 0), 0);
 }

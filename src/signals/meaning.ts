@@ -1,18 +1,15 @@
-import { largestOf } from '../lib/lists.ts';
-import type { Encoder } from './encoder/encoder.ts';
+import { dot, largestOf } from '../lib/lists.ts';
+import type { TextEncoding } from './encoder/encoder.ts';
 import { type Encoded, shareOf } from './encoder/load-encoder.ts';
 import { encoderOdds, leaning, MODEL, OFFER_MODEL } from './judge.ts';
 import { lessonOdds } from './lesson.ts';
-import { dot, knownNumbers, type Offer, type OfferMatch, type OfferNumbers, rivalry } from './offer.ts';
+import { knownNumbers, type Offer, type OfferMatch, type OfferNumbers, rivalry } from './offer.ts';
 import type { Hit } from './phrases.ts';
 import { digestOf, digestParts, placeOf, type Sentence } from './reading/sentences.ts';
 import { type CompiledProfile, generalOddsOf, hangsOnMeaning, mayBeWish, type PostReading } from './score.ts';
 
 /** Profiles that a post may match, and where their phrases stand in it. */
 type Candidates = readonly { compiled: CompiledProfile; hits: readonly Hit[] }[];
-
-/** Turns texts into numbers. */
-type Encode = Pick<Encoder, 'encode'>;
 
 /** Of `candidates` the first `most` whose verdict on a post hangs on what the encoder makes of it. */
 export function candidatesInDoubt<C extends Candidates[number]>(
@@ -35,7 +32,7 @@ export function candidatesInDoubt<C extends Candidates[number]>(
 export async function addMeaning(
   reading: PostReading,
   candidates: Candidates,
-  { encoder }: { encoder: Encode | null },
+  { encoder }: { encoder: TextEncoding | null },
 ): Promise<PostReading> {
   if (encoder === null) return reading;
   const offers = mayBeWish(reading) ? candidates.flatMap(({ compiled }) => compiled.offer ?? []) : [];
@@ -47,7 +44,7 @@ export async function addMeaning(
 export async function readMeaning(
   reading: PostReading,
   offers: readonly Offer[],
-  { encoder, nextTurn }: { encoder: Encode; nextTurn: () => Promise<void> },
+  { encoder, nextTurn }: { encoder: TextEncoding; nextTurn: () => Promise<void> },
 ): Promise<PostReading> {
   const { judge, content, text } = reading;
   const digest = digestOf(content.outline.sentences, content.asks);
@@ -80,7 +77,7 @@ function carrierOf(
 async function addOfferMatches(
   reading: PostReading,
   offers: readonly Offer[],
-  { encoder, nextTurn }: { encoder: Pick<Encoder, 'encode'>; nextTurn: () => Promise<void> },
+  { encoder, nextTurn }: { encoder: TextEncoding; nextTurn: () => Promise<void> },
 ): Promise<PostReading> {
   const matches = new Map<Offer, OfferMatch>();
   const { content, text } = reading;

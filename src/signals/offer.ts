@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { largestOf } from '../lib/lists.ts';
+import { dot, largestOf } from '../lib/lists.ts';
 import { inPackage } from '../lib/package.ts';
-import type { Encoder } from './encoder/encoder.ts';
+import type { TextEncoding } from './encoder/encoder.ts';
 import type { Lesson } from './lesson.ts';
 
 /** What a profile sells, to be held against what posts want by meaning. */
@@ -11,7 +11,7 @@ export interface Offer {
   /** What the tenant's judgements taught; null: nothing yet. */
   lesson: Lesson | null;
   /** Encoded when they are first needed, once for each version of its profile. */
-  numbers(encoder: Pick<Encoder, 'encode'>): Promise<OfferNumbers>;
+  numbers(encoder: TextEncoding): Promise<OfferNumbers>;
 }
 
 export interface OfferNumbers {
@@ -53,28 +53,28 @@ export function createOffer(
   if (text === '') return null;
   const offer = text.slice(0, MAX_UNITS);
   const described = `${offer}. ${phrases.join(', ')}`.slice(0, MAX_DESCRIBED_UNITS);
-  let numbers: Promise<OfferNumbers> | null = null;
-  return {
-    text,
-    lesson,
-    numbers(encoder) {
-      if (numbers === null) {
-        const asked = encodeOffer(offer, phrases.length === 0 ? null : described, encoder);
-        // A thread that broke, or a server that stops: the next post asks again.
-        asked.catch(() => {
-          if (numbers === asked) numbers = null;
-        });
-        numbers = asked;
-      }
-      return numbers;
-    },
+  const numbers = once((encoder) => encodeOffer(offer, phrases.length === 0 ? null : described, encoder));
+  return { text, lesson, numbers };
+}
+
+/** Encodes at the first call and keeps the result. After a failure (a thread that broke), the next call tries again. */
+function once<Result>(encode: (encoder: TextEncoding) => Promise<Result>) {
+  let kept: Promise<Result> | null = null;
+  return (encoder: TextEncoding): Promise<Result> => {
+    if (kept !== null) return kept;
+    const result = encode(encoder);
+    kept = result;
+    result.catch(() => {
+      if (kept === result) kept = null;
+    });
+    return result;
   };
 }
 
 async function encodeOffer(
   offer: string,
   described: string | null,
-  encoder: Pick<Encoder, 'encode'>,
+  encoder: TextEncoding,
 ): Promise<OfferNumbers> {
   const [own, all, known] = await Promise.all([
     encoder.encode([offer], 'offers'),
@@ -100,13 +100,6 @@ export function rivalry(
     // At least what one that has nothing to do with it comes to: a difference of sums may round to nothing.
     return Math.log(Math.max(rest, 1)) / SHARPNESS;
   };
-}
-
-/** Cosine, as numbers are of length 1. */
-export function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);
-  return sum;
 }
 
 const linesSchema = z.array(z.string().min(1)).readonly();
@@ -140,31 +133,27 @@ export interface NearOffer {
   likeness: number;
 }
 
-const nearest = createNearest(readKnownOffers, ({ offer, short }) => [offer, short]);
+/** The numbers of the known offers, in their order. The first call encodes them, which takes about a second. */
+export const knownNumbers = once((encoder) =>
+  Promise.all(readKnownOffers().map(({ offer }) => numbersOf(offer, encoder))),
+);
+
+const nearest = createNearest(readKnownOffers, async (known, encoder) => {
+  const [offers, shorts] = await Promise.all([
+    knownNumbers(encoder),
+    Promise.all(known.map(({ short }) => numbersOf(short, encoder))),
+  ]);
+  return offers.flatMap((offer, place) => (shorts[place] === undefined ? [] : [[offer, shorts[place]]]));
+});
 
 /** The known offers closest to an offer in meaning, best first. */
 export async function nearestOffers(
   offer: string,
-  encoder: Pick<Encoder, 'encode'>,
+  encoder: TextEncoding,
   count: number,
 ): Promise<NearOffer[]> {
   const near = await nearest(offer, encoder);
   return near.slice(0, count).map(({ item: known, likeness }) => ({ known, likeness }));
-}
-
-let encoded: Promise<readonly Float32Array[]> | null = null;
-
-/** What the known offers mean, in their order. Found out at the first call, which takes about a second, and kept. */
-export function knownNumbers(encoder: Pick<Encoder, 'encode'>): Promise<readonly Float32Array[]> {
-  if (encoded === null) {
-    const asked = Promise.all(readKnownOffers().map(({ offer }) => numbersOf(offer, encoder)));
-    // A thread that broke, or a server that stops: the next post asks again.
-    asked.catch(() => {
-      if (encoded === asked) encoded = null;
-    });
-    encoded = asked;
-  }
-  return encoded;
 }
 
 /** One of what was compared, and how like the text it is: 1 is the same, below 0.5 hardly anything. */
@@ -174,40 +163,28 @@ export interface Near<Item> {
 }
 
 /**
- * Compares a text with all items of a list by meaning, the likest first. What they mean is found out at the first call, which
- * takes about two seconds for 400, and kept.
+ * Compares a text with all items of a list by meaning, the most alike first.
+ *
+ * @param numbersOfAll each item's numbers, of one or more texts; called at the first comparison, and its result is kept
  */
 export function createNearest<Item>(
   read: () => readonly Item[],
-  textsOf: (item: Item) => readonly string[],
-): (text: string, encoder: Pick<Encoder, 'encode'>) => Promise<Near<Item>[]> {
-  let encoded: Promise<{ item: Item; numbers: Float32Array[] }[]> | null = null;
+  numbersOfAll: (items: readonly Item[], encoder: TextEncoding) => Promise<(readonly Float32Array[])[]>,
+): (text: string, encoder: TextEncoding) => Promise<Near<Item>[]> {
+  const encoded = once(async (encoder) => {
+    const items = read();
+    const numbers = await numbersOfAll(items, encoder);
+    return items.map((item, place) => ({ item, numbers: numbers[place] ?? [] }));
+  });
   return async (text, encoder) => {
-    encoded ??= Promise.all(
-      read().map(async (item) => ({
-        item,
-        numbers: await Promise.all(textsOf(item).map((each) => numbersOf(each, encoder))),
-      })),
-    );
-    encoded.catch(() => {
-      encoded = null;
-    });
-    const [all, asked] = await Promise.all([encoded, numbersOf(text, encoder)]);
+    const [all, own] = await Promise.all([encoded(encoder), numbersOf(text, encoder)]);
     return all
-      .map(({ item, numbers }) => ({
-        item,
-        likeness: largestOf(numbers.map((each) => cosine(asked, each))),
-      }))
+      .map(({ item, numbers }) => ({ item, likeness: largestOf(numbers.map((each) => dot(own, each))) }))
       .sort((a, b) => b.likeness - a.likeness);
   };
 }
 
-/** What a text means to the encoder of offers. */
-async function numbersOf(text: string, encoder: Pick<Encoder, 'encode'>): Promise<Float32Array> {
+/** The numbers of a text from the encoder of offers, at length 1, so that a dot product is their cosine. */
+export async function numbersOf(text: string, encoder: TextEncoding): Promise<Float32Array> {
   return (await encoder.encode([text], 'offers')).numbers;
-}
-
-/** Of numbers at length 1. */
-function cosine(a: Float32Array, b: Float32Array): number {
-  return a.reduce((sum, number, i) => sum + number * (b[i] ?? 0), 0);
 }

@@ -12,7 +12,7 @@ import {
   sourceInputSchema,
 } from '../model/source.ts';
 import type { Encoder } from './encoder/encoder.ts';
-import { createNearest } from './offer.ts';
+import { createNearest, numbersOf } from './offer.ts';
 import { tokenize } from './tokens.ts';
 
 const lineSchema = z.strictObject({
@@ -59,7 +59,9 @@ function placeOf({ settings, ...line }: z.output<typeof lineSchema>): Place {
   return { ...line, settings: Object.fromEntries(given) as unknown as SourceSettings };
 }
 
-const nearest = createNearest(readPlaces, ({ about }) => [about]);
+const nearest = createNearest(readPlaces, (places, encoder) =>
+  Promise.all(places.map(async ({ about }) => [await numbersOf(about, encoder)])),
+);
 
 /**
  * Places that fit a profile, best first, none that is read already: by the meaning of what is sold where there is an encoder,

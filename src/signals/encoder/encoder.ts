@@ -21,6 +21,9 @@ export interface Encoder {
   close(): Promise<void>;
 }
 
+/** What callers need that encode one text at a time. */
+export type TextEncoding = Pick<Encoder, 'encode'>;
+
 /** Work of many texts. */
 export interface Encoding {
   /**
