@@ -151,12 +151,16 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   function takeBatch(): Entry<Change>[] {
     const batch: Entry<Change>[] = [];
     let left = MOST_COST_US;
+    let unreserved = MOST_COST_US;
     for (const queue of reserved) {
+      unreserved -= MOST_COST_US * queue.share;
       // At least one change, which may cost more than the share.
       const share = Math.max(MOST_COST_US * queue.share, queue.entries.peek()?.cost ?? 0);
       left -= share - take(queue, share, batch);
     }
-    left = takeTurns(left, batch);
+    // A claim for 512 endpoints costs a whole batch, and another may follow it: what is nobody's share is kept for the turns.
+    const turnsBudget = Math.max(left, unreserved);
+    left -= turnsBudget - takeTurns(turnsBudget, batch);
     for (const queue of reserved) left = take(queue, left, batch);
     return batch;
   }

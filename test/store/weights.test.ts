@@ -15,6 +15,8 @@ function setUp() {
   const committed: Change[] = [];
   const queue = createWriteQueue<Change>({
     commit: async (batch) => {
+      // As by a thread: who was answered has asked for the next by then.
+      await new Promise((resolve) => setImmediate(resolve));
       time.ms += FLUSH_MS + batch.reduce((sum, change) => sum + costOf(change), 0) / 1_000;
       committed.push(...batch);
       return { values: batch, failed: [] };
@@ -129,6 +131,20 @@ describe('the writer under many tenants', () => {
     const changes = [aClaim(512, 1), aPost(ten(1), 10), AN_OUTCOME, A_PROBE];
     await Promise.all(changes.map((change) => queue.run(change)));
     expect(new Set(committed)).toEqual(new Set(changes));
+  });
+
+  test('claims that cost a whole commit each, one after the other, leave tenants their turns', async () => {
+    const { queue, time } = setUp();
+    let posts = 0;
+    const loop = async (change: Change, after = () => {}) => {
+      while (time.ms < 2_000) await queue.run(change).then(after);
+    };
+    await Promise.all([
+      ...Array.from({ length: CLAIMS_AT_ONCE }, () => loop(aClaim(512, 1))),
+      ...Array.from({ length: 16 }, (_, n) => loop(aPost(ten(n), 1), () => posts++)),
+    ]);
+    // Of each commit 7.5 ms at least, at 0.67 ms a post, beside a claim of 32.
+    expect(posts).toBeGreaterThan(400);
   });
 
   test.each<[string, Change, string]>([
