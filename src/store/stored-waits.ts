@@ -1,9 +1,9 @@
-import type { Clock, Timer } from '../../../lib/clock.ts';
-import type { EventStore, StoredWait } from '../../event-store.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { EventStore, StoredWait } from './event-store.ts';
 
 /** Between two looks that commits of this process cause: a busy server commits hundreds of times a second. */
 const LOOK_EVERY_MS = 25;
-/** Commits of other processes on the file ring no bell here. */
+/** Commits of other processes ring no bell here. */
 const LOOK_FOR_OTHERS_MS = 1_000;
 
 /** Those who wait for the same: the place each has read up to, and what wakes it. */
@@ -24,7 +24,7 @@ interface StoredWaits extends Pick<EventStore, 'untilStored'> {
 /** Waits that cost nothing while nothing happens: a commit, or once a second a look for other processes', wakes them. */
 export function createStoredWaits(
   clock: Clock,
-  newest: (tenantId: string, kind: StoredWait['kind']) => number,
+  newest: (tenantId: string, kind: StoredWait['kind']) => number | Promise<number>,
 ): StoredWaits {
   const all = new Map<string, Waiting>();
   const changed = new Set<string>();
@@ -33,15 +33,15 @@ export function createStoredWaits(
   let lookForOthers: Timer | null = null;
   let closed = false;
 
-  function wakeThose(waiting: Waiting): void {
-    const position = newestOrAll(waiting);
+  async function wakeThose(waiting: Waiting): Promise<void> {
+    const position = await newestOrAll(waiting);
     for (const [wake, after] of [...waiting.wakes]) if (position > after) wake();
   }
 
   /** Where it cannot be read, all are woken: they read again, and return the fault to those who asked. */
-  function newestOrAll({ tenantId, kind }: Waiting): number {
+  async function newestOrAll({ tenantId, kind }: Waiting): Promise<number> {
     try {
-      return newest(tenantId, kind);
+      return await newest(tenantId, kind);
     } catch {
       return Number.POSITIVE_INFINITY;
     }
@@ -52,7 +52,7 @@ export function createStoredWaits(
     lookedAt = clock.monotonic();
     const everyone = changed.has('');
     for (const waiting of [...all.values()]) {
-      if (everyone || changed.has(waiting.tenantId)) wakeThose(waiting);
+      if (everyone || changed.has(waiting.tenantId)) void wakeThose(waiting);
     }
     changed.clear();
   }
@@ -77,7 +77,7 @@ export function createStoredWaits(
 
   return {
     async untilStored(tenantId, { kind, after: [after] }, signal) {
-      if (closed || signal.aborted || newest(tenantId, kind) > Number(after)) return;
+      if (closed || signal.aborted) return;
       const key = `${kind} ${tenantId}`;
       const waiting = all.get(key) ?? { tenantId, kind, wakes: new Map() };
       all.set(key, waiting);
@@ -90,6 +90,8 @@ export function createStoredWaits(
         };
         waiting.wakes.set(wake, Number(after));
         signal.addEventListener('abort', wake, { once: true });
+        // Read once it waits: what is committed meanwhile wakes it.
+        void wakeThose(waiting);
       });
     },
     committed(tenantIds) {
