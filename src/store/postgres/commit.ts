@@ -1,9 +1,10 @@
+import { setTimeout as later } from 'node:timers/promises';
 import { type ChangeScripts, createChanges, type StoreStatements } from '../changes.ts';
 import { translateFault } from '../commit-batch.ts';
 import type { Script } from '../script.ts';
-import type { Committed } from '../write-queue.ts';
-import type { Connection } from './connection.ts';
-import { faultOfPostgres, isConflict } from './faults.ts';
+import { type Committed, unavailable } from '../write-queue.ts';
+import { type Connection, InDoubtError } from './connection.ts';
+import { faultOfPostgres, isConflict, isConnectionLost } from './faults.ts';
 import { locksOf } from './locks.ts';
 import { answeredLater, createScriptRunner } from './runner.ts';
 import { prepared } from './sql/prepared.ts';
@@ -20,6 +21,17 @@ interface Step {
 
 /** A transaction that was in another's way is run again: each time one of them gets through. */
 const MOST_TRIES = 10;
+
+/** How long it is looked for whether a transaction was committed whose connection was lost: 50 ms at first, 20 s in all. */
+const MOST_LOOKS = 12;
+const FIRST_LOOK_MS = 50;
+const LONGEST_LOOK_MS = 3_000;
+
+const readStatus = prepared('SELECT pg_xact_status(?::text::xid8)');
+/** The server may not have noticed yet that nobody is there any more. */
+const endBackend = prepared(
+  'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_xid = ?::text::xid8::xid',
+);
 
 /** Held until the transaction ends. In one order on all nodes, so that none waits for one that waits for it. */
 const takeLocks = prepared(
@@ -59,7 +71,8 @@ async function commitSteps(db: Connection, steps: readonly Step[]): Promise<Comm
   const failed: Committed['failed'] = [];
 
   function fail(from: number, to: number, cause: unknown): void {
-    const error = translateFault(cause, faultOfPostgres);
+    const error =
+      cause instanceof InDoubtError ? unknownOutcome(cause) : translateFault(cause, faultOfPostgres);
     for (let index = from; index < to; index++) {
       values[index] = undefined;
       failed.push({ index, error });
@@ -111,6 +124,7 @@ async function attempt(
   locks: readonly string[],
   work: () => Promise<void>,
 ): Promise<{ cause: unknown } | null> {
+  let isRetried = false;
   for (let tries = 1; ; tries++) {
     try {
       await db.transact(async () => {
@@ -119,7 +133,42 @@ async function attempt(
       });
       return null;
     } catch (cause) {
-      if (!isConflict(cause) || tries === MOST_TRIES) return { cause };
+      if (cause instanceof InDoubtError) {
+        const committed = await wasCommitted(db, cause.transactionId);
+        if (committed === true) return null;
+        if (committed === null) return { cause };
+      }
+      const isLost = cause instanceof InDoubtError || isConnectionLost(cause);
+      if (tries === MOST_TRIES || (isLost ? isRetried : !isConflict(cause))) return { cause };
+      isRetried ||= isLost;
     }
   }
+}
+
+/** Null where the server cannot be asked. */
+async function wasCommitted(db: Connection, transactionId: string): Promise<boolean | null> {
+  let restMs = FIRST_LOOK_MS;
+  for (let looks = 1; looks <= MOST_LOOKS; looks++) {
+    try {
+      const status = (await db.ask(readStatus, [transactionId])).rows[0]?.[0];
+      if (status !== 'in progress') return status === 'committed';
+      await db.ask(endBackend, [transactionId]);
+    } catch (error) {
+      // It cannot know the number after a fail-over to a server that had not received it: neither can it say what became of it.
+      if (faultOfPostgres(error) !== 'outage') return null;
+    }
+    await later(restMs);
+    restMs = Math.min(LONGEST_LOOK_MS, restMs * 2);
+  }
+  return null;
+}
+
+function unknownOutcome(cause: InDoubtError): Error {
+  const error = unavailable(
+    'The connection to the storage was lost while this was stored, and could not be had again: it may have been stored. ' +
+      'Look for it before you try again, or try again with the same Idempotency-Key.',
+    'outage',
+  );
+  error.cause = cause;
+  return error;
 }

@@ -1,4 +1,5 @@
 import type { Client, ClientConfig, QueryArrayResult } from 'pg';
+import { faultOfPostgres } from './faults.ts';
 
 /** A statement as the server prepares it, once a connection. */
 export interface Prepared {
@@ -26,11 +27,27 @@ export interface Connection {
   send(statement: Prepared, values: readonly unknown[]): void;
   /** Runs SQL of several statements. */
   execute(sql: string): Promise<void>;
-  /** Commits what `work` does, or nothing of it where it throws or a statement failed. */
+  /**
+   * Commits what `work` does, or nothing of it where it throws or a statement failed.
+   * @throws InDoubtError where the connection was lost at COMMIT
+   */
   transact(work: () => Promise<void>): Promise<void>;
   /** Runs a part of a transaction. Where it fails, that part alone is rolled back, and its cause returned. */
   tryPart(work: () => Promise<void>): Promise<{ cause: unknown } | null>;
   close(): Promise<void>;
+}
+
+/** The connection was lost while the server committed: whether it did is found by the number of the transaction. */
+export class InDoubtError extends Error {
+  override readonly name = 'InDoubtError';
+  /** PostgreSQL's for it. */
+  readonly code = '08007';
+  readonly transactionId: string;
+
+  constructor(transactionId: string, cause: unknown) {
+    super('The connection was lost at COMMIT.', { cause });
+    this.transactionId = transactionId;
+  }
 }
 
 const BIGINT = 20;
@@ -39,11 +56,33 @@ const BYTEA = 17;
 const [BEGIN, COMMIT, SAVEPOINT, RELEASE] = ['BEGIN', 'COMMIT', 'SAVEPOINT part', 'RELEASE part'].map(
   (text) => ({ name: '', text, members: null }),
 ) as [Prepared, Prepared, Prepared, Prepared];
+/** As text, as it is larger than a number holds exactly. */
+const NUMBER: Prepared = { name: 'xid', text: 'SELECT pg_current_xact_id()::text', members: null };
 
-/** Connects. `pg` is loaded only where a server is to be reached. */
+const TIMES = {
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 10_000,
+  // A node that was stopped within a transaction holds locks that others wait for.
+  idle_in_transaction_session_timeout: 10_000,
+};
+
+/** Connects. */
 export async function connect(config: ClientConfig): Promise<Connection> {
+  const first = await openClient(config);
+  return createConnection(() => openClient(config), first);
+}
+
+/** A connection that is made when it is needed, and anew when it is needed after it was lost. */
+export function connectLater(config: ClientConfig): Connection {
+  return createConnection(() => openClient(config));
+}
+
+/** `pg` is loaded only where a server is to be reached. */
+async function openClient(config: ClientConfig): Promise<Client> {
   const { default: pg } = await import('pg');
   const client = new pg.Client({
+    ...TIMES,
     ...config,
     pipeline: true,
     types: {
@@ -54,23 +93,57 @@ export async function connect(config: ClientConfig): Promise<Connection> {
       },
     },
   });
-  // What is under way fails with it, and so does what is asked next. Without a listener it would end the process.
   client.on('error', () => {});
   await client.connect();
-  return createConnection(client);
+  return client;
 }
 
-function createConnection(client: Client): Connection {
+function createConnection(open: () => Promise<Client>, first: Client | null = null): Connection {
+  let client = first;
+  let isLost = first === null;
+  let opening: Promise<void> | null = null;
+  let isInTransaction = false;
   /** What failed first since the transaction began, or its part. */
   let failure: { cause: unknown } | null = null;
   /** Settles when everything that was sent is answered. */
   let last: Promise<unknown> = Promise.resolve();
+  if (first !== null) watch(first);
+
+  function watch(watched: Client): void {
+    // What is under way fails with it. Without a listener an error would end the process.
+    for (const event of ['error', 'end'] as const) {
+      watched.on(event, () => {
+        if (watched === client) isLost = true;
+      });
+    }
+  }
+
+  /** Within a transaction there is no other connection: what it has done so far is lost with it. */
+  async function ready(): Promise<void> {
+    if (!isLost || isInTransaction) return;
+    opening ??= open()
+      .then((opened) => {
+        client = opened;
+        isLost = false;
+        watch(opened);
+      })
+      .finally(() => {
+        opening = null;
+      });
+    await opening;
+  }
+
+  /** The one at hand, lost as it may be: what is sent on it fails then. */
+  function current(): Client {
+    if (client === null) throw new Error('Connection terminated');
+    return client;
+  }
 
   function query({ name, text, members }: Prepared, values: readonly unknown[]): Promise<QueryArrayResult> {
     const given = members === null ? values : pick(values[0] as Record<string, unknown>, members);
-    const answer = client.query({ name, text, values: given.map(toParameter), rowMode: 'array' });
+    const answer = current().query({ name, text, values: given.map(toParameter), rowMode: 'array' });
     last = answer.catch((cause: unknown) => {
-      failure ??= { cause };
+      if (isInTransaction) failure ??= { cause };
     });
     return answer;
   }
@@ -84,8 +157,35 @@ function createConnection(client: Client): Connection {
     if (failure !== null) throw failure.cause;
   }
 
+  async function runAndCommit(work: () => Promise<void>): Promise<void> {
+    send(BEGIN);
+    const number = query(NUMBER, []).then(({ rows }) => String(rows[0]?.[0]));
+    number.catch(() => {});
+    try {
+      await work();
+      // Known before COMMIT is sent, as nothing is answered any more where the connection is lost at it.
+      const transactionId = await number.catch(() => null);
+      // Behind a statement that failed it is a roll-back, which leaves no doubt.
+      const isCommitSent = failure === null && transactionId !== null;
+      send(COMMIT);
+      await settle().catch((cause: unknown) => {
+        throw isCommitSent && (isLost || faultOfPostgres(cause) === 'outage')
+          ? new InDoubtError(transactionId, cause)
+          : cause;
+      });
+    } catch (error) {
+      await last;
+      // Where the connection is gone, the server has rolled it back.
+      await current()
+        .query('ROLLBACK')
+        .catch(() => {});
+      throw error;
+    }
+  }
+
   return {
     async ask(statement, values) {
+      if (isLost) await ready();
       try {
         const { rows, fields, rowCount } = await query(statement, values);
         return { columns: fields.map(({ name }) => name), rows, count: rowCount ?? 0 };
@@ -95,21 +195,18 @@ function createConnection(client: Client): Connection {
     },
     send,
     async execute(sql) {
-      await client.query(sql);
+      if (isLost) await ready();
+      await current().query(sql);
     },
     async transact(work) {
+      await ready();
       failure = null;
-      send(BEGIN);
+      isInTransaction = true;
       try {
-        await work();
-        // Behind a statement that failed it is a roll-back.
-        send(COMMIT);
-        await settle();
-      } catch (error) {
-        await last;
-        // Where the connection is gone, the server has rolled it back.
-        await client.query('ROLLBACK').catch(() => {});
-        throw error;
+        await runAndCommit(work);
+      } finally {
+        isInTransaction = false;
+        failure = null;
       }
     },
     async tryPart(work) {
@@ -122,11 +219,14 @@ function createConnection(client: Client): Connection {
       } catch (cause) {
         await last;
         failure = null;
-        await client.query('ROLLBACK TO part');
+        await current().query('ROLLBACK TO part');
         return { cause };
       }
     },
-    close: () => client.end(),
+    async close() {
+      await opening?.catch(() => {});
+      await client?.end();
+    },
   };
 }
 

@@ -3,11 +3,16 @@ import type { StorageFault } from '../commit-batch.ts';
 /** Codes of PostgreSQL, or how they begin (postgresql.org/docs/current/errcodes-appendix.html): the server cannot take it now. */
 const OUTAGES = [
   ...['08', '53', '57P', '58'], // connection, resources, shutdown and start, files
-  ...['25006', '55P03', '57014'], // a standby, a lock, a statement that took too long
+  ...['25006', '25P03', '55P03', '57014'], // a standby, a transaction, a lock, a statement that took too long
+  ...['28', '3D000'], // a server that lets nobody in any more
 ];
 const OUT_OF_SPACE = '53100';
 /** Another node's transaction was in the way, and the same one succeeds when it is run again. */
 const CONFLICTS = ['40001', '40P01'];
+/** Shut down or ended by the server, as Node and `pg` say it: a new connection may be had at once. */
+const LOST = ['57P01', '57P02', '25P03', 'ECONNRESET', 'EPIPE'];
+const NO_ANSWER = 'timeout expired';
+const LOST_MESSAGE = /^Connection terminated|^Client has encountered/;
 
 /** PostgreSQL's code of an error, or Node's of a connection; null where it has none. */
 function codeOf(error: unknown): string | null {
@@ -18,12 +23,15 @@ export function isConflict(error: unknown): boolean {
   return CONFLICTS.includes(codeOf(error) ?? '');
 }
 
+/** Whether the connection was lost under way. */
+export function isConnectionLost(error: unknown): boolean {
+  return LOST.includes(codeOf(error) ?? '') || (error instanceof Error && LOST_MESSAGE.test(error.message));
+}
+
 export function faultOfPostgres(error: unknown): StorageFault {
   const code = codeOf(error);
   if (code === OUT_OF_SPACE) return 'full';
-  // A connection that ends under way has no code in `pg`.
-  if (error instanceof Error && /^Connection terminated|^Client has encountered/.test(error.message))
-    return 'outage';
+  if (isConnectionLost(error) || (error instanceof Error && error.message === NO_ANSWER)) return 'outage';
   if (code === null) return null;
   return /^E[A-Z]+$/.test(code) || OUTAGES.some((family) => code.startsWith(family)) ? 'outage' : null;
 }

@@ -26,8 +26,8 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
     };
   }
 
-  async function select(sql: string): Promise<unknown[]> {
-    const { rows } = (await connections[0]?.ask({ name: '', text: sql, members: null }, [])) ?? { rows: [] };
+  async function select(sql: string, db = connections[0]): Promise<unknown[]> {
+    const { rows } = (await db?.ask({ name: '', text: sql, members: null }, [])) ?? { rows: [] };
     return rows.map((row) => (row.length === 1 ? row[0] : row));
   }
 
@@ -148,11 +148,21 @@ describe.skipIf(mayLackPostgres())('two nodes on one PostgreSQL database', () =>
   });
 
   test('a server that is gone is said to be unavailable', async () => {
-    await select('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+    const admin = await connect({ ...config, database: 'postgres' });
+    connections.push(admin);
+    await select(
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname LIKE 'test%'",
+      admin,
+    );
+    await select(`ALTER DATABASE ${config.database} RENAME TO elsewhere`, admin);
     expect(await second(['createKey', [aKey('ten_a', { id: 'key_1' }), 9]])).toMatchObject({
       failed: [[0, expect.stringContaining('The storage cannot be reached right now.')]],
     });
-    expect(await first(['createKey', [aKey('ten_a', { id: 'key_1' }), 9]])).toMatchObject({ values: [true] });
+    await select(`ALTER DATABASE elsewhere RENAME TO ${config.database}`, admin);
+    expect(await second(['createKey', [aKey('ten_a', { id: 'key_1' }), 9]])).toMatchObject({
+      values: [true],
+    });
+    expect(await first(['createKey', [aKey('ten_a', { id: 'key_2' }), 9]])).toMatchObject({ values: [true] });
   });
 });
 
