@@ -8,6 +8,9 @@ export type StoreOpenFault =
   | 'locked'
   | 'other_key'
   | 'no_room'
+  | 'no_driver'
+  | 'unreachable'
+  | 'unfit_server'
   | 'unreadable';
 
 /** The storage cannot be opened; the message names the fault and the way out, and is meant for the operator. */

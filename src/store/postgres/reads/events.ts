@@ -11,6 +11,7 @@ import type {
   FeedRow,
   FeedStore,
   RecordedEvent,
+  StoredWait,
   WaitingBatch,
 } from '../../event-store.ts';
 import { creationOf, pageOf } from '../../pages.ts';
@@ -195,6 +196,22 @@ export function createStoredOrder(db: Connection, kind: 'signals' | 'events') {
       const next = last ?? until ?? after;
       return { next: [next], hasMore: until !== null && (await selectMore(tenantId, next)) !== undefined };
     },
+  };
+}
+
+/** The newest place of a tenant's that is taken, by kind. */
+export function createNewestStored(
+  db: Connection,
+): (tenantId: string, kind: StoredWait['kind']) => Promise<number> {
+  const orders = { signals: createStoredOrder(db, 'signals'), events: createStoredOrder(db, 'events') };
+  const newestIn = (table: string) =>
+    value<[string], number | null>(db, `SELECT max(position) FROM ${table} WHERE tenant_id = ?`);
+  const selectLate = newestIn('late_deliveries');
+  const selectDead = newestIn('dead_letter_positions');
+  return async (tenantId, kind) => {
+    if (kind === 'dead_letters') return (await selectDead(tenantId)) ?? 0;
+    if (kind !== 'feeds') return orders[kind].newest(tenantId);
+    return Math.max(await orders.events.newest(tenantId), (await selectLate(tenantId)) ?? 0);
   };
 }
 

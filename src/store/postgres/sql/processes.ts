@@ -1,6 +1,6 @@
-import type { ProcessStatements } from '../../changes/processes.ts';
+import { heardWithin, type ProcessStatements } from '../../changes/processes.ts';
 import type { Connection } from '../connection.ts';
-import { type Later, rows, run, values } from './prepared.ts';
+import { type Later, rows, run, value, values } from './prepared.ts';
 
 export function presenceSql(db: Connection): Later<ProcessStatements['presence']> {
   const heard = values<[string, number, number], number>(
@@ -62,5 +62,25 @@ export function processesSql(db: Connection): Later<ProcessStatements['processes
        WHERE id = :id`,
     ),
     writeProbe: run(db, 'UPDATE probe SET at = ? WHERE id = 1'),
+  };
+}
+
+/** The row that is read back to know that the storage answers, and the processes that say they live. */
+export function storageReads(db: Connection) {
+  const selectProbe = value<[], number>(db, 'SELECT at FROM probe WHERE id = 1');
+  const selectSilent = value<[string, number, number], number>(
+    db,
+    'SELECT 1 FROM processes WHERE name <> ? AND seen_at NOT BETWEEN ? AND ? LIMIT 1',
+  );
+  const countHeard = value<[string, number, number], number>(
+    db,
+    'SELECT count(*) FROM processes WHERE name <> ? AND seen_at BETWEEN ? AND ?',
+  );
+  return {
+    readProbe: async () => (await selectProbe()) ?? 0,
+    /** Of all but this process. */
+    hasSilent: async (process: string, now: number) =>
+      (await selectSilent(process, ...heardWithin(now))) !== undefined,
+    countHeard: async (process: string, now: number) => (await countHeard(process, ...heardWithin(now))) ?? 0,
   };
 }

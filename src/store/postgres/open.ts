@@ -1,0 +1,179 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { KeyProof } from '../../lib/secret-box.ts';
+import { createCommitMeter } from '../commit-meter.ts';
+import { StoreOpenError } from '../errors.ts';
+import { createMethods } from '../methods.ts';
+import { createPresence } from '../presence.ts';
+import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
+import type { OpenedStore, Store } from '../store.ts';
+import { createStoredWaits } from '../stored-waits.ts';
+import { ownerOf } from '../weights.ts';
+import { createWriter } from '../writer.ts';
+import { createCommitter } from './commit.ts';
+import { type Connection, connect } from './connection.ts';
+import { faultOfPostgres } from './faults.ts';
+import { migrate } from './migrate.ts';
+import { createReadPool } from './pool.ts';
+import { createNewestStored } from './reads/events.ts';
+import { createReads } from './reads.ts';
+import { prepared } from './sql/prepared.ts';
+import { storageReads } from './sql/processes.ts';
+
+export interface PostgresStoreOptions {
+  /** Where the database is, as `pg` takes it. */
+  config: Parameters<typeof connect>[0];
+  clock: Clock;
+  /** The database's key, which it knows from then on; without one it asks for none. */
+  keyProof?: KeyProof;
+  /** Called when changes can no longer be stored, and when they can again. */
+  onStorageChange?(change: StorageChange): void;
+}
+
+const OLDEST_SERVER = 15;
+
+const readServer = prepared(
+  "SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding')",
+);
+const learnKey = prepared('INSERT INTO master_key (id, proof) VALUES (1, ?) ON CONFLICT (id) DO NOTHING');
+const readKey = prepared('SELECT proof FROM master_key WHERE id = 1');
+const changeKey = prepared('UPDATE master_key SET proof = ? WHERE id = 1');
+
+/** Connects, and brings the schema to this program's version. @throws StoreOpenError */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<OpenedStore> {
+  const { config, keyProof } = options;
+  try {
+    const db = await connect(config);
+    try {
+      await refuseUnfit(db);
+      const { to } = await migrate(db);
+      if (keyProof !== undefined) await admitKey(db, keyProof);
+      return createPostgresStore(db, to, options);
+    } catch (error) {
+      await db.close();
+      throw error;
+    }
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+function createPostgresStore(
+  db: Connection,
+  version: number,
+  { config, clock, onStorageChange }: PostgresStoreOptions,
+): OpenedStore {
+  const commit = createCommitter(db);
+  const storage = onStorageChange === undefined ? null : createStorageWatch(clock, onStorageChange);
+  const writer = createWriter(commit, () => db.close(), { meter: createCommitMeter(clock), storage });
+  const pool = createReadPool(config, (reader) => ({
+    ...notYet(),
+    ...createReads(reader),
+    ...storageReads(reader),
+    newestStored: createNewestStored(reader),
+  }));
+  const { newestStored, ...reads } = pool.reads;
+  const { untilStored, ...waits } = createStoredWaits(clock, newestStored);
+  writer.onCommit((batch) => waits.committed(batch.map(ownerOf)));
+  const methods = createMethods({
+    ...{ clock, writer },
+    reads: reads as typeof reads & Store,
+    presenceOf: (changes) => createPresence(clock, changes),
+    store: () => store,
+  });
+  const store = {
+    ...reads,
+    ...methods,
+    untilStored,
+    pulse: () => ({ schemaVersion: version, ...writer.pulse(), ...NO_FILES }),
+    async close() {
+      waits.close();
+      await methods.close();
+      await pool.close();
+    },
+  } as OpenedStore;
+  return store;
+}
+
+/** The files are the server's. */
+const NO_FILES = { databaseBytes: 0, walBytes: 0, freeBytes: null };
+
+async function refuseUnfit(db: Connection): Promise<void> {
+  const [found = []] = (await db.ask(readServer, [])).rows;
+  const [version, encoding] = [Math.floor(Number(found[0]) / 10_000), String(found[1])];
+  if (version < OLDEST_SERVER) {
+    throw new StoreOpenError(
+      'unfit_server',
+      `The server is PostgreSQL ${version}, and ${OLDEST_SERVER} is the oldest that will do. Upgrade it, or point DATABASE_URL ` +
+        'at another one.',
+    );
+  }
+  if (encoding !== 'UTF8') {
+    throw new StoreOpenError(
+      'unfit_server',
+      `The database has the encoding ${encoding}, which does not hold every text. Create one with ENCODING 'UTF8'.`,
+    );
+  }
+}
+
+/** As {@link migrate}, of the key: of two nodes that start with two keys the later one is refused. */
+async function admitKey(db: Connection, { check, olderChecks, source }: KeyProof): Promise<void> {
+  await db.transact(async () => {
+    db.send(learnKey, [check]);
+    const known = String((await db.ask(readKey, [])).rows[0]?.[0]);
+    if (known === check) return;
+    if (!olderChecks.includes(known)) {
+      throw new StoreOpenError(
+        'other_key',
+        `The database belongs to another master key than the one in ${source}: its secrets cannot be read with this one. ` +
+          'Nothing was changed. Give every node the key that belongs to it, as secrets.key or in SECRETS_KEY, or point ' +
+          'DATABASE_URL at the database that this key belongs to.',
+      );
+    }
+    db.send(changeKey, [check]);
+  });
+}
+
+const REFUSALS: Record<string, string> = {
+  '28P01': 'does not accept the password. Correct it in DATABASE_URL.',
+  '28000': 'does not let this user in. Correct the user in DATABASE_URL, or allow it in pg_hba.conf.',
+  '3D000': 'has no such database. Create it, empty, with ENCODING UTF8, or correct the name in DATABASE_URL.',
+  '42501': 'does not let this user create tables. Make the user the owner of the database.',
+};
+
+function explained(error: unknown): unknown {
+  if (error instanceof StoreOpenError) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ERR_MODULE_NOT_FOUND') {
+    return new StoreOpenError(
+      'no_driver',
+      'DATABASE_URL is set, and the package "pg" is not installed. Run "npm install pg" beside Signalpost, or remove ' +
+        'DATABASE_URL to keep everything in DATA_DIR.',
+      error,
+    );
+  }
+  const refusal = REFUSALS[code];
+  if (refusal !== undefined) {
+    return new StoreOpenError('unfit_server', `The PostgreSQL server ${refusal}`, error);
+  }
+  if (faultOfPostgres(error) === null) return error;
+  return new StoreOpenError(
+    'unreachable',
+    `The PostgreSQL server cannot be reached${code === '' ? '' : ` (${code})`}. Start it, or correct host and port in DATABASE_URL.`,
+    error,
+  );
+}
+
+/** Reads that this driver does not have yet: they fail and say so. */
+function notYet(): Record<string, () => Promise<never>> {
+  const names = [
+    ...['completePeople', 'countAll', 'countCompanySignals', 'countLeads', 'countSignals', 'countWaiting'],
+    ...['findEventsNaming', 'findLeadsNaming', 'findSignalsNaming', 'getDelivery', 'listCompanyContacts'],
+    ...['listDeliveries', 'listDueLanes', 'listDueProbes', 'listLeads', 'listReceivers', 'listSignals'],
+    ...['listStoredDeliveries', 'listTopSignals', 'readBoard', 'readCompanyActivity', 'readStageFlow'],
+    ...['recentAttempts', 'sumOpenDeals', 'tallyAttemptDays', 'tallyAttempts', 'tracesOf'],
+  ];
+  const refuse = (name: string) => async () => {
+    throw new Error(`The store on PostgreSQL has no read "${name}" yet.`);
+  };
+  return Object.fromEntries(names.map((name) => [name, refuse(name)]));
+}

@@ -1,0 +1,75 @@
+import { translateFault } from '../commit-batch.ts';
+import { type Connection, connectLater } from './connection.ts';
+import { faultOfPostgres, isConnectionLost } from './faults.ts';
+
+type ConnectionConfig = Parameters<typeof connectLater>[0];
+// biome-ignore lint/suspicious/noExplicitAny: a read takes what its own type says
+type Reads = Record<string, (...args: any[]) => Promise<unknown>>;
+
+/** Connections that reads share. Each is opened when all others are busy. */
+const MOST_CONNECTIONS = 8;
+
+interface Line {
+  db: Connection;
+  reads: Reads;
+  busy: number;
+}
+
+/** Reads over several connections. */
+export interface ReadPool<R> {
+  reads: R;
+  close(): Promise<void>;
+}
+
+/**
+ * Has each read run on the connection with the least to do. One whose connection is lost is asked once more: most often that
+ * connection had been idle since the server was restarted.
+ */
+export function createReadPool<R extends object>(
+  config: ConnectionConfig,
+  createReads: (db: Connection) => R,
+): ReadPool<R> {
+  const lines: Line[] = [addLine()];
+
+  function addLine(): Line {
+    const db = connectLater(config);
+    return { db, reads: createReads(db) as Reads, busy: 0 };
+  }
+
+  function leastBusy(): Line {
+    const least = lines.reduce((best, line) => (line.busy < best.busy ? line : best));
+    if (least.busy === 0 || lines.length === MOST_CONNECTIONS) return least;
+    const added = addLine();
+    lines.push(added);
+    return added;
+  }
+
+  async function ask(name: string, args: unknown[]): Promise<unknown> {
+    const line = leastBusy();
+    line.busy++;
+    try {
+      return await line.reads[name]?.(...args);
+    } finally {
+      line.busy--;
+    }
+  }
+
+  async function read(name: string, args: unknown[]): Promise<unknown> {
+    try {
+      return await ask(name, args).catch((error: unknown) => {
+        if (!isConnectionLost(error)) throw error;
+        return ask(name, args);
+      });
+    } catch (error) {
+      throw translateFault(error, faultOfPostgres);
+    }
+  }
+
+  const names = Object.keys(lines[0]?.reads ?? {});
+  return {
+    reads: Object.fromEntries(
+      names.map((name) => [name, (...args: unknown[]) => read(name, args)]),
+    ) as unknown as R,
+    close: async () => void (await Promise.all(lines.map(({ db }) => db.close()))),
+  };
+}

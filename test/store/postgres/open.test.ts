@@ -1,0 +1,176 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, createConnection as dial, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createKeyProof } from '../../../src/lib/secret-box.ts';
+import { connect } from '../../../src/store/postgres/connection.ts';
+import { openPostgresStore } from '../../../src/store/postgres/open.ts';
+import { mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { aKey, aTenant } from '../../support/store.ts';
+
+type Config = Awaited<ReturnType<PostgresServer['createDatabase']>>;
+
+describe.skipIf(mayLackPostgres())('a store on PostgreSQL', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(async () => server[Symbol.asyncDispose]());
+
+  async function open(config: Config) {
+    const store = await openPostgresStore({ config, clock: systemClock });
+    onTestFinished(store.close);
+    return store;
+  }
+
+  /** Has the server end every other connection to the database. */
+  async function endConnections(config: Config): Promise<void> {
+    const db = await connect(config);
+    await db.execute(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    );
+    await db.close();
+  }
+
+  test('serves what another node has stored, and counts that node', async () => {
+    const config = await server.createDatabase();
+    const [first, second] = [await open(config), await open(config)];
+    await first.createTenant(aTenant('ten_a'));
+    expect(await second.getTenant('ten_a')).toMatchObject({ id: 'ten_a', plan: 'pro' });
+    expect([await first.countOthers(), await second.countOthers()]).toEqual([0, 1]);
+    await second.close();
+    expect(await first.countOthers()).toBe(0);
+  });
+
+  test('passes on what a commit made due, and answers when it is probed', async () => {
+    const store = await open(await server.createDatabase());
+    await store.createTenant(aTenant('ten_a'));
+    const made: unknown[] = [];
+    store.onCommitted((due) => made.push(due));
+    await store.createKey(aKey('ten_a', { id: 'key_1' }), 9);
+    await store.probe();
+    expect(await store.findKey('hash-of-key_1')).toMatchObject({ key: { id: 'key_1' } });
+    expect(made).toEqual([]);
+  });
+
+  test('reads and writes again, without a failure, where its connections were lost', async () => {
+    const config = await server.createDatabase();
+    const store = await open(config);
+    await store.createTenant(aTenant('ten_a'));
+    await store.getTenant('ten_a');
+    await endConnections(config);
+    expect(await store.getTenant('ten_a')).toMatchObject({ id: 'ten_a' });
+    await endConnections(config);
+    expect(await store.createKey(aKey('ten_a', { id: 'key_1' }), 9)).toBe(true);
+  });
+
+  test('is refused to a node with another master key', async () => {
+    const config = await server.createDatabase();
+    const proofOf = (byte: number) => createKeyProof(Buffer.alloc(32, byte), `key ${byte}`);
+    const first = await openPostgresStore({ config, clock: systemClock, keyProof: proofOf(1) });
+    onTestFinished(first.close);
+    const second = openPostgresStore({ config, clock: systemClock, keyProof: proofOf(2) });
+    await expect(second).rejects.toThrow(
+      'The database belongs to another master key than the one in key 2: its secrets cannot be read with this one.',
+    );
+  });
+
+  test.each([
+    [
+      { database: 'nowhere' },
+      'The PostgreSQL server has no such database. Create it, empty, with ENCODING UTF8, or correct the name in DATABASE_URL.',
+    ],
+    [
+      { port: 1 },
+      'The PostgreSQL server cannot be reached (ENOENT). Start it, or correct host and port in DATABASE_URL.',
+    ],
+  ])('says what is wrong where it cannot be opened: %o', async (wrong, message) => {
+    const config = { ...(await server.createDatabase()), ...wrong };
+    await expect(openPostgresStore({ config, clock: systemClock })).rejects.toThrow(message);
+  });
+
+  describe('whose connection is lost at COMMIT', () => {
+    /** In front of the server: cuts the connection at the first COMMIT after it is armed. */
+    async function startCutter(config: Config) {
+      const folder = mkdtempSync(join(tmpdir(), 'signalpost-cutter-'));
+      let isArmed: 'before' | 'after' | null = null;
+      const sockets = new Set<Socket>();
+      const cutter = createServer((client) => {
+        const upstream = dial(join(config.host, '.s.PGSQL.5432'));
+        let isCut = false;
+        for (const socket of [client, upstream]) {
+          sockets.add(socket);
+          socket.on('error', () => {});
+          socket.on('close', () => sockets.delete(socket));
+        }
+        client.on('data', (chunk) => {
+          if (isArmed === null || !chunk.includes('COMMIT\0')) return void upstream.write(chunk);
+          isCut = true;
+          if (isArmed === 'before') upstream.destroy();
+          else upstream.write(chunk);
+          if (isArmed === 'before') client.destroy();
+          isArmed = null;
+        });
+        upstream.on('data', (chunk) => (isCut ? client.destroy() : client.write(chunk)));
+        client.on('close', () => upstream.destroy());
+        upstream.on('close', () => client.destroy());
+      });
+      await new Promise<void>((resolve) => cutter.listen(join(folder, '.s.PGSQL.5432'), resolve));
+      onTestFinished(() => {
+        for (const socket of sockets) socket.destroy();
+        cutter.close();
+        rmSync(folder, { recursive: true, force: true });
+      });
+      return {
+        config: { ...config, host: folder },
+        arm: (when: 'before' | 'after') => {
+          isArmed = when;
+        },
+      };
+    }
+
+    test.each(['before', 'after'] as const)(
+      'stores it once, %s the server has committed, and says so',
+      async (when) => {
+        const config = await server.createDatabase();
+        const cutter = await startCutter(config);
+        const store = await open(cutter.config);
+        await store.createTenant(aTenant('ten_a'));
+        cutter.arm(when);
+        // A second time it would be refused: the id is taken.
+        expect(await store.createKey(aKey('ten_a', { id: 'key_1' }), 9)).toBe(true);
+        expect(await store.findKey('hash-of-key_1')).toMatchObject({ key: { id: 'key_1' } });
+      },
+    );
+
+    test('stores it once where the server ends the connection', async () => {
+      const config = await server.createDatabase();
+      const store = await open(config);
+      await store.createTenant(aTenant('ten_a'));
+      const other = await connect(config);
+      onTestFinished(other.close);
+      // A check at COMMIT ends the connection that commits: the server answers with that, and not with an outcome.
+      await other.execute(`
+        CREATE FUNCTION end_once() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          IF nextval('attempts_seen') = 1 THEN
+            PERFORM pg_terminate_backend(pg_backend_pid());
+          END IF;
+          RETURN NULL;
+        END $$;
+        CREATE SEQUENCE attempts_seen;
+        CREATE CONSTRAINT TRIGGER end_once AFTER INSERT ON api_keys DEFERRABLE INITIALLY DEFERRED
+          FOR EACH ROW EXECUTE FUNCTION end_once();`);
+      expect(await store.createKey(aKey('ten_a', { id: 'key_1' }), 9)).toBe(true);
+      expect(await store.findKey('hash-of-key_1')).toMatchObject({ key: { id: 'key_1' } });
+      const { rows } = await other.ask(
+        { name: '', text: 'SELECT last_value FROM attempts_seen', members: null },
+        [],
+      );
+      expect(rows).toEqual([[2]]);
+    });
+  });
+});
