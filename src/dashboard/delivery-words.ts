@@ -41,7 +41,7 @@ export const EVENT_WORDS: Record<EventType, { label: string; when: string }> = {
   },
 };
 
-/** "New hot signal" of `signal.new_hot`; "Test delivery" of what is no event. */
+/** "New hot signal" for `signal.new_hot`; "Test delivery" for a delivery without an event. */
 export function eventLabel(type: string): string {
   const known = EVENT_TYPES.find((name) => name === type);
   return known === undefined ? 'Test delivery' : EVENT_WORDS[known].label;
@@ -129,6 +129,11 @@ const FEED = 'Pull feed';
 export function shownEndpoint(endpoint: Endpoint) {
   const { url, ...resource } = endpointResource(endpoint);
   return { ...resource, url: url ?? FEED };
+}
+
+/** The name of an endpoint on screens: its label, or the host of its URL. */
+export function endpointName({ label, url }: { label: string; url: string }): string {
+  return label || hostOf(url);
 }
 
 /** How attempts to endpoints went in the last 24 hours and 30 days, by the endpoints' ids; one without any is left out. */

@@ -30,7 +30,7 @@ import {
   snoozeSignals,
 } from '../signals/triage.ts';
 import { eventResource } from '../webhooks/deliveries.ts';
-import { hostOf, REASON_WORDS, shownEndpoint } from './delivery-words.ts';
+import { endpointName, REASON_WORDS, shownEndpoint } from './delivery-words.ts';
 import type { DashboardDeps } from './deps.ts';
 import {
   type Form,
@@ -372,7 +372,7 @@ async function showSignal(
     deps.store.getProfile(tenant.id, signal.icp_profile_id),
   ]);
   const names = new Map(
-    endpoints.map(shownEndpoint).map((endpoint) => [endpoint.id, endpoint.label || hostOf(endpoint.url)]),
+    endpoints.map(shownEndpoint).map((endpoint) => [endpoint.id, endpointName(endpoint)]),
   );
   const shown = shownSignal({ ...signal, explanation }, found.text);
   const reasons = [...explanation.factors, ...explanation.negatives];

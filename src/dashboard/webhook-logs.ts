@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { nameOf } from '../leads/lead-names.ts';
+import { namesOf as leadNamesOf } from '../leads/lead-names.ts';
 import { largestOf } from '../lib/lists.ts';
 import { DELIVERY_STATUSES } from '../model/delivery.ts';
 import { deliveryFilters } from '../model/delivery-resource.ts';
 import { DomainError } from '../model/errors.ts';
 import { EVENT_TYPES } from '../model/event.ts';
 import { eventFilters } from '../model/event-resource.ts';
-import type { Lead } from '../model/lead.ts';
 import type { Signal } from '../model/signal.ts';
 import { headlineOf } from '../signals/why.ts';
 import type { Store } from '../store/store.ts';
@@ -21,6 +20,7 @@ import {
 import { noEndpoint } from '../webhooks/endpoints.ts';
 import {
   ERROR_WORDS,
+  endpointName,
   eventLabel,
   REASON_WORDS,
   STATUS_WORDS,
@@ -263,9 +263,9 @@ function toFalse(error: unknown): false {
   throw error;
 }
 
-/** What an endpoint is called on a screen: its label, else its host; a deleted one by its id. */
+/** The names of endpoints by their ids; a deleted one has its id. */
 function namesOf(endpoints: { id: string; label: string; url: string }[]): (id: string) => string {
-  const names = new Map(endpoints.map(({ id, label, url }) => [id, label || new URL(url).host]));
+  const names = new Map(endpoints.map((endpoint) => [endpoint.id, endpointName(endpoint)]));
   return (id) => names.get(id) ?? id;
 }
 
@@ -295,16 +295,14 @@ export async function subjectsOf(
       path: `/dashboard/signals/${id}`,
     });
   }
-  for (const stored of leads) {
-    if (stored !== null) subjects.set(stored.lead.id, leadSubject(stored.lead));
+  const found = leads.flatMap((stored) => (stored === null ? [] : [stored.lead]));
+  const leadName = await leadNamesOf(store, found);
+  for (const lead of found) {
+    subjects.set(lead.id, { label: leadName(lead), path: `/dashboard/leads/${lead.id}` });
   }
   for (const campaign of campaigns) {
     if (campaign !== null)
       subjects.set(campaign.id, { label: campaign.name, path: `/dashboard/campaigns/${campaign.id}` });
   }
   return subjects;
-}
-
-function leadSubject(lead: Lead): Subject {
-  return { label: nameOf(lead), path: `/dashboard/leads/${lead.id}` };
 }

@@ -42,8 +42,8 @@ import {
   DAYS_SHOWN,
   ERROR_WORDS,
   EVENT_WORDS,
+  endpointName,
   firstDay,
-  hostOf,
   PAUSE_WORDS,
   shownEndpoint,
 } from './delivery-words.ts';
@@ -208,7 +208,7 @@ export async function showWebhook(
   const resource = shownEndpoint(endpoint);
   return show(request, reply, {
     template: 'webhook',
-    title: resource.label || hostOf(resource.url),
+    title: endpointName(resource),
     endpoint: resource,
     pauseWords: endpoint.pausedReason === null ? '' : PAUSE_WORDS[endpoint.pausedReason],
     held: { count: Math.min(held, MOST_COUNTED), isMore: held > MOST_COUNTED },

@@ -78,3 +78,12 @@ test('a row names what it is about, and the log shows what was delivered of one 
     new RegExp(`About <a href="/dashboard/signals/${subject}">[^<]{10,}</a>`),
   );
 });
+
+test('the log opens where an endpoint that is read has no label', async () => {
+  const payload = { mode: 'pull' };
+  const request = { method: 'POST', url: '/v1/webhooks', headers: made.auth, payload } as const;
+  expect((await made.app.inject(request)).statusCode).toBe(201);
+  for (const path of [LOGS, `${LOGS}/events`, '/dashboard/dead-letters']) {
+    expect([path, (await browser.get(path)).statusCode]).toEqual([path, 200]);
+  }
+});
