@@ -1,24 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { AUDIT_ACTIONS, type AuditAction, auditFilters, OTHER_ACTORS } from '../model/audit.ts';
+import { endpointName, eventLabel, shownEndpoint } from './delivery-words.ts';
 import type { DashboardDeps } from './deps.ts';
 import { filtersOf, isFiltered, queryOf } from './forms.ts';
 import { memberOf } from './gate.ts';
 import { readScreenPage } from './paging.ts';
 import type { Show } from './screens.ts';
+import { type Subject, subjectsOf } from './webhook-logs.ts';
 
 const PATH = '/settings/audit';
-
-/** Where a subject is looked at, by the prefix of its id. */
-const SCREENS: Readonly<Record<string, string>> = {
-  sig: '/dashboard/signals/',
-  led: '/dashboard/leads/',
-  cmp: '/dashboard/companies/',
-  cam: '/dashboard/campaigns/',
-  icp: '/dashboard/profiles/',
-  src: '/dashboard/sources/',
-  whk: '/dashboard/settings/integrations/webhooks/',
-  dlv: '/dashboard/webhook-logs/',
-};
 
 const ACTION_WORDS: Record<AuditAction, string> = {
   'campaign.create': 'Campaign created',
@@ -88,17 +78,25 @@ export function addAudit(app: FastifyInstance, deps: DashboardDeps, show: Show):
       filters,
       read: (place) => store.pageAudit(tenant.id, { ...filters, ...place }),
     });
-    const names = await namesOf(deps, tenant.id);
+    const [names, subjects] = await Promise.all([
+      namesOf(deps, tenant.id),
+      auditedSubjects(
+        deps,
+        tenant.id,
+        page.rows.map(({ subject }) => subject),
+      ),
+    ]);
+    names.set(tenant.id, tenant.name);
     return show(request, reply, {
       template: 'audit',
       title: 'Audit log',
       entries: page.rows.map((entry) => ({
         ...entry,
         who: names.get(entry.actor) ?? entry.actor,
-        about: names.get(entry.subject) ?? entry.subject,
-        link: linkOf(entry.subject),
+        about: subjects.get(entry.subject)?.label ?? names.get(entry.subject) ?? null,
+        link: subjects.get(entry.subject)?.path ?? null,
       })),
-      actors: [...names].map(([id, name]) => ({ id, name })),
+      actors: [...names].filter(([id]) => id !== tenant.id).map(([id, name]) => ({ id, name })),
       actions: AUDIT_ACTIONS,
       actionWords: (action: AuditAction) => ACTION_WORDS[action],
       query,
@@ -122,7 +120,50 @@ async function namesOf({ store }: DashboardDeps, tenantId: string): Promise<Map<
   ]);
 }
 
-function linkOf(subject: string): string | null {
-  const screen = SCREENS[subject.slice(0, subject.indexOf('_'))];
-  return screen === undefined ? null : screen + subject;
+/** What the entries of a page are about, by ids: what still exists, by its name and with its screen. */
+async function auditedSubjects(
+  { store }: DashboardDeps,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Map<string, Subject>> {
+  const subjects = await subjectsOf(store, tenantId, ids);
+  const add = async (prefix: string, find: (id: string) => Promise<Subject | null>) => {
+    for (const id of new Set(ids.filter((each) => each.startsWith(prefix)))) {
+      const subject = await find(id);
+      if (subject !== null) subjects.set(id, subject);
+    }
+  };
+  await Promise.all([
+    add('icp_', async (id) => {
+      const profile = await store.getProfile(tenantId, id);
+      return profile && { label: profile.name, path: `/dashboard/profiles/${id}` };
+    }),
+    add('src_', async (id) => {
+      const source = await store.getSource(tenantId, id);
+      return source && { label: source.name, path: `/dashboard/sources/${id}` };
+    }),
+    add('cmp_', async (id) => {
+      const company = await store.findCompany(tenantId, { id });
+      return company && { label: company.domain, path: `/dashboard/companies/${id}` };
+    }),
+    add('whk_', async (id) => {
+      const endpoint = await store.getEndpoint(tenantId, id);
+      return (
+        endpoint && {
+          label: endpointName(shownEndpoint(endpoint)),
+          path: `/dashboard/settings/integrations/webhooks/${id}`,
+        }
+      );
+    }),
+    add('dlv_', async (id) => {
+      const delivery = await store.getDelivery(tenantId, id);
+      return (
+        delivery && {
+          label: `${eventLabel(delivery.eventType)} delivery`,
+          path: `/dashboard/webhook-logs/${id}`,
+        }
+      );
+    }),
+  ]);
+  return subjects;
 }

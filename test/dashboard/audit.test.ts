@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { buildTestApp, type TestApp } from '../support/app.ts';
+import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 import { memberSignedIn, signedIn, type TestBrowser } from './browser-session.ts';
 
 const AUDIT = '/dashboard/settings/audit';
@@ -35,7 +35,29 @@ test('what people and keys change is listed with who, what and a link, newest fi
     'dana@example.com: Password changed',
     'owner@example.com: API key created',
   ]);
-  expect(page).toMatch(/href="\/dashboard\/settings\/integrations\/webhooks\/whk_\w{25}">whk_/);
+  expect(page).toMatch(/href="[^"]*\/webhooks\/whk_\w{25}" title="whk_\w{25}">127\.0\.0\.1:8443</);
+});
+
+test('what an entry is about has its name, and a link while it exists', async () => {
+  async function call(method: 'POST' | 'DELETE' | 'PATCH', url: string, payload?: object) {
+    const answer = await made.app.inject({ method, url, headers: made.auth, ...(payload && { payload }) });
+    return answer.statusCode === 204 ? null : answer.json().data;
+  }
+  const { signals } = await call('POST', '/v1/signals', aPost());
+  await call('POST', '/v1/leads', { signal_ids: [signals[0].signal_id] });
+  const { id } = await call('POST', '/v1/sources', {
+    kind: 'hackernews',
+    name: 'Asks for a CRM',
+    query: 'crm',
+  });
+  await call('POST', '/v1/campaigns', { name: 'Spring' });
+  const feed = await call('POST', '/v1/webhooks', { mode: 'pull' });
+  await call('DELETE', `/v1/webhooks/${feed.id}`);
+  const page = (await owner.get(AUDIT)).body;
+  expect(page).toContain(`href="/dashboard/sources/${id}" title="${id}">Asks for a CRM<`);
+  expect(page).toMatch(/title="cam_\w{25}">Spring</);
+  expect(page).not.toMatch(/>(?:sig|led|src|cam|ten|usr)_/);
+  expect(page).toContain(`<span class="mono soft">${feed.id}</span>`);
 });
 
 test('it is filtered by who, action and time, and paged', async () => {
