@@ -43,7 +43,7 @@ interface DueStep {
   url: string;
 }
 
-/** What a digest's mail tells of, as it is when it is sent. */
+/** The content of a digest email, read when it is sent. */
 interface DigestContent {
   steps: readonly DueStep[];
   lines: readonly DigestLine[];
@@ -55,14 +55,14 @@ type DigestFacts = Extract<MailFacts, { kind: 'digest' }>;
 const MOST_LINES = 10;
 const MOST_STEPS = 10;
 
-/** Its subject, which says what was found. */
+/** The subject line: how many signals are in it. */
 function digestSubject({ date, counts, frequency = 'daily' }: DigestFacts): string {
   const span = frequency === 'weekly' ? `Week to ${date}` : date;
   if (counts.hot + counts.warm === 0) return `Next steps due · ${span}`;
   return `${counts.hot} hot and ${counts.warm} warm signals · ${span}`;
 }
 
-/** What a mail says at its end; `settingsUrl` is where all of it is chosen. */
+/** The links at the end of a digest email. */
 export interface DigestFoot {
   settingsUrl: string;
   unsubscribeUrl: string;

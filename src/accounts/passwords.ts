@@ -105,11 +105,11 @@ function unpadded(bytes: Buffer): string {
 export const MIN_PASSWORD_CHARACTERS = 10;
 const MAX_PASSWORD_CHARACTERS = 200;
 
-/** How many characters a password needs besides words that are guessed first. */
+/** The minimum number of characters in a password beyond words that attackers guess first. */
 const MIN_OWN_CHARACTERS = 6;
-/** A shorter word of an address or a name may stand in any password. */
+/** Shorter parts of an address or a name are too common to refuse. */
 const MIN_WORD_CHARACTERS = 4;
-/** Fewer different characters, or fewer runs such as `abc` and `999`, are tried by counting up. */
+/** With fewer distinct characters, or fewer runs such as `abc` and `999`, a password falls to simple enumeration. */
 const MIN_VARIETY = 5;
 const PRODUCT = 'signalpost';
 
@@ -142,7 +142,7 @@ function refuseWeak(password: string, owner: PasswordOwner, isListed: Listed): v
   if (left !== folded && isLittle(left)) {
     throw invalidAt(
       '/password',
-      "Choose a password that is more than your address or your company's name: those are tried first.",
+      'That password is mostly your email address or company name, which attackers try first. Add a few unrelated words.',
     );
   }
   if (isCommon(folded, isListed)) {

@@ -183,7 +183,7 @@ function statusEvents(deps: CampaignDeps, before: Campaign, after: Campaign) {
   return routeChanges(deps, after.tenantId, [change]);
 }
 
-/** Stores what happened, and for each classified reply the event that tells of it, in one commit; what became of each. */
+/** Records campaign events in one commit, with a `reply.classified` event for each classified reply. Returns the result of each. */
 export async function recordEvents(
   deps: CampaignDeps,
   campaign: Campaign,

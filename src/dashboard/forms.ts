@@ -175,7 +175,7 @@ export function linesOfMembers(record: Readonly<Record<string, Value>>): string 
     .join('\n');
 }
 
-/** `key = value`; a number, `true` and `false` are themselves, everything else is text, as is what stands in quotes. */
+/** Parses `key = value`. Numbers, `true` and `false` keep their type; everything else, and anything in quotes, is text. */
 export function memberOfLine(line: string): [string, Value] {
   const at = line.indexOf('=');
   if (at === -1) return [line, ''];

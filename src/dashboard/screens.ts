@@ -165,7 +165,7 @@ export interface Words {
   event(type: string): string;
 }
 
-/** Stands where nothing is known; on a phone such a cell takes no line. */
+/** Shown for an unknown value; narrow screens hide the whole line. */
 const NONE_HTML = '<span class="none">–</span>';
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });

@@ -116,7 +116,7 @@ function isSecret(name: SettingName): boolean {
   return SECRET_NAMES.some((secret) => secret === name);
 }
 
-/** Addresses of pages, and what source reads what stands there; the first group is the setting. */
+/** URL patterns and the kind of source that reads them. The first capture group is the value of the setting. */
 const PLACES: [pattern: RegExp, kind: SourceKind, setting: string][] = [
   [/^(?:job-boards|boards)\.greenhouse\.io\/([\w.-]+)/, 'greenhouse', 'board'],
   [/^jobs\.lever\.co\/([\w.-]+)/, 'lever', 'board'],
@@ -135,18 +135,18 @@ const PLACES: [pattern: RegExp, kind: SourceKind, setting: string][] = [
   [/^(?:hn\.algolia|news\.ycombinator)\.com()/, 'hackernews', 'query'],
 ];
 
-/** What is made of an address or a subject: a form to look over, with what is known beside it. */
+/** The form filled in from an address or a subject, for the user to check. */
 export interface Guess {
   form: Form;
-  /** Why it cannot be read, and what can be done instead; null: nothing is known against it. */
+  /** Why the place cannot be read, and what to do instead; null if it may be readable. */
   refusal: string | null;
-  /** Whether nothing but its being an address speaks for a feed. */
+  /** True if it is treated as a feed only because it is an address. */
   isBareAddress: boolean;
 }
 
 /**
- * What a new source's form says by an address or a subject: the kind that reads that place, any other address as a feed, and
- * words as a search of Hacker News. To be looked at before it is made.
+ * Fills in the form of a new source from an address or a subject: a known place by its kind, any other address as a feed,
+ * and words as a search of Hacker News.
  */
 export function guessSource(typed: string): Guess {
   const given = typed.trim();

@@ -57,7 +57,7 @@ test.each([
     'Rita.Marlowe1',
   ],
 ])("%s is the person's address or the company's name", (password) => {
-  expect(faultOf(password)).toContain("your address or your company's name");
+  expect(faultOf(password)).toContain('your email address or company name');
 });
 
 test.each([
