@@ -167,6 +167,6 @@ export function attemptWords({ successRate, p95 }: AttemptSummary): string {
 }
 
 /** The host of an endpoint's address. */
-export function hostOf(url: string): string {
+function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : url;
 }
