@@ -167,6 +167,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
 
   /** Rounds among the owners without a share, until the batch is full or nothing of theirs waits. */
   function takeTurns(budget: number, batch: Entry<Change>[]): number {
+    const first = batch.length;
     let left = budget;
     let inVain = 0;
     // Who is added again is met again, behind all others.
@@ -174,6 +175,9 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
       if (left <= 0 || batch.length >= maxBatch) break;
       const before = batch.length;
       const credit = queue.credit + QUANTUM_US;
+      const cost = queue.entries.peek()?.cost ?? 0;
+      // A post to thousands of endpoints: others need not wait for it in their own commit, too. It begins the next one.
+      if (cost > MOST_COST_US && cost <= credit && before > first) break;
       queue.credit = take(queue, credit, batch);
       left -= credit - queue.credit;
       if (turns.delete(queue)) turns.add(queue);

@@ -147,6 +147,27 @@ describe('the writer under many tenants', () => {
     expect(posts).toBeGreaterThan(400);
   });
 
+  test('who posts beside a tenant of 3,000 endpoints waits for one of its posts at most, and that tenant is served as well', async () => {
+    const { queue, time } = setUp();
+    const waits: number[] = [];
+    let wide = 0;
+    const running = () => time.ms < 5_000;
+    const loop = async (change: Change, after: (ms: number) => void) => {
+      while (running()) {
+        const asked = time.ms;
+        await queue.run(change);
+        after(time.ms - asked);
+      }
+    };
+    await Promise.all([
+      ...Array.from({ length: 8 }, () => loop(aPost(ten(0), 3_000), () => wide++)),
+      ...Array.from({ length: 4 }, (_, n) => loop(aPost(ten(n + 1), 1), (ms) => waits.push(ms))),
+    ]);
+    const [one, few] = [costOf(aPost(ten(0), 3_000)) / 1_000, 10];
+    expect(Math.max(...waits)).toBeLessThan(one + few);
+    expect(wide).toBeGreaterThan((0.8 * 5_000) / (one + few));
+  });
+
   test.each<[string, Change, string]>([
     ['a post', aPost('ten_1', 1), 'ten_1'],
     [
