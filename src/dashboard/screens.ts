@@ -46,7 +46,7 @@ const DONE: Readonly<Record<string, string>> = {
   'signed-out': 'You are logged out.',
   founded: 'This server already has an account. Log in with its email and password.',
   started: 'The run has started.',
-  'source-added': 'Source added. Its first run is starting.',
+  'source-added': 'Source added. Its first run is starting; new signals appear in your inbox.',
   accepted: 'Accepted. The profile was updated; you can undo this below.',
   dismissed: 'Dismissed. You can undo this below.',
   undone: 'Undone.',

@@ -103,7 +103,9 @@ function addNew(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
     const place = text(asked, 'place').trim().slice(0, 2_048);
     if (place === '') return showForm(request, reply);
     const guess = guessSource(place);
-    const form = { ...EMPTY_FORM, ...guess.form, icp_profile_ids: texts(asked, 'icp') };
+    // A place that cannot be read leaves the form empty: adding it would fail.
+    const filled = guess.refusal === null ? guess.form : {};
+    const form = { ...EMPTY_FORM, ...filled, icp_profile_ids: texts(asked, 'icp') };
     return showForm(request, reply, { place, guess, form });
   }
   app.get('/sources/new', { config: { onlyToChange: true } }, (request, reply) =>
@@ -213,12 +215,14 @@ function addEdit(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
 function stripOf(newestFirst: readonly EndedRun[]): string {
   if (newestFirst.length === 0) return '';
   const failed = newestFirst.filter(({ error }) => error !== null).length;
+  const missing = Math.max(0, RUNS_IN_STRIP - newestFirst.length);
+  const none = Array.from({ length: missing }, () => ({ look: 'none' as const, title: 'No run yet' }));
   const marks = [...newestFirst].reverse().map(({ error, endedAt, itemsSeen }) => ({
     look: error === null ? ('good' as const) : ('bad' as const),
     title: `${toIso(endedAt).slice(0, 16).replace('T', ' ')} UTC: ${error === null ? `${itemsSeen} read` : error.message}`,
   }));
   const runs = newestFirst.length === 1 ? 'The last run' : `The last ${newestFirst.length} runs`;
-  return stripHtml(`${runs}: ${failed} failed`, marks);
+  return stripHtml(`${runs}: ${failed} failed`, [...none, ...marks]);
 }
 
 const PROPOSED = 6;
@@ -252,6 +256,7 @@ function addSourceSuggestions(app: FastifyInstance, deps: DashboardDeps, show: S
       profiles: profiles.map(icpResource),
       places: places.map(shownPlace),
       mayPreview: deps.previewSource !== undefined,
+      hasSources: sources.rows.length > 0,
       previewed: null,
       preview: null,
       fault: null,
@@ -316,5 +321,7 @@ function shownPlace(place: Place) {
     where: url ?? site ?? '',
     asks: asks ?? '',
     needsApp: NEEDS_OWN_APP.includes(place.kind),
+    // Read as posts are written: there is no last day to look at.
+    isLive: place.kind === 'bluesky',
   };
 }

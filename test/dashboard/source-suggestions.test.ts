@@ -73,3 +73,24 @@ test('a profile of another tenant is not there, and a reader adds nothing', asyn
   const reader = await memberSignedIn(made, { email: 'reader@example.com', role: 'reader' });
   expect((await reader.get(PAGE)).body).not.toContain('Add source<');
 });
+
+test('a place that cannot be read says so, and its form stays empty', async () => {
+  const NEW = '/dashboard/sources/new';
+  const { body } = await browser.post(
+    NEW,
+    { act: 'guess', place: 'https://www.linkedin.com/company/acme' },
+    NEW,
+  );
+  expect(body).toContain('LinkedIn does not let programs read its posts');
+  expect(body).toMatch(/id="name"[^>]*value=""/);
+});
+
+test('Bluesky, which is read live, has no preview of a day', async () => {
+  const payload = { name: 'Repairs', offer: 'Plumbing repairs', phrases: ['plumber'] };
+  const post = { method: 'POST' as const, url: '/v1/icps', headers: made.auth, payload };
+  const { id } = (await made.app.inject(post)).json().data;
+  const cards = (await browser.get(`${PAGE}?icp=${id}`)).body.split('<li class="card">').slice(1);
+  const bluesky = cards.find((card) => card.includes('Bluesky: need a plumber'));
+  expect(bluesky).toContain('Add source');
+  expect(bluesky).not.toContain('Preview 24 hours');
+});
