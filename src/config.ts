@@ -13,6 +13,8 @@ export interface Config {
   /** Without a trailing slash. */
   baseUrl: string;
   dataDir: string;
+  /** `postgres://…`, which holds a password; null: the store is a file in `dataDir`. */
+  databaseUrl: string | null;
   /** The master key and those before it (32 bytes each), or null: then `DATA_DIR/secrets.key` holds them. */
   secretsKey: KeyRing | null;
   contentDir: string;
@@ -82,6 +84,7 @@ export function loadConfig(env: NodeJS.ProcessEnv, own: AddressSet | null = null
     port,
     baseUrl: read.base('BASE_URL')?.replace(/\/+$/, '') ?? `http://localhost:${port}`,
     dataDir: resolve(read.text('DATA_DIR') ?? './data'),
+    databaseUrl: read.database('DATABASE_URL'),
     secretsKey: read.keys('SECRETS_KEY'),
     contentDir: resolve(read.text('CONTENT_DIR') ?? inPackage('content')),
     trustProxy: read.cidrs('TRUST_PROXY'),
@@ -107,11 +110,6 @@ export function loadConfig(env: NodeJS.ProcessEnv, own: AddressSet | null = null
     mcpAuthorizationServers: read.issuers('MCP_AUTHORIZATION_SERVERS'),
     tracing: readTracing(read, faults),
   };
-  if (read.text('DATABASE_URL') !== null) {
-    faults.push(
-      'DATABASE_URL: this version keeps its data in SQLite under DATA_DIR only. Unset DATABASE_URL.',
-    );
-  }
   if (config.smtpUrl !== null && config.mailFrom === null) {
     faults.push('MAIL_FROM: must be set together with SMTP_URL, e.g. MAIL_FROM=signalpost@example.com.');
   }
@@ -144,6 +142,17 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
 
   return {
     text,
+    database(name: string): string | null {
+      const value = text(name);
+      const url = value === null ? null : URL.parse(value);
+      if (
+        value === null ||
+        (url !== null && /^postgres(ql)?:$/.test(url.protocol) && url.pathname.length > 1)
+      )
+        return value;
+      faults.push(`${name}: must be an address such as postgres://user:password@host/database.`);
+      return null;
+    },
     integer(name: string, fallback: number, min: number, max: number): number {
       const value = text(name);
       if (value === null) return fallback;

@@ -37,14 +37,16 @@ export interface DataFolder {
  * @throws DataFolderError, SecretsKeyError, StoreOpenError
  */
 export function openDataFolder(
-  { dataDir, secretsKey }: Pick<Config, 'dataDir' | 'secretsKey'>,
+  { dataDir, databaseUrl, secretsKey }: Pick<Config, 'dataDir' | 'databaseUrl' | 'secretsKey'>,
   random: Random,
 ): DataFolder {
   const file = join(dataDir, 'signalpost.db');
   const source = secretsKey === null ? secretsKeyFile(dataDir) : 'SECRETS_KEY';
   try {
     const found = secretsKey ?? readSecretsKey(dataDir);
-    refuseOtherKey(file, found && createKeyProof(found.newest, source, found.older));
+    // A database of PostgreSQL is asked as it is opened.
+    if (databaseUrl === null)
+      refuseOtherKey(file, found && createKeyProof(found.newest, source, found.older));
     const warnings = closeDataFolder(dataDir);
     const { newest, older } = found ?? makeSecretsKey(dataDir, random);
     const keyProof = createKeyProof(newest, source, older);

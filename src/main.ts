@@ -51,6 +51,7 @@ async function open({
   const faultsOnly = () => pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
   const runtime = await openRuntime(config, {
     writerThread: serving,
+    isServer: serving,
     takesPosts,
     ...(serving ? {} : { logger: faultsOnly() }),
   });
@@ -59,8 +60,8 @@ async function open({
 }
 
 /** A mistyped DATA_DIR must not become an empty database that looks as if everything were gone. */
-function requireDatabase({ dataDir }: Config): void {
-  if (existsSync(join(dataDir, 'signalpost.db'))) return;
+function requireDatabase({ dataDir, databaseUrl }: Config): void {
+  if (databaseUrl !== null || existsSync(join(dataDir, 'signalpost.db'))) return;
   throw new CommandError(
     `There is no database in ${dataDir}. Set DATA_DIR to the server's data folder, or create the first tenant with: tenant create`,
   );
@@ -76,10 +77,11 @@ async function release(): Promise<Release> {
     import('./store/driver.ts'),
     import('./signals/score.ts'),
   ]);
-  return { version: PACKAGE.version, schema: latestVersion(), model: MODEL_VERSION };
+  const schema = latestVersion(process.env.DATABASE_URL?.trim() || null);
+  return { version: PACKAGE.version, schema, model: MODEL_VERSION };
 }
 
-async function migrate(): Promise<{ file: string; from: number; to: number }> {
+async function migrate(): Promise<{ place: string; from: number; to: number }> {
   const config = loadConfig(process.env);
   const [{ openDataFolder }, { migrateStore }, { systemRandom }] = await Promise.all([
     import('./data-folder.ts'),
@@ -88,7 +90,9 @@ async function migrate(): Promise<{ file: string; from: number; to: number }> {
   ]);
   const { file, keyProof, warnings } = openDataFolder(config, systemRandom);
   for (const warning of warnings) ports.err(warning);
-  return { file, ...(await migrateStore(file, keyProof)) };
+  const { databaseUrl } = config;
+  const place = databaseUrl === null ? file : 'The database of DATABASE_URL';
+  return { place, ...(await migrateStore({ file, databaseUrl }, keyProof)) };
 }
 
 /**
@@ -132,10 +136,12 @@ function explain(error: unknown): { exitCode: number; message: string } {
   return { exitCode: EXIT_UNEXPECTED, message };
 }
 
+const FAULTS_OF_SETTINGS = new Set<unknown>(['other_key', 'no_driver', 'unfit_server']);
+
 /** What is mended in the environment or in the files that it names, as no second start would mend it. */
 function isOfConfiguration(error: Error): boolean {
-  const otherKey = 'fault' in error && error.fault === 'other_key';
-  return error.name === 'ContentError' || error.name === 'SecretsKeyError' || otherKey;
+  const isOfStore = 'fault' in error && FAULTS_OF_SETTINGS.has(error.fault);
+  return error.name === 'ContentError' || error.name === 'SecretsKeyError' || isOfStore;
 }
 
 function listenFault(error: NodeJS.ErrnoException & { address?: string; port?: number }): string | null {

@@ -22,6 +22,7 @@ import { type Random, systemRandom } from './lib/random.ts';
 import { createSecretBox, createSeededRandom, type SecretBox, type SeededRandom } from './lib/secret-box.ts';
 import { createLogDestination } from './log-destination.ts';
 import { storageFaultOf } from './model/errors.ts';
+import { openWhenReachable } from './operation/standby.ts';
 import type { Tracing } from './operation/tracing.ts';
 import { type Encoder, openEncoder } from './signals/encoder/encoder.ts';
 import { runJobs } from './signals/intake.ts';
@@ -70,6 +71,8 @@ export interface RuntimeOptions {
   logger?: Logger;
   /** Writes to the store in a thread of its own; worth its start for a server, not for a command's one write. */
   writerThread?: boolean;
+  /** Waits for a storage that cannot be reached, and refuses requests meanwhile. */
+  isServer?: boolean;
   /** False: no post is read, and no sentence encoder started. */
   takesPosts?: boolean;
 }
@@ -83,13 +86,15 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
   const random = systemRandom;
   const logger = options.logger ?? createLogger(config, clock);
   const { file, masterKey, olderKeys, keyProof, warnings } = openDataFolder(config, random);
-  const store = await openStore({
-    file,
-    clock,
-    keyProof,
-    writerThread: options.writerThread ?? false,
-    onStorageChange: (change) => logStorageChange(logger, change),
-  });
+  const newId = createIds(clock, random);
+  const open = () =>
+    openStore({
+      ...{ file, databaseUrl: config.databaseUrl, clock, keyProof },
+      writerThread: options.writerThread ?? false,
+      onStorageChange: (change) => logStorageChange(logger, change, config),
+    });
+  const { isServer = false } = options;
+  const store = isServer ? await openWhenReachable({ config, clock, newId, logger }, open) : await open();
   for (const warning of warnings) logger.warn(warning);
   const cursors = createCursors(masterKey, olderKeys);
   const { takesPosts = true } = options;
@@ -98,7 +103,7 @@ export async function openRuntime(config: Config, options: RuntimeOptions = {}):
     config,
     clock,
     random,
-    newId: createIds(clock, random),
+    newId,
     logger,
     store,
     matchers: createMatchers(store),
@@ -245,7 +250,8 @@ export async function startServer(runtime: Runtime, content: SiteContent): Promi
 }
 
 /** Leases keep two servers on one folder from sending twice, but limits, throttles and figures are each one's own. */
-async function warnOfOthers({ store, config: { dataDir }, logger }: Runtime): Promise<void> {
+async function warnOfOthers({ store, config: { dataDir, databaseUrl }, logger }: Runtime): Promise<void> {
+  if (databaseUrl !== null) return;
   const others = await store.countOthers();
   if (others === 0) return;
   logger.warn(
@@ -291,6 +297,10 @@ async function createHousekeeping(
   });
 }
 
+function driverOf({ databaseUrl }: Config): 'sqlite' | 'postgres' {
+  return databaseUrl === null ? 'sqlite' : 'postgres';
+}
+
 /** What a log of several starts is told apart by. */
 function descriptionOf({ config, store, encoder }: Runtime): Record<string, string | number> {
   return {
@@ -299,19 +309,27 @@ function descriptionOf({ config, store, encoder }: Runtime): Record<string, stri
     schema_version: store.pulse().schemaVersion,
     model_version: MODEL_VERSION,
     encoder: encoder === null ? 'off' : 'on',
-    store: 'sqlite',
+    store: driverOf(config),
     data_dir: config.dataDir,
   };
 }
 
 const STORAGE_FAULTS = {
-  full: 'the disk is full: nothing new is stored, and requests get 503; free up space under DATA_DIR',
-  outage:
-    'the database cannot be written (locked, read-only or failing disk): nothing new is stored, and requests get 503',
+  sqlite: {
+    full: 'the disk is full: nothing new is stored, and requests get 503; free up space under DATA_DIR',
+    outage:
+      'the database cannot be written (locked, read-only or failing disk): nothing new is stored, and requests get 503',
+  },
+  postgres: {
+    full: "the PostgreSQL server's disk is full: nothing new is stored, and requests get 503; free up space there",
+    outage:
+      'the PostgreSQL server cannot be reached, or takes no changes: nothing new is stored, and requests get 503',
+  },
 };
 
-function logStorageChange(logger: Logger, change: StorageChange): void {
-  if (change.state === 'failing') logger.error({ fault: change.fault }, STORAGE_FAULTS[change.fault]);
+function logStorageChange(logger: Logger, change: StorageChange, config: Config): void {
+  const faults = STORAGE_FAULTS[driverOf(config)];
+  if (change.state === 'failing') logger.error({ fault: change.fault }, faults[change.fault]);
   else logger.error({ lasted_ms: Math.round(change.lastedMs) }, 'the database is writable again');
 }
 

@@ -20,6 +20,7 @@ import {
   inUse,
   isInUse,
   type OnProgress,
+  openStore,
   refuseOtherKey,
   restoreBackup,
 } from './store/driver.ts';
@@ -31,6 +32,7 @@ type Restored = Awaited<ReturnType<Upkeep['restore']>>;
 export function createUpkeep(env: NodeJS.ProcessEnv): Upkeep {
   const config = loadConfig(env);
   const file = join(config.dataDir, 'signalpost.db');
+  if (config.databaseUrl !== null) return createPostgresUpkeep(config, file);
   return {
     async backUp(target, withKey, onProgress) {
       requireDatabase(file);
@@ -46,7 +48,51 @@ export function createUpkeep(env: NodeJS.ProcessEnv): Upkeep {
       requireDatabase(file);
       return { file, ...checkEverything(file) };
     },
-    rotateKey: () => rotate(config, file),
+    async rotateKey() {
+      requireDatabase(file);
+      const keys = findKeys(config);
+      refuseOtherKey(file, keys && proofOf(keys, config));
+      if (keys === null) throw noKeyYet();
+      if (isInUse(file)) throw inUse(file);
+      return rotate(keys, config);
+    },
+  };
+}
+
+/** Of a database of PostgreSQL, whose own tools copy and check it. */
+function createPostgresUpkeep(config: Config, file: string): Upkeep {
+  const refuse = (command: string, instead: string) => (): never => {
+    throw new StoreUpkeepError(
+      `The data is in PostgreSQL (DATABASE_URL): instead of "${command}", ${instead}`,
+    );
+  };
+  return {
+    backUp: async () =>
+      refuse('backup', 'run pg_dump --format=custom, and keep the master key beside the dump.')(),
+    restore: async () =>
+      refuse('restore', 'run pg_restore into an empty database, with all servers stopped.')(),
+    check: refuse('check', "use PostgreSQL's own pg_amcheck."),
+    async rotateKey() {
+      const keys = findKeys(config);
+      if (keys === null) throw noKeyYet();
+      const { databaseUrl } = config;
+      const store = await openStore({
+        file,
+        databaseUrl,
+        clock: systemClock,
+        keyProof: proofOf(keys, config),
+      });
+      try {
+        if ((await store.countOthers()) > 0) {
+          throw new StoreUpkeepError(
+            'Servers use this database. Stop all of them first: each must have the new key when it starts again.',
+          );
+        }
+        return rotate(keys, config);
+      } finally {
+        await store.close();
+      }
+    },
   };
 }
 
@@ -86,12 +132,11 @@ async function restore({ config, file, from, onProgress }: RestoreDeps): Promise
   return { file, putAside, key };
 }
 
-function rotate(config: Config, file: string): ReturnType<Upkeep['rotateKey']> {
-  requireDatabase(file);
-  const keys = findKeys(config);
-  refuseOtherKey(file, keys && proofOf(keys, config));
-  if (keys === null) throw new StoreUpkeepError('There is no master key yet. The first start creates one.');
-  if (isInUse(file)) throw inUse(file);
+function noKeyYet(): StoreUpkeepError {
+  return new StoreUpkeepError('There is no master key yet. The first start creates one.');
+}
+
+function rotate(keys: KeyRing, config: Config): Awaited<ReturnType<Upkeep['rotateKey']>> {
   const next = addKey(keys, systemRandom);
   if (config.secretsKey !== null) return { setting: formatKeys(next).trimEnd().replaceAll('\n', ',') };
   writeSecretsKey(config.dataDir, formatKeys(next));

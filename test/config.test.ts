@@ -85,10 +85,21 @@ test('a key of 32 bytes is taken, and a wrong one is not repeated in the fault',
   expect(faultsOf({ SECRETS_KEY: 'hunter2' }).join()).not.toContain('hunter2');
 });
 
-test('a store that this version does not have is refused, and its password stays out of the fault', () => {
-  const faults = faultsOf({ DATABASE_URL: 'postgres://u:hunter2@db/x' });
-  expect(faults).toHaveLength(1);
-  expect(faults.join()).not.toContain('hunter2');
+test('DATABASE_URL names a database of PostgreSQL, and its password stays out of the fault', () => {
+  const socket = 'postgresql:///signals?host=/run/postgresql&user=u';
+  expect(loadConfig({}).databaseUrl).toBe(null);
+  for (const url of ['postgres://u:hunter2@db:5432/x', socket])
+    expect(loadConfig({ DATABASE_URL: url }).databaseUrl).toBe(url);
+  for (const url of [
+    'mysql://u:hunter2@db/x',
+    'postgres://u:hunter2@db',
+    'postgres://u:hunter2@db/',
+    'hunter2',
+  ]) {
+    const faults = faultsOf({ DATABASE_URL: url });
+    expect(faults).toEqual([expect.stringContaining('DATABASE_URL: must be an address such as')]);
+    expect(faults.join()).not.toContain('hunter2');
+  }
 });
 
 test('mail needs a sender', () => {

@@ -92,7 +92,10 @@ function versionOf(): string {
 }
 
 async function makeData(dataDir: string): Promise<BenchData> {
-  const { file, keyProof, masterKey } = openDataFolder({ dataDir, secretsKey: null }, systemRandom);
+  const { file, keyProof, masterKey } = openDataFolder(
+    { dataDir, databaseUrl: null, secretsKey: null },
+    systemRandom,
+  );
   const store = await openSqliteStore({ file, clock: systemClock, keyProof });
   const tenants = await makeTenants(store);
   const templates = await makeTemplates(store, tenants[0]?.tenantId ?? '');

@@ -27,7 +27,7 @@ export interface Ports {
   /** Opens data folder and storage as `env` (the process's own if left out) says; nothing listens yet. */
   open(options: OpenOptions): Promise<Opened>;
   /** Brings the storage to this program's schema without starting anything. */
-  migrate(): Promise<{ file: string; from: number; to: number }>;
+  migrate(): Promise<{ place: string; from: number; to: number }>;
   /** Work on the data folder that no server takes part in. */
   upkeep(): Promise<Upkeep>;
   /** Runs `stop` with the signal's name and ends the process with 0 when SIGTERM, SIGHUP or Ctrl-C comes. */
@@ -64,7 +64,7 @@ export interface Upkeep {
   /** At most some findings of each part, of `total`. */
   check(): { file: string; findings: { part: string; detail: string }[]; total: number };
   /** `file`: it was written there. `setting`: what SECRETS_KEY is to be set to. */
-  rotateKey(): { file: string } | { setting: string };
+  rotateKey(): Promise<{ file: string } | { setting: string }>;
 }
 
 export interface OpenOptions {

@@ -49,10 +49,10 @@ export function addMigrate(parent: Command, ports: Ports): void {
     .command('migrate')
     .description('update the database to the schema of this release')
     .action(async () => {
-      const { file, from, to } = await ports.migrate();
+      const { place, from, to } = await ports.migrate();
       const what =
         from === to ? `is at schema version ${to}` : `was updated from schema version ${from} to ${to}`;
-      ports.out(`${file} ${what}.`);
+      ports.out(`${place} ${what}.`);
     });
 }
 
@@ -121,7 +121,7 @@ async function check(ports: Ports): Promise<void> {
 }
 
 async function rotate(ports: Ports): Promise<void> {
-  const rotated = (await ports.upkeep()).rotateKey();
+  const rotated = await (await ports.upkeep()).rotateKey();
   if ('file' in rotated) {
     ports.out(`${rotated.file} has a new master key, with the earlier ones below it. Back it up.`);
   } else {

@@ -87,7 +87,7 @@ test('a database in use is not replaced', async () => {
   await folder.upkeep.backUp(backup, true, ignore);
   const { store } = await folder.open();
   await expect(folder.upkeep.restore(backup, ignore)).rejects.toThrow(/is in use/);
-  expect(() => folder.upkeep.rotateKey()).toThrow(/is in use/);
+  await expect(folder.upkeep.rotateKey()).rejects.toThrow(/is in use/);
   await store.close();
   await folder.upkeep.restore(backup, ignore);
 });
@@ -128,7 +128,7 @@ test('after a rotation old keys open what they closed, the new one closes, and a
   await folder.upkeep.backUp(backup, false, ignore);
   const keyFile = join(folder.path, 'secrets.key');
   const old = readFileSync(keyFile, 'utf8');
-  expect(folder.upkeep.rotateKey()).toEqual({ file: keyFile });
+  expect(await folder.upkeep.rotateKey()).toEqual({ file: keyFile });
   expect(readFileSync(keyFile, 'utf8')).toMatch(new RegExp(`^[^\\n]{44}\\n${old.replace(/[+/]/g, '\\$&')}$`));
   expect(statSync(keyFile).mode & 0o777).toBe(0o600);
   expect(await secretIn(folder)).toBe(SECRET);
@@ -141,7 +141,7 @@ test('after a rotation old keys open what they closed, the new one closes, and a
 test('a key that is a setting is not written anywhere: what it is to be set to is told', async () => {
   const key = Buffer.alloc(32, 3).toString('base64');
   const folder = await aFullFolder({ SECRETS_KEY: key });
-  const rotated = folder.upkeep.rotateKey();
+  const rotated = await folder.upkeep.rotateKey();
   if (!('setting' in rotated)) throw new Error('it was written');
   expect(rotated.setting).toMatch(new RegExp(`^[^,]{44},${key.replace(/[+/]/g, '\\$&')}$`));
   expect(readdirSync(folder.path)).toEqual(['signalpost.db']);
@@ -171,7 +171,7 @@ test.runIf(asRoot)(
       [12_345, 12_346],
     ];
     expect(ownersOf()).toEqual(theirs);
-    fresh.upkeep.rotateKey();
+    await fresh.upkeep.rotateKey();
     expect(ownersOf()).toEqual(theirs);
     expect(statSync(backup).uid).toBe(0);
   },

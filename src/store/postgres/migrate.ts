@@ -35,6 +35,11 @@ export async function migrate(db: Connection): Promise<MigrationResult> {
   return { from, to: migrations.length };
 }
 
+/** The version that this program brings a database to. */
+export function latestVersion(): number {
+  return readMigrations(MIGRATIONS_DIR).length;
+}
+
 async function findVersion(db: Connection): Promise<number> {
   const [counts = []] = (await db.ask(findTables, [])).rows;
   const [ours, all] = counts.map(Number);

@@ -3,6 +3,7 @@ import type { KeyProof } from '../../lib/secret-box.ts';
 import { createCommitMeter } from '../commit-meter.ts';
 import { StoreOpenError } from '../errors.ts';
 import { createMethods } from '../methods.ts';
+import type { MigrationResult } from '../migrations.ts';
 import { createPresence } from '../presence.ts';
 import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
 import type { OpenedStore, Store } from '../store.ts';
@@ -19,9 +20,11 @@ import { createReads } from './reads.ts';
 import { prepared } from './sql/prepared.ts';
 import { storageReads } from './sql/processes.ts';
 
+type Config = Parameters<typeof connect>[0];
+
 export interface PostgresStoreOptions {
   /** Where the database is, as `pg` takes it. */
-  config: Parameters<typeof connect>[0];
+  config: Config;
   clock: Clock;
   /** The database's key, which it knows from then on; without one it asks for none. */
   keyProof?: KeyProof;
@@ -40,14 +43,28 @@ const changeKey = prepared('UPDATE master_key SET proof = ? WHERE id = 1');
 
 /** Connects, and brings the schema to this program's version. @throws StoreOpenError */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<OpenedStore> {
-  const { config, keyProof } = options;
+  const { db, to } = await openDatabase(options);
+  return createPostgresStore(db, to, options);
+}
+
+/** Brings the schema to this program's version without starting anything. @throws StoreOpenError */
+export async function migratePostgres(config: Config, keyProof: KeyProof): Promise<MigrationResult> {
+  const { db, ...result } = await openDatabase({ config, keyProof });
+  await db.close();
+  return result;
+}
+
+async function openDatabase({
+  config,
+  keyProof,
+}: Pick<PostgresStoreOptions, 'config' | 'keyProof'>): Promise<MigrationResult & { db: Connection }> {
   try {
     const db = await connect(config);
     try {
       await refuseUnfit(db);
-      const { to } = await migrate(db);
+      const result = await migrate(db);
       if (keyProof !== undefined) await admitKey(db, keyProof);
-      return createPostgresStore(db, to, options);
+      return { db, ...result };
     } catch (error) {
       await db.close();
       throw error;
