@@ -70,4 +70,6 @@ export interface SubscriptionStore {
   endSubscription(tenantId: string, keyId: string, id: string, now: number): Promise<string | null>;
   /** Ends up to `limit` whose time is over, whose key has ended, or whose receiver said that it is gone; their endpoints. */
   endSubscriptions(now: number, limit: number): Promise<string[]>;
+  /** The endpoints of a tenant's subscriptions that are over, as far as `endSubscriptions` has not removed them yet. */
+  listEndedSubscriptions(tenantId: string, now: number): Promise<string[]>;
 }

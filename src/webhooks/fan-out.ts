@@ -8,7 +8,7 @@ import { isPresetShape } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import type { Taking } from '../store/delivery-store.ts';
-import type { EndpointStore, Receiver } from '../store/endpoint-store.ts';
+import type { EndpointStore, Receiver, SubscriptionStore } from '../store/endpoint-store.ts';
 import type { LeadStore } from '../store/lead-store.ts';
 import type { CommittedSignal, NewSignal, SignalStore } from '../store/signal-store.ts';
 import type { Notice, SignalStory } from './notice.ts';
@@ -21,6 +21,11 @@ import {
   type ShapedBody,
 } from './payload.ts';
 import { SIGNATURE_MEMBER_BYTES } from './signature.ts';
+
+/** What receivers are read from. */
+type ReceiverStore = EndpointStore &
+  Pick<AccountStore, 'getTenant'> &
+  Pick<SubscriptionStore, 'listEndedSubscriptions'>;
 
 /** Who gets none, whatever their filters say. */
 export interface FanOutLimits {
@@ -194,7 +199,7 @@ export interface StateChange {
 export type SignalFacts = Pick<Signal, 'icp_profile_id' | 'icp_score'>;
 
 export interface RouteDeps {
-  store: EndpointStore & Pick<AccountStore, 'getTenant'>;
+  store: ReceiverStore;
   clock: Clock;
   newId: NewId;
   /** What is being traced as the change is made, as `joinTrace` writes it; null or left out: nothing. */
@@ -267,12 +272,16 @@ export async function signalsOfLead(
   return (await store.listSignalsOfLead(leadId, SIGNALS_LOOKED_AT)).map((wire) => JSON.parse(wire));
 }
 
-/** The tenant's endpoints as they count now: a format that the plan does not include gives way to the standard payload. */
+/**
+ * The tenant's endpoints as they count now: without those of subscriptions that are over, and a format that the plan does not
+ * include gives way to the standard payload.
+ */
 export async function listReceivers(
-  { store, clock }: { store: EndpointStore & Pick<AccountStore, 'getTenant'>; clock: Clock },
+  deps: { store: ReceiverStore; clock: Clock },
   tenantId: string,
 ): Promise<Receiver[]> {
-  const receivers = await store.listReceivers(tenantId);
+  const { store, clock } = deps;
+  const receivers = await withoutEnded(deps, tenantId, await store.listReceivers(tenantId));
   if (receivers.every(({ shape }) => shape === null)) return receivers;
   const tenant = await store.getTenant(tenantId);
   const plan = tenant === null ? 'starter' : effectivePlan(tenant, clock.now());
@@ -281,6 +290,17 @@ export async function listReceivers(
     const isIncluded = receiver.shape === null || receiver.shape.formatBytes <= limit;
     return isIncluded ? receiver : { ...receiver, shape: null };
   });
+}
+
+/** Housekeeping ends them some seconds later, in which nothing more is to go to them. */
+async function withoutEnded(
+  { store, clock }: { store: ReceiverStore; clock: Clock },
+  tenantId: string,
+  receivers: Receiver[],
+): Promise<Receiver[]> {
+  if (receivers.every(({ mode }) => mode !== 'mcp')) return receivers;
+  const ended = await store.listEndedSubscriptions(tenantId, clock.now());
+  return ended.length === 0 ? receivers : receivers.filter(({ id }) => !ended.includes(id));
 }
 
 /** Places that the dispatcher keeps for deliveries while they are being stored. */

@@ -87,8 +87,8 @@ export async function subscribe(
   const settings = await settingsOf(deps, tenant, request);
   const id = subscriptionId(key.id, { ...request, url: settings.url });
   return changeUntilItHolds('subscription', async () => {
-    const known = await deps.store.findSubscription(tenant.id, id);
     const now = deps.clock.now();
+    const known = await findLive(deps.store, { tenantId: tenant.id, keyId: key.id, id, now });
     // With its key or access token it ends in any case.
     const expiresAt = Math.min(now + request.ttlMs, key.expiresAt ?? Number.POSITIVE_INFINITY);
     const state = { id, refreshBefore: toIso(expiresAt) };
@@ -107,6 +107,19 @@ export async function subscribe(
     if (!(await deps.store.renewSubscription({ subscription, endpoint }))) return null;
     return { ...state, wasActive: known.endpoint.status === 'active' };
   });
+}
+
+/** The subscription; null where it is over, and then it is removed, so that its successor starts anew. */
+async function findLive(
+  store: Store,
+  { tenantId, keyId, id, now }: { tenantId: string; keyId: string; id: string; now: number },
+): Promise<SubscribedEndpoint | null> {
+  const known = await store.findSubscription(tenantId, id);
+  if (known === null) return null;
+  const { subscription, endpoint } = known;
+  if (subscription.expiresAt > now && endpoint.pausedReason !== 'gone') return known;
+  await store.endSubscription(tenantId, keyId, id, now);
+  return null;
 }
 
 /** Ends a key's subscription; what is not there needs no end. */

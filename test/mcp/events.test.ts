@@ -4,6 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { endSubscriptions } from '../../src/webhooks/subscriptions.ts';
 import type { SendTest, TestRequest } from '../../src/webhooks/test-delivery.ts';
+import { anOutcome } from '../store/contract/claiming.ts';
 import { aPost, buildTestApp, type TestApp } from '../support/app.ts';
 import { askMcp, connectMcp } from '../support/mcp.ts';
 
@@ -223,6 +224,7 @@ describe('subscribing', () => {
 });
 
 describe('the end', () => {
+  /** Once the others see nothing of it: an end does not wait for it. */
   const sweep = () => endSubscriptions(t);
   const isDelivered = async () => {
     const before = (await deliveries()).length;
@@ -249,8 +251,26 @@ describe('the end', () => {
     await sweep();
     expect(await isDelivered()).toBe(true);
     t.clock.advance(1_000);
+    expect(await isDelivered()).toBe(false);
     await sweep();
     expect(await isDelivered()).toBe(false);
+  });
+
+  test('is final: to subscribe again afterwards is a new subscription, which is challenged', async () => {
+    const client = await connect();
+    await call(client, 'events/subscribe', request({ ttlMs: 60_000 }));
+    t.clock.advance(60_000);
+    expect(await call(client, 'events/subscribe', request())).not.toHaveProperty('deliveryStatus');
+    expect(challenges).toHaveLength(2);
+
+    expect(await isDelivered()).toBe(true);
+    const [{ id = '', endpointId = '' } = {}] = await deliveries();
+    const next = { status: 'discarded' } as const;
+    await t.store.recordOutcome(anOutcome({ deliveryId: id, endpointId, next, streak: 'add', gone: true }));
+    expect(await isDelivered()).toBe(false);
+    expect(await call(client, 'events/subscribe', request())).not.toHaveProperty('deliveryStatus');
+    expect(challenges).toHaveLength(3);
+    expect(await isDelivered()).toBe(true);
   });
 
   test('comes with that of its key, and no other', async () => {
@@ -258,9 +278,11 @@ describe('the end', () => {
     await call(await connectMcp(t.app, key.auth), 'events/subscribe', request());
     await call(await connect(), 'events/subscribe', request({}, { url: URL_OF(2) }));
     await t.store.revokeKey(key.id, t.clock.now());
-    await sweep();
     await post();
     expect(await deliveries()).toHaveLength(1);
+    await sweep();
+    await post({ platform: { name: 'reddit', post_url: 'https://reddit.com/2' } });
+    expect(await deliveries()).toHaveLength(2);
   });
 });
 

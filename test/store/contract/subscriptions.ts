@@ -107,10 +107,16 @@ export function describeSubscriptions(open: OpenStore): void {
       await store.createSubscription(gone, most);
       await store.createSubscription(aSubscription('sub_stays'), most);
       await store.createSubscription(aSubscription('sub_token', { keyId: 'tok_of_no_key' }), most);
-      expect(await store.endSubscriptions(T0, 10)).toEqual(['whk_sub_gone']);
-      expect(await store.endSubscriptions(T0 + 10, 10)).toEqual(['whk_sub_time']);
+      const isEnded = async (now: number, endpointIds: string[]) => {
+        expect(await store.listEndedSubscriptions('ten_a', now)).toEqual(endpointIds);
+        expect(await store.listEndedSubscriptions('ten_b', now)).toEqual([]);
+        expect(await store.endSubscriptions(now, 10)).toEqual(endpointIds);
+        expect(await store.listEndedSubscriptions('ten_a', now)).toEqual([]);
+      };
+      await isEnded(T0, ['whk_sub_gone']);
+      await isEnded(T0 + 10, ['whk_sub_time']);
       await store.revokeKey('key_2', T0 + 20);
-      expect(await store.endSubscriptions(T0 + 20, 10)).toEqual(['whk_sub_key']);
+      await isEnded(T0 + 20, ['whk_sub_key']);
       expect(await store.findSubscription('ten_a', 'sub_stays')).not.toBeNull();
       const last = await store.endSubscriptions(T0 + 1_000, 10);
       expect(last.sort()).toEqual(['whk_sub_stays', 'whk_sub_token']);

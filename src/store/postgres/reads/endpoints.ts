@@ -3,7 +3,7 @@ import type { EndpointStore, SubscriptionStore } from '../../endpoint-store.ts';
 import type { Backfill, BackfillStore, NoticeStore } from '../../event-store.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
-import { rows } from '../sql/prepared.ts';
+import { rows, values } from '../sql/prepared.ts';
 import { Table } from '../table.ts';
 import { ENDPOINTS, SUBSCRIPTIONS } from '../tables.ts';
 
@@ -30,12 +30,23 @@ export function endpointReads(db: Connection) {
   } satisfies Partial<EndpointStore>;
 }
 
+/** Subscriptions `s` that are over: their time, their key `k`, or their endpoint `e`. */
+export const ENDED_SUBSCRIPTIONS = `mcp_subscriptions s
+    LEFT JOIN api_keys k ON k.id = s.key_id LEFT JOIN webhook_endpoints e ON e.id = s.endpoint_id
+  WHERE (s.expires_at <= :now OR (k.id IS NULL AND substr(s.key_id, 1, 4) <> 'tok_')
+    OR k.revoked_at IS NOT NULL OR k.expires_at <= :now
+    OR e.id IS NULL OR e.deleted_at IS NOT NULL OR e.paused_reason = 'gone')`;
+
 export function subscriptionReads(db: Connection) {
   const select = SUBSCRIPTIONS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
   const selectEndpoint = ENDPOINTS.select<[string, string]>(
     db,
     `WHERE deleted_at IS NULL
        AND id = (SELECT endpoint_id FROM mcp_subscriptions WHERE id = ? AND tenant_id = ?)`,
+  );
+  const selectEnded = values<[{ tenantId: string; now: number }], string>(
+    db,
+    `SELECT s.endpoint_id FROM ${ENDED_SUBSCRIPTIONS} AND s.tenant_id = :tenantId`,
   );
 
   return {
@@ -46,6 +57,7 @@ export function subscriptionReads(db: Connection) {
       ]);
       return subscription === null || endpoint === null ? null : { subscription, endpoint };
     },
+    listEndedSubscriptions: (tenantId, now) => selectEnded({ tenantId, now }),
   } satisfies Partial<SubscriptionStore>;
 }
 

@@ -1,7 +1,7 @@
 import type { WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStatements } from '../../changes/endpoints.ts';
 import type { Connection } from '../connection.ts';
-import { endpointReads } from '../reads/endpoints.ts';
+import { ENDED_SUBSCRIPTIONS, endpointReads } from '../reads/endpoints.ts';
 import { ENDPOINTS, SUBSCRIPTIONS } from '../tables.ts';
 import { WAITING } from './claims.ts';
 import { changed, count, type Later, row, rows, run, value, values } from './prepared.ts';
@@ -179,12 +179,7 @@ export function endpointsSql(db: Connection): Later<EndpointStatements['endpoint
     takeEnded: values(
       db,
       `DELETE FROM mcp_subscriptions WHERE id IN (
-         SELECT s.id FROM mcp_subscriptions s
-           LEFT JOIN api_keys k ON k.id = s.key_id LEFT JOIN webhook_endpoints e ON e.id = s.endpoint_id
-         WHERE s.expires_at <= :now OR (k.id IS NULL AND substr(s.key_id, 1, 4) <> 'tok_')
-           OR k.revoked_at IS NOT NULL OR k.expires_at <= :now
-           OR e.id IS NULL OR e.deleted_at IS NOT NULL OR e.paused_reason = 'gone'
-         LIMIT :limit)
+         SELECT s.id FROM ${ENDED_SUBSCRIPTIONS} LIMIT :limit)
        RETURNING endpoint_id`,
     ),
     markDeletedSubscription: run(

@@ -119,9 +119,21 @@ export const SUBSCRIPTIONS = new Table<McpSubscription>('mcp_subscriptions', {
   createdAt: 'plain',
 });
 
+/** Subscriptions `s` that are over: their time, their key `k`, or their endpoint `e`. */
+export const ENDED_SUBSCRIPTIONS = `mcp_subscriptions s
+    LEFT JOIN api_keys k ON k.id = s.key_id LEFT JOIN webhook_endpoints e ON e.id = s.endpoint_id
+  WHERE (s.expires_at <= :now OR (k.id IS NULL AND substr(s.key_id, 1, 4) <> 'tok_')
+    OR k.revoked_at IS NOT NULL OR k.expires_at <= :now
+    OR e.id IS NULL OR e.deleted_at IS NOT NULL OR e.paused_reason = 'gone')`;
+
 export function subscriptionReads(db: Database) {
   const select = SUBSCRIPTIONS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
   const selectEndpoint = ENDPOINTS.select<[string]>(db, 'WHERE id = ? AND deleted_at IS NULL');
+  const selectEnded = db
+    .prepare<{ tenantId: string; now: number }, string>(
+      `SELECT s.endpoint_id FROM ${ENDED_SUBSCRIPTIONS} AND s.tenant_id = :tenantId`,
+    )
+    .pluck();
 
   return {
     findSubscription(tenantId, id) {
@@ -129,6 +141,7 @@ export function subscriptionReads(db: Database) {
       const endpoint = subscription && selectEndpoint.get(subscription.endpointId);
       return subscription === null || endpoint === null ? null : { subscription, endpoint };
     },
+    listEndedSubscriptions: (tenantId, now) => selectEnded.all({ tenantId, now }),
   } satisfies Part<SubscriptionStore>;
 }
 

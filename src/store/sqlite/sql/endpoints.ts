@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { EndpointStatements } from '../../changes/endpoints.ts';
-import { ENDPOINTS, endpointReads, SUBSCRIPTIONS } from '../reads/endpoints.ts';
+import { ENDED_SUBSCRIPTIONS, ENDPOINTS, endpointReads, SUBSCRIPTIONS } from '../reads/endpoints.ts';
 import { WAITING } from '../reads/shown-state.ts';
 import { changed, count, encoding, row, run, value, values } from './prepared.ts';
 
@@ -156,12 +156,7 @@ export function endpointsSql(db: Database): EndpointStatements['endpoints'] {
     takeEnded: values(
       db,
       `DELETE FROM mcp_subscriptions WHERE id IN (
-         SELECT s.id FROM mcp_subscriptions s
-           LEFT JOIN api_keys k ON k.id = s.key_id LEFT JOIN webhook_endpoints e ON e.id = s.endpoint_id
-         WHERE s.expires_at <= :now OR (k.id IS NULL AND substr(s.key_id, 1, 4) <> 'tok_')
-           OR k.revoked_at IS NOT NULL OR k.expires_at <= :now
-           OR e.id IS NULL OR e.deleted_at IS NOT NULL OR e.paused_reason = 'gone'
-         LIMIT :limit)
+         SELECT s.id FROM ${ENDED_SUBSCRIPTIONS} LIMIT :limit)
        RETURNING endpoint_id`,
     ),
     markDeletedSubscription: run(
