@@ -180,6 +180,8 @@ const ports: Ports = {
   open,
   migrate,
   upkeep: async () => (await import('./upkeep.ts')).createUpkeep(process.env),
+  copyStore: async (to, onProgress) =>
+    (await import('./store-copy.ts')).copyStoreOf(process.env, to, onProgress),
   onStop,
 };
 

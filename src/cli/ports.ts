@@ -30,8 +30,29 @@ export interface Ports {
   migrate(): Promise<{ place: string; from: number; to: number }>;
   /** Work on the data folder that no server takes part in. */
   upkeep(): Promise<Upkeep>;
+  /** Copies the store of the data folder to the database at `to`, and compares both. */
+  copyStore(to: string, onProgress: (progress: StoreCopyProgress) => void): Promise<StoreCopyReport>;
   /** Runs `stop` with the signal's name and ends the process with 0 when SIGTERM, SIGHUP or Ctrl-C comes. */
   onStop(stop: (reason: string) => Promise<void>): void;
+}
+
+/** `done` of `total` rows. */
+interface StoreCopyProgress {
+  step: 'read' | 'copy' | 'compare';
+  done: number;
+  total: number;
+}
+
+/** A store's rows on both sides. */
+interface StoreCopyReport {
+  tables: { name: string; sqlite: RowsDigest; postgres: RowsDigest; isSame: boolean }[];
+  /** False: there was a store already, which was left as it was. */
+  isCopied: boolean;
+}
+
+interface RowsDigest {
+  rows: number;
+  hash: string;
 }
 
 /** What tells two releases apart. */

@@ -6,6 +6,7 @@ import { addImport } from './import.ts';
 import { addKeyCreate, addKeyList, addKeyRevoke } from './keys.ts';
 import { addListen } from './listen.ts';
 import { addMcp } from './mcp.ts';
+import { addMigrateStore } from './migrate-store.ts';
 import { CommandError, EXIT, type Ports, releaseLine } from './ports.ts';
 import { addOpenApi, addOperations, addPage } from './public-commands.ts';
 import { addMigrate, addServe, addUpkeep } from './server.ts';
@@ -54,6 +55,7 @@ function createProgram(ports: Ports): Command {
     });
   addServe(program, ports);
   addMigrate(program, ports);
+  addMigrateStore(program, ports);
   addOperations(program, ports);
   addOpenApi(program, ports);
   addPage(program, ports);

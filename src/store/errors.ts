@@ -11,6 +11,7 @@ export type StoreOpenFault =
   | 'no_driver'
   | 'unreachable'
   | 'unfit_server'
+  | 'unfinished_copy'
   | 'unreadable';
 
 /** The storage cannot be opened; the message names the fault and the way out, and is meant for the operator. */

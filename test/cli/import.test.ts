@@ -56,6 +56,7 @@ async function run(...args: string[]) {
     open: () => Promise.resolve(opened),
     migrate: () => Promise.reject(new Error('nothing to migrate')),
     upkeep: () => Promise.reject(new Error('nothing to keep up')),
+    copyStore: () => Promise.reject(new Error('nothing to copy')),
     onStop: () => undefined,
   };
   await runCommand(['import', ...args], ports).catch((error: unknown) => {

@@ -34,6 +34,7 @@ export async function runInProcess(
     open,
     migrate: unavailable,
     upkeep: unavailable,
+    copyStore: unavailable,
     onStop: () => undefined,
   };
   try {

@@ -50,7 +50,8 @@ function plain(name: string, value: unknown): unknown {
   if (typeof value === 'boolean') return Number(value);
   // Which place a signal has in its millisecond is the engine's own affair.
   if (name === 'seq') return inOrder(BigInt(value as number | string | bigint));
-  if (typeof value === 'bigint') return Number(value);
+  // Those that a number does not hold exactly are text, as the driver reads them.
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
   // SQLite writes 60.0 for a number that is bound to `json_set`.
   if (name === 'settings' && typeof value === 'string') return JSON.stringify(JSON.parse(value));

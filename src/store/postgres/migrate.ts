@@ -3,6 +3,7 @@ import { StoreOpenError } from '../errors.ts';
 import { type MigrationResult, readMigrations } from '../migrations.ts';
 import type { Connection } from './connection.ts';
 import { prepared } from './sql/prepared.ts';
+import { refuseUnfinishedCopy } from './unfinished-copy.ts';
 
 const MIGRATIONS_DIR = join(import.meta.dirname, 'migrations');
 
@@ -43,6 +44,7 @@ export function latestVersion(): number {
 async function findVersion(db: Connection): Promise<number> {
   const [counts = []] = (await db.ask(findTables, [])).rows;
   const [ours, all] = counts.map(Number);
+  await refuseUnfinishedCopy(db);
   if (ours === 1) return Number((await db.ask(readVersion, [])).rows[0]?.[0]);
   // A database of some other program is not to be filled with our tables.
   if (all !== 0) {

@@ -150,6 +150,22 @@ async function admitKey(db: Connection, { check, olderChecks, source }: KeyProof
   });
 }
 
+/** Connects to a server that will do; its schema is as it is. @throws StoreOpenError */
+export async function connectToServer(config: PostgresStoreOptions['config']): Promise<Connection> {
+  try {
+    const db = await connect(config);
+    try {
+      await refuseUnfit(db);
+      return db;
+    } catch (error) {
+      await db.close();
+      throw error;
+    }
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
 const REFUSALS: Record<string, string> = {
   '28P01': 'does not accept the password. Correct it in DATABASE_URL.',
   '28000': 'does not let this user in. Correct the user in DATABASE_URL, or allow it in pg_hba.conf.',

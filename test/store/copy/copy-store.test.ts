@@ -1,0 +1,128 @@
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyStore } from '../../../src/store/copy/copy-store.ts';
+import type { Connection } from '../../../src/store/postgres/connection.ts';
+import { migrate } from '../../../src/store/postgres/migrate.ts';
+import { openPostgresStore } from '../../../src/store/postgres/open.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { temporaryFolder } from '../../cli/process.ts';
+import {
+  addMany,
+  connected,
+  createDatabase,
+  expectSameRows,
+  makeFullStore,
+} from '../../support/full-store.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
+import { mayLackPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { T0 } from '../../support/store.ts';
+
+describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  const value = (db: Connection, text: string) =>
+    db.ask({ name: '', text, members: null }, []).then(({ rows }) => rows[0]?.[0]);
+
+  it('holds every row of every table, with its place', async () => {
+    using folder = temporaryFolder();
+    const { file } = await makeFullStore(join(folder.path, 'signalpost.db'));
+    const to = await createDatabase(server);
+    const steps: string[] = [];
+    const report = await copyStore({ file, to, onProgress: ({ step }) => steps.push(step) });
+    expect(report.isCopied).toBe(true);
+    expect(report.tables.filter(({ isSame }) => !isSame)).toEqual([]);
+    const empty = report.tables.filter(({ sqlite }) => sqlite.rows === 0).map(({ name }) => name);
+    expect(empty).toEqual([]);
+    expect([...new Set(steps)]).toEqual(['read', 'copy', 'compare']);
+    await expectSameRows(file, to);
+
+    const sqlite = new Sqlite(file, { readonly: true });
+    const seqs = (sql: string) => sqlite.prepare(sql).pluck().safeIntegers().all().map(String).join();
+    await connected(to, async (db) => {
+      // What a list is in the order of, and a lead's place.
+      expect(await value(db, "SELECT string_agg(seq::text, ',' ORDER BY seq) FROM signals")).toBe(
+        seqs('SELECT seq FROM signals ORDER BY seq'),
+      );
+      expect(await value(db, "SELECT string_agg(place::text, ',' ORDER BY id) FROM leads")).toBe(
+        seqs('SELECT rowid FROM leads ORDER BY id'),
+      );
+      // Nothing of the copy is left, and triggers number what comes.
+      expect(await value(db, "SELECT to_regclass('unfinished_copy')")).toBe(null);
+      expect(await value(db, "SELECT count(*) FROM pg_trigger WHERE tgenabled <> 'O'")).toBe(0);
+      const next = "SELECT nextval(pg_get_serial_sequence('audit', 'position')) > max(position) FROM audit";
+      expect(await value(db, next)).toBe(true);
+    });
+    sqlite.close();
+  });
+
+  it('is used by a store that continues the order of commits', async () => {
+    using folder = temporaryFolder();
+    const { file } = await makeFullStore(join(folder.path, 'signalpost.db'));
+    const to = await createDatabase(server);
+    const config = { connectionString: to };
+    await copyStore({ file, to, onProgress: () => {} });
+    const before = new Sqlite(file, { readonly: true });
+    const position = Number(before.prepare('SELECT max(position) FROM stored_rows').pluck().get());
+    before.close();
+    const clock = createManualClock(T0);
+    const [sqlite, postgres] = [
+      await openSqliteStore({ file, clock }),
+      await openPostgresStore({ config, clock }),
+    ];
+    try {
+      const [tenant] = await postgres.listTenants();
+      expect(tenant).toEqual((await sqlite.listTenants())[0]);
+      const id = tenant?.id ?? '';
+      for (const store of [sqlite, postgres]) await store.probe();
+      await connected(to, async (db) => {
+        await db.execute(
+          `INSERT INTO events (id, tenant_id, type, subject_id, created_at, data)
+           VALUES ('evt_new', '${id}', 'signal.detected', 's', 0, '{}')`,
+        );
+        const text = "SELECT position FROM event_positions WHERE event_id = 'evt_new'";
+        expect(Number(await value(db, text))).toBeGreaterThan(position);
+      });
+    } finally {
+      await sqlite.close();
+      await postgres.close();
+    }
+  });
+
+  it('refuses a source that has changed since, and a database that is not empty', async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, 'signalpost.db');
+    await makeFullStore(file);
+    const to = await createDatabase(server);
+    addMany(file, 3_000);
+    await connected(to, migrate);
+    await expect(
+      copyStore({
+        ...{ file, to },
+        onProgress({ step, done }) {
+          if (step === 'copy' && done > 1_500) throw new Error('ended');
+        },
+      }),
+    ).rejects.toThrow('ended');
+    const changed = new Sqlite(file);
+    changed.exec("UPDATE tenants SET name = 'Renamed since'");
+    changed.close();
+    await expect(copyStore({ file, to, onProgress: () => {} })).rejects.toThrow('has changed since');
+
+    const other = await createDatabase(server);
+    await connected(other, (db) => db.execute('CREATE TABLE theirs (a int)'));
+    await expect(copyStore({ file, to: other, onProgress: () => {} })).rejects.toMatchObject({
+      fault: 'foreign_database',
+    });
+    const used = await createDatabase(server);
+    await connected(used, migrate);
+    await connected(used, (db) => db.execute("INSERT INTO master_key VALUES (1, 'theirs')"));
+    await expect(copyStore({ file, to: used, onProgress: () => {} })).rejects.toThrow(
+      'already holds another store',
+    );
+  });
+});
