@@ -1,7 +1,7 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
-import type { ApiDeps } from './api/deps.ts';
+import type { ApiDeps } from './api/routes.ts';
 import { v1 } from './api/v1.ts';
 import type { Config } from './config.ts';
 import { dashboard } from './dashboard/dashboard.ts';

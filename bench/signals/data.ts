@@ -79,7 +79,7 @@ function versionOf(): string {
       .map((file) => join(migrations, file)),
     ...[
       'src/rules/words.ts',
-      'src/store/sqlite/search-terms.ts',
+      'src/store/sqlite/signal-index.ts',
       'src/signals/plan-posts.ts',
       'bench/signals/posts.ts',
       'bench/signals/data.ts',

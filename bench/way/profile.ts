@@ -83,8 +83,8 @@ function summarise({ nodes, samples, timeDeltas, startTime }: CpuProfile, span: 
 
 function threadOf(nodes: CpuProfile['nodes']): ThreadProfile['thread'] {
   const runs = (file: string) => nodes.some(({ callFrame }) => callFrame.url.endsWith(file));
-  if (runs('/store/sqlite/writer-worker.ts')) return 'writer';
-  return runs('/src/main.ts') ? 'main' : 'other';
+  if (runs('/src/main.ts')) return 'main';
+  return runs('/store/sqlite/writer.ts') ? 'writer' : 'other';
 }
 
 /** The room and the name of each node; a function without a file (native code) counts for the file that called it. */

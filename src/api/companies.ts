@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { companyResources, getCompany, putCompany, readCompanyDetail } from '../companies/companies.ts';
 import { companyDetailSchema, companyFilters, companyInputSchema, companySchema } from '../model/company.ts';
 import { MAX_URL_CHARS } from '../model/text.ts';
-import type { ApiDeps } from './deps.ts';
 import { addList } from './list.ts';
-import type { RoutesOf } from './routes.ts';
+import type { ApiDeps, RoutesOf } from './routes.ts';
 
 const params = {
   company: z

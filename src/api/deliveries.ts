@@ -16,9 +16,8 @@ import {
   replayListed,
 } from '../webhooks/deliveries.ts';
 import { findEndpoint, refusePull } from '../webhooks/endpoints.ts';
-import type { ApiDeps } from './deps.ts';
 import { addList } from './list.ts';
-import type { Routes, RoutesOf } from './routes.ts';
+import type { ApiDeps, Routes, RoutesOf } from './routes.ts';
 
 /** Body of a bulk replay; without one, all dead letters of the endpoint. */
 const replayOrderSchema = z

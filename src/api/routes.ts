@@ -1,14 +1,23 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { callerOf } from '../http/auth.ts';
+import { callerOf, type KeyLimitDeps } from '../http/auth.ts';
 import { entityTag, preconditionOf, refuseUnmatchable, sendNotModified } from '../http/compression.ts';
+import type { LongPolls } from '../http/connections.ts';
+import type { Deprecation } from '../http/deprecations.ts';
 import { runParts } from '../http/idempotency.ts';
+import type { LoadGate } from '../http/load.ts';
+import type { DescribedApi } from '../http/openapi/schemas.ts';
 import { JSON_TYPE, sendAsIs } from '../http/problems.ts';
 import type { Caller } from '../http/request-context.ts';
 import { pathId } from '../http/request-path.ts';
+import type { LeadDeps } from '../leads/changes.ts';
+import type { Cursors } from '../lib/cursor.ts';
+import type { SeededRandom } from '../lib/secret-box.ts';
 import type { TagName } from '../model/public-api.ts';
+import type { Suggester } from '../signals/suggestions.ts';
 import type { Precondition } from '../store/change-until-it-holds.ts';
-import type { ApiDeps } from './deps.ts';
+import type { EndpointDeps } from '../webhooks/endpoints.ts';
+import type { SendTest } from '../webhooks/test-delivery.ts';
 
 /** The parameters of a path: `id` of `/leads/:id`. */
 export type NamesIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -267,4 +276,24 @@ function callOf<Name extends string, Q extends QueryShape, B extends z.ZodType>(
       reply.code(201).header('location', `${deps.baseUrl}/v1${path}`);
     },
   };
+}
+
+/** What the routes of /v1 need of the process. */
+export interface ApiDeps extends LeadDeps, EndpointDeps, KeyLimitDeps {
+  cursors: Cursors;
+  /** Turns requests away while there are too many. */
+  load: LoadGate;
+  longPolls: LongPolls;
+  /** The same chance for each run of a request that is sent again. */
+  seededRandom: SeededRandom;
+  /** Operations that will go; the description says so too. */
+  deprecations: readonly Deprecation[];
+  /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
+  refusalOf?: (address: string) => Promise<string | null>;
+  sendTest: SendTest;
+  suggester: Suggester;
+  /** Hears how the API describes itself, once its routes are there. */
+  onDescribed?(described: DescribedApi): void;
+  /** Address ranges that deliveries come from, as published. */
+  sourceIps: readonly string[];
 }

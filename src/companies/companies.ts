@@ -1,7 +1,7 @@
 import { type Clock, DAY_MS, toIso } from '../lib/clock.ts';
-import { normaliseDomain } from '../lib/domain.ts';
 import type { NewId } from '../lib/ids.ts';
 import { smallestOf } from '../lib/lists.ts';
+import { normaliseDomain } from '../lib/network.ts';
 import {
   type Company,
   type CompanyContact,

@@ -4,7 +4,7 @@ import type { AttemptResource } from '../model/delivery-resource.ts';
 import { EVENT_TYPES, type EventType } from '../model/event.ts';
 import type { OutcomeReason } from '../model/event-resource.ts';
 import type { Endpoint, PausedReason } from '../model/webhook.ts';
-import { type AttemptSummary, summaryOf } from '../rules/latency.ts';
+import { type AttemptSummary, summaryOf } from '../rules/deliveries.ts';
 import type { AttemptTally } from '../store/delivery-log-store.ts';
 import { endpointResource } from '../webhooks/endpoints.ts';
 import type { DashboardDeps } from './deps.ts';

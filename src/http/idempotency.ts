@@ -6,7 +6,7 @@ import { canonicalJson } from '../lib/json.ts';
 import type { Random } from '../lib/random.ts';
 import type { SeededRandom } from '../lib/secret-box.ts';
 import { DomainError } from '../model/errors.ts';
-import type { HeldKey, IdempotencyStore, KeptAnswer, KeyedRequest } from '../store/idempotency-store.ts';
+import type { HeldKey, IdempotencyStore, KeptAnswer, KeyedRequest } from '../store/request-store.ts';
 import type { Store } from '../store/store.ts';
 import { callerOf } from './auth.ts';
 import { JSON_TYPE, sendAsIs } from './problems.ts';

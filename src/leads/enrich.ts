@@ -1,5 +1,5 @@
 import providers from 'email-providers/all.json' with { type: 'json' };
-import { normaliseDomain } from '../lib/domain.ts';
+import { normaliseDomain } from '../lib/network.ts';
 import type { Company } from '../model/company.ts';
 import { factInForce } from '../model/company-facts.ts';
 import type { FactField, Lead } from '../model/lead.ts';

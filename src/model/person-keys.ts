@@ -1,5 +1,5 @@
 import { getDomain } from 'tldts';
-import { normaliseDomain } from '../lib/domain.ts';
+import { normaliseDomain } from '../lib/network.ts';
 import { fold, normalised } from '../lib/text.ts';
 import type { Signal } from './signal.ts';
 

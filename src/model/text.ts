@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fromIso } from '../lib/clock.ts';
-import { normaliseDomain } from '../lib/domain.ts';
+import { normaliseDomain } from '../lib/network.ts';
 
 /** Longer than any id is. */
 export const MAX_ID_CHARS = 64;

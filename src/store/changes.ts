@@ -18,13 +18,18 @@ import {
 import { endpointChanges, subscriptionChanges } from './changes/endpoints.ts';
 import { type ErasureStatements, erasureChanges } from './changes/erasure.ts';
 import { backfillChanges, batchChanges, noticeChanges } from './changes/events.ts';
-import { type JobStatements, jobChanges } from './changes/jobs.ts';
 import { createKnownSignalSearch } from './changes/known-signals.ts';
 import { leadChanges } from './changes/leads.ts';
 import { digestChanges, mailChanges } from './changes/mail.ts';
 import { type ProcessStatements, processChanges } from './changes/processes.ts';
 import { profileChanges } from './changes/profiles.ts';
-import { auditChanges, idempotencyChanges, keptStepChanges } from './changes/requests.ts';
+import {
+  auditChanges,
+  idempotencyChanges,
+  type JobStatements,
+  jobChanges,
+  keptStepChanges,
+} from './changes/requests.ts';
 import { createSignalWriter, signalChanges } from './changes/signals.ts';
 import { type SourceStatements, sourceChanges, sourceRunChanges } from './changes/sources.ts';
 import type { Asks, Result } from './script.ts';

@@ -1,7 +1,7 @@
 import type { AttemptErrorCode, DeliveryStatus } from '../model/delivery.ts';
 import type { EventType } from '../model/event.ts';
 import type { Page, PageRequest, Position, StoredPage } from '../model/filters.ts';
-import type { SpeedCount } from '../rules/latency.ts';
+import type { SpeedCount } from '../rules/deliveries.ts';
 
 /** A delivery as it is listed. Times are Unix milliseconds. */
 export interface DeliverySummary {

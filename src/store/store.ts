@@ -16,11 +16,10 @@ import type { EndpointStore, SubscriptionStore } from './endpoint-store.ts';
 import type { ErasureStore } from './erasure-store.ts';
 import type { BackfillStore, BatchStore, EventStore, FeedStore, NoticeStore } from './event-store.ts';
 import type { FiguresStore, StorePulse } from './figures.ts';
-import type { HeldKey, IdempotencyStore } from './idempotency-store.ts';
-import type { JobStore } from './job-store.ts';
 import type { LeadStore } from './lead-store.ts';
 import type { DigestStore, MailStore } from './mail-store.ts';
 import type { ProfileStore } from './profile-store.ts';
+import type { HeldKey, IdempotencyStore, JobStore } from './request-store.ts';
 import type { SignalStore } from './signal-store.ts';
 import type { SourceStore } from './source-store.ts';
 

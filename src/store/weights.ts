@@ -1,5 +1,5 @@
-import { countDeliveries } from './changes/bundles.ts';
 import type { StoredClaim } from './changes/claims.ts';
+import { countDeliveries } from './changes/events.ts';
 import type { DoneCall, KeptCall } from './changes/requests.ts';
 import type { LeadChange } from './lead-store.ts';
 import type { NewSignal, SignalEdit } from './signal-store.ts';

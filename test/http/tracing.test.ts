@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import type { ApiDeps } from '../../src/api/deps.ts';
+import type { ApiDeps } from '../../src/api/routes.ts';
 import { routesOf } from '../../src/api/routes.ts';
 import { addTracing } from '../../src/http/request-log.ts';
 import { aPost, buildTestApp } from '../support/app.ts';

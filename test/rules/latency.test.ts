@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FAILED, speedOf, summaryOf } from '../../src/rules/latency.ts';
+import { FAILED, speedOf, summaryOf } from '../../src/rules/deliveries.ts';
 
 test('a percentile is within a tenth of that of the attempts themselves', () => {
   const times = fc.array(fc.double({ min: 1, max: 30_000, noNaN: true }), { minLength: 1, maxLength: 200 });

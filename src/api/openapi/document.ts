@@ -21,7 +21,7 @@ import type { ErrorCode } from '../../model/errors.ts';
 import { EVENT_TYPES } from '../../model/event.ts';
 import { EVENT_DATA, envelopeSchema, signalPayloadSchema } from '../../model/event-resource.ts';
 import { API_TAGS } from '../../model/public-api.ts';
-import type { ApiDeps } from '../deps.ts';
+import type { ApiDeps } from '../routes.ts';
 
 const DESCRIPTION = `Buying signals found in public posts, scored and explained; the leads, pipeline and campaigns that grow out of
 them; and signed webhooks to notify your systems.

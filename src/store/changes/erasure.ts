@@ -1,3 +1,7 @@
+import type { Lead } from '../../model/lead.ts';
+import { maskJson, maskMentions, mentionPattern, mentionsInJson } from '../../model/mentions.ts';
+import { personKeys } from '../../model/person-keys.ts';
+import type { Signal } from '../../model/signal.ts';
 import { eraseSignal } from '../../rules/signals.ts';
 import type { ErasureStore, LeadErasure, Mentions } from '../erasure-store.ts';
 import type { Asks, Script, Scripts } from '../script.ts';
@@ -5,8 +9,7 @@ import { type CampaignStatements, createRecipients } from './campaigns.ts';
 import { createEventEraser, type EventDeliveries } from './events.ts';
 import { createKnownSignals } from './known-signals.ts';
 import { createLeadRow, createLeadSignals } from './lead-rows.ts';
-import { createAnswerEraser, createMentionMask, type MentionStatements } from './mentions.ts';
-import { createSignalRemover } from './signals.ts';
+import { createSignalRemover, type SignalStatements } from './signals.ts';
 
 export interface ErasureStatements extends MentionStatements, CampaignStatements {
   erasure: {
@@ -241,5 +244,229 @@ function createSteps(ask: Asks<ErasureStatements>, { events, leadSignals }: Step
       case 'answers':
         return yield* answers(erasing, subject);
     }
+  };
+}
+
+export interface MentionStatements extends SignalStatements {
+  mentions: {
+    selectAbout(subjectId: string): string[];
+    selectSignal(id: string, tenantId: string): SignalRow | undefined;
+    updateSignal(wire: string, explanation: string, text: string, id: string): void;
+    forgetPlace(id: string): void;
+    selectPlaces(
+      id: string,
+    ): { position: number; external_id: string | null; canonical_url: string | null }[];
+    forgetOtherPlace(id: string, position: number): void;
+    updateReason(reason: string, signalId: string): void;
+    selectLead(id: string, tenantId: string): string | undefined;
+    selectMoves(leadId: string): { position: number; reason: string }[];
+    updateMove(reason: string, leadId: string, position: number): void;
+    selectEvent(id: string): string | undefined;
+    updateEvent(data: string, id: string): void;
+    selectBodies(eventId: string, inBatches: string): BodyRow[];
+    updateBody(body: string, id: number): void;
+    /** Kept answers behind a place: so many at most, and no more once they have so many characters. */
+    selectAnswers(
+      tenantId: string,
+      after: AnswerPlace,
+      most: { rows: number; characters: number },
+    ): { answers: AnswerRow[]; isLast: boolean };
+    forgetAnswer(tenantId: string, route: string, key: string): void;
+    updateAnswer(body: string, tenantId: string, route: string, key: string): void;
+  };
+}
+
+/** What a keyed request was answered with, and what it has done so far. */
+export interface AnswerRow {
+  route: string;
+  key: string;
+  body: string;
+  steps: string;
+}
+
+interface SignalRow {
+  wire: string;
+  explanation: string;
+  text: string;
+  canonical_url: string | null;
+  reason: string | null;
+}
+
+interface BodyRow {
+  id: string;
+  endpoint_id: string;
+  waits: number;
+  body_id: number | null;
+  body: string | null;
+}
+
+/** Every delivery whose body was changed, and the endpoints of those that wait. */
+interface Masked {
+  deliveryIds: string[];
+  endpointIds: string[];
+}
+
+/**
+ * Blacks a person out where other people's signals, leads and events mention them, in what was sent of these and in what is
+ * still to be sent.
+ */
+function createMentionMask(ask: Asks<MentionStatements>) {
+  const maskSignal = createSignalMask(ask);
+  const maskLead = createLeadMask(ask);
+  const maskEvent = createEventMask(ask);
+
+  return {
+    /** In a signal and the events about it. */
+    *signal(tenantId: string, id: string, mentions: Mentions): Script<Masked> {
+      const pattern = yield* maskSignal(tenantId, id, mentions);
+      const masked: Masked[] = [];
+      if (pattern !== null) {
+        for (const eventId of yield* ask.mentions.selectAbout(id))
+          masked.push(yield* maskEvent(eventId, pattern));
+      }
+      return {
+        deliveryIds: masked.flatMap(({ deliveryIds }) => deliveryIds),
+        endpointIds: masked.flatMap(({ endpointIds }) => endpointIds),
+      };
+    },
+    *lead(tenantId: string, id: string, mentions: Mentions): Script<void> {
+      const pattern = mentionPattern(mentions.texts, mentions.names);
+      if (pattern !== null) yield* maskLead(tenantId, id, pattern);
+    },
+    *event(id: string, mentions: Mentions): Script<Masked> {
+      const pattern = mentionPattern(mentions.texts, mentions.names);
+      return pattern === null ? { deliveryIds: [], endpointIds: [] } : yield* maskEvent(id, pattern);
+    },
+  };
+}
+
+/** Returns what was blacked out, for what was told of the signal; null where there is nothing to do. */
+function createSignalMask(ask: Asks<MentionStatements>) {
+  return function* (tenantId: string, id: string, mentions: Mentions): Script<RegExp | null> {
+    const row = yield* ask.mentions.selectSignal(id, tenantId);
+    const pattern = row === undefined ? null : patternFor(JSON.parse(row.wire), mentions);
+    if (row === undefined || pattern === null) return null;
+    const signal = JSON.parse(row.wire) as Signal;
+    const mentioned = (text: string | null) => text !== null && maskMentions(text, pattern) !== text;
+    const { platform, external_id } = signal;
+    const placeTells = [platform.post_url, external_id, row.canonical_url].some(mentioned);
+    const left = placeTells
+      ? { ...signal, platform: { ...platform, post_url: '' }, external_id: null }
+      : signal;
+    const places = signal.also_seen?.map((place) =>
+      mentioned(place.post_url) ? { ...place, post_url: '' } : place,
+    );
+    const wire = maskJson(
+      JSON.stringify(places === undefined ? left : { ...left, also_seen: places }),
+      pattern,
+    );
+    const [explanation, text] = [maskJson(row.explanation, pattern), maskMentions(row.text, pattern)];
+    yield* ask.signals.leaveIndex(id);
+    yield* ask.mentions.updateSignal(wire, explanation, text, id);
+    yield* ask.signals.enterIndex(id);
+    if (placeTells) yield* ask.mentions.forgetPlace(id);
+    for (const { position, external_id, canonical_url } of yield* ask.mentions.selectPlaces(id)) {
+      if ([external_id, canonical_url].some(mentioned)) yield* ask.mentions.forgetOtherPlace(id, position);
+    }
+    if (row.reason !== null && mentioned(row.reason))
+      yield* ask.mentions.updateReason(maskMentions(row.reason, pattern), id);
+    return pattern;
+  };
+}
+
+/** Names stay where the author has one of them, and an address or profile that tells them from the person. */
+function patternFor({ prospect }: Signal, { texts, names }: Mentions): RegExp | null {
+  const sameName = mentionPattern([], names);
+  const isOther = personKeys(prospect).length > 0 && sameName !== null && sameName.test(prospect.name);
+  return mentionPattern(texts, isOther ? [] : names);
+}
+
+function createLeadMask(ask: Asks<MentionStatements>) {
+  const leadRow = createLeadRow(ask);
+
+  return function* (tenantId: string, id: string, pattern: RegExp): Script<void> {
+    const wire = yield* ask.mentions.selectLead(id, tenantId);
+    if (wire === undefined) return;
+    const lead = JSON.parse(wire) as Lead;
+    const left: Lead = {
+      ...lead,
+      source: maskMentions(lead.source, pattern),
+      tags: [...new Set(lead.tags.map((tag) => maskMentions(tag, pattern)))],
+      custom_fields: JSON.parse(maskJson(JSON.stringify(lead.custom_fields), pattern)),
+      notes: maskMentions(lead.notes, pattern),
+      next_step: lead.next_step && { ...lead.next_step, text: maskMentions(lead.next_step.text, pattern) },
+    };
+    yield* leadRow.update(left);
+    yield* leadRow.setTags(tenantId, left);
+    for (const { position, reason } of yield* ask.mentions.selectMoves(id)) {
+      yield* ask.mentions.updateMove(maskMentions(reason, pattern), id, position);
+    }
+  };
+}
+
+function createEventMask(ask: Asks<MentionStatements>) {
+  return function* (eventId: string, pattern: RegExp): Script<Masked> {
+    const data = yield* ask.mentions.selectEvent(eventId);
+    if (data === undefined) return { deliveryIds: [], endpointIds: [] };
+    yield* ask.mentions.updateEvent(maskJson(data, pattern), eventId);
+    const deliveries = yield* ask.mentions.selectBodies(eventId, eventId);
+    for (const [bodyId, body] of new Map(deliveries.map((row) => [row.body_id, row.body]))) {
+      if (bodyId !== null && body !== null) yield* ask.mentions.updateBody(maskJson(body, pattern), bodyId);
+    }
+    return {
+      deliveryIds: deliveries.map(({ id }) => id),
+      endpointIds: deliveries.flatMap(({ endpoint_id, waits }) => (waits === 1 ? [endpoint_id] : [])),
+    };
+  };
+}
+
+/** A stretch of a tenant's kept answers: the place before it, `[route, key]`. */
+export type AnswerPlace = [route: string, key: string];
+
+/** Kept answers looked through in one go: some 10 ms. An answer of a batch has a megabyte. */
+const STRETCH = { rows: 200, characters: 500_000 };
+/** Where nothing is to be blacked out, an answer is searched and not parsed. */
+const WIDE_STRETCH = { rows: 1_000, characters: 2_000_000 };
+
+/** So few ids are found faster one by one. */
+const FEW = 20;
+
+/**
+ * Goes through the next of a tenant's kept answers: drops those that hold one of `texts`, and blacks the mentions out of
+ * those that are about others. Returns the place of the next stretch; null: there is none.
+ */
+export function createAnswerEraser(ask: Asks<MentionStatements>) {
+  return function* (
+    tenantId: string,
+    { texts, mentions, after }: { texts: readonly string[]; mentions: Mentions; after: AnswerPlace },
+  ): Script<AnswerPlace | null> {
+    const holds = createTextTest(texts);
+    // Lower case in SQL is not that of every script, so that the last word of a name is looked for here.
+    const pattern = mentionPattern(mentions.texts, mentions.names);
+    const stretch = pattern === null && texts.length <= FEW ? WIDE_STRETCH : STRETCH;
+    const { answers, isLast } = yield* ask.mentions.selectAnswers(tenantId, after, stretch);
+    for (const { route, key, body, steps } of answers) {
+      if (holds(body) || holds(steps)) yield* ask.mentions.forgetAnswer(tenantId, route, key);
+      else if (pattern !== null && body !== '' && mentionsInJson(body, pattern))
+        yield* ask.mentions.updateAnswer(maskJson(body, pattern), tenantId, route, key);
+    }
+    const last = answers.at(-1);
+    return isLast || last === undefined ? null : [last.route, last.key];
+  };
+}
+
+/** Whether a JSON text holds one of the texts; a person may have thousands of signals, so that ids are looked up. */
+function createTextTest(texts: readonly string[]): (json: string) => boolean {
+  const isId = (text: string) => texts.length > FEW && /^(?:sig|led)_[0-9a-z]+$/.test(text);
+  const ids = new Set(texts.filter(isId));
+  const others = texts
+    .filter((text) => !isId(text))
+    .map((text) => JSON.stringify(text).slice(1, -1))
+    .filter((text) => text !== '');
+  return (json) => {
+    if (others.some((text) => json.includes(text))) return true;
+    if (ids.size > 0)
+      for (const [id] of json.matchAll(/(?:sig|led)_[0-9a-z]+/g)) if (ids.has(id)) return true;
+    return false;
   };
 }

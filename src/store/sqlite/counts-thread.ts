@@ -1,7 +1,8 @@
-import { Worker } from 'node:worker_threads';
+import { parentPort, Worker, workerData } from 'node:worker_threads';
+import Sqlite from 'better-sqlite3';
 import { moduleBeside } from '../../lib/package.ts';
 import type { StoreCounts } from '../figures.ts';
-import type { CountsAnswer } from './counts-worker.ts';
+import { createCounts } from './reads/counts.ts';
 
 /** Counts in a thread of its own, started when it is first asked. */
 export interface CountsThread {
@@ -18,7 +19,7 @@ export function createCountsThread(file: string): CountsThread {
   let underWay: Promise<StoreCounts> | null = null;
 
   function start(): Worker {
-    const made = new Worker(moduleBeside(import.meta.url, './counts-worker'), {
+    const made = new Worker(moduleBeside(import.meta.url, './counts-thread'), {
       workerData: { file },
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },
@@ -61,4 +62,24 @@ export function createCountsThread(file: string): CountsThread {
       await worker?.terminate();
     },
   };
+}
+
+/** What became of a question; an error's message, as errors do not cross threads whole. */
+export type CountsAnswer = { ok: true; counts: StoreCounts } | { ok: false; message: string };
+
+if (parentPort !== null) serve(parentPort, workerData as { file: string });
+
+/** Every message is a moment (`lateBefore`), every answer the counts of then. */
+function serve(port: NonNullable<typeof parentPort>, { file }: { file: string }): void {
+  const db = new Sqlite(file, { readonly: true });
+  const countAll = createCounts(db);
+  port.on('message', (lateBefore: number) => {
+    let answer: CountsAnswer;
+    try {
+      answer = { ok: true, counts: countAll(lateBefore) };
+    } catch (error) {
+      answer = { ok: false, message: error instanceof Error ? error.message : String(error) };
+    }
+    port.postMessage(answer);
+  });
 }

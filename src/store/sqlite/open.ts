@@ -5,16 +5,15 @@ import { createCommitMeter } from '../commit-meter.ts';
 import type { MigrationResult } from '../migrations.ts';
 import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
 import type { OpenedStore } from '../store.ts';
-import { findDamageAtStart } from './check.ts';
 import { createCountsThread } from './counts-thread.ts';
-import { damaged, explainFaults, openDatabase } from './database.ts';
+import { damaged, explainFaults, findDamageAtStart, openDatabase } from './database.ts';
 import { admitKey } from './master-key.ts';
 import { migrate } from './migrate.ts';
 import { createSearchThread } from './search-thread.ts';
 import { presenceSql } from './sql/processes.ts';
 import { createSqliteStore } from './sqlite-store.ts';
+import { snapshotBeforeMigration } from './upkeep/backup.ts';
 import { isBusy } from './upkeep/copy.ts';
-import { snapshotBeforeMigration } from './upkeep/snapshot.ts';
 import { createInlineWriter, createThreadWriter } from './writer.ts';
 
 const BUSY_TIMEOUT_MS = 5_000;

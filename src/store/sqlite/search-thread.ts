@@ -1,10 +1,11 @@
-import { Worker } from 'node:worker_threads';
+import { parentPort, Worker, workerData } from 'node:worker_threads';
+import Sqlite from 'better-sqlite3';
 import { moduleBeside } from '../../lib/package.ts';
 import { createFairQueue } from '../../lib/queues.ts';
 import type { SignalQuery } from '../../model/signal.ts';
 import { phrasesOf } from '../../rules/words.ts';
 import type { SignalPage } from '../signal-store.ts';
-import type { SearchAnswer, SearchRequest } from './search-worker.ts';
+import { signalReads } from './reads/signals.ts';
 
 /** Searches in a thread of its own, started when it is first asked. */
 export interface SearchThread {
@@ -62,7 +63,7 @@ export function createSearchThread(file: string): SearchThread {
   }
 
   function start(): Worker {
-    const made = new Worker(moduleBeside(import.meta.url, './search-worker'), {
+    const made = new Worker(moduleBeside(import.meta.url, './search-thread'), {
       workerData: { file },
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 },
@@ -92,4 +93,33 @@ export function createSearchThread(file: string): SearchThread {
       await ending.terminate();
     },
   };
+}
+
+/** A page that is asked for. */
+export interface SearchRequest {
+  id: number;
+  tenantId: string;
+  query: SignalQuery;
+}
+
+/** A page's bytes and where it ends; null: it could not be made here. */
+export interface SearchAnswer {
+  id: number;
+  page: { json: ArrayBuffer; last: SignalPage['last'] } | null;
+}
+
+if (parentPort !== null) serve(parentPort, workerData as { file: string });
+
+function serve(port: NonNullable<typeof parentPort>, { file }: { file: string }): void {
+  const { listSignals } = signalReads(new Sqlite(file, { readonly: true }));
+  port.on('message', ({ id, tenantId, query }: SearchRequest) => {
+    let page: SearchAnswer['page'] = null;
+    try {
+      const { json, last } = listSignals(tenantId, query);
+      page = { json: Uint8Array.from(json).buffer, last };
+    } catch {
+      // Whoever asked asks again where errors keep their kind.
+    }
+    port.postMessage({ id, page } satisfies SearchAnswer, page === null ? [] : [page.json]);
+  });
 }

@@ -1,11 +1,12 @@
-import { Worker } from 'node:worker_threads';
+import { parentPort, Worker, workerData } from 'node:worker_threads';
 import type { Database } from 'better-sqlite3';
 import { moduleBeside } from '../../lib/package.ts';
-import { DomainError } from '../../model/errors.ts';
+import { DomainError, type ErrorCode, type ProblemExtra } from '../../model/errors.ts';
+import type { NamedChange } from '../changes.ts';
 import type { Committed } from '../write-queue.ts';
 import { createWriter, type Writer, type WriterWatch } from '../writer.ts';
+import { openDatabase } from './database.ts';
 import { createCommitter } from './runner.ts';
-import type { Answers, Failure, WriterData } from './writer-worker.ts';
 
 /** A writer on the caller's own thread and connection: for commands, and for databases in memory. */
 export function createInlineWriter(db: Database, watch: WriterWatch): Writer {
@@ -30,7 +31,7 @@ const MAX_HEAP_MB = 1_024;
  */
 export function createThreadWriter(data: WriterData, watch: WriterWatch): Writer {
   // Without the process's own flags: a thread refuses some of them, and the server would not start.
-  const worker = new Worker(moduleBeside(import.meta.url, './writer-worker'), {
+  const worker = new Worker(moduleBeside(import.meta.url, './writer'), {
     workerData: data,
     execArgv: [],
     // Its objects live for one commit: less than V8's default of 96 MiB for the young costs nothing, and saves 45.
@@ -84,4 +85,60 @@ export function createThreadWriter(data: WriterData, watch: WriterWatch): Writer
 function toError({ code, message, stack, extra }: Failure): Error {
   if (code === null) return Object.assign(new Error(message), { stack });
   return new DomainError(code, message, extra);
+}
+
+/** What the thread is started with. */
+export interface WriterData {
+  file: string;
+  busyTimeoutMs: number;
+}
+
+/** What became of a batch, after its COMMIT. */
+export interface Answers {
+  /** In the order of the batch. */
+  values: unknown[];
+  failed: Failure[];
+}
+
+/** An error that is no `DomainError` has no code. */
+export interface Failure {
+  index: number;
+  code: ErrorCode | null;
+  message: string;
+  stack: string | undefined;
+  extra: ProblemExtra;
+}
+
+if (parentPort !== null) serve(parentPort, workerData as WriterData);
+
+/** Every message is a batch, names and arguments in turn; every answer tells what became of one. */
+function serve(port: NonNullable<typeof parentPort>, { file, busyTimeoutMs }: WriterData): void {
+  const db = openDatabase(file, { busyTimeoutMs });
+  const commit = createCommitter(db);
+
+  port.on('message', (message: NamedChange[number][] | 'close') => {
+    if (message === 'close') {
+      db.close();
+      port.close();
+      return;
+    }
+    const { values, failed } = commit(changesIn(message));
+    const answers: Answers = { values, failed: failed.map(describe) };
+    port.postMessage(answers);
+  });
+}
+
+function changesIn(message: NamedChange[number][]): NamedChange[] {
+  return Array.from(
+    { length: message.length / 2 },
+    (_, i) => [message[2 * i], message[2 * i + 1]] as NamedChange,
+  );
+}
+
+function describe({ index, error }: { index: number; error: unknown }): Failure {
+  if (error instanceof DomainError) {
+    return { index, code: error.code, message: error.message, stack: error.stack, extra: error.extra };
+  }
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  return { index, code: null, message, stack, extra: {} };
 }

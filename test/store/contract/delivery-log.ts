@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { idFloor } from '../../../src/lib/ids.ts';
 import { DELIVERY_STATUSES } from '../../../src/model/delivery.ts';
 import type { EventType } from '../../../src/model/event.ts';
-import { summaryOf } from '../../../src/rules/latency.ts';
+import { summaryOf } from '../../../src/rules/deliveries.ts';
 import type { DeliveryQuery, DeliverySummary } from '../../../src/store/delivery-log-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { anEndpoint, aRoutedEvent, aSignal, T0 } from '../../support/store.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { HeldKey, KeyedRequest, Reservation, Reserved } from '../../../src/store/idempotency-store.ts';
+import type { HeldKey, KeyedRequest, Reservation, Reserved } from '../../../src/store/request-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { aKey, T0 } from '../../support/store.ts';
 import { type OpenStore, openWithTenants } from './under-test.ts';

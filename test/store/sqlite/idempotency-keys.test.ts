@@ -4,7 +4,7 @@ import {
   type AnswerPlace,
   createAnswerEraser,
   type MentionStatements,
-} from '../../../src/store/changes/mentions.ts';
+} from '../../../src/store/changes/erasure.ts';
 import {
   type KeptCall,
   keptStepChanges,
@@ -15,7 +15,7 @@ import type { Asks, Script } from '../../../src/store/script.ts';
 import { openDatabase } from '../../../src/store/sqlite/database.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { createRunner } from '../../../src/store/sqlite/runner.ts';
-import { mentionsSql } from '../../../src/store/sqlite/sql/mentions.ts';
+import { mentionsSql } from '../../../src/store/sqlite/sql/erasure.ts';
 import { answeredAtOnce, runAtOnce } from '../../../src/store/sqlite/sql/prepared.ts';
 import { presenceSql } from '../../../src/store/sqlite/sql/processes.ts';
 import { requestsSql } from '../../../src/store/sqlite/sql/requests.ts';

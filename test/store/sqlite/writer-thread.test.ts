@@ -66,7 +66,7 @@ test('the thread loads no schema: zod would cost each start 100 ms, and each thr
     import { registerHooks } from 'node:module';
     const loaded = [];
     registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
-    await import('./src/store/sqlite/writer-worker.ts');
+    await import('./src/store/sqlite/writer.ts');
     console.log(JSON.stringify(loaded));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
     cwd: ROOT,

@@ -4,8 +4,7 @@ import type { Backfill, BackfillStore, NoticeStore } from '../../event-store.ts'
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { rows, values } from '../sql/prepared.ts';
-import { Table } from '../table.ts';
-import { ENDPOINTS, SUBSCRIPTIONS } from '../tables.ts';
+import { ENDPOINTS, SUBSCRIPTIONS, Table } from '../tables.ts';
 
 export function endpointReads(db: Connection) {
   const selectOfTenant = ENDPOINTS.select<[string]>(

@@ -1,4 +1,4 @@
-import type { JobStore } from '../../job-store.ts';
+import type { JobStore } from '../../request-store.ts';
 import type { Connection } from '../connection.ts';
 import { value } from '../sql/prepared.ts';
 import { JOBS } from '../tables.ts';

@@ -3,7 +3,7 @@ import type { LeadSignal, LeadStore, PersonalSignal, StageMoveRow } from '../../
 import { pageOf } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { row, rows, values } from '../sql/prepared.ts';
-import { Table } from '../table.ts';
+import { Table } from '../tables.ts';
 
 const MOVES = new Table<Omit<StageMoveRow, 'actor'> & { actorId: string; actorName: string }>('stage_moves', {
   ...{ position: 'plain', previous: 'plain', current: 'plain', reason: 'plain', actorId: 'plain' },

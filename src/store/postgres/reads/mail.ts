@@ -5,7 +5,7 @@ import type { TenantSettings } from '../../../model/tenant.ts';
 import type { DigestStore, MailStore } from '../../mail-store.ts';
 import type { Connection } from '../connection.ts';
 import { rows, values } from '../sql/prepared.ts';
-import { Table } from '../table.ts';
+import { Table } from '../tables.ts';
 
 type KeptMail = Omit<Mail, 'facts'> & { kind: MailFacts['kind']; facts: object };
 

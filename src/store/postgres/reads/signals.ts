@@ -17,8 +17,7 @@ import type {
 import type { Connection } from '../connection.ts';
 import { answeredLater, createScriptRunner } from '../runner.ts';
 import { row, rows, value, values } from '../sql/prepared.ts';
-import { Table } from '../table.ts';
-import { VIEWS } from '../tables.ts';
+import { Table, VIEWS } from '../tables.ts';
 import { createStoredOrder } from './events.ts';
 
 type Terms = Record<string, unknown>;

@@ -4,8 +4,7 @@ import { type CreationPage, creationPage, pageByCreation, pageOf } from '../../p
 import type { DueSource, HostHold, SourceStore } from '../../source-store.ts';
 import type { Connection } from '../connection.ts';
 import { rows, value } from '../sql/prepared.ts';
-import { Table } from '../table.ts';
-import { SOURCES } from '../tables.ts';
+import { SOURCES, Table } from '../tables.ts';
 
 /** A row whole: settings that a kind got later are not in rows of before. */
 export function wholeSource<S extends Source>(source: S): S {

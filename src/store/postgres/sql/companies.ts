@@ -1,7 +1,6 @@
 import type { CompanyStatements, StoredCompany } from '../../changes/companies.ts';
 import type { Connection } from '../connection.ts';
-import type { Table } from '../table.ts';
-import { COMPANIES } from '../tables.ts';
+import { COMPANIES, type Table } from '../tables.ts';
 import { changed, type Later, run } from './prepared.ts';
 
 const STORED: Table<StoredCompany> = COMPANIES.with<{ search: string; industry: string }>({

@@ -1,6 +1,7 @@
-import type { ErasureStatements } from '../../changes/erasure.ts';
+import type { AnswerRow, ErasureStatements, MentionStatements } from '../../changes/erasure.ts';
 import type { Connection } from '../connection.ts';
-import { type Later, row, rows, run, values } from './prepared.ts';
+import { BODY_JOINS, WAITING, WHOLE_BODY } from './claims.ts';
+import { type Later, row, rows, run, value, values } from './prepared.ts';
 
 export function erasureSql(db: Connection): Later<ErasureStatements['erasure']> {
   const selectSignalIds = values<[string, string[]], string>(
@@ -28,5 +29,61 @@ export function erasureSql(db: Connection): Later<ErasureStatements['erasure']> 
     emptyFeedback: run(db, "UPDATE signal_feedback SET reason = '' WHERE signal_id = ?"),
     // What was erased stays in dead rows until the next vacuum, and in the server's log and replicas as long as these are kept.
     overwriteErased() {},
+  };
+}
+
+export function mentionsSql(db: Connection): Later<MentionStatements['mentions']> {
+  // A batch's answer has a megabyte: what comes after enough of them is not read.
+  const selectAnswers = rows<[string, string, string, number, number], AnswerRow & { bytes: number }>(
+    db,
+    `SELECT route, key, coalesce(body, '') AS body, steps, bytes FROM (
+       SELECT *, sum(own) OVER (ORDER BY route, key) AS bytes FROM (
+         SELECT route, key, body, steps, octet_length(coalesce(body, '')) + octet_length(steps) AS own
+         FROM idempotency_keys WHERE tenant_id = ? AND (route, key) > (?, ?) ORDER BY route, key LIMIT ?) stretch) counted
+     WHERE bytes - own < ? ORDER BY route, key`,
+  );
+  return {
+    selectAbout: values(db, 'SELECT id FROM events WHERE subject_id = ?'),
+    selectSignal: row(
+      db,
+      `SELECT s.wire, s.explanation, s.text, s.canonical_url, f.reason
+       FROM signals s LEFT JOIN signal_feedback f ON f.signal_id = s.id WHERE s.id = ? AND s.tenant_id = ?`,
+    ),
+    updateSignal: run(db, 'UPDATE signals SET wire = ?, explanation = ?, text = ? WHERE id = ?'),
+    // Not blacked out: two addresses of one length would be the same post.
+    forgetPlace: run(db, 'UPDATE signals SET external_id = NULL, canonical_url = NULL WHERE id = ?'),
+    selectPlaces: rows(
+      db,
+      'SELECT position, external_id, canonical_url FROM signal_places WHERE signal_id = ?',
+    ),
+    forgetOtherPlace: run(
+      db,
+      'UPDATE signal_places SET external_id = NULL, canonical_url = NULL WHERE signal_id = ? AND position = ?',
+    ),
+    updateReason: run(db, 'UPDATE signal_feedback SET reason = ? WHERE signal_id = ?'),
+    selectLead: value(db, 'SELECT wire FROM leads WHERE id = ? AND tenant_id = ?'),
+    selectMoves: rows(db, 'SELECT position, reason FROM stage_moves WHERE lead_id = ?'),
+    updateMove: run(db, 'UPDATE stage_moves SET reason = ? WHERE lead_id = ? AND position = ?'),
+    selectEvent: value(db, 'SELECT data FROM events WHERE id = ?'),
+    updateEvent: run(db, 'UPDATE events SET data = ? WHERE id = ?'),
+    // Those without a body too: what receivers sent back is kept longer.
+    selectBodies: rows(
+      db,
+      `SELECT d.id, d.endpoint_id, (d.${WAITING})::int AS waits, d.body_id, ${WHOLE_BODY} AS body
+       FROM deliveries d ${BODY_JOINS}
+       WHERE d.event_id = ? OR d.id IN (SELECT delivery_id FROM batched_events WHERE event_id = ?) ORDER BY d.id`,
+    ),
+    // Whole: the tail is not this event's alone.
+    updateBody: run(db, 'UPDATE delivery_bodies SET body = ?, tail_id = NULL WHERE id = ?'),
+    async selectAnswers(tenantId, after, most) {
+      const found = await selectAnswers(tenantId, ...after, most.rows, most.characters);
+      const answers = found.map(({ bytes: _, ...answer }) => answer);
+      return { answers, isLast: found.length < most.rows && (found.at(-1)?.bytes ?? 0) < most.characters };
+    },
+    forgetAnswer: run(db, 'DELETE FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?'),
+    updateAnswer: run(
+      db,
+      'UPDATE idempotency_keys SET body = ? WHERE tenant_id = ? AND route = ? AND key = ?',
+    ),
   };
 }

@@ -9,7 +9,7 @@ import {
   sentHeaders,
 } from '../../../model/delivery.ts';
 import type { EventType } from '../../../model/event.ts';
-import { FAILED } from '../../../rules/latency.ts';
+import { FAILED } from '../../../rules/deliveries.ts';
 import type { AttemptDetail, DeliveryKey, WalkPart, WalkTerms } from '../../changes/deliveries.ts';
 import type {
   AttemptDay,

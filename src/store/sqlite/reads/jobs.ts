@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Job } from '../../../model/job.ts';
-import type { JobStore } from '../../job-store.ts';
+import type { JobStore } from '../../request-store.ts';
 import { type Part, Table } from '../table.ts';
 
 export const JOBS = new Table<Job>('jobs', {

@@ -4,7 +4,7 @@ import { CLASSIFICATIONS } from '../../../model/constants.ts';
 import { DomainError } from '../../../model/errors.ts';
 import type { SignalQuery, TriageFilter } from '../../../model/signal.ts';
 import type { SignalPage } from '../../signal-store.ts';
-import { begunPhrases, type FilterName, filterTerm, searchPhrases } from '../search-terms.ts';
+import { begunPhrases, type FilterName, filterTerm, searchPhrases } from '../signal-index.ts';
 
 /**
  * Where rows come from: all of the tenant's by their order alone; those that the index of terms finds; both without what was

@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3';
-import type { ErasureStatements } from '../../changes/erasure.ts';
+import type { AnswerRow, ErasureStatements, MentionStatements } from '../../changes/erasure.ts';
+import { BODY_JOINS, WAITING, WHOLE_BODY } from '../reads/shown-state.ts';
 import type { WriteAheadLog } from '../transaction.ts';
-import { row, rows, run, values } from './prepared.ts';
+import { row, rows, run, value, values } from './prepared.ts';
 
 export function erasureSql(db: Database, log: WriteAheadLog): ErasureStatements['erasure'] {
   return {
@@ -28,5 +29,63 @@ export function erasureSql(db: Database, log: WriteAheadLog): ErasureStatements[
     ),
     emptyFeedback: run(db, "UPDATE signal_feedback SET reason = '' WHERE signal_id = ?"),
     overwriteErased: log.emptyAfterCommit,
+  };
+}
+
+export function mentionsSql(db: Database): MentionStatements['mentions'] {
+  const answersAfter = db.prepare<[string, string, string], AnswerRow>(
+    `SELECT route, key, ifnull(body, '') AS body, steps FROM idempotency_keys
+     WHERE tenant_id = ? AND (route, key) > (?, ?) ORDER BY route, key`,
+  );
+
+  return {
+    selectAbout: values(db, 'SELECT id FROM events WHERE subject_id = ?'),
+    selectSignal: row(
+      db,
+      `SELECT s.wire, s.explanation, s.text, s.canonical_url, f.reason
+     FROM signals s LEFT JOIN signal_feedback f ON f.signal_id = s.id WHERE s.id = ? AND s.tenant_id = ?`,
+    ),
+    updateSignal: run(db, 'UPDATE signals SET wire = ?, explanation = ?, text = ? WHERE id = ?'),
+    // Not blacked out: two addresses of one length would be the same post.
+    forgetPlace: run(db, 'UPDATE signals SET external_id = NULL, canonical_url = NULL WHERE id = ?'),
+    selectPlaces: rows(
+      db,
+      'SELECT position, external_id, canonical_url FROM signal_places WHERE signal_id = ?',
+    ),
+    forgetOtherPlace: run(
+      db,
+      'UPDATE signal_places SET external_id = NULL, canonical_url = NULL WHERE signal_id = ? AND position = ?',
+    ),
+    updateReason: run(db, 'UPDATE signal_feedback SET reason = ? WHERE signal_id = ?'),
+    selectLead: value(db, 'SELECT wire FROM leads WHERE id = ? AND tenant_id = ?'),
+    selectMoves: rows(db, 'SELECT position, reason FROM stage_moves WHERE lead_id = ?'),
+    updateMove: run(db, 'UPDATE stage_moves SET reason = ? WHERE lead_id = ? AND position = ?'),
+    selectEvent: value(db, 'SELECT data FROM events WHERE id = ?'),
+    updateEvent: run(db, 'UPDATE events SET data = ? WHERE id = ?'),
+    // Those without a body too: what receivers sent back is kept longer.
+    selectBodies: rows(
+      db,
+      `SELECT d.id, d.endpoint_id, d.${WAITING} AS waits, d.body_id, ${WHOLE_BODY} AS body
+     FROM deliveries d ${BODY_JOINS}
+     WHERE d.id IN (SELECT id FROM deliveries WHERE event_id = ?
+                    UNION SELECT delivery_id FROM batched_events WHERE event_id = ?)`,
+    ),
+    // Whole: the tail is not this event's alone.
+    updateBody: run(db, 'UPDATE delivery_bodies SET body = ?, tail_id = NULL WHERE id = ?'),
+    selectAnswers(tenantId, after, most) {
+      const answers: AnswerRow[] = [];
+      let characters = 0;
+      for (const answer of answersAfter.iterate(tenantId, ...after)) {
+        answers.push(answer);
+        characters += answer.body.length + answer.steps.length;
+        if (answers.length >= most.rows || characters >= most.characters) return { answers, isLast: false };
+      }
+      return { answers, isLast: true };
+    },
+    forgetAnswer: run(db, 'DELETE FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?'),
+    updateAnswer: run(
+      db,
+      'UPDATE idempotency_keys SET body = ? WHERE tenant_id = ? AND route = ? AND key = ?',
+    ),
   };
 }

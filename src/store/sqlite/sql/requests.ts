@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { RequestStatements } from '../../changes/requests.ts';
+import type { JobStatements, RequestStatements } from '../../changes/requests.ts';
+import { JOBS } from '../reads/jobs.ts';
 import { changed, count, row, run, value } from './prepared.ts';
 
 export function requestsSql(db: Database): RequestStatements['requests'] {
@@ -52,5 +53,23 @@ export function requestsSql(db: Database): RequestStatements['requests'] {
       `DELETE FROM audit WHERE position IN
        (SELECT position FROM (SELECT position, at FROM audit ORDER BY position LIMIT ?) WHERE at < ?)`,
     ),
+  };
+}
+
+export function jobsSql(db: Database): JobStatements['jobs'] {
+  return {
+    countOpen: value(db, 'SELECT count(*) FROM jobs WHERE tenant_id = ? AND finished_at IS NULL'),
+    selectResults: value(
+      db,
+      'SELECT results FROM jobs WHERE id = ? AND processed = ? AND finished_at IS NULL',
+    ),
+    advance: run(db, 'UPDATE jobs SET status = ?, processed = ?, results = ? WHERE id = ?'),
+    finish: run(db, 'UPDATE jobs SET finished_at = ?, error = ?, items = NULL WHERE id = ?'),
+    prune: count(
+      db,
+      `DELETE FROM jobs WHERE id IN (
+       SELECT id FROM jobs WHERE finished_at IS NOT NULL AND created_at < ? ORDER BY created_at LIMIT ?)`,
+    ),
+    insert: JOBS.with<{ items: string }>({ items: 'plain' }).insert(db),
   };
 }

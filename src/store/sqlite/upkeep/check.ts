@@ -7,7 +7,7 @@ import { explanationSchema, signalSchema } from '../../../model/signal.ts';
 import { webhookInputSchema } from '../../../model/webhook.ts';
 import { explainFaults } from '../database.ts';
 import { latestVersion, refuseForeign, refuseNewer, schemaVersion } from '../migrate.ts';
-import { filterTerm } from '../search-terms.ts';
+import { filterTerm } from '../signal-index.ts';
 
 /** Something that is wrong, in words for an operator; no text of a tenant's stands in it. */
 export interface Finding {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { normaliseDomain } from '../../src/lib/domain.ts';
+import { normaliseDomain } from '../../src/lib/network.ts';
 
 test.each([
   ['acme.com', 'acme.com'],
