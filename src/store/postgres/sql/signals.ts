@@ -136,7 +136,7 @@ export function signalsSql(db: Connection): Later<SignalStatements['signals']> {
 const LAST_PLACE = 16_383;
 
 /** The words of some fields as PostgreSQL reads a `tsvector`, with a gap between fields, so that no phrase reaches across. */
-function wordsVector(tenantId: string, fields: readonly string[]): string {
+export function wordsVector(tenantId: string, fields: readonly string[]): string {
   const places = new Map<string, number[]>();
   let place = 0;
   for (const field of fields) {
