@@ -1,6 +1,7 @@
 import { plainText } from '../lib/markdown-text.ts';
 import { excerpt } from '../lib/text.ts';
 import type { Factor, Signal } from '../model/signal.ts';
+import type { Sentence } from './reading/sentences.ts';
 import {
   asks,
   type ExplainedSignal,
@@ -15,6 +16,7 @@ import {
 } from './stated-facts.ts';
 
 const MAX_HEADLINE = 140;
+const MIN_HEADLINE = 25;
 const MAX_SENTENCE = 150;
 const MAX_REASONS = 3;
 const MAX_QUOTE = 160;
@@ -34,18 +36,41 @@ export interface Reason {
   quote: string | null;
 }
 
-/** What a post is called: its title, else the sentence that asks, else how it begins. Text only, on one line. */
+/** What a post is called: its title, else the sentence that says what is asked for, else how it begins. Text only, on one line. */
 export function headlineOf(text: string): string {
   const plain = plainText(text.slice(0, 4_000)).trim();
-  const sentences = sentencesOf(plain);
-  const [first] = sentences;
-  const hasTitle =
-    /^[^\n]{3,200}(?:\n|$)/.test(plain) && (plain.includes('\n') || plain.length <= MAX_HEADLINE);
-  const asking = sentences.find((sentence) => sentence.isQuestion && asks(sentence)) ?? sentences.find(asks);
-  const chosen = hasTitle ? (plain.split('\n', 1)[0] ?? '') : sliceOf(plain, asking ?? first);
+  const [title] = /^[^\n]{3,200}(?=\n)/.exec(plain) ?? [];
+  const chosen = title ?? untitled(plain);
   const oneLine = chosen.replace(/\s+/g, ' ').trim();
   return oneLine === '' ? 'Untitled post' : excerpt(oneLine, MAX_HEADLINE);
 }
+
+function untitled(plain: string): string {
+  const sentences = sentencesOf(plain);
+  const asking = sentences.filter((sentence) => asks(sentence) && saysWhat(sentence));
+  const chosen = asking.find(({ isQuestion }) => isQuestion) ?? asking[0];
+  if (chosen !== undefined) return sliceOf(plain, chosen);
+  // "Two stars." alone is no headline.
+  const start = sentences[0]?.start ?? 0;
+  const last = sentences.find(({ end }) => end - start >= MIN_HEADLINE) ?? sentences.at(-1);
+  return plain.slice(start, last?.end);
+}
+
+/** False where a sentence asks without naming anything: "What do you all use?", "Any recommendations?" */
+function saysWhat({ text }: Pick<Sentence, 'text'>): boolean {
+  return (text.match(/[\p{L}\p{N}]+/gu) ?? []).some((word) => !OF_ANY_QUESTION.has(word));
+}
+
+const OF_ANY_QUESTION = new Set(
+  (
+    'a advice all alternative alternatives an and anybody anyone any are at be best better buy can choose could d do does ' +
+    'else everybody everyone experience experiences folks for good got guys has have help here how i idea ideas if instead ' +
+    'is it know like looking ll me most my need of on one ones option options or our ours people please product re recommend ' +
+    'recommendation recommendations recommended s should solution some somebody someone something suggest suggestion ' +
+    'suggestions t thank thanks that the them these they thing things this thoughts to tool tools try u us use used using ve ' +
+    'want we welcome what whats which who with would y you your'
+  ).split(' '),
+);
 
 const PLATFORMS: Readonly<Record<string, string>> = {
   reddit: 'Reddit',

@@ -198,6 +198,20 @@ test.each([
     'Which help desk would you recommend for a team of six?',
   ],
   ['R&amp;D tools\n\nx', 'R&D tools'],
+  [
+    'Looking for scheduling software for a 12-van firm. The budget is approved. What do you all use?',
+    'Looking for scheduling software for a 12-van firm.',
+  ],
+  [
+    'We are leaving Freshdesk this quarter. Which tool should we buy instead?',
+    'We are leaving Freshdesk this quarter.',
+  ],
+  [
+    'Two stars. The app is slow and the price went up. We are leaving.',
+    'Two stars. The app is slow and the price went up.',
+  ],
+  ['Ask HN: which shared inbox do you use? Front is too expensive', 'Ask HN: which shared inbox do you use?'],
+  ['Any recommendations?', 'Any recommendations?'],
   ['', 'Untitled post'],
 ])('a post is called by its title or by the sentence that asks: %s', (text, headline) => {
   expect(headlineOf(text)).toBe(headline);
