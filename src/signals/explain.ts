@@ -124,12 +124,35 @@ export type Quote = (start: number, end: number) => Evidence;
  */
 export function createQuote(text: string): Quote {
   const points = pointsBefore(text);
-  return (start, end) => ({
-    field: 'text',
-    start: points === null ? start : (points[start] ?? 0),
-    end: points === null ? end : (points[end] ?? 0),
-    text: text.slice(start, end),
-  });
+  return (from, to) => {
+    const { start, end } = wholeWords(text, from, to);
+    return {
+      field: 'text',
+      start: points === null ? start : (points[start] ?? 0),
+      end: points === null ? end : (points[end] ?? 0),
+      text: text.slice(start, end),
+    };
+  };
+}
+
+/** A cue may match the beginning of a word or of an amount ("$4" of "$400"): what is quoted is the whole of it. */
+function wholeWords(text: string, from: number, to: number): { start: number; end: number } {
+  let [start, end] = [from, to];
+  while (from - start < MAX_WORD_REST && isWithinWord(text, start)) start--;
+  while (end - to < MAX_WORD_REST && isWithinWord(text, end)) end++;
+  return { start, end };
+}
+
+/** What is longer is no word. */
+const MAX_WORD_REST = 40;
+
+function isWithinWord(text: string, at: number): boolean {
+  const around = text.slice(Math.max(0, at - 2), at + 2);
+  const middle = Math.min(at, 2);
+  const [before, after] = [around.slice(0, middle), around.slice(middle)];
+  if (/[\p{L}\p{N}]$/u.test(before) && /^[\p{L}\p{N}]/u.test(after)) return true;
+  // "1,200" and "4.50" are one number.
+  return (/\d$/.test(before) && /^[.,]\d/.test(after)) || (/\d[.,]$/.test(before) && /^\d/.test(after));
 }
 
 /** How many code points begin before each UTF-16 unit; null where both count the same. */

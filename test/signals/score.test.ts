@@ -70,6 +70,21 @@ test('an excluded phrase counts against and is quoted', () => {
   expect(classOf(explanation)).toBe('cold');
 });
 
+test('what is quoted ends with its word or number: no "$4" of $400', () => {
+  const text =
+    'Looking for scheduling software. The budget is approved ($400 a month, up to $1,200.50) and we need it by December.';
+  const explanation = score(text);
+  const quotes = explanation.factors.flatMap(({ evidence }) =>
+    evidence.filter(({ field }) => field === 'text'),
+  );
+  expect(quotes.length).toBeGreaterThan(2);
+  for (const { start, end } of quotes) {
+    expect(text.slice(Math.max(0, start - 1), start + 1)).not.toMatch(/^[\p{L}\p{N}]{2}$/u);
+    expect(text.slice(end - 1, end + 1)).not.toMatch(/^[\p{L}\p{N}]{2}$/u);
+    expect(text.slice(end - 1)).not.toMatch(/^\d[.,]\d/);
+  }
+});
+
 test('a request for something else stays below warm where the profile names its topic', () => {
   expect(classOf(score(HOT, { phrases: ['scaffolding'] }))).toBe('cold');
   expect(classOf(score(HOT, { phrases: ['booking system'] }))).toBe('hot');
