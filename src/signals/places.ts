@@ -39,7 +39,9 @@ const FILE = inPackage('data/offers/places.jsonl');
 /** Maximum number of proposals of one kind: six searches of one site are one place. */
 const MOST_OF_A_KIND = 2;
 /** What a profile says beyond its first words says it again. */
-const MOST_WORDS = 200;
+const MAX_WORDS = 200;
+/** A place that is so much less like a profile than the best one is no suggestion. */
+const LEAST_OF_BEST = 0.4;
 
 let catalogue: Place[] | null = null;
 
@@ -76,20 +78,19 @@ export async function proposePlaces(
   }: { encoder: Encoder | null; sources: readonly Pick<Source, 'kind' | 'settings'>[]; count: number },
 ): Promise<Place[]> {
   const byWords = likenessByWords(profile);
-  const ranked =
+  const ranked = (
     encoder === null || profile.offer === ''
       ? readPlaces().map((item) => ({ item, score: byWords(item) }))
       : (await nearest(profile.offer, encoder)).map(({ item, likeness }) => ({
           item,
           score: likeness + byWords(item) / 4,
-        }));
+        }))
+  ).sort((a, b) => b.score - a.score);
+  const least = (ranked[0]?.score ?? 0) * LEAST_OF_BEST;
   const competitor = profile.competitors[0];
   const all = [
     ...(competitor === undefined ? [] : [leaversOf(competitor)]),
-    ...ranked
-      .filter(({ score }) => score > 0)
-      .sort((a, b) => b.score - a.score)
-      .map(({ item }) => item),
+    ...ranked.filter(({ score }) => score > 0 && score >= least).map(({ item }) => item),
   ];
   const known = new Set(sources.map(keyOf));
   const narrowed = all.map((place) => narrowedTo(profile, place));
@@ -135,20 +136,34 @@ function keyOf({ kind, settings }: Pick<Source, 'kind' | 'settings'>): string {
   return JSON.stringify([kind, host, asked, site, tagged, tag, subreddit]).toLowerCase();
 }
 
-/** How much of a profile's words are a place's, rare ones above all: 0 none, 1 all. */
+/**
+ * How much of a profile's words are a place's, rare ones and those of its buyers above all: 0 none, 1 all. Words of trade that
+ * stand in every other description (owners, managers, firms) say nothing.
+ */
 function likenessByWords({ offer, phrases, industries, titles }: IcpProfile): (place: Place) => number {
-  const said = tokenize([offer, ...phrases, ...industries, ...titles].join(' . ')).stems.slice(0, MOST_WORDS);
-  const wanted = new Set(said.filter((word) => word.length > 2));
+  const said = tokenize([offer, ...phrases, ...industries, ...titles].join(' . ')).stems.slice(0, MAX_WORDS);
+  const wanted = new Set(said.filter((word) => word.length > 2).map(rootOf));
+  const audience = new Set(
+    rootsOf([/\bfor (.*)$/is.exec(offer)?.[1] ?? '', ...industries].join(' . ')).filter(
+      (word) => !ANY_AUDIENCE.has(word),
+    ),
+  );
   const stems = catalogueStems();
   const places = new Map<string, number>();
   for (const words of stems.values()) for (const word of words) places.set(word, (places.get(word) ?? 0) + 1);
-  const weight = (word: string) => Math.log((1 + readPlaces().length) / (1 + (places.get(word) ?? 0)));
+  const weight = (word: string) =>
+    Math.log((1 + readPlaces().length) / (1 + (places.get(word) ?? 0))) *
+    (audience.has(word) ? AUDIENCE_WEIGHT : 1);
   const whole = [...wanted].filter((word) => places.has(word)).reduce((sum, word) => sum + weight(word), 0);
   return (place) => {
     const shared = [...(stems.get(place) ?? stemsOf(place))].filter((word) => wanted.has(word));
     return whole === 0 ? 0 : shared.reduce((sum, word) => sum + weight(word), 0) / whole;
   };
 }
+
+const AUDIENCE_WEIGHT = 1.5;
+/** Who everybody sells to. */
+const ANY_AUDIENCE = new Set(rootsOf('home house family platform group customer'));
 
 let catalogued: ReadonlyMap<Place, Set<string>> | null = null;
 
@@ -161,7 +176,21 @@ function catalogueStems(): ReadonlyMap<Place, Set<string>> {
 /** The site's own name says nothing of what is spoken of there. */
 function stemsOf({ name, about }: Place): Set<string> {
   const own = /^[^:]+: (.*)$/s.exec(name)?.[1] ?? '';
-  return new Set(tokenize(`${own} ${about}`).stems.filter((word) => !FILLING.has(word)));
+  return new Set(rootsOf(`${own} ${about}`).filter((word) => !FILLING.has(word)));
 }
 
-const FILLING = new Set('and with for who that user people company tool software the need from'.split(' '));
+function rootsOf(text: string): string[] {
+  return tokenize(text).stems.map(rootOf);
+}
+
+/** Plumbers are found by who sells to "plumbing companies", and electricians by "electrical". */
+function rootOf(stem: string): string {
+  return stem.length < 6 ? stem : stem.replace(/(?:ing|ers?|ants?|ical|ians?|als?)$/, '');
+}
+
+const FILLING = new Set(
+  rootsOf(
+    'and with for who that user people company tool software the need from owner own manager management firm business ' +
+      'service system app work working team head office operations best online product alternative ask use',
+  ),
+);

@@ -47,6 +47,18 @@ test.each([
   for (const { name, about } of catalogued.slice(0, 3)) expect(`${name} ${about}`).toMatch(fitting);
 });
 
+test.each([
+  ['Scheduling software for heating and plumbing firms', /plumb|heating|scheduling/i],
+  ['Scheduling and dispatch app for plumbing companies', /plumb|field service|construction/i],
+  ['Payroll for restaurants', /restaurant|payroll|onboarding/i],
+  ['AI meeting notes for lawyers', /lawyer|meeting|notes/i],
+])('%s is offered no place that only shares words of trade with it', async (offer, fitting) => {
+  for (const { name, about } of await propose(offer)) {
+    if (about.startsWith('people who want to leave')) continue;
+    expect(`${name} ${about}`).toMatch(fitting);
+  }
+});
+
 test('with an encoder the meaning of what is sold chooses', async () => {
   const wanted = 'dentists and dental practices';
   const encode = async ([text = '']: readonly string[]) => ({
