@@ -114,7 +114,7 @@ export const REPLY_PLACEHOLDERS = {
   need: 'What they want, such as “looking for a help desk”',
   headline: 'The title of their post, or the sentence that asks',
   community: 'Where they wrote it, such as “r/SaaS on Reddit”',
-  offer: 'The offer of the profile that found the post',
+  offer: 'What you sell, from the profile that found the post, as a sentence',
   sender: 'The name of your account',
 } as const;
 export type ReplyValues = Record<keyof typeof REPLY_PLACEHOLDERS, string>;
@@ -183,6 +183,20 @@ export function needOf({ reasons: [first] }: Why): string {
   const need = first.text.replace(/\btheir\b/g, 'your').replace(/\bthey\b/g, 'you');
   return need.charAt(0).toLowerCase() + need.slice(1);
 }
+
+/** What is sold, as a sentence that a reply can hold: profiles often name it alone ("Help desk for small teams"). */
+export function offerSentence(offer: string): string {
+  const said = offer.trim();
+  if (said === '') return '';
+  const ended = /[.!?]$/.test(said) ? said : `${said}.`;
+  if (SAYS_WHO.test(said)) return ended;
+  // "SOC 2", "CRM" and "Acme" keep their capitals; "Help desk" and "An app" do not.
+  const isName = /^\S*[A-Z0-9]\S*[A-Z0-9]/.test(said);
+  return `We offer ${isName ? ended : ended.charAt(0).toLowerCase() + ended.slice(1)}`;
+}
+
+const SAYS_WHO =
+  /^(?:we|i|our|my)\b|[.!?]\s|^(?:\S+ ){1,4}(?:is|are|helps?|lets?|makes?|gives?|keeps?|turns?|finds?|does|builds?|sells?|offers?|provides?)\b/i;
 
 /** The name to greet somebody by. */
 export function firstNameOf(name: string): string {

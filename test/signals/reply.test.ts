@@ -4,6 +4,7 @@ import {
   draftReply,
   firstNameOf,
   needOf,
+  offerSentence,
   type ReplyValues,
 } from '../../src/signals/triage.ts';
 
@@ -34,6 +35,19 @@ test('a line that has nothing to say is left out, a name alone', () => {
 
 test('what stands in a post is never a placeholder of its own', () => {
   expect(draftReply('{{headline}}', { ...VALUES, headline: '{{sender}} $& $1' })).toBe('{{sender}} $& $1');
+});
+
+test.each([
+  ['Scheduling software for plumbing firms', 'We offer scheduling software for plumbing firms.'],
+  ['An app plumbers use to schedule jobs.', 'We offer an app plumbers use to schedule jobs.'],
+  ['SOC 2 compliance automation', 'We offer SOC 2 compliance automation.'],
+  ['AI meeting notes for lawyers', 'We offer AI meeting notes for lawyers.'],
+  ['We help B2B companies write better cold emails', 'We help B2B companies write better cold emails.'],
+  ['Acme is a help desk for small teams.', 'Acme is a help desk for small teams.'],
+  ['Fractional CFO services for startups', 'We offer fractional CFO services for startups.'],
+  ['', ''],
+])('an offer is put as a sentence: %s', (offer, sentence) => {
+  expect(offerSentence(offer)).toBe(sentence);
 });
 
 test('a need is put to its author', () => {
