@@ -46,7 +46,13 @@ export async function suggestChanges(
   ];
   const judged = await withEffects(profile, drafts, { posts, nextTurn });
   const moves = judged.filter(({ kind }) => kind === 'move_weight');
-  return [...judged.filter(({ kind }) => kind !== 'move_weight'), ...bestMove(moves)];
+  // "next month" stands in posts of buyers, too: a phrase that shows no more of them is no help.
+  const useful = judged.filter(
+    ({ kind, effect }) =>
+      kind !== 'move_weight' &&
+      (kind !== 'add_phrase' || effect.shown_after.relevant > effect.shown_before.relevant),
+  );
+  return [...useful, ...bestMove(moves)];
 }
 
 /** What accepting it changes. */

@@ -47,6 +47,17 @@ test('a phrase that relevant posts share is added, and brings them back', async 
   });
 });
 
+test('a phrase that shows no more of what is relevant is no suggestion', async () => {
+  const text = `${ASK} We decide next month.`;
+  const posts = [
+    { text, relevant: true },
+    { text: `${text} By Friday.`, relevant: true },
+    { text: 'It rains.', relevant: false },
+  ];
+  const found = await suggest({ ...base, phrases: ['depot scanner'] }, posts);
+  expect(found.filter(({ kind }) => kind === 'add_phrase')).toEqual([]);
+});
+
 test('a threshold is moved down to relevant posts just below it, and up past others', async () => {
   const low = await suggest(base, [
     { text: 'one of them', relevant: true, score: 36 },
