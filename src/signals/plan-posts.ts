@@ -35,7 +35,7 @@ import type { Offer } from './offer.ts';
 import { canonicalUrl, originOf } from './origin.ts';
 import type { Hit } from './phrases.ts';
 import { type CompiledProfile, classify, mayBeWish, type PostReading, readPost, scorePost } from './score.ts';
-import { headlineOf, whyOf } from './why.ts';
+import { headlineOf, whereOf, whyOf } from './why.ts';
 
 /** What intake needs of the process. */
 export interface IntakeDeps {
@@ -344,7 +344,7 @@ function newSignal(
 /** What a message says of a signal: what the post is called, why it is one, and links that rate it. */
 export function storyOf(
   { feedbackLinks, tenantId, now }: Pick<IntakeDeps, 'feedbackLinks'> & { tenantId: string; now: number },
-  { signal_id: signalId, signal_type: type, company, prospect }: Signal,
+  { signal_id: signalId, signal_type: type, company, prospect, platform }: Signal,
   { text, explanation }: { text: string; explanation: Explanation },
 ): SignalStory {
   const link = (act: LinkAct) =>
@@ -356,6 +356,7 @@ export function storyOf(
   ] as const;
   return {
     headline: headlineOf(text),
+    where: whereOf(platform),
     reason: whyOf({ text, type, explanation, company, prospect }).sentence,
     acts: acts.filter(([, url]) => url !== ''),
   };

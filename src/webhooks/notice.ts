@@ -107,7 +107,7 @@ export function eventNotice({ type, data: text }: Pick<EventRow, 'type' | 'data'
     }
     case 'endpoint.paused': {
       const { label, host, reason } = EVENT_DATA[type].parse(data);
-      return plainNotice(`Webhook paused: ${label || host}`, `Reason: ${reason}`);
+      return plainNotice(`Webhook paused: ${label || host}`, `Reason: ${reason.replaceAll('_', ' ')}`);
     }
     case 'endpoint.recovered': {
       const { label, host } = EVENT_DATA[type].parse(data);
@@ -150,6 +150,8 @@ const CLASS_WORDS: Record<Classification, string> = { hot: 'Hot', warm: 'Warm', 
 /** What a message says of a signal beside what every payload has. */
 export interface SignalStory {
   headline: string;
+  /** Where the post stands, as people call it: "r/SaaS on Reddit". */
+  where: string;
   reason: string;
   acts: NoticeEntry['acts'];
 }
@@ -238,7 +240,7 @@ function signalEntry(signal: Signal, story: SignalStory | null = null): NoticeEn
   const facts: [string, string][] = [
     ['Who', person],
     ['Company', firm],
-    ['Seen on', platform.name],
+    ['Seen on', story?.where ?? platform.name],
     ['Profile', signal.icp_profile_name],
   ];
   return {

@@ -9,7 +9,7 @@ import { isPreset, type PayloadFormat } from '../model/payload-shape.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Tenant } from '../model/tenant.ts';
 import type { Endpoint } from '../model/webhook.ts';
-import { headlineOf } from '../signals/why.ts';
+import { headlineOf, whereOf } from '../signals/why.ts';
 import type { Store } from '../store/store.ts';
 import { sentBody, timingsOf } from './deliveries.ts';
 import { refuseFormat, refusePull } from './endpoints.ts';
@@ -174,6 +174,7 @@ function testBody({ tenantId, settings }: Pick<Endpoint, 'tenantId' | 'settings'
 function testNotice(): Notice {
   const notice = signalNotice(SAMPLE_SIGNAL, {
     headline: headlineOf(SAMPLE_SIGNAL.excerpt),
+    where: whereOf(SAMPLE_SIGNAL.platform),
     reason: 'Looking for scheduling software and ready to buy',
     acts: [],
   });

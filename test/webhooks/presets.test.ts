@@ -120,6 +120,7 @@ function sampleOf(type: EventType): Pick<EventRow, 'type' | 'data'> {
 test('a message to Slack has headline, reason, links that rate the signal, and the way to both post and signal', () => {
   const story = {
     headline: 'Which tool for 12 vans?',
+    where: 'r/HVAC on Reddit',
     reason: 'Leaving spreadsheets and asking which tool to buy',
     acts: [
       ['👍 Relevant', 'https://signals.example.com/feedback/a'],
@@ -133,6 +134,7 @@ test('a message to Slack has headline, reason, links that rate the signal, and t
   expect(text).toContain('<https://signals.example.com/feedback/a|👍 Relevant>');
   expect(text).toContain('<https://signals.example.com/feedback/b|👎 Not relevant>');
   expect(text).toContain('|View post>');
+  expect(text).toContain('Seen on: r/HVAC on Reddit');
   expect(text).toContain('|Open in Signalpost>');
   for (const preset of PRESETS) bodyOf(preset, signalNotice(SAMPLE_SIGNAL, story));
 });
@@ -142,6 +144,7 @@ test.each(PRESETS)(
   (preset) => {
     const story = {
       headline: 'Which tool for 12 vans?',
+      where: 'r/HVAC on Reddit',
       reason: 'Leaving spreadsheets and asking which tool to buy',
       acts: (['relevant', 'not_relevant', 'add'] as const).map(
         (act) => [act, `https://signals.example.com/feedback/${act}-${'x'.repeat(180)}`] as const,
