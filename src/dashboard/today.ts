@@ -22,7 +22,7 @@ import type { Show } from './screens.ts';
 import { explained, shownSignal } from './shown-signal.ts';
 
 const HOT_SHOWN = 6;
-/** Of the newest hot signals: those that somebody has called not relevant are passed by. */
+/** Of the newest hot signals: those that somebody has dealt with are passed by. */
 const HOT_LOOKED_AT = 24;
 const SOURCES_LOOKED_AT = 100;
 const PAUSED_SHOWN = 5;
@@ -88,7 +88,11 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
     return show(request, reply, {
       template: 'today',
       title: 'Today',
-      signals: hotSignals.slice(0, HOT_SHOWN).map(({ signal, said }) => ({ ...shownSignal(signal), said })),
+      // The newest, so that none is missed; of these the best first.
+      signals: hotSignals
+        .slice(0, HOT_SHOWN)
+        .sort((a, b) => b.signal.icp_score - a.signal.icp_score)
+        .map(({ signal, said }) => ({ ...shownSignal(signal), said })),
       since: since === null ? null : since.at,
       changes,
       month,
@@ -170,7 +174,7 @@ async function lastMonth(store: Store, tenantId: string, now: number) {
   };
 }
 
-/** Without those that somebody called not relevant, or snoozed. */
+/** Without those that somebody called not relevant, snoozed or added to the pipeline. */
 async function stillWanted<T extends Signal>(
   store: Store,
   tenantId: string,
@@ -180,7 +184,7 @@ async function stillWanted<T extends Signal>(
   const triaged = new Map((await store.listTriage(tenantId, ids)).map((each) => [each.signalId, each]));
   return signals.flatMap((signal) => {
     const said = triaged.get(signal.signal_id);
-    const isAway = said?.relevant === false || (said?.snoozedUntil ?? 0) > now;
+    const isAway = signal.lead_id !== null || said?.relevant === false || (said?.snoozedUntil ?? 0) > now;
     return isAway ? [] : [{ signal, said }];
   });
 }

@@ -37,7 +37,19 @@ test('a hot signal says why, and one click adds its author to the pipeline', asy
   const [, one = ''] = /value="(lead sig_\w+)"/.exec(page) ?? [];
   const added = await browser.post('/dashboard/signals/triage', { one, back: 'today' }, '/dashboard');
   expect(added.headers.location).toContain('done=added');
-  expect(await today()).toContain('In the pipeline');
+  // What is in the pipeline is dealt with.
+  expect(await today()).toContain('No hot signals are waiting');
+});
+
+test('of the newest hot signals the best stands first', async () => {
+  const scoreOf = async (text: string) => (await post(text)).json().data.signals[0].icp_score;
+  const best = await scoreOf(aPost().text);
+  made.clock.advance(60_000);
+  const newer = await scoreOf('Can anyone recommend a CRM? We are comparing two and want to switch.');
+  expect(newer).toBeGreaterThanOrEqual(70);
+  expect(newer).toBeLessThan(best);
+  const scores = [...(await today()).matchAll(/hot · (\d+)</g)].map(([, score]) => Number(score));
+  expect(scores).toEqual([best, newer]);
 });
 
 test('what somebody has called not relevant stands on Today no more', async () => {
