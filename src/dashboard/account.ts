@@ -108,11 +108,12 @@ export function addAccountScreens(
     const { tenant } = memberOf(request);
     const plan = effectivePlan(tenant, clock.now());
     const limits = planLimits(plan);
-    const [keys, endpoints, profiles, sources] = await Promise.all([
+    const [keys, endpoints, profiles, sources, stored] = await Promise.all([
       store.listKeys(tenant.id),
       store.listEndpoints(tenant.id),
       store.listProfiles(tenant.id),
       store.pageSources(tenant.id, { limit: MOST_SOURCES, after: null }),
+      store.countStored(tenant.id),
     ]);
     return show(request, reply, {
       template: 'plan',
@@ -126,6 +127,9 @@ export function addAccountScreens(
         { name: 'API keys', used: keys.filter((key) => key.revokedAt === null).length, limit: limits.keys },
         { name: 'Profiles', used: profiles.length, limit: limits.profiles },
         { name: 'Sources', used: sources.rows.length, limit: limits.sources },
+        { name: 'Signals', used: stored.signals, limit: limits.signals },
+        { name: 'Leads', used: stored.leads, limit: limits.leads },
+        { name: 'Campaign events', used: stored.campaignEvents, limit: limits.campaignEvents },
       ],
     });
   });

@@ -91,7 +91,7 @@ function campaignScreen({ store }: DashboardDeps, show: Show) {
         1,
       ),
       statuses: CAMPAIGN_STATUSES,
-      share: (value: number | null) => (value === null ? '–' : `${(value * 100).toFixed(1)}%`),
+      share: (value: number | null) => (value === null ? '–' : `${Math.round(value * 1_000) / 10}%`),
     });
   };
 }

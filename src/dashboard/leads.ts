@@ -21,6 +21,7 @@ import {
 } from '../model/lead.ts';
 import { dealInputSchema, moveInputSchema } from '../model/pipeline.ts';
 import { dateIn } from '../rules/digest-time.ts';
+import { platformName } from '../signals/why.ts';
 import type { DashboardDeps } from './deps.ts';
 import {
   type Form,
@@ -208,6 +209,7 @@ function leadScreen({ store }: DashboardDeps, show: Show) {
       title: nameOf(lead, posts[0]?.headline),
       status,
       lead,
+      source: platformName(lead.source),
       facts: factsOf(lead),
       signals: posts,
       moves: moves.rows,

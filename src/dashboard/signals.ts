@@ -30,6 +30,7 @@ import {
   saveView,
   snoozeSignals,
 } from '../signals/triage.ts';
+import { platformName } from '../signals/why.ts';
 import { eventResource } from '../webhooks/deliveries.ts';
 import { endpointName, REASON_WORDS, shownEndpoint } from './delivery-words.ts';
 import type { DashboardDeps } from './deps.ts';
@@ -384,6 +385,7 @@ async function showSignal(
     status: fault === null ? 200 : 400,
     fault,
     signal: shown,
+    platformName,
     explanation,
     factors: reasons.filter(({ points, max }) => points !== 0 || max !== 0),
     pieces: highlight(found.text, evidence),

@@ -87,6 +87,11 @@ const PLATFORMS: Readonly<Record<string, string>> = {
   youtube: 'YouTube',
 };
 
+/** What people call a platform; another word is left as it is. */
+export function platformName(name: string): string {
+  return PLATFORMS[name] ?? name;
+}
+
 /** Where a post stands, as people call it: "r/SaaS on Reddit", else its platform, else its site. */
 export function whereOf({ name, post_url }: Pick<Signal['platform'], 'name' | 'post_url'>): string {
   const url = URL.canParse(post_url) ? new URL(post_url) : null;

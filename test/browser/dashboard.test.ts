@@ -104,7 +104,7 @@ describe.skipIf(mayLackBrowser())('the dashboard in a real browser, against a re
     await page.getByRole('link', { name: 'Create webhook' }).first().click();
     await page.getByLabel('Target URL').fill(receiver.url);
     await page.getByLabel('Label').fill('CRM');
-    await page.getByText('Advanced: order, headers, retries').click();
+    await page.getByText('Advanced: mode, order, headers, retries').click();
     await page.getByLabel('Max Retries').fill('4');
     await page.getByLabel('Retry Interval').fill('45');
     await page.getByLabel('Payload Format').selectOption('slack');

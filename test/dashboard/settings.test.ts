@@ -104,6 +104,8 @@ test('a source that fails says why, since when, what to do about it, and what th
 test('the plan tells what is used, the outbox what was written', async () => {
   const plan = await browser.get('/dashboard/settings/plan');
   expect(plan.body).toContain('badge active">pro');
+  for (const name of ['Webhooks', 'Sources', 'Signals', 'Leads'])
+    expect(plan.body).toContain(`<strong>${name}</strong>`);
   const facts = { kind: 'message', subject: 'Hello <i>you</i>', text: 'The text.' } as const;
   const mail = { id: 'mail_1', tenantId: made.tenant.id, facts, createdAt: made.clock.now() };
   await made.store.addMail(mail);

@@ -60,6 +60,8 @@ for (const form of document.querySelectorAll('[data-kind-form]')) {
     for (const field of form.querySelectorAll('[data-kinds]'))
       field.hidden = !field.dataset.kinds.split(' ').includes(kind.value);
   };
+  /* Who sees the fields of one kind need not be told whose they are. */
+  for (const hint of form.querySelectorAll('[data-kinds] > .hint')) hint.hidden = true;
   kind.addEventListener('change', choose);
   choose();
 }
