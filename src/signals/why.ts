@@ -16,7 +16,7 @@ import {
 } from './stated-facts.ts';
 
 const MAX_HEADLINE = 140;
-const MIN_HEADLINE = 25;
+const MIN_HEADLINE = 30;
 const MAX_SENTENCE = 150;
 const MAX_REASONS = 3;
 const MAX_QUOTE = 160;

@@ -212,6 +212,10 @@ test.each([
   ],
   ['Ask HN: which shared inbox do you use? Front is too expensive', 'Ask HN: which shared inbox do you use?'],
   ['Any recommendations?', 'Any recommendations?'],
+  [
+    'Thanks for all. We switched to another tool in spring.',
+    'Thanks for all. We switched to another tool in spring.',
+  ],
   ['', 'Untitled post'],
 ])('a post is called by its title or by the sentence that asks: %s', (text, headline) => {
   expect(headlineOf(text)).toBe(headline);
