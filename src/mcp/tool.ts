@@ -262,20 +262,32 @@ type Json = Record<string, unknown>;
 /**
  * The JSON Schema of `schema`, without what costs a model tokens and tells it nothing: patterns beside a format, the
  * bounds of safe integers, and for output what is required and closed, as all of it always comes, and of a description
- * what follows its first clause: `/v1`'s description has the rest.
+ * what follows its first clause: `/v1`'s description has the rest. Without references, and for input without null, which is
+ * the same as nothing: some providers of models read neither.
  */
 export function slimSchema(
   schema: z.ZodObject,
   io: 'input' | 'output',
 ): { type: 'object'; [keyword: string]: unknown } {
-  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, { io, reused: 'inline' });
-  return { ...(slim(json, io) as Json), type: 'object' };
+  const { $schema: _dialect, $defs = {}, ...json } = z.toJSONSchema(schema, { io, reused: 'inline' });
+  return { ...(slim(inlined(json, $defs) as Json, io) as Json), type: 'object' };
+}
+
+/** With what its references name in their places; no schema of ours contains itself. */
+function inlined(value: unknown, defs: Json): unknown {
+  if (Array.isArray(value)) return value.map((item) => inlined(item, defs));
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref, ...rest } = value as Json;
+  const named = typeof $ref === 'string' ? (defs[$ref.slice('#/$defs/'.length)] as Json) : {};
+  return Object.fromEntries(
+    Object.entries({ ...named, ...rest }).map(([key, each]) => [key, inlined(each, defs)]),
+  );
 }
 
 function slim(value: unknown, io: 'input' | 'output'): unknown {
   if (Array.isArray(value)) return value.map((item) => slim(item, io));
   if (typeof value !== 'object' || value === null) return value;
-  const nullable = nullableOf(value as Json);
+  const nullable = nullableOf(value as Json, io);
   if (nullable !== null) return slim(nullable, io);
   const kept = Object.entries(value).filter(([key, each]) => !isNoise(value as Json, key, each, io));
   return Object.fromEntries(
@@ -291,10 +303,16 @@ function slimEach(properties: Json, io: 'input' | 'output'): Json {
   return Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, slim(each, io)]));
 }
 
+/** Descriptions of members whose names say as much. */
+const SAID_BY_NAME =
+  /^(?:Unique identifier|ID|Name|Location|Industry) of |^(?:Full name|Email address|Pipeline stage)\b/;
+
 function isNoise(schema: Json, key: string, value: unknown, io: 'input' | 'output'): boolean {
   switch (key) {
     case 'description':
-      return io === 'output' && String(value).startsWith('Unique identifier of');
+      return io === 'output' && SAID_BY_NAME.test(String(value));
+    case 'propertyNames':
+      return true;
     case 'pattern':
       return schema.format !== undefined;
     case 'minimum':
@@ -313,12 +331,13 @@ function firstClause(description: string): string {
   return description.split(/; |\.(?:\s|$)/, 1)[0] ?? description;
 }
 
-/** `anyOf: [{type: T}, {type: null}]` as `type: [T, null]`. */
-function nullableOf(schema: Json): Json | null {
+/** `anyOf: [{type: T}, {type: null}]` as `type: [T, null]`, and for input as `type: T`. */
+function nullableOf(schema: Json, io: 'input' | 'output'): Json | null {
   const { anyOf, ...rest } = schema;
   if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1]?.type !== 'null') return null;
   const [one] = anyOf as [Json, Json];
   if (typeof one.type !== 'string') return null;
+  if (io === 'input') return { ...rest, ...one };
   const values = Array.isArray(one.enum) ? { enum: [...one.enum, null] } : {};
   return { ...rest, ...one, ...values, type: [one.type, 'null'] };
 }
