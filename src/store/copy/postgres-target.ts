@@ -1,7 +1,7 @@
 import { searchedFacts } from '../../rules/words.ts';
 import { StoreUpkeepError } from '../errors.ts';
 import type { Connection, Prepared } from '../postgres/connection.ts';
-import { wordsVector } from '../postgres/sql/signals.ts';
+import { wordsVector } from '../postgres/search-words.ts';
 import { UNFINISHED_COPY } from '../postgres/unfinished-copy.ts';
 import {
   asText,

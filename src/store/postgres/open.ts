@@ -6,7 +6,7 @@ import { createMethods } from '../methods.ts';
 import type { MigrationResult } from '../migrations.ts';
 import { createPresence } from '../presence.ts';
 import { createStorageWatch, type StorageChange } from '../storage-watch.ts';
-import type { OpenedStore, Store } from '../store.ts';
+import type { OpenedStore } from '../store.ts';
 import { createStoredWaits } from '../stored-waits.ts';
 import { ownerOf } from '../weights.ts';
 import { createWriter } from '../writer.ts';
@@ -15,6 +15,7 @@ import { type Connection, connect } from './connection.ts';
 import { faultOfPostgres } from './faults.ts';
 import { migrate } from './migrate.ts';
 import { createReadPool } from './pool.ts';
+import { createReceiverCache } from './reads/endpoints.ts';
 import { createNewestStored } from './reads/events.ts';
 import { createReads } from './reads.ts';
 import { prepared } from './sql/prepared.ts';
@@ -82,9 +83,9 @@ function createPostgresStore(
   const commit = createCommitter(db);
   const storage = onStorageChange === undefined ? null : createStorageWatch(clock, onStorageChange);
   const writer = createWriter(commit, () => db.close(), { meter: createCommitMeter(clock), storage });
+  const receivers = createReceiverCache();
   const pool = createReadPool(config, (reader) => ({
-    ...notYet(),
-    ...createReads(reader),
+    ...createReads(reader, receivers),
     ...storageReads(reader),
     newestStored: createNewestStored(reader),
   }));
@@ -92,12 +93,11 @@ function createPostgresStore(
   const { untilStored, ...waits } = createStoredWaits(clock, newestStored);
   writer.onCommit((batch) => waits.committed(batch.map(ownerOf)));
   const methods = createMethods({
-    ...{ clock, writer },
-    reads: reads as typeof reads & Store,
+    ...{ clock, writer, reads },
     presenceOf: (changes) => createPresence(clock, changes),
     store: () => store,
   });
-  const store = {
+  const store: OpenedStore = {
     ...reads,
     ...methods,
     untilStored,
@@ -107,7 +107,7 @@ function createPostgresStore(
       await methods.close();
       await pool.close();
     },
-  } as OpenedStore;
+  };
   return store;
 }
 
@@ -194,19 +194,4 @@ function explained(error: unknown): unknown {
     `The PostgreSQL server cannot be reached${code === '' ? '' : ` (${code})`}. Start it, or correct host and port in DATABASE_URL.`,
     error,
   );
-}
-
-/** Reads that this driver does not have yet: they fail and say so. */
-function notYet(): Record<string, () => Promise<never>> {
-  const names = [
-    ...['completePeople', 'countAll', 'countCompanySignals', 'countLeads', 'countSignals', 'countWaiting'],
-    ...['findEventsNaming', 'findLeadsNaming', 'findSignalsNaming', 'getDelivery', 'listCompanyContacts'],
-    ...['listDeliveries', 'listDueLanes', 'listDueProbes', 'listLeads', 'listReceivers', 'listSignals'],
-    ...['listStoredDeliveries', 'listTopSignals', 'readBoard', 'readCompanyActivity', 'readStageFlow'],
-    ...['recentAttempts', 'sumOpenDeals', 'tallyAttemptDays', 'tallyAttempts', 'tracesOf'],
-  ];
-  const refuse = (name: string) => async () => {
-    throw new Error(`The store on PostgreSQL has no read "${name}" yet.`);
-  };
-  return Object.fromEntries(names.map((name) => [name, refuse(name)]));
 }

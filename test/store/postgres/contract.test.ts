@@ -86,9 +86,15 @@ type AnyRead = (...args: unknown[]) => Promise<unknown>;
 /** Has a read answered by both: the store's answer stands, and one that is not the same is a fault. */
 function answerTwice(store: Store, name: keyof Store, read: AnyRead, faults: string[]): void {
   const ofStore = store[name] as AnyRead;
+  const cursors = createCursors();
+  const isList = name === 'listSignals';
   Object.assign(store, {
     [name]: async (...args: unknown[]) => {
-      const [expected, found] = await Promise.allSettled([ofStore(...args), read(...args)]);
+      const [expected, found] = await Promise.allSettled([
+        ofStore(...args),
+        read(...(isList ? cursors.translated(args) : args)),
+      ]);
+      if (isList) cursors.learn(expected, found);
       const [ofSqlite, ofPostgres] = [expected, found].map(outcomeOf);
       if (!isDeepStrictEqual(ofSqlite, ofPostgres)) {
         faults.push(`${name} ${JSON.stringify([args, { ofSqlite, ofPostgres }])}`);
@@ -97,6 +103,29 @@ function answerTwice(store: Store, name: keyof Store, read: AnyRead, faults: str
       return expected.value;
     },
   });
+}
+
+interface CursorQuery {
+  after: unknown;
+}
+type Settled = PromiseSettledResult<unknown>;
+
+/** Which place a signal has in its millisecond is the engine's own affair: each is asked for its own next page. */
+function createCursors() {
+  const known = new Map<string, unknown>();
+  return {
+    translated([tenantId, query]: unknown[]): unknown[] {
+      const { after } = query as CursorQuery;
+      return [tenantId, { ...(query as object), after: known.get(JSON.stringify(after)) ?? after }];
+    },
+    learn(expected: Settled, found: Settled): void {
+      if (expected.status === 'rejected' || found.status === 'rejected') return;
+      const [ofSqlite, ofPostgres] = [expected.value, found.value] as { last: number[] | null }[];
+      if (!ofSqlite?.last || !ofPostgres?.last || ofSqlite.last[0] !== ofPostgres.last[0]) return;
+      known.set(JSON.stringify(ofSqlite.last), ofPostgres.last);
+      found.value = { ...ofPostgres, last: ofSqlite.last };
+    },
+  };
 }
 
 function outcomeOf(settled: PromiseSettledResult<unknown>): unknown {

@@ -1,5 +1,5 @@
 import { addAll } from '../../../lib/lists.ts';
-import type { CampaignEventRow, CampaignStore } from '../../campaign-store.ts';
+import type { CampaignEventRow, CampaignStore, NamedPerson } from '../../campaign-store.ts';
 import { pageOf } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { row, rows } from '../sql/prepared.ts';
@@ -7,10 +7,28 @@ import { CAMPAIGNS } from '../tables.ts';
 
 /** Campaigns themselves. */
 export function campaignReads(db: Connection) {
+  // The address of a lead, and the lead of an address: each where the other alone is given.
+  const selectPeople = rows<[(string | null)[], (string | null)[], string], NamedPerson>(
+    db,
+    `SELECT coalesce(p.lead_id, known.lead_id) AS "leadId", coalesce(p.email, substr(own.key, length('email:') + 1)) AS email
+     FROM unnest(?::text[], ?::text[]) WITH ORDINALITY p (lead_id, email, place)
+       CROSS JOIN (SELECT ?::text AS id) tenant
+       LEFT JOIN lead_identities known ON p.lead_id IS NULL AND known.tenant_id = tenant.id AND known.key = 'email:' || p.email
+       LEFT JOIN leads l ON p.email IS NULL AND l.id = p.lead_id AND l.tenant_id = tenant.id
+       LEFT JOIN LATERAL (SELECT key FROM lead_identities i
+                          WHERE i.lead_id = l.id AND i.key >= 'email:' AND i.key < 'email;' ORDER BY key LIMIT 1) own ON true
+     ORDER BY p.place`,
+  );
   const selectOne = CAMPAIGNS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
 
   return {
     getCampaign: (tenantId, id) => selectOne.get(id, tenantId),
+    completePeople: (tenantId, people) =>
+      selectPeople(
+        people.map(({ leadId }) => leadId),
+        people.map(({ email }) => email),
+        tenantId,
+      ),
     async listCampaigns(tenantId, { statuses, after, limit }) {
       const conditions = ['tenant_id = ?'];
       const terms: unknown[] = [tenantId];

@@ -1,5 +1,8 @@
+import { LRUCache } from 'lru-cache';
 import type { EndpointNotice } from '../../../model/event.ts';
-import type { EndpointStore, SubscriptionStore } from '../../endpoint-store.ts';
+import { shapeOf } from '../../../model/payload-shape.ts';
+import type { EndpointMode, WebhookInput } from '../../../model/webhook.ts';
+import type { EndpointStore, Receiver, SubscriptionStore } from '../../endpoint-store.ts';
 import type { Backfill, BackfillStore, NoticeStore } from '../../event-store.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
@@ -35,6 +38,57 @@ export const ENDED_SUBSCRIPTIONS = `mcp_subscriptions s
   WHERE (s.expires_at <= :now OR (k.id IS NULL AND substr(s.key_id, 1, 4) <> 'tok_')
     OR k.revoked_at IS NOT NULL OR k.expires_at <= :now
     OR e.id IS NULL OR e.deleted_at IS NOT NULL OR e.paused_reason = 'gone')`;
+
+/** Settings kept prepared, in bytes of their JSON. */
+const MAX_KEPT_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Endpoints as events are routed to them, prepared once a version: which version is in force is asked each time, so that what
+ * another node changed holds at once. What was asked for longest ago is forgotten first.
+ */
+export function receiverReads(db: Connection, kept = createReceiverCache()) {
+  const selectVersions = rows<[string], { id: string; version: number }>(
+    db,
+    'SELECT id, version FROM webhook_endpoints WHERE tenant_id = ? AND deleted_at IS NULL ORDER BY id',
+  );
+  const selectSome = rows<
+    [string[]],
+    { id: string; version: number; mode: EndpointMode; settings: WebhookInput; bytes: number }
+  >(
+    db,
+    'SELECT id, version, mode, settings, length(settings::text) AS bytes FROM webhook_endpoints WHERE id = ANY (?)',
+  );
+
+  return {
+    async listReceivers(tenantId) {
+      const live = await selectVersions(tenantId);
+      const found = new Map<string, Receiver>();
+      const unknown: string[] = [];
+      for (const { id, version } of live) {
+        const known = kept.get(id);
+        if (known?.version === version) found.set(id, known.receiver);
+        else unknown.push(id);
+      }
+      for (const { id, version, mode, settings, bytes } of unknown.length === 0
+        ? []
+        : await selectSome(unknown)) {
+        const shape = settings.payload_format === null ? null : shapeOf(settings.payload_format);
+        const receiver = { id, mode, settings, shape };
+        kept.set(id, { version, receiver, bytes });
+        found.set(id, receiver);
+      }
+      return live.flatMap(({ id }) => found.get(id) ?? []);
+    },
+  } satisfies Partial<EndpointStore>;
+}
+
+/** What all connections of a process share. */
+export function createReceiverCache() {
+  return new LRUCache<string, { version: number; receiver: Receiver; bytes: number }>({
+    maxSize: MAX_KEPT_BYTES,
+    sizeCalculation: ({ bytes }) => Math.max(1, bytes),
+  });
+}
 
 export function subscriptionReads(db: Connection) {
   const select = SUBSCRIPTIONS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');

@@ -18,6 +18,7 @@ import { creationOf, pageOf } from '../../pages.ts';
 import type { Connection } from '../connection.ts';
 import { BODY_JOINS, WHOLE_BODY } from '../sql/claims.ts';
 import { rows, value, values } from '../sql/prepared.ts';
+import { SHOWN_STATUS } from './shown-state.ts';
 
 type KeptEvent = Omit<RecordedEvent, 'deliveries' | 'batched' | 'skips'>;
 type Terms = Record<string, unknown>;
@@ -37,13 +38,6 @@ const LAST_ID = '~';
 const MAX_LOOKED_AT = 2_000;
 
 const KEPT = `e.id, e.tenant_id AS "tenantId", e.type, e.subject_id AS "subjectId", e.created_at AS "createdAt", e.data`;
-
-/** What waits is `held` while the endpoint is paused and `discarded` once it is deleted, which changes no row of the delivery. */
-const SHOWN_STATUS = `CASE
-    WHEN d.status NOT IN ('pending', 'retrying') THEN d.status
-    WHEN e.deleted_at IS NOT NULL THEN 'discarded'
-    WHEN e.status = 'paused' THEN 'held'
-    ELSE d.status END`;
 
 const DELIVERED = `d.id, d.endpoint_id AS "endpointId", ${SHOWN_STATUS} AS status,
   e.deleted_at IS NOT NULL AS "endpointDeleted"`;
@@ -216,7 +210,7 @@ export function createNewestStored(
 }
 
 /** The place that a page has been read up to. @throws DomainError `INVALID_CURSOR` */
-function positionOf({ after }: Pick<PageRequest, 'after'>): number {
+export function positionOf({ after }: Pick<PageRequest, 'after'>): number {
   const position = after === null ? 0 : after[0];
   if (typeof position === 'number') return position;
   throw new DomainError('INVALID_CURSOR', 'The cursor is of another order.');

@@ -20,9 +20,9 @@ export function leadReads(db: Connection) {
     db,
     'SELECT key, lead_id AS "leadId" FROM lead_identities WHERE tenant_id = ? AND key = ANY (?)',
   );
-  const selectDue = values<[string, string, number], string>(
+  const selectDue = values<[string, string, string, number], string>(
     db,
-    'SELECT wire FROM leads WHERE tenant_id = ? AND next_due <= ? ORDER BY next_due, id LIMIT ?',
+    'SELECT wire FROM leads WHERE tenant_id = ? AND next_due > ? AND next_due <= ? ORDER BY next_due, id LIMIT ?',
   );
   const selectMoves = MOVES.select<[string, number, number]>(
     db,
@@ -39,7 +39,7 @@ export function leadReads(db: Connection) {
       const holders = new Map(found.map(({ key, leadId }) => [key, leadId]));
       return keys.map((key) => ({ key, leadId: holders.get(key) ?? null }));
     },
-    listDueSteps: (tenantId, { until, limit }) => selectDue(tenantId, until, limit),
+    listDueSteps: (tenantId, { after = '', until, limit }) => selectDue(tenantId, after, until, limit),
     async pageStageMoves(leadId, { limit, after }) {
       const before = Number(after?.[0] ?? Number.MAX_SAFE_INTEGER);
       return pageOf(await selectMoves.all(leadId, before, limit + 1), limit, {

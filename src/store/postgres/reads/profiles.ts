@@ -1,5 +1,6 @@
 import { DEFAULT_WEIGHTS } from '../../../model/constants.ts';
 import type { IcpProfile } from '../../../model/icp.ts';
+import { profileNameKey } from '../../../rules/words.ts';
 import { type CreationPage, creationPage, pageByCreation } from '../../pages.ts';
 import type { DueLesson, ProfileStore, StoredLesson } from '../../profile-store.ts';
 import type { Connection } from '../connection.ts';
@@ -62,4 +63,20 @@ export function profileReads(db: Connection) {
       return found === null ? null : toProfile(found);
     },
   } satisfies Partial<ProfileStore>;
+}
+
+/** Ids of the tenant's profiles, deleted ones too, that are meant by ids or names; names in whatever case. */
+export function createProfileResolver(
+  db: Connection,
+): (tenantId: string, idsOrNames: readonly string[]) => Promise<string[]> {
+  const selectNames = rows<[string], { id: string; nameKey: string }>(
+    db,
+    'SELECT id, name_key AS "nameKey" FROM icp_profiles WHERE tenant_id = ?',
+  );
+
+  return async (tenantId, idsOrNames) => {
+    const [ids, names] = [new Set(idsOrNames), new Set(idsOrNames.map(profileNameKey))];
+    const found = await selectNames(tenantId);
+    return found.filter(({ id, nameKey }) => ids.has(id) || names.has(nameKey)).map(({ id }) => id);
+  };
 }

@@ -1,4 +1,4 @@
-import { holdsPhrases, phrasesOf, profileNameKey, searchedFacts } from '../../../rules/words.ts';
+import { holdsPhrases, phrasesOf, searchedFacts } from '../../../rules/words.ts';
 import { createKnownSignalSearch } from '../../changes/known-signals.ts';
 import type { StoreStatements } from '../../changes.ts';
 import type { DeliveryLogStore } from '../../delivery-log-store.ts';
@@ -19,6 +19,7 @@ import { answeredLater, createScriptRunner } from '../runner.ts';
 import { row, rows, value, values } from '../sql/prepared.ts';
 import { Table, VIEWS } from '../tables.ts';
 import { createStoredOrder } from './events.ts';
+import { createProfileResolver } from './profiles.ts';
 
 type Terms = Record<string, unknown>;
 
@@ -165,10 +166,7 @@ interface ShownRow {
 /** Pages of signals in the order by commit. */
 export function storedSignalReads(db: Connection) {
   const order = createStoredOrder(db, 'signals');
-  const selectProfiles = rows<[string], { id: string; nameKey: string }>(
-    db,
-    'SELECT id, name_key AS "nameKey" FROM icp_profiles WHERE tenant_id = ?',
-  );
+  const resolveProfiles = createProfileResolver(db);
   // What a page does not show is not sent.
   const select = rows<[Terms], ShownRow>(
     db,
@@ -194,17 +192,9 @@ export function storedSignalReads(db: Connection) {
      WHERE s.classification = :classification ORDER BY p.position DESC LIMIT :limit`,
   );
 
-  /** Ids of the tenant's profiles, deleted ones too, that are meant by ids or names; null: none was named. */
-  async function profilesAsked(tenantId: string, icps: readonly string[]): Promise<string[] | null> {
-    if (icps.length === 0) return null;
-    const [ids, names] = [new Set(icps), new Set(icps.map(profileNameKey))];
-    const found = await selectProfiles(tenantId);
-    return found.filter(({ id, nameKey }) => ids.has(id) || names.has(nameKey)).map(({ id }) => id);
-  }
-
   return {
     async listStoredSignals(tenantId, query) {
-      const profileIds = await profilesAsked(tenantId, query.icps);
+      const profileIds = query.icps.length === 0 ? null : await resolveProfiles(tenantId, query.icps);
       const phrases = query.q === null ? null : phrasesOf(query.q);
       const { limit, explain, externalId, minScore, from, to } = query;
       const { platforms, signalTypes, classifications, companyDomains } = query;

@@ -35,7 +35,7 @@ export function accountsSql(db: Connection): Later<AccountStatements['accounts']
     touchSession: run(db, 'UPDATE sessions SET seen_at = ?, expires_at = ? WHERE token_hash = ?'),
     deleteExpiredSessions: count(
       db,
-      'DELETE FROM sessions WHERE token_hash IN (SELECT token_hash FROM sessions WHERE expires_at < ? LIMIT ? FOR UPDATE)',
+      'DELETE FROM sessions WHERE token_hash = ANY (ARRAY(SELECT token_hash FROM sessions WHERE expires_at < ? LIMIT ? FOR UPDATE))',
     ),
     // Those beyond a number that is kept; newest first, as it is the oldest that end.
     deleteSessionsBeyond: run(
@@ -86,7 +86,7 @@ export function accountsSql(db: Connection): Later<AccountStatements['accounts']
     revokeKey: changed(db, 'UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?'),
     pruneKeys: count(
       db,
-      'DELETE FROM api_keys WHERE id IN (SELECT id FROM api_keys WHERE revoked_at < ? LIMIT ? FOR UPDATE)',
+      'DELETE FROM api_keys WHERE id = ANY (ARRAY(SELECT id FROM api_keys WHERE revoked_at < ? LIMIT ? FOR UPDATE))',
     ),
     getKey: keyReads(db).getKey,
     getMember: teamReads(db).getMember,

@@ -70,9 +70,9 @@ export function deliveriesSql(db: Connection): Later<DeliveryStatements['deliver
     },
     endHeld: rows(
       db,
-      `UPDATE deliveries SET status = ?, next_attempt_at = NULL, expires_at = ? WHERE id IN (
+      `UPDATE deliveries SET status = ?, next_attempt_at = NULL, expires_at = ? WHERE id = ANY (ARRAY(
          SELECT id FROM deliveries WHERE endpoint_id = ? AND ${WAITING} AND next_attempt_at <= ?
-         ORDER BY next_attempt_at LIMIT ? FOR UPDATE)
+         ORDER BY next_attempt_at LIMIT ? FOR UPDATE))
        RETURNING id`,
     ),
     selectExpired: values(
@@ -87,7 +87,7 @@ export function deliveriesSql(db: Connection): Later<DeliveryStatements['deliver
     markCleared: run(db, 'UPDATE webhook_endpoints SET cleared = true WHERE id = ?'),
     deleteAttempts: count(
       db,
-      'DELETE FROM attempts WHERE id IN (SELECT id FROM attempts WHERE id < ? ORDER BY id LIMIT ?)',
+      'DELETE FROM attempts WHERE id = ANY (ARRAY(SELECT id FROM attempts WHERE id < ? ORDER BY id LIMIT ?))',
     ),
     deleteDelivery: run(db, 'DELETE FROM deliveries WHERE id = ?'),
     deleteBatched: run(db, 'DELETE FROM batched_events WHERE delivery_id = ?'),
@@ -100,9 +100,9 @@ export function deliveriesSql(db: Connection): Later<DeliveryStatements['deliver
     ),
     deleteEndpoints: count(
       db,
-      `DELETE FROM webhook_endpoints WHERE id IN (
+      `DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
          SELECT e.id FROM webhook_endpoints e WHERE e.deleted_at < ? AND e.cleared
-           AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id) LIMIT ?)`,
+           AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id) LIMIT ?))`,
     ),
     pruneTestSends: count(db, 'DELETE FROM test_sends WHERE started_at < ?'),
     insertTestSend: run(db, 'INSERT INTO test_sends (id, endpoint_id, started_at) VALUES (?, ?, ?)'),

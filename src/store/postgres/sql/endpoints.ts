@@ -76,9 +76,9 @@ export function endpointsSql(db: Connection): Later<EndpointStatements['endpoint
     clearCount: run(db, 'UPDATE webhook_endpoints SET consecutive_failures = 0 WHERE id = ?'),
     releaseRetries: count(
       db,
-      `UPDATE deliveries SET next_attempt_at = ? WHERE id IN (
+      `UPDATE deliveries SET next_attempt_at = ? WHERE id = ANY (ARRAY(
          SELECT id FROM deliveries WHERE endpoint_id = ? AND ${WAITING} AND next_attempt_at > ?
-         ORDER BY next_attempt_at LIMIT ? FOR UPDATE)`,
+         ORDER BY next_attempt_at LIMIT ? FOR UPDATE))`,
     ),
     isProbeDue: value(
       db,
@@ -123,8 +123,8 @@ export function endpointsSql(db: Connection): Later<EndpointStatements['endpoint
     setAlarm: run(db, 'UPDATE webhook_endpoints SET alarm = ? WHERE id = ?'),
     discard: count(
       db,
-      `UPDATE deliveries SET status = 'discarded', next_attempt_at = NULL WHERE id IN (
-         SELECT id FROM deliveries WHERE endpoint_id = ? AND ${WAITING} LIMIT ? FOR UPDATE)`,
+      `UPDATE deliveries SET status = 'discarded', next_attempt_at = NULL WHERE id = ANY (ARRAY(
+         SELECT id FROM deliveries WHERE endpoint_id = ? AND ${WAITING} LIMIT ? FOR UPDATE))`,
     ),
     selectActive: values(
       db,
@@ -178,8 +178,8 @@ export function endpointsSql(db: Connection): Later<EndpointStatements['endpoint
     ),
     takeEnded: values(
       db,
-      `DELETE FROM mcp_subscriptions WHERE id IN (
-         SELECT s.id FROM ${ENDED_SUBSCRIPTIONS} LIMIT :limit)
+      `DELETE FROM mcp_subscriptions WHERE id = ANY (ARRAY(
+         SELECT s.id FROM ${ENDED_SUBSCRIPTIONS} LIMIT :limit))
        RETURNING endpoint_id`,
     ),
     markDeletedSubscription: run(

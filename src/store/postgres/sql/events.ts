@@ -57,9 +57,9 @@ export function eventsSql(db: Connection): Later<EventStatements['events']> {
     deleteBodiesUnlessSent: (bodyIds, eventId) => deleteBodies(JSON.parse(bodyIds), eventId),
     deleteUnusedTails: count(
       db,
-      `DELETE FROM body_tails WHERE id IN (
+      `DELETE FROM body_tails WHERE id = ANY (ARRAY(
          SELECT t.id FROM body_tails t
-         WHERE NOT EXISTS (SELECT 1 FROM delivery_bodies b WHERE b.tail_id = t.id) LIMIT ? FOR UPDATE SKIP LOCKED)`,
+         WHERE NOT EXISTS (SELECT 1 FROM delivery_bodies b WHERE b.tail_id = t.id) LIMIT ? FOR UPDATE SKIP LOCKED))`,
     ),
     insertEvent: run(
       db,
@@ -135,9 +135,9 @@ export function eventsSql(db: Connection): Later<EventStatements['events']> {
     ),
     dropBatched: count(
       db,
-      `DELETE FROM batched_events WHERE (event_id, endpoint_id) IN (
-         SELECT event_id, endpoint_id FROM batched_events
-         WHERE endpoint_id = ? AND delivery_id IS NULL LIMIT ? FOR UPDATE)`,
+      `DELETE FROM batched_events WHERE ctid = ANY (ARRAY(
+         SELECT ctid FROM batched_events
+         WHERE endpoint_id = ? AND delivery_id IS NULL LIMIT ? FOR UPDATE))`,
     ),
     leaveBatches: values(db, 'DELETE FROM batched_events WHERE event_id = ? RETURNING delivery_id'),
     selectWaits: value(db, `SELECT 1 FROM deliveries WHERE id = ? AND ${WAITING}`),

@@ -26,7 +26,7 @@ export function mailSql(db: Connection): Later<MailStatements['mail']> {
     markAnnounced: run(db, 'UPDATE mail_outbox SET announced = true WHERE id = ?'),
     pruneMail: count(
       db,
-      'DELETE FROM mail_outbox WHERE id IN (SELECT id FROM mail_outbox WHERE created_at < ? LIMIT ?)',
+      'DELETE FROM mail_outbox WHERE id = ANY (ARRAY(SELECT id FROM mail_outbox WHERE created_at < ? LIMIT ?))',
     ),
     updateSettings: changed(
       db,

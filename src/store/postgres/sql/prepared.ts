@@ -32,6 +32,18 @@ export function prepared(sql: string): Prepared {
   return statement;
 }
 
+/** SQL of many shapes, which no connection keeps prepared: a client who tries them all fills no memory. */
+function onceOnly(text: string): Prepared {
+  let count = 0;
+  return { name: '', text: text.replace(/\?/g, () => `$${++count}`), members: null };
+}
+
+/** The rows of a statement that is made for its question. */
+export async function ask<R>(db: Connection, sql: string, values: readonly unknown[]): Promise<R[]> {
+  const { columns, rows: found } = await db.ask(onceOnly(sql), values);
+  return found.map((each) => Object.fromEntries(columns.map((name, i) => [name, each[i]])) as R);
+}
+
 /** A statement that changes rows and answers nothing: nothing waits for it. */
 export function run<P extends unknown[]>(db: Connection, sql: string): (...values: P) => void {
   const statement = prepared(sql);

@@ -37,9 +37,9 @@ export function requestsSql(db: Connection): Later<RequestStatements['requests']
     releaseKey: run(db, `UPDATE idempotency_keys SET process = '' WHERE ${held}`),
     sweep: run(
       db,
-      `DELETE FROM idempotency_keys WHERE (tenant_id, route, key) IN (
-         SELECT tenant_id, route, key FROM idempotency_keys WHERE expires_at <= ?
-         ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED)`,
+      `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+         SELECT ctid FROM idempotency_keys WHERE expires_at <= ?
+         ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED))`,
     ),
     holderOf: value(db, 'SELECT token FROM idempotency_keys WHERE tenant_id = ? AND route = ? AND key = ?'),
     addStep: run(
@@ -73,8 +73,8 @@ export function jobsSql(db: Connection): Later<JobStatements['jobs']> {
     finish: run(db, 'UPDATE jobs SET finished_at = ?, error = ?, items = NULL WHERE id = ?'),
     prune: count(
       db,
-      `DELETE FROM jobs WHERE id IN (
-         SELECT id FROM jobs WHERE finished_at IS NOT NULL AND created_at < ? ORDER BY created_at LIMIT ?)`,
+      `DELETE FROM jobs WHERE id = ANY (ARRAY(
+         SELECT id FROM jobs WHERE finished_at IS NOT NULL AND created_at < ? ORDER BY created_at LIMIT ?))`,
     ),
     insert: JOBS.with<{ items: string }>({ items: 'plain' }).insert(db),
   };

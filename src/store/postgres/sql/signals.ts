@@ -1,6 +1,7 @@
-import { searchedFacts, wordsOf } from '../../../rules/words.ts';
+import { searchedFacts } from '../../../rules/words.ts';
 import type { SignalStatements } from '../../changes/signals.ts';
 import type { Connection } from '../connection.ts';
+import { wordsVector } from '../search-words.ts';
 import { VIEWS } from '../tables.ts';
 import { changed, count, type Later, row, rows, run, value, values } from './prepared.ts';
 
@@ -57,8 +58,8 @@ export function signalsSql(db: Connection): Later<SignalStatements['signals']> {
     ),
     pruneNearKeys: count(
       db,
-      `DELETE FROM signal_near_keys WHERE (key, seq) IN (
-         SELECT key, seq FROM signal_near_keys WHERE seq < ?::bigint << 21 ORDER BY seq LIMIT ?)`,
+      `DELETE FROM signal_near_keys WHERE ctid = ANY (ARRAY(
+         SELECT ctid FROM signal_near_keys WHERE seq < ?::bigint << 21 ORDER BY seq LIMIT ?))`,
     ),
     insert: run(
       db,
@@ -130,29 +131,4 @@ export function signalsSql(db: Connection): Later<SignalStatements['signals']> {
       insertTerms(wordsVector(tenantId, [text, ...facts]), id);
     },
   };
-}
-
-/** PostgreSQL keeps no place behind this one: what stands there is found by its words, and not as a part of a phrase. */
-const LAST_PLACE = 16_383;
-
-/** The words of some fields as PostgreSQL reads a `tsvector`, with a gap between fields, so that no phrase reaches across. */
-export function wordsVector(tenantId: string, fields: readonly string[]): string {
-  const places = new Map<string, number[]>();
-  let place = 0;
-  for (const field of fields) {
-    for (const word of wordsOf(field)) {
-      const lexeme = wordOf(tenantId, word);
-      place++;
-      const found = places.get(lexeme);
-      if (found === undefined) places.set(lexeme, [Math.min(place, LAST_PLACE)]);
-      else if (place <= LAST_PLACE) found.push(place);
-    }
-    place++;
-  }
-  return Array.from(places, ([lexeme, at]) => `${lexeme}:${at.join(',')}`).join(' ');
-}
-
-/** A tenant's word, quoted: words begin with the tenant's id, so that a search reads nothing of other tenants. */
-function wordOf(tenantId: string, word: string): string {
-  return `'${`${tenantId}~${word}`.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { addAll } from '../../../lib/lists.ts';
-import type { Company, CompanyContact, CompanyQuery } from '../../../model/company.ts';
+import type { Company, CompanyQuery } from '../../../model/company.ts';
 import type { Lead } from '../../../model/lead.ts';
-import { nameKey, personKeys } from '../../../model/person-keys.ts';
 import type { Signal } from '../../../model/signal.ts';
+import { contactsOf } from '../../company-contacts.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import { pageOf } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';
@@ -110,12 +110,11 @@ export function companySignalReads(db: Database) {
     listTopSignals: (tenantId, domain, { since, limit }) =>
       selectTop.all(tenantId, domain, since, limit).map((id) => selectWire.get(id) ?? '{}'),
     listCompanyContacts(tenantId, domain, limit) {
-      const leads = selectLeads.all(tenantId, domain, limit).map((wire) => ofLead(JSON.parse(wire) as Lead));
+      const leads = selectLeads.all(tenantId, domain, limit).map((wire) => JSON.parse(wire) as Lead);
       const signals = selectWires
         .all(tenantId, domain, CONTACT_SIGNALS)
         .map((wire) => JSON.parse(wire) as Signal);
-      const people = signals.filter(({ lead_id }) => lead_id === null).map(ofSignal);
-      return distinct([...leads, ...people], domain).slice(0, limit);
+      return contactsOf(leads, signals, domain).slice(0, limit);
     },
   } satisfies Part<CompanyStore>;
 }
@@ -130,23 +129,3 @@ const COMPANY_STEPS_SQL = `SELECT CAST((timestamp - :from) / :stepMs AS INTEGER)
 export const TOP_SIGNALS_SQL = `SELECT id FROM signals
   WHERE tenant_id = ? AND company_domain = ? AND company_domain <> '' AND timestamp >= ?
   ORDER BY score DESC, timestamp DESC, id LIMIT ?`;
-
-function ofLead({ id, name, title, email, linkedin_url }: Lead): CompanyContact {
-  return { lead_id: id, signal_id: null, name, title, email, linkedin_url };
-}
-
-function ofSignal({ signal_id, prospect: { name, title, email, linkedin_url } }: Signal): CompanyContact {
-  return { lead_id: null, signal_id, name, title, email, linkedin_url };
-}
-
-/** Each person once, as first met. A name alone is somebody of that name; of whom nothing is known is nobody. */
-function distinct(contacts: CompanyContact[], domain: string): CompanyContact[] {
-  const seen = new Set<string>();
-  return contacts.filter((contact) => {
-    const keys = personKeys(contact);
-    const name = nameKey(contact.name, domain);
-    const known = keys.length > 0 ? keys.some((key) => seen.has(key)) : name === null || seen.has(name);
-    for (const key of name === null ? keys : [...keys, name]) seen.add(key);
-    return contact.lead_id !== null || !known;
-  });
-}

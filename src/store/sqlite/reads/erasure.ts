@@ -5,7 +5,7 @@ import type { Part } from '../table.ts';
 
 /** What is looked through of a signal or lead: JSON texts, and texts in one JSON list. */
 interface MentionRow {
-  place: number;
+  place: number | string;
   id: string;
   json: string;
 }
@@ -19,15 +19,16 @@ export function erasureReads(db: Database) {
     `SELECT id, created_at, CASE WHEN type NOT LIKE 'signal.%' THEN data END AS data FROM events
      WHERE tenant_id = :tenantId AND (created_at, id) > (:createdAt, :id) ORDER BY created_at, id LIMIT :limit`,
   );
-  const selectSignals = db.prepare<[string, number, number], MentionRow>(
-    `SELECT s.seq AS place, s.id,
+  // A `seq` is larger than a number holds exactly.
+  const selectSignals = db.prepare<[string, bigint, number], MentionRow>(
+    `SELECT CAST(s.seq AS TEXT) AS place, s.id,
             json_array(json(s.wire), json(s.explanation), s.text, s.canonical_url, f.reason,
                        (SELECT json_group_array(json_array(p.external_id, p.canonical_url))
                         FROM signal_places p WHERE p.signal_id = s.id)) AS json
      FROM signals s LEFT JOIN signal_feedback f ON f.signal_id = s.id
      WHERE s.tenant_id = ? AND s.seq > ? ORDER BY s.seq LIMIT ?`,
   );
-  const selectLeads = db.prepare<[string, number, number], MentionRow>(
+  const selectLeads = db.prepare<[string, bigint, number], MentionRow>(
     `SELECT l.rowid AS place, l.id,
             json_array(l.wire ->> '$.source', l.wire -> '$.tags', l.wire -> '$.custom_fields', l.wire ->> '$.notes',
                        l.wire ->> '$.next_step.text',
@@ -69,7 +70,7 @@ export function erasureReads(db: Database) {
   } satisfies Part<ErasureStore>;
 }
 
-const placeOf = ({ after }: MentionScan) => Number(after?.[0] ?? -1);
+const placeOf = ({ after }: MentionScan) => BigInt(after?.[0] ?? -1);
 
 /** Whether a string of a JSON text mentions the person. */
 function createMentionTest({ texts, names }: Mentions): (json: string) => boolean {

@@ -1,0 +1,81 @@
+import { idFloor } from '../../../lib/ids.ts';
+import type { DeliveryStore, DueLane } from '../../delivery-store.ts';
+import type { Connection } from '../connection.ts';
+import { WAITING } from '../sql/claims.ts';
+import { rows } from '../sql/prepared.ts';
+
+export interface StartRow {
+  endpointId: string;
+  startedAt: number;
+}
+
+/** How `detail` says that the request was sent twice. */
+const REPEATED = '"repeated":true';
+
+/** Where work waits, and how fast it went lately: what the dispatcher begins with. */
+export function laneReads(db: Connection) {
+  // One index seek an endpoint: the cost does not grow with the backlog.
+  const selectLanes = rows<[], DueLane>(
+    db,
+    `SELECT e.id AS "endpointId", e.tenant_id AS "tenantId", d.next_attempt_at AS "nextDueAt"
+     FROM webhook_endpoints e CROSS JOIN LATERAL (
+       SELECT next_attempt_at FROM deliveries WHERE endpoint_id = e.id AND ${WAITING} ORDER BY next_attempt_at LIMIT 1) d
+     WHERE e.status = 'active' AND e.deleted_at IS NULL ORDER BY d.next_attempt_at, e.id`,
+  );
+  const selectProbes = rows<[number, number], { endpointId: string; tenantId: string }>(
+    db,
+    `SELECT e.id AS "endpointId", e.tenant_id AS "tenantId" FROM webhook_endpoints e
+     WHERE e.next_probe_at <= ? AND e.status = 'paused' AND e.deleted_at IS NULL
+       AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id AND d.${WAITING})
+     ORDER BY e.next_probe_at LIMIT ?`,
+  );
+  // A request that was sent twice counts twice.
+  const selectSent = rows<[string, string, number], StartRow>(
+    db,
+    `SELECT d.endpoint_id AS "endpointId", a.started_at AS "startedAt"
+     FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
+       CROSS JOIN generate_series(1, CASE WHEN strpos(a.detail, ?) > 0 THEN 2 ELSE 1 END)
+     WHERE a.id >= ? AND a.started_at > ? ORDER BY a.started_at`,
+  );
+  const selectTestSends = rows<[number], StartRow>(
+    db,
+    'SELECT endpoint_id AS "endpointId", started_at AS "startedAt" FROM test_sends WHERE started_at > ? ORDER BY started_at',
+  );
+  // What its process took as it stored it stands in no lease. It may have given some of it back since, which counts too.
+  const selectHeld = rows<[number], { endpointId: string }>(
+    db,
+    `SELECT h."endpointId" FROM (
+       SELECT l.endpoint_id AS "endpointId", j.key AS id, j.value::bigint AS attempt
+       FROM lane_leases l, json_each_text(l.held::json) j
+       UNION
+       SELECT d.endpoint_id, d.id, 1 FROM lane_leases l
+         JOIN deliveries d ON d.endpoint_id = l.endpoint_id AND d.${WAITING} AND d.next_attempt_at > ?
+       WHERE d.in_hand AND d.attempt_count = 0) h
+     WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.id = h.id AND d.attempt_count = h.attempt - 1 AND d.${WAITING})`,
+  );
+  const selectTraces = rows<[readonly string[]], { id: string; trace: string }>(
+    db,
+    `SELECT d.id, e.trace FROM unnest(?::text[]) WITH ORDINALITY j (id, place)
+       JOIN deliveries d ON d.id = j.id JOIN events e ON e.id = d.event_id
+     WHERE e.trace IS NOT NULL ORDER BY j.place`,
+  );
+
+  return {
+    async tracesOf(deliveryIds) {
+      const found = await selectTraces(deliveryIds);
+      return found.map(({ id, trace }): [string, string] => [id, trace]);
+    },
+    listDueLanes: selectLanes,
+    listDueProbes: selectProbes,
+    async recentAttempts(since, now) {
+      const [held, sent, tests] = await Promise.all([
+        selectHeld(since),
+        selectSent(REPEATED, idFloor('att', since), since),
+        selectTestSends(since),
+      ]);
+      // What was under way when the process died may have reached its receiver just now: counted as sent now.
+      const underWay = held.map(({ endpointId }) => ({ endpointId, startedAt: now }));
+      return [...sent, ...tests, ...underWay].sort((a, b) => a.startedAt - b.startedAt);
+    },
+  } satisfies Partial<DeliveryStore>;
+}
