@@ -78,7 +78,7 @@ interface PausedRow {
  *   either  ── deleted                                                                                         → gone for good
  *
  * Pausing writes one row. What waits stays as it is and is shown as `held`; no claim is given anything of a paused
- * endpoint (docs/decisions/pause-and-hold.md).
+ * endpoint (docs/decisions/pausing-endpoints-and-holding-deliveries.md).
  */
 function createEndpointState(ask: Asks<EndpointStatements>) {
   const addMail = createMailWriter(ask);

@@ -89,7 +89,7 @@ export function claimsSql(db: Database): ClaimStatements['claims'] {
 
 /**
  * The waiting deliveries of one endpoint that also meet `terms`, a number of them at most, in one row. What stands under a
- * plus is hidden from the planner (docs/decisions/hot-statements-hide-parameters.md).
+ * plus is hidden from the planner (docs/decisions/frequent-statements-hide-parameters-from-the-planner.md).
  */
 function gathered(index: 'deliveries_due' | 'deliveries_urgent' | null, terms: string): string {
   const by = index === null ? '' : `INDEXED BY ${index}`;
