@@ -48,6 +48,11 @@ test('the two ways through the house have at most 12 hops each, and name files t
   }
 });
 
+test('the notes on upgrading name the model that scores', () => {
+  const { version } = JSON.parse(read('src/signals/weights.json'));
+  expect(read('docs/operation/upgrade.md')).toContain(`Scores come from model ${version},`);
+});
+
 test('every command and option of the command line stands on its page', async () => {
   const page = read('docs/command-line.md');
   const { stdout } = await runInProcess(['--help']);
