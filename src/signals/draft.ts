@@ -126,6 +126,9 @@ const categorySchema = z.strictObject({
   titles: wordsSchema,
   /** The industries that buy it, unless all do. */
   industries: wordsSchema.default([]),
+  /** Words that identify it as well where it is sold to one of `buyers`. */
+  sold: wordsSchema.default([]),
+  buyers: wordsSchema.default([]),
   /** A trade or profession: software sold to it is another category. */
   isTrade: z.boolean().default(false),
 });
@@ -180,7 +183,7 @@ export function draftFromOffer(
 ): IcpDraft {
   const sold = tokenize(soldIn(offer));
   // What is known by meaning says it better than words that several kinds share.
-  const kinds = near.length > 0 ? [] : CATEGORIES.filter((kind) => isOfKind(sold, kind, offer));
+  const kinds = near.length > 0 ? [] : kindsByWords(sold, offer);
   const own = ownPhrases(sold, near.length + kinds.length > 0);
   const vendors = [
     ...near.flatMap(({ competitors }) => competitors),
@@ -215,6 +218,17 @@ function soldIn(offer: string): string {
   return wordsOf(tokenize(sold)).length > 0 ? sold : offer;
 }
 
+/** Scheduling software for plumbers is compared with Jobber, for everybody else with Calendly. */
+function kindsByWords(sold: Tokens, offer: string): Category[] {
+  const forBuyers = CATEGORIES.filter((kind) => names(sold, kind.sold) && isSoldTo(offer, kind.buyers));
+  return forBuyers.length > 0 ? forBuyers : CATEGORIES.filter((kind) => isOfKind(sold, kind, offer));
+}
+
+function names(said: Tokens, known: readonly string[]): boolean {
+  const text = ` ${said.stems.join(' ')} `;
+  return known.some((name) => text.includes(` ${tokenize(name).stems.join(' ')} `));
+}
+
 /** Whether an offer is of a kind: a trade is none that software is sold to. */
 function isOfKind(sold: Tokens, { known, isTrade }: Category, offer: string): boolean {
   if (isTrade && (IS_SOFTWARE.test(offer) || isSoldTo(offer, known))) return false;
@@ -228,8 +242,7 @@ function isOfKind(sold: Tokens, { known, isTrade }: Category, offer: string): bo
 /** Whether a trade is the offer's audience: "Plumbing supplies, for plumbing companies". */
 function isSoldTo(offer: string, known: readonly string[]): boolean {
   const [, ...audience] = offer.split(AUDIENCE_BEGINS);
-  const text = ` ${tokenize(audience.join(' ')).stems.join(' ')} `;
-  return known.some((name) => text.includes(` ${tokenize(name).stems.join(' ')} `));
+  return names(tokenize(audience.join(' ')), known);
 }
 
 /** Whether a word names nothing that anybody looks for. */

@@ -31,6 +31,9 @@ test.each([
     /plumber|leak|boiler|roto-rooter/i,
   ],
   ['An app plumbers use to schedule jobs', 'schedule jobs', /plumber|boiler/i],
+  ['Scheduling software for heating engineers', 'Jobber alternative', /calendly|mindbody|boiler/i],
+  ['Job management software for builders', 'field service software', /renovation|calendly/i],
+  ['Booking software for salons', 'Calendly alternative', /jobber/i],
   [
     'Kubernetes cost monitoring and optimization for platform teams',
     'Kubecost alternative',

@@ -48,7 +48,10 @@ test.each([
 });
 
 test.each([
-  ['Scheduling software for heating and plumbing firms', /plumb|heating|scheduling/i],
+  [
+    'Scheduling software for heating and plumbing firms',
+    /plumb|heating|scheduling|field service|construction/i,
+  ],
   ['Scheduling and dispatch app for plumbing companies', /plumb|field service|construction/i],
   ['Payroll for restaurants', /restaurant|payroll|onboarding/i],
   ['AI meeting notes for lawyers', /lawyer|meeting|notes/i],
