@@ -129,6 +129,7 @@ const PLACES: [pattern: RegExp, kind: SourceKind, setting: string][] = [
   [/^([a-z]+)\.stackexchange\.com/, 'stackexchange', 'site'],
   [/^(stackoverflow|serverfault|superuser|askubuntu)\.com/, 'stackexchange', 'site'],
   [/^bsky\.app\/search\?.*\bq=([^&]+)/, 'bluesky', 'query'],
+  [/^bsky\.app()/, 'bluesky', 'query'],
   [/^github\.com\/search\?.*\bq=([^&]+)/, 'github', 'query'],
   [/^github\.com\/([\w.-]+\/[\w.-]+)/, 'github', 'query'],
   [/^(?:hn\.algolia\.com|news\.ycombinator\.com)\/?\?.*\b(?:q|query)=([^&]+)/, 'hackernews', 'query'],

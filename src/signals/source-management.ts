@@ -320,6 +320,8 @@ const CLOSED: [host: RegExp, name: string][] = [
   [/(^|\.)capterra\.(?:com|co\.uk|de|fr)$/, 'Capterra'],
   [/(^|\.)glassdoor\.(?:com|co\.uk|de)$/, 'Glassdoor'],
   [/(^|\.)indeed\.com$/, 'Indeed'],
+  [/(^|\.)(?:youtube\.com|youtu\.be)$/, 'YouTube'],
+  [/(^|\.)trustpilot\.com$/, 'Trustpilot'],
   [/(^|\.)(?:discord\.com|discord\.gg)$/, 'Discord'],
   [/(^|\.)slack\.com$/, 'Slack'],
   [/(^|\.)whatsapp\.com$/, 'WhatsApp'],

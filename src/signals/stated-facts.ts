@@ -299,7 +299,7 @@ function event({ text, sentences, signal }: Reading): Fact | null {
     };
   }
   if (signal.type === 'review' && trigger !== undefined)
-    return { clause: 'reviewing a tool that let them down', sentence, isMain: true, kind: 'event' };
+    return { clause: REVIEWED, sentence, isMain: true, kind: 'event' };
   return null;
 }
 
@@ -393,8 +393,13 @@ const READERS: ((reading: Reading) => Fact | null)[] = [
 
 /** What a post says of its author's purchase, the strongest first. */
 export function statedFacts(reading: Reading): Fact[] {
-  return READERS.flatMap((read) => read(reading) ?? []);
+  const facts = READERS.flatMap((read) => read(reading) ?? []);
+  // Whoever says that they leave says more than that they were let down; and what is taken for a review may be none.
+  const isLeaving = facts.some(({ kind }) => kind === 'moving');
+  return isLeaving ? facts.filter(({ clause }) => clause !== REVIEWED) : facts;
 }
+
+const REVIEWED = 'reviewing a tool that let them down';
 
 const MONTHS = '(?:january|february|march|april|may|june|july|august|september|october|november|december)';
 const WHEN = new RegExp(

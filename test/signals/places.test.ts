@@ -93,6 +93,8 @@ test.each([
   ['https://www.linkedin.com/feed/', 'LinkedIn'],
   ['https://www.facebook.com/groups/hvac', 'Facebook'],
   ['https://x.com/acme', 'X'],
+  ['https://www.youtube.com/@acme', 'YouTube'],
+  ['https://uk.trustpilot.com/review/acme.example', 'Trustpilot'],
   ['https://netflix.com', null],
   ['https://forum.example.com', null],
 ])('%s: %s', (address, name) => {

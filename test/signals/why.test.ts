@@ -75,6 +75,13 @@ test.each([
   expect(whyOfPost(text).sentence).toBe(sentence);
 });
 
+test('what is taken for a review says first what its author does next', () => {
+  const text = 'Looking to replace Housecall Pro before spring. 14 trucks.';
+  const rival = compileProfile({ ...defaultProfile('icp_1', 'ten_1', 0), competitors: ['Housecall Pro'] });
+  const explanation = scoreAlone({ ...UNKNOWN, text }, rival);
+  expect(whyOf({ text, type: 'review', explanation }).sentence).toBe('Replacing Housecall Pro before spring');
+});
+
 test.each([
   ['Show HN: we built a CRM for plumbers. Pricing from $9 per month.', 'Promotes its own product'],
   ['We already switched to Acme last month and are so happy with it.', 'Already decided'],
