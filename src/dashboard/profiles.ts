@@ -8,6 +8,8 @@ import {
   type IcpResource,
   icpInputSchema,
   icpResource,
+  WEIGHT_KEYS,
+  WEIGHT_LABELS,
 } from '../model/icp.ts';
 import {
   draftInputSchema,
@@ -63,6 +65,7 @@ function addNew(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const screen = (request: FastifyRequest, reply: FastifyReply, shown: Record<string, unknown> = {}) =>
     show(request, reply, {
       template: 'profile-new',
+      weightLabels: WEIGHT_LABELS,
       title: 'New profile',
       form: emptyProfileForm(),
       offer: '',
@@ -112,6 +115,8 @@ function addOne(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
     ]);
     return show(request, reply, {
       template: 'profile',
+      weightLabels: WEIGHT_LABELS,
+      memberLabel,
       title: profile.name,
       profile: icpResource(profile),
       form: formOfProfile(icpResource(profile)),
@@ -204,7 +209,6 @@ function precisionChart(judged: readonly Judgement[], now: number): string {
   });
 }
 
-const WEIGHTS = ['intent', 'topic', 'urgency', 'budget', 'pain', 'fit'] as const;
 const LISTS = [
   'phrases',
   'excluded_phrases',
@@ -240,7 +244,7 @@ export function formOfProfile(profile: Omit<IcpResource, 'id' | 'created_at' | '
   };
   for (const name of LISTS)
     form[name] = (name === 'headcount_ranges' ? ranges : (profile[name] ?? [])).join('\n');
-  for (const name of WEIGHTS) form[`weight_${name}`] = String(profile.weights[name]);
+  for (const name of WEIGHT_KEYS) form[`weight_${name}`] = String(profile.weights[name]);
   return form;
 }
 
@@ -253,7 +257,7 @@ function emptyProfileForm(): Form {
 export function wishOf(form: Form): unknown {
   const lists = Object.fromEntries(LISTS.map((name) => [name, lines(form, name)]));
   const weights = Object.fromEntries(
-    WEIGHTS.map((name) => [name, number(form, `weight_${name}`) ?? undefined]),
+    WEIGHT_KEYS.map((name) => [name, number(form, `weight_${name}`) ?? undefined]),
   );
   const types = texts(form, 'signal_types');
   return {
@@ -286,9 +290,21 @@ function addProfileSuggestions(app: FastifyInstance, deps: DashboardDeps): void 
 }
 
 /** What a suggestion would have done to the signals judged so far, in words. */
-function effectOf({ effect: { shown_before: before, shown_after: after } }: IcpSuggestion): string {
+function effectOf({ status, effect: { shown_before: before, shown_after: after } }: IcpSuggestion): string {
   const of = (shown: typeof before) => `${shown.relevant} of ${shown.relevant + shown.not_relevant}`;
-  return `Of the rated hot and warm signals, ${of(before)} are relevant now; with this change, ${of(after)}.`;
+  if (status === 'open')
+    return `Of the rated hot and warm signals, ${of(before)} are relevant now; with this change, ${of(after)}.`;
+  const otherwise = status === 'accepted' ? 'with it,' : 'with it, it would have been';
+  return `Of the hot and warm signals rated by then, ${of(before)} were relevant without this change; ${otherwise} ${of(after)}.`;
+}
+
+/** What the editor calls what a suggestion changes. */
+function memberLabel(member: string): string {
+  const weight = WEIGHT_KEYS.find((key) => member === `weights.${key}`);
+  if (weight !== undefined) return `Weight of “${WEIGHT_LABELS[weight]}”`;
+  if (member.startsWith('thresholds.')) return `${member === 'thresholds.hot' ? 'Hot' : 'Warm'} from`;
+  const words = member.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** "83% precision, likely 61% to 94%"; null where none was rated. */

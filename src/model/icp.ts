@@ -8,6 +8,16 @@ import { requiredLine } from './text.ts';
 export const WEIGHT_KEYS = ['intent', 'topic', 'urgency', 'budget', 'pain', 'fit'] as const;
 export type WeightKey = (typeof WEIGHT_KEYS)[number];
 
+/** What people call the kinds of reasons that have a weight. */
+export const WEIGHT_LABELS: Readonly<Record<WeightKey, string>> = {
+  intent: 'Asks for something to buy',
+  topic: 'On your topic',
+  urgency: 'Mentions a deadline',
+  budget: 'Mentions a budget',
+  pain: 'Describes a problem',
+  fit: 'Fits your audience',
+};
+
 /** Relative weights of the kinds of reasons: 100 points are divided among them. */
 export type Weights = Record<WeightKey, number>;
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type IcpPatch, type IcpProfile, patchProfile, WEIGHT_KEYS } from '../model/icp.ts';
+import { type IcpPatch, type IcpProfile, patchProfile, WEIGHT_KEYS, WEIGHT_LABELS } from '../model/icp.ts';
 import type { IcpSuggestion } from '../model/icp-draft.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Judgement, SignalDetail } from '../store/signal-store.ts';
@@ -230,7 +230,7 @@ async function weights(profile: IcpProfile, nextTurn: NextTurn): Promise<Draft[]
     for (const value of new Set([Math.round(now / 2), Math.min(100, now * 2)])) {
       if (value === now) continue;
       const change = { kind: 'move_weight', member: `weights.${key}`, value } as const;
-      const summary = `Change the ${key} weight from ${now} to ${value}: it separates relevant signals from the others better.`;
+      const summary = `Change the weight of “${WEIGHT_LABELS[key]}” from ${now} to ${value}: it separates relevant signals from the others better.`;
       drafts.push({ ...change, summary, shows: rescored(profile, change) });
       await nextTurn();
     }

@@ -87,6 +87,9 @@ test('a suggestion is shown with what it would have done, accepted, kept by the 
   const excluded = async () => (await made.store.listProfiles(made.tenant.id))[0]?.excludedPhrases;
   expect((await act('accept')).headers.location).toBe(`${page}?done=accepted#suggestions`);
   expect(await excluded()).toEqual(['school project']);
+  expect((await browser.get(page)).body).toContain(
+    '1 of 3 were relevant without this change; with it, 1 of 1.',
+  );
   expect((await act('accept')).statusCode).toBe(409);
   await act('undo');
   expect(await excluded()).toEqual([]);
