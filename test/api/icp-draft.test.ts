@@ -54,6 +54,11 @@ test.each([
   },
 );
 
+test('scheduling software for a trade finds who asks for scheduling software', () => {
+  const { phrases } = draftFromOffer('Scheduling software for heating and plumbing firms', null);
+  expect(phrases).toEqual(expect.arrayContaining(['scheduling software', 'dispatch software']));
+});
+
 test('who sells is no competitor of their own', () => {
   expect(draftFromOffer('A CRM', { name: 'HubSpot' }).competitors).not.toContain('HubSpot');
 });
