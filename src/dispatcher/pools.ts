@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { Client, type Dispatcher as Undici } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import { type Connect, ConnectError, type Dial } from '../webhooks/connect.ts';
+import { heldBytes } from '../webhooks/replies-in-turns.ts';
 
 /** A connection unused for this long is let go; receivers and undici close most of them sooner. */
 const IDLE_MS = 90_000;
@@ -181,6 +182,11 @@ class Connection implements Undici.DispatchHandler {
     return this.#socket !== null && !this.#socket.destroyed;
   }
 
+  /** More came than the reply: its parser does not know of it yet, and would take it for the reply to what is sent next. */
+  get #hasMore(): boolean {
+    return this.#socket !== null && heldBytes(this.#socket) > 0;
+  }
+
   dispatch(request: Undici.DispatchOptions, handler: RequestHandler): void {
     this.#handler = handler;
     this.#readBefore = this.#socket?.bytesRead ?? 0;
@@ -239,7 +245,7 @@ class Connection implements Undici.DispatchHandler {
   onResponseEnd(...[controller, trailers]: Parameters<RequestHandler['onResponseEnd']>): void {
     const handler = this.#handler;
     this.#handler = null;
-    if (this.isOpen) this.#owner.onFree(this);
+    if (this.isOpen && !this.#hasMore) this.#owner.onFree(this);
     else this.#leave();
     handler?.onResponseEnd(controller, trailers);
   }

@@ -4,6 +4,7 @@ import type { buildConnector } from 'undici';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { AddressSet } from '../lib/network.ts';
 import type { AttemptErrorCode } from '../model/delivery.ts';
+import { createReplyTurns } from './replies-in-turns.ts';
 import { type Lookup, resolveTarget } from './targets.ts';
 
 /** How long one address may take while others remain: a dead IPv6 route must not use up the whole deadline. */
@@ -37,6 +38,7 @@ export type Connect = (options: buildConnector.Options, callback: buildConnector
  * so that a DNS answer cannot change between the check and the connection.
  */
 export function createConnect(deps: ConnectDeps): Connect {
+  const readInTurns = createReplyTurns(deps.clock);
   return (options, callback) => {
     const hostname = options.hostname.endsWith('.') ? options.hostname.slice(0, -1) : options.hostname;
     const secure = options.protocol === 'https:';
@@ -84,6 +86,7 @@ export function createConnect(deps: ConnectDeps): Connect {
       attempt.once(secure ? 'secureConnect' : 'connect', () => {
         if (given || !settle()) return;
         given = true;
+        readInTurns(attempt);
         callback(null, attempt);
       });
     }

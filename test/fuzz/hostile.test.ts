@@ -33,6 +33,7 @@ const CHOSEN = [
   'source: page, very many of <link',
   'source: robots.txt, "User-agent: *\\nAllow: /*" and asterisks',
   'receiver: a body of angle brackets',
+  'receivers: many at once, replies of nothing but trailers',
 ];
 
 test('no input makes another caller wait, ends the process or is taken for a fault of ours', {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { run } from '../../cli/process.ts';
 import type { HostileCase } from './case.ts';
 import { outcomeOf } from './case.ts';
@@ -10,7 +11,14 @@ import type { World } from './world.ts';
 
 /** What receivers and a provider answer, and what the command line reads. */
 export function otherCases(): HostileCase[] {
-  return [...receiverCases(), ...providerCases(), ...importCases(), ...feedbackCases(), ...batchCases()];
+  return [
+    ...receiverCases(),
+    ...manyReceiversCases(),
+    ...providerCases(),
+    ...importCases(),
+    ...feedbackCases(),
+    ...batchCases(),
+  ];
 }
 
 /** A test delivery, and then the screen and the resource that show what came back. */
@@ -58,6 +66,44 @@ function receiverCases(): HostileCase[] {
         [tested, log, list].map(outcomeOf).find((outcome) => outcome.startsWith('broken')) ??
         String(tested.status)
       );
+    },
+  }));
+}
+
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+const FLOOD_BYTES = 250_000;
+const MANY_RECEIVERS = 40;
+const FLOODED_MS = 4_000;
+
+/** Many receivers answer many deliveries at once, each with as much work for the parser as its bytes can be. */
+function manyReceiversCases(): HostileCase[] {
+  const floods: Record<string, [start: string, more: string]> = {
+    trailers: [`${CHUNKED}0\r\n`, 'a:b\r\n'],
+    headers: ['HTTP/1.1 200 OK\r\n', 'a:b\r\n'],
+    'interim replies': ['', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    'interim replies with headers': ['', `HTTP/1.1 103 Hints\r\n${'l:a\r\n'.repeat(50)}\r\n`],
+    'chunks of a byte': [CHUNKED, '1\r\na\r\n'],
+    'extensions of chunks': [`${CHUNKED}1`, ';a=b'],
+  };
+  return Object.entries(floods).map(([what, [start, more]]) => ({
+    name: `receivers: many at once, replies of nothing but ${what}`,
+    size: FLOOD_BYTES,
+    async run({ host, call }) {
+      const raw = Buffer.concat([Buffer.from(start), Buffer.alloc(FLOOD_BYTES, more)]);
+      host.answer = (path) => (path.startsWith('/many') ? { raw } : null);
+      const ids: string[] = [];
+      for (let n = 0; n < MANY_RECEIVERS; n++) {
+        const endpoint = { url: `${host.origin}/many/${n}`, classifications: ['hot', 'warm', 'cold'] };
+        ids.push(JSON.parse((await call('POST', '/v1/webhooks', endpoint)).body).data.id);
+      }
+      const signals = Array.from({ length: 20 }, (_, n) => ({
+        platform: { name: 'forum', post_url: `https://a.example/many/${++leads}` },
+        text: `Looking for a CRM ${n}, budget approved. Any recommendations?`,
+      }));
+      const posted = await call('POST', '/v1/signals/batch', { signals });
+      await pause(FLOODED_MS);
+      for (const id of ids) await call('DELETE', `/v1/webhooks/${id}`);
+      return outcomeOf(posted);
     },
   }));
 }

@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Client } from 'undici';
+import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createReplyTurns, heldBytes } from '../../src/webhooks/replies-in-turns.ts';
+
+/** A clock in which a slice takes a millisecond: two are a turn's share. */
+function slowClock() {
+  let now = 0;
+  return { monotonic: () => now++ };
+}
+
+/** A socket that nothing is connected to, and what its reader gets, a piece a slice. */
+function aSocket() {
+  const socket = new Socket();
+  const pieces: string[] = [];
+  let reads = 0;
+  socket._read = () => {
+    reads++;
+  };
+  return {
+    socket,
+    pieces,
+    reads: () => reads,
+    listen: () =>
+      socket.on('readable', () => {
+        for (let piece = socket.read(); piece !== null; piece = socket.read()) pieces.push(String(piece));
+      }),
+  };
+}
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+test('a small reply passes at once', async () => {
+  const { socket, pieces, listen } = aSocket();
+  createReplyTurns(slowClock())(socket);
+  listen();
+  socket.push(Buffer.from('small'));
+  expect(heldBytes(socket)).toBe(0);
+  await new Promise(process.nextTick);
+  expect(pieces).toEqual(['small']);
+});
+
+test('a large one comes in slices, whole and in order, with its end behind it, and nothing is read on meanwhile', async () => {
+  const { socket, pieces, reads, listen } = aSocket();
+  createReplyTurns(slowClock())(socket);
+  listen();
+  const ended = once(socket, 'end');
+  const whole = Array.from({ length: 20_000 }, (_, n) => String(n % 10)).join('');
+  expect(socket.push(Buffer.from(whole))).toBe(false);
+  socket.push(null);
+  const before = reads();
+  await nextTurn();
+  await nextTurn();
+  expect(heldBytes(socket)).toBeGreaterThan(10_000);
+  expect(reads()).toBe(before);
+  await ended;
+  expect(pieces.length).toBeGreaterThan(15);
+  expect(pieces.join('')).toBe(whole);
+});
+
+test('connections take turns, and a small reply goes before the rest of large ones', async () => {
+  const inTurns = createReplyTurns(slowClock());
+  const large = Array.from({ length: 30 }, () => aSocket());
+  const small = aSocket();
+  for (const { socket, listen } of [...large, small]) {
+    inTurns(socket);
+    listen();
+  }
+  for (const { socket } of large) socket.push(Buffer.alloc(60_000));
+  while (large.some(({ pieces }) => pieces.length === 0)) await nextTurn();
+  expect(Math.max(...large.map(({ pieces }) => pieces.length))).toBeLessThan(8);
+  small.socket.push(Buffer.alloc(1_500));
+  const slicesOf = (all: typeof large) => all.reduce((sum, { pieces }) => sum + pieces.length, 0);
+  const before = slicesOf(large);
+  while (small.pieces.length < 1) await nextTurn();
+  expect(slicesOf(large) - before).toBeLessThan(8);
+});
+
+test('what came of a connection that is closed is dropped', async () => {
+  const { socket, listen } = aSocket();
+  createReplyTurns(slowClock())(socket);
+  listen();
+  socket.push(Buffer.alloc(60_000));
+  socket.destroy();
+  await once(socket, 'close');
+  expect(heldBytes(socket)).toBe(0);
+});
+
+test.each([
+  ['trailers', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n', 'a:b\r\n'.repeat(13_000)],
+  ['headers', 'HTTP/1.1 200 OK\r\n', 'a:b\r\n'.repeat(13_000)],
+  ['interim replies', '', 'HTTP/1.1 103 Hints\r\nl:a\r\n\r\n'.repeat(2_200)],
+])('thirty replies of nothing but %s leave room for others', async (_, start, more) => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.write(start + more));
+  }).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  const inTurns = createReplyTurns(systemClock);
+  const clients = Array.from(
+    { length: 30 },
+    () =>
+      new Client(`http://127.0.0.1:${port}`, {
+        connect: (_options, callback) => {
+          const socket = connect(port, '127.0.0.1', () => {
+            inTurns(socket);
+            callback(null, socket);
+          });
+        },
+      }),
+  );
+  let isOver = false;
+  // Processor time, as others of the machine take their share of the clock.
+  let longestMs = 0;
+  const watching = (async () => {
+    let before = process.threadCpuUsage();
+    while (!isOver) {
+      await nextTurn();
+      const { user, system } = process.threadCpuUsage(before);
+      longestMs = Math.max(longestMs, (user + system) / 1_000);
+      before = process.threadCpuUsage();
+    }
+  })();
+  const asked = clients.map((client) =>
+    client.request({ path: '/', method: 'GET' }).then(
+      ({ body }) => body.dump(),
+      () => {},
+    ),
+  );
+  const limit = systemClock.after(1_000, () => {
+    for (const client of clients) void client.destroy();
+  });
+  await Promise.all(asked.map((one) => one.catch(() => {})));
+  limit.cancel();
+  isOver = true;
+  await watching;
+  await Promise.all(clients.map((client) => client.destroy()));
+  expect(longestMs).toBeLessThan(60);
+});
