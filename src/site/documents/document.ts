@@ -159,7 +159,7 @@ function signalEntries({ baseUrl, signalApi }: DocumentDeps): Entry[] {
     entry(
       'Signal API description',
       SIGNAL_OPENAPI_PATH,
-      'OpenAPI 3.1 of the whole API and its webhooks; `?tag=Leads` gives one part.',
+      'OpenAPI 3.1 of the whole API and its webhooks; `?tag=Leads` gives one part, `?operation=createSignal` one operation.',
       signalApi.description(),
     ),
   ];
@@ -184,8 +184,10 @@ const HOT_THIS_WEEK = JSON.stringify({
 
 function forAgents({ baseUrl, content }: DocumentDeps): string {
   const hasPage = content.pages.some(({ path }) => path === AGENTS_PATH);
-  const page = hasPage ? ` Read [For agents](${baseUrl}${markdownPath(AGENTS_PATH)}) first.` : '';
-  return `Agents with an API key use MCP at ${baseUrl}${MCP_PATH}.${page} This week's hot signals with reasons: \`curl ${baseUrl}${MCP_PATH} -H "Authorization: Bearer $API_KEY" --json '${HOT_THIS_WEEK}'\``;
+  const page = hasPage
+    ? `\n\nFor anything else, read [For agents](${baseUrl}${markdownPath(AGENTS_PATH)}) first.`
+    : '';
+  return `Agents with an API key use MCP at ${baseUrl}${MCP_PATH}. This week's hot signals with reasons, in one request: \`curl ${baseUrl}${MCP_PATH} -H "Authorization: Bearer $API_KEY" --json '${HOT_THIS_WEEK}'\`${page}`;
 }
 
 /** `/llms-full.txt`: every page's markdown in one file. */
