@@ -1,10 +1,9 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { readTracing, type TracingConfig } from './config-tracing.ts';
 import { type AddressSet, type Cidr, parseCidr } from './lib/network.ts';
 import { inPackage } from './lib/package.ts';
+import { SOURCE_KINDS } from './model/source.ts';
 import { formatKeys, type KeyRing, parseKeys } from './secrets-key.ts';
-import { readSites } from './source-sites.ts';
 
 /** Everything the environment decides, checked and frozen. Paths are absolute. */
 export interface Config {
@@ -251,4 +250,81 @@ function createReader(env: NodeJS.ProcessEnv, faults: string[]) {
       return null;
     },
   };
+}
+
+/** Kinds that are read at the address they are given; there is nothing to point elsewhere. */
+const OWN_ADDRESS = ['rss', 'discourse', 'lemmy', 'mastodon'];
+const KINDS = SOURCE_KINDS.filter((kind) => !OWN_ADDRESS.includes(kind));
+
+/** `SOURCE_SITES` as kinds and their base addresses; what is wrong with it goes into `faults`. */
+function readSites(name: string, value: string | null, faults: string[]): Partial<Record<string, string>> {
+  if (value === null) return {};
+  const given = parsed(value);
+  if (given === null) {
+    faults.push(`${name}: must be a JSON object, e.g. {"github":"https://github-mirror.example.com"}.`);
+    return {};
+  }
+  const sites: Partial<Record<string, string>> = {};
+  for (const [kind, base] of Object.entries(given)) {
+    if (!KINDS.some((known) => known === kind)) {
+      faults.push(`${name}: "${kind}" is not a kind whose site can be set; use one of ${KINDS.join(', ')}.`);
+    } else if (typeof base !== 'string' || !/^https?:$/.test(URL.parse(base)?.protocol ?? '')) {
+      faults.push(`${name}: the address of "${kind}" must start with http:// or https://.`);
+    } else sites[kind] = base.replace(/\/+$/, '');
+  }
+  return sites;
+}
+
+function parsed(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+/** How requests and deliveries are traced. */
+export interface TracingConfig {
+  sampler: SamplerName;
+  /** Of the traces that begin here, in [0, 1]; of the `traceidratio` samplers. */
+  ratio: number;
+}
+
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+type SamplerName = (typeof SAMPLERS)[number];
+
+const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
+const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'];
+
+/** What the settings are read with, each of which takes down its own faults. */
+interface Reader {
+  text(name: string): string | null;
+  url(name: string, protocols: string[]): string | null;
+  oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T;
+}
+
+/**
+ * The usual variables of OpenTelemetry, as far as this program reads them itself; null where nothing is to be traced. Where
+ * no endpoint is set nothing is, unlike the specification's default of localhost:4318.
+ */
+function readTracing(read: Reader, faults: string[]): TracingConfig | null {
+  const endpoints = ENDPOINTS.map((name) => read.url(name, ['http:', 'https:']));
+  const off = read.text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true';
+  if (off || endpoints.every((endpoint) => endpoint === null)) return null;
+  if (read.oneOf('OTEL_TRACES_EXPORTER', ['otlp', 'none'], 'otlp') === 'none') return null;
+  for (const name of PROTOCOLS) read.oneOf(name, ['http/protobuf'], 'http/protobuf');
+  const sampler = read.oneOf('OTEL_TRACES_SAMPLER', SAMPLERS, 'parentbased_always_on');
+  const ratio = Number(read.text('OTEL_TRACES_SAMPLER_ARG') ?? 1);
+  if (!(ratio >= 0 && ratio <= 1)) faults.push('OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1.');
+  return { sampler, ratio };
 }

@@ -2,8 +2,8 @@ import type { Database } from 'better-sqlite3';
 import { createCompanyObserver } from '../../src/store/changes/companies.ts';
 import type { NewSignal } from '../../src/store/signal-store.ts';
 import { createSignalIndex } from '../../src/store/sqlite/signal-index.ts';
-import { companiesSql } from '../../src/store/sqlite/sql/companies.ts';
 import { answeredAtOnce, runAtOnce } from '../../src/store/sqlite/sql/prepared.ts';
+import { companiesSql } from '../../src/store/sqlite/sql/signals.ts';
 
 /** Stores signals of which none is known, with what they are found and known again by: the rows that the server would store. */
 export interface BulkWriter {

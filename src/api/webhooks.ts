@@ -18,6 +18,7 @@ import {
   webhookResourceSchema,
   webhookWithSecretSchema,
 } from '../model/webhook.ts';
+import { feedJson, readFeed, refuseBeyondPlan } from '../webhooks/deliveries.ts';
 import {
   changeEndpoint,
   createEndpoint,
@@ -28,7 +29,6 @@ import {
   regenerateSecret,
   resumeEndpoint,
 } from '../webhooks/endpoints.ts';
-import { feedJson, readFeed, refuseBeyondPlan } from '../webhooks/feed.ts';
 import { expectedTest, previewFormat, testEndpoint, testResource } from '../webhooks/test-delivery.ts';
 import { addList, type ListQuery, readStored, storedQuery } from './list.ts';
 import type { Routes, RoutesOf } from './routes.ts';

@@ -25,7 +25,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
-import type { TracingConfig } from '../config-tracing.ts';
+import type { TracingConfig } from '../config.ts';
 import { PACKAGE } from '../lib/package.ts';
 import { formatTraceparent, parseTraceparent, type Span, splitTrace, type Tracer } from '../lib/tracing.ts';
 

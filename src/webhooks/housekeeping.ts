@@ -1,18 +1,23 @@
 import { type MailDeps, workOutbox } from '../accounts/mail.ts';
 import { endTrials } from '../accounts/tenants.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/clock.ts';
+import type { NewId } from '../lib/ids.ts';
+import { addAll } from '../lib/lists.ts';
 import type { PeriodicJob } from '../lib/periodic.ts';
+import { createYielder } from '../lib/yielding.ts';
+import { ERASED_DATA } from '../model/constants.ts';
 import type { EndpointNotice } from '../model/event.ts';
 import type { Position } from '../model/filters.ts';
 import { JOB_MS } from '../model/job.ts';
 import { NEAR_WINDOW_MS } from '../model/near-keys.ts';
+import type { Signal } from '../model/signal.ts';
 import { DEAD_LETTER_MS } from '../rules/deliveries.ts';
 import type { EndpointStore, Receiver } from '../store/endpoint-store.ts';
-import type { NoticeStore } from '../store/event-store.ts';
+import type { Backfill, BackfillStep, NoticeStore, RecordedEvent } from '../store/event-store.ts';
 import type { Store } from '../store/store.ts';
-import { backfillEndpoints } from './backfills.ts';
 import { type DigestDeps, makeDigests, sendBatches } from './digests.ts';
-import { type RouteDeps, routeChanges, type StateChange } from './fan-out.ts';
+import { fanOut, listReceivers, type RouteDeps, routeChanges, type StateChange } from './fan-out.ts';
+import { createEnvelopes, shapedPayload } from './payload.ts';
 import { endSubscriptions } from './subscriptions.ts';
 
 /** How long what waits for a paused endpoint is held (specification, section 8). */
@@ -152,4 +157,74 @@ function changeOf({ type, endpointId, facts }: EndpointNotice, endpoint: Receive
   const about = { endpoint_id: endpointId, label, host: URL.parse(url)?.host ?? '' };
   const subjectId = type === 'delivery.dead' ? String(facts.delivery_id) : endpointId;
   return { type, subjectId, data: { ...about, ...facts }, notTo: endpointId };
+}
+
+interface BackfillDeps {
+  store: Store;
+  clock: Clock;
+  newId: NewId;
+}
+
+/** Events looked at for one commit. */
+const STEP_EVENTS = 100;
+const BACKFILLS_AT_ONCE = 20;
+const SIGNAL_EVENTS: ReadonlySet<string> = new Set(['signal.detected', 'signal.new_hot']);
+
+/** Gives endpoints the events of before they were made that they asked for, a step of each in turn. */
+export async function backfillEndpoints(
+  deps: BackfillDeps,
+  isStopping: () => boolean = () => false,
+): Promise<void> {
+  let isAnyDone = true;
+  while (isAnyDone) {
+    isAnyDone = false;
+    for (const backfill of await deps.store.listBackfills(BACKFILLS_AT_ONCE)) {
+      if (isStopping()) return;
+      if (await step(deps, backfill)) isAnyDone = true;
+    }
+  }
+}
+
+async function step(deps: BackfillDeps, { position, from, until, ...ids }: Backfill): Promise<boolean> {
+  const { store, clock } = deps;
+  const { tenantId, endpointId } = ids;
+  const receiver = (await listReceivers(deps, tenantId)).find(({ id }) => id === endpointId);
+  if (receiver === undefined) return false;
+  const page = await store.listStoredEvents(tenantId, {
+    ...{ types: receiver.settings.event_types, from, to: until + 1, limit: STEP_EVENTS },
+    after: position === 0 ? null : [position],
+  });
+  const items: BackfillStep['items'] = [];
+  const nextTurn = createYielder(clock);
+  for (const event of page.rows) {
+    addAll(items, await itemsOf(deps, event, receiver));
+    await nextTurn();
+  }
+  const next = Number(page.next[0]);
+  const change = { ...ids, position, next, isLast: !page.hasMore, items, now: clock.now() };
+  return await store.commitBackfill(change);
+}
+
+/** The delivery of an event to the endpoint; none where it was routed to it before, is filtered out, or is gone. */
+async function itemsOf(
+  { store, newId }: BackfillDeps,
+  { deliveries, batched, skips, ...event }: RecordedEvent,
+  receiver: Receiver,
+): Promise<BackfillStep['items']> {
+  const routed = [...deliveries, ...skips].map(({ endpointId }) => endpointId);
+  if ([...routed, ...batched].includes(receiver.id)) return [];
+  if (!SIGNAL_EVENTS.has(event.type)) {
+    // An event whose person was erased says nothing any more.
+    if (event.data === ERASED_DATA) return [];
+    const made = fanOut(event, createEnvelopes(event), [receiver], newId, null);
+    return made.deliveries.map((delivery) => ({ event, delivery }));
+  }
+  const found = await store.getSignal(event.tenantId, event.subjectId);
+  const signal = found === null ? null : (JSON.parse(found.wire) as Signal);
+  if (signal === null || signal.excerpt === '') return [];
+  const envelopes = createEnvelopes(event);
+  const bodyOf = ({ shape }: Receiver) =>
+    event.type === 'signal.detected' || shape?.preset ? shapedPayload(signal, shape) : envelopes({ shape });
+  const made = fanOut(event, bodyOf, [receiver], newId, signal);
+  return made.deliveries.map((delivery) => ({ event, delivery }));
 }

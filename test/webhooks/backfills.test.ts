@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createIds } from '../../src/lib/ids.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import type { Store } from '../../src/store/store.ts';
-import { backfillEndpoints } from '../../src/webhooks/backfills.ts';
+import { backfillEndpoints } from '../../src/webhooks/housekeeping.ts';
 import { buildWebhookApp, type WebhookApp } from '../support/webhooks.ts';
 
 const DAY_MS = 86_400_000;

@@ -17,9 +17,8 @@ import {
   SITEMAP_XML_PATH,
 } from '../addresses.ts';
 import type { NamedAsset } from './assets.ts';
-import type { LocatedIdentity } from './identity.ts';
+import { type LocatedIdentity, operationsMarks } from './identity.ts';
 import type { ContentFault, PageFile } from './page-file.ts';
-import { operationsMarks } from './placeholders.ts';
 import type { PageLink, ParsedMarkdown } from './templates.ts';
 
 /** A page file with its markdown taken apart. */

@@ -7,9 +7,8 @@ import { referenceMarkdown } from '../reference/reference-markdown.ts';
 import type { Asset, NamedAsset } from './assets.ts';
 import type { ParsedPage } from './checks.ts';
 import type { Highlight } from './highlight.ts';
-import type { SiteIdentity } from './identity.ts';
+import { operationsMarks, type SiteIdentity } from './identity.ts';
 import type { FrontMatter } from './page-file.ts';
-import { operationsMarks } from './placeholders.ts';
 import {
   createTemplates,
   fenceLanguage,

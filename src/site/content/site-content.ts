@@ -2,9 +2,8 @@ import { addAll } from '../../lib/lists.ts';
 import { readAssets } from './assets.ts';
 import { checkSite, OTHER_PATHS, type ParsedPage } from './checks.ts';
 import { highlightAll } from './highlight.ts';
-import { type LocatedIdentity, loadIdentity } from './identity.ts';
+import { fillPlaceholders, type LocatedIdentity, loadIdentity, placeholderValues } from './identity.ts';
 import { ContentError, type ContentFault, readPageFiles } from './page-file.ts';
-import { fillPlaceholders, placeholderValues } from './placeholders.ts';
 import { renderSite, type SiteContent } from './render-site.ts';
 import { createMarkdown, parseMarkdown } from './templates.ts';
 

@@ -2,9 +2,8 @@ import { toIso } from '../../lib/clock.ts';
 import { DOCS_PATH, LOG_IN_PATH, markdownPath, PRODUCT_PATH, pageUrl } from '../addresses.ts';
 import type { Asset, NamedAsset } from './assets.ts';
 import type { ParsedPage } from './checks.ts';
-import type { SiteIdentity } from './identity.ts';
+import { phoneLink, type SiteIdentity } from './identity.ts';
 import type { PageFile } from './page-file.ts';
-import { phoneLink } from './placeholders.ts';
 import type { FrameView, Heading, MessageView, PageView } from './templates.ts';
 
 /** Shorter pages are seen whole; a list of their headings would be longer than the way to them. */

@@ -1,8 +1,7 @@
 import { StoreUpkeepError } from '../errors.ts';
 import { faultOfPostgres } from '../postgres/faults.ts';
-import { migrate } from '../postgres/migrate.ts';
+import { hasUnfinishedCopy, migrate } from '../postgres/migrate.ts';
 import { connectToServer } from '../postgres/open.ts';
-import { hasUnfinishedCopy } from '../postgres/unfinished-copy.ts';
 import type { Digest, Plain } from './digest.ts';
 import { createPostgresTarget, type PostgresTarget } from './postgres-target.ts';
 import { type CopiedTable, type Key, openSqliteSource, type SqliteSource } from './sqlite-source.ts';

@@ -1,8 +1,8 @@
 import { searchedFacts } from '../../rules/words.ts';
 import { StoreUpkeepError } from '../errors.ts';
 import type { Connection, Prepared } from '../postgres/connection.ts';
+import { UNFINISHED_COPY } from '../postgres/migrate.ts';
 import { wordsVector } from '../postgres/search-words.ts';
-import { UNFINISHED_COPY } from '../postgres/unfinished-copy.ts';
 import {
   asText,
   type ColumnType,

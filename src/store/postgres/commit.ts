@@ -1,11 +1,12 @@
 import { setTimeout as later } from 'node:timers/promises';
+import type { StoredClaim, StoredProbeClaim, StoredTaking } from '../changes/claims.ts';
 import { type ChangeScripts, createChanges, type StoreStatements } from '../changes.ts';
 import { translateFault } from '../commit-batch.ts';
 import type { Script } from '../script.ts';
+import { changeIn, ownerOf } from '../weights.ts';
 import { type Committed, unavailable } from '../write-queue.ts';
 import { type Connection, InDoubtError } from './connection.ts';
 import { faultOfPostgres, isConflict, isConnectionLost } from './faults.ts';
-import { locksOf } from './locks.ts';
 import { answeredLater, createScriptRunner } from './runner.ts';
 import { prepared } from './sql/prepared.ts';
 
@@ -171,4 +172,61 @@ function unknownOutcome(cause: InDoubtError): Error {
   );
   error.cause = cause;
   return error;
+}
+
+/** A change by its name, with its arguments. */
+type AnyCall = readonly [name: string, args: readonly unknown[]];
+
+/**
+ * Changes each of whose statements decides by the rows that it changes or locks: what another node does meanwhile is found in
+ * them. They are the frequent ones, and those that go through all tenants.
+ */
+const DECIDED_BY_ROWS = new Set([
+  ...['recordDelivered', 'recordAttempt', 'releaseLeases', 'recordTestSend'],
+  ...['touchKey', 'touchSession', 'endSession', 'endSessionOf', 'revokeKey', 'noteRefusal', 'setLink'],
+  ...['spendStep', 'spendRecoveryCode', 'offerFactor'],
+  ...['markMailSent', 'markMailFailed', 'markMailAnnounced', 'resendMail', 'setDigestReader'],
+  ...['leaseSources', 'putOffSource', 'holdHost', 'replanSources', 'runSource', 'advanceJob', 'writeProbe'],
+  ...[
+    'pruneSessions',
+    'pruneKeys',
+    'pruneMail',
+    'pruneJobs',
+    'pruneAudit',
+    'pruneAttempts',
+    'pruneTestSends',
+  ],
+  ...['pruneNearKeys', 'pruneBodyTails', 'pruneEndpoints', 'listErasures'],
+  // A node whose heartbeat waited for another's housekeeping would be taken for dead.
+  ...['beat', 'leave'],
+]);
+
+/** Of what concerns no one tenant: one node at a time. */
+const HOUSE = 'house';
+
+/**
+ * What a change must have to itself, on all nodes, from its start to its commit: it decides by rows that it only reads. On
+ * SQLite writers take turns; here those of one tenant do.
+ */
+export function locksOf(call: AnyCall): string[] {
+  const [name, args] = changeIn(call);
+  const locks = new Set(ownLocksOf([name, args]));
+  // What a keyed request has made is written beside it.
+  if (call[0] === 'makeKept') locks.add(ownerOf(call));
+  return [...locks];
+}
+
+function ownLocksOf([name, args]: AnyCall): string[] {
+  if (DECIDED_BY_ROWS.has(name)) return [];
+  const [first, second] = args;
+  if (name === 'claimLanes') return (first as StoredClaim).lanes.map(({ endpointId }) => laneOf(endpointId));
+  if (name === 'claimOldest') return [laneOf((first as StoredProbeClaim).endpointId)];
+  const tenant = ownerOf([name, args]) || HOUSE;
+  if (name !== 'commitSignalsHeld') return [tenant];
+  return [tenant, ...Object.keys(JSON.parse((second as StoredTaking).lanes)).map(laneOf)];
+}
+
+/** An endpoint's lease: one node at a time takes it. */
+function laneOf(endpointId: string): string {
+  return `lane ${endpointId}`;
 }

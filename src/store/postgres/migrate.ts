@@ -3,7 +3,6 @@ import { StoreOpenError } from '../errors.ts';
 import { type MigrationResult, readMigrations } from '../migrations.ts';
 import type { Connection } from './connection.ts';
 import { prepared } from './sql/prepared.ts';
-import { refuseUnfinishedCopy } from './unfinished-copy.ts';
 
 const MIGRATIONS_DIR = join(import.meta.dirname, 'migrations');
 
@@ -64,5 +63,24 @@ function newerSchema(found: number, known: number): StoreOpenError {
     'newer_schema',
     `The database has schema version ${found}, and this program knows versions up to ${known}: a newer release has ` +
       'used it. Run that release, or restore a backup made before the upgrade.',
+  );
+}
+
+/** The table that says how far "migrate-store" came. It is there until the copy is complete. */
+export const UNFINISHED_COPY = 'unfinished_copy';
+
+const findCopy = prepared('SELECT to_regclass(?) IS NOT NULL');
+
+export async function hasUnfinishedCopy(db: Connection): Promise<boolean> {
+  return (await db.ask(findCopy, [UNFINISHED_COPY])).rows[0]?.[0] === true;
+}
+
+/** A server must not use what is not whole yet. @throws StoreOpenError */
+async function refuseUnfinishedCopy(db: Connection): Promise<void> {
+  if (!(await hasUnfinishedCopy(db))) return;
+  throw new StoreOpenError(
+    'unfinished_copy',
+    'The database holds a copy that "signalpost migrate-store" has not completed. Run that command again: it continues where it ' +
+      'stopped. Or begin anew with an empty database.',
   );
 }

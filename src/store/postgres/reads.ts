@@ -1,8 +1,9 @@
+import type { FiguresStore, Waiting } from '../figures.ts';
+import type { JobStore } from '../request-store.ts';
 import type { Connection } from './connection.ts';
 import { auditReads, keyReads, sessionReads, teamReads, tenantReads } from './reads/accounts.ts';
 import { campaignEventReads, campaignReads } from './reads/campaigns.ts';
 import { companyReads, companySignalReads } from './reads/companies.ts';
-import { countReads } from './reads/counts.ts';
 import { deliveryPageReads, deliveryReads } from './reads/deliveries.ts';
 import {
   backfillReads,
@@ -14,15 +15,16 @@ import {
 } from './reads/endpoints.ts';
 import { erasureReads } from './reads/erasure.ts';
 import { batchReads, eventReads, feedReads } from './reads/events.ts';
-import { jobReads } from './reads/jobs.ts';
 import { laneReads } from './reads/lanes.ts';
-import { boardReads, leadListReads } from './reads/lead-list.ts';
-import { leadReads, leadSignalReads } from './reads/leads.ts';
+import { boardReads, leadListReads, leadReads, leadSignalReads } from './reads/leads.ts';
 import { digestReads, mailReads } from './reads/mail.ts';
 import { profileReads } from './reads/profiles.ts';
 import { signalListReads } from './reads/signal-list.ts';
 import { signalReads, storedSignalReads } from './reads/signals.ts';
 import { sourceReads } from './reads/sources.ts';
+import { WAITING } from './sql/claims.ts';
+import { row, rows, value } from './sql/prepared.ts';
+import { JOBS } from './tables.ts';
 
 /** Every question to the database by name. `receivers` is what several connections share. */
 export function createReads(db: Connection, receivers = createReceiverCache()) {
@@ -62,4 +64,70 @@ export function createReads(db: Connection, receivers = createReceiverCache()) {
     ...digestReads(db),
     ...sourceReads(db),
   };
+}
+
+function jobReads(db: Connection) {
+  const selectOne = JOBS.select<[string, string]>(db, 'WHERE id = ? AND tenant_id = ?');
+  // Of each tenant the oldest.
+  const selectOpen = JOBS.select<[number]>(
+    db,
+    `WHERE id IN (
+       SELECT id FROM (SELECT DISTINCT ON (tenant_id) id, created_at FROM jobs WHERE finished_at IS NULL
+                       ORDER BY tenant_id, created_at, id) oldest
+       ORDER BY created_at LIMIT ?)
+     ORDER BY created_at, id`,
+  );
+  const selectItems = value<[string], string | null>(db, 'SELECT items FROM jobs WHERE id = ?');
+
+  return {
+    getJob: (tenantId, id) => selectOne.get(id, tenantId),
+    listOpenJobs: selectOpen.all,
+    readJobItems: async (id) => (await selectItems(id)) ?? null,
+  } satisfies Partial<JobStore>;
+}
+
+interface Counts {
+  deadLetters: number;
+  endpointsPaused: number;
+  mailWaiting: number;
+  sourcesLate: number;
+  sourcesFailing: number;
+}
+
+/** Counts over all tenants. */
+function countReads(db: Connection) {
+  // What waits for deleted endpoints is discarded, and will be marked so.
+  const selectWaiting = rows<[], { state: 'pending' | 'retrying' | 'held'; count: number; oldest: number }>(
+    db,
+    `SELECT CASE WHEN e.status = 'paused' THEN 'held' ELSE d.status END AS state,
+            sum(d.count)::bigint AS count, min(d.oldest) AS oldest
+     FROM (SELECT endpoint_id, status, count(*) AS count, min(next_attempt_at) AS oldest
+           FROM deliveries WHERE ${WAITING} GROUP BY endpoint_id, status) d
+       JOIN webhook_endpoints e ON e.id = d.endpoint_id AND e.deleted_at IS NULL
+     GROUP BY 1`,
+  );
+  // One that is being read is not due before its lease ends.
+  const selectCounts = row<[number], Counts>(
+    db,
+    `SELECT
+       (SELECT count(*) FROM deliveries WHERE status = 'dead') AS "deadLetters",
+       (SELECT count(*) FROM webhook_endpoints WHERE status = 'paused' AND deleted_at IS NULL) AS "endpointsPaused",
+       (SELECT count(*) FROM mail_outbox WHERE next_try_at IS NOT NULL) AS "mailWaiting",
+       (SELECT count(*) FROM sources
+        WHERE status = 'active' AND greatest(next_poll_at, lease_until) < ?) AS "sourcesLate",
+       (SELECT count(*) FROM sources WHERE status = 'active' AND failures > 0) AS "sourcesFailing"`,
+  );
+
+  return {
+    async countAll(lateBefore) {
+      const [found, counts] = await Promise.all([selectWaiting(), selectCounts(lateBefore)]);
+      const waiting = { pending: nothing(), retrying: nothing(), held: nothing() };
+      for (const { state, count, oldest } of found) waiting[state] = { count, oldestDueAt: oldest };
+      return { waiting, ...(counts as Counts) };
+    },
+  } satisfies Partial<FiguresStore>;
+}
+
+function nothing(): Waiting {
+  return { count: 0, oldestDueAt: null };
 }

@@ -6,7 +6,6 @@ import type { Committed } from '../write-queue.ts';
 import { accountsSql } from './sql/accounts.ts';
 import { campaignsSql } from './sql/campaigns.ts';
 import { claimsSql } from './sql/claims.ts';
-import { companiesSql } from './sql/companies.ts';
 import { deliveriesSql } from './sql/deliveries.ts';
 import { endpointsSql } from './sql/endpoints.ts';
 import { erasureSql, mentionsSql } from './sql/erasure.ts';
@@ -18,7 +17,7 @@ import { answeredAtOnce, runAtOnce } from './sql/prepared.ts';
 import { presenceSql, processesSql } from './sql/processes.ts';
 import { profilesSql } from './sql/profiles.ts';
 import { jobsSql, requestsSql } from './sql/requests.ts';
-import { signalsSql } from './sql/signals.ts';
+import { companiesSql, signalsSql } from './sql/signals.ts';
 import { sourcesSql } from './sql/sources.ts';
 import { createTransactions, createWriteAheadLog, type WriteAheadLog } from './transaction.ts';
 

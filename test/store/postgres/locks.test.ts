@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { locksOf } from '../../../src/store/postgres/locks.ts';
+import { locksOf } from '../../../src/store/postgres/commit.ts';
 
 const lanes = [{ endpointId: 'whk_1' }, { endpointId: 'whk_2' }];
 const request = { tenantId: 'ten_a', route: 'POST /v1/signals', key: 'k', fingerprint: 'f' };

@@ -3,7 +3,7 @@ import { addAll } from '../../../lib/lists.ts';
 import type { Company, CompanyQuery } from '../../../model/company.ts';
 import type { Lead } from '../../../model/lead.ts';
 import type { Signal } from '../../../model/signal.ts';
-import { contactsOf } from '../../company-contacts.ts';
+import { contactsOf } from '../../../rules/signals.ts';
 import type { CompanyStore } from '../../company-store.ts';
 import { pageOf } from '../../pages.ts';
 import { type Part, Table } from '../table.ts';

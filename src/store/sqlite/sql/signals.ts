@@ -1,7 +1,10 @@
 import type { Database } from 'better-sqlite3';
+import type { CompanyStatements, StoredCompany } from '../../changes/companies.ts';
 import type { SignalStatements } from '../../changes/signals.ts';
+import { ACTIVE_COMPANIES } from '../reads/companies.ts';
 import { ofPlatform, VIEWS } from '../reads/signals.ts';
 import { createSignalIndex } from '../signal-index.ts';
+import type { Table } from '../table.ts';
 import { changed, count, row, rows, run, value, values } from './prepared.ts';
 
 export function signalsSql(db: Database): SignalStatements['signals'] {
@@ -116,5 +119,25 @@ export function signalsSql(db: Database): SignalStatements['signals'] {
     enterIndex: index.add,
     leaveIndex: index.remove,
     enterIndexAsInserted: index.addInserted,
+  };
+}
+
+const STORED: Table<StoredCompany> = ACTIVE_COMPANIES.with<{ search: string; industry: string }>({
+  search: 'plain',
+  industry: 'plain',
+});
+
+export function companiesSql(db: Database): CompanyStatements['companies'] {
+  const update = changed<Record<string, unknown>[]>(
+    db,
+    `UPDATE companies SET search = :search, industry = :industry, facts = :facts, updated_at = :updatedAt,
+            version = :version
+     WHERE id = :id AND tenant_id = :tenantId AND version = :expectedVersion`,
+  );
+  return {
+    updateCompany: (company, expectedVersion) => update({ ...STORED.encode(company), expectedVersion }),
+    setActive: run(db, 'UPDATE companies SET active_at = ? WHERE id = ?'),
+    insertCompany: STORED.insert(db, 'ON CONFLICT DO NOTHING'),
+    selectByDomain: ACTIVE_COMPANIES.select(db, 'WHERE domain = ? AND tenant_id = ?').get,
   };
 }
