@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { createTenant } from '../accounts/tenants.ts';
-import { type Clock, toHttpDate } from '../lib/clock.ts';
+import { type Clock, HOUR_MS, toHttpDate, toIso } from '../lib/clock.ts';
+import { largestOf } from '../lib/lists.ts';
 import { inPackage } from '../lib/package.ts';
 import { escapeHtml, excerpt } from '../lib/text.ts';
 import { portOf } from './arguments.ts';
@@ -129,12 +130,25 @@ async function startDemoServer(
 }
 
 async function observeSamples(ports: Ports, api: DemoApi, count: DeliveryCount): Promise<void> {
-  const posts = (await readFile(SAMPLES, 'utf8')).split('\n').filter((line) => line.trim() !== '');
-  for (const post of posts) {
-    const signal = await api.observe(post);
+  for (const post of await samplePosts(ports.clock)) {
+    const signal = await api.observe(JSON.stringify(post));
     if (signal.classification !== 'cold') count.expect();
     ports.out(signalLine(signal));
   }
+}
+
+const samplePost = z.looseObject({ platform: z.looseObject({ posted_at: z.iso.datetime() }) });
+
+/** The samples as if the last of them had been written an hour ago: a request that is weeks old is cold, whatever it says. */
+async function samplePosts(clock: Clock): Promise<object[]> {
+  const lines = (await readFile(SAMPLES, 'utf8')).split('\n').filter((line) => line.trim() !== '');
+  const posts = lines.map((line) => samplePost.parse(JSON.parse(line)));
+  const writtenAt = posts.map(({ platform }) => Date.parse(platform.posted_at));
+  const later = clock.now() - HOUR_MS - largestOf(writtenAt);
+  return posts.map(({ platform, ...post }, at) => ({
+    ...post,
+    platform: { ...platform, posted_at: toIso((writtenAt[at] ?? 0) + later) },
+  }));
 }
 
 /** PORT where it is set, whose start says so if it is taken; else the usual port where that is free, else any. */

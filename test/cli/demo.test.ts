@@ -36,6 +36,13 @@ test('demo delivers one more signal that its curl line describes, until Ctrl-C',
   );
   const [name = '', value = ''] = (authorization ?? '').split(': ');
   const headers = { [name]: value, 'content-type': 'application/json' };
+  // Whenever it is shown: posts that are weeks old are cold.
+  const samples = await fetch(`${new URL(url ?? '').origin}/v1/signals?limit=50`, { headers });
+  const { data: seen } = (await samples.json()) as { data: { platform: { posted_at: string } }[] };
+  const ages = seen.map(({ platform }) => Date.now() - Date.parse(platform.posted_at));
+  expect(ages).toHaveLength(14);
+  expect(Math.min(...ages)).toBeGreaterThan(0);
+  expect(Math.max(...ages)).toBeLessThan(24 * 3_600_000);
   const answer = await fetch(url ?? '', { method: 'POST', headers, body: body ?? '' });
   expect(answer.status).toBe(201);
   const { data } = (await answer.json()) as { data: { signals: [{ signal_id: string }] } };
