@@ -286,6 +286,27 @@ describe('the end', () => {
   });
 });
 
+test('a key that loses the scope of an event gets no more of it', async () => {
+  const key = await t.addKey({ scopes: ['signals:read', 'leads:write'] });
+  const client = await connectMcp(t.app, key.auth);
+  await call(client, 'events/subscribe', request());
+  await call(client, 'events/subscribe', request({ name: 'lead.created' }, { url: URL_OF(2) }));
+  const change = { method: 'PATCH', url: `/v1/keys/${key.id}`, headers: t.auth } as const;
+  await t.app.inject({ ...change, payload: { scopes: ['signals:write', 'leads:read'] } });
+  await post();
+  expect(await deliveries()).toHaveLength(1);
+  await t.app.inject({ ...change, payload: { scopes: ['leads:read'] } });
+  await post({ platform: { name: 'reddit', post_url: 'https://reddit.com/2' } });
+  await t.app.inject({
+    method: 'POST',
+    url: '/v1/leads',
+    headers: t.auth,
+    payload: { email: 'jo@acme.com' },
+  });
+  const types = (await deliveries()).map(({ eventType }) => eventType);
+  expect(types.sort()).toEqual(['lead.created', 'signal.detected']);
+});
+
 test('a key without the scope is told of no such event, and another key ends no subscription but its own', async () => {
   const { auth } = await t.addKey({ scopes: ['leads:read'] });
   const other = await connectMcp(t.app, auth);

@@ -117,6 +117,11 @@ export function describeSubscriptions(open: OpenStore): void {
       await isEnded(T0 + 10, ['whk_sub_time']);
       await store.revokeKey('key_2', T0 + 20);
       await isEnded(T0 + 20, ['whk_sub_key']);
+      await store.createSubscription(aSubscription('sub_scope', { keyId: 'key_3' }), most);
+      await store.changeKey('ten_a', 'key_3', { scopes: ['signals:write'] });
+      await isEnded(T0 + 30, []);
+      await store.changeKey('ten_a', 'key_3', { scopes: ['leads:write'] });
+      await isEnded(T0 + 30, ['whk_sub_scope']);
       expect(await store.findSubscription('ten_a', 'sub_stays')).not.toBeNull();
       const last = await store.endSubscriptions(T0 + 1_000, 10);
       expect(last.sort()).toEqual(['whk_sub_stays', 'whk_sub_token']);

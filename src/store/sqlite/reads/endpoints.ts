@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { EndpointNotice } from '../../../model/event.ts';
-import type { McpSubscription } from '../../../model/mcp.ts';
+import { MCP_EVENT_NAMES, MCP_EVENTS, type McpSubscription } from '../../../model/mcp.ts';
 import { shapeOf } from '../../../model/payload-shape.ts';
 import type { Endpoint, EndpointMode, WebhookInput } from '../../../model/webhook.ts';
 import type { EndpointStore, Receiver, SubscriptionStore } from '../../endpoint-store.ts';
@@ -119,11 +119,17 @@ export const SUBSCRIPTIONS = new Table<McpSubscription>('mcp_subscriptions', {
   createdAt: 'plain',
 });
 
-/** Subscriptions `s` that are over: their time, their key `k`, or their endpoint `e`. */
+/** Of an event, the first half of the scope that its subscribers need; `:write` includes `:read`. */
+const SCOPE_AREAS = MCP_EVENT_NAMES.map(
+  (name) => `WHEN '${name}' THEN '${MCP_EVENTS[name].scope.split(':')[0]}'`,
+).join(' ');
+
+/** Subscriptions `s` that are over: their time, their key `k` or its scope, or their endpoint `e`. */
 export const ENDED_SUBSCRIPTIONS = `mcp_subscriptions s
     LEFT JOIN api_keys k ON k.id = s.key_id LEFT JOIN webhook_endpoints e ON e.id = s.endpoint_id
   WHERE (s.expires_at <= :now OR (k.id IS NULL AND substr(s.key_id, 1, 4) <> 'tok_')
     OR k.revoked_at IS NOT NULL OR k.expires_at <= :now
+    OR k.scopes NOT LIKE '%"' || (CASE s.name ${SCOPE_AREAS} END) || ':%'
     OR e.id IS NULL OR e.deleted_at IS NOT NULL OR e.paused_reason = 'gone')`;
 
 export function subscriptionReads(db: Database) {
