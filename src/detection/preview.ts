@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/clock.ts';
 import { NO_SETTINGS } from '../model/constants.ts';
-import type { Source } from '../model/source.ts';
+import { NEVER_READ, type Source } from '../model/source.ts';
 import type { Place } from '../signals/places.ts';
 import { planPosts } from '../signals/plan-posts.ts';
 import type { SourcePreview } from '../signals/source-management.ts';
@@ -71,18 +71,8 @@ function asSource(
     maxAgeDays: 1,
     status: 'active',
     nextPollAt: now,
-    lastRunAt: null,
-    lastSuccessAt: null,
-    lastError: null,
-    failures: 0,
-    failingSince: null,
-    quota: null,
-    itemsSeen: 0,
-    itemsMatched: 0,
-    itemsRelevant: 0,
-    signalsMade: 0,
+    ...NEVER_READ,
     createdAt: now,
     updatedAt: now,
-    version: 1,
   };
 }

@@ -284,6 +284,21 @@ export const sourceRunSchema = z
   .meta({ id: 'SourceRun', description: 'One run of a source.' });
 export type SourceRunResource = z.infer<typeof sourceRunSchema>;
 
+/** What a source starts with, before its first run. */
+export const NEVER_READ = {
+  lastRunAt: null,
+  lastSuccessAt: null,
+  lastError: null,
+  failures: 0,
+  failingSince: null,
+  quota: null,
+  itemsSeen: 0,
+  itemsMatched: 0,
+  itemsRelevant: 0,
+  signalsMade: 0,
+  version: 1,
+} as const satisfies Partial<Source>;
+
 /** A source as every API shows it. */
 export const sourceSchema = z
   .strictObject({

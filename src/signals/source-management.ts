@@ -7,6 +7,7 @@ import { NO_SETTINGS } from '../model/constants.ts';
 import { DomainError, invalidAt } from '../model/errors.ts';
 import {
   type GivenSettings,
+  NEVER_READ,
   type PlainSettingName,
   SECRET_NAMES,
   SETTINGS_OF,
@@ -58,19 +59,9 @@ export async function createSource(deps: SourceDeps, tenant: Tenant, input: Sour
     maxAgeDays: input.max_age_days,
     status: input.active ? 'active' : 'paused',
     nextPollAt: now,
-    lastRunAt: null,
-    lastSuccessAt: null,
-    lastError: null,
-    failures: 0,
-    failingSince: null,
-    quota: null,
-    itemsSeen: 0,
-    itemsMatched: 0,
-    itemsRelevant: 0,
-    signalsMade: 0,
+    ...NEVER_READ,
     createdAt: now,
     updatedAt: now,
-    version: 1,
   };
   const plan = effectivePlan(tenant, now);
   const limit = planLimits(plan).sources;
