@@ -9,7 +9,7 @@ import { refuseOtherKey } from './store/driver.ts';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** The database with what SQLite lays beside it, and the key. Other files in the folder are somebody else's. */
+/** The database with SQLite's companion files, and the key. Other files in the folder are not ours. */
 const OURS = /^(signalpost\.db|secrets\.key)/;
 /** A folder of ours, with whatever is in it. */
 const CACHE = 'cache';

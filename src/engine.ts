@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * What the JavaScript engine is told at start; the process is to call it before it serves.
+ * Settings of the JavaScript engine; to be called before the process serves.
  *
  * No object is allocated old because of where it is made. V8 learns at start, when everything lives long, that some
  * places make what lasts, and from then on what they make dies only in a full collection, together with all that it

@@ -52,6 +52,6 @@ function attempt(write: () => void): void {
   try {
     write();
   } catch {
-    // Nobody reads the log any more, or its reader is too far behind: no reason to end otherwise than was meant.
+    // The log is no longer read, or its reader is too far behind: no reason to change the exit code.
   }
 }

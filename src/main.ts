@@ -96,7 +96,7 @@ async function migrate(): Promise<{ place: string; from: number; to: number }> {
 }
 
 /**
- * However often it is told to stop, the process drains once: supervisors send SIGTERM to the whole group, and npm passes
+ * However many signals it receives, the process drains once: supervisors send SIGTERM to the whole group, and npm passes
  * its own on. Only a second Ctrl-C, which a person pressed, means "at once".
  */
 function onStop(stop: (reason: string) => Promise<void>): void {

@@ -301,7 +301,7 @@ function driverOf({ databaseUrl }: Config): 'sqlite' | 'postgres' {
   return databaseUrl === null ? 'sqlite' : 'postgres';
 }
 
-/** What a log of several starts is told apart by. */
+/** Distinguishes the starts in a log. */
 function descriptionOf({ config, store, encoder }: Runtime): Record<string, string | number> {
   return {
     version: PACKAGE.version,

@@ -67,7 +67,7 @@ export function generateApiKey(random: Random): string {
   return `${PREFIX}${body}${checkOf(body)}`;
 }
 
-/** Whether a string can be one of our keys, told without a look-up: a typo fails the check characters. */
+/** Whether a string can be one of our keys, without a look-up: a typo fails the check characters. */
 export function isWellFormedApiKey(key: string): boolean {
   if (!FORMAT.test(key)) return false;
   const body = key.slice(PREFIX.length, -CHECK_CHARS);

@@ -21,7 +21,7 @@ export interface LinkDeps {
   random: Random;
 }
 
-/** A one-time link's token, told here and nowhere kept. */
+/** The token of a one-time link, which is returned here and not stored. */
 export interface PasswordLink {
   user: User;
   token: string;
@@ -33,7 +33,7 @@ export async function renewSetupLink(deps: LinkDeps, tenantId: string): Promise<
   return user === null ? null : await linkFor(deps, user);
 }
 
-/** New links for everybody of an address: one for each tenant that it belongs to. */
+/** New links for an email address: one for each tenant that it belongs to. */
 export async function renewResetLinks(deps: LinkDeps, email: string): Promise<PasswordLink[]> {
   const links: PasswordLink[] = [];
   for (const user of await deps.store.usersByEmail(email, MOST_OF_AN_ADDRESS)) {
@@ -88,7 +88,7 @@ export interface MailedUnsubscription {
   userId: string;
 }
 
-/** Signed links, so that everybody who has one may do just that. */
+/** Signed links, which let anyone who has one do exactly that. */
 export interface FeedbackLinks {
   /** Its address under `baseUrl`. */
   make(act: MailedAct): string;
@@ -127,7 +127,7 @@ export function createFeedbackLinks(cursors: Cursors, baseUrl: string): Feedback
   };
 }
 
-/** Where somebody is who logs in or changes what they log in with. */
+/** Where a user is who logs in or changes their credentials. */
 export interface Whence {
   /** The client's address, as it is counted. */
   client: string;

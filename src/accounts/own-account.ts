@@ -45,7 +45,7 @@ export async function changeOwnPassword(
   await deps.store.changePassword({ userId: user.id, passwordHash, keep: session.tokenHash, mail });
 }
 
-/** The mail that tells somebody of a change that was made in their session. */
+/** The mail that notifies a user of a change made in their session. */
 export function mailOf(
   deps: Pick<OwnAccountDeps, 'clock' | 'newId'>,
   { user, session, client }: Self,
@@ -91,7 +91,7 @@ export async function endOtherSessions({ store }: OwnAccountDeps, self: Self): P
 const PROOF_SCOPE = 'password given';
 const PROOF_MS = 10 * 60_000;
 
-/** Stands for the password that somebody has just given in this session, for ten minutes: for what takes two forms. */
+/** Proves for ten minutes that the user has just entered their password in this session: for actions that take two forms. */
 export function proofOf({ clock, cursors }: Pick<OwnAccountDeps, 'clock' | 'cursors'>, self: Self): string {
   const { user, session } = self;
   return cursors.encode(PROOF_SCOPE, [session.id, passwordMark(user), clock.now() + PROOF_MS]);
@@ -118,8 +118,8 @@ export interface ResetDeps {
 }
 
 /**
- * Writes a mail with a one-time link to everybody of an address who has a password: a link that somebody was given to begin
- * with must not be ended by a stranger. How long it takes tells who is known: whoever asked is to be answered before.
+ * Sends a one-time link to each user of an email address who has a password: an invitation link
+ * must not be revoked by a stranger. Its duration reveals who is known, so the request must be answered first.
  */
 export async function mailResetLinks(
   { store, clock, random, newId, secretBox }: ResetDeps,

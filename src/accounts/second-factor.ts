@@ -59,7 +59,7 @@ export async function offerFactor(deps: FactorDeps, user: User): Promise<FactorO
 
 /**
  * Puts the offered secret in force: the code shows that an authenticator has it. Every session but the one of `keep` ends.
- * Answers the recovery codes, told here and nowhere kept. @throws DomainError `INVALID_REQUEST` at `/code`, `CONFLICT` where nothing is offered
+ * Returns the recovery codes, of which only hashes are stored. @throws DomainError `INVALID_REQUEST` at `/code`, `CONFLICT` where nothing is offered
  */
 export async function confirmFactor(
   deps: FactorDeps,
@@ -78,7 +78,7 @@ export async function confirmFactor(
   return codes;
 }
 
-/** New recovery codes, told here and nowhere kept; those before count no more. @throws DomainError `CONFLICT` */
+/** New recovery codes, of which only hashes are stored; earlier ones become invalid. @throws DomainError `CONFLICT` */
 export async function renewRecoveryCodes(
   { store, random }: FactorDeps,
   user: User,

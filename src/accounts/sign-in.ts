@@ -48,7 +48,7 @@ export interface Trying extends Whence {
   afterwards(work: () => Promise<void>): void;
 }
 
-/** A session just begun; `token` is what the browser holds, told here and nowhere kept. */
+/** A new session; `token` is kept by the browser, and only its hash is stored. */
 export interface SignedIn {
   user: User;
   token: string;
@@ -170,7 +170,7 @@ async function beginSession(deps: SignInDeps, user: User, from: Whence): Promise
   return { user, token };
 }
 
-/** The password hashes that somebody's address has in other tenants: with their salt, a log-in computes one for all. */
+/** The password hashes of the same email address in other tenants: as they share a salt, a log-in computes one for all. */
 export async function hashesElsewhere(store: Pick<Store, 'usersByEmail'>, user: User): Promise<string[]> {
   const same = await store.usersByEmail(user.email, MOST_OF_AN_ADDRESS);
   return same.flatMap(({ id, passwordHash }) =>

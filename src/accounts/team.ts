@@ -22,7 +22,7 @@ export interface TeamDeps {
   mailLimits: MailLimits;
 }
 
-/** Somebody who was invited; `token` is of the one-time link that they choose a password with, told here and nowhere kept. */
+/** An invited user; `token` belongs to the one-time link for choosing a password, and only its hash is stored. */
 export interface Invited {
   user: User;
   token: string;
@@ -58,7 +58,7 @@ export async function inviteMember(
 }
 
 /**
- * A new link for somebody who has not used the one before.
+ * A new link for a user who has not used the previous one.
  * @throws DomainError `NOT_FOUND`, `CONFLICT` (has a password), `RATE_LIMITED`
  */
 export async function renewInvitation(deps: TeamDeps, tenant: Tenant, id: string): Promise<Invited> {

@@ -179,7 +179,7 @@ function addDeadLetters(deliveries: Routes): void {
 }
 
 /**
- * `GET /v1/events`: everything that happened, and who was told. A page of a hundred events has an outcome for each of as many
+ * `GET /v1/events`: everything that happened, and the outcome for each endpoint. A page of a hundred events has an outcome for each of as many
  * endpoints as there are, so that it is made in pieces, as text.
  */
 export function addEvents(routesOf: RoutesOf): void {

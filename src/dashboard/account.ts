@@ -324,7 +324,7 @@ function inputOf(form: Form) {
 const DIGEST = '/settings/digest';
 const ZONES = Intl.supportedValuesOf('timeZone');
 
-/** When the digest comes, of which profiles and to whom; and for everybody whether it comes to them. */
+/** Time, profiles and recipients of the digest; and each user's own subscription to it. */
 export function addDigestSettings(app: FastifyInstance, deps: DashboardDeps, show: Show): void {
   const { store } = deps;
   async function screen(

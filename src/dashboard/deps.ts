@@ -25,7 +25,7 @@ export interface DashboardDeps extends LeadDeps, EndpointDeps {
   seededRandom: SeededRandom;
   /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
   refusalOf?: (address: string) => Promise<string | null>;
-  /** What a place would have brought in the last 24 hours; left out: nobody can read it. */
+  /** What a source would have returned in the last 24 hours; omitted: it cannot be read. */
   previewSource?: (
     tenantId: string,
     profileId: string,
@@ -45,7 +45,7 @@ export interface DashboardDeps extends LeadDeps, EndpointDeps {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What every page loads besides itself: it costs nothing, and counts for nobody. */
+    /** Assets that every page loads: they are cheap, and do not count. */
     isAsset?: true;
   }
 }
@@ -56,7 +56,7 @@ export interface DashboardLimits {
   session: number;
   /** Of one client, signed in or not: more than a session, as an office shares an address. */
   client: number;
-  /** Of everybody of a tenant together. */
+  /** For all users of a tenant together. */
   tenant(plan: Plan): number;
 }
 

@@ -16,17 +16,17 @@ import type { Show } from './screens.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose browser asks; null where nobody is signed in. Only the dashboard looks. */
+    /** The signed-in user; null if there is none. Set by the dashboard only. */
     signedIn: OpenSession | null;
   }
   interface FastifyContextConfig {
     /** A screen that needs no session. */
     open?: true;
-    /** A change that everybody may make who is signed in: of what is their own. */
+    /** A change that every signed-in user may make, as it concerns only themselves. */
     forReaders?: true;
     /** A change that owners alone may make. */
     forOwners?: true;
-    /** A screen that is nothing but the form of a change: who may not make it is told so before they fill it in. */
+    /** A screen with nothing but the form of a change: users without the permission see that before they fill it in. */
     onlyToChange?: true;
   }
 }
@@ -129,14 +129,14 @@ function refuseLongIds({ params }: FastifyRequest): void {
   throw new DomainError('NOT_FOUND', 'This page does not exist. The address is too long.');
 }
 
-/** Why somebody of that role may not make a change, null where they may; by the route, so that no handler forgets to ask. */
+/** Why this role may not make a change; null if it may. Checked by route, so that no handler can forget it. */
 function refusalFor(role: Role, { open, forReaders, forOwners }: FastifyContextConfig): string | null {
   if (open === true || forReaders === true || role === 'owner') return null;
   if (role === 'reader') return 'You have read-only access.';
   return forOwners === true ? 'Only an owner of this account can do that.' : null;
 }
 
-/** Says who can do what somebody may not. */
+/** Says who can do what this user may not. */
 async function notAllowed({ store }: DashboardDeps, tenantId: string, detail: string): Promise<DomainError> {
   const owners = (await store.listMembers(tenantId)).filter(({ role }) => role === 'owner');
   const names = owners.slice(0, NAMED_OWNERS).map(({ email }) => email);

@@ -48,7 +48,7 @@ export function addLogIn(
 }
 
 function addLogInScreen(app: FastifyInstance, deps: DashboardDeps & SignInDeps, show: Show): void {
-  /** What to do where nobody can log in yet. */
+  /** What to do if there is no account yet. */
   async function firstSteps(): Promise<{ lead: string; command: string } | null> {
     if (await deps.store.anyPassword()) return null;
     return (await isUnfounded(deps.store))

@@ -346,7 +346,7 @@ function reasonOf(form: Form): string {
 /** Events about a signal that its screen shows. */
 const MOST_EVENTS = 10;
 
-/** The screen of one signal: its text with the evidence marked, its points, and who was told. */
+/** The screen of one signal: its text with the evidence marked, its points, and its deliveries. */
 async function showSignal(
   deps: DashboardDeps,
   show: Show,

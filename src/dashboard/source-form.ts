@@ -50,7 +50,7 @@ const LABELS: Readonly<Record<SettingName, string>> = {
   key: 'Key (optional, for a larger quota)',
 };
 
-/** The fields of all kinds, each with the kinds that take it: without script, nobody can hide those of others. */
+/** The fields of all kinds, each with the kinds that take it: without a script, those of other kinds cannot be hidden. */
 export const SOURCE_FIELDS = (Object.keys(LABELS) as SettingName[]).map((name) => ({
   name,
   label: LABELS[name],

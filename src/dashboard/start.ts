@@ -61,7 +61,7 @@ export function addStart(app: FastifyInstance, deps: DashboardDeps, show: Show):
       linesOf: lines,
       signalTypes: SIGNAL_TYPE_WORDS,
       faults: {},
-      // Nobody minds losing the profile that an account begins with.
+      // The initial profile of an account can be replaced.
       replaced: first !== undefined && first.version > 1 ? icpResource(first) : null,
       ...shown,
     });

@@ -22,7 +22,7 @@ import type { Show } from './screens.ts';
 import { explained, shownSignal } from './shown-signal.ts';
 
 const HOT_SHOWN = 6;
-/** Of the newest hot signals: those that somebody has dealt with are passed by. */
+/** How many of the newest hot signals are read: those already dealt with are skipped. */
 const HOT_LOOKED_AT = 24;
 const SOURCES_LOOKED_AT = 100;
 const PAUSED_SHOWN = 5;
@@ -98,7 +98,7 @@ export function addToday(app: FastifyInstance, { store, clock, baseUrl }: Dashbo
       month,
       hasSignals,
       hasSamples,
-      // Nothing was found yet and nobody has said what to look for: that is asked first.
+      // Nothing was found yet, and there is no profile to search with: that comes first.
       isFresh: !hasSignals && profiles.length === 1 && profiles[0]?.phrases.length === 0,
       offer: '',
       domain: '',
@@ -174,7 +174,7 @@ async function lastMonth(store: Store, tenantId: string, now: number) {
   };
 }
 
-/** Without those that somebody called not relevant, snoozed or added to the pipeline. */
+/** Without those marked as not relevant, snoozed or added to the pipeline. */
 async function stillWanted<T extends Signal>(
   store: Store,
   tenantId: string,

@@ -6,7 +6,7 @@ import { type RunDeps, runClaimed } from './run.ts';
 
 /** Sources that are read at once, each on a host of its own. */
 const MAX_RUNS = 32;
-/** Of these for one tenant: twenty that do not answer leave room for everybody else. */
+/** Maximum of these per tenant: twenty unresponsive sources leave room for other tenants. */
 const MAX_RUNS_A_TENANT = 8;
 /** Longer than a run takes (`RUN_LIMIT_MS`), and then to match and store what it read. */
 const LEASE_MS = 15 * 60_000;

@@ -7,7 +7,7 @@ import type { SourcePreview } from '../signals/source-management.ts';
 import { type RunDeps, readInTime } from './run.ts';
 import { PutOff, SourceFault, toPost } from './source-item.ts';
 
-/** What somebody waits for a preview, and how much of a day's posts it is made of. */
+/** How long a user waits for a preview, and how many posts of a day it contains. */
 const PATIENCE_MS = 12_000;
 const MOST_POSTS = 200;
 /** Previews of the whole process at a time: each may read twenty pages. */

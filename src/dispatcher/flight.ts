@@ -140,7 +140,7 @@ export class Flight extends Exchange {
     this.#end(attempt);
   }
 
-  /** The store could not even be told that it would be sent. */
+  /** The attempt could not even be announced to the store. */
   cancel(): void {
     this.#freePlace();
   }

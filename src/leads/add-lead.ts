@@ -257,7 +257,7 @@ export async function addLeads(
     for (const key of keys) lastOf.set(key, result);
     results.push(result);
     // One is read and scored after the other: all that were begun in one turn would hold up others together.
-    await Promise.race([handedOver.promise, result]).catch(() => {}); // told below, with the others
+    await Promise.race([handedOver.promise, result]).catch(() => {}); // reported below, with the others
     await nextTurn();
   }
   return Promise.all(results);

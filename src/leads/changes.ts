@@ -75,7 +75,7 @@ function touch(lead: Lead, now: number): Lead {
 export interface Enrichment {
   /** A request's way of asking; it waits until then, a moment of the clock that never steps. */
   patience(until: number): Patience;
-  /** Forgets what it heard: somebody was erased. */
+  /** Forgets its answers, because a person was erased. */
   forget(): void;
   /** Cuts off what is under way, and resolves when nothing is stored any more. */
   close(): Promise<void>;
@@ -85,7 +85,7 @@ export interface Enrichment {
 export interface Patience {
   /** The lead with what the provider knows beyond it, as far as that comes in time. */
   enrich(caller: LeadCaller, lead: Lead): Promise<Lead>;
-  /** Once the lead is stored: what came too late is added to it, and told by `lead.enriched`. */
+  /** Once the lead is stored: late answers are added to it and announced with `lead.enriched`. */
   follow(caller: LeadCaller, leadId: string): void;
 }
 
@@ -95,7 +95,7 @@ export interface LeadDeps extends IntakeDeps {
   enrichment?: Enrichment | null;
 }
 
-/** What somebody who waits for an answer hardly notices. */
+/** A delay that a waiting user hardly notices. */
 export const PATIENCE_MS = 2_000;
 
 const NO_PATIENCE: Patience = { enrich: async (_, lead) => lead, follow: () => {} };

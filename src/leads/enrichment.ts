@@ -133,7 +133,7 @@ interface ProviderAnswer {
 interface Provider {
   /** Null where it cannot be asked or does not answer; never rejects. Questions that are the same are asked once. */
   ask(question: Question): Promise<ProviderAnswer | null>;
-  /** Forgets every answer: somebody was erased. */
+  /** Forgets every answer, because a person was erased. */
   forget(): void;
   /** Cuts off what is under way. */
   close(): Promise<void>;

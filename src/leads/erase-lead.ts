@@ -102,7 +102,7 @@ interface Person {
 
 /**
  * A person's keys and signals: the lead's own, and what follows from them, as a post that is known by its author's
- * address may name a profile under which others were posted. What somebody else posted is only let go.
+ * address may name a profile under which others were posted. Posts by others are only detached.
  */
 async function findPerson(store: Store, tenantId: string, { lead }: StoredLead): Promise<Person> {
   const attached = await store.listPersonalSignals(lead.id);
@@ -119,7 +119,7 @@ async function findPerson(store: Store, tenantId: string, { lead }: StoredLead):
   return { keys: [...keys], signals: [...signals.values()] };
 }
 
-/** Of whoever posted it, at whichever of its places. */
+/** Keys of the author, under every URL of the post. */
 function keysOf(signal: PersonalSignal): string[] {
   return [...personKeys(authorOf(signal)), ...signal.keys];
 }
@@ -140,9 +140,9 @@ function mentionsOf(lead: Lead, { keys, signals }: Person): Mentions {
     .filter((profile) => profile !== null)
     .flatMap((profile) => [profile, profile.split('/').map(encodeURIComponent).join('/').toLowerCase()])
     .map((profile) => `linkedin.com/${profile}`);
-  const told = lead.provenance.name?.source === 'email' ? [] : [lead.name];
+  const stated = lead.provenance.name?.source === 'email' ? [] : [lead.name];
   const company = lead.company.name.trim().toLowerCase();
-  const names = [...told, ...authors.map((author) => author.name)]
+  const names = [...stated, ...authors.map((author) => author.name)]
     .map((name) => name.trim())
     .filter((name) => isFullName(name) && name.toLowerCase() !== company);
   return { texts: [...new Set([...addresses, ...profiles])], names: [...new Set(names)] };

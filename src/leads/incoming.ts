@@ -51,7 +51,7 @@ export async function readSignals(
   return { stored: stored.map(parseSignal), fresh: posted.filter((_, index) => known[index] === null) };
 }
 
-/** Somebody may have thousands of posts: they are read in one go, and become the lead's in one commit. */
+/** A person may have thousands of posts: they are read at once, and attached to the lead in one commit. */
 const MOST_FREE = 500;
 
 /** The newest signals that a person has posted and no lead has. */
@@ -78,7 +78,7 @@ export function addFactsOf(facts: readonly Fact[], signals: readonly Signal[]): 
   const all = [...facts];
   let person = fillFacts(blankLead('', 0), all, 0);
   for (const signal of signals) {
-    // Somebody else's post may well be attached, but tells nothing of this person.
+    // Another person's post can be attached, but contributes no facts about this person.
     if (areDifferent(person, signal.prospect)) continue;
     for (const fact of factsOfSignal(signal)) {
       const filled = fillFacts(person, [fact], 0);
@@ -115,7 +115,7 @@ export interface LeadMatch {
 /**
  * Finds the lead that has one of the person's identities or one of the signals. A name at a company is the person's own
  * only where address and profile do not say otherwise: there may be two of that name.
- * @throws DomainError `CONFLICT` where there are two, or where a signal is somebody else's
+ * @throws DomainError `CONFLICT` where there are two, or where a signal belongs to another lead
  */
 export async function findMatch(
   store: Store,
@@ -140,7 +140,7 @@ export async function findMatch(
   const matched = new Map([...own, ...bySignal.values()].map((stored) => [stored.lead.id, stored]));
   if (matched.size > 1) throw conflict('The request matches several leads', [...matched.keys()]);
   const found = [...matched.values()][0] ?? null;
-  // Known by a signal alone, and the request says that it is somebody else.
+  // Known by a signal alone, and the request names another person.
   if (found !== null && own.length === 0 && areDifferent(person, found.lead)) {
     throw conflict('A signal of the request belongs to another lead', [found.lead.id]);
   }

@@ -78,7 +78,7 @@ export function normaliseDomain(text: string): string | null {
   return withoutWww(ascii);
 }
 
-/** `www.com` and `www.co.uk` are names of their own: what is left must still be one that somebody can own. */
+/** `www.com` and `www.co.uk` are names of their own: the rest must still be a domain that can be registered. */
 function withoutWww(host: string): string {
   let bare = host;
   while (bare.startsWith('www.') && getDomain(bare.slice(4)) !== null) bare = bare.slice(4);

@@ -30,7 +30,7 @@ export interface AccessTokenDeps {
 
 type Keys = ReturnType<typeof createLocalJWKSet>;
 
-/** Key pairs only: whoever checks a shared secret could sign with it. */
+/** Key pairs only: a verifier that has a shared secret could also sign with it. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const CLOCK_SKEW_SECONDS = 30;
 const TIME_LIMIT_MS = 5_000;

@@ -139,7 +139,7 @@ function listEvents({ caller }: McpCall) {
   });
 }
 
-/** @throws EventRefusal where there is no such event, or none for this key: it need not be told which */
+/** @throws EventRefusal where there is no such event, or none for this key; the caller does not learn which */
 function findEvent({ caller }: McpCall, name: string, args: unknown) {
   const event = knownEvent(name, args);
   if (allows(caller.key.scopes, MCP_EVENTS[event.name].scope)) return event;

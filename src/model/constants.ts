@@ -55,7 +55,7 @@ export function dealStatusIn(stage: (typeof STAGES)[number]): 'open' | 'won' | '
   return stage === 'won' || stage === 'lost' ? stage : 'open';
 }
 
-/** The platform of made-up posts, by which they are told from real ones wherever they are shown. */
+/** The platform of sample posts, which distinguishes them from real ones wherever they are shown. */
 export const SAMPLE_PLATFORM = 'sample';
 
 /** In the order of the board. `won` and `lost` are closed; `leads/move-lead.ts` has the allowed moves. */

@@ -20,7 +20,7 @@ export const EVENT_TYPES = [
 export const eventTypeSchema = z.enum(EVENT_TYPES);
 export type EventType = z.infer<typeof eventTypeSchema>;
 
-/** Something that happened, kept whether or not anyone was told. `data` is JSON text. */
+/** Something that happened, stored whether or not it is delivered to an endpoint. `data` is JSON text. */
 export interface EventRow {
   id: string;
   tenantId: string;

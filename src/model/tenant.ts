@@ -47,7 +47,7 @@ export interface Session {
   tokenHash: string;
   /** What it is called where it is listed. */
   id: string;
-  /** The browser in words, as "Firefox on Linux"; empty where it told nothing that is known. */
+  /** The browser in words, such as "Firefox on Linux"; empty if unknown. */
   client: string;
   userId: string;
   createdAt: number;

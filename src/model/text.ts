@@ -61,7 +61,7 @@ export const webUrl = z
 /** The id of something of ours. */
 export const idInput = z.string().min(1).max(MAX_ID_CHARS);
 
-/** A record of at most `maxMembers`, which are counted before any is looked at: each check of 450,000 would be told. */
+/** A record of at most `maxMembers`, counted before any of them is checked: 450,000 members would mean as many errors. */
 export function boundedRecord<V extends z.ZodType>(
   name: z.ZodString | ReturnType<typeof lineText>,
   value: V,

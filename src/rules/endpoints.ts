@@ -7,7 +7,7 @@ import type { PausedReason } from '../model/webhook.ts';
 /** Failed attempts in a row that pause an endpoint (specification, section 3). */
 const PAUSE_AT_FAILURES = 20;
 
-/** Failed attempts in a row at which somebody is notified, before it is paused; at the first of them by mail, too. */
+/** Numbers of failures in a row that are announced before the endpoint is paused; the first one by mail, too. */
 const WARN_AT_FAILURES = [10, 15];
 
 const FIRST_PROBE_MINUTES = 5;
@@ -42,7 +42,7 @@ export interface FailingFacts {
   current: 'failing';
 }
 
-/** What is to be told of an active endpoint after its `failures`th failure in a row; null: nothing. */
+/** The notice due after the `failures`th failure in a row of an active endpoint; null: none. */
 export function warningAt(failures: number): { facts: FailingFacts; byMail: boolean } | null {
   const index = WARN_AT_FAILURES.indexOf(failures);
   if (index === -1) return null;
@@ -59,7 +59,7 @@ export function stateAfter(failures: number): 'active' | 'failing' {
 /** What a probe's outcome does to its endpoint. */
 export type ProbeStep = { step: 'activate' | 'end_probes' | 'nothing' } | { step: 'probe_again'; at: number };
 
-/** `probes` were made before this one; null: none is planned any more, as somebody paused or resumed it by hand meanwhile. */
+/** `probes`: how many came before this one; null: none is planned, because the endpoint was paused or resumed manually. */
 export function afterProbe(
   { streak, gone, at }: Pick<Outcome, 'streak' | 'gone' | 'at'>,
   probes: number | null,

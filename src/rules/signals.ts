@@ -93,7 +93,7 @@ export function observeCompany(
   return facts === known.facts ? null : { ...known, facts, updatedAt: timestamp, version: known.version + 1 };
 }
 
-/** The people of a company: its leads, and the authors of its signals who are nobody's lead, each person once. */
+/** People at a company: its leads, and the authors of its signals who are not leads, each person once. */
 export function contactsOf(leads: Lead[], signals: Signal[], domain: string): CompanyContact[] {
   const people = signals.filter(({ lead_id }) => lead_id === null).map(ofSignal);
   return distinct([...leads.map(ofLead), ...people], domain);
@@ -107,7 +107,7 @@ function ofSignal({ signal_id, prospect: { name, title, email, linkedin_url } }:
   return { lead_id: null, signal_id, name, title, email, linkedin_url };
 }
 
-/** Each person once, as first met. A name alone is somebody of that name; of whom nothing is known is nobody. */
+/** Each person once, in order of appearance. A name alone counts as a person; someone with no known facts does not. */
 function distinct(contacts: CompanyContact[], domain: string): CompanyContact[] {
   const seen = new Set<string>();
   return contacts.filter((contact) => {

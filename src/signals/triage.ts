@@ -198,7 +198,7 @@ export function offerSentence(offer: string): string {
 const SAYS_WHO =
   /^(?:we|i|our|my)\b|[.!?]\s|^(?:\S+ ){1,4}(?:is|are|helps?|lets?|makes?|gives?|keeps?|turns?|finds?|does|builds?|sells?|offers?|provides?)\b/i;
 
-/** The name to greet somebody by. */
+/** The name to greet a person by. */
 export function firstNameOf(name: string): string {
   return name.trim().split(/\s+/)[0] ?? '';
 }

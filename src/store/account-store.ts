@@ -96,7 +96,7 @@ export const MOST_SESSIONS = 20;
 
 /** People who sign in: their passwords, one-time links and sessions. */
 export interface SessionStore {
-  /** Everybody of that address, in whatever case; at most `limit`, oldest first. */
+  /** All users with this email address, case-insensitive; at most `limit`, oldest first. */
   usersByEmail(email: string, limit: number): Promise<User[]>;
   /** The tenant's oldest owner. */
   firstOwner(tenantId: string): Promise<User | null>;
@@ -108,7 +108,7 @@ export interface SessionStore {
    */
   setLink(userId: string, link: { tokenHash: string; expiresAt: number }, mail?: NewMail): Promise<boolean>;
   /**
-   * Sets the password of whoever the link belongs to, uses the link up, ends all earlier sessions and begins `session`,
+   * Sets the password of the link's user, uses the link up, ends all earlier sessions and begins `session`,
    * where there is one; null where the link is not good any more, and then nothing changes, nor is the mail written.
    */
   setPasswordByLink(change: {
@@ -123,7 +123,7 @@ export interface SessionStore {
   anyPassword(): Promise<boolean>;
   /** Begins a session; of more than {@link MOST_SESSIONS} of a person the oldest end. */
   createSession(session: Session): Promise<void>;
-  /** Changes nothing: the audit list is told that somebody was refused at log-in, or that the door was locked. */
+  /** Only records in the audit log that a log-in was refused or blocked. */
   noteRefusal(refusal: { userId: string; isLocked: boolean }): Promise<void>;
   /** Null where there is none, or where it has expired by `now`. */
   findSession(tokenHash: string, now: number): Promise<OpenSession | null>;
@@ -147,7 +147,7 @@ export interface SessionStore {
 
 /** Who belongs to a tenant, and what they may do. */
 export interface TeamStore {
-  /** Everybody of the tenant, who was there first first. */
+  /** All members of the tenant, oldest first. */
   listMembers(tenantId: string): Promise<User[]>;
   getMember(tenantId: string, id: string): Promise<User | null>;
   /** Adds a person with a one-time link and the mail that holds it; `limit` people at most, and each address once, in whatever case. */
@@ -155,7 +155,7 @@ export interface TeamStore {
     member: { user: User; link: { tokenHash: string; expiresAt: number }; mail: NewMail },
     limit: number,
   ): Promise<'added' | 'known' | 'full'>;
-  /** `last_owner`: no other owner has a password, and the tenant would be nobody's. */
+  /** `last_owner`: no other owner has a password, so the tenant would be left without one. */
   changeRole(
     tenantId: string,
     id: string,

@@ -1,7 +1,7 @@
 import type { AuditAction } from '../model/audit.ts';
 import type { Store } from './store.ts';
 
-/** What the audit list is told of a change. */
+/** The entry of a change in the audit log. */
 export interface Act {
   action: AuditAction;
   subject: string;
@@ -11,7 +11,7 @@ export interface Act {
   gatheredBy?: string;
 }
 
-/** The network that they come from is kept of log-ins and credentials alone: of other work it is nobody's business. */
+/** The client's network is recorded for log-ins and credentials only, for privacy. */
 const WITH_CLIENT = /^(?:session|password|second_factor|recovery_codes)\./;
 
 /** Whether the audit list keeps which network an act came from. */
@@ -142,12 +142,12 @@ const ACTS: Acts = {
   runSource: ([, id], asked) => (asked ? { action: 'source.run', subject: id } : null),
 };
 
-/** Whether a change of that name is told to the audit list. */
+/** Whether changes with this name are recorded in the audit log. */
 export function isAudited(name: string): boolean {
   return Object.hasOwn(ACTS, name);
 }
 
-/** What the audit list is told of a change, by its name, arguments and result; null: nothing. */
+/** The audit-log entry of a change, from its name, arguments and result; null: none. */
 export function actOf(name: string, args: readonly unknown[], result: unknown): Act | null {
   const tell = ACTS[name as keyof Store] as
     | ((args: readonly unknown[], result: unknown) => Act | null)

@@ -84,7 +84,7 @@ export interface ReplayList {
 
 export type ReplayableStatus = 'delivered' | 'dead' | 'discarded' | 'expired';
 
-/** A housekeeping step's terms: it changes at most `limit` rows, so that nobody waits long for their commit. */
+/** A housekeeping step changes at most `limit` rows, so that other commits do not wait long. */
 export interface Chunk {
   now: number;
   limit: number;

@@ -32,7 +32,7 @@ export interface EndpointStore {
   getEndpoint(tenantId: string, id: string): Promise<Endpoint | null>;
   /**
    * Stores settings and secret; false where the stored version is not `endpoint.version` any more, or it is gone. Probes of
-   * a pause begin or end with `auto_resume`. `what` is told to the audit list.
+   * a pause begin or end with `auto_resume`. `what` is recorded in the audit log.
    */
   updateEndpoint(endpoint: Endpoint, now: number, what?: 'settings' | 'secret'): Promise<boolean>;
   /** Pauses it by hand; false where there is none. One that is paused already stays so until it is resumed by hand. */

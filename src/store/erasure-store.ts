@@ -23,7 +23,7 @@ export interface LeadErasure {
 export interface Mentions {
   /** Addresses and profiles, in lower case. */
   texts: string[];
-  /** Full names. Where a post's author is known to be somebody else of that name, it stays. */
+  /** Full names. They stay in posts by an author who is known to be another person of that name. */
   names: string[];
 }
 

@@ -37,7 +37,7 @@ export interface StoredWait {
   after: Position;
 }
 
-/** What happened, and who was told. */
+/** An event, and its outcome for each endpoint. */
 export interface EventStore {
   listEvents(tenantId: string, query: EventQuery): Promise<Page<RecordedEvent>>;
   /** Events in the order of their commits, oldest first, as `listStoredSignals` has signals. */

@@ -44,7 +44,7 @@ export interface StorePulse {
 
 /** How much of what is stored waits, and how long a change would. */
 export interface FiguresStore {
-  /** Reads more the more there is: asked for now and then, it keeps nobody waiting. `lateBefore`: Unix milliseconds. */
+  /** Its cost grows with the data: for occasional use; it blocks no other call. `lateBefore`: Unix milliseconds. */
   countAll(lateBefore: number): Promise<StoreCounts>;
   /** About how many milliseconds a change of this tenant would wait for its commit that came now; from memory. */
   waitMs(tenantId: string): number;

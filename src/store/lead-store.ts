@@ -41,7 +41,7 @@ export interface StageMoveRow extends NewStageMove {
   position: number;
 }
 
-/** An identity key and the lead that has it; null: nobody. */
+/** An identity key and the lead that has it; null: none. */
 export interface IdentityHolder {
   key: string;
   leadId: string | null;

@@ -10,7 +10,7 @@ export interface MailQuota {
   withinMs: number;
 }
 
-/** The outbox of account mail. What is told of a change is written with that change; this is for what becomes of it. */
+/** The outbox of account mail. Mail is added by the changes that cause it; these methods send it. */
 export interface MailStore {
   /** Puts a mail of its own into the outbox; the same id a second time changes nothing. */
   addMail(mail: NewMail): Promise<void>;
@@ -45,7 +45,7 @@ export interface DigestRange {
   limit: number;
   /** Empty or left out: all of them. */
   profileIds?: readonly string[];
-  /** Only what nobody has judged or made a lead of. */
+  /** Only signals without feedback or a lead. */
   isUntouched?: boolean;
 }
 

@@ -51,7 +51,7 @@ export function createMethods({ clock, writer, reads, presenceOf, store }: Metho
   const acting = new AsyncLocalStorage<AuditActor | null>();
   const madeDue = createMadeDueFeed();
 
-  /** Whose doing a change is that is asked for now; null where the audit list is told nothing of it. */
+  /** The current actor, if changes with this name are recorded in the audit log; otherwise null. */
   function auditedActor(name: string): AuditedActor | null {
     const actor = acting.getStore() ?? null;
     return actor === null || !isAudited(toldName(name)) ? null : { ...actor, at: clock.now() };
@@ -280,7 +280,7 @@ function keepingStore(
   return {
     ...store,
     ...kept,
-    // Nothing is taken: a second run would be told that it holds what was this one's, and send it again.
+    // Nothing is leased: a second run would be told that it holds the first run's deliveries, and send them again.
     async commitSignalsInHand(signals) {
       return { committed: (await make('commitSignals', [signals])) as CommittedSignal[], taken: [] };
     },

@@ -48,7 +48,7 @@ export interface KeptAnswer {
 /**
  * States of a key: free → held → answered → free (expired), and held → free (released with nothing done). A key whose
  * holder died, or released it with something done, is held by whoever asks next: it runs again, and what was done is not
- * done twice (`Store.keeping`). `running` is told only while its holder lives.
+ * done twice (`Store.keeping`). `running` is returned only while its holder is alive.
  */
 export type Reserved =
   | { state: 'running' | 'mismatch' }

@@ -35,10 +35,10 @@ export interface SourceRun {
   token: string;
   startedAt: number;
   now: number;
-  /** The `nextPollAt` it was claimed at: where it has changed since, somebody asked for another time, which stands. */
+  /** The `nextPollAt` when it was claimed: if it has changed since, another time was requested, which is kept. */
   claimedPollAt: number;
   nextPollAt: number;
-  /** Not to be read before then, at nobody's wish; 0: the source asked for nothing. */
+  /** Not read before this time, even on request; 0: the site asked for no pause. */
   notBefore: number;
   /** Null: the run succeeded. */
   error: SourceError | null;
@@ -83,7 +83,7 @@ export interface SourceStore {
   runSource(tenantId: string, id: string, now: number): Promise<boolean>;
   /** Of each tenant and host the source that was due longest, the longest waiting first. */
   dueSources(now: number): Promise<DueSource[]>;
-  /** Takes sources, so that nobody else reads them until the lease ends. */
+  /** Leases sources, so that no other process reads them until the lease ends. */
   claimSources(claim: SourceClaim): Promise<ClaimedSource[]>;
   /** Gives a claimed source back unread, due again at `until`; nothing of it counts as a run. */
   putOffSource(run: Pick<SourceRun, 'sourceId' | 'token' | 'claimedPollAt'>, until: number): Promise<void>;

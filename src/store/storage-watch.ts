@@ -1,12 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 import { storageFaultOf } from '../model/errors.ts';
 
-/** What an operator is told of: changes can no longer be stored, or can again. */
+/** What is reported to operators: changes can no longer be stored, or can again. */
 export type StorageChange =
   | { state: 'failing'; fault: 'full' | 'outage' }
   | { state: 'well'; lastedMs: number };
 
-/** Told of every change that was tried, it reports when the storage begins and ceases to fail, each once. */
+/** Observes the outcome of every change, and reports once when the storage starts to fail and once when it recovers. */
 export interface StorageWatch {
   stored(): void;
   failed(error: unknown): void;

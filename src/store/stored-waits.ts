@@ -17,7 +17,7 @@ interface Waiting {
 interface StoredWaits extends Pick<EventStore, 'untilStored'> {
   /** Something was committed for these tenants; '' stands for any. */
   committed(tenantIds: Iterable<string>): void;
-  /** Wakes all, and lets nobody wait from now on. */
+  /** Wakes all waiting calls, and lets none wait from now on. */
   close(): void;
 }
 

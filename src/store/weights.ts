@@ -60,7 +60,7 @@ function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** The change itself, whether a keyed request makes it, or the audit list is told of it, or neither. */
+/** The change itself, unwrapped from a request with an idempotency key or from an audited change. */
 export function changeIn([name, args]: AnyCall): AnyCall {
   if (name !== 'makeDone' && name !== 'makeKept') return [name, args];
   const inner = args[0] as DoneCall | KeptCall;

@@ -16,7 +16,7 @@ export interface WriteQueueOptions<Change> {
   watch?(batch: readonly Change[]): (committed: Committed | null) => void;
   /** Whose it is: owners take turns, by cost. Left out: all are one owner's. */
   ownerOf?(change: Change): string;
-  /** The share of each batch that an owner has before the others take turns; 0: it takes turns. Left out: nobody has one. */
+  /** The share of each batch that an owner has before the others take turns; 0: it takes turns. Omitted: no owner has one. */
   shareOf?(owner: string): number;
   /** About how many microseconds of the writer it takes. Left out: nothing. */
   costOf?(change: Change): number;
@@ -26,7 +26,7 @@ export interface WriteQueueOptions<Change> {
   maxQueued?: number;
 }
 
-/** A batch is full when it costs this much: whoever comes next waits for all of it, and then for their own. */
+/** A batch is full at this cost: the next change waits for the whole batch, and then for its own. */
 const MOST_COST_US = 30_000;
 
 /** Of a smaller batch most is the flush of the disk, so that it only tells where the writer is faster than was thought. */
@@ -187,7 +187,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     return left;
   }
 
-  /** The rounds in which nobody could pay for a change yet, at once: a piece of a batch costs as much as fifty. */
+  /** Skips the rounds in which no owner could afford a change yet: a piece of a batch costs as much as fifty changes. */
   function skipRounds(): void {
     let rounds = Number.POSITIVE_INFINITY;
     for (const { entries, credit } of turns) {

@@ -23,7 +23,7 @@ export interface Writer {
 
 type CommitListener = (batch: readonly NamedChange[], committed: Committed) => void;
 
-/** Who watches a writer's commits: how long they take, and whether the storage takes them (null: nobody). */
+/** Observers of a writer's commits: their duration, and whether the storage accepts them (null: not observed). */
 export interface WriterWatch {
   meter: CommitMeter;
   storage: StorageWatch | null;

@@ -68,7 +68,7 @@ async function makeDigest(deps: DigestDeps, settings: TenantSettings): Promise<v
   const signals: Signal[] = found.wires.map((wire) => JSON.parse(wire)).filter(isTold);
   const date = dateIn(timezone, now);
   const due = { after: dateIn(timezone, digestSince), until: date, limit: 1 };
-  // A step that nobody does is named in every mail, but it is no reason for one every day.
+  // An overdue step is listed in every mail, but does not cause one every day.
   if (signals.length === 0 && (await store.listDueSteps(tenantId, due)).length === 0) {
     await store.commitDigest({ ...nothing, since: now, position });
     return;
@@ -88,7 +88,7 @@ async function makeDigest(deps: DigestDeps, settings: TenantSettings): Promise<v
   await store.commitDigest({ ...step, since: now, position, madeAt: now, event, mails });
 }
 
-/** The list that has all that a digest counts, also what somebody has dealt with since. */
+/** The list with everything a digest counts, including signals dealt with since. */
 function everything(profileIds: readonly string[], from: string): string {
   const profiles = profileIds.map((id) => `&icp=${id}`).join('');
   return `/signals?state=all&classification=hot,warm${profiles}&from=${from}`;
@@ -202,7 +202,7 @@ async function batchOf(
   const best = isPresetShape(receiver.shape)
     ? await toldSignals(deps, tenantId, signals)
     : signals.map((signal) => ({ signal, story: null }));
-  // Whatever its class, and whatever somebody has done with it since.
+  // Whatever its classification, and whatever was done with it since.
   const url = `${baseUrl}/dashboard/signals?state=all&from=${toIso(since)}`;
   const body = bodyOf(receiver, read, { best, url });
   const delivery = { id: newId('dlv'), endpointId: receiver.id, ...body, status: bodyStatus(body, receiver) };

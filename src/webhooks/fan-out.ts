@@ -133,7 +133,7 @@ interface EventOrigin {
   trace?: string | null;
   /** Endpoints whose message of `signal.detected` says it all. */
   toldAlready?: ReadonlySet<string>;
-  /** What messages say of it beside its payload; made where somebody is to get one. */
+  /** What messages say about it in addition to its payload; created only if one is delivered. */
   story?: () => SignalStory;
 }
 

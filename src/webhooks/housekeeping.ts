@@ -26,7 +26,7 @@ const HELD_MS = 7 * DAY_MS;
 const LOG_MS = 30 * DAY_MS;
 /** How long mail stays in the outbox, sent or not. */
 const MAIL_MS = 90 * DAY_MS;
-/** How long a revoked key stays in the list: as long as somebody may ask what became of it. */
+/** How long a revoked key stays in the list, so that users can look up what happened to it. */
 const REVOKED_KEY_MS = 90 * DAY_MS;
 /** How long the audit list goes back: a year, and a leap day. */
 const AUDIT_MS = 366 * DAY_MS;

@@ -28,7 +28,7 @@ import { fits, type SignalFacts, signalsOfLead } from './fan-out.ts';
 import { type Occurrence, occurrenceData } from './payload.ts';
 import type { SendTest } from './test-delivery.ts';
 
-/** Challenges an account may cause in a minute, wherever to: each is a request to an address that nobody has agreed to yet. */
+/** Challenges an account may cause in a minute, wherever to: each is a request to a URL whose owner has not agreed yet. */
 const MOST_CHALLENGES = 60;
 
 /** `sendTest` for challenges, within {@link MOST_CHALLENGES} an account. */

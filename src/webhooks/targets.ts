@@ -66,7 +66,7 @@ export function checkSite(urlText: string, allow: AddressSet): { url: URL } | { 
   return isPublicHost(host) ? { url } : { fault: NOT_PUBLIC };
 }
 
-/** Whether a name or a literal address is of the public internet, as far as can be told without a look-up. */
+/** Whether a name or a literal address is of the public internet, as far as is known without a look-up. */
 function isPublicHost(host: string): boolean {
   return isIP(host) === 0 ? !isPrivateName(host) : isPublicAddress(host);
 }

@@ -12,7 +12,7 @@ const DEADLINE_MS = 2_000;
 /** Four times what a feed of 5 MB takes. */
 const MAX_HEAP_MB = 128;
 
-/** Reads what came from outside, away from the thread that serves everybody. */
+/** Parses untrusted documents away from the thread that serves requests. */
 export interface Documents {
   /**
    * What `parser` makes of a document; documents of different owners take turns. One that takes too much time or memory

@@ -194,13 +194,13 @@ interface Problems {
 function addProblems(
   document: Document,
   responses: Record<string, ResponseObject | Reference>,
-  { codes, ...told }: Problems,
+  { codes, ...words }: Problems,
 ): void {
   document.components.responses ??= {};
   const shared = document.components.responses;
   for (const [status, group] of groupByStatus(codes)) {
     const name = group.map(toPascal).join('Or');
-    shared[name] ??= problemAnswer(status, { ...told, codes: group, version: document.openapi });
+    shared[name] ??= problemAnswer(status, { ...words, codes: group, version: document.openapi });
     responses[String(status)] = { $ref: `#/components/responses/${name}` };
   }
 }

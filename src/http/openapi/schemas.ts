@@ -301,8 +301,8 @@ function open(node: unknown): void {
 function makeDefaultsOptional(node: unknown): void {
   forEachSchema(node, (schema) => {
     if (schema.default === undefined) return;
-    const told = `Default: \`${JSON.stringify(schema.default)}\`.`;
-    schema.description = schema.description === undefined ? told : `${schema.description} ${told}`;
+    const note = `Default: \`${JSON.stringify(schema.default)}\`.`;
+    schema.description = schema.description === undefined ? note : `${schema.description} ${note}`;
     delete schema.default;
   });
 }

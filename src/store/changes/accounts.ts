@@ -69,7 +69,7 @@ export function tenantChanges(ask: Asks<AccountStatements>) {
   const addMail = createMailWriter(ask);
   const { setPasswordByLink } = sessionChanges(ask);
 
-  /** Endpoints that are paused without anyone having asked for it are told to the owner. */
+  /** The owner is notified of endpoints that were paused without a request. */
   function* holdToPlan(tenantId: string, plan: Plan, terms: PlanTerms): Script<PlanFit> {
     const result = yield* fitEndpoints(tenantId, terms);
     const { paused } = result;

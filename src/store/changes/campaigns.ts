@@ -112,17 +112,17 @@ export function createRecipients(ask: Asks<CampaignStatements>) {
      * that told of his replies, whose texts still name him, and to which nothing here refers from now on.
      */
     *forget(tenantId: string, aliases: readonly string[]): Script<string[]> {
-      const told: string[] = [];
+      const announced: string[] = [];
       for (const alias of aliases) {
         for (const { campaign_id, recipient } of yield* ask.campaigns.deleteAliases(tenantId, alias)) {
           // An address that only a campaign had learnt of him goes with the rest.
           yield* ask.campaigns.deleteNumber(campaign_id, recipient);
           const ids = yield* ask.campaigns.selectTold(campaign_id, recipient);
           if (ids.length > 0) yield* ask.campaigns.clearTold(campaign_id, recipient);
-          addAll(told, ids);
+          addAll(announced, ids);
         }
       }
-      return told;
+      return announced;
     },
   };
 }

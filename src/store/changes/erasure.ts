@@ -39,7 +39,7 @@ type StepKind =
   | 'signal'
   | 'event'
   | 'deliveries'
-  /** Was the lead's and is somebody else's: let go. */
+  /** Was attached to the lead but posted by another person: detached. */
   | 'attached'
   /** Mention the person: blacked out. */
   | 'naming_signal'
@@ -340,7 +340,7 @@ function createMentionMask(ask: Asks<MentionStatements>) {
   };
 }
 
-/** Returns what was blacked out, for what was told of the signal; null where there is nothing to do. */
+/** Returns the redacted mentions, for the events of the signal; null if there is nothing to do. */
 function createSignalMask(ask: Asks<MentionStatements>) {
   return function* (tenantId: string, id: string, mentions: Mentions): Script<RegExp | null> {
     const row = yield* ask.mentions.selectSignal(id, tenantId);

@@ -290,7 +290,7 @@ export function batchChanges(ask: Asks<EventStatements>) {
   return {
     *commitBatch({ endpointId, tenantId, read, delivery, now }) {
       const { events, last, wires } = read;
-      // Somebody may have been erased or blacked out since it was read.
+      // A person may have been erased or redacted since it was read.
       const isAsRead =
         (yield* ask.events.countBatched(endpointId, last.id)) === events &&
         JSON.stringify(yield* ask.events.readBestOfBatch(endpointId, events, wires.length)) ===

@@ -190,7 +190,7 @@ export function createKnownSignals(ask: Asks<KnownSignalStatements>) {
         externalId,
         canonicalUrl,
       });
-      // Whoever posted it there finds it when they are erased.
+      // So that it is found when its author is erased.
       for (const key of seen.personKeys) yield* ask.knownSignals.insertPerson(tenantId, key, id);
       const next = JSON.stringify({ ...signal, also_seen: [...places, placeOf(seen)] } satisfies Signal);
       yield* ask.knownSignals.updateWire(next, id);

@@ -98,7 +98,7 @@ export function createLeadSignals(ask: Asks<LeadStatements>) {
       yield* ask.leads.attachSignal(leadId, signalId);
       return (yield* ask.leads.showLead(leadId, signalId)) ?? '';
     },
-    /** The lead's signals are nobody's again, though their JSON still names it. Returns their ids. */
+    /** Detaches the lead's signals, although their JSON still names it. Returns their ids. */
     letGo: (leadId: string): Script<string[]> => ask.leads.releaseSignals(leadId),
     /** A signal's JSON no longer names the lead, where it is not another's by now. */
     hideLead: (signalId: string, leadId: string): Script<void> => ask.leads.hideLead(signalId, leadId),

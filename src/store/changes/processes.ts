@@ -101,7 +101,7 @@ export function processChanges(ask: Asks<ProcessStatements>) {
 
 /** How long a source rests after the process ended while it read it, by how many times in a row that was. */
 const RESTS_MS = [60_000, 30 * 60_000];
-/** Between two of those that were read when it ended: should it end again, it is told by which. */
+/** Between two sources that were being read when the process ended, so that another end reveals which one causes it. */
 const APART_MS = 10_000;
 
 /** What becomes of a source in whose reading the process ended. */

@@ -112,7 +112,7 @@ function toAnswer({ location, body }: KeyRow, status: number): KeptAnswer {
 /** A change that a keyed request makes. */
 export interface KeptCall extends Pick<HeldKey, 'request' | 'token'>, Pick<Step, 'item' | 'name'> {
   args: unknown[];
-  /** Whose doing it is; null: the audit list is told nothing of it. */
+  /** The actor; null: the change is not recorded in the audit log. */
   by: AuditedActor | null;
 }
 
@@ -127,7 +127,7 @@ export function keptStepChanges(
   return {
     *makeKept({ request: { tenantId, route, key }, token, item, name, args, by }: KeptCall): Script<unknown> {
       const holder = yield* ask.requests.holderOf(tenantId, route, key);
-      // No row: a person was erased whom the request told of. It goes on, and nothing is kept of it.
+      // No row: a person named in the request was erased. It continues, and none of its steps are kept.
       if (holder !== undefined && holder !== token) throw lostKey();
       const change = changes[name] as ((...args: unknown[]) => Script<unknown>) | undefined;
       if (change === undefined) throw new Error(`There is no change "${name}".`);
@@ -155,7 +155,7 @@ export interface AuditedActor extends AuditActor {
   at: number;
 }
 
-/** A change that is somebody's doing. */
+/** A change made by an actor. */
 export interface DoneCall extends AuditedActor {
   name: string;
   args: unknown[];

@@ -219,7 +219,7 @@ export function createSignalRemover(ask: Asks<SignalStatements>) {
 
 /**
  * Gives a signal that was just stored to the lead whose author it is, and the lead its score: part of the change that
- * stores it. Returns the signal's JSON as it then is. Where its keys are those of two leads, it stays nobody's.
+ * stores it. Returns the signal's JSON as it then is. If its keys match two leads, it stays unattached.
  */
 function createAdoption(ask: Asks<SignalStatements>): (signal: NewSignal) => Script<string> {
   const leadRow = createLeadRow(ask);

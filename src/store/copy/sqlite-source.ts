@@ -23,7 +23,7 @@ export interface CopiedTable {
   columns: readonly Column[];
 }
 
-/** A store in a file of SQLite that nobody else can open meanwhile. Nothing of it is changed. */
+/** A store in a SQLite file, opened exclusively and only read. */
 export interface SqliteSource {
   /** Names of the columns of each table; virtual tables are left out. */
   tables: ReadonlyMap<string, readonly string[]>;

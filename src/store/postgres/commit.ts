@@ -29,7 +29,7 @@ const FIRST_LOOK_MS = 50;
 const LONGEST_LOOK_MS = 3_000;
 
 const readStatus = prepared('SELECT pg_xact_status(?::text::xid8)');
-/** The server may not have noticed yet that nobody is there any more. */
+/** The server may not have noticed yet that the connection is gone. */
 const endBackend = prepared(
   'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_xid = ?::text::xid8::xid',
 );

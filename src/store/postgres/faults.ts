@@ -4,7 +4,7 @@ import type { StorageFault } from '../commit-batch.ts';
 const OUTAGES = [
   ...['08', '53', '57P', '58'], // connection, resources, shutdown and start, files
   ...['25006', '25P03', '55P03', '57014'], // a standby, a transaction, a lock, a statement that took too long
-  ...['28', '3D000'], // a server that lets nobody in any more
+  ...['28', '3D000'], // a server that no longer accepts connections
 ];
 const OUT_OF_SPACE = '53100';
 /** Another node's transaction was in the way, and the same one succeeds when it is run again. */

@@ -6,7 +6,7 @@ import { prepared } from './sql/prepared.ts';
 
 const MIGRATIONS_DIR = join(import.meta.dirname, 'migrations');
 
-/** Any number that nobody else locks: "SgPo", as a file of SQLite is marked by. */
+/** An arbitrary lock number of our own: "SgPo", the application id of SQLite files. */
 const MIGRATION_LOCK = 0x5367506f;
 
 const lock = prepared('SELECT pg_advisory_xact_lock(?)');

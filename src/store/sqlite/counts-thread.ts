@@ -11,8 +11,8 @@ export interface CountsThread {
 }
 
 /**
- * A million waiting deliveries take a tenth of a second to count, in which the server's own thread would answer nobody.
- * Who asks while a count is under way shares it.
+ * Counting a million pending deliveries takes a tenth of a second, which would block the server's main thread.
+ * Concurrent calls share one count.
  */
 export function createCountsThread(file: string): CountsThread {
   let worker: Worker | null = null;
@@ -25,7 +25,7 @@ export function createCountsThread(file: string): CountsThread {
       resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },
     });
     made.unref();
-    // What went wrong is told to who asked; the next who asks gets a new thread.
+    // The pending call is rejected; the next one starts a new thread.
     made.on('exit', () => {
       if (worker === made) worker = null;
     });

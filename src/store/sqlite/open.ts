@@ -54,7 +54,7 @@ export async function openSqliteStore({
       if (keyProof !== undefined) admitKey(db, keyProof);
     });
     explainFaults(file, () => silenceTheGone(db));
-    db.pragma('shrink_memory'); // the check has read the whole file, and left its cache full of what nobody asked for
+    db.pragma('shrink_memory'); // the check has filled the cache with pages that are not needed
     const storage = onStorageChange === undefined ? null : createStorageWatch(clock, onStorageChange);
     const watch = { meter: createCommitMeter(clock), storage };
     const writer = writerThread

@@ -26,7 +26,7 @@ export function isLongSearch({ q }: Pick<SignalQuery, 'q'>): boolean {
 
 /**
  * A phrase of common words that stands nowhere takes as long as there are posts with these words: 27 ms among 3,000 long ones,
- * in which the server's own thread would answer nobody.
+ * which would block the server's main thread.
  */
 export function createSearchThread(file: string): SearchThread {
   /** Tenants take turns: the thread is given one search at a time. */
@@ -50,7 +50,7 @@ export function createSearchThread(file: string): SearchThread {
     current = waiting.next() ?? null;
     if (current === null) return;
     worker ??= start();
-    // It keeps the process alive only while somebody waits for it.
+    // It keeps the process alive only while a search is pending.
     worker.ref();
     worker.postMessage(current.request);
   }
@@ -118,7 +118,7 @@ function serve(port: NonNullable<typeof parentPort>, { file }: { file: string })
       const { json, last } = listSignals(tenantId, query);
       page = { json: Uint8Array.from(json).buffer, last };
     } catch {
-      // Whoever asked asks again where errors keep their kind.
+      // The caller repeats the search on its own thread, where errors keep their class.
     }
     port.postMessage({ id, page } satisfies SearchAnswer, page === null ? [] : [page.json]);
   });

@@ -27,7 +27,7 @@ export interface Rows<P extends unknown[], T> {
 }
 
 /**
- * A table whose rows are told of as `T`, described once: its column `created_at` is the member `createdAt`. Rows come out as
+ * A table whose rows are exposed as `T`, described once: its column `created_at` is the member `createdAt`. Rows come out as
  * SQLite's driver makes them; only what is no `plain` value is made anew. Tables of millions of rows that one commit writes
  * hundreds of have statements of their own.
  */

@@ -73,7 +73,7 @@ export function createWriteAheadLog(db: Database): WriteAheadLog {
       const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
       return result?.busy === 0;
     } catch {
-      return false; // what keeps the disk from it keeps commits from it too, and is told of there
+      return false; // a failing disk also fails commits, which report it
     } finally {
       db.pragma(`busy_timeout = ${usual}`);
     }

@@ -40,7 +40,7 @@ export function createThreadWriter(data: WriterData, watch: WriterWatch): Writer
   let pending: PromiseWithResolvers<Committed> | null = null;
   let ended: { cause: unknown } | null = null;
 
-  worker.unref(); // it keeps the process alive only while somebody awaits it
+  worker.unref(); // it keeps the process alive only while a commit is awaited
   worker.on('message', (answers: Answers | { values?: never }) => {
     // Under `node --watch` Node itself tells of the worker's imports this way (test/cli/content.test.ts).
     if (answers.values === undefined) return;

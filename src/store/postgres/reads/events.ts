@@ -42,7 +42,7 @@ const KEPT = `e.id, e.tenant_id AS "tenantId", e.type, e.subject_id AS "subjectI
 const DELIVERED = `d.id, d.endpoint_id AS "endpointId", ${SHOWN_STATUS} AS status,
   e.deleted_at IS NOT NULL AS "endpointDeleted"`;
 
-/** Who was told of events: four statements for a page, sent at once. */
+/** The outcome of events for each endpoint: four statements for a page, sent at once. */
 function createOutcomes(db: Connection): (events: readonly KeptEvent[]) => Promise<RecordedEvent[]> {
   // A message of several is the delivery of the last of them, which is found as its own.
   const selectDeliveries = rows<[{ ids: string[] }], DeliveredRow>(
@@ -90,7 +90,7 @@ function createOutcomes(db: Connection): (events: readonly KeptEvent[]) => Promi
   };
 }
 
-/** Events, and who was told of them. */
+/** Events, and their outcome for each endpoint. */
 export function eventReads(db: Connection) {
   const withOutcomes = createOutcomes(db);
   const selectAbout = rows<[string, string, number], KeptEvent>(

@@ -55,7 +55,7 @@ export function leadReads(db: Connection) {
   } satisfies Partial<LeadStore>;
 }
 
-/** A signal as it is somebody's: all keys of its author, those of its other places included. */
+/** A signal with all keys of its author, including those of cross-posts. */
 const PERSONAL = `s.id, l.lead_id AS "leadId", s.wire,
   ARRAY(SELECT key FROM signal_people WHERE signal_id = s.id ORDER BY tenant_id, key) AS keys`;
 

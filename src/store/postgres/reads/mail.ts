@@ -102,7 +102,7 @@ export function digestReads(db: Connection) {
     'WHERE digest_enabled AND digest_due_at <= ? ORDER BY digest_due_at LIMIT ?',
   );
   // One statement, so that it is of one moment: what is moved to the end between two looks would be in neither. One that was
-  // moved within the order counts where it stood first: a digest before has told of it.
+  // moved within the order counts at its first position: an earlier digest contained it.
   const selectFound = rows<[Record<string, unknown>], FoundClass>(
     db,
     `WITH found AS (

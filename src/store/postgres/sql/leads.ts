@@ -33,7 +33,7 @@ export function leadsSql(db: Connection): Later<LeadStatements['leads']> {
               deal_amount = :dealAmount, owner = :owner, next_due = :nextDue, version = version + 1, wire = :wire
        WHERE id = :id`,
     ),
-    // The first lead that bears a name at a company keeps it: others of that name are told apart by their addresses.
+    // The first lead that bears a name at a company keeps it: others of that name are distinguished by their addresses.
     insertIdentity: run(
       db,
       'INSERT INTO lead_identities (tenant_id, key, lead_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',

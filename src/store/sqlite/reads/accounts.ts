@@ -51,7 +51,7 @@ export function tenantReads(db: Database) {
   } satisfies Part<AccountStore & PlanStore>;
 }
 
-/** People, as far as it is told who they are. */
+/** People, with the facts known about them. */
 const USERS = new Table<User>(
   'owners',
   {
@@ -76,7 +76,7 @@ export const SESSIONS = new Table<Session>('sessions', {
   expiresAt: 'plain',
 });
 
-/** Finds whoever a one-time link belongs to while it is good: part of its use too. */
+/** Finds the user of a valid one-time link; also part of using it. */
 export function createLinkRead(db: Database): (tokenHash: string, now: number) => User | null {
   const select = USERS.select<[string, number]>(
     db,

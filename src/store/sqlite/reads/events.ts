@@ -45,7 +45,7 @@ const KEPT = 'id, tenant_id AS tenantId, type, subject_id AS subjectId, created_
 const DELIVERED = `d.id, d.endpoint_id AS endpointId, ${SHOWN_STATUS} AS status,
   e.deleted_at IS NOT NULL AS endpointDeleted`;
 
-/** What pages of events are made of: events, and who was told of them. */
+/** Parts of a page of events: the events, and their outcome for each endpoint. */
 export function createEventPages(db: Database) {
   const prepare = (shape: TypeShape): Statement<Values[], KeptEvent> => db.prepare(eventPageSql(shape));
   const pages = { any: prepare('any'), one: prepare('one') };
@@ -122,7 +122,7 @@ export function createEventPages(db: Database) {
   return { find, findStored, withOutcomes };
 }
 
-/** What happened to one thing, and who was told. */
+/** The events about one subject, and their outcome for each endpoint. */
 export function eventReads(db: Database) {
   const selectAbout = db.prepare<[string, string, number], KeptEvent>(
     `SELECT ${KEPT} FROM events INDEXED BY events_by_subject

@@ -111,7 +111,7 @@ export function digestReads(db: Database) {
     )
     .pluck();
   const order = createStoredOrder(db, 'signals');
-  // One that was moved within the order counts where it stood first: a digest before has told of it.
+  // One that was moved within the order counts at its first position: an earlier digest contained it.
   const inRange = `SELECT s.seq, s.classification, s.score, s.timestamp
     FROM signal_positions p CROSS JOIN signals s ON s.seq = p.seq AND s.tenant_id = p.tenant_id
     WHERE p.tenant_id = :tenantId AND p.position > :after AND ifnull(p.first_position, p.position) > :after

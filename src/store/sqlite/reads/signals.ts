@@ -42,7 +42,7 @@ const JUDGEMENTS = new Table<Judgement>(
     createdAt: 'plain',
     textBytes: 'plain',
   },
-  // The length is told without reading the text.
+  // The length is computed without reading the text.
   { createdAt: 'f.created_at', textBytes: 'octet_length(s.text)' },
 );
 

@@ -35,7 +35,7 @@ const SOURCES = new Table<Source>('sources', {
 /** With where its reading goes on. */
 export const READ_SOURCES = SOURCES.with<{ position: SourcePosition }>({ position: 'json' });
 
-/** A row as it is told of: settings that a kind got later are not in rows of before. */
+/** A row as returned: rows from before lack settings that were added to their kind later. */
 export function wholeSource<S extends Source>(source: S): S {
   return { ...source, settings: { ...NO_SETTINGS, ...source.settings } };
 }

@@ -9,7 +9,7 @@ export function mailSql(db: Database): MailStatements['mail'] {
       `INSERT INTO mail_outbox (id, tenant_id, kind, facts, created_at, next_try_at) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO NOTHING`,
     ),
-    // Only while it waits: a mail that was sent stays sent, whoever reports a failure late.
+    // Only while it waits: a sent mail stays sent, even if a failure is reported later.
     markSent: changed(
       db,
       'UPDATE mail_outbox SET sent_at = ?, next_try_at = NULL, tries = tries + 1 WHERE id = ? AND sent_at IS NULL',

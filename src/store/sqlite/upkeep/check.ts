@@ -203,7 +203,7 @@ function* checkOrder(db: Database): Generator<Finding> {
 
 export interface CheckReport {
   findings: Finding[];
-  /** How many there are in all: of each part the first are told. */
+  /** Total number; only the first ones of each part are reported. */
   total: number;
 }
 

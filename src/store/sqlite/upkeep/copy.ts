@@ -94,7 +94,7 @@ export function removeDatabase(file: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
 }
 
-/** True where the error says that somebody else has the database open. */
+/** Whether the error means that another process has the database open. */
 export function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(error) ?? '');
 }

@@ -54,7 +54,7 @@ export function isInUse(file: string): boolean {
     db.pragma('journal_mode = DELETE');
     return false;
   } catch (error) {
-    // One that is damaged is opened by nobody, and is what a backup is there to take the place of.
+    // A damaged database is not opened by anyone, and replacing it is what a backup is for.
     return isBusy(error);
   } finally {
     db.close();
