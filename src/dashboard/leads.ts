@@ -239,11 +239,15 @@ function leadScreen({ store }: DashboardDeps, show: Show) {
 
 /** What is known of the lead, with where it came from. */
 function factsOf(lead: Lead) {
+  // Both names again, where they say no more than the whole one.
+  const isWhole = lead.name === `${lead.first_name} ${lead.last_name}`;
   return FACT_FIELDS.map((field) => {
     const from = lead.provenance[field] ?? null;
     return { field, value: factOf(lead, field), from, origin: from && ORIGIN_WORDS[from.source] };
-  }).filter(({ value }) => value !== '');
+  }).filter(({ field, value }) => value !== '' && !(isWhole && IN_NAME.has(field)));
 }
+
+const IN_NAME: ReadonlySet<string> = new Set(['first_name', 'last_name']);
 
 function factOf(lead: Lead, field: FactField): string {
   const [, member] = field.split('.');

@@ -144,6 +144,9 @@ test('owner, notes and next step are set by a form, and a step that is due is in
   await browser.post(`${page}/follow-up`, fields, page);
   expect((await browser.get(page)).body).toContain('<option value="owner@example.com" selected>');
   expect((await browser.get('/dashboard')).body).toMatch(/today<\/span> <a href="[^"]+">Call about SSO<\/a>/);
+  const list = (await browser.get('/dashboard/leads')).body;
+  expect(list).toContain(`Next: Call about SSO, due ${today}</span>`);
+  expect(list).toContain('<span class="sub">yours</span>');
   made.clock.advance(86_400_000);
   expect((await browser.get('/dashboard')).body).toContain(`due ${today}`);
   await browser.post(`${page}/stage`, { stage: 'won' }, page);
