@@ -110,8 +110,8 @@ describe.skipIf(mayLackBrowser())('the screens of work in a real browser, agains
 
   test('a source is made from an address, and what it finds stands in the feed', async () => {
     const site = await startReceiver((response, request, socket) => {
-      const isFeed = request.path === '/latest.rss';
-      (isFeed ? status(200, {}, rss([['1', wanting('CRM')]])) : status(404))(response, request, socket);
+      const posts = { '/latest.rss': rss([['1', wanting('CRM')]]), '/empty.rss': rss([]) }[request.path];
+      (posts === undefined ? status(404) : status(200, {}, posts))(response, request, socket);
     });
     await open('/sources/new');
     await page.getByLabel('Address or subject').fill(`http://127.0.0.1:${site.port}/latest.rss`);
@@ -125,6 +125,21 @@ describe.skipIf(mayLackBrowser())('the screens of work in a real browser, agains
       .toBe(1);
     await page.reload();
     await page.getByRole('row', { name: 'Matched a profile' }).getByText('100%').waitFor();
+    // A feed that has nothing is not called healthy.
+    const empty = { kind: 'rss', name: 'Nothing', url: `http://127.0.0.1:${site.port}/empty.rss` };
+    const { id } = await walk.call('POST', '/v1/sources', empty);
+    await expect
+      .poll(async () => (await walk.call('GET', `/v1/sources/${id}`)).last_success_at, PATIENCE)
+      .not.toBeNull();
+    await open('/sources');
+    await page
+      .getByRole('row', { name: /^Nothing / })
+      .getByText('no posts yet')
+      .waitFor();
+    await page
+      .getByRole('row', { name: /^127\.0\.0\.1:/ })
+      .getByText('healthy')
+      .waitFor();
     await open('/signals?q=looking');
     await page.getByText('looking for a new CRM').first().waitFor();
     await site.close();
