@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { benchBacklog } from './backlog/bench.ts';
 import { benchDashboard } from './dashboard/bench.ts';
 import { benchDispatch } from './dispatch/bench.ts';
+import { benchDispatchOnPostgres } from './dispatch/postgres.ts';
 import { benchEncode } from './encode/bench.ts';
 import { benchFlood } from './flood/bench.ts';
 import { benchLanes } from './lanes/bench.ts';
@@ -18,6 +19,7 @@ import { benchStart } from './start/bench.ts';
 import { benchTenants } from './tenants/bench.ts';
 import { benchTokens } from './tokens/bench.ts';
 import { benchFanout } from './way/fanout.ts';
+import { benchFanoutOnPostgres } from './way/fanout-postgres.ts';
 import { benchLatency } from './way/latency.ts';
 import { benchNeighbours } from './way/neighbours.ts';
 
@@ -47,6 +49,12 @@ const BENCHES: Record<string, (profileDir?: string, posts?: string) => Promise<F
   tokens: benchTokens,
 };
 
+/** Those that also measure nodes on PostgreSQL, by `--store postgres`. */
+const ON_POSTGRES: typeof BENCHES = {
+  dispatch: benchDispatchOnPostgres,
+  fanout: benchFanoutOnPostgres,
+};
+
 /**
  * Runs of those that measure once in a run, so that their figures are medians of five, too; the others have five rounds or more
  * within a run. `sources` takes five minutes, and its figures are of thousands of readings: one run.
@@ -60,20 +68,27 @@ const { positionals, values } = parseArgs({
     posts: { type: 'string' },
     profile: { type: 'string' },
     runs: { type: 'string' },
+    store: { type: 'string', default: 'sqlite' },
   },
 });
-const unknown = positionals.filter((name) => !(name in BENCHES));
+const benches = new Map([
+  ['sqlite', BENCHES],
+  ['postgres', ON_POSTGRES],
+]).get(values.store);
+const unknown = positionals.filter((name) => !(name in (benches ?? {})));
 const runs = values.runs === undefined ? null : Number(values.runs);
-if (unknown.length > 0 || (runs !== null && !(Number.isInteger(runs) && runs > 0))) {
+if (benches === undefined || unknown.length > 0 || (runs !== null && !(Number.isInteger(runs) && runs > 0))) {
   if (unknown.length > 0) console.error(`There is no benchmark "${unknown.join('", "')}".`);
-  console.error(`Usage: npm run bench -- [NAME…] [--runs N] [--json] [--profile FOLDER] [--posts FILE]`);
-  console.error(`Benchmarks: ${Object.keys(BENCHES).join(', ')}`);
+  console.error(
+    `Usage: npm run bench -- [NAME…] [--runs N] [--store sqlite|postgres] [--json] [--profile FOLDER] [--posts FILE]`,
+  );
+  console.error(`Benchmarks: ${Object.keys(benches ?? BENCHES).join(', ')}`);
   process.exit(64);
 }
 const [profileDir, posts] = [values.profile, values.posts].map((path) => path && resolve(path));
 const all: Figure[] = [];
-for (const name of positionals.length > 0 ? positionals : Object.keys(BENCHES)) {
-  const run = BENCHES[name];
+for (const name of positionals.length > 0 ? positionals : Object.keys(benches)) {
+  const run = benches[name];
   if (run === undefined) continue;
   const figures: Figure[][] = [];
   const started = performance.now();

@@ -26,7 +26,7 @@ async function run(round: Round): Promise<Measured> {
 }
 
 async function measure(round: Round, file: string): Promise<Measured> {
-  const deps = await openParts(file);
+  const deps = await openParts({ file });
   const counter = countOutcomes(deps.store);
   const tenant = await makeTenant(deps, round);
   const dispatcher = createDispatcher(

@@ -8,25 +8,34 @@ import type { Tenant } from '../../src/model/tenant.ts';
 import { webhookInputSchema } from '../../src/model/webhook.ts';
 import { observePosts } from '../../src/signals/intake.ts';
 import { createMatchers } from '../../src/signals/matchers.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openStore } from '../../src/store/driver.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints.ts';
 import { createLookup } from '../../src/webhooks/target-lookup.ts';
 import { type Round, samplePost } from './setting.ts';
 
-/** A store on a file with its writer's thread, and what else the dispatcher needs. */
-export async function openParts(file: string) {
+/** Where a store is: a file, or a database of PostgreSQL. */
+export type Place = { file: string } | { url: string };
+
+/** The same for all that use one store. */
+const SECRET = Buffer.alloc(32, 7);
+
+/** A store, on a file with its writer's thread, and what else the dispatcher needs. */
+export async function openParts(place: Place) {
   const clock = systemClock;
   const random = systemRandom;
   const loopback = parseCidr('127.0.0.0/8');
-  const store = await openSqliteStore({ file, clock, writerThread: true });
+  const store = await openStore({
+    ...('file' in place ? { ...place, databaseUrl: null } : { file: '', databaseUrl: place.url }),
+    ...{ clock, writerThread: true },
+  });
   return {
     clock,
     random,
     newId: createIds(clock, random),
     store,
     matchers: createMatchers(store),
-    secretBox: createSecretBox(random.bytes(32), random),
+    secretBox: createSecretBox(SECRET, random),
     allowTargets: createAddressSet(loopback ? [loopback] : []),
     lookup: createLookup(clock),
     baseUrl: 'http://localhost:3000',
@@ -68,7 +77,7 @@ export async function queueUp(
 }
 
 /** The store, seen through a count of delivered outcomes and their attempts' durations. */
-export function countOutcomes(store: Store) {
+export function countOutcomes(store: Store, onOutcome = () => {}) {
   const durations: number[] = [];
   let wanted = Number.POSITIVE_INFINITY;
   let count = 0;
@@ -95,6 +104,7 @@ export function countOutcomes(store: Store) {
         if (outcome.next.status !== 'delivered')
           throw new Error(`a delivery failed: ${outcome.attempt.error?.message}`);
         durations.push(outcome.attempt.durationMs);
+        onOutcome();
         if (++count === wanted) resolve();
         return applied;
       },

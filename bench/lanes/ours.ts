@@ -28,7 +28,7 @@ process.send?.('ready');
 async function run({ urls, deliveries, waiting }: LanesRound): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-bench-'));
   const file = join(folder, 'signalpost.db');
-  const deps = await openParts(file);
+  const deps = await openParts({ file });
   try {
     await makeWaiting(deps, file, waiting);
     const tenant = await makeTenant(deps, { urls });

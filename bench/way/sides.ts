@@ -56,6 +56,7 @@ export async function startFloor(urls: readonly string[]): Promise<Side> {
 
 /** What stands at the other end. */
 export interface Receivers {
+  pid: number;
   ports: readonly number[];
   /** Resolves with number and moment of each of the next `deliveries` that arrive; rejects where none has come for a minute. */
   arrived(deliveries: number): Promise<{ number: number; at: number }[]>;
@@ -66,6 +67,7 @@ export async function startReceivers(): Promise<Receivers> {
   const started = await startChild<number[]>(new URL('./receiver.ts', import.meta.url));
   const child: Child = started.child;
   return {
+    pid: child.pid,
     ports: started.ready,
     arrived(deliveries) {
       const arrived = child.ask<number[]>({ deliveries }).then((flat) => {

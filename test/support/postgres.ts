@@ -26,8 +26,10 @@ export function mayLackPostgres(): boolean {
 
 /** A server of its own, with its files in a temporary folder, reached through a socket there. */
 export interface PostgresServer extends AsyncDisposable {
-  /** A new, empty database. */
-  createDatabase(): Promise<{ host: string; user: string; database: string }>;
+  /** The first process, which starts one for each connection. */
+  pid: number;
+  /** A new database: empty, or as `template` is, which nobody may be using. */
+  createDatabase(template?: string): Promise<{ host: string; user: string; database: string }>;
 }
 
 const USER = 'signalpost';
@@ -43,7 +45,8 @@ const SETTINGS = {
   shared_buffers: '32MB',
 };
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** `changes`: settings other than those of tests. */
+export async function startPostgres(changes: Record<string, string> = {}): Promise<PostgresServer> {
   if (PROGRAMS === null) throw new Error('PostgreSQL is not installed (apt-get install postgresql).');
   const programs = PROGRAMS;
   const folder = mkdtempSync(join(tmpdir(), 'signalpost-postgres-'));
@@ -57,7 +60,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     ['-D', files, '-U', USER, '-A', 'trust', '--no-sync', '--no-instructions', ...collation],
     { ...account, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] },
   );
-  const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const settings = Object.entries({ ...SETTINGS, ...changes }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const server = spawn(join(programs, 'postgres'), ['-D', files, '-k', folder, ...settings], {
     ...account,
     cwd: folder,
@@ -69,9 +72,10 @@ export async function startPostgres(): Promise<PostgresServer> {
   let databases = 0;
 
   return {
-    async createDatabase() {
+    pid: server.pid ?? 0,
+    async createDatabase(template = 'template1') {
       const database = `test_${++databases}`;
-      await admin.execute(`CREATE DATABASE ${database}`);
+      await admin.execute(`CREATE DATABASE ${database} TEMPLATE ${template}`);
       return { host: folder, user: USER, database };
     },
     async [Symbol.asyncDispose]() {
