@@ -22,29 +22,32 @@ export interface Poster {
 const BATCH = 5;
 const EVERY_MS = 250;
 
-export function startPoster(url: string, key: string, name: string): Poster {
+/** Posts to each of `urls` in turn. */
+export function startPoster(urls: readonly string[], key: string, name: string): Poster {
   const attempted = new Set<string>();
   const accepted = new Set<string>();
   const answers = new Map<string, number>();
   const underWay = new Set<Promise<void>>();
   let stopped = false;
   let next = 0;
+  let batches = 0;
 
   /** Each batch is sent once: whether one that failed came in is what the books are to find out. */
   async function post(): Promise<void> {
-    const urls = Array.from({ length: BATCH }, () => `https://torture.example/${name}/${next++}`);
-    for (const one of urls) attempted.add(one);
-    const signals = urls.map((post_url) => ({
+    const to = urls[batches++ % urls.length] ?? '';
+    const posts = Array.from({ length: BATCH }, () => `https://torture.example/${name}/${next++}`);
+    for (const one of posts) attempted.add(one);
+    const signals = posts.map((post_url) => ({
       platform: { name: 'forum', post_url },
       text: 'We need a new plumber, who can you recommend?',
     }));
     let told = 'none';
     try {
-      const response = await call(url, key, '/v1/signals/batch', { signals });
+      const response = await call(to, key, '/v1/signals/batch', { signals });
       const body = (await response.json()) as { data?: { results: { index: number; status: string }[] } };
       told = String(response.status);
       for (const { index, status } of body.data?.results ?? [])
-        if (status !== 'rejected') accepted.add(urls[index] ?? '');
+        if (status !== 'rejected') accepted.add(posts[index] ?? '');
     } catch {
       // No answer, or half of one: nothing was promised.
     }

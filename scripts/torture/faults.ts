@@ -17,6 +17,8 @@ export interface Fault {
 }
 
 const always = () => null;
+const onFile = ({ postgres }: World) => (postgres === null ? null : 'the store is not in the folder');
+const onPostgres = ({ postgres }: World) => (postgres === null ? 'the store is in the folder' : null);
 
 /** All of them, in the order in which the first round takes them. */
 export const FAULTS: readonly Fault[] = [
@@ -38,6 +40,20 @@ export const FAULTS: readonly Fault[] = [
       return 'stood still for 6 s';
     },
   },
+  {
+    // Longer than its leases: others have taken over what it was sending.
+    name: 'SIGSTOP for 40 s',
+    cannot: onPostgres,
+    async run({ victim }) {
+      victim.signal('SIGSTOP');
+      await sleep(40_000);
+      victim.signal('SIGCONT');
+      return 'stood still for 40 s';
+    },
+  },
+  postgresRestart('PostgreSQL restarted', 'SIGINT', 0),
+  postgresRestart('PostgreSQL away', 'SIGINT', 6_000),
+  postgresRestart('PostgreSQL crashed', 'SIGQUIT', 1_000),
   ...(['stalled', 'resetting', 'failing', 'slow'] as const).map(receivers),
   { name: 'slow-loris', cannot: always, run: slowLoris },
   { name: 'flood', cannot: always, run: flood },
@@ -45,7 +61,7 @@ export const FAULTS: readonly Fault[] = [
   clockStep('clock 1 h back', -3_600_000),
   {
     name: 'full disk',
-    cannot: ({ ownDisk }) => (ownDisk ? null : 'no file system of its own could be mounted'),
+    cannot: (world) => onFile(world) ?? (world.ownDisk ? null : 'no file system of its own could be mounted'),
     run: fullDisk,
   },
   injected('EIO', 'fdatasync,fsync'),
@@ -53,10 +69,31 @@ export const FAULTS: readonly Fault[] = [
   injected('ENOSPC', 'pwrite64'),
   {
     name: 'second server on the folder',
-    cannot: always,
+    cannot: onFile,
     run: ({ victim }) => victim.second(8_000),
   },
 ];
+
+function postgresRestart(name: string, signal: 'SIGINT' | 'SIGQUIT', downMs: number): Fault {
+  return {
+    name,
+    cannot: onPostgres,
+    async run({ postgres, nodes }) {
+      const down = postgres?.restart(signal, downMs);
+      await sleep(downMs / 2);
+      const ready = await Promise.all(
+        nodes.map(({ url }) =>
+          fetch(`${url}/ready`, { signal: AbortSignal.timeout(8_000) }).then(
+            ({ status }) => status,
+            () => 'no answer',
+          ),
+        ),
+      );
+      await down;
+      return `${signal}, away for ${downMs} ms; /ready ${ready.join(', ')}`;
+    },
+  };
+}
 
 function receivers(mood: Exclude<Mood, 'well'>): Fault {
   return {
@@ -165,7 +202,8 @@ async function fullDisk({ victim, dataDir }: World): Promise<string> {
 function injected(error: 'EIO' | 'ENOSPC', calls: string): Fault {
   return {
     name: `${error} from ${calls}`,
-    cannot: () => (spawnSync('strace', ['-V']).status === 0 ? null : 'strace is not installed'),
+    cannot: (world) =>
+      onFile(world) ?? (spawnSync('strace', ['-V']).status === 0 ? null : 'strace is not installed'),
     async run({ victim, notes }) {
       const said = join(notes, 'strace.out');
       const rules = ['-e', `trace=${calls}`, '-e', `inject=${calls}:error=${error}:when=3+7`];

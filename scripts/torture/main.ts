@@ -19,12 +19,19 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '2' },
     json: { type: 'boolean', default: false },
     only: { type: 'string' },
+    store: { type: 'string', default: 'sqlite' },
+    nodes: { type: 'string', default: '3' },
   },
 });
 const minutes = Number(values.minutes);
 const faults = FAULTS.filter(({ name }) => values.only === undefined || name.includes(values.only));
-if (!(minutes > 0) || faults.length === 0) {
-  console.error('Usage: npm run torture -- --minutes N [--only PART-OF-A-NAME] [--json]');
+const nodes = values.store === 'sqlite' ? 0 : Number(values.nodes);
+const isStore =
+  values.store === 'sqlite' || (values.store === 'postgres' && Number.isInteger(nodes) && nodes > 0);
+if (!(minutes > 0) || faults.length === 0 || !isStore) {
+  console.error(
+    'Usage: npm run torture -- --minutes N [--store postgres [--nodes 3]] [--only PART-OF-A-NAME] [--json]',
+  );
   console.error(`Faults: ${FAULTS.map(({ name }) => name).join(', ')}`);
   process.exit(64);
 }
@@ -50,11 +57,12 @@ async function torture(world: World, until: number): Promise<void> {
 
 /** Everything well again, and what waits made due: what does not come now never will. */
 async function recover(world: World, poster: Poster): Promise<void> {
-  const { victim, receiver, paths, counted } = world;
+  const { receiver, paths, counted } = world;
+  const { url } = world.victim;
   receiver.mood(paths, 'well');
   await poster.stop();
   const order = async (path: string) => {
-    const response = await call(victim.url, counted.key, path, {}).catch(() => null);
+    const response = await call(url, counted.key, path, {}).catch(() => null);
     if (response === null || !response.ok) say(`${path}: ${response?.status ?? 'no answer'}`);
   };
   // Paused and resumed by hand, all that waits for an endpoint is due at once.
@@ -84,14 +92,18 @@ function check(world: World, poster: Poster, delivered: [string, number][]): Tot
   });
 }
 
-const world = await createWorld();
+const world = await createWorld(nodes);
 // Whatever ends this, nothing is left running or mounted.
 process.on('uncaughtException', (error) => {
   console.error(error);
   void world.end().finally(() => process.exit(70));
 });
 say(`the server's folder is ${world.dataDir}${world.ownDisk ? ', a disk of its own' : ''}`);
-const poster = startPoster(world.victim.url, world.counted.key, String(process.pid));
+const poster = startPoster(
+  world.nodes.map(({ url }) => url),
+  world.counted.key,
+  String(process.pid),
+);
 const span = minutes * 60_000;
 await torture(world, performance.now() + span * (1 - SOAK_SHARE));
 say('steady load …');
@@ -100,12 +112,15 @@ say('recovering …');
 await recover(world, poster);
 const { delivered, forged } = await world.receiver.tell();
 const queue = check(world, poster, delivered);
-const exitCode = await world.victim.stop();
-const { deaths, unwarned } = world.victim;
+const exitCodes = await Promise.all(world.nodes.map((node) => node.stop()));
+const exitCode = exitCodes.find((code) => code !== 0) ?? 0;
+const deaths = world.nodes.flatMap((node) => node.deaths);
+const unwarned = world.nodes.reduce((sum, node) => sum + node.unwarned, 0);
 await world.end();
 
 const result = {
   minutes,
+  ...(nodes > 0 && { nodes }),
   ...queue,
   lost: queue.lost.length,
   unexpected: queue.unexpected.length + forged.length,

@@ -38,9 +38,11 @@ export interface VictimParts {
   dataDir: string;
   /** Where its log and the clock's offset lie: outside of a disk that will be full. */
   notes: string;
+  /** Null: the store is in the folder. */
+  databaseUrl: string | null;
 }
 
-export function serverEnv({ dataDir, notes }: VictimParts, port: number): NodeJS.ProcessEnv {
+export function serverEnv({ dataDir, notes, databaseUrl }: VictimParts, port: number): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
     DATA_DIR: dataDir,
@@ -50,6 +52,7 @@ export function serverEnv({ dataDir, notes }: VictimParts, port: number): NodeJS
     PUBLIC_RATE_LIMIT: '1000000',
     WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8',
     TORTURE_CLOCK_FILE: join(notes, 'clock'),
+    ...(databaseUrl !== null && { DATABASE_URL: databaseUrl }),
   };
 }
 

@@ -37,7 +37,8 @@ export async function soak(world: World, seconds: number): Promise<Slope[]> {
   }));
 }
 
-async function look({ victim, dataDir }: World): Promise<Record<Figure, number>> {
+async function look({ nodes: [victim], dataDir }: World): Promise<Record<Figure, number>> {
+  if (victim === undefined) throw new Error('There is no server.');
   const status = readFileSync(`/proc/${victim.pid}/status`, 'utf8');
   const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(status) ?? [];
   const metrics = await (await fetch(`${victim.url}/metrics`)).text();

@@ -4,9 +4,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
 import { call } from './client.ts';
 import type { Mood, Order, Told } from './receiver.ts';
-import { createVictim, serverEnv, type Victim } from './server.ts';
+import { createVictim, serverEnv, type Victim, type VictimParts } from './server.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** Endpoints whose deliveries are counted, and those of another tenant that never answer. */
@@ -34,7 +35,12 @@ export interface World {
   dataDir: string;
   /** True where the folder has a file system of its own, which may be filled. */
   ownDisk: boolean;
-  victim: Victim;
+  /** All servers: one on a file, several on PostgreSQL. */
+  nodes: readonly Victim[];
+  /** One of them, another each time. */
+  readonly victim: Victim;
+  /** Null: the store is in the folder. */
+  postgres: PostgresServer | null;
   receiver: Receiver;
   /** Paths of the endpoints whose deliveries are counted. */
   paths: string[];
@@ -46,31 +52,51 @@ export interface World {
   end(): Promise<void>;
 }
 
-export async function createWorld(): Promise<World> {
+/** As it is where nothing that was confirmed may be lost. */
+const DURABLE = { fsync: 'on', full_page_writes: 'on', synchronous_commit: 'on', max_connections: '100' };
+
+/** `nodes`: servers on PostgreSQL; 0: one on a file. */
+export async function createWorld(nodes: number): Promise<World> {
   const notes = mkdtempSync(join(tmpdir(), 'signalpost-torture-'));
   const dataDir = join(notes, 'data');
   mkdirSync(dataDir);
   writeFileSync(join(notes, 'clock'), '0');
-  const ownDisk = mountDisk(dataDir);
+  const postgres = nodes === 0 ? null : await startPostgres(DURABLE);
+  const databaseUrl = postgres === null ? null : await urlOfNew(postgres);
+  const ownDisk = postgres === null && mountDisk(dataDir);
+  const parts = { dataDir, notes, databaseUrl };
   const [child, receiver] = await startReceiver();
-  const victim = await createVictim({ dataDir, notes });
-  const counted = await createTenant('counted', { dataDir, notes });
-  const others = await createTenant('others', { dataDir, notes });
-  await victim.start();
+  const all = await Promise.all(Array.from({ length: Math.max(1, nodes) }, () => createVictim(parts)));
+  const counted = await createTenant('counted', parts);
+  const others = await createTenant('others', parts);
+  await Promise.all(all.map((node) => node.start()));
+  const [first] = all;
+  if (first === undefined) throw new Error('There is no server.');
   const paths = Array.from({ length: COUNTED }, (_, n) => `/counted/${n}`);
   const sick = Array.from({ length: SICK }, (_, n) => `/sick/${n}`);
   receiver.mood(sick, 'stalled');
-  counted.webhooks = await addWebhooks(victim.url, counted.key, { receiver, paths });
-  others.webhooks = await addWebhooks(victim.url, others.key, { receiver, paths: sick });
+  counted.webhooks = await addWebhooks(first.url, counted.key, { receiver, paths });
+  others.webhooks = await addWebhooks(first.url, others.key, { receiver, paths: sick });
+  let turn = 0;
   return {
-    ...{ dataDir, ownDisk, victim, receiver, paths, counted, others, notes },
+    ...{ dataDir, ownDisk, postgres, receiver, paths, counted, others, notes },
+    nodes: all,
+    get victim() {
+      return all[turn++ % all.length] ?? first;
+    },
     async end() {
-      await victim.stop();
+      await Promise.all(all.map((node) => node.stop()));
+      await postgres?.[Symbol.asyncDispose]();
       child.disconnect();
       if (ownDisk) spawnSync('umount', [dataDir]);
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function urlOfNew(server: PostgresServer): Promise<string> {
+  const { host, user, database } = await server.createDatabase();
+  return `postgres:///${database}?host=${encodeURIComponent(host)}&user=${user}`;
 }
 
 /** A disk in memory, small enough to be filled; only root may mount one. */
@@ -100,8 +126,8 @@ async function startReceiver(): Promise<[ChildProcess, Receiver]> {
   ];
 }
 
-async function createTenant(name: string, folders: { dataDir: string; notes: string }): Promise<Tenant> {
-  const env = serverEnv(folders, 0);
+async function createTenant(name: string, parts: VictimParts): Promise<Tenant> {
+  const env = serverEnv(parts, 0);
   const run = async (...args: string[]) => {
     const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     let said = '';

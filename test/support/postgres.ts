@@ -27,7 +27,9 @@ export function mayLackPostgres(): boolean {
 /** A server of its own, with its files in a temporary folder, reached through a socket there. */
 export interface PostgresServer extends AsyncDisposable {
   /** The first process, which starts one for each connection. */
-  pid: number;
+  readonly pid: number;
+  /** Ends it, by SIGINT as an operator does or by SIGQUIT as a crash does, and starts it again after so long. */
+  restart(signal: 'SIGINT' | 'SIGQUIT', downMs: number): Promise<void>;
   /** A new database: empty, or as `template` is, which nobody may be using. */
   createDatabase(template?: string): Promise<{ host: string; user: string; database: string }>;
 }
@@ -60,19 +62,34 @@ export async function startPostgres(changes: Record<string, string> = {}): Promi
     ['-D', files, '-U', USER, '-A', 'trust', '--no-sync', '--no-instructions', ...collation],
     { ...account, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] },
   );
-  const settings = Object.entries({ ...SETTINGS, ...changes }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const server = spawn(join(programs, 'postgres'), ['-D', files, '-k', folder, ...settings], {
-    ...account,
-    cwd: folder,
-    stdio: 'ignore',
-  });
+  const settings = Object.entries({ ...SETTINGS, ...changes }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
+  const launch = () =>
+    spawn(join(programs, 'postgres'), ['-D', files, '-k', folder, ...settings], {
+      ...account,
+      cwd: folder,
+      stdio: 'ignore',
+    });
+  let server = launch();
   const endWithUs = () => server.kill('SIGQUIT');
   process.once('exit', endWithUs);
   const admin = await reach(server, { host: folder, user: USER, database: 'postgres' });
   let databases = 0;
 
   return {
-    pid: server.pid ?? 0,
+    get pid() {
+      return server.pid ?? 0;
+    },
+    async restart(signal, downMs) {
+      const ended = once(server, 'exit');
+      server.kill(signal);
+      await ended;
+      await later(downMs);
+      server = launch();
+      await (await reach(server, { host: folder, user: USER, database: 'postgres' })).close();
+    },
     async createDatabase(template = 'template1') {
       const database = `test_${++databases}`;
       await admin.execute(`CREATE DATABASE ${database} TEMPLATE ${template}`);
