@@ -108,7 +108,7 @@ function fillWithOne(db: Database, table: string): void {
 }
 
 function addAwkward(db: Database): void {
-  db.prepare('UPDATE signals SET text = ? WHERE seq = (SELECT min(seq) FROM signals)').run(
+  db.prepare('UPDATE signals SET text = text || ? WHERE seq = (SELECT min(seq) FROM signals)').run(
     `${AWKWARD} \0 plumber`,
   );
   db.prepare('UPDATE events SET data = ? WHERE id = (SELECT min(id) FROM events)').run(

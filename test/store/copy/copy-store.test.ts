@@ -7,6 +7,7 @@ import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { temporaryFolder } from '../../cli/process.ts';
+import { buildTestApp } from '../../support/app.ts';
 import {
   addMany,
   connected,
@@ -89,6 +90,55 @@ describe.skipIf(mayLackPostgres())('a copy to PostgreSQL', () => {
       });
     } finally {
       await sqlite.close();
+      await postgres.close();
+    }
+  });
+
+  it('answers every list as SQLite does, and continues from its cursors', async () => {
+    using folder = temporaryFolder();
+    const { file, apiKey } = await makeFullStore(join(folder.path, 'signalpost.db'));
+    const to = await createDatabase(server);
+    await copyStore({ file, to, onProgress: () => {} });
+    const clock = createManualClock(T0 + 3_600_000);
+    const postgres = await openPostgresStore({ config: { connectionString: to }, clock });
+    const env = { WEBHOOK_ALLOW_TARGETS: '127.0.0.0/8' };
+    const apps = [
+      await buildTestApp({ file, env, isEmpty: true }),
+      await buildTestApp({ env, isEmpty: true, wrapStore: () => postgres }),
+    ] as const;
+    for (const app of apps) app.clock.advance(3_600_000);
+    const headers = { authorization: `Bearer ${apiKey}` };
+    async function answers(url: string) {
+      const bodies = [];
+      for (const { app } of apps) {
+        const { statusCode, body } = await app.inject({ url, headers });
+        bodies.push({ url, statusCode, body: JSON.parse(body) });
+      }
+      return bodies;
+    }
+
+    try {
+      const lists = apps[0].routes
+        .filter(({ method, url }) => method === 'GET' && /^\/v1\/[^:*]+$/.test(url))
+        .map(({ url }) => url);
+      expect(lists.length).toBeGreaterThan(15);
+      let pages = 0;
+      const queries = ['limit=2', 'limit=2&order=stored', 'limit=2&q=scheduling', 'limit=1&sort=-score'];
+      for (const url of lists.flatMap((list) => queries.map((query) => `${list}?${query}`))) {
+        for (let next = url; ; ) {
+          const [expected, found] = await answers(next);
+          if (expected?.statusCode === 200) expect(found).toEqual(expected);
+          // A problem has a number of its own.
+          else expect([next, found?.body.code]).toEqual([next, expected?.body.code]);
+          const cursor = expected?.body.pagination?.has_more === true && expected.body.pagination.next_cursor;
+          if (!cursor) break;
+          pages++;
+          next = `${url}&cursor=${encodeURIComponent(cursor)}`;
+        }
+      }
+      expect(pages).toBeGreaterThan(20);
+    } finally {
+      for (const { app } of apps) await app.close();
       await postgres.close();
     }
   });
