@@ -5,7 +5,7 @@ import type { ApiKey } from '../model/key.ts';
 import type { NewMail } from '../model/mail.ts';
 import type { Owner, Plan, Role, Session, Tenant, User } from '../model/tenant.ts';
 
-/** Rows of a tenant that a plan has a ceiling on, and how many there are. */
+/** Numbers of rows that a plan limits. */
 export interface StoredRows {
   signals: number;
   leads: number;
@@ -18,10 +18,10 @@ export interface AccountStore {
     tenant: Tenant;
     owner: Owner;
     profile: IcpProfile;
-    /** Its first. */
+    /** The first key. */
     key: ApiKey;
   }): Promise<void>;
-  /** Makes the first tenant, whose owner has a password and is signed in; false where there is a tenant already. */
+  /** Creates the first tenant, whose owner has a password and is signed in; false if a tenant already exists. */
   foundTenant(change: {
     tenant: Tenant;
     owner: Owner;
@@ -31,126 +31,126 @@ export interface AccountStore {
   }): Promise<boolean>;
   listTenants(): Promise<(Tenant & { ownerEmail: string })[]>;
   getTenant(id: string): Promise<Tenant | null>;
-  /** Exact, and at the cost of reading one row. */
+  /** Exact, and reads only one row. */
   countStored(tenantId: string): Promise<StoredRows>;
-  /** `limit` keys at most that are not revoked; false where the tenant has that many already. */
+  /** False if the tenant already has `limit` keys that are not revoked. */
   createKey(key: ApiKey, limit: number): Promise<boolean>;
   listKeys(tenantId: string | null): Promise<ApiKey[]>;
   /** The key with its tenant, looked up by SHA-256; revoked and expired ones too. */
   findKey(hash: string): Promise<{ key: ApiKey; tenant: Tenant } | null>;
-  /** Last use, to the minute: written at most once a minute a key. */
+  /** Records the last use, at most once a minute per key. */
   touchKey(id: string, now: number): Promise<void>;
-  /** False where there is no such key. Revoking twice keeps the first time. */
+  /** False if there is no such key. Revoking a key again keeps the first time. */
   revokeKey(id: string, now: number): Promise<boolean>;
 }
 
-/** What of a key can be changed; what is left out stays as it is. */
+/** Changes to a key; omitted members stay as they are. */
 export type KeyChange = Partial<Pick<ApiKey, 'name' | 'scopes' | 'rateLimit' | 'expiresAt'>>;
 
 /** A tenant's keys as it manages them itself. */
 export interface KeyStore {
-  /** Oldest first, revoked ones too. */
+  /** Oldest first, including revoked keys. */
   pageKeys(tenantId: string, page: PageRequest): Promise<Page<ApiKey>>;
   getKey(tenantId: string, id: string): Promise<ApiKey | null>;
-  /** The key as it then is; null where there is none, or where it is revoked: that is not undone by a change. */
+  /** The changed key; null if there is none or it is revoked, which a change cannot undo. */
   changeKey(tenantId: string, id: string, change: KeyChange): Promise<ApiKey | null>;
-  /** Removes keys that were revoked before `before` (Unix milliseconds), `limit` at most; how many. */
+  /** Deletes up to `limit` keys revoked before `before` (Unix milliseconds); returns their number. */
   pruneKeys(before: number, limit: number): Promise<number>;
 }
 
-/** What a plan leaves of a tenant's endpoints. `endpoints` null: no limit. */
+/** Limits of a plan for a tenant's endpoints. `endpoints` null: no limit. */
 export interface PlanTerms {
   endpoints: number | null;
   maxRatePerMinute: number;
   now: number;
 }
 
-/** Ids of the endpoints that a plan paused and resumed. */
+/** Ids of the endpoints that a plan change paused and resumed. */
 export interface PlanFit {
   paused: string[];
   resumed: string[];
 }
 
-/** Plans, and what a change of them does to a tenant's endpoints, in the same commit. */
+/** Plans. A change also pauses or resumes the tenant's endpoints, in the same commit. */
 export interface PlanStore {
-  /** Null where there is no such tenant. */
+  /** Null if there is no such tenant. */
   setPlan(
     tenantId: string,
     change: { plan: Plan; trialEndsAt: number | null; terms: PlanTerms },
   ): Promise<PlanFit | null>;
-  /** Puts a tenant whose trial ran out by `terms.now` on `plan`; null where it did not, or is on another plan by now. */
+  /** Moves a tenant whose trial ended by `terms.now` to `plan`; null if it did not end, or the plan has changed since. */
   endTrial(tenantId: string, plan: Plan, terms: PlanTerms): Promise<PlanFit | null>;
-  /** Tenants whose trial ran out by `now`. */
+  /** Tenants whose trial ended by `now`. */
   listEndedTrials(now: number, limit: number): Promise<string[]>;
 }
 
-/** A session that is in force, whose it is, and of which tenant. */
+/** A valid session, with its user and tenant. */
 export interface OpenSession {
   session: Session;
   user: User;
   tenant: Tenant;
 }
 
-/** Sessions that a person may have at a time. */
+/** Maximum number of simultaneous sessions per user. */
 export const MOST_SESSIONS = 20;
 
-/** People who sign in: their passwords, one-time links and sessions. */
+/** Passwords, one-time links and sessions of users. */
 export interface SessionStore {
   /** All users with this email address, case-insensitive; at most `limit`, oldest first. */
   usersByEmail(email: string, limit: number): Promise<User[]>;
   /** The tenant's oldest owner. */
   firstOwner(tenantId: string): Promise<User | null>;
-  /** Whose one-time link this is, where it is still good at `now`. */
+  /** The user of a one-time link that is valid at `now`. */
   userOfLink(tokenHash: string, now: number): Promise<User | null>;
   /**
-   * Gives a user a new one-time link, with the mail that holds it, if any; the one before counts no more. False where there
-   * is no such user.
+   * Gives a user a new one-time link, with the mail that contains it, if any. The previous link becomes invalid. False if
+   * there is no such user.
    */
   setLink(userId: string, link: { tokenHash: string; expiresAt: number }, mail?: NewMail): Promise<boolean>;
   /**
-   * Sets the password of the link's user, uses the link up, ends all earlier sessions and begins `session`,
-   * where there is one; null where the link is not good any more, and then nothing changes, nor is the mail written.
+   * Sets the password of the link's user, uses up the link, ends all earlier sessions and starts `session`, if given. Null
+   * if the link is no longer valid: then nothing changes, and no mail is written.
    */
   setPasswordByLink(change: {
     linkHash: string;
     passwordHash: string;
     session: Omit<Session, 'userId'> | null;
     now: number;
-    /** What tells the person of it; left out where there was no password before. */
+    /** Notifies the user; omitted if there was no password before. */
     mail?: NewMail | undefined;
   }): Promise<User | null>;
-  /** Whether anybody has a password yet. */
+  /** Whether any user has a password. */
   anyPassword(): Promise<boolean>;
-  /** Begins a session; of more than {@link MOST_SESSIONS} of a person the oldest end. */
+  /** Starts a session; beyond {@link MOST_SESSIONS} of the user, the oldest ones end. */
   createSession(session: Session): Promise<void>;
   /** Only records in the audit log that a log-in was refused or blocked. */
   noteRefusal(refusal: { userId: string; isLocked: boolean }): Promise<void>;
-  /** Null where there is none, or where it has expired by `now`. */
+  /** Null if there is none, or it has expired by `now`. */
   findSession(tokenHash: string, now: number): Promise<OpenSession | null>;
   touchSession(tokenHash: string, use: { seenAt: number; expiresAt: number }): Promise<void>;
-  /** False where there was none. */
+  /** False if there was none. */
   endSession(tokenHash: string): Promise<boolean>;
-  /** Sessions of a person that are in force at `now`, the last used first. */
+  /** The user's sessions that are valid at `now`, most recently used first. */
   listSessions(userId: string, now: number): Promise<Session[]>;
-  /** Ends a session of a person by its id; null: all but the one of `keep`. False where there was none to end. */
+  /** Ends a session of the user by its id; null: all except `keep`. False if there was none to end. */
   endSessionOf(userId: string, id: string | null, keep: string): Promise<boolean>;
-  /** Sets a person's password and ends all sessions but the one of `keep`; false where there is no such person. */
+  /** Sets the user's password and ends all sessions except `keep`; false if there is no such user. */
   changePassword(change: {
     userId: string;
     passwordHash: string;
     keep: string;
     mail?: NewMail | undefined;
   }): Promise<boolean>;
-  /** Removes sessions that expired before; how many. */
+  /** Deletes up to `limit` sessions that expired before; returns their number. */
   pruneSessions(before: number, limit: number): Promise<number>;
 }
 
-/** Who belongs to a tenant, and what they may do. */
+/** Members of a tenant, and their roles. */
 export interface TeamStore {
   /** All members of the tenant, oldest first. */
   listMembers(tenantId: string): Promise<User[]>;
   getMember(tenantId: string, id: string): Promise<User | null>;
-  /** Adds a person with a one-time link and the mail that holds it; `limit` people at most, and each address once, in whatever case. */
+  /** Adds a user with a one-time link and the mail that contains it; `limit` users at most, each address once, case-insensitive. */
   addMember(
     member: { user: User; link: { tokenHash: string; expiresAt: number }; mail: NewMail },
     limit: number,
@@ -161,29 +161,29 @@ export interface TeamStore {
     id: string,
     role: Role,
   ): Promise<'changed' | 'same' | 'last_owner' | 'missing'>;
-  /** Removes a person with all sessions, and whatever they signed in with. */
+  /** Removes a user with all sessions and credentials. */
   removeMember(tenantId: string, id: string): Promise<'removed' | 'last_owner' | 'missing'>;
 }
 
-/** A person's second factor. `box` is the secret under the master key. */
+/** A user's second factor. `box` is the secret, encrypted with the master key. */
 export interface Factor {
   box: Uint8Array;
-  /** Since when it is in force, Unix milliseconds; null: its first code was not seen yet. */
+  /** When it was confirmed, Unix milliseconds; null: not yet. */
   since: number | null;
-  /** The time step of the last code that was taken. */
+  /** The time step of the last accepted code. */
   step: number;
-  /** Recovery codes that are left. */
+  /** Number of unused recovery codes. */
   codesLeft: number;
 }
 
-/** Second factors and their recovery codes, which are known by their SHA-256. */
+/** Second factors and their recovery codes, of which SHA-256 hashes are stored. */
 export interface FactorStore {
   getFactor(userId: string): Promise<Factor | null>;
-  /** Keeps a secret that is to be confirmed by a code, in place of one that was not; false where one is in force. */
+  /** Stores a secret to be confirmed with a code, in place of an unconfirmed one; false if one is already confirmed. */
   offerFactor(userId: string, box: Uint8Array): Promise<boolean>;
   /**
-   * Puts the offered one in force, its first code used, with recovery codes, and ends all sessions but the one of `keep`;
-   * false where there is none, or it is already.
+   * Confirms the offered factor, with its first code used, stores recovery codes, and ends all sessions except `keep`. False
+   * if there is none, or it is already confirmed.
    */
   confirmFactor(change: {
     userId: string;
@@ -193,17 +193,17 @@ export interface FactorStore {
     keep: string;
     mail?: NewMail | undefined;
   }): Promise<boolean>;
-  /** Takes the code of a time step; false where one of that step or a later one was taken before. */
+  /** Uses the code of a time step; false if this step or a later one was used before. */
   spendStep(userId: string, step: number): Promise<boolean>;
-  /** False where there is no such code: it was used, or never was. */
+  /** False if there is no such code, or it was used. */
   spendRecoveryCode(userId: string, codeHash: string): Promise<boolean>;
-  /** New recovery codes in place of those that were left; false where no second factor is in force. */
+  /** Replaces the unused recovery codes; false if no second factor is confirmed. */
   setRecoveryCodes(userId: string, codeHashes: string[], mail?: NewMail): Promise<boolean>;
-  /** Takes the second factor away, with its codes; false where none was in force. */
+  /** Removes the second factor with its codes; false if there was none. */
   dropFactor(userId: string, mail?: NewMail): Promise<boolean>;
 }
 
-/** Filters and position of a page of the audit list, newest first. `from` <= at < `to`. */
+/** Filters and position of a page of the audit log, newest first. `from` <= at < `to`. */
 export interface AuditQuery extends PageRequest {
   actor: string | null;
   action: AuditAction | null;
@@ -211,14 +211,14 @@ export interface AuditQuery extends PageRequest {
   to: number | null;
 }
 
-/** Who changed what. */
+/** The audit log. */
 export interface AuditStore {
   /**
-   * Runs `work`. What is changed in it, and in what it awaits, stands in the audit list as the actor's doing, written in the
-   * commit of the change. Null: nobody's.
+   * Runs `work`. Its changes, including those after an `await`, are recorded in the audit log under this actor, in the commit
+   * of the change. Null: not recorded.
    */
   as<T>(actor: AuditActor | null, work: () => T): T;
   pageAudit(tenantId: string, query: AuditQuery): Promise<Page<AuditEntry>>;
-  /** Removes what was done before, oldest first; how many. */
+  /** Deletes up to `limit` entries from before, oldest first; returns their number. */
   pruneAudit(before: number, limit: number): Promise<number>;
 }

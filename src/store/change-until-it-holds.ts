@@ -1,21 +1,21 @@
 import { DomainError } from '../model/errors.ts';
 
 /**
- * What its caller requires of a resource that is about to be changed, as it is stored at that moment. It throws where the
- * resource is another; the change is then stored only if its version is still the one that was looked at here.
+ * A caller's condition on the current state of a resource before a change; it throws if the condition is not met. The change is
+ * stored only if the version is still the one checked here.
  */
 export type Precondition = (current: { id: string; version: number }) => void;
 
-/** The precondition of a caller who has none. */
+/** No precondition. */
 export const UNCONDITIONAL: Precondition = () => undefined;
 
-/** Each failed try means that another change of the same resource was stored meanwhile: of n at once the last needs n. */
+/** Each failed try means that another change of the resource was stored meanwhile: with n concurrent writers, the last needs n. */
 const MAX_TRIES = 200;
 
 /**
- * Optimistic concurrency: reads, decides and stores, again and again until what was read still holds when it is stored
- * (`attempt` then returns something other than null). `what` names the resource in the refusal.
- * @throws DomainError `UNAVAILABLE` where it never does
+ * Optimistic concurrency: reads, decides and stores, and repeats this until what was read still holds when it is stored
+ * (`attempt` then returns something other than null). `what` names the resource in the error.
+ * @throws DomainError `UNAVAILABLE` if all tries fail
  */
 export async function changeUntilItHolds<T>(what: string, attempt: () => Promise<T | null>): Promise<T> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {

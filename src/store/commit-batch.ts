@@ -6,23 +6,22 @@ import { type Committed, unavailable } from './write-queue.ts';
  */
 export type StorageFault = 'full' | 'outage' | null;
 
-/** What a driver has for committing synchronously. */
+/** A synchronous driver's transactions. */
 export interface Transactions {
   /** Runs `work` in one transaction: commits when it returns, rolls back and throws on when it or COMMIT throws. */
   runBatch(work: () => void): void;
   /**
-   * Runs a part of a batch's work. Where it throws, that part alone is rolled back and its cause returned.
-   * @throws where the whole transaction is lost with it
+   * Runs part of a batch. If it throws, only that part is rolled back, and the cause is returned.
+   * @throws if the whole transaction is lost with it
    */
   tryPart(work: () => void): { cause: unknown } | null;
   faultOf(error: unknown): StorageFault;
 }
 
 /**
- * Runs all steps in one transaction. Where a step fails by its own fault, all are run once more in one transaction with a
- * savepoint for each, so that it fails alone and costs the others no flush of the disk; without a failure there are no
- * savepoints. Where the storage is full each step has a transaction of its own. A step may so be run more than once, after a
- * roll-back.
+ * Runs all steps in one transaction. If a step fails by its own fault, all run once more in one transaction with a savepoint
+ * each, so that only that step fails, without extra disk flushes for the others; without a failure there are no savepoints. If
+ * the storage is full, each step gets its own transaction. A step can therefore run more than once, after a rollback.
  */
 export function commitBatch(
   steps: (() => unknown)[],
@@ -69,8 +68,8 @@ export function commitBatch(
     lost = attempt(runApart);
     if (lost !== null) failed.length = 0;
   }
-  // No further try where every one would meet the same fault: a lock costs its whole time-out each time, and what a
-  // failed flush of the disk left behind is not known to be safe (pages may be marked clean that were never written).
+  // No retry if all steps would fail the same way: a lock costs its whole timeout each time, and after a failed flush the
+  // state of the file is uncertain (pages may be marked clean that were never written).
   if (lost !== null && (steps.length === 1 || faultOf(lost.cause) === 'outage')) {
     fail(0, steps.length, lost.cause);
   } else if (lost !== null) {
@@ -85,7 +84,7 @@ export function commitBatch(
   return { values, failed };
 }
 
-/** The error as callers get it: a fault of the storage becomes `UNAVAILABLE`, anything else stays what it is. */
+/** The error for callers: a storage fault becomes `UNAVAILABLE`, anything else is unchanged. */
 export function translateFault(cause: unknown, faultOf: Transactions['faultOf']): unknown {
   const fault = faultOf(cause);
   if (fault === null) return cause;

@@ -5,15 +5,15 @@ import type { Committed } from './write-queue.ts';
 
 /** Measures commits. */
 export interface CommitMeter {
-  /** It measures by this. */
+  /** The clock it uses. */
   readonly clock: Clock;
   readonly seconds: Distribution;
   readonly operations: Distribution;
-  /** Changes that the storage refused, full, locked or failing as it was. */
+  /** Changes rejected because the storage was full, locked or failing. */
   readonly refused: number;
-  /** Seconds that the commit under way has taken so far; 0: none is. What hangs is never measured as having ended. */
+  /** Duration of the commit in progress so far, in seconds; 0: none. Shows a hanging commit, whose end is never measured. */
   readonly underWaySeconds: number;
-  /** A batch of so many changes goes to be committed, after the one before it; the function returned ends it, with what failed. */
+  /** Starts a batch with this number of changes; the returned function ends it with the failed ones. */
   begin(changes: number): (failed: Committed['failed']) => void;
 }
 

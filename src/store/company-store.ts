@@ -1,18 +1,18 @@
 import type { Company, CompanyContact, CompanyQuery } from '../model/company.ts';
 import type { Page } from '../model/filters.ts';
 
-/** How many signals named a company since each of the asked times, and when the last one did. */
+/** Number of a company's signals since each of the given times, and the time of the latest one. */
 export interface CompanyActivity {
   counts: number[];
   lastAt: number | null;
 }
 
-/** Companies, and what signals and leads say of them. */
+/** Companies, with facts from signals and leads. */
 export interface CompanyStore {
   listCompanies(tenantId: string, query: CompanyQuery): Promise<Page<Company>>;
   /** By id or by domain. */
   findCompany(tenantId: string, key: { id: string } | { domain: string }): Promise<Company | null>;
-  /** Stores a company that was decided on at `expectedVersion`, 0 for a new one; false where that no longer holds. */
+  /** Stores a company based on `expectedVersion` (0: it is new); false if the version has changed. */
   saveCompany(company: Company, expectedVersion: number): Promise<boolean>;
   /** Activity of each domain, in their order; `since` are Unix milliseconds. */
   readCompanyActivity(
@@ -20,7 +20,7 @@ export interface CompanyStore {
     domains: readonly string[],
     since: readonly number[],
   ): Promise<CompanyActivity[]>;
-  /** How many signals it had in each step of time from `from` on, by the number of the step; those without any are left out. */
+  /** Number of its signals in each interval from `from` on, by the number of the interval; empty ones are omitted. */
   countCompanySignals(
     tenantId: string,
     domain: string,
@@ -32,6 +32,6 @@ export interface CompanyStore {
     domain: string,
     window: { since: number; limit: number },
   ): Promise<string[]>;
-  /** Leads at the domain, newest first, then people of its newest signals who are no leads. */
+  /** Leads at the domain, newest first, then other people in its newest signals. */
   listCompanyContacts(tenantId: string, domain: string, limit: number): Promise<CompanyContact[]>;
 }

@@ -3,25 +3,25 @@ import type { EventType } from '../model/event.ts';
 import type { Page, PageRequest, Position, StoredPage } from '../model/filters.ts';
 import type { SpeedCount } from '../rules/deliveries.ts';
 
-/** A delivery as it is listed. Times are Unix milliseconds. */
+/** A delivery in a list. Times are Unix milliseconds. */
 export interface DeliverySummary {
   id: string;
   endpointId: string;
   eventId: string;
   eventType: EventType;
-  /** What the event is about: a signal, lead or campaign. */
+  /** The subject of the event: a signal, lead or campaign. */
   subjectId: string;
-  /** As it is shown: what waits for a paused endpoint is `held`, what waits for a deleted one `discarded`. */
+  /** The displayed status: pending deliveries of a paused endpoint are `held`, those of a deleted one `discarded`. */
   status: DeliveryStatus;
   attemptCount: number;
-  /** Null where no attempt is planned: it ended, or is held. */
+  /** Null if no attempt is planned, because it has ended or is held. */
   nextAttemptAt: number | null;
   createdAt: number;
-  /** When it leaves, or left, the dead-letter queue. */
+  /** When it leaves or left the dead-letter queue. */
   expiresAt: number | null;
 }
 
-/** The end of a delivery's last attempt. */
+/** The result of a delivery's last attempt. */
 export interface LastAttempt {
   startedAt: number;
   durationMs: number;
@@ -29,12 +29,12 @@ export interface LastAttempt {
   errorCode: AttemptErrorCode | null;
 }
 
-/** A delivery of a page. */
+/** A delivery on a page. */
 export interface ListedDelivery extends DeliverySummary {
   lastAttempt: LastAttempt | null;
 }
 
-/** A page in the order by commit; see {@link StoredPage}. */
+/** A page in commit order; see {@link StoredPage}. */
 export interface StoredDeliveryPage extends StoredPage {
   rows: ListedDelivery[];
 }
@@ -45,36 +45,36 @@ export interface DeliveryQuery extends PageRequest {
   status: DeliveryStatus | null;
   eventType: EventType | null;
   eventId: string | null;
-  /** What the events are about; left out: anything. */
+  /** The subject of the events; omitted: any. */
   subjectId?: string | null;
   from: number | null;
   to: number | null;
 }
 
-/** What became of a wish to send a delivery again. */
+/** Result of a replay. */
 export type ReplayResult =
   | { outcome: 'replayed'; endpointId: string }
-  /** `waiting`: it has not ended yet; `no_body`: what to send is not kept any more; `no_endpoint`: that was deleted; `pull`: that is read. */
+  /** `waiting`: it has not ended yet; `no_body`: its body is no longer stored; `no_endpoint`: deleted; `pull`: a pull endpoint. */
   | { outcome: 'absent' | 'waiting' | 'rejected' | 'no_body' | 'no_endpoint' | 'pull' };
 
-/** Deliveries of one endpoint to be sent again, a part at a time. */
+/** A range of deliveries of one endpoint to replay, part by part. */
 export interface ReplayRange {
   tenantId: string;
   endpointId: string;
   status: ReplayableStatus;
-  /** Half open, of when the deliveries were made. */
+  /** Half-open range of creation times. */
   from: number | null;
   to: number;
-  /** Only of events of this type; left out: of any. */
+  /** Only deliveries of this event type; omitted: any. */
   eventType?: EventType;
-  /** Where the part before ended. */
+  /** Where the previous part ended. */
   after: Position | null;
-  /** Deliveries to look at in this part. */
+  /** Number of deliveries to read in this part. */
   limit: number;
   now: number;
 }
 
-/** Deliveries of one endpoint to be sent again, by their ids. */
+/** Deliveries of one endpoint to replay, by id. */
 export interface ReplayList {
   tenantId: string;
   endpointId: string;
@@ -90,7 +90,7 @@ export interface Chunk {
   limit: number;
 }
 
-/** Attempts to an endpoint, of one speed. */
+/** Number of attempts to an endpoint with one speed. */
 export interface AttemptTally extends SpeedCount {
   endpointId: string;
 }
@@ -104,54 +104,54 @@ export interface AttemptDay {
 
 /** Delivery logs, replay, expiry and retention. */
 export interface DeliveryLogStore {
-  /** Wire JSON of the tenant's newest signals, to show what a format makes of them. */
+  /** Wire JSON of the tenant's newest signals, for previews of a format. */
   recentSignals(tenantId: string, limit: number): Promise<string[]>;
   listDeliveries(tenantId: string, query: DeliveryQuery): Promise<Page<ListedDelivery>>;
   /**
-   * Deliveries in the order of the commits that made them, oldest first, as `listStoredSignals` has signals; with
-   * `status: 'dead'` in the order of those that made them dead.
+   * Deliveries in the order of the commits that created them, oldest first, like `listStoredSignals`; with `status: 'dead'` in
+   * the order of the commits that moved them to the dead-letter queue.
    */
   listStoredDeliveries(tenantId: string, query: DeliveryQuery): Promise<StoredDeliveryPage>;
-  /** How many deliveries wait at an endpoint, counted up to `most`: held, where it is paused. */
+  /** Number of pending deliveries of an endpoint, counted up to `most`; they are held if it is paused. */
   countWaiting(endpointId: string, most: number): Promise<number>;
-  /** Makes a delivery that has ended due again, under its own id; its attempts go on counting. */
+  /** Makes a finished delivery due again with the same id; attempt numbers continue. */
   replayDelivery(tenantId: string, id: string, now: number): Promise<ReplayResult>;
-  /** Makes those due again that can be, each as {@link replayDelivery} does; how many. */
+  /** Replays those that can be replayed, like {@link replayDelivery}; returns their number. */
   replayList(list: ReplayList): Promise<number>;
-  /** How many of a part were made due, and where the next part begins (null: nothing is left). */
+  /** Replays a part; returns how many were made due, and where the next part starts (null: nothing is left). */
   replayRange(range: ReplayRange): Promise<{ replayed: number; next: Position | null }>;
-  /** Moves what was held since `heldBefore` to the dead letters, until `deadUntil`, or discards it; how many. */
+  /** Moves deliveries held since `heldBefore` to the dead-letter queue until `deadUntil`, or discards them; returns their number. */
   endHeld(chunk: { heldBefore: number; deadUntil: number; limit: number }): Promise<number>;
-  /** Takes dead letters whose time is over out of the queue, and their bodies away; how many. */
+  /** Expires dead letters and deletes their bodies; returns their number. */
   expireDead(chunk: Chunk): Promise<number>;
-  /** Discards what still waits for deleted endpoints; how many. */
+  /** Discards pending deliveries of deleted endpoints; returns their number. */
   discardOfDeleted(limit: number): Promise<number>;
   /**
-   * How attempts to the tenant's endpoints, or to one of them, went since a time (Unix milliseconds, of which the hour counts),
-   * by speed as `rules/latency.ts` counts it. Test deliveries are not among them.
+   * Attempts to the tenant's endpoints, or to one of them, since the hour of a time (Unix milliseconds), by speed
+   * (`rules/deliveries.ts`). Test deliveries are not included.
    */
   tallyAttempts(tenantId: string, of: { endpointId: string | null; since: number }): Promise<AttemptTally[]>;
-  /** The same of one endpoint by day. */
+  /** The same for one endpoint by day. */
   tallyAttemptDays(tenantId: string, of: { endpointId: string; since: number }): Promise<AttemptDay[]>;
   /**
-   * Of `limit` endpoints behind `after`, by their ids, merges the hours of days that are over, and removes what is older than
-   * a month. The last of these ids; null: there are no more.
+   * For `limit` endpoints after `after`, by id, merges the hours of past days and deletes what is older than a month. Returns
+   * the last of these ids; null: there are no more.
    */
   tidyAttemptHours(chunk: Chunk & { after: string }): Promise<string | null>;
-  /** Removes attempts that started before; how many. */
+  /** Deletes up to `limit` attempts that started before; returns their number. */
   pruneAttempts(before: number, limit: number): Promise<number>;
-  /** Removes ended deliveries made before, of which no attempt is kept; looks at `limit` of them from `after` on. */
+  /** Deletes finished deliveries created before that have no attempts left; reads `limit` of them after `after`. */
   pruneDeliveries(chunk: {
     tenantId: string;
     before: number;
     after: Position | null;
     limit: number;
   }): Promise<{ removed: number; next: Position | null }>;
-  /** Removes endpoints deleted before, of which no delivery is kept; how many. */
+  /** Removes endpoints deleted before that have no deliveries left; returns their number. */
   pruneEndpoints(before: number, limit: number): Promise<number>;
-  /** A test delivery is about to be sent: it counts for the throttle, over a restart too. */
+  /** Records a test delivery before it is sent: it counts towards the rate limit, even after a restart. */
   recordTestSend(send: { id: string; endpointId: string; startedAt: number }): Promise<void>;
-  /** Removes up to `limit` texts of formats that no body ends in any more; how many there were. */
+  /** Deletes up to `limit` tails of formats that no body uses; returns their number. */
   pruneBodyTails(limit: number): Promise<number>;
   pruneTestSends(before: number): Promise<number>;
 }

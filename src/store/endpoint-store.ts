@@ -3,53 +3,53 @@ import type { McpSubscription } from '../model/mcp.ts';
 import type { PayloadShape } from '../model/payload-shape.ts';
 import type { Endpoint } from '../model/webhook.ts';
 
-/** An endpoint as events are routed to it. `shape` null: the standard payload. */
+/** An endpoint, prepared for routing events. `shape` null: the standard payload. */
 export interface Receiver extends Pick<Endpoint, 'id' | 'mode' | 'settings'> {
   shape: PayloadShape | null;
 }
 
-/** A step of resuming an endpoint by hand. */
+/** A step of resuming an endpoint manually. */
 export interface ResumeStep {
   tenantId: string;
   id: string;
   now: number;
-  /** How many endpoints the plan lets be active; null: no limit. */
+  /** Maximum number of active endpoints in the plan; null: no limit. */
   endpointLimit: number | null;
-  /** Retries planned for later that are made due in this step. */
+  /** Maximum number of planned retries made due in this step. */
   limit: number;
 }
 
 /** Webhook endpoints. */
 export interface EndpointStore {
-  /** `limit` endpoints at most; `CONFLICT`-free: false where the tenant has that many already. */
+  /** False if the tenant already has `limit` endpoints. */
   createEndpoint(endpoint: Endpoint, limit: number | null): Promise<boolean>;
   /** All of them, oldest first. */
   listEndpoints(tenantId: string): Promise<Endpoint[]>;
-  /** All of them as events are routed to them, in the order of their ids; kept prepared from one call to the next. */
+  /** All of them prepared for routing, in the order of their ids; cached between calls. */
   listReceivers(tenantId: string): Promise<Receiver[]>;
   /** Oldest first. */
   pageEndpoints(tenantId: string, page: PageRequest): Promise<Page<Endpoint>>;
   getEndpoint(tenantId: string, id: string): Promise<Endpoint | null>;
   /**
-   * Stores settings and secret; false where the stored version is not `endpoint.version` any more, or it is gone. Probes of
-   * a pause begin or end with `auto_resume`. `what` is recorded in the audit log.
+   * Stores settings and secret; false if the stored version is no longer `endpoint.version`, or it was deleted. `auto_resume`
+   * starts or stops the probes of a pause. `what` is recorded in the audit log.
    */
   updateEndpoint(endpoint: Endpoint, now: number, what?: 'settings' | 'secret'): Promise<boolean>;
-  /** Pauses it by hand; false where there is none. One that is paused already stays so until it is resumed by hand. */
+  /** Pauses it manually; false if there is none. An automatic pause then also lasts until it is resumed manually. */
   pauseEndpoint(tenantId: string, id: string, now: number): Promise<boolean>;
   /**
-   * A step towards resuming it, to be taken until the answer is not `more`; the last step sets its count to zero and makes
-   * it active. `active`: it was not paused; `over_limit`: the plan has no room for it.
+   * A step of resuming it, to be repeated while it returns `more`; the last step resets the failure count and activates it.
+   * `active`: it was not paused; `over_limit`: the plan allows no further active endpoint.
    */
   resumeEndpoint(step: ResumeStep): Promise<'resumed' | 'more' | 'active' | 'over_limit' | 'absent'>;
   /**
-   * Deletes it, and discards what still waits for it: the first of it at once. False where there is none, or, with a
-   * `version`, where it has another.
+   * Deletes it and discards its pending deliveries, the first of them immediately. False if there is none or, with a
+   * `version`, if it has another version.
    */
   deleteEndpoint(tenantId: string, id: string, now: number, version?: number): Promise<boolean>;
 }
 
-/** A subscription with the endpoint of its own that it delivers to. */
+/** A subscription with its endpoint. */
 export interface SubscribedEndpoint {
   subscription: McpSubscription;
   endpoint: Endpoint;
@@ -57,19 +57,19 @@ export interface SubscribedEndpoint {
 
 /** Subscriptions of MCP clients. */
 export interface SubscriptionStore {
-  /** One that has not ended. */
+  /** A subscription that has not ended. */
   findSubscription(tenantId: string, id: string): Promise<SubscribedEndpoint | null>;
-  /** Stores both, or says which limit is reached. `duplicate`: there is one of that id already. */
+  /** Stores both, or returns the limit that is reached. `duplicate`: the id already exists. */
   createSubscription(
     made: SubscribedEndpoint,
     most: { ofKey: number; ofTenant: number },
   ): Promise<'created' | 'duplicate' | 'key_limit' | 'tenant_limit'>;
-  /** Stores when it ends and the endpoint's secrets, and ends a pause after failures; false where either has changed. */
+  /** Stores the new end and the endpoint's secrets, and ends a pause after failures; false if either has changed. */
   renewSubscription(renewed: SubscribedEndpoint): Promise<boolean>;
-  /** Ends it, and discards what still waits; the endpoint it had, or null where the key has no such subscription. */
+  /** Ends it and discards its pending deliveries; returns its endpoint, or null if the key has no such subscription. */
   endSubscription(tenantId: string, keyId: string, id: string, now: number): Promise<string | null>;
-  /** Ends up to `limit` whose time is over, whose key has ended, or whose receiver said that it is gone; their endpoints. */
+  /** Ends up to `limit` that have expired, whose key has ended, or whose receiver is gone; returns their endpoints. */
   endSubscriptions(now: number, limit: number): Promise<string[]>;
-  /** The endpoints of a tenant's subscriptions that are over, as far as `endSubscriptions` has not removed them yet. */
+  /** Endpoints of the tenant's subscriptions that are over but not yet removed by `endSubscriptions`. */
   listEndedSubscriptions(tenantId: string, now: number): Promise<string[]>;
 }

@@ -1,25 +1,25 @@
 import type { Position } from '../model/filters.ts';
 
-/** A person to be erased, as they were found; the change applies only where nothing was added since. */
+/** A person to erase, as found; the change applies only if nothing was added since. */
 export interface LeadErasure {
   tenantId: string;
   leadId: string;
   expectedVersion: number;
-  /** Every identity key of the person, those that only their signals tell of included. */
+  /** All identity keys of the person, including those known only from signals. */
   keys: string[];
-  /** Ids of their signals. Others that are attached to the lead are let go. */
+  /** Ids of their signals. Other signals attached to the lead are detached. */
   signals: string[];
-  /** Events that name the person, besides those about the lead and the signals. */
+  /** Events that name the person, other than those about the lead and the signals. */
   eventIds: string[];
-  /** What no kept answer may hold: ids, addresses, profiles. */
+  /** Ids, addresses and profiles that no stored response may contain. */
   texts: string[];
-  /** What is blacked out where others mention it. */
+  /** Texts to redact where others mention them. */
   mentions: Mentions;
-  /** Where it is mentioned, as it was found. */
+  /** Where they are mentioned, as found. */
   mentioning: Mentioning;
 }
 
-/** What tells of a person wherever it stands. */
+/** Texts that identify a person anywhere. */
 export interface Mentions {
   /** Addresses and profiles, in lower case. */
   texts: string[];
@@ -27,17 +27,17 @@ export interface Mentions {
   names: string[];
 }
 
-/** Ids of what mentions a person without being about them. */
+/** Ids of data that mentions a person without being about them. */
 export interface Mentioning {
-  /** Signals of others, by their text, title, address or id, or by what was said of them. */
+  /** Signals of others: in text, title, URL or id, or in their feedback. */
   signals: string[];
-  /** Leads of others, by source, tags, custom fields or reasons. */
+  /** Leads of others: in source, tags, custom fields or reasons. */
   leads: string[];
-  /** Events of others, by name: what names an address or profile is emptied (`LeadErasure.eventIds`). */
+  /** Events of others, by name; those with an address or profile are emptied (`LeadErasure.eventIds`). */
   events: string[];
 }
 
-/** A stretch of a tenant's signals or leads that is looked through; `after` is the last one seen before. */
+/** A range of a tenant's signals or leads to scan; `after` is the last one of the previous range. */
 export interface MentionScan {
   tenantId: string;
   mentions: Mentions;
@@ -45,13 +45,13 @@ export interface MentionScan {
   limit: number;
 }
 
-/** What was found in a stretch; `last` is where the next one begins, null: there is none. */
+/** The result of a scan; `last` is where the next one starts, null: there is none. */
 export interface FoundMentions {
   ids: string[];
   last: Position | null;
 }
 
-/** A stretch of a tenant's events that is looked through; `after` is the last one seen before. */
+/** A range of a tenant's events to scan; `after` is the last one of the previous range. */
 export interface EventScan {
   tenantId: string;
   /** In lower case. */
@@ -62,52 +62,52 @@ export interface EventScan {
   limit: number;
 }
 
-/** What was found in a stretch; `last` is where the next one begins, null: there is none. */
+/** The result of a scan; `last` is where the next one starts, null: there is none. */
 export interface ScannedEvents {
   ids: string[];
-  /** Those that have one of the names and none of the texts and ids. */
+  /** Those with one of the names and none of the texts and ids. */
   named: string[];
   last: Position | null;
 }
 
-/** Taking a person out of everything that is stored. */
+/** Erasing a person from all stored data. */
 export interface ErasureStore {
-  /** Events of the stretch whose data holds one of the texts or ids; those of signals are found by their signal. */
+  /** Events of the range whose data contains one of the texts or ids; those of signals are found by their signal. */
   findEventsNaming(scan: EventScan): Promise<ScannedEvents>;
-  /** Signals of the stretch that mention the person anywhere, or whose feedback does. */
+  /** Signals of the range that mention the person, or whose feedback does. */
   findSignalsNaming(scan: MentionScan): Promise<FoundMentions>;
-  /** Leads of the stretch that mention the person in source, tags, custom fields or the reasons of their moves. */
+  /** Leads of the range that mention the person in source, tags, custom fields or reasons of their moves. */
   findLeadsNaming(scan: MentionScan): Promise<FoundMentions>;
   /**
-   * Begins an erasure: deletes the lead with its identities, tags and history, and keeps, in the same commit, what else is to
-   * be erased. False where what was found no longer holds: nothing is changed then.
+   * Starts an erasure: deletes the lead with its identities, tags and history, and stores in the same commit what else is to
+   * be erased. False, without a change, if the data found has changed.
    */
   eraseLead(erasure: LeadErasure): Promise<boolean>;
   /**
-   * Removes a signal from lists, search, counts and its lead, and begins the erasure, under the signal's id, of its events'
-   * data, of the bodies of their deliveries and of kept answers that hold it. What it said of its company stays. False where
-   * the tenant has no such signal.
+   * Removes a signal from lists, search, counts and its lead, and starts the erasure, under the signal's id, of the data of its
+   * events, the bodies of their deliveries and stored responses that contain it. Facts about its company stay. False if the
+   * tenant has no such signal.
    */
   deleteSignal(tenantId: string, id: string, now: number): Promise<boolean>;
   /**
-   * Does the next piece of an erasure that was begun, some 20 ms of work: empties the person's signals, every event about
-   * them, and those events' deliveries, of which none is sent any more. In other people's posts and leads, and in what was
-   * sent of them, it blacks mentions out; addresses and ids with one go. After the last piece, what was overwritten is in no
-   * log of the storage either.
+   * Does the next piece of an erasure, about 20 ms of work: empties the person's signals, all events about them, and the
+   * deliveries of these events, none of which is sent any more. Redacts mentions in other people's posts and leads and in their
+   * deliveries; URLs and ids that contain one are removed. After the last piece, no log of the storage contains the overwritten
+   * data.
    */
   continueErasure(erasure: PendingErasure): Promise<ErasureProgress>;
-  /** Erasures that were begun and are not done, in no order. */
+  /** Erasures in progress, in no particular order. */
   listErasures(limit: number): Promise<PendingErasure[]>;
 }
 
-/** An erasure that was begun. */
+/** An erasure in progress. */
 export interface PendingErasure {
   tenantId: string;
-  /** Of the person's lead, or of the signal that was deleted. */
+  /** Id of the person's lead, or of the deleted signal. */
   leadId: string;
 }
 
-/** What a piece of an erasure came to. */
+/** The result of a piece of an erasure. */
 export interface ErasureProgress {
   /** Endpoints whose waiting deliveries changed. */
   endpointIds: string[];

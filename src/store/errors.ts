@@ -1,4 +1,4 @@
-/** What kept the storage from being opened. */
+/** Why the storage could not be opened. */
 export type StoreOpenFault =
   | 'folder_not_writable'
   | 'not_a_database'
@@ -14,7 +14,7 @@ export type StoreOpenFault =
   | 'unfinished_copy'
   | 'unreadable';
 
-/** The storage cannot be opened; the message names the fault and the way out, and is meant for the operator. */
+/** The storage cannot be opened; the message, for operators, names the problem and its solution. */
 export class StoreOpenError extends Error {
   override readonly name = 'StoreOpenError';
   readonly fault: StoreOpenFault;
@@ -25,7 +25,7 @@ export class StoreOpenError extends Error {
   }
 }
 
-/** What keeps a database from being backed up, restored or checked; the message is meant for the operator. */
+/** A database cannot be backed up, restored or checked; the message is for operators. */
 export class StoreUpkeepError extends Error {
   override readonly name = 'StoreUpkeepError';
 }

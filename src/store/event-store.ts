@@ -17,21 +17,21 @@ export interface EventQuery extends PageRequest {
   to: number | null;
 }
 
-/** An event with what its tenant's endpoints got of it. */
+/** An event with its outcome for each endpoint of the tenant. */
 export interface RecordedEvent extends EventRow {
-  /** Status as it is shown: what waits for a paused endpoint is `held`, for a deleted one `discarded`. */
+  /** The displayed status: pending deliveries of a paused endpoint are `held`, those of a deleted one `discarded`. */
   deliveries: { id: string; endpointId: string; status: DeliveryStatus; endpointDeleted: boolean }[];
-  /** Endpoints that get it later, in one message with others. */
+  /** Endpoints that get it later, batched with others. */
   batched: string[];
   skips: { endpointId: string; reason: SkipReason }[];
 }
 
-/** A page of events in the order by commit; see {@link StoredPage}. */
+/** A page of events in commit order; see {@link StoredPage}. */
 export interface StoredEventPage extends StoredPage {
   rows: RecordedEvent[];
 }
 
-/** What a reader in the order by commit waits for. */
+/** What a client that reads in commit order waits for. */
 export interface StoredWait {
   kind: 'signals' | 'events' | 'feeds' | 'dead_letters';
   after: Position;
@@ -40,33 +40,33 @@ export interface StoredWait {
 /** An event, and its outcome for each endpoint. */
 export interface EventStore {
   listEvents(tenantId: string, query: EventQuery): Promise<Page<RecordedEvent>>;
-  /** Events in the order of their commits, oldest first, as `listStoredSignals` has signals. */
+  /** Events in commit order, oldest first, like `listStoredSignals`. */
   listStoredEvents(tenantId: string, query: EventQuery): Promise<StoredEventPage>;
   /**
-   * Resolves as soon as any of the tenant's signals, or events, stands behind `after` in the order by commit; at once
-   * where one does already, and where `signal` aborts or the store closes.
+   * Resolves as soon as the tenant has a signal, or event, after `after` in commit order: immediately if there already is
+   * one, if `signal` aborts, or if the store closes.
    */
   untilStored(tenantId: string, asked: StoredWait, signal: AbortSignal): Promise<void>;
   /** The newest `limit` events about one signal, lead or campaign. */
   listEventsAbout(tenantId: string, subjectId: string, limit: number): Promise<RecordedEvent[]>;
 }
 
-/** Notices of one tenant, made events. */
+/** Notices of one tenant, turned into events. */
 export interface NoticeChange {
   tenantId: string;
   ids: number[];
   events: RoutedEvent[];
 }
 
-/** What happened to endpoints and deliveries, waiting to be made events with their deliveries. */
+/** Notices about endpoints and deliveries that wait to become events. */
 export interface NoticeStore {
-  /** The oldest first. */
+  /** Oldest first. */
   listNotices(limit: number): Promise<EndpointNotice[]>;
-  /** The events in place of the notices, in one commit; false, and nothing, where one of these is gone. */
+  /** Replaces the notices with events in one commit; false, and no change, if one of them is gone. */
   commitNotices(change: NoticeChange): Promise<boolean>;
 }
 
-/** An endpoint for which events wait to be sent in one message. */
+/** An endpoint with batched events. */
 export interface WaitingBatch {
   endpointId: string;
   tenantId: string;
@@ -74,9 +74,9 @@ export interface WaitingBatch {
   since: number;
 }
 
-/** The oldest events that wait for an endpoint, and the signals that they tell of, each once. */
+/** The oldest batched events of an endpoint, and their signals, each once. */
 export interface BatchedSignals {
-  /** How many events. */
+  /** Number of events. */
   events: number;
   /** The newest of them. */
   last: EventRow;
@@ -85,7 +85,7 @@ export interface BatchedSignals {
   wires: string[];
 }
 
-/** A message made of what was read: it is stored where that still waits, and has not changed. */
+/** A message built from the events that were read: stored only if they still wait and have not changed. */
 export interface BatchChange {
   endpointId: string;
   tenantId: string;
@@ -94,26 +94,26 @@ export interface BatchChange {
   now: number;
 }
 
-/** What is sent in one message instead of one by one. */
+/** Events that are sent in one message instead of one by one. */
 export interface BatchStore {
-  /** Every endpoint for which events wait, deleted ones too. */
+  /** All endpoints with batched events, including deleted ones. */
   listWaitingBatches(): Promise<WaitingBatch[]>;
-  /** The oldest `limit` events that wait for an endpoint, with the `best` best signals; null: none waits. */
+  /** The oldest `limit` batched events of an endpoint, with the `best` best signals; null: there are none. */
   readBatch(endpointId: string, limits: { limit: number; best: number }): Promise<BatchedSignals | null>;
-  /** The delivery of a message, and that its events wait no more, in one commit; false where they have changed. */
+  /** Stores the delivery of a message and removes its events from the batch, in one commit; false if they have changed. */
   commitBatch(batch: BatchChange): Promise<boolean>;
-  /** Forgets up to `limit` events that wait for an endpoint; how many there were. */
+  /** Removes up to `limit` batched events of an endpoint; returns their number. */
   dropBatched(endpointId: string, limit: number): Promise<number>;
 }
 
-/** An endpoint that gets events of before it was made. Times are Unix milliseconds. */
+/** An endpoint that gets events from before its creation. Times are Unix milliseconds. */
 export interface Backfill {
   endpointId: string;
   tenantId: string;
   from: number;
-  /** When it was made: what came later it has got as it came. */
+  /** When it was created: later events were delivered as they happened. */
   until: number;
-  /** Up to which place of the order by commit it has got them. */
+  /** The position in commit order up to which it has got them. */
   position: number;
 }
 
@@ -121,7 +121,7 @@ export interface Backfill {
 export interface BackfillStep {
   tenantId: string;
   endpointId: string;
-  /** What the step began with; another process may have been there before. */
+  /** The position at the start of the step; another process may have advanced it. */
   position: number;
   next: number;
   isLast: boolean;
@@ -129,15 +129,15 @@ export interface BackfillStep {
   now: number;
 }
 
-/** Deliveries of events from before their endpoint was made. */
+/** Deliveries of events from before the creation of their endpoint. */
 export interface BackfillStore {
-  /** The oldest endpoint first. */
+  /** Oldest endpoint first. */
   listBackfills(limit: number): Promise<Backfill[]>;
-  /** Stores deliveries and the place, in one commit; false where the endpoint is gone or further. */
+  /** Stores deliveries and the position in one commit; false if the endpoint is gone or has advanced. */
   commitBackfill(step: BackfillStep): Promise<boolean>;
 }
 
-/** A delivery as the feed of its endpoint has it; `body` without its closing `signature` member. */
+/** A delivery in the feed of its endpoint; `body` without its closing `signature` member. */
 export interface FeedRow {
   id: string;
   eventType: EventType;
@@ -149,21 +149,21 @@ export interface FeedRow {
 /** A page of a feed; see {@link StoredPage}. */
 export interface FeedPage extends StoredPage {
   rows: FeedRow[];
-  /** Whether what stands behind the cursor begins before `since`, so that it was passed by. */
+  /** Whether the cursor is older than `since`, so that deliveries after it were skipped. */
   truncated: boolean;
 }
 
-/** Which page of an endpoint's feed. */
+/** A page of an endpoint's feed to read. */
 export interface FeedQuery {
   endpointId: string;
   limit: number;
   after: Position | null;
-  /** Unix milliseconds: what was stored before is not in the feed any more. */
+  /** Unix milliseconds: deliveries stored before are no longer in the feed. */
   since: number;
 }
 
-/** Deliveries in the order of their commits, to be read instead of received. */
+/** Deliveries in commit order, to be read instead of received. */
 export interface FeedStore {
-  /** At most 1 MiB of bodies, but one delivery at least. An empty page may have more behind it: rows looked at are bounded. */
+  /** At most 1 MiB of bodies, but at least one delivery. More can follow an empty page, since the number of rows read is limited. */
   readFeed(tenantId: string, query: FeedQuery): Promise<FeedPage>;
 }

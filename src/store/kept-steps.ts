@@ -1,8 +1,8 @@
 import type { Store } from './store.ts';
 
 /**
- * Changes that a keyed request may make. Each is stored with the request, by its name here and its result as JSON, until the
- * key expires: a step of an interrupted request is not found again under another name.
+ * Changes that a keyed request can make. Each is stored with the request until the key expires, by this name and with its
+ * result as JSON: after a rename, the steps of an interrupted request would not be found.
  */
 export const KEPT_STEPS = [
   'addMail',

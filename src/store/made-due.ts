@@ -10,7 +10,7 @@ type Effects = {
     : never;
 };
 
-/** The changes that make something due, each with what of its arguments and its result says so; null where it came to nothing. */
+/** The changes that make something due, each with how its arguments and result show it; null: nothing became due. */
 const EFFECTS: Effects = {
   commitSignals: ([signals], committed) => ofSignals(signals, committed),
   commitSignalsInHand: ([signals], { committed, taken }) => ofSignals(signals, committed, new Set(taken)),
@@ -59,10 +59,10 @@ const EFFECTS: Effects = {
   runSource: (_, done) => (done ? { sources: true } : null),
 };
 
-/** Tells listeners what changes made due, by their names, arguments and results. */
+/** Notifies listeners of what changes made due, from their names, arguments and results. */
 export interface MadeDueFeed {
   listen(listener: (made: MadeDue) => void): void;
-  /** For changes of one commit; those at the indexes of `failed` came to nothing. */
+  /** For the changes of one commit, without those at the indexes of `failed`. */
   publish(
     changes: readonly NamedChange[],
     results: readonly unknown[],
@@ -120,7 +120,7 @@ function ofPlan(tenantId: string, { paused, resumed }: PlanFit): Partial<MadeDue
   };
 }
 
-/** Except of deliveries that were `taken` on in the commit that stores them. */
+/** Except for deliveries in `taken`, which were leased in the commit that stores them. */
 function workOf(
   tenantId: string,
   deliveries: readonly NewDelivery[],

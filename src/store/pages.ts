@@ -1,7 +1,7 @@
 import { DomainError } from '../model/errors.ts';
 import type { Page, PageRequest, Position } from '../model/filters.ts';
 
-/** One row more than a page holds is asked for: it tells that more follow, and is cut off again. */
+/** One row more than the page size is read: it shows that more follow, and is dropped. */
 export function pageOf<T, R = T>(
   found: readonly T[],
   limit: number,
@@ -12,14 +12,14 @@ export function pageOf<T, R = T>(
   return { rows: page.map(toRow), last: last === undefined ? null : position(last) };
 }
 
-/** The place after which a page by creation begins, and how many rows are asked for. */
+/** The position after which a page in creation order starts, and the number of rows to read. */
 export interface CreationPage {
   createdAt: number;
   id: string;
   limit: number;
 }
 
-/** What to ask for, for a page of rows in the order they were made in; {@link pageByCreation} makes the page of what is found. */
+/** The query for a page in creation order; {@link pageByCreation} turns its rows into the page. */
 export function creationPage({ limit, after }: PageRequest): CreationPage {
   const [createdAt, id] = creationOf(after) ?? [-1, ''];
   return { createdAt, id, limit: limit + 1 };
@@ -32,7 +32,7 @@ export function pageByCreation<T extends { createdAt: number; id: string }>(
   return pageOf(found, limit, { toRow: (row) => row, position: (row) => [row.createdAt, row.id] });
 }
 
-/** A position as [createdAt, id]. @throws DomainError INVALID_CURSOR where it is none */
+/** A position as [createdAt, id]. @throws DomainError INVALID_CURSOR if it is not one */
 export function creationOf(after: Position | null): [number, string] | null {
   if (after === null) return null;
   const [createdAt, id] = after;

@@ -1,7 +1,7 @@
 import type { Page, PageRequest } from '../model/filters.ts';
 import type { IcpProfile } from '../model/icp.ts';
 
-/** What was decided of a suggestion; `decision` is JSON. */
+/** The decision on a suggestion; `decision` is JSON. */
 export interface SuggestionDecision {
   tenantId: string;
   profileId: string;
@@ -10,64 +10,65 @@ export interface SuggestionDecision {
   decidedAt: number;
 }
 
-/** What a profile learned from feedback. */
+/** What a profile has learned from feedback. */
 export interface StoredLesson {
   profileId: string;
-  /** Greater after each change. */
+  /** Increases with each change. */
   version: number;
   isOn: boolean;
   /** JSON, as saved; null: nothing yet. */
   lesson: string | null;
 }
 
-/** A profile whose feedback, or which itself, has changed since its lesson. */
+/** A profile that has changed, or got feedback, since its lesson was computed. */
 export interface DueLesson {
   tenantId: string;
   profileId: string;
-  /** Names the change that it is due for. */
+  /** Identifies the change for which it is due. */
   asked: number;
 }
 
-/** Ideal customer profiles. Deleted ones are kept for the signals that were matched with them, and found by no method. */
+/** Ideal customer profiles. Deleted ones are kept for their signals, but returned by no method. */
 export interface ProfileStore {
   listProfiles(tenantId: string): Promise<IcpProfile[]>;
   /** Oldest first. */
   pageProfiles(tenantId: string, page: PageRequest): Promise<Page<IcpProfile>>;
   getProfile(tenantId: string, id: string): Promise<IcpProfile | null>;
-  /** Another text after any change of the tenant's profiles or their lessons, by any process. */
+  /** Changes with any change of the tenant's profiles or their lessons, by any process. */
   profileStamp(tenantId: string): Promise<string>;
-  /** `limit` profiles at most, and as many phrases in all; names are unique in a tenant, in whatever case. */
+  /** `limit` profiles at most, with a total number of phrases; names are unique per tenant, case-insensitive. */
   createProfile(
     profile: IcpProfile,
     limit: number,
     phraseLimit?: number,
   ): Promise<'created' | 'name_taken' | 'full' | 'too_many_phrases'>;
   /**
-   * Stores `profile` where the one before it has the version it grew from; `stale`: it has not, or it is gone. One that
-   * has no more phrases than before is stored whatever the limit.
+   * Stores `profile` if the stored one has the version it is based on; `stale`: it has another, or was deleted. A profile with
+   * no more phrases than before is stored regardless of the limit.
    */
   changeProfile(
     profile: IcpProfile,
     phraseLimit?: number,
   ): Promise<'changed' | 'name_taken' | 'stale' | 'too_many_phrases'>;
-  /** Of the tenant's profiles that have had feedback. */
+  /** Lessons of the tenant's profiles that have had feedback. */
   listLessons(tenantId: string): Promise<StoredLesson[]>;
-  /** Profiles of all tenants that have something to learn, `limit` at most. */
+  /** Up to `limit` profiles of all tenants whose lessons are due. */
   listDueLessons(limit: number): Promise<DueLesson[]>;
-  /** Makes profiles due whose lesson is of another model; how many. */
+  /** Makes profiles due whose lesson was computed with another model; returns their number. */
   renewLessons(model: string): Promise<number>;
-  /** Stores what follows from the change `asked`; what has been asked since stays due. */
+  /** Stores the lesson for the change `asked`; later changes stay due. */
   saveLesson(learned: DueLesson & { lesson: string | null }): Promise<void>;
-  /** Whether posts are judged with the profile's lesson. False where it has none. */
+  /** Switches the profile's lesson on or off. False if it has none. */
   switchLesson(tenantId: string, profileId: string, isOn: boolean): Promise<boolean>;
-  /** What was decided of suggestions, in the order of deciding; JSON texts as saved. */
+  /** Decisions on suggestions, oldest first; JSON texts as saved. */
   listSuggestionDecisions(tenantId: string, profileId: string): Promise<string[]>;
-  /** False where the suggestion was decided before: the first decision stays. */
+  /** False if there already is a decision, which then stays. */
   saveSuggestionDecision(decided: SuggestionDecision): Promise<boolean>;
-  /** The decision as it was saved; null where there was none. */
+  /** Returns the decision as saved; null if there was none. */
   removeSuggestionDecision(tenantId: string, profileId: string, suggestion: string): Promise<string | null>;
   /**
-   * The last one stays: without any, no post would make a signal. With a `version`, one that has another is `missing` too.
+   * The last profile cannot be deleted, since posts would no longer create signals. With a `version`, a profile with another
+   * version is `missing` too.
    */
   deleteProfile(
     tenantId: string,

@@ -1,44 +1,44 @@
 import type { Json } from '../lib/json.ts';
 import type { Job, JobResult } from '../model/job.ts';
 
-/** A POST that carries an `Idempotency-Key`. `fingerprint` tells whether two such are the same request. */
+/** A request with an `Idempotency-Key`. Equal requests have the same `fingerprint`. */
 export interface KeyedRequest {
   tenantId: string;
-  /** Method and pattern, e.g. `POST /v1/leads`: a key counts for one route. */
+  /** Method and pattern, e.g. `POST /v1/leads`: keys are scoped to a route. */
   route: string;
   key: string;
   fingerprint: string;
 }
 
-/** The right to run a keyed request. `token` fences what its holder stores: a later holder's differs. */
+/** The right to run a keyed request. `token` fences the changes of its holder: later holders have another. */
 export interface Reservation {
   token: string;
   /** Unix milliseconds. */
   now: number;
-  /** When the key may be used for anything again. */
+  /** When the key can be used for another request. */
   expiresAt: number;
 }
 
-/** A change that a keyed request has made, by its name in the store, and what the commit answered. */
+/** A change that a keyed request has made: its name in the store and its result. */
 export interface Step {
-  /** Which item of a batch made it; '' where there are none. */
+  /** The item of a batch that made it; '' if it is no batch. */
   item: string;
   name: string;
   result: Json;
 }
 
-/** A keyed request that its holder runs, for the first time or again. */
+/** A keyed request that its holder runs, for the first time or as a retry. */
 export interface HeldKey {
   request: KeyedRequest;
   token: string;
-  /** What its ids and secrets follow from, and when it began: the same in each run. */
+  /** The seed of its ids and secrets, and its start time: the same in each run. */
   seed: string;
   startedAt: number;
-  /** What earlier runs, which were cut off, have done. */
+  /** Changes made by earlier, interrupted runs. */
   steps: readonly Step[];
 }
 
-/** What is kept of a success. */
+/** The stored part of a successful response. */
 export interface KeptAnswer {
   status: number;
   location: string | null;
@@ -46,45 +46,45 @@ export interface KeptAnswer {
 }
 
 /**
- * States of a key: free → held → answered → free (expired), and held → free (released with nothing done). A key whose
- * holder died, or released it with something done, is held by whoever asks next: it runs again, and what was done is not
- * done twice (`Store.keeping`). `running` is returned only while its holder is alive.
+ * States of a key: free → held → answered → free (expired), and held → free (released without changes). If the holder died, or
+ * released the key after making changes, the next request holds it: it runs again, without repeating these changes
+ * (`Store.keeping`). `running` is returned only while the holder is alive.
  */
 export type Reserved =
   | { state: 'running' | 'mismatch' }
   | { state: 'held'; held: HeldKey }
   | { state: 'answered'; answer: KeptAnswer };
 
-/** Answers of keyed requests, so that a retry gets the first answer instead of a second effect. */
+/** Responses to keyed requests, so that a retry gets the first response instead of a second effect. */
 export interface IdempotencyStore {
-  /** `held`: the caller runs it and then answers or releases. Atomic: of many at once one gets it. */
+  /** `held`: the caller runs the request, then answers or releases it. Atomic: only one of several callers gets it. */
   reserveKey(request: KeyedRequest, reservation: Reservation): Promise<Reserved>;
-  /** Keeps the success for the rest of the key's time; false where the reservation is no longer the holder's. */
+  /** Stores the response until the key expires; false if the caller no longer holds it. */
   answerKey(request: KeyedRequest, token: string, answer: KeptAnswer): Promise<boolean>;
-  /** Gives up a key whose request did not succeed. */
+  /** Releases the key of a request that did not succeed. */
   releaseKey(request: KeyedRequest, token: string): Promise<void>;
 }
 
-/** A step of a job; it counts from `processed` on, and not twice. */
+/** A step of a job; applied only if the job is still at `processed`. */
 export interface JobStep {
   id: string;
   processed: number;
   results: JobResult[];
-  /** Null: it goes on. */
+  /** Null: the job continues. */
   end: { status: 'done' | 'failed'; error: Job['error']; at: number } | null;
 }
 
-/** Work that is done after it was taken on. `items` are JSON, known to who does it. */
+/** Work that continues after its request was answered. `items` are JSON, defined by the handler of the job. */
 export interface JobStore {
-  /** False where the tenant has `mostOpen` that are not finished. */
+  /** False if the tenant already has `mostOpen` unfinished jobs. */
   createJob(job: Job, items: string, mostOpen: number): Promise<boolean>;
   getJob(tenantId: string, id: string): Promise<Job | null>;
-  /** Those that are not finished, of each tenant the oldest, the longest waiting first. */
+  /** The oldest unfinished job of each tenant, longest waiting first. */
   listOpenJobs(limit: number): Promise<Job[]>;
-  /** What a job is to do; null once it is finished. */
+  /** The items of a job; null once it is finished. */
   readJobItems(id: string): Promise<string | null>;
-  /** False where another process was there before. */
+  /** False if another process has already advanced it. */
   advanceJob(step: JobStep): Promise<boolean>;
-  /** Removes finished jobs made before; how many. */
+  /** Deletes up to `limit` finished jobs created before; returns their number. */
   pruneJobs(before: number, limit: number): Promise<number>;
 }

@@ -1,4 +1,4 @@
-/** A named statement with its values, as a script yields it to a driver that answers later. */
+/** A named statement with its values, as yielded by a script to an asynchronous driver. */
 export interface Question {
   aggregate: string;
   name: string;
@@ -6,8 +6,8 @@ export interface Question {
 }
 
 /**
- * A change, or a part of one, that any driver can run: it yields statements, receives their rows, and decides. A script
- * calls another by `yield*`. It knows no SQL and no promise, so that a driver in the same thread runs it without either.
+ * A change, or part of one, that any driver can run: it yields statements, receives their rows, and decides. Scripts call each
+ * other with `yield*`. They contain no SQL and no promises, so a synchronous driver needs no promises either.
  */
 export interface Script<R> {
   // biome-ignore lint/suspicious/noExplicitAny: what a script receives is typed by the statement that it yields
@@ -16,10 +16,10 @@ export interface Script<R> {
 
 type AnyFunction = (...values: never[]) => unknown;
 
-/** Statements by aggregate and name, as a driver answers them: with rows, or with how many rows there were. */
+/** A driver's statements by aggregate and name; they return rows, or the number of changed rows. */
 export type Statements = Record<string, Record<string, AnyFunction>>;
 
-/** The same statements as a script asks for them: `yield* ask.keys.revoke(now, id)`. */
+/** The same statements, as called by a script: `yield* ask.keys.revoke(now, id)`. */
 export type Asks<S> = {
   readonly [A in keyof S]: {
     readonly [K in keyof S[A]]: S[A][K] extends (...values: infer P) => infer R
@@ -33,5 +33,5 @@ export type Scripts<S> = {
   [K in keyof S]?: S[K] extends (...args: infer A) => Promise<infer R> ? (...args: A) => Script<R> : never;
 };
 
-/** What a script comes to. */
+/** The result of a script. */
 export type Result<S> = S extends Script<infer R> ? R : never;

@@ -11,9 +11,9 @@ export interface NewSignal {
   tenantId: string;
   profileId: string;
   platform: string;
-  /** What it is known again by on its platform: the post's id, after what tells it apart where that alone does not. */
+  /** Identifies the post on its platform: the post's id, with a prefix if the id alone is not unique. */
   externalId: string | null;
-  /** Canonical post URL, or null where there is none; it makes a post known again where an external id is missing. */
+  /** Canonical URL of the post, or null; identifies the post if there is no external id. */
   canonicalUrl: string | null;
   signalType: string;
   classification: string;
@@ -21,15 +21,15 @@ export interface NewSignal {
   /** When it was detected, Unix milliseconds. */
   timestamp: number;
   companyDomain: string;
-  /** What it says of the company at `companyDomain`; null where it names none. */
+  /** Facts about the company at `companyDomain`; null if it names none. */
   company: ObservedCompany | null;
-  /** What of people and company it is found by ({@link searchedFacts}), beside its text. */
+  /** Facts about people and company that it can be found by, in addition to its text ({@link searchedFacts}). */
   facts: string[];
-  /** What its text is known again by within its profile (`model/near-keys.ts`); none: by nothing. */
+  /** Keys that near-duplicate texts share within the profile (`model/near-keys.ts`). */
   nearKeys: number[];
-  /** What its author is known again by (`model/person-keys.ts`). */
+  /** Keys that identify its author (`model/person-keys.ts`). */
   personKeys: string[];
-  /** The signal as JSON text, exactly as every answer shows it. */
+  /** The signal as JSON text, exactly as in every response. */
   wire: string;
   /** The explanation as JSON text. */
   explanation: string;
@@ -37,27 +37,27 @@ export interface NewSignal {
   events: RoutedEvent[];
 }
 
-/** What became of a {@link NewSignal}: stored, or the one that was there already (`id` and `wire` are then that one's). */
+/** Result for a {@link NewSignal}: stored, or a duplicate (`id` and `wire` are then those of the existing signal). */
 export interface CommittedSignal {
   status: 'created' | 'duplicate';
   id: string;
   wire: string;
-  /** Stored signals of the same post, by its external id, that have another text than it has now; left out: none has. */
+  /** Stored signals of the same post, by external id, with a different text; omitted if there are none. */
   outdated?: OutdatedSignal[];
 }
 
-/** A stored signal whose post has another text by now. */
+/** A stored signal whose post was edited. */
 export interface OutdatedSignal {
   id: string;
   profileId: string;
   wire: string;
 }
 
-/** A post as it is now. */
+/** The current text of a post. */
 export interface PostText {
   tenantId: string;
   platform: string;
-  /** Its external id as signals show it, and as it is known again by: these differ for a feed's item. */
+  /** The external id as shown in signals, and as stored: these differ for items of feeds. */
   shownId: string;
   externalId: string;
   text: string;
@@ -66,19 +66,19 @@ export interface PostText {
 /** An edit of a stored signal's post. */
 export interface SignalEdit {
   /**
-   * The edited post, scored, under the stored signal's id; `events` are told of if the signal becomes hot by it and was
-   * not told of as hot before.
+   * The edited post, scored, with the id of the stored signal. `events` are stored if the edit makes the signal hot and it was
+   * not announced as hot before.
    */
   signal: NewSignal;
   /** Unix milliseconds. */
   now: number;
 }
 
-/** What became of a {@link SignalEdit}: the signal as it then is; `wire` null: it is gone. */
+/** Result of a {@link SignalEdit}: the signal after it; `wire` null: it no longer exists. */
 export interface EditedSignal {
   id: string;
   wire: string | null;
-  /** False where it had the text already, or is gone. */
+  /** False if it already had the text, or no longer exists. */
   isChanged: boolean;
   /** Whether the edit's events were stored. */
   isHotNow: boolean;
@@ -92,39 +92,39 @@ export interface StoredDuplicate {
 
 /** A page of wire JSON. */
 export interface SignalPage {
-  /** The rows in UTF-8, with commas between them: as text they would be decoded only to be encoded again. */
+  /** The rows in UTF-8, separated by commas; as text they would be decoded only to be encoded again. */
   json: Uint8Array;
   last: Position | null;
 }
 
-/** Filters and position of a page of signals in the order by commit. */
+/** Filters and position of a page of signals in commit order. */
 export type StoredSignalQuery = Omit<SignalQuery, 'sort' | 'qBegins'>;
 
-/** A page of wire JSON in the order by commit; see {@link StoredPage}. */
+/** A page of wire JSON in commit order; see {@link StoredPage}. */
 export interface StoredSignalPage extends StoredPage {
   /** As in {@link SignalPage}. */
   json: Uint8Array;
 }
 
-/** A signal with what only its own route shows. JSON texts as stored. */
+/** A signal with the members that only its own route returns. JSON texts as stored. */
 export interface SignalDetail {
   wire: string;
   explanation: string;
   text: string;
 }
 
-/** Whether a signal was worth it, and why; the last word counts. */
+/** Whether a signal was relevant, and why; the latest feedback counts. */
 export interface SignalFeedback {
   tenantId: string;
   signalId: string;
   relevant: boolean;
   reason: string;
-  /** Id of the key, or of the person, that said it. */
+  /** Id of the key or user that gave it. */
   actorId: string;
   createdAt: number;
 }
 
-/** A stored signal as a draft of a profile is tried on it. JSON texts as stored. */
+/** A stored signal for previews of a profile. JSON texts as stored. */
 export interface StoredPost {
   id: string;
   profileId: string;
@@ -135,11 +135,11 @@ export interface StoredPost {
   classification: string;
   wire: string;
   text: string;
-  /** What was last said of it; null: nothing. */
+  /** The latest feedback; null: none. */
   relevant: boolean | null;
 }
 
-/** What feedback says of a signal, and what the signal was found to be. */
+/** Feedback on a signal, and its score and classification. */
 export interface Judgement {
   signalId: string;
   score: number;
@@ -147,11 +147,11 @@ export interface Judgement {
   relevant: boolean;
   /** When the feedback was given. */
   createdAt: number;
-  /** Length of the post's text in bytes, which changes where it is erased. */
+  /** Length of the post's text in bytes, which changes when it is erased. */
   textBytes: number;
 }
 
-/** Signals that were detected on a day, by class. */
+/** Numbers of signals detected on a day, by classification. */
 export interface SignalDay {
   /** `2026-01-31`, UTC. */
   day: string;
@@ -161,61 +161,60 @@ export interface SignalDay {
 
 /** Signals. */
 export interface SignalStore {
-  /** All or nothing: each new signal with its events, deliveries and skip reasons. A duplicate brings none of them. */
+  /** All or nothing: stores each new signal with its events, deliveries and skip reasons; a duplicate causes none of them. */
   commitSignals(signals: NewSignal[]): Promise<CommittedSignal[]>;
-  /** As {@link commitSignals}; `taken` are the ids of deliveries that are the caller's from then on, as if it had claimed them. */
+  /** As {@link commitSignals}; `taken` are the ids of deliveries leased to the caller, as if it had claimed them. */
   commitSignalsInHand(
     signals: NewSignal[],
     taking: Taking,
   ): Promise<{ committed: CommittedSignal[]; taken: string[] }>;
   /**
-   * For each new signal the one that is stored already for the same post and profile; null: there is none, or its author
-   * has edited the post.
+   * For each new signal, the stored one for the same post and profile; null: there is none, or the post was edited.
    */
   findDuplicates(signals: readonly NewSignal[]): Promise<(StoredDuplicate | null)[]>;
-  /** The stored signals of a post, of whatever profile, that have another text than it has now. */
+  /** The stored signals of a post, for any profile, whose text differs from the current one. */
   findOutdatedSignals(post: PostText): Promise<OutdatedSignal[]>;
   /**
-   * Gives stored signals the text, score and class of their edited posts, and the end of the order by commit. Id, time,
-   * lead, feedback and what was delivered stay. One that has the text already is left alone.
+   * Updates text, score and classification of signals whose posts were edited, and moves them to the end of the commit order.
+   * Id, time, lead, feedback and deliveries stay. A signal that already has the text is not changed.
    */
   editSignals(edits: SignalEdit[]): Promise<EditedSignal[]>;
   getSignal(tenantId: string, id: string): Promise<SignalDetail | null>;
   listSignals(tenantId: string, query: SignalQuery): Promise<SignalPage>;
   /**
-   * Signals in the order of their commits, oldest first: one that commits later never stands before a place that was handed
-   * out, whatever was deleted meanwhile and however often the process ended. A signal whose post was edited comes again.
+   * Signals in commit order, oldest first: a later commit never comes before a position already returned, whatever was
+   * deleted in between and however often the process ended. A signal whose post was edited is returned again.
    */
   listStoredSignals(tenantId: string, query: StoredSignalQuery): Promise<StoredSignalPage>;
   /**
-   * Of the 2,000 signals that were stored last those of a class, the last stored first, with their explanations, as JSON:
-   * one that a batch stores late is among them, however many were detected after it.
+   * Those of the 2,000 most recently stored signals with this classification, most recent first, with their explanations,
+   * as JSON. A signal that a batch stores late is included, however many were detected after it.
    */
   latestSignals(
     tenantId: string,
     query: { classification: Classification; limit: number },
   ): Promise<Uint8Array>;
-  /** The place in that order, and in that of events, which everything that commits from now on stands behind. */
+  /** The current end of the commit order of signals and events: everything committed from now on comes after it. */
   storedPosition(tenantId: string): Promise<number>;
-  /** Stores or replaces it; false where the tenant has no such signal. */
+  /** Stores or replaces it; false if the tenant has no such signal. */
   saveFeedback(feedback: SignalFeedback): Promise<boolean>;
   getFeedback(tenantId: string, signalId: string): Promise<SignalFeedback | null>;
-  /** Forgets what texts of signals detected before are known again by, the oldest `limit` keys; how many. */
+  /** Deletes the oldest `limit` near-duplicate keys of signals detected before; returns their number. */
   pruneNearKeys(before: number, limit: number): Promise<number>;
-  /** How many signals a query finds, counted up to `most`. */
+  /** Number of signals that match a query, counted up to `most`. */
   countSignals(tenantId: string, query: SignalQuery, most: number): Promise<number>;
-  /** How many signals were detected on each day from one on (`2026-01-31`, UTC), made-up ones aside. */
+  /** Number of signals detected on each day from `from` on (`2026-01-31`, UTC), without samples. */
   countSignalsByDay(tenantId: string, from: string): Promise<SignalDay[]>;
-  /** Those of a profile on some days, by their scores in steps of five: `score` is the lowest of a step. */
+  /** Numbers for a profile on some days, by score in steps of five: `score` is the lowest of a step. */
   countSignalsByScore(
     tenantId: string,
     of: { profileId: string; days: readonly string[] },
   ): Promise<{ score: number; count: number }[]>;
-  /** How many of the signals detected since a time (Unix milliseconds) were judged, counted up to `most`. */
+  /** Number of signals detected since a time (Unix milliseconds) that have feedback, counted up to `most`. */
   countJudged(tenantId: string, of: { since: number; most: number }): Promise<number>;
-  /** What was done with those of the tenant's signals; one for each that there is. */
+  /** The triage of the tenant's signals with these ids; unknown ones are omitted. */
   listTriage(tenantId: string, ids: readonly string[]): Promise<SignalTriage[]>;
-  /** Assigns and snoozes signals, each as far as it is given; how many there were. */
+  /** Assigns or snoozes signals, whichever is given; returns the number of signals that exist. */
   triageSignals(
     tenantId: string,
     ids: readonly string[],
@@ -223,21 +222,21 @@ export interface SignalStore {
   ): Promise<number>;
   /** By name. */
   listSignalViews(tenantId: string): Promise<SignalView[]>;
-  /** Stores a view, in place of the tenant's own of that name. */
+  /** Stores a view, replacing one with the same name. */
   saveSignalView(view: SignalView): Promise<void>;
   deleteSignalView(tenantId: string, id: string): Promise<boolean>;
-  /** What replies are drafted from; null: the tenant has no template of its own. */
+  /** The template for drafts of replies; null: the tenant has none of its own. */
   getReplyTemplate(tenantId: string): Promise<string | null>;
   saveReplyTemplate(tenantId: string, template: string): Promise<void>;
   /** The newest `limit` signals. */
   listPosts(tenantId: string, limit: number): Promise<StoredPost[]>;
-  /** Whether the tenant has any signal of that platform with an external id. */
+  /** Whether the tenant has any signal from this platform with an external id. */
   hasSignalsOf(tenantId: string, platform: string): Promise<boolean>;
   /**
-   * Removes the tenant's signals of a platform that have an external id, with what was said of them and what they are found
-   * by; how many. Those that a lead has stay, as do events and the facts of companies.
+   * Deletes the tenant's signals from a platform that have an external id, with their feedback and search terms, and returns
+   * their number. Signals attached to a lead stay, as do events and facts about companies.
    */
   removeSignalsOf(tenantId: string, platform: string): Promise<number>;
-  /** Of the newest `limit` signals of a profile that have feedback. */
+  /** Feedback on the newest `limit` judged signals of a profile. */
   listJudgements(tenantId: string, profileId: string, limit: number): Promise<Judgement[]>;
 }

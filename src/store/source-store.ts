@@ -3,15 +3,15 @@ import type { NewMail } from '../model/mail.ts';
 import type { EndedRun, Source, SourceError, SourcePosition, SourceQuota } from '../model/source.ts';
 import type { CommittedSignal, NewSignal } from './signal-store.ts';
 
-/** A source that is being read, by one reader at a time. */
+/** A leased source, read by one process at a time. */
 export interface ClaimedSource {
   source: Source;
   position: SourcePosition;
-  /** What the run is stored by. */
+  /** The token with which the run is stored. */
   token: string;
 }
 
-/** A source that is due, and the host that it asks: of a service, its kind. */
+/** A due source and its host; for services, the kind. */
 export interface DueSource {
   id: string;
   tenantId: string;
@@ -20,16 +20,16 @@ export interface DueSource {
   dueAt: number;
 }
 
-/** What a claim takes: those of `ids` that are due at `now`, each held until `leaseUntil`. */
+/** A claim for those of `ids` that are due at `now`, leased until `leaseUntil`. */
 export interface SourceClaim {
   now: number;
   leaseUntil: number;
   ids: string[];
-  /** A token for this claim alone. */
+  /** A token for this claim only. */
   token: string;
 }
 
-/** What came of reading a source. */
+/** The result of reading a source. */
 export interface SourceRun {
   sourceId: string;
   token: string;
@@ -42,80 +42,80 @@ export interface SourceRun {
   notBefore: number;
   /** Null: the run succeeded. */
   error: SourceError | null;
-  /** How far it was read; null leaves the position as it is. */
+  /** The new position; null: unchanged. */
   position: SourcePosition | null;
   itemsSeen: number;
   itemsMatched: number;
-  /** Those that `addRunSignals` did not store before. */
+  /** Those not yet stored by `addRunSignals`. */
   signals: NewSignal[];
-  /** Made before the end by `addRunSignals`. */
+  /** Number of signals already stored by `addRunSignals`. */
   signalsAdded: number;
-  /** What the service said; null: nothing. */
+  /** The quota that the service returned; null: none. */
   quota: SourceQuota | null;
-  /** Told to the owner; null: nothing is. */
+  /** Mail to the owner; null: none. */
   mail: NewMail | null;
 }
 
-/** A host asked to be left alone. */
+/** A pause that a host requested. */
 export interface HostHold {
   host: string;
-  /** What of it: empty is all; else a method or a key, as its API counts them. */
+  /** The part of the host it applies to: empty for all, else a method or key, as the API counts requests. */
   scope: string;
   /** Unix milliseconds. */
   until: number;
 }
 
-/** Where posts are detected. */
+/** Sources of posts. */
 export interface SourceStore {
-  /** `limit` sources at most; names are unique in a tenant, in whatever case. */
+  /** `limit` sources at most; names are unique per tenant, case-insensitive. */
   createSource(source: Source, limit: number): Promise<'created' | 'name_taken' | 'full'>;
   getSource(tenantId: string, id: string): Promise<Source | null>;
   /** Oldest first. */
   pageSources(tenantId: string, page: PageRequest): Promise<Page<Source>>;
   /**
-   * Stores a caller's change where the source before it has the version it grew from; `stale`: it has not, or it is gone.
-   * `restart` forgets position, errors and the run under way: the source is another from now on.
+   * Stores a change if the stored source has the version it is based on; `stale`: it has another, or was deleted. `restart`
+   * resets position and errors and discards the run in progress, because the source now reads something else.
    */
   changeSource(source: Source, restart: boolean): Promise<'changed' | 'name_taken' | 'stale'>;
-  /** Its signals stay. False where the tenant has no such source, or, with a `version`, where it has another. */
+  /** Its signals stay. False if the tenant has no such source or, with a `version`, if it has another version. */
   deleteSource(tenantId: string, id: string, version?: number): Promise<boolean>;
-  /** Makes an active source due at `now`, or as soon as it may be read; false where it is not active or not there. */
+  /** Makes an active source due at `now`, or as soon as it may be read; false if it is paused or does not exist. */
   runSource(tenantId: string, id: string, now: number): Promise<boolean>;
-  /** Of each tenant and host the source that was due longest, the longest waiting first. */
+  /** The longest due source of each tenant and host, longest due first. */
   dueSources(now: number): Promise<DueSource[]>;
   /** Leases sources, so that no other process reads them until the lease ends. */
   claimSources(claim: SourceClaim): Promise<ClaimedSource[]>;
-  /** Gives a claimed source back unread, due again at `until`; nothing of it counts as a run. */
+  /** Releases a claimed source unread, due again at `until`; this does not count as a run. */
   putOffSource(run: Pick<SourceRun, 'sourceId' | 'token' | 'claimedPollAt'>, until: number): Promise<void>;
   /**
-   * Stores a part of a run's signals ahead of its end, so that no commit is long; made again after a crash they are known.
-   * Null, and nothing is stored, as `finishSourceRun`.
+   * Stores part of a run's signals before its end, so that no commit is long; after a crash, they are duplicates. Returns null
+   * like `finishSourceRun`.
    */
   addRunSignals(
     run: Pick<SourceRun, 'sourceId' | 'token'>,
     signals: NewSignal[],
   ): Promise<CommittedSignal[] | null>;
   /**
-   * Stores a run whole: its signals with all they cause, the position, the counts and the next time. Null, and nothing is
-   * stored, where the source was changed, deleted or claimed by another since.
+   * Stores a complete run: its signals with their events and deliveries, the position, the counts and the time of the next run.
+   * Null, and nothing is stored, if the source was changed, deleted or claimed by another process since.
    */
   finishSourceRun(run: SourceRun): Promise<CommittedSignal[] | null>;
-  /** What came of the source's last runs, newest first; 100 are kept. */
+  /** Results of the source's last runs, newest first; 100 are kept. */
   pageSourceRuns(sourceId: string, page: PageRequest): Promise<Page<EndedRun>>;
-  /** Remembers a pause that a host asked for; of two the longer stands. */
+  /** Stores a pause that a host requested; the longer of two applies. */
   holdHost(hold: HostHold): Promise<void>;
-  /** The pauses that are not over at `now`. */
+  /** Pauses that are not over at `now`. */
   hostHolds(now: number): Promise<HostHold[]>;
   /**
-   * Ends the leases of processes that are gone, and returns the sources that they were reading, which rest from `now` on and are
-   * paused at the third time in a row. `own`: the leases in the name of this process end too, as it has just begun.
+   * Ends the leases of dead processes, and returns the sources that they were reading. These rest from `now` on, and are paused
+   * after the third time in a row. `own`: also ends leases in the name of this process, which has just started.
    */
   recoverSources(options: { own: boolean; now: number }): Promise<string[]>;
   /**
-   * Makes those due now that a clock ahead of this one has read or made, with the pauses they asked for as long as they were:
-   * for a start, and when the clock was set back. Those that are being read stay. Answers how many.
+   * Makes sources due that were created or read by a clock ahead of this one, and keeps the length of their pauses: at startup,
+   * and when the clock was set back. Sources being read are unchanged. Returns their number.
    */
   replanSources(now: number): Promise<number>;
-  /** When the next source is due after `after`, Unix milliseconds; null: none is. */
+  /** When the next source is due after `after`, Unix milliseconds; null: none. */
   nextSourceDue(after: number): Promise<number | null>;
 }

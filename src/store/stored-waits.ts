@@ -1,19 +1,19 @@
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { EventStore, StoredWait } from './event-store.ts';
 
-/** Between two looks that commits of this process cause: a busy server commits hundreds of times a second. */
+/** Minimum time between two checks caused by commits of this process: a busy server commits hundreds of times a second. */
 const LOOK_EVERY_MS = 25;
-/** Commits of other processes ring no bell here. */
+/** Commits of other processes are found by checking. */
 const LOOK_FOR_OTHERS_MS = 1_000;
 
-/** Those who wait for the same: the place each has read up to, and what wakes it. */
+/** Calls that wait for the same: the position each has read up to, and how to wake it. */
 interface Waiting {
   tenantId: string;
   kind: StoredWait['kind'];
   wakes: Map<() => void, number>;
 }
 
-/** Who waits for rows behind a place in the order by commit. */
+/** Calls that wait for rows after a position in commit order. */
 interface StoredWaits extends Pick<EventStore, 'untilStored'> {
   /** Something was committed for these tenants; '' stands for any. */
   committed(tenantIds: Iterable<string>): void;
@@ -21,7 +21,7 @@ interface StoredWaits extends Pick<EventStore, 'untilStored'> {
   close(): void;
 }
 
-/** Waits that cost nothing while nothing happens: a commit, or once a second a look for other processes', wakes them. */
+/** Waits that cost almost nothing: a commit wakes them, or a check once a second for commits of other processes. */
 export function createStoredWaits(
   clock: Clock,
   newest: (tenantId: string, kind: StoredWait['kind']) => number | Promise<number>,
@@ -38,7 +38,7 @@ export function createStoredWaits(
     for (const [wake, after] of [...waiting.wakes]) if (position > after) wake();
   }
 
-  /** Where it cannot be read, all are woken: they read again, and return the fault to those who asked. */
+  /** If it cannot be read, all are woken: they read again and return the error to their callers. */
   async function newestOrAll({ tenantId, kind }: Waiting): Promise<number> {
     try {
       return await newest(tenantId, kind);
@@ -90,7 +90,7 @@ export function createStoredWaits(
         };
         waiting.wakes.set(wake, Number(after));
         signal.addEventListener('abort', wake, { once: true });
-        // Read once it waits: what is committed meanwhile wakes it.
+        // Checked after it waits, so that commits in between wake it.
         void wakeThose(waiting);
       });
     },

@@ -19,13 +19,13 @@ const LEAD_US = 1_500;
 const OTHER_US = 200;
 const ERASURE_US = 15_000;
 
-/** Owners that are no tenant: log-ins, probes and housekeeping; claims and outcomes. */
+/** Owners other than tenants: log-ins, probes and housekeeping; claims and outcomes. */
 const PROCESS = '';
 const DISPATCHER = 'dispatcher';
 
 /**
- * The share of each commit that they have before tenants take turns. The dispatcher's demand follows from what was accepted:
- * a post to a hundred endpoints costs 2.5 ms, its claims and outcomes 4.5.
+ * Their share of each commit before tenants take turns. The dispatcher's demand follows from accepted posts: a post to a hundred
+ * endpoints costs 2.5 ms, its claims and outcomes 4.5 ms.
  */
 const SHARES = new Map([
   [PROCESS, 0.1],
@@ -45,7 +45,7 @@ export function ownerOf([name, args]: AnyCall): string {
   return ownerWithin(told) || ownerWithin(memberOf(told, 'request')) || ownerWithin(memberOf(told, 'signal'));
 }
 
-/** What a run of a source has made, where the change stores some of it. */
+/** The signals of a source run, if the change stores any. */
 function runSignals(name: string, args: readonly unknown[]): NewSignal[] | undefined {
   if (name === 'addRunSignals') return args[1] as NewSignal[];
   return name === 'finishSourceRun' ? (args[0] as SourceRun).signals : undefined;
@@ -67,7 +67,7 @@ export function changeIn([name, args]: AnyCall): AnyCall {
   return [inner.name, inner.args];
 }
 
-/** About how long the writer takes for a change: others wait for it. */
+/** Estimated writer time of a change, during which others wait. */
 export function costOf(call: AnyCall): number {
   const [name, args] = changeIn(call);
   const [first] = args;

@@ -2,9 +2,9 @@ import type { Clock } from '../lib/clock.ts';
 import { createFifo, type Fifo } from '../lib/queues.ts';
 import { DomainError } from '../model/errors.ts';
 
-/** What became of a batch: what each change came to, in their order, and which of them failed. */
+/** The result of a batch: the result of each change, in order, and the failed ones. */
 export interface Committed {
-  /** Undefined where the change failed. */
+  /** Undefined for failed changes. */
   values: unknown[];
   failed: { index: number; error: unknown }[];
 }
@@ -12,15 +12,15 @@ export interface Committed {
 export interface WriteQueueOptions<Change> {
   /** Stores a batch, one at a time; resolves after COMMIT. Rejects only where nothing can be stored ever again. */
   commit(batch: Change[]): Promise<Committed>;
-  /** A batch goes to be committed; the function returned is called before its changes are answered, with null where it was lost. */
+  /** Called when a batch is sent; the returned function is called before its changes are answered, with null if it was lost. */
   watch?(batch: readonly Change[]): (committed: Committed | null) => void;
-  /** Whose it is: owners take turns, by cost. Left out: all are one owner's. */
+  /** The owner of a change: owners take turns by cost. Omitted: all changes have one owner. */
   ownerOf?(change: Change): string;
   /** The share of each batch that an owner has before the others take turns; 0: it takes turns. Omitted: no owner has one. */
   shareOf?(owner: string): number;
-  /** About how many microseconds of the writer it takes. Left out: nothing. */
+  /** Estimated writer time in microseconds. Omitted: none. */
   costOf?(change: Change): number;
-  /** Measures what a batch takes against what it was to cost. Left out: it takes what it costs. */
+  /** Measures the actual duration of a batch against its cost. Omitted: they are taken as equal. */
   clock?: Clock;
   maxBatch?: number;
   maxQueued?: number;
@@ -29,32 +29,32 @@ export interface WriteQueueOptions<Change> {
 /** A batch is full at this cost: the next change waits for the whole batch, and then for its own. */
 const MOST_COST_US = 30_000;
 
-/** Of a smaller batch most is the flush of the disk, so that it only tells where the writer is faster than was thought. */
+/** Smaller batches are dominated by the disk flush, so they only show that the writer is faster than estimated. */
 const TELLING_COST_US = 10_000;
-/** A batch's share in the mean, and how far from the mean it may be: a disk that stood still once says little. */
+/** The weight of a batch in the mean, and its maximum deviation from it: a single stall of the disk says little. */
 const PACE_SHARE = 0.2;
 const SLOWEST_PACE = 20;
 
-/** What an owner may cost in each round: about one post, so that a thousand owners each wait for as many posts at most. */
+/** The cost an owner may use per round: about one post, so that each of a thousand owners waits for a thousand posts at most. */
 const QUANTUM_US = 500;
-/** A change costs this at least, so that rounds end where the changes cost nothing. */
+/** Minimum cost of a change, so that rounds end even if changes cost nothing. */
 const LEAST_COST_US = 10;
 
-/** Group commit: changes that come while a batch is under way share the next one, and so one flush of the disk. */
+/** Group commit: changes that arrive while a batch is in progress share the next one, and its disk flush. */
 export interface WriteQueue<Change> {
   /**
-   * Resolves after COMMIT with what the change came to.
-   * @throws DomainError UNAVAILABLE where the storage failed or the queue is full: nothing is stored then.
+   * Resolves after COMMIT with the result of the change.
+   * @throws DomainError UNAVAILABLE if the storage failed or the queue is full: nothing is stored then.
    */
   run(change: Change): Promise<unknown>;
   /** Changes that wait for their commit, those under way included. */
   readonly length: number;
   readonly limit: number;
-  /** About how many milliseconds a change of this owner would wait that came now: what those before it cost, at the present pace. */
+  /** Estimated wait of a new change of this owner, in milliseconds: the cost of those before it, at the current pace. */
   waitMs(owner: string): number;
-  /** False once later changes are refused for good. */
+  /** False once all further changes are rejected. */
   readonly accepting: boolean;
-  /** Refuses later changes; resolves when those before are committed. */
+  /** Rejects further changes; resolves when earlier ones are committed. */
   close(): Promise<void>;
 }
 
@@ -65,38 +65,38 @@ interface Entry<Change> {
   reject(error: unknown): void;
 }
 
-/** What waits of one owner, and what it costs in all. */
+/** The waiting changes of an owner, and their total cost. */
 interface OwnQueue<Change> {
   owner: string;
   share: number;
   entries: Fifo<Entry<Change>>;
   cost: number;
-  /** What it may cost now: a quantum more in each round, and nothing once its queue is empty. */
+  /** Its credit: grows by a quantum per round, and drops to 0 when its queue is empty. */
   credit: number;
 }
 
 /**
- * States: idle, or a batch is under way. A change that comes to an idle queue goes at once, with what else is asked for in the
- * same breath; nothing waits for company that may not come. The busier it gets, the longer a batch takes and the more
- * gathers for the next, up to what others can be let wait for. Those of one owner keep their order. Owners take turns by
- * what their changes cost (deficit round robin): who brings a thousand, or expensive ones, holds up nobody who brings one. An
- * owner with a share has that much of each batch whatever the others bring, and what it leaves is theirs.
+ * States: idle, or a batch is in progress. A change that finds the queue idle is sent immediately, with others from the same
+ * turn of the event loop; nothing waits for further changes. The busier the queue, the longer a batch takes and the more
+ * changes the next one has, up to a limit. Changes of one owner keep their order. Owners take turns by the cost of their changes
+ * (deficit round robin), so an owner with a thousand or expensive changes does not delay one with a single change. An owner
+ * with a share gets that much of each batch before the others, who get what it leaves.
  */
 export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): WriteQueue<Change> {
   const { commit, watch, ownerOf = () => '', costOf = () => 0, shareOf = () => 0, clock } = options;
   const { maxBatch = 1_000, maxQueued = 20_000 } = options;
   const queues = new Map<string, OwnQueue<Change>>();
-  /** Owners with a share, and those that take turns: each that has something waiting. */
+  /** Owners with waiting changes: those with a share, and those that take turns. */
   const reserved = new Set<OwnQueue<Change>>();
   const turns = new Set<OwnQueue<Change>>();
   let waiting = 0;
-  /** What waits in all, and of owners with a share. */
+  /** Number and cost of all waiting changes, and the cost of those with a share. */
   let waitingCost = 0;
   let reservedCost = 0;
   let underWay: Entry<Change>[] = [];
   let watched: ReturnType<NonNullable<typeof watch>> | undefined;
   let sentAt = 0;
-  /** What a batch takes, as a multiple of what it costs. */
+  /** The duration of a batch divided by its cost. */
   let pace = 1;
   let refusal: DomainError | null = null;
   let onIdle: (() => void) | null = null;
@@ -129,7 +129,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     if (queue.share > 0) reservedCost += entry.cost;
   }
 
-  /** Takes an owner's changes, those that cost no more than `allowed` in all; what is left of that. */
+  /** Takes changes of an owner up to a total cost of `allowed`; returns what is left of it. */
   function take(queue: OwnQueue<Change>, allowed: number, batch: Entry<Change>[]): number {
     let left = allowed;
     for (let entry = queue.entries.peek(); entry !== undefined; entry = queue.entries.peek()) {
@@ -154,23 +154,23 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     let unreserved = MOST_COST_US;
     for (const queue of reserved) {
       unreserved -= MOST_COST_US * queue.share;
-      // At least one change, which may cost more than the share.
+      // At least one change, even if it costs more than the share.
       const share = Math.max(MOST_COST_US * queue.share, queue.entries.peek()?.cost ?? 0);
       left -= share - take(queue, share, batch);
     }
-    // A claim for 512 endpoints costs a whole batch, and another may follow it: what is nobody's share is kept for the turns.
+    // A claim for 512 endpoints costs a whole batch, and another may follow: what belongs to no share is kept for the turns.
     const turnsBudget = Math.max(left, unreserved);
     left -= turnsBudget - takeTurns(turnsBudget, batch);
     for (const queue of reserved) left = take(queue, left, batch);
     return batch;
   }
 
-  /** Rounds among the owners without a share, until the batch is full or nothing of theirs waits. */
+  /** Rounds among the owners without a share, until the batch is full or none of their changes waits. */
   function takeTurns(budget: number, batch: Entry<Change>[]): number {
     const first = batch.length;
     let left = budget;
     let inVain = 0;
-    // Who is added again is met again, behind all others.
+    // An owner that is added again comes up again, after all others.
     for (const queue of turns) {
       if (left <= 0 || batch.length >= maxBatch) break;
       const before = batch.length;
@@ -208,7 +208,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
     learn();
     watched?.(committed);
     for (const { index, error } of failed) underWay[index]?.reject(error);
-    // Those that failed are settled: resolving them as well does nothing.
+    // Failed ones are already settled: resolving them has no effect.
     for (const [index, entry] of underWay.entries()) entry.resolve(values[index]);
     send();
   }
@@ -232,7 +232,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
       const own = queues.get(owner)?.cost ?? 0;
       const share = shareOf(owner);
       if (share > 0) return (Math.min(waitingCost, own / share) / 1_000) * pace;
-      // In each round all have their turn: nobody waits longer than for all, nor for more rounds than they have changes.
+      // Every owner has a turn in each round: none waits for more than all others, nor for more rounds than it has changes.
       const before = Math.min(waitingCost - reservedCost, own * Math.max(1, turns.size));
       let shares = 0;
       for (const queue of reserved) shares += queue.share;
@@ -259,7 +259,7 @@ export function createWriteQueue<Change>(options: WriteQueueOptions<Change>): Wr
   };
 }
 
-/** The error of what could not be stored, and may be tried again; `storage` where it was the storage that failed. */
+/** The error for a change that could not be stored and can be retried; `storage` if the storage failed. */
 export function unavailable(detail: string, storage?: 'full' | 'outage'): DomainError {
   return new DomainError('UNAVAILABLE', detail, { retryAfterSeconds: 1, ...(storage && { storage }) });
 }
