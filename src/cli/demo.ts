@@ -107,7 +107,8 @@ async function startDemoServer(
 ): Promise<{ url: string; apiKey: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'signalpost-demo-'));
   undo.push(() => rm(folder, { recursive: true, force: true }));
-  const port = await demoPort(ports.env);
+  const { port, release } = await demoPort(ports.env);
+  undo.push(release);
   const env = {
     HOST: '127.0.0.1',
     PORT: String(port),
@@ -120,6 +121,7 @@ async function startDemoServer(
   try {
     const account = { name: 'Demo', email: 'owner@demo.example', plan: 'trial' } as const;
     const { apiKey } = await createTenant(opened, account);
+    await release();
     const server = await opened.start();
     undo.push(() => server.stop());
     return { url: server.url, apiKey };
@@ -151,20 +153,27 @@ async function samplePosts(clock: Clock): Promise<object[]> {
   }));
 }
 
-/** PORT where it is set, whose start says so if it is taken; else the usual port where that is free, else any. */
-async function demoPort(env: NodeJS.ProcessEnv): Promise<number> {
-  const wanted = portOf(env) ?? 0;
-  if (wanted !== 0) return wanted;
-  return (await tryPort(USUAL_PORT)) ?? (await tryPort(0)) ?? fail('There is no free port on 127.0.0.1.');
+/** A port that nobody else is given until it is released. */
+interface HeldPort {
+  port: number;
+  release(): Promise<void>;
 }
 
-function tryPort(port: number): Promise<number | null> {
+/** PORT where it is set, whose start says so if it is taken; else the usual port where that is free, else any. */
+async function demoPort(env: NodeJS.ProcessEnv): Promise<HeldPort> {
+  const wanted = portOf(env) ?? 0;
+  if (wanted !== 0) return { port: wanted, release: async () => {} };
+  return (await holdPort(USUAL_PORT)) ?? (await holdPort(0)) ?? fail('There is no free port on 127.0.0.1.');
+}
+
+/** The store takes a second or more to open, in which another demo would find the same port free. */
+function holdPort(port: number): Promise<HeldPort | null> {
   return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', () => resolve(null));
-    probe.listen(port, '127.0.0.1', () => {
-      const { port: got } = probe.address() as AddressInfo;
-      probe.close(() => resolve(got));
+    const holder = createServer();
+    holder.once('error', () => resolve(null));
+    holder.listen(port, '127.0.0.1', () => {
+      const { port: got } = holder.address() as AddressInfo;
+      resolve({ port: got, release: () => new Promise((done) => holder.close(() => done())) });
     });
   });
 }

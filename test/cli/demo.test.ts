@@ -52,6 +52,15 @@ test('demo delivers one more signal that its curl line describes, until Ctrl-C',
   expect(existsSync(temporary) && readdirSync(temporary)).toEqual([]);
 });
 
+test('demos that are started together get ports of their own', async () => {
+  using folder = temporaryFolder();
+  const env = { TMPDIR: folder.path };
+  const demos = await Promise.all([1, 2].map(() => run(['demo', '--once'], env)));
+  expect(demos.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+    demos.map(() => ({ code: 0, stderr: '' })),
+  );
+});
+
 test('demo runs its server on PORT, and says so where that is taken', async () => {
   using folder = temporaryFolder();
   const env = { TMPDIR: folder.path, PORT: String(await freePort()) };
