@@ -174,17 +174,29 @@ async function lastMonth(store: Store, tenantId: string, now: number) {
   };
 }
 
-/** Without those marked as not relevant, snoozed or added to the pipeline. */
+/** Without those marked as not relevant, snoozed or added to the pipeline. What a lead writes anew is news. */
 async function stillWanted<T extends Signal>(
   store: Store,
   tenantId: string,
   { signals, now }: { signals: T[]; now: number },
 ) {
   const ids = signals.map(({ signal_id: id }) => id);
-  const triaged = new Map((await store.listTriage(tenantId, ids)).map((each) => [each.signalId, each]));
+  const leadIds = [...new Set(signals.flatMap(({ lead_id: id }) => id ?? []))];
+  const [triage, leads] = await Promise.all([
+    store.listTriage(tenantId, ids),
+    Promise.all(leadIds.map((id) => store.getLead(tenantId, id))),
+  ]);
+  const triaged = new Map(triage.map((each) => [each.signalId, each]));
+  const leadSince = new Map(
+    leads.flatMap((found) =>
+      found === null ? [] : [[found.lead.id, fromIso(found.lead.created_at)] as const],
+    ),
+  );
   return signals.flatMap((signal) => {
     const said = triaged.get(signal.signal_id);
-    const isAway = signal.lead_id !== null || said?.relevant === false || (said?.snoozedUntil ?? 0) > now;
+    const since = signal.lead_id === null ? undefined : leadSince.get(signal.lead_id);
+    const wasAdded = since !== undefined && since >= fromIso(signal.timestamp);
+    const isAway = wasAdded || said?.relevant === false || (said?.snoozedUntil ?? 0) > now;
     return isAway ? [] : [{ signal, said }];
   });
 }

@@ -41,6 +41,17 @@ test('a hot signal says why, and one click adds its author to the pipeline', asy
   expect(await today()).toContain('No hot signals are waiting');
 });
 
+test('what somebody writes anew who is in the pipeline already is news', async () => {
+  const payload = { name: 'Ann Lee', email: 'ann@acme.com' };
+  await made.app.inject({ method: 'POST', url: '/v1/leads', headers: made.auth, payload });
+  made.clock.advance(60_000);
+  const url = '/v1/signals';
+  const again = { ...aPost(), external_id: 'again', prospect: payload };
+  const { statusCode } = await made.app.inject({ method: 'POST', url, headers: made.auth, payload: again });
+  expect(statusCode).toBe(201);
+  expect(await today()).toMatch(/<a href="\/dashboard\/leads\/led_\w+">In the pipeline<\/a>/);
+});
+
 test('of the newest hot signals the best stands first', async () => {
   const scoreOf = async (text: string) => (await post(text)).json().data.signals[0].icp_score;
   const best = await scoreOf(aPost().text);
