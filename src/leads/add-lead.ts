@@ -32,14 +32,14 @@ import {
   requireIdentity,
 } from './incoming.ts';
 
-/** What became of a request. */
+/** The result of a request. */
 export interface AddedLead extends StoredLead {
   status: 'created' | 'merged';
 }
 
 /** A request with its post scored. */
 interface Request {
-  /** The lead's, where it makes one. */
+  /** Id of the lead, if one is created. */
   id: string;
   input: LeadInput;
   posted: readonly NewSignal[];
@@ -47,7 +47,7 @@ interface Request {
   onHandedOver(): void;
 }
 
-/** What is known of the person that a request is about. */
+/** What is known about the person in a request. */
 interface Known {
   facts: readonly Fact[];
   given: IncomingSignals;
@@ -55,7 +55,7 @@ interface Known {
   free: IncomingSignal[];
 }
 
-/** A lead as it was found or begun, and as it shall be; with the signals that become its own. */
+/** A lead before and after the change, with the signals to attach. */
 interface Draft {
   match: StoredLead | null;
   seen: LeadChange['seen'];
@@ -66,11 +66,10 @@ interface Draft {
 }
 
 /**
- * Enriches a person and adds them to the pipeline, or merges them into the lead that they are already: signals, lead,
- * history and events in one commit.
- * @throws DomainError `INVALID_REQUEST`, `CONFLICT` where the request matches two leads, `PLAN_REQUIRED` where the plan has
- *   no room for more
- * @param onHandedOver is called when all that is left to be done is the provider's and the store's, each time that it is tried
+ * Enriches a person and adds them to the pipeline, or merges them into their existing lead: signals, lead, history and events in
+ * one commit.
+ * @throws DomainError `INVALID_REQUEST`, `CONFLICT` if the request matches two leads, `PLAN_REQUIRED` if the plan allows no more
+ * @param onHandedOver is called on each try, once only the provider and the store have work left
  */
 export async function addLead(
   deps: LeadDeps,
@@ -123,7 +122,7 @@ async function draftLead(deps: LeadDeps, caller: LeadCaller, request: Request): 
   return { match: found, seen, before, lead, free, fresh: given.fresh };
 }
 
-/** What the request states, what its signals show, and what else the person has posted. */
+/** Facts stated in the request, facts from its signals, and other posts by the person. */
 async function readKnown(
   { store }: IntakeDeps,
   tenantId: string,
@@ -149,7 +148,7 @@ async function readKnown(
   };
 }
 
-/** What only a new lead takes from the request; the platform of its post is where it came from, if nothing is said. */
+/** Members that only a new lead takes from the request; its source defaults to the platform of its post. */
 function beginLead(
   id: string,
   now: number,
@@ -160,7 +159,7 @@ function beginLead(
   return { ...blankLead(id, now), source, stage: input.stage ?? 'new' };
 }
 
-/** What follows from the lead's facts and from what the tenant knows of their company. */
+/** Facts derived from the lead's facts and from the tenant's data about the company. */
 async function enrich({ store, clock }: IntakeDeps, tenantId: string, lead: Lead): Promise<Lead> {
   const now = clock.now();
   const concluded = conclude(lead, now);
@@ -169,7 +168,7 @@ async function enrich({ store, clock }: IntakeDeps, tenantId: string, lead: Lead
   return company === null ? concluded : fillFacts(concluded, companyFacts(company), now);
 }
 
-/** Null where what it was drafted from no longer holds. A change without effect is not stored and causes no event. */
+/** Null if the data it is based on has changed. A change without effect is not stored and causes no event. */
 async function storeDraft(
   deps: IntakeDeps,
   caller: LeadCaller,
@@ -181,7 +180,7 @@ async function storeDraft(
   }: { id: string; draft: Draft; enriched: boolean; onHandedOver: () => void },
 ): Promise<AddedLead | null> {
   const { match, seen, before, free, fresh } = draft;
-  // The request itself has made it, where it was cut off before its answer and is run again.
+  // Created by this request itself, if it was interrupted before its response and runs again.
   const status = match === null || match.lead.id === id ? 'created' : 'merged';
   if (match !== null && free.length + fresh.length === 0 && isSame(before, draft.lead)) {
     return { status, ...match };
@@ -195,7 +194,7 @@ async function storeDraft(
   const data = { lead_id: lead.id, previous: match?.lead ?? null, current: lead };
   const types: StateChange['type'][] = match === null ? ['lead.created'] : [];
   if (enriched) types.push('lead.enriched');
-  // Of a new lead these are all; `lead.enriched` is not filtered by them.
+  // All facts of a new lead; `lead.enriched` is not filtered by them.
   const signals = () => [...free.map(({ signal }) => signal), ...fresh.map(signalOf)];
   const changes = types.map((type) => ({ type, subjectId: lead.id, data, signals }));
   const events = await routeChanges(deps, caller.tenantId, changes);
@@ -227,13 +226,13 @@ function signalOf({ wire }: NewSignal): Signal {
   return JSON.parse(wire) as Signal;
 }
 
-/** What is one input's own fault: where the plan has no room for more leads, those that merge are taken still. */
+/** Errors that affect one input only: if the plan allows no more leads, inputs that merge are still accepted. */
 const OWN_FAULTS: readonly string[] = ['INVALID_REQUEST', 'CONFLICT', 'PLAN_REQUIRED'];
 
 /**
- * As many {@link addLead} as there are inputs, each on its own and with parts of its own: what is one input's own fault is its result. Each goes
- * on when the one before it is the store's to finish, so that they share their commits (100 leads on a busy machine: 0.1 s; one
- * after the other: 0.9 s); of two about one person the first makes the lead, as a reader of the batch expects.
+ * Runs {@link addLead} for each input, with its own dependencies; an error of an input is its result. Each starts when the
+ * previous one is waiting for the store, so that they share commits (100 leads on a busy machine: 0.1 s; one after the other:
+ * 0.9 s). If two inputs are about one person, the first creates the lead, as expected of a batch.
  */
 export async function addLeads(
   partsOf: (item: string) => LeadDeps,
@@ -244,7 +243,7 @@ export async function addLeads(
   const results: Promise<AddedLead | DomainError>[] = [];
   const { clock } = partsOf('');
   const nextTurn = createYielder(clock);
-  // One for all of them: a hundred leads of one person wait for each other.
+  // Shared by all, because a hundred leads of one person wait for each other.
   const until = clock.monotonic() + PATIENCE_MS;
   for (const [index, input] of inputs.entries()) {
     const keys = keysOf(input);
@@ -256,7 +255,7 @@ export async function addLeads(
     );
     for (const key of keys) lastOf.set(key, result);
     results.push(result);
-    // One is read and scored after the other: all that were begun in one turn would hold up others together.
+    // Read and scored one after the other: all of them in one turn would delay other requests.
     await Promise.race([handedOver.promise, result]).catch(() => {}); // reported below, with the others
     await nextTurn();
   }
@@ -271,14 +270,14 @@ async function addOne(
   try {
     return await addLead(deps, caller, input, waits);
   } catch (error) {
-    // Anything else, such as a full disk, is the fault of the whole batch.
+    // Anything else, such as a full disk, fails the whole batch.
     const isOwnFault = error instanceof DomainError && OWN_FAULTS.includes(error.code);
     if (isOwnFault) return error;
     throw error;
   }
 }
 
-/** What tells that two inputs are about one person or post. What only stored signals tell is found out when it is stored. */
+/** Keys that show that two inputs are about the same person or post. Those known only from stored signals are checked on commit. */
 function keysOf(input: LeadInput): string[] {
   const person = conclude(fillFacts(blankLead('', 0), incomingFacts(input, []), 0), 0);
   const { prospect, platform, external_id } = input.signal ?? {};

@@ -22,9 +22,9 @@ import {
 import { conflict, readFreeSignals } from './incoming.ts';
 
 /**
- * Changes what is known of a lead; what a changed name or title had told is concluded anew. A new address or profile
- * brings the person's signals along.
- * @throws DomainError `NOT_FOUND`, `CONFLICT` where another lead has the new address or profile, `INVALID_REQUEST`
+ * Changes facts about a lead; facts derived from a changed name or title are derived again. A new email address or profile also
+ * attaches the person's signals.
+ * @throws DomainError `NOT_FOUND`, `CONFLICT` if another lead has the new address or profile, `INVALID_REQUEST`
  */
 export async function changeLead(
   deps: IntakeDeps,
@@ -36,7 +36,7 @@ export async function changeLead(
   return changeUntilItHolds('lead', async () => {
     const stored = await requireLead(store, tenantId, id);
     when(versionOf(stored));
-    // An owner who has left the team stays until there is another.
+    // An owner who has left the team stays until another is set.
     if (patch.owner && patch.owner !== stored.lead.owner) await requireMember(store, tenantId, patch.owner);
     const patched = applyPatch(stored.lead, patch, clock.now());
     if (JSON.stringify(patched) === JSON.stringify(stored.lead)) return stored;
@@ -53,7 +53,7 @@ export async function changeLead(
   });
 }
 
-/** The lead as a patch makes it (RFC 7396: null clears, what is absent stays). */
+/** Applies a patch to the lead (RFC 7396: null clears a member, absent members stay). */
 function applyPatch(lead: Lead, patch: LeadPatch, at: number): Lead {
   const stated = statedFacts(patch);
   const changed = new Set<FactField>();
@@ -96,7 +96,7 @@ async function requireMember(store: Store, tenantId: string, email: string): Pro
   throw invalidAt('/owner', `"${email}" is not the address of a member of your team.`);
 }
 
-/** Who has the keys; strong ones may be nobody else's. A name at a company stays with the lead that bore it first. */
+/** The owners of the keys; strong ones may not belong to another lead. A name at a company stays with the first lead that had it. */
 async function requireFree(
   store: Store,
   tenantId: string,

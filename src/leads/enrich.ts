@@ -14,10 +14,10 @@ export interface SplitName {
 
 const TITLES = /^(?:dr|prof|mr|mrs|ms|mx|miss|sir|herr|frau|ing|dipl|mag)\.?$/i;
 const SUFFIXES = /^(?:jr|sr|ii|iii|iv|ph\.?d|md|mba|cpa|esq|msc|bsc|pe|cissp|pmp)\.?$/i;
-/** What people are called, not what accounts are: `plumber_42` and `u/hvac` have no first name. */
+/** Names of people, not of accounts: `plumber_42` and `u/hvac` have no first name. */
 const PERSONAL = /^[\p{L}\p{M}][\p{L}\p{M}'’.,\- ]*$/u;
 
-/** Takes a full name apart: "Dr. Jane van Dyk, PhD" is Jane, van Dyk. Null where it is not made of two parts. */
+/** Splits a full name: "Dr. Jane van Dyk, PhD" is Jane, van Dyk. Null if it does not have two parts. */
 export function splitName(name: string): SplitName | null {
   if (!PERSONAL.test(name.trim())) return null;
   const words = inReadingOrder(name).filter((word) => word !== '');
@@ -36,7 +36,7 @@ function inReadingOrder(name: string): string[] {
   return [...after, ...head];
 }
 
-/** Providers that the list lacks. */
+/** Providers missing from the list. */
 const MORE_PROVIDERS = [
   'fastmail.com',
   'tutanota.com',
@@ -45,7 +45,7 @@ const MORE_PROVIDERS = [
   'hushmail.com',
   'zohomail.com',
 ];
-/** RFC 2606 reserves these for documentation: they are no free mail, although the list has them. */
+/** Reserved for documentation by RFC 2606: not free mail, although the list contains them. */
 const RESERVED = ['example.com', 'example.net', 'example.org', 'test.com'];
 
 const FREE_MAIL: ReadonlySet<string> = new Set(
@@ -63,18 +63,18 @@ const ROLES: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** An e-mail address taken apart. */
+/** A parsed email address. */
 export interface Mailbox {
   domain: string;
-  /** Gmail and the like, which says nothing of a company. */
+  /** A provider such as Gmail, which says nothing about a company. */
   isFree: boolean;
-  /** `info@`, `sales@`: a desk, not a person. */
+  /** `info@`, `sales@`: a role, not a person. */
   isRole: boolean;
-  /** First and last name, where the address is spelled `first.last`; else null. */
+  /** First and last name if the address has the form `first.last`; otherwise null. */
   name: { first: string; last: string } | null;
 }
 
-/** What an address says of its owner; null where it is none. */
+/** What an email address reveals about its owner; null if it is invalid. */
 export function readMailbox(email: string): Mailbox | null {
   const at = email.lastIndexOf('@');
   if (at < 1) return null;
@@ -94,7 +94,7 @@ function capitalise(name: string): string {
   return name.replace(/(^|-)(\p{L})/gu, (_, dash: string, letter: string) => dash + letter.toUpperCase());
 }
 
-/** How sure a conclusion is; what a caller states is 1, what a post shows of its author 0.9. */
+/** Confidence of derived facts; facts stated by a caller have 1, facts about the author of a post 0.9. */
 const CONFIDENCE = {
   domainOfEmail: 0.9,
   nameOfEmail: 0.6,
@@ -107,19 +107,19 @@ const CONFIDENCE = {
 
 const COMPANY_FIELDS = ['name', 'industry', 'headcount', 'location'] as const;
 
-/** What is concluded from which fact. */
+/** Which facts are derived from which. */
 const FOLLOWS: readonly ['name' | 'title', readonly FactField[]][] = [
   ['name', ['first_name', 'last_name']],
   ['title', ['seniority', 'department']],
 ];
 
-/** What follows from the lead's own facts, without asking anyone; nothing that it knows already is replaced. */
+/** Facts derived from the lead's own facts, without a provider; known ones are not replaced. */
 export function conclude(lead: Lead, at: number): Lead {
   const named = fillFacts(lead, [...factsOfEmail(lead), ...partsOfName(lead)], at);
   return fillFacts(named, factsOfTitle(named.title), at);
 }
 
-/** The lead with what followed from its name or title concluded anew, where one of these has changed. */
+/** The lead with facts derived again from its name or title, if one of these has changed. */
 export function concludeAgain(lead: Lead, changed: ReadonlySet<FactField>, at: number): Lead {
   let fresh = lead;
   for (const [of, fields] of FOLLOWS) {
@@ -133,7 +133,7 @@ export function concludeAgain(lead: Lead, changed: ReadonlySet<FactField>, at: n
   return changed.has('title') ? fillFacts(fresh, factsOfTitle(fresh.title), at) : fresh;
 }
 
-/** What the tenant knows of the lead's company from elsewhere. */
+/** Facts about the lead's company from other sources of the tenant. */
 export function companyFacts({ facts }: Company): Fact[] {
   return COMPANY_FIELDS.flatMap((field): Fact[] => {
     const known = factInForce(facts, field);
@@ -155,7 +155,7 @@ function factsOfEmail({ email, name }: Lead): Fact[] {
   return [...facts, ...vouchFor(names, 'email', CONFIDENCE.nameOfEmail)];
 }
 
-/** Half a name that is known stays alone: the other half could be of another spelling. */
+/** If only half of a name is known, the other half is not added: its spelling could differ. */
 function partsOfName({ name, first_name, last_name }: Lead): Fact[] {
   if (first_name !== '' || last_name !== '') return [];
   const parts = splitName(name);

@@ -58,8 +58,8 @@ export function createEnrichment(deps: EnrichmentDeps): Enrichment {
 }
 
 /**
- * What can be asked of a lead; null where nothing is missing, or nothing tells whom or what it is about. What the provider said
- * itself is left out: with it, each answer would make another question.
+ * The question about a lead; null if nothing is missing, or nothing identifies the person or company. Facts from the provider
+ * itself are omitted: otherwise each answer would lead to another question.
  */
 function questionOf(lead: Lead): Question | null {
   if (FACT_FIELDS.every((field) => readFact(lead, field) !== '')) return null;
@@ -77,8 +77,8 @@ function questionOf(lead: Lead): Question | null {
 }
 
 /**
- * Nothing that is filled is replaced; what follows from the new facts is concluded. A fact is as old as the answer. An address
- * or profile that another lead has is left out: it would be that lead's.
+ * Known facts are never replaced; further facts are derived from the new ones. Facts are dated by the answer. An address or
+ * profile of another lead is omitted.
  */
 async function withAnswer(
   { store, clock }: EnrichmentDeps,
@@ -93,7 +93,7 @@ async function withAnswer(
   return conclude(fillFacts(lead, own, at), clock.now());
 }
 
-/** A lead that is gone, as its person was erased, stays so. */
+/** A lead whose person was erased is not created again. */
 async function addLate(
   deps: EnrichmentDeps,
   caller: LeadCaller,
@@ -131,18 +131,18 @@ interface ProviderAnswer {
 
 /** A provider of facts about people and companies, over HTTP. */
 interface Provider {
-  /** Null where it cannot be asked or does not answer; never rejects. Questions that are the same are asked once. */
+  /** Null if it cannot be asked or does not answer; never rejects. Identical concurrent questions are asked once. */
   ask(question: Question): Promise<ProviderAnswer | null>;
   /** Forgets every answer, because a person was erased. */
   forget(): void;
-  /** Cuts off what is under way. */
+  /** Aborts requests in progress. */
   close(): Promise<void>;
 }
 
-/** What a provider needs of the process. */
+/** Dependencies of a provider. */
 export interface ProviderDeps {
   url: string;
-  /** Questions in a day (UTC), all tenants together, over restarts. */
+  /** Maximum number of questions per day (UTC) for all tenants together, across restarts. */
   dailyLimit: number;
   clock: Clock;
   store: Pick<LeadStore, 'countEnrichment'>;
@@ -150,15 +150,15 @@ export interface ProviderDeps {
 }
 
 const MOST_AT_ONCE = 8;
-/** Answers are kept for a day, those too that nothing is known. */
+/** Answers are cached for a day, including those without facts. */
 const KEPT_MS = DAY_MS;
 const MOST_KEPT = 5_000;
-/** States of the breaker: closed ── five failures in a row → open, for a minute or as long as it asks ── then one question → closed or open. */
+/** Circuit breaker: closed; after five failures in a row open, for a minute or as long as requested; then one trial decides. */
 const FAILURES_TO_OPEN = 5;
 const OPEN_MS = 60_000;
 const MOST_OPEN_MS = HOUR_MS;
 
-/** The provider at an address: any that the operator has set, inside a network or out. */
+/** The provider at the URL that the operator has configured, in a private network or not. */
 export function createProvider(deps: ProviderDeps): Provider {
   const { clock, store, log, dailyLimit } = deps;
   const url = new URL(deps.url);
@@ -171,13 +171,13 @@ export function createProvider(deps: ProviderDeps): Provider {
   const turns = pLimit(MOST_AT_ONCE);
   let failures = 0;
   let openUntil = 0;
-  /** The day on which the log said that there are no more questions. */
+  /** The day on which reaching the daily limit was logged. */
   let spentOn = '';
   let generation = 0;
 
   async function askNow(key: string, question: Question): Promise<ProviderAnswer | null> {
     if (clock.now() < openUntil || stopping.signal.aborted) return null;
-    // While one question tries whether it answers again, others go without.
+    // While a trial request is in progress, other questions get no answer.
     if (failures >= FAILURES_TO_OPEN) openUntil = clock.now() + OPEN_MS;
     const asked = generation;
     try {
@@ -238,11 +238,11 @@ export function createProvider(deps: ProviderDeps): Provider {
   };
 }
 
-/** How sure an answer is that does not say so itself. */
+/** Confidence of answers that state none. */
 const USUAL_CONFIDENCE = 0.7;
 const MAX_CHARS = 300;
 
-/** A member of another form is as good as none: the rest of the answer still counts. */
+/** An invalid member is treated as missing: the rest of the answer still counts. */
 const lenient = (schema: z.ZodType<string>) =>
   schema
     .optional()
@@ -289,7 +289,7 @@ const answerSchema = z.object({
   company: companySchema.nullish().catch(null),
 });
 
-/** What an answer says, as facts of a lead. @throws where it is no object of the form that a provider promises */
+/** The facts in an answer. @throws if it does not have the documented form */
 function factsOfAnswer(answer: unknown): Fact[] {
   const { person, company } = answerSchema.parse(answer);
   const { confidence: ofPerson = 0, ...about } = person ?? {};
@@ -298,7 +298,7 @@ function factsOfAnswer(answer: unknown): Fact[] {
   return [...vouchFor(about, 'provider', ofPerson), ...vouchFor(named, 'provider', ofCompany)];
 }
 
-/** Whom or what a provider is asked about; what is not known is left out. */
+/** The person or company a provider is asked about; unknown members are omitted. */
 interface Question {
   email?: string;
   name?: string;
@@ -306,7 +306,7 @@ interface Question {
   domain?: string;
 }
 
-/** Why there is no answer: a word for the log, and until when the provider wants to be left alone (Unix milliseconds, 0: it did not say). */
+/** Why there is no answer: a word for the log, and until when the provider asked to wait (Unix milliseconds; 0: it did not). */
 class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
   readonly until: number;
@@ -324,11 +324,11 @@ interface Connection {
   signal: AbortSignal;
 }
 
-/** From the look-up of the name to the last byte. */
+/** From the DNS look-up to the last byte. */
 const TIME_LIMIT_MS = 10_000;
 const MAX_BODY_BYTES = 256 * 1024;
 
-/** Asks once. Who is not known (404, 204) is an answer without facts. @throws ProviderFault */
+/** Sends one request. An unknown person (404, 204) is an answer without facts. @throws ProviderFault */
 async function askOnce(connection: Connection, question: Question): Promise<Fact[]> {
   const { clock, url, dispatcher } = connection;
   const over = new AbortController();
@@ -382,14 +382,14 @@ function readFacts(text: string): Fact[] {
   }
 }
 
-/** Name and password of the address go into a header: the address itself is sent without them. */
+/** User name and password in the URL are sent as a header, and removed from the URL. */
 function authorizationOf({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
   const plain = [username, password].map(decodeURIComponent).join(':');
   return { authorization: `Basic ${Buffer.from(plain).toString('base64')}` };
 }
 
-/** A word such as ECONNREFUSED: messages may name what was asked. */
+/** A word such as ECONNREFUSED: messages may contain the question. */
 function codeOf(error: unknown): string {
   const code = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
   return typeof code === 'string' ? code : 'network';

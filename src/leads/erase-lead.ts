@@ -20,15 +20,15 @@ import type { LeadDeps } from './changes.ts';
 import { requireLead, versionOf } from './changes.ts';
 import { areDifferent } from './facts.ts';
 
-/** Events, signals and leads looked through in one go: some 10 ms, between which others get their turn. */
+/** Events, signals and leads scanned at a time: about 10 ms, between which other requests get their turn. */
 const EVENTS_AT_ONCE = 500;
 const ROWS_AT_ONCE = 50;
 const ERASURES_AT_ONCE = 20;
 
 /**
- * Erases a person: the lead, and whatever else tells of them, in signals, events, deliveries and kept answers. What still
- * waits to be delivered is discarded: a receiver has no use for a body without its person. The lead goes in one commit, the
- * rest in pieces that follow; where the process ends between them, the next one goes on ({@link continueErasures}).
+ * Erases a person: the lead, and all their data in signals, events, deliveries and stored responses. Pending deliveries are
+ * discarded: a receiver has no use for a body without its person. The lead is deleted in one commit, the rest in pieces that
+ * follow; if the process ends in between, the next one continues ({@link continueErasures}).
  * @throws DomainError `NOT_FOUND`
  */
 export async function eraseLead(
@@ -43,7 +43,7 @@ export async function eraseLead(
     const stored = await requireLead(store, tenantId, id);
     when(versionOf(stored));
     const person = await findPerson(store, tenantId, stored);
-    // Once: it is the long part, and what comes to be meanwhile is found by the lead and the signals it is about.
+    // Scanned once, as it takes long: anything created in the meantime is found through its lead and signals.
     const mentions = mentionsOf(stored.lead, person);
     const signals = person.signals.map((signal) => signal.id);
     const own = new Set(signals);
@@ -69,7 +69,7 @@ export async function eraseLead(
 }
 
 /**
- * Deletes a signal, and what was said of it in events, deliveries and kept answers: as an erasure, in pieces.
+ * Deletes a signal, and its data in events, deliveries and stored responses, in pieces like an erasure.
  * @throws DomainError `NOT_FOUND`
  */
 export async function deleteSignal(
@@ -82,7 +82,7 @@ export async function deleteSignal(
   await finish(store, { tenantId, leadId: id }, () => false);
 }
 
-/** Goes on with erasures that a process had begun and not done when it ended. */
+/** Continues erasures that another process started and did not finish. */
 export async function continueErasures(
   { store }: Pick<LeadDeps, 'store'>,
   isStopping: () => boolean,
@@ -101,8 +101,8 @@ interface Person {
 }
 
 /**
- * A person's keys and signals: the lead's own, and what follows from them, as a post that is known by its author's
- * address may name a profile under which others were posted. Posts by others are only detached.
+ * A person's keys and signals: the lead's own, and those found through them, since a post found by its author's email address
+ * may name a profile with further posts. Posts by others are only detached.
  */
 async function findPerson(store: Store, tenantId: string, { lead }: StoredLead): Promise<Person> {
   const attached = await store.listPersonalSignals(lead.id);
@@ -129,8 +129,8 @@ function authorOf({ wire }: PersonalSignal): Signal['prospect'] {
 }
 
 /**
- * What tells of the person wherever it stands: addresses, profiles, and full names, as far as they were told and are not
- * those of a company. One word alone is too many other people's.
+ * Texts that identify the person anywhere: addresses, profiles, and full names that were stated and are not the name of a
+ * company. A single word would match too many other people.
  */
 function mentionsOf(lead: Lead, { keys, signals }: Person): Mentions {
   const authors = signals.map(authorOf);
@@ -148,7 +148,7 @@ function mentionsOf(lead: Lead, { keys, signals }: Person): Mentions {
   return { texts: [...new Set([...addresses, ...profiles])], names: [...new Set(names)] };
 }
 
-/** What names the person without being about them. */
+/** Ids of data that names the person without being about them. */
 interface Swept {
   events: { ids: string[]; named: string[] };
   signals: string[];
@@ -168,7 +168,7 @@ async function sweep(
   };
 }
 
-/** Events of whatever kind, such as digests and replies. */
+/** Events of any kind, such as digests and replies. */
 async function sweepEvents(store: Store, who: Omit<EventScan, 'after' | 'limit'>): Promise<Swept['events']> {
   const ids: string[] = [];
   const named: string[] = [];

@@ -13,10 +13,10 @@ import {
 import { linkedinProfile, nameKey, normaliseEmail, personKeys } from '../model/person-keys.ts';
 import type { Signal } from '../model/signal.ts';
 
-/** Facts by field; what is absent or empty is not known. */
+/** Facts by field; absent or empty means unknown. */
 export type Facts = Partial<Record<FactField, string>>;
 
-/** A fact with where it comes from, on its way into a lead. */
+/** A fact with its origin, to be added to a lead. */
 export interface Fact {
   field: FactField;
   value: string;
@@ -25,7 +25,7 @@ export interface Fact {
   confidence: number;
 }
 
-/** What a request says outright; `undefined` members say nothing, empty ones clear where the request is a change. */
+/** Facts stated in a request; `undefined` means not stated, and an empty value clears the field if the request is a change. */
 export function statedFacts({ company, ...person }: LeadInput | LeadPatch): Facts {
   const facts: Facts = {};
   for (const field of FACT_FIELDS) {
@@ -38,7 +38,7 @@ export function statedFacts({ company, ...person }: LeadInput | LeadPatch): Fact
   return facts;
 }
 
-/** Facts as a source vouches for them; empty ones are left out. */
+/** Facts with the confidence of their origin; empty ones are omitted. */
 export function vouchFor(facts: Facts, source: FactSource, confidence: number): Fact[] {
   return FACT_FIELDS.flatMap((field) => {
     const value = facts[field] ?? '';
@@ -47,8 +47,8 @@ export function vouchFor(facts: Facts, source: FactSource, confidence: number): 
 }
 
 /**
- * The lead with every fact that it did not know; what is filled stays, and of two facts of one field the first wins.
- * The same lead, unchanged, where nothing was new.
+ * The lead with all facts that were unknown; known ones stay, and of two facts for one field the first wins. Returns the same
+ * object if nothing was new.
  */
 export function fillFacts(lead: Lead, incoming: readonly Fact[], at: number): Lead {
   let filled = lead;

@@ -23,15 +23,15 @@ export interface IncomingSignal {
   signal: Signal;
 }
 
-/** Signals of a request: those that are stored, and those that come with it. */
+/** Signals of a request: stored ones it names, and new ones it contains. */
 export interface IncomingSignals {
   stored: IncomingSignal[];
   fresh: NewSignal[];
 }
 
 /**
- * The signals that a request names or brings; of the post that it brings, those that are known count as named.
- * @throws DomainError `INVALID_REQUEST` where it names one that is not there
+ * The signals that a request names or contains; already stored signals of a post it contains count as named.
+ * @throws DomainError `INVALID_REQUEST` if it names an unknown signal
  */
 export async function readSignals(
   store: Store,
@@ -54,7 +54,7 @@ export async function readSignals(
 /** A person may have thousands of posts: they are read at once, and attached to the lead in one commit. */
 const MOST_FREE = 500;
 
-/** The newest signals that a person has posted and no lead has. */
+/** The newest unattached signals that a person has posted. */
 export async function readFreeSignals(
   store: Store,
   tenantId: string,
@@ -68,12 +68,12 @@ function parseSignal({ id, leadId, wire }: LeadSignal): IncomingSignal {
   return { id, leadId, signal: JSON.parse(wire) as Signal };
 }
 
-/** What a request says of a person: outright first, then what `signals` show, as far as they are that person's. */
+/** Facts about a person in a request: stated ones first, then those from `signals` by that person. */
 export function incomingFacts(input: LeadInput, signals: readonly Signal[]): Fact[] {
   return addFactsOf(vouchFor(withName(statedFacts(input)), 'request', 1), signals);
 }
 
-/** `facts` with those of each signal whose author they do not tell apart from the person. */
+/** `facts`, with those of each signal whose author does not differ from the person. */
 export function addFactsOf(facts: readonly Fact[], signals: readonly Signal[]): Fact[] {
   const all = [...facts];
   let person = fillFacts(blankLead('', 0), all, 0);
@@ -89,7 +89,7 @@ export function addFactsOf(facts: readonly Fact[], signals: readonly Signal[]): 
   return all;
 }
 
-/** Whether the request says whom it is about. @throws DomainError `INVALID_REQUEST` */
+/** Whether the request identifies a person. @throws DomainError `INVALID_REQUEST` */
 export function requireIdentity(input: LeadInput): void {
   const { name, company, ...facts } = { ...withName(statedFacts(input)), company: input.company };
   if (facts.email || facts.linkedin_url || input.signal_ids.length > 0 || input.signal) return;
@@ -106,16 +106,16 @@ function withName(facts: ReturnType<typeof statedFacts>) {
   return { ...facts, name };
 }
 
-/** The lead that a request is about, if there is one, and what was seen in finding that out. */
+/** The lead that a request is about, if there is one, and the owners of identities that were read. */
 export interface LeadMatch {
   found: StoredLead | null;
   seen: IdentityHolder[];
 }
 
 /**
- * Finds the lead that has one of the person's identities or one of the signals. A name at a company is the person's own
- * only where address and profile do not say otherwise: there may be two of that name.
- * @throws DomainError `CONFLICT` where there are two, or where a signal belongs to another lead
+ * Finds the lead with one of the person's identities or signals. A name at a company counts only if address and profile do not
+ * contradict it, since two people may have that name.
+ * @throws DomainError `CONFLICT` if there are two leads, or a signal belongs to another lead
  */
 export async function findMatch(
   store: Store,
@@ -157,7 +157,7 @@ async function readLeads(
   return new Map(found.filter((stored) => stored !== null).map((stored) => [stored.lead.id, stored]));
 }
 
-/** All are named, so that the caller can look at them and decide. */
+/** Names all of them, so that the caller can decide. */
 export function conflict(what: string, leadIds: string[]): DomainError {
   return new DomainError('CONFLICT', `${what}: ${leadIds.join(', ')}.`, {
     hint: 'Check the leads named here. Delete one of them, or send only what identifies the lead you mean.',

@@ -9,12 +9,12 @@ type SignalsOfLeads = Pick<LeadStore, 'listSignalsOfLead'>;
 const MAX_NAME = 90;
 const UNNAMED = 'Unnamed lead';
 
-/** What a lead is called: by name, address or company, else by the headline of its best post. Never by its id. */
+/** The display name of a lead: name, address or company, otherwise the headline of its best post; never its id. */
 export function nameOf({ name, email, company }: Lead, headline = ''): string {
   return name || email || company.name || excerpt(headline, MAX_NAME) || UNNAMED;
 }
 
-/** The headlines of the leads' best posts, by the leads' ids. One that has no post, or an erased one, is left out. */
+/** The headlines of the leads' best posts, by lead id. Leads without a post, or with an erased one, are omitted. */
 export async function headlinesOf(
   store: SignalsOfLeads,
   leads: readonly Lead[],
@@ -29,7 +29,7 @@ export async function headlinesOf(
   return new Map(found.flatMap(([id, text]) => (text === '' ? [] : [[id, headlineOf(text)]])));
 }
 
-/** What each of the leads is called. */
+/** The display name of each lead. */
 export async function namesOf(
   store: SignalsOfLeads,
   leads: readonly Lead[],

@@ -16,8 +16,8 @@ import { type LeadCaller, requireLead, updateOf, versionOf } from './changes.ts'
 const CLOSED: readonly Stage[] = ['won', 'lost'];
 
 /**
- * Whether the lead moves (true) or stands there already (false). `expected_stage` is checked before anything else, so
- * that who has not seen the latest move hears of it first.
+ * Whether the lead moves (true) or already is in that stage (false). `expected_stage` is checked first, so that a caller who has
+ * not seen the latest move learns about it.
  * @throws DomainError `STAGE_CONFLICT`, `INVALID_TRANSITION`, `INVALID_REQUEST`
  */
 export function decideMove(current: Stage, { stage, expected_stage, reason, reopen }: MoveInput): boolean {
@@ -40,18 +40,18 @@ export function decideMove(current: Stage, { stage, expected_stage, reason, reop
   return true;
 }
 
-/** More than anybody closes and opens again without an open stage between. */
+/** More than anyone closes and reopens a lead without an open stage in between. */
 const MOVES_LOOKED_AT = 50;
 
-/** A lead as it was asked to be. */
+/** The lead after the request. */
 export interface ChangedLead extends StoredLead {
-  /** False where it was so before. */
+  /** False if nothing changed. */
   isChanged: boolean;
 }
 
 /**
- * Moves a lead through the pipeline, with its deal, the history and the events in one commit. Moves at once are decided one after
- * the other, each on what the one before it left.
+ * Moves a lead through the pipeline, with its deal, history and events in one commit. Concurrent moves are decided one after the
+ * other, each based on the result of the previous one.
  * @throws DomainError `NOT_FOUND`, `STAGE_CONFLICT`, `INVALID_TRANSITION`, `INVALID_REQUEST`
  */
 export async function moveLead(
@@ -72,8 +72,8 @@ export async function moveLead(
 }
 
 /**
- * Sets what the lead may be worth. A deal is won or lost exactly where its lead is, so that its status moves the lead, by
- * the rules of any move; the same deal again changes nothing.
+ * Sets the deal of a lead. A deal is won or lost exactly when its lead is, so its status moves the lead, by the rules of any
+ * move; setting the same deal again changes nothing.
  * @throws DomainError `NOT_FOUND`, `INVALID_TRANSITION`, `INVALID_REQUEST`
  */
 export async function setDeal(
@@ -103,14 +103,14 @@ export async function setDeal(
   });
 }
 
-/** Where a closed lead stood before; one that was closed from the beginning is new. */
+/** The last open stage of a closed lead; `new` if it was closed from the start. */
 async function lastOpenStage({ store }: IntakeDeps, id: string): Promise<Stage> {
   const { rows } = await store.pageStageMoves(id, { after: null, limit: MOVES_LOOKED_AT });
   const stages = rows.flatMap(({ previous }) => (previous === null ? [] : [previous]));
   return stages.find((stage) => dealStatusIn(stage) === 'open') ?? 'new';
 }
 
-/** Commits a lead with the events of what changed, which carry it as it then is; null where it no longer holds. */
+/** Commits a lead with the events of its changes, which contain its new state; null if it has changed since it was read. */
 async function commit(
   deps: IntakeDeps,
   caller: LeadCaller,
