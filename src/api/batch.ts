@@ -6,12 +6,12 @@ import { createYielder } from '../lib/yielding.ts';
 import type { Fault } from '../model/errors.ts';
 import type { Call, NamesIn, NoQuery, OperationInfo, Routes } from './routes.ts';
 
-/** The largest body that a batch may have. */
+/** Maximum size of the body of a batch. */
 const BATCH_BODY_BYTES = 5 * 1024 * 1024;
 
 /**
- * Body of a batch: `{name: [item, …]}`. Its items are described by `item`, which has to have an id, and not held to it:
- * each is checked by itself, so that a bad one does not spoil the rest.
+ * Body of a batch: `{name: [item, …]}`. Items are documented by `item`, whose schema needs an id, but validated one by one, so
+ * that an invalid one does not affect the others.
  */
 function batchBody<N extends string>(name: N, item: z.ZodType, maxItems: number) {
   const { id } = z.globalRegistry.get(item) ?? {};
@@ -29,10 +29,10 @@ const faultSchema = z.strictObject({
   detail: z.string().describe('Description of the error.'),
 });
 
-/** How many items came to what, by name of the count: `{ duplicates: 'duplicate' }`. */
+/** The counts of a batch, with the status that each counts: `{ duplicates: 'duplicate' }`. */
 type Counts = Record<string, string>;
 
-/** Answer of a batch: a result for each item with `own` members of its kind, and what they came to. */
+/** The response of a batch: a result for each item, with the `own` members of its kind, and counts. */
 function batchAnswer<C extends Counts, O extends z.ZodRawShape>(counts: C, own: O) {
   const statuses = Object.values(counts) as [C[keyof C], ...C[keyof C][]];
   const result = z.strictObject({
@@ -54,44 +54,44 @@ function batchAnswer<C extends Counts, O extends z.ZodRawShape>(counts: C, own: 
   });
 }
 
-/** What became of an item that could be read: its own members, or why it was rejected after all. */
+/** The result of a valid item: its own members, or why it was rejected after all. */
 export type ItemOutcome<T> = T | { faults: readonly Fault[] };
 
-/** An item of a batch that is done later: what was read, or why it is rejected. */
+/** An item of a batch that is processed later: the parsed item, or why it is rejected. */
 export type LaterItem<I> = { input: I } | { rejected: ReturnType<typeof shownErrors> };
 
-/** A batch of what `item` describes; `T` is a result's own members, with `rejected` among its statuses. */
+/** A batch of `item`; `T` are the own members of a result, with `rejected` among its statuses. */
 export interface Batch<
   Name extends string,
   C extends Counts,
   S extends z.ZodType,
   T extends { status: string },
 > extends OperationInfo {
-  /** The member of the body that holds the items. */
+  /** The member of the body that contains the items. */
   name: string;
   item: S;
   maxItems: number;
   counts: C;
-  /** What `T` has besides the status. */
+  /** The members of `T` other than the status. */
   own: z.ZodRawShape;
-  /** A rejected item's own members. */
+  /** The own members of a rejected item. */
   none: T;
   /**
-   * Takes a batch on, to be done after the answer, where the request prefers that (RFC 7240, `respond-async`): the job's
-   * representation, which is at `/jobs/{id}`. Left out: it cannot be.
+   * Accepts a batch for processing after the response, if the request prefers that (RFC 7240, `respond-async`), and returns the
+   * job, which is available at `/jobs/{id}`. Omitted: not supported.
    */
   later?: {
     answer: z.ZodType<{ id: string }>;
     run(call: Call<Name, NoQuery, z.ZodType>, items: LaterItem<z.output<S>>[]): Promise<{ id: string }>;
   };
-  /** Takes the items that can be read, all at once; answers an outcome for each, in their order. */
+  /** Processes the valid items together; returns a result for each, in order. */
   run(
     call: Call<Name, NoQuery, z.ZodType>,
     inputs: z.output<S>[],
   ): Promise<readonly ItemOutcome<NoInfer<T>>[]>;
 }
 
-/** Adds a POST of many items, of which each is taken or rejected by itself. */
+/** Adds a POST of many items, each of which is accepted or rejected separately. */
 export function addBatch<
   Path extends string,
   C extends Counts,

@@ -123,7 +123,7 @@ function addOpenApi(account: Routes, document: () => Document): void {
   });
 }
 
-/** @throws DomainError `INVALID_REQUEST` where there is no such operation */
+/** @throws DomainError `INVALID_REQUEST` if there is no such operation */
 function partOfOperation(document: Document, operation: string, tag: TagName | undefined): Document {
   const part = partOfDocument(document, { operation, tag });
   if (Object.keys(part.paths).length > 0) return part;
@@ -148,7 +148,7 @@ function toRepresentation(document: Document): Representation {
   });
 }
 
-/** One operation in a line of the index. */
+/** An operation as a line of the index. */
 export interface OperationLine {
   method: string;
   path: string;
@@ -174,13 +174,13 @@ function listOperations(document: Document, tag: TagName | undefined): Operation
   );
 }
 
-/** Which operations of the document are asked for. */
+/** The requested operations of the document. */
 export interface PartFilter {
   tag?: TagName | undefined;
   operation?: string | undefined;
 }
 
-/** The asked part of the document, with the components that it needs; all of it where nothing is asked for. */
+/** The requested part of the document with the components it needs; the whole document by default. */
 function partOfDocument(document: Document, { tag, operation }: PartFilter): Document {
   if (tag === undefined && operation === undefined) return document;
   const isAsked = (one: OperationObject) =>

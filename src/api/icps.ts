@@ -93,7 +93,7 @@ export function addIcps(routesOf: RoutesOf): void {
   });
 }
 
-/** Preview and draft of a profile. They store nothing, so that the scope for reading suffices. */
+/** Preview and draft of a profile. They store nothing, so the read scope is sufficient. */
 function addTrials(icps: Routes): void {
   icps.post('/icps/preview', {
     operationId: 'previewIcp',
@@ -124,7 +124,7 @@ function addTrials(icps: Routes): void {
   });
 }
 
-/** Precision of a profile by the feedback on its signals, and the changes it suggests. */
+/** Precision of a profile according to feedback, and suggested changes. */
 function addIcpQuality(icps: Routes): void {
   icps.get('/icps/:id/quality', {
     operationId: 'getIcpQuality',

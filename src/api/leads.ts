@@ -123,12 +123,12 @@ function toOutcome(result: AddedLead | DomainError): ItemOutcome<Outcome> {
   return { status: result.status, lead_id: result.lead.id };
 }
 
-/** Who changes a lead: the key, as the history names it. */
+/** The actor of a change: the key, as named in the history. */
 export function leadCallerOf({ tenant, key }: Caller): LeadCaller {
   return { tenantId: tenant.id, actor: { id: key.id, name: key.name } };
 }
 
-/** The answer of a lead with its best signals, put together of stored JSON. */
+/** The response of a lead with its best signals, concatenated from stored JSON. */
 export async function leadText(store: Store, lead: Lead): Promise<string> {
   const signals = lead.signal_count === 0 ? [] : await store.listSignalsOfLead(lead.id, SHOWN_SIGNALS);
   return `{"data":${JSON.stringify(lead).slice(0, -1)},"signals":[${signals.join(',')}]}}`;

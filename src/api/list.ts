@@ -17,7 +17,7 @@ import type { Call, NamesIn, NoQuery, OperationInput, QueryShape, Routes } from 
 
 type ListCall<Name extends string, Q extends QueryShape> = Call<Name, Q, z.ZodUndefined>;
 
-/** One list: `F` is what its cursors are bound to, besides the tenant, and `P` a page of it as it is read. */
+/** A list: `F` are the filters that its cursors are bound to, besides the tenant, and `P` is a page as read. */
 export interface List<
   Name extends string,
   Q extends QueryShape,
@@ -26,24 +26,24 @@ export interface List<
   I extends z.ZodType,
 > extends OperationInput<Name, Q, z.ZodUndefined> {
   item: I;
-  /** Tells its cursors from those of other lists; the path where it is left out. */
+  /** Distinguishes its cursors from those of other lists; defaults to the path. */
   name?: string;
-  /** What else changes what it holds; nothing where it is left out. */
+  /** Other parameters that change its content; none if omitted. */
   filters?(call: ListCall<Name, Q>): F | Promise<F>;
   read(call: ListCall<Name, Q>, asked: PageRequest & F): Promise<P>;
-  /** How it is read in the order by commit, where it can be. */
+  /** How it is read in commit order, if that is possible. */
   stored?: {
     kind: StoredWait['kind'];
     read(call: ListCall<Name, Q>, asked: PageRequest & F): Promise<Omit<P, 'last'> & StoredPage>;
   };
-  /** The page's items, or the bytes of them, with commas between, where they are JSON already. */
+  /** The page's items, or comma-separated bytes if they already are JSON. */
   show(
     page: Omit<P, 'last'>,
     call: ListCall<Name, Q>,
   ): z.output<I>[] | Uint8Array | Promise<z.output<I>[] | Uint8Array>;
 }
 
-/** Adds a GET that answers a page of what `item` describes, and tells the way to the next in `pagination` and `Link`. */
+/** Adds a GET that returns a page of items, with the next page in `pagination` and `Link`. */
 export function addList<
   Path extends string,
   P extends { last: Position | null },
@@ -89,7 +89,7 @@ export function addList<
   });
 }
 
-/** Answer of a list of what `item` describes. */
+/** The response of a list of `item`. */
 function listAnswer<S extends z.ZodType>(item: S) {
   return z.strictObject({
     data: z.array(item).describe('Items of the page, in the requested order.'),
@@ -99,7 +99,7 @@ function listAnswer<S extends z.ZodType>(item: S) {
 
 const PAGE_HEAD = '{"data":[';
 
-/** A page of rows that are JSON already, with commas between them. */
+/** A page of comma-separated JSON rows. */
 export function pageBytes(json: Uint8Array, pagination: Pagination): Buffer {
   const tail = `],"pagination":${JSON.stringify(pagination)}}`; // ASCII: a cursor and numbers
   const bytes = Buffer.allocUnsafe(PAGE_HEAD.length + json.length + tail.length);
@@ -116,10 +116,10 @@ function sendPage(reply: FastifyReply, json: Uint8Array, pagination: Pagination)
 }
 
 const MAX_WAIT_SECONDS = 20;
-/** The cursor that stands for the present end. */
+/** The cursor for the current end. */
 const NOW = 'now';
 
-/** Query parameters of lists that can be read in the order by commit. */
+/** Query parameters of lists that can be read in commit order. */
 export const storedQuery = {
   order: z
     .enum(['stored'])
@@ -136,7 +136,7 @@ export const storedQuery = {
   ),
 };
 
-/** A list's query, as far as it decides on the order. */
+/** The part of a list's query that determines the order. */
 export interface ListQuery {
   limit: number;
   cursor?: string;
@@ -147,7 +147,7 @@ export interface ListQuery {
 
 type AnyCall = Pick<Call<string, NoQuery, z.ZodUndefined>, 'request' | 'reply' | 'tenantId' | 'deps'>;
 
-/** Whether a query asks for the order by commit. @throws DomainError `INVALID_REQUEST` where it goes with something else */
+/** Whether a query asks for commit order. @throws DomainError `INVALID_REQUEST` if combined with incompatible parameters */
 function asksForStored(query: ListQuery): boolean {
   if (query.order === undefined) {
     if (query.wait === undefined) return false;
@@ -161,16 +161,16 @@ function asksForStored(query: ListQuery): boolean {
   );
 }
 
-/** What is read in the order by commit. */
+/** A list in commit order. */
 interface StoredRead<P> {
   kind: StoredWait['kind'];
-  /** What the list's cursors are bound to. */
+  /** The filters that the list's cursors are bound to. */
   bound: { name: string; filters: unknown };
   query: ListQuery;
   read(page: PageRequest): Promise<P>;
 }
 
-/** A page in the order by commit and its cursor; where nothing is there and the query says so, after a wait for it. */
+/** A page in commit order with its cursor; if there is nothing yet, it waits for as long as the query allows. */
 export async function readStored<P extends StoredPage>(
   { request, reply, tenantId, deps }: AnyCall,
   { kind, bound, query, read }: StoredRead<P>,
@@ -195,7 +195,7 @@ export async function readStored<P extends StoredPage>(
   return { page, nextCursor: cursors.encode(scope, page.next) };
 }
 
-/** An empty page with more behind it is no end: its rows did not fit the filters, and the next one goes on. */
+/** An empty page can be followed by more: its rows did not match the filters. */
 function isNothing({ count, hasMore }: StoredPage): boolean {
   return count === 0 && !hasMore;
 }

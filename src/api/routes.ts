@@ -28,10 +28,10 @@ export type NamesIn<Path extends string> = Path extends `${string}:${infer Name}
 
 /** The members of a query. */
 export type QueryShape = z.ZodRawShape;
-/** The query of operations without parameters: unknown ones are refused. */
+/** The query of operations without parameters: unknown ones are rejected. */
 export type NoQuery = Record<never, z.ZodType>;
 
-/** What an operation says of itself; `config` besides the scope is read by those who serve it. */
+/** The description of an operation; hooks read the members of `config` other than the scope. */
 export interface OperationInfo extends Pick<FastifyContextConfig, 'problems' | 'showsSecret' | 'versioned'> {
   operationId: string;
   summary: string;
@@ -39,16 +39,16 @@ export interface OperationInfo extends Pick<FastifyContextConfig, 'problems' | '
   scope: NonNullable<FastifyContextConfig['scope']>;
 }
 
-/** What an operation takes. */
+/** The input of an operation. */
 export interface OperationInput<Name extends string, Q extends QueryShape, B extends z.ZodType>
   extends OperationInfo {
-  /** Parameters of its path that are no plain ids. */
+  /** Path parameters that are not plain ids. */
   params?: Partial<Record<Name, z.ZodType<string, string>>>;
   query?: Q;
   body?: B;
 }
 
-/** One request for an operation, checked by its schemas. */
+/** A validated request for an operation. */
 export interface Call<Name extends string, Q extends QueryShape, B extends z.ZodType> {
   request: FastifyRequest;
   reply: FastifyReply;
@@ -58,32 +58,32 @@ export interface Call<Name extends string, Q extends QueryShape, B extends z.Zod
   query: z.output<z.ZodObject<Q>>;
   body: z.output<B>;
   /**
-   * What the request reads and makes its changes with: they belong to its trace, and a POST is safe to send again
-   * ({@link runParts}). A handler is given no others.
+   * The dependencies of this request: changes made with them belong to its trace, and a POST is safe to retry
+   * ({@link runParts}). Handlers get no others.
    */
   readonly deps: ApiDeps;
-  /** As `deps`, for one of several things that a POST makes side by side; `item` numbers it. */
+  /** Like `deps`, for one of several items that a POST processes; `item` numbers it. */
   depsOf(item: string): ApiDeps;
-  /** What `If-Match` requires of the resource that is changed. */
+  /** The precondition of `If-Match` on the changed resource. */
   readonly when: Precondition;
-  /** Gives the answer the `ETag` of a resource: `shown` is what a GET of it shows in `data`, or its whole body as text. */
+  /** Sets the `ETag` of a resource: `shown` is its `data` in a GET, or the whole body as text. */
   tag<T>(of: { id: string; version: number }, shown: T): T;
-  /** Says that something was made, which is at this path of /v1. */
+  /** Sets 201 with the path under /v1 of what was created. */
   created(path: string): void;
 }
 
-/** An operation that answers `{data: …}`. */
+/** An operation that returns `{data: …}`. */
 export interface Operation<
   Name extends string,
   Q extends QueryShape,
   B extends z.ZodType,
   A extends z.ZodType,
 > extends OperationInput<Name, Q, B> {
-  /** What stands in `data`. */
+  /** The schema of `data`. */
   answer: A;
-  /** The successes there are and, where the schema does not tell them apart, what each means; 200 where left out. */
+  /** The success statuses and, if the schema does not distinguish them, their meanings; defaults to 200. */
   statuses?: Record<number, string | null>;
-  /** Answers what stands in `data`, or as text the whole body, put together of stored JSON. */
+  /** Returns `data`, or the whole body as text, concatenated from stored JSON. */
   handle(call: Call<Name, Q, B>): Promise<z.output<A> | string>;
 }
 
@@ -97,20 +97,20 @@ type Add = <
   operation: Operation<NamesIn<Path>, Q, B, A>,
 ) => void;
 
-/** The routes of one resource: how each common kind of operation is checked, described and answered. */
+/** The routes of one resource: validation, description and response of each common kind of operation. */
 export interface Routes {
   get: Add;
   post: Add;
   put: Add;
   patch: Add;
-  /** A POST that makes something with an `id`, which is at its path from then on. */
+  /** A POST that creates a resource with an `id`, available at that path. */
   create<
     Path extends string,
     A extends z.ZodType<{ id: string }>,
     Q extends QueryShape = NoQuery,
     B extends z.ZodType = z.ZodUndefined,
   >(path: Path, operation: Operation<NamesIn<Path>, Q, B, A>): void;
-  /** A DELETE, which answers nothing; `gone` says what has become of the thing. */
+  /** A DELETE, which returns nothing; `gone` describes the result. */
   remove<Path extends string>(
     path: Path,
     operation: OperationInput<NamesIn<Path>, NoQuery, z.ZodUndefined> & {
@@ -125,7 +125,7 @@ export interface Routes {
   ): void;
 }
 
-/** The routes of a tag: all that the resources of /v1 are given, so that no handler has parts but those of its call. */
+/** The routes of a tag: all that resources of /v1 get, so that handlers use no dependencies other than those of their call. */
 export type RoutesOf = (tag: TagName) => Routes;
 
 /** Adds routes to `app` that belong to `tag`. */
@@ -181,11 +181,11 @@ export function routesOf(app: FastifyInstance, deps: ApiDeps, tag: TagName): Rou
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** A route as Fastify is given it: the answers by status, and what is sent. */
+/** A route for Fastify: the responses by status, and the handler. */
 interface Served<Path extends string, Q extends QueryShape, B extends z.ZodType>
   extends OperationInput<NamesIn<Path>, Q, B> {
   response: Record<number, z.ZodType>;
-  /** The largest body, in bytes, where it is not that of all. */
+  /** Maximum size of the body in bytes, if it differs from the default. */
   bodyLimit?: number;
   config?: Pick<FastifyContextConfig, 'itemwise' | 'batchOf'>;
   answer(call: Call<NamesIn<Path>, Q, B>): unknown;
@@ -241,7 +241,7 @@ function addRoute<Path extends string, Q extends QueryShape, B extends z.ZodType
   });
 }
 
-/** The request as its schemas have read it, which Fastify's types cannot follow through a helper. */
+/** The parsed request, whose type Fastify cannot infer through a helper. */
 function callOf<Name extends string, Q extends QueryShape, B extends z.ZodType>(
   deps: ApiDeps,
   request: FastifyRequest,
@@ -278,22 +278,22 @@ function callOf<Name extends string, Q extends QueryShape, B extends z.ZodType>(
   };
 }
 
-/** What the routes of /v1 need of the process. */
+/** Dependencies of the routes of /v1. */
 export interface ApiDeps extends LeadDeps, EndpointDeps, KeyLimitDeps {
   cursors: Cursors;
-  /** Turns requests away while there are too many. */
+  /** Rejects requests under overload. */
   load: LoadGate;
   longPolls: LongPolls;
-  /** The same chance for each run of a request that is sent again. */
+  /** Randomness that is the same for each run of a retried request. */
   seededRandom: SeededRandom;
-  /** Operations that will go; the description says so too. */
+  /** Deprecated operations; the OpenAPI document marks them too. */
   deprecations: readonly Deprecation[];
-  /** Why a program may not read an address, null where it may or that is not known; left out: nobody can tell. */
+  /** Why programs may not read a URL; null if they may or it is unknown; omitted: not checked. */
   refusalOf?: (address: string) => Promise<string | null>;
   sendTest: SendTest;
   suggester: Suggester;
-  /** Hears how the API describes itself, once its routes are there. */
+  /** Receives the OpenAPI document once the routes are registered. */
   onDescribed?(described: DescribedApi): void;
-  /** Address ranges that deliveries come from, as published. */
+  /** Published address ranges that deliveries are sent from. */
   sourceIps: readonly string[];
 }

@@ -30,7 +30,7 @@ import { type RouteDeps, routeChanges, type StateChange } from '../webhooks/fan-
  *   active     runs             → paused | completed
  *   paused     is held          → active | completed
  *   completed  final
- * The same state again is no move.
+ * Staying in the same state is not a transition.
  */
 const MOVES: Record<CampaignStatus, readonly CampaignStatus[]> = {
   draft: ['scheduled', 'active', 'completed'],
@@ -40,7 +40,7 @@ const MOVES: Record<CampaignStatus, readonly CampaignStatus[]> = {
   completed: [],
 };
 
-/** Whether `wanted` is a move from `current`; false where it is the same. @throws DomainError `INVALID_TRANSITION` */
+/** Whether `wanted` is a transition from `current`; false if they are the same. @throws DomainError `INVALID_TRANSITION` */
 export function movesTo(current: CampaignStatus, wanted: CampaignStatus): boolean {
   if (wanted === current) return false;
   const moves = MOVES[current];
@@ -61,7 +61,7 @@ interface CampaignDeps {
   newId: NewId;
 }
 
-/** Makes a campaign; one that is to be more than a draft is a draft that moved at once. @throws DomainError */
+/** Creates a campaign as a draft, and changes it to another status immediately if one is given. @throws DomainError */
 export async function createCampaign(
   deps: CampaignDeps,
   tenantId: string,
@@ -88,7 +88,7 @@ export async function createCampaign(
   return campaign;
 }
 
-/** Applies a patch, with the event of a changed status in the same commit. @throws DomainError */
+/** Applies a patch, and stores the event of a status change in the same commit. @throws DomainError */
 export function changeCampaign(
   deps: CampaignDeps,
   tenantId: string,
@@ -112,7 +112,7 @@ export async function findCampaign(store: CampaignStore, tenantId: string, id: s
   return campaign;
 }
 
-/** The campaign after a patch; the same object where nothing changes. @throws DomainError */
+/** The campaign after a patch; the same object if nothing changes. @throws DomainError */
 function applyPatch(current: Campaign, patch: CampaignPatch, now: number): Campaign {
   const { name = current.name, status = current.status } = patch;
   const settings = patchedSettings(current.settings, patch);
@@ -166,7 +166,7 @@ function withStatus(campaign: Campaign, status: CampaignStatus, now: number): Ca
 }
 
 function refuseBackwards({ starts_at, ends_at }: Pick<CampaignResource, 'starts_at' | 'ends_at'>): void {
-  // Both are in the one form that sorts as text does.
+  // Both have the same format, which sorts correctly as text.
   if (starts_at === null || ends_at === null || ends_at > starts_at) return;
   throw invalidAt('/ends_at', `"ends_at" must be after "starts_at" (${starts_at}).`);
 }
@@ -209,7 +209,7 @@ function toNewEvent(input: CampaignEventInput): NewCampaignEvent {
   };
 }
 
-/** 132 bits of SHA-256: two ids of one campaign never share them, and a key half as long is read a third faster. */
+/** 132 bits of SHA-256: enough to avoid collisions within a campaign; a key half as long is read a third faster. */
 function eventKey(eventId: string): string {
   return createHash('sha256').update(eventId).digest('base64url').slice(0, 22);
 }
@@ -237,7 +237,7 @@ async function withReplyEvents(
   });
 }
 
-/** `reply.classified`: a reply came to have a class, which it had not before. What is not known is an empty string. */
+/** `reply.classified`: a reply got a classification. Unknown values are empty strings. */
 function replyChange(
   campaign: Campaign,
   event: NewCampaignEvent,

@@ -31,12 +31,12 @@ export interface Range {
   to: number;
 }
 
-/** When the day `date` begins in `timezone`, Unix milliseconds; not every day begins at midnight. */
+/** When the day `date` starts in `timezone`, Unix milliseconds; not every day starts at midnight. */
 export function startOfDate(date: string, timezone: string): number {
   return startOf(DateTime.fromISO(date, { zone: timezone }), 'day').toMillis();
 }
 
-/** The days or weeks that `range` touches, without a gap; null where there are more than `max`. */
+/** The days or weeks that `range` overlaps, without gaps; null if there are more than `max`. */
 export function bucketsOf(
   { from, to }: Range,
   { interval, timezone, max }: { interval: StatsInterval; timezone: string; max: number },
@@ -53,9 +53,9 @@ export function bucketsOf(
 }
 
 /**
- * Where midnight is struck twice (Havana, the Azores), luxon gives the second one when it comes from another day: the
- * moment before it is then still of the same date, and that day's start seen from there is the first. Its `hasSame`
- * errs in the same way, so dates are compared.
+ * If midnight occurs twice (Havana, the Azores), luxon returns the second one when coming from another day: the moment before it
+ * then has the same date, and the start of the day computed from there is the first one. `hasSame` has the same defect, so
+ * dates are compared.
  */
 function startOf(time: DateTime, interval: StatsInterval): DateTime {
   const start = time.startOf(interval);
@@ -63,7 +63,7 @@ function startOf(time: DateTime, interval: StatsInterval): DateTime {
   return before.toISODate() === start.toISODate() ? before.startOf('day') : start;
 }
 
-/** What is asked; Unix milliseconds. A null bound is that of the campaign's life, a null interval is chosen to fit. */
+/** The query; Unix milliseconds. A null bound is the first or last event, a null interval is chosen to fit. */
 export interface StatsQuery {
   from: number | null;
   to: number | null;
@@ -71,12 +71,12 @@ export interface StatsQuery {
   timezone: string;
 }
 
-/** Events counted in one turn of the event loop: 4 to 7 ms of it; 100,000 take 75 to 130 ms of processor time in all. */
+/** Events counted per event-loop turn, in 4 to 7 ms; 100,000 take 75 to 130 ms of CPU time in total. */
 const PAGE_EVENTS = 5_000;
 
 /**
- * Statistics of a campaign, counted from its events: unique counts of any range in any time zone cannot be added up from
- * parts kept beforehand. @throws DomainError `INVALID_REQUEST` where the series would have too many buckets
+ * Statistics of a campaign, counted from its events: unique counts of any range in any time zone cannot be summed from
+ * precomputed parts. @throws DomainError `INVALID_REQUEST` if the series would have too many buckets
  */
 export async function campaignStats(
   store: CampaignStore,
@@ -102,7 +102,7 @@ export async function campaignStats(
 
 const NO_SERIES = { interval: null, buckets: [] };
 
-/** The asked bounds, else those of the campaign's life; null where nothing ever happened and not both are given. */
+/** The given bounds, otherwise the first and last event; null if there are no events and a bound is missing. */
 function rangeOf({ from, to }: StatsQuery, span: { first: number; last: number } | null): Range | null {
   if (from !== null && to !== null) return { from, to };
   if (span === null) return null;
@@ -127,7 +127,7 @@ function seriesOf(
   });
 }
 
-/** The events of a range in the order of time, a page at a time, so that no campaign is too large to be counted. */
+/** The events of a range in chronological order, page by page, so that no campaign is too large. */
 async function* walk(store: CampaignStore, campaignId: string, range: Range) {
   let after: CampaignEventWindow['after'] = null;
   for (;;) {
@@ -140,7 +140,7 @@ async function* walk(store: CampaignStore, campaignId: string, range: Range) {
   }
 }
 
-/** Counts events, which must come in the order of time, into the whole, the steps and the buckets. */
+/** Counts events, which must be in chronological order, for the total, the steps and the buckets. */
 function createCount(buckets: readonly Bucket[]) {
   const whole = createTally();
   const replies = createReplyTally();
@@ -193,7 +193,7 @@ function tallyOf(steps: Map<number | null, Tally>, step: number | null): Tally {
   return tally;
 }
 
-/** What one bit stands for in the set of things that a recipient was counted for. */
+/** The meaning of each bit in the set of counts that include a recipient. */
 const BITS = Object.fromEntries(COUNTED.map((name, bit) => [name, bit])) as Record<Counted, number>;
 const CLASS_BITS = Object.fromEntries(COUNTED_CLASSES.map((name, bit) => [name, bit])) as Record<
   CountedClass,
@@ -204,12 +204,12 @@ const CONTACT = (1 << BITS.sent) | (1 << BITS.delivered);
 /** Counts of a campaign, a step or a bucket, one event at a time. */
 interface Tally {
   add(event: CampaignEventRow): void;
-  /** Distinct recipients who were sent something, or got it. */
+  /** Distinct recipients with a `sent` or `delivered` event. */
   contacted(): number;
   counts(): Counts;
 }
 
-/** Counts of replies by class; other events are passed over. */
+/** Counts of replies by classification; other events are ignored. */
 export interface ReplyTally {
   add(event: CampaignEventRow): void;
   counts(): Record<CountedClass, Count>;
@@ -242,7 +242,7 @@ function createReplyTally(): ReplyTally {
 
 /** Counts things once for each event and once for each recipient. */
 interface Counter {
-  /** Counts the thing `bit` stands for; returns the recipient's bits as they were before. */
+  /** Counts what `bit` stands for; returns the recipient's previous bits. */
   add(bit: number, recipient: number): number;
   read(bit: number): Count;
 }
@@ -250,7 +250,7 @@ interface Counter {
 function createCounter(size: number): Counter {
   const totals = new Array<number>(size).fill(0);
   const uniques = new Array<number>(size).fill(0);
-  // All that a recipient was counted for in one number: one look-up an event, whatever is counted.
+  // One number per recipient, so that each event needs only one look-up, whatever is counted.
   const seen = new Map<number, number>();
   return {
     add(bit, recipient) {
@@ -267,8 +267,8 @@ function createCounter(size: number): Counter {
 }
 
 /**
- * Shares of recipients. A range can begin between a delivery and its opening, so that more people open than are known to
- * have got anything: such a rate is 1, as more than all there is not.
+ * Shares of recipients. A range can start between a delivery and its opening, so that more recipients open than received
+ * something: such a rate is capped at 1.
  */
 function ratesOf(counts: Counts, contacted: number): Rates {
   const over = (counted: Counted, base: number) =>

@@ -21,17 +21,17 @@ export interface CompanyDeps {
   newId: NewId;
 }
 
-/** The windows of `signal_counts`; the longest is also that of the top signals. */
+/** The windows of `signal_counts`; the longest one is also used for the top signals. */
 const ACTIVITY_DAYS = [7, 30, 90] as const;
 
-/** When each window of activity began. */
+/** The start of each window. */
 function activitySince(now: number): number[] {
   return ACTIVITY_DAYS.map((days) => now - days * DAY_MS);
 }
 
-/** What a path names a company by: an id, or a domain in whatever spelling. Null where it is neither. */
+/** The id or domain of a company in a path, in any spelling; null if it is neither. */
 function companyKey(text: string): { id: string } | { domain: string } | null {
-  // No domain has an underscore.
+  // Domains have no underscores.
   if (text.includes('_')) return { id: text };
   const domain = normaliseDomain(text);
   return domain === null ? null : { domain };
@@ -45,7 +45,7 @@ export async function getCompany(store: CompanyStore, tenantId: string, named: s
   return company;
 }
 
-/** Sets what a caller knows of a company, which is made where it was not known. @throws DomainError */
+/** Sets a caller's facts about a company, and creates it if it is unknown. @throws DomainError */
 export async function putCompany(
   deps: CompanyDeps,
   tenantId: string,
@@ -67,7 +67,7 @@ export async function putCompany(
   });
 }
 
-/** Companies as every API shows them, with what their signals come to now. */
+/** Companies as every API shows them, with their current signal counts. */
 export async function companyResources(
   { store, clock }: Pick<CompanyDeps, 'store' | 'clock'>,
   tenantId: string,

@@ -1,15 +1,15 @@
-/** How often values fell up to each of some bounds: plain numbers, so that to count one costs nothing worth measuring. */
+/** A histogram in plain numbers, so that counting a value costs next to nothing. */
 export interface Distribution {
-  /** Upper bounds, ascending; a last one beyond them is understood. */
+  /** Upper bounds, ascending; the last bucket is unbounded. */
   readonly bounds: readonly number[];
-  /** How many values fell into each bound and not into the one before; one more than there are bounds. */
+  /** Number of values in each bucket; one more than there are bounds. */
   readonly counts: readonly number[];
-  /** Of all values. */
+  /** The sum of all values. */
   readonly sum: number;
   add(value: number): void;
 }
 
-/** A distribution that has counted nothing yet. */
+/** An empty histogram. */
 export function createDistribution(bounds: readonly number[]): Distribution {
   const counts = new Array<number>(bounds.length + 1).fill(0);
   let sum = 0;

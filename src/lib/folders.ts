@@ -2,8 +2,8 @@ import { lchownSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and those above it that are missing, each with `mode`; one that is there stays as it is. Node's own
- * `recursive` tries for ever where the system says ENOENT though the folder above is there, as /proc does.
+ * Creates a folder and its missing parents, each with `mode`; existing ones are unchanged. Node's own `recursive` loops forever
+ * if the system returns ENOENT although the parent exists, as /proc does.
  * @throws the system's error
  */
 export function makeFolder(folder: string, mode: number): void {
@@ -13,7 +13,7 @@ export function makeFolder(folder: string, mode: number): void {
   try {
     mkdirSync(folder, { mode });
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have created it in the meantime.
     if (!isFolder(folder)) throw error;
   }
 }
@@ -23,9 +23,9 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * Gives a file that root created to the owner of its folder, as SQLite does with the files beside a database: a server
- * running as that user could not open it otherwise. Does nothing for other users.
- * @throws the system's error where the file system knows no owners
+ * Gives a file created by root to the owner of its folder, as SQLite does with the files next to a database: otherwise a server
+ * running as that user could not open it. Does nothing for other users.
+ * @throws the system's error if the file system has no owners
  */
 export function leaveToOwner(path: string): void {
   if (process.geteuid?.() !== 0) return;

@@ -6,10 +6,10 @@ const TIME_CHARS = 9; // 45 bits of milliseconds reach the year 3084
 const RANDOM_CHARS = 16; // 80 bits
 const POOL_BYTES = 4096; // one system call for 256 ids: drawing 16 bytes each time was most of an id's cost
 
-/** Makes ids `<prefix>_<25 characters>` that sort by the time they were made in. */
+/** Creates ids `<prefix>_<25 characters>` that sort by creation time. */
 export type NewId = (prefix: string) => string;
 
-/** An id source; ids of one millisecond sort at random among themselves, and 80 random bits keep them apart. */
+/** An id generator; ids of the same millisecond are in random order, and 80 random bits make them unique. */
 export function createIds(clock: Clock, random: Random): NewId {
   let pool: Buffer = Buffer.alloc(0);
   let offset = 0;
@@ -33,7 +33,7 @@ export function createIds(clock: Clock, random: Random): NewId {
   };
 }
 
-/** An id that sorts before every id of `prefix` made at or after `ms`: the start of a range by time. */
+/** An id that sorts before every id of `prefix` created at or after `ms`: the start of a time range. */
 export function idFloor(prefix: string, ms: number): string {
   return `${prefix}_${encodeTime(Math.max(0, ms))}`;
 }

@@ -1,4 +1,4 @@
-/** What JSON can hold; members that are undefined are left out of it. */
+/** A JSON value; undefined members are omitted. */
 export type Json =
   | string
   | number
@@ -8,7 +8,7 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json };
 
-/** JSON text that is the same for equal values: members in the order of their names, no space. */
+/** Canonical JSON: the same text for equal values, with members sorted by name and no spaces. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(sorted(value));
 }
@@ -20,22 +20,22 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, item]) => [name, sorted(item)]));
 }
 
-/** The values of a list that is given in UTF-8 without its brackets. */
+/** Parses a list given in UTF-8 without its brackets. */
 export function parseRows<T>({ buffer, byteOffset, byteLength }: Uint8Array): T[] {
   return JSON.parse(`[${Buffer.from(buffer, byteOffset, byteLength).toString('utf8')}]`);
 }
 
-/** What a JSON text holds, counted in one pass and without making objects of it. */
+/** The size of a JSON text, measured in one pass without creating objects. */
 interface JsonMeasure {
-  /** How deep it is nested, counted up to the limit and one more. */
+  /** Nesting depth, counted up to one more than the limit. */
   depth: number;
-  /** Members of all its objects together. */
+  /** Total number of members of all objects. */
   members: number;
-  /** Values of all its lists and objects together, about: one more for each list or object that is empty. */
+  /** Approximate total number of values: one too many for each empty list or object. */
   values: number;
 }
 
-/** Measures a text as far as it is nested no deeper than `most`. */
+/** Measures a text up to a nesting depth of `most`. */
 export function measureJson(text: string, most: number): JsonMeasure {
   let [depth, deepest, members, commas, opened] = [0, 0, 0, 0, 0];
   for (let i = 0; i < text.length && deepest <= most; i++) {
@@ -51,7 +51,7 @@ export function measureJson(text: string, most: number): JsonMeasure {
   return { depth: deepest, members, values: commas + opened };
 }
 
-/** Where the string that begins at `start` ends: at its closing quote, or with the text. */
+/** The end of the string that starts at `start`: its closing quote, or the end of the text. */
 export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;

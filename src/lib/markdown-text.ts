@@ -1,4 +1,4 @@
-/** A part of a text that is left out where its mark-up is not shown, and what stands in its place. */
+/** A part of a text to omit as markup, and its replacement. */
 export interface Cut {
   start: number;
   end: number;
@@ -16,8 +16,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Each alternative is bounded and starts at a mark of its own, so that a text of marks alone is read in linear time. The groups
- * are what stays of it.
+ * Each alternative is bounded and starts with a mark of its own, so that even a text of nothing but marks takes linear time. The
+ * groups are the parts to keep.
  */
 const MARKS = [
   // [label](address "title"), ![alt](address)
@@ -36,7 +36,7 @@ const MARKS = [
 ] as const;
 const LIST_MARK = 2;
 
-/** What mark-up of a post written in Markdown is not text: nothing of it is rendered, links keep their labels. */
+/** The markup in a post written in Markdown: it is not rendered, and links keep only their labels. */
 export function markdownCuts(text: string): Cut[] {
   const cuts: Cut[] = [];
   for (const [index, pattern] of MARKS.entries()) {
@@ -56,12 +56,12 @@ export function markdownCuts(text: string): Cut[] {
   return withoutOverlaps(cuts);
 }
 
-/** A text without its mark-up. */
+/** A text without its markup. */
 export function plainText(text: string): string {
   return cutText(text, markdownCuts(text), { start: 0, end: text.length });
 }
 
-/** The part of a text from `start` to `end` (UTF-16 units), without what is cut out of it. */
+/** The part of a text from `start` to `end` (UTF-16 units), without its cuts. */
 export function cutText(
   text: string,
   cuts: readonly Cut[],

@@ -1,38 +1,38 @@
 import { fold } from './text.ts';
 
-/** Rows of two: of texts that share 80 % of their pairs of words 99.4 % meet in one, of those that share 20 % 18 %. */
+/** Bands of two rows: 99.4 % of texts that share 80 % of their word pairs share a key, and 18 % of those that share 20 %. */
 const BANDS = 5;
 const ROWS = 2;
-/** Pairs of words that two texts must share, of all that they have, to be one text within small changes. */
+/** Minimum share of common word pairs for two texts to be near-duplicates. */
 const MIN_SHARED = 0.6;
 
-/** One word in so many may be another: a shorter text is another wish with any. */
+/** One word in this many may differ: in a shorter text, any different word changes the meaning. */
 const WORDS_A_REPLACEMENT = 20;
 
 const LINK = /https?:\/\/\S+/giu;
-/** Scripts without spaces are read character by character. */
+/** Scripts without spaces are split into characters. */
 const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}]+/gu;
 const NOT_ASCII = /[^\0-\x7f]/u;
 
-/** Words without case, accents, punctuation and links, which differ from place to place. */
+/** Words without case, accents, punctuation and links, which differ between cross-posts. */
 function wordsOf(text: string): string[] {
   const bare = text.replace(LINK, ' ');
-  // The same of most texts, in a third of the time.
+  // The same result for most texts, in a third of the time.
   if (!NOT_ASCII.test(bare)) return bare.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   return fold(bare).match(WORD) ?? [];
 }
 
-/** Pairs of neighbouring words; of a text of one word, the word. */
+/** Pairs of adjacent words; for a text of one word, the word. */
 function pairsOf(words: readonly string[]): Set<string> {
   if (words.length < 2) return new Set(words);
   return new Set(words.slice(1).map((word, i) => `${words[i]} ${word}`));
 }
 
-/** Keys under which texts meet that are alike: they share one at least (MinHash, Broder 1997). */
+/** Keys of a text: similar texts share at least one (MinHash, Broder 1997). */
 export function nearKeys(text: string): number[] {
   const least = new Uint32Array(BANDS * ROWS).fill(0xffffffff);
   const words = wordsOf(text);
-  // The pairs of `pairsOf`, without a string for each: one that comes twice changes nothing.
+  // The pairs of `pairsOf`, without a string for each; repeated pairs have no effect.
   for (let at = words.length > 1 ? 1 : 0; at < words.length; at++) {
     const word = words[at] ?? '';
     const hash = at === 0 ? hashOf(word) : hashOf(word, hashOf(' ', hashOf(words[at - 1] ?? '')));
@@ -48,10 +48,10 @@ export function nearKeys(text: string): number[] {
   });
 }
 
-/** A text as it is compared: to read it takes a millisecond where it is long, to compare what was read a tenth of that. */
+/** A text prepared for comparison: preparing a long one takes a millisecond, comparing it a tenth of that. */
 export interface NearText {
   words: readonly string[];
-  /** Made when they are first asked for: most texts that meet differ in a number. */
+  /** Computed on demand: most texts that share a key differ in a number. */
   readonly pairs: ReadonlySet<string>;
   numbers: string;
 }
@@ -69,14 +69,14 @@ export function readNearText(text: string): NearText {
   };
 }
 
-/** A hash of the numbers in a text: where it differs {@link isNearText} finds two texts. */
+/** A hash of the numbers in a text: if it differs, {@link isNearText} is false. */
 export function numbersHash({ numbers }: NearText): number {
   return hashOf(numbers);
 }
 
 /**
- * Whether two texts are one within small changes: they share most of their words in the same order, hardly a word stands
- * in another's place ("a new van" is not "a new CRM"), and every number is the same.
+ * Whether two texts are near-duplicates: they share most of their words in the same order, hardly any word is replaced by another
+ * ("a new van" is not "a new CRM"), and all numbers are the same.
  */
 export function isNearText(a: NearText, b: NearText): boolean {
   if (a.numbers !== b.numbers) return false;
@@ -87,7 +87,7 @@ export function isNearText(a: NearText, b: NearText): boolean {
   return countReplaced(a.words, b.words) * WORDS_A_REPLACEMENT <= Math.min(a.words.length, b.words.length);
 }
 
-/** Words of each that the other has not, one for one; another spelling of a word is that word. */
+/** Number of words replaced by others; another spelling of a word counts as the same. */
 function countReplaced(wordsA: readonly string[], wordsB: readonly string[]): number {
   const [setA, setB] = [new Set(wordsA), new Set(wordsB)];
   const onlyA = [...setA].filter((word) => !setB.has(word));
@@ -96,7 +96,7 @@ function countReplaced(wordsA: readonly string[], wordsB: readonly string[]): nu
   return Math.min(strange.length, onlyB.length);
 }
 
-/** Whether two words begin alike for half of the longer: `recomend`, `recommendations`. */
+/** Whether two words share a prefix of half the length of the longer one: `recomend`, `recommendations`. */
 function isSpelling(a: string, b: string): boolean {
   let same = 0;
   while (same < a.length && a[same] === b[same]) same++;
@@ -107,7 +107,7 @@ function numbersOf(words: readonly string[]): string {
   return [...new Set(words.filter((word) => /\p{N}/u.test(word)))].sort().join(' ');
 }
 
-/** FNV-1a over UTF-16 units; `before`: of the text that comes before it. */
+/** FNV-1a over UTF-16 units; `before`: the hash of the preceding text. */
 function hashOf(text: string, before = 0x811c9dc5): number {
   let hash = before;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

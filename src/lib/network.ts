@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { domainToASCII } from 'node:url';
 import { getDomain } from 'tldts';
 
-/** An address range in CIDR notation (RFC 4632, RFC 4291), as it was written and taken apart. */
+/** An address range in CIDR notation (RFC 4632, RFC 4291), as written and parsed. */
 export interface Cidr {
   text: string;
   address: string;
@@ -11,7 +11,7 @@ export interface Cidr {
   family: 'ipv4' | 'ipv6';
 }
 
-/** Reads `192.0.2.0/24` or `2001:db8::/32`; a bare address is a range of one. Null where it is neither. */
+/** Parses `192.0.2.0/24` or `2001:db8::/32`; a bare address is a range of one. Null if it is neither. */
 export function parseCidr(text: string): Cidr | null {
   const [address = '', prefixText, ...rest] = text.split('/');
   const version = isIP(address);
@@ -39,7 +39,7 @@ export function createAddressSet(ranges: readonly Cidr[]): AddressSet {
   };
 }
 
-/** What can be bound here: this machine's addresses at this moment, and of its loopback the whole range. */
+/** The addresses of this machine at this moment, with the whole loopback range. */
 export function ownAddresses(): AddressSet {
   const found = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   const ranges = found.map(({ address, cidr, internal }) => parseCidr(internal && cidr ? cidr : address));
@@ -47,8 +47,8 @@ export function ownAddresses(): AddressSet {
 }
 
 /**
- * The network of a client's address, without the part that names one of its machines: `203.0.113.0/24` or
- * `2001:db8:1::/48`. It tells an attack from a visit, and people apart it does not. Empty where it is no address.
+ * The network of a client's address, without the part that identifies a single machine: `203.0.113.0/24` or `2001:db8:1::/48`.
+ * This distinguishes an attack from a visit without identifying people. Empty if it is not an address.
  */
 export function networkOf(address: string): string {
   const version = isIP(address);
@@ -60,18 +60,18 @@ export function networkOf(address: string): string {
 }
 
 const MAX_LENGTH = 253; // RFC 1035, section 2.3.4, less the root's dot
-/** Labels of RFC 1123, section 2.1; the last begins with a letter, so that an IPv4 address is no domain. */
+/** Labels of RFC 1123, section 2.1; the last one starts with a letter, so an IPv4 address is not a domain. */
 const HOST_NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
 /**
- * The host name that `text` means, in the one form it is compared in: lower case, punycode, without scheme, port, path,
- * final dot and leading `www.`; null where it means none. Other subdomains stay: `uk.acme.com` may be a business of its
- * own, and cutting at the public suffix would make one company of all of `myshopify.com`.
+ * The host name in `text` in canonical form: lower case, punycode, without scheme, port, path, final dot and leading `www.`; null
+ * if there is none. Other subdomains stay: `uk.acme.com` may be a separate business, and reducing to the registrable domain would
+ * merge all shops on `myshopify.com`.
  */
 export function normaliseDomain(text: string): string | null {
   const written = text.trim().replace(/^(?:https?:)?\/\//i, '');
   const host = (/^[^/?#]*/.exec(written)?.[0] ?? '').replace(/:\d{1,5}$/, '').replace(/\.$/, '');
-  // These domainToASCII would decode or cut at.
+  // domainToASCII would decode these, or cut the name there.
   if (/[\s%@\\]/.test(host)) return null;
   const ascii = domainToASCII(host);
   if (ascii.length > MAX_LENGTH || !HOST_NAME.test(ascii)) return null;

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from './clock.ts';
 import { smallestOf } from './lists.ts';
 
-/** Something done again and again. `run` looks now and then whether it should end early, and is tried again later. */
+/** A periodic job. `run` checks now and then whether it should end early; it is then continued later. */
 export interface PeriodicJob {
   name: string;
   everyMs: number;
@@ -11,21 +11,21 @@ export interface PeriodicJob {
 export interface PeriodicOptions {
   clock: Clock;
   jobs: readonly PeriodicJob[];
-  /** A job failed; it is tried again when its time comes. */
+  /** A job failed; it runs again at its next time. */
   onError(job: string, error: unknown): void;
 }
 
 export interface Periodic {
-  /** Runs every job for the first time soon, and then each at its own pace. */
+  /** Runs every job soon, and then each at its own interval. */
   start(): void;
-  /** Starts no job any more; resolves when the one under way has ended. */
+  /** Starts no more jobs; resolves when the current one has ended. */
   stop(): Promise<void>;
 }
 
-/** Between the start and the first run: the process has other things to do first. */
+/** Delay of the first run after startup, when the process has other things to do. */
 const FIRST_AFTER_MS = 1_000;
 
-/** Runs jobs one after the other, never two at a time: none of them is in a hurry, and together they load the store. */
+/** Runs jobs one after the other, never two at a time: none is urgent, and together they would load the store. */
 export function createPeriodic({ clock, jobs, onError }: PeriodicOptions): Periodic {
   const dueAt = new Map<PeriodicJob, number>();
   let timer: Timer | null = null;

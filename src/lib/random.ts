@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 
-/** Chance as a dependency: jitter, ids and secrets all draw from here. */
+/** Randomness as a dependency, for jitter, ids and secrets. */
 export interface Random {
   /** Uniform in [0, 1). */
   fraction(): number;
@@ -8,7 +8,7 @@ export interface Random {
   bytes(size: number): Buffer;
 }
 
-/** The operating system's cryptographic source. */
+/** The operating system's cryptographic random source. */
 export const systemRandom: Random = {
   fraction: () => randomInt(2 ** 32) / 2 ** 32,
   bytes: (size) => randomBytes(size),

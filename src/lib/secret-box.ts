@@ -7,13 +7,13 @@ const TAG_BYTES = 16;
 /** Encrypts small secrets at rest: AES-256-GCM, bound to a context so that a box cannot be moved to another row. */
 export interface SecretBox {
   seal(plain: string, context: string): Buffer;
-  /** @throws where the key, the context or the bytes are not the ones it was sealed with. */
+  /** @throws if key, context or bytes differ from those it was sealed with. */
   open(box: Uint8Array, context: string): string;
 }
 
 /**
- * A box under `masterKey` (32 bytes), which also opens what was sealed under one of `olderKeys`. Layout: nonce (12) + tag
- * (16) + ciphertext.
+ * Seals with `masterKey` (32 bytes), and also opens what was sealed with one of `olderKeys`. Layout: nonce (12) + tag (16) +
+ * ciphertext.
  */
 export function createSecretBox(
   masterKey: Buffer,
@@ -55,19 +55,19 @@ export function deriveKey(masterKey: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', masterKey, '', `signalpost/${purpose}`, 32));
 }
 
-/** What tells one master key from another without being it. */
+/** Identifies a master key without revealing it. */
 export interface KeyProof {
-  /** Where the key was found, as an operator knows it: `SECRETS_KEY`, or a path. */
+  /** Where the key was found, for operators: `SECRETS_KEY`, or a path. */
   source: string;
-  /** Derived from the key alone; nothing leads back from it. */
+  /** Derived from the key alone, one-way. */
   check: string;
-  /** The same of the keys before it, which still open what they closed. */
+  /** The same for older keys, which still open what was sealed with them. */
   olderChecks: readonly string[];
   /** Whether the key opens what was sealed in `context`. */
   opens(box: Uint8Array, context: string): boolean;
 }
 
-/** The proof of `masterKey` (32 bytes) and the keys before it. */
+/** The proof of `masterKey` (32 bytes) and the older keys. */
 export function createKeyProof(
   masterKey: Buffer,
   source: string,
@@ -98,7 +98,7 @@ export type SeededRandom = (seed: string) => Random;
 
 const FRACTION_BYTES = 4;
 
-/** A stream for each seed: AES-256-CTR of nothing, under a key made of the seed and `masterKey`. */
+/** A stream per seed: AES-256-CTR over zeros, with a key derived from the seed and `masterKey`. */
 export function createSeededRandom(masterKey: Buffer): SeededRandom {
   const key = createSecretKey(deriveKey(masterKey, 'seeded-random'));
   return (seed) => {

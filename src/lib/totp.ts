@@ -2,16 +2,16 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const STEP_MS = 30_000;
 const DIGITS = 6;
-/** A clock may be a step behind or before ours (RFC 6238, section 5.2). */
+/** A client's clock may be one step behind or ahead of ours (RFC 6238, section 5.2). */
 const SKEW_STEPS = 1;
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** The number of the time step of a moment, Unix milliseconds. */
+/** The time step of a time in Unix milliseconds. */
 export function stepOf(now: number): number {
   return Math.floor(now / STEP_MS);
 }
 
-/** The code of a time step (RFC 6238 with SHA-1, as every authenticator has it; RFC 4226, section 5.3). */
+/** The code of a time step (RFC 6238 with SHA-1, which every authenticator supports; RFC 4226, section 5.3). */
 export function totpCode(secret: Buffer, step: number, digits = DIGITS): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
@@ -21,7 +21,7 @@ export function totpCode(secret: Buffer, step: number, digits = DIGITS): string 
   return String(number % 10 ** digits).padStart(digits, '0');
 }
 
-/** The time step that a code is of, later than `after`; null where it is of none near `now`. Blanks in it do not count. */
+/** The time step of a code, later than `after`; null if it matches none near `now`. Spaces are ignored. */
 export function stepOfCode(
   secret: Buffer,
   code: string,
@@ -37,7 +37,7 @@ export function stepOfCode(
   return found;
 }
 
-/** Base32 without padding (RFC 4648, section 6): how authenticators take secrets. */
+/** Base32 without padding (RFC 4648, section 6), the format of secrets in authenticators. */
 export function base32(bytes: Buffer): string {
   let text = '';
   let bits = 0;
@@ -54,7 +54,7 @@ export function base32(bytes: Buffer): string {
   return bits === 0 ? text : text + BASE32[(value << (5 - bits)) & 31];
 }
 
-/** The address that an authenticator takes all of it from (the Key Uri Format of Google Authenticator). */
+/** The URI for setting up an authenticator (Google Authenticator's Key Uri Format). */
 export function totpUri(secret: Buffer, { issuer, account }: { issuer: string; account: string }): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`;
   return `otpauth://totp/${label}?secret=${base32(secret)}&issuer=${encodeURIComponent(issuer)}&algorithm=SHA1&digits=${DIGITS}&period=${STEP_MS / 1_000}`;

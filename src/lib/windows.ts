@@ -1,18 +1,18 @@
 import { crc32 } from 'node:zlib';
 import type { Clock } from './clock.ts';
 
-/** Keys that have a window of their own at a time; see {@link createWindows} for those beyond. */
+/** Maximum number of keys with a window of their own; see {@link createWindows} for the others. */
 const MOST_WINDOWS = 50_000;
 const SHARED_WINDOWS = 65_536;
 
-/** What was counted for one key since its window opened. */
+/** The count of a key since its window opened. */
 export interface Window {
   count: number;
-  /** Monotonic, so that setting the machine's clock neither opens nor locks a window. */
+  /** Monotonic, so that changing the machine's clock neither opens nor locks a window. */
   endsAt: number;
-  /** Unix epoch; kept, as it would waver by a second if it were computed from two clocks each time. */
+  /** Unix time; stored, since computing it from two clocks each time would make it vary by a second. */
   resetSeconds: number;
-  /** Whether other keys count in it too: their counts must not be taken back. */
+  /** Whether other keys share it: then counts must not be taken back. */
   isShared: boolean;
   /** For the caller: whether the limit was reported already. */
   isTold: boolean;
@@ -20,23 +20,23 @@ export interface Window {
 
 /** Fixed windows of one length, each opened by the first use of its key. */
 export interface Windows {
-  /** The key's open window, its own or a shared one; null where it has none, and none is made. */
+  /** The key's open window, its own or a shared one; null if there is none. Does not open one. */
   find(key: string): Window | null;
-  /** The key's open window, which is opened where it has none. */
+  /** The key's open window; opens one if there is none. */
   open(key: string): Window;
   /** Milliseconds until a window ends. */
   left(window: Window): number;
-  /** Windows of their own. */
+  /** Number of keys with a window of their own. */
   readonly size: number;
 }
 
 /**
- * The windows live in two generations, each filled for a window's length: when the younger is that old, nothing in the elder
- * can still be open, and it is dropped whole.
+ * Windows are kept in two generations, each filled for the length of a window: when the younger one is that old, no window of the
+ * older one can still be open, and it is dropped as a whole.
  *
- * No open window is ever dropped, so a key's count cannot be reset by using many others. Where the younger generation
- * holds `most` keys, those that are new share windows, by checksum: counted too high, never too low. A million keys in one
- * window's length are 14 to a shared window; the windows of two such lengths take 16 MiB.
+ * No open window is ever dropped, so a key's count cannot be reset by using many other keys. Once the younger generation has
+ * `most` keys, new keys share windows by checksum, and are counted too high rather than too low. A million keys within one
+ * window make 14 per shared window; two such periods take 16 MiB.
  */
 export function createWindows(clock: Clock, windowMs: number, most = MOST_WINDOWS): Windows {
   let young = new Map<string, Window>();

@@ -1,11 +1,11 @@
 import type { Clock } from './clock.ts';
 import { createFifo } from './queues.ts';
 
-/** The longest that a batch works without a pause, and what the works in line may take of a turn of the event loop. */
+/** The longest a task runs without yielding, and the share of an event-loop turn that tasks may take. */
 const MAX_TURN_MS = 5;
-/** A turn's share in the mean of turns. */
+/** The weight of a turn in the mean duration. */
 const SHARE = 0.05;
-/** One long turn, as of a process that stood still, says little of those after it. */
+/** A single long turn, such as of a suspended process, says little about the next ones. */
 const LONGEST_TURN_MS = 500;
 
 /** Long work waits here between two chunks: one queue, as there is one event loop. */
@@ -47,11 +47,11 @@ function callNext(): void {
   setImmediate(() => goOn({ since, began: performance.now(), pieces: 0 }));
 }
 
-/** A turn of the event loop: of five hundred posts each short piece had one of its own, and they took 6 s. */
+/** Short pieces share a turn of the event loop: with one turn each, five hundred posts took 6 s. */
 function goOn(turn: { since: number; began: number; pieces: number }): void {
   turn.pieces++;
   line.shift()?.();
-  // The piece runs in microtasks that follow from this call; a tick asked for in one runs when none is left.
+  // The piece runs in microtasks caused by this call; a tick requested in one of them runs when none is left.
   queueMicrotask(() =>
     process.nextTick(() => {
       const now = performance.now();

@@ -1,17 +1,17 @@
 import { DAY_MS } from '../lib/clock.ts';
 import type { DeliveryNext, DeliveryStatus } from '../model/delivery.ts';
 
-/** What decides whether a delivery can be sent again. */
+/** The facts that decide whether a delivery can be replayed. */
 export interface Replayable {
   /** As stored. */
   status: DeliveryStatus;
   hasBody: boolean;
   endpointDeleted: boolean;
-  /** Its endpoint is read, not called. */
+  /** Its endpoint is a pull endpoint. */
   isPull: boolean;
 }
 
-/** Why a delivery is not sent again, or null where it is. */
+/** Why a delivery cannot be replayed; null if it can. */
 export function replayRefusal({
   status,
   hasBody,
@@ -28,7 +28,7 @@ export function replayRefusal({
 /** How long a dead letter is kept (specification, section 8). */
 export const DEAD_LETTER_MS = 7 * DAY_MS;
 
-/** Where a delivery ends that is not tried any more: among the dead letters, where its endpoint keeps them, or nowhere. */
+/** The final state of a delivery that ran out of retries: a dead letter if its endpoint keeps them, otherwise discarded. */
 export function endUndelivered(
   keepsDeadLetters: boolean,
   keptUntil: number,
@@ -36,7 +36,7 @@ export function endUndelivered(
   return keepsDeadLetters ? { status: 'dead', expiresAt: keptUntil } : { status: 'discarded' };
 }
 
-/** Speeds of attempts as they are counted: four to each doubling of the time, so that a percentile is right within a tenth. */
+/** Buckets for durations of attempts, four per doubling, so that percentiles are exact to within a tenth. */
 export const FAILED = -1;
 
 const PER_DOUBLING = 4;
@@ -45,18 +45,18 @@ export function speedOf(ms: number): number {
   return Math.ceil(PER_DOUBLING * Math.log2(Math.max(1, ms)));
 }
 
-/** So many attempts of one speed. */
+/** Number of attempts in one bucket. */
 export interface SpeedCount {
   speed: number;
   count: number;
 }
 
-/** How attempts went: how many there were, which share succeeded, and how long 95 of 100 of those took at most. */
+/** Summary of attempts: their number, success rate, and p95 duration of successful ones. */
 export interface AttemptSummary {
   attempts: number;
-  /** Null where there were none. */
+  /** Null if there were none. */
   successRate: number | null;
-  /** Milliseconds; null where none succeeded. */
+  /** Milliseconds; null if none succeeded. */
   p95: number | null;
 }
 

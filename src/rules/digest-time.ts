@@ -2,12 +2,12 @@ import { DateTime } from 'luxon';
 import { smallestOf } from '../lib/lists.ts';
 import type { DigestFrequency, Settings } from '../model/tenant.ts';
 
-/** When a digest is due: its hour of the day in its zone, every day where no frequency is named. */
+/** When a digest is due: the hour of the day in its time zone, every day if no frequency is given. */
 type Daily = Pick<Settings, 'timezone'> & { hour: number; frequency?: DigestFrequency };
 
 const MONDAY = 1;
 
-/** The first moment after `now` at which the hour is struck. */
+/** The next time after `now` at which the hour begins. */
 export function nextDaily(now: number, daily: Daily): number {
   const today = DateTime.fromMillis(now, { zone: daily.timezone });
   for (let days = 0; ; days++) {
@@ -21,7 +21,7 @@ function isDigestDay({ weekday }: DateTime, { frequency }: Daily): boolean {
   return frequency !== 'weekly' || weekday === MONDAY;
 }
 
-/** The last moment up to `now` at which the hour was struck. */
+/** The last time up to `now` at which the hour began. */
 export function lastDaily(now: number, daily: Daily): number {
   const today = DateTime.fromMillis(now, { zone: daily.timezone });
   for (let days = 0; ; days++) {
@@ -30,19 +30,19 @@ export function lastDaily(now: number, daily: Daily): number {
   }
 }
 
-/** The last full hour of the zone's clocks up to `now`. */
+/** The last full hour up to `now`, in local time. */
 export function lastHourly(now: number, timezone: string): number {
   return DateTime.fromMillis(now, { zone: timezone }).startOf('hour').toMillis();
 }
 
-/** The day of a moment in a zone, `2026-03-29`. */
+/** The local date of a time, `2026-03-29`. */
 export function dateIn(timezone: string, moment: number): string {
   return DateTime.fromMillis(moment, { zone: timezone }).toFormat('yyyy-MM-dd');
 }
 
 /**
- * When the next digest is due after its settings were changed: at once, where its hour is the present one and none was
- * made today.
+ * When the next digest is due after its settings were changed: immediately if its hour is the current one and none was created
+ * today.
  */
 export function dueAfterChange(now: number, daily: Daily, madeAt: number | null): number {
   const today = DateTime.fromMillis(now, { zone: daily.timezone });
@@ -52,8 +52,8 @@ export function dueAfterChange(now: number, daily: Daily, madeAt: number | null)
 }
 
 /**
- * An hour that is left out in spring is struck when the clocks have gone on; one that is struck twice in autumn counts the
- * first time. Which of the two luxon takes depends on what it was asked before, so that both are looked at.
+ * An hour skipped by a clock change begins right after the change; of an hour that occurs twice, the first occurrence counts.
+ * Which of the two luxon returns depends on earlier calls, so both are computed.
  */
 function struckOn(day: DateTime, hour: number): number {
   const { year, month, day: date } = day;

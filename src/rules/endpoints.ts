@@ -18,13 +18,13 @@ export function nextProbeAt(now: number, probes: number): number {
   return now + Math.min(FIRST_PROBE_MINUTES * 2 ** Math.min(probes, 10), LAST_PROBE_MINUTES) * MINUTE_MS;
 }
 
-/** A pause to come, and when it is probed first (Unix milliseconds; null: it is not). */
+/** A pause, and the time of its first probe (Unix milliseconds; null: none). */
 export interface Pause {
   reason: PausedReason;
   probeAt: number | null;
 }
 
-/** The pause that follows from a failed attempt, the `failures`th in a row; null: none. 410 pauses by itself. */
+/** The pause caused by the `failures`th failed attempt in a row; null: none. A 410 always causes one. */
 export function pauseAfterFailure(
   { gone, at }: Pick<Outcome, 'gone' | 'at'>,
   { failures, autoResume }: { failures: number; autoResume: boolean },
@@ -34,7 +34,7 @@ export function pauseAfterFailure(
   return { reason: 'failures', probeAt: autoResume ? nextProbeAt(at, 0) : null };
 }
 
-/** An endpoint that fails and is not paused yet, as its event says it. */
+/** A failing endpoint that is not paused yet, as in its event. */
 export interface FailingFacts {
   consecutive_failures: number;
   pauses_at: number;
@@ -51,12 +51,12 @@ export function warningAt(failures: number): { facts: FailingFacts; byMail: bool
   return { facts: { ...facts, current: 'failing' }, byMail: index === 0 };
 }
 
-/** What an active endpoint is called after so many failures in a row. */
+/** The state of an active endpoint after this number of failures in a row. */
 export function stateAfter(failures: number): 'active' | 'failing' {
   return failures < (WARN_AT_FAILURES[0] ?? 0) ? 'active' : 'failing';
 }
 
-/** What a probe's outcome does to its endpoint. */
+/** The effect of a probe's outcome on its endpoint. */
 export type ProbeStep = { step: 'activate' | 'end_probes' | 'nothing' } | { step: 'probe_again'; at: number };
 
 /** `probes`: how many came before this one; null: none is planned, because the endpoint was paused or resumed manually. */
@@ -69,7 +69,7 @@ export function afterProbe(
   return probes === null ? { step: 'nothing' } : { step: 'probe_again', at: nextProbeAt(at, probes + 1) };
 }
 
-/** An endpoint as it is when it has just been paused, or is failing. */
+/** An endpoint that is failing or was just paused. */
 export interface PausedEndpoint {
   id: string;
   tenantId: string;
@@ -109,16 +109,16 @@ export function failingMail(endpoint: PausedEndpoint, facts: FailingFacts, now: 
   };
 }
 
-/** What a plan does to a tenant's endpoints, by their ids. */
+/** The effect of a plan on a tenant's endpoints, by id. */
 export interface EndpointFit {
   pause: string[];
   resume: string[];
-  /** A probe that succeeds would make one more active than the plan has. */
+  /** A successful probe would activate one more endpoint than the plan allows. */
   endsProbes: boolean;
 }
 
 /**
- * Pauses the newest of those over the limit (null: none), or resumes the oldest of those that an earlier plan had paused. Both
+ * Pauses the newest endpoints over the limit (null: no limit), or resumes the oldest ones that an earlier plan had paused. Both
  * lists are oldest first.
  */
 export function fitToPlan(

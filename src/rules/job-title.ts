@@ -1,6 +1,6 @@
 import type { Department, Seniority } from '../model/lead.ts';
 
-/** First match wins, so what a longer title could be mistaken for stands before it: vice president, then president. */
+/** The first match wins, so longer titles come before those they contain: vice president, then president. */
 const SENIORITY_RULES: readonly [Seniority, RegExp][] = [
   ['intern', /\b(?:intern(?:ship)?|trainee|apprentice|working student|werkstudent(?:in)?)\b/i],
   ['entry', /\bassistant to\b|\b(?:executive|personal|office|administrative) assistant\b/i],
@@ -67,14 +67,14 @@ const DEPARTMENT_RULES: readonly [Department, RegExp][] = [
   ],
 ];
 
-/** How high a job title stands; empty where it does not say. */
+/** The seniority of a job title; empty if unclear. */
 export function seniorityOf(title: string): Seniority | '' {
   return SENIORITY_RULES.find(([, pattern]) => pattern.test(title))?.[0] ?? '';
 }
 
-/** Which part of a company a job title belongs to; empty where it does not say. */
+/** The department of a job title; empty if unclear. */
 export function departmentOf(title: string): Department | '' {
   const found = DEPARTMENT_RULES.find(([, pattern]) => pattern.test(title))?.[0] ?? '';
-  // A vice president of nothing named runs the company; "president" alone is no department of theirs.
+  // A vice president without a named department is part of management; "president" alone names no department.
   return found === 'executive' && /\bvice[- ]president\b/i.test(title) ? '' : found;
 }

@@ -6,8 +6,8 @@ import { nameKey, personKeys } from '../model/person-keys.ts';
 import type { Explanation, Signal } from '../model/signal.ts';
 
 /**
- * A stored signal after its author has edited the post: class, score and text are those of the edit, what is known of
- * author and company is added to, and what the signal is tied to stays: id, time of detection, lead and other places.
+ * A stored signal after an edit of its post: classification, score and text are those of the edit, new facts about author and
+ * company are added, and id, detection time, lead and cross-posts stay.
  */
 export function editedSignal(before: Signal, edit: Signal): Signal {
   return {
@@ -16,7 +16,7 @@ export function editedSignal(before: Signal, edit: Signal): Signal {
     classification: edit.classification,
     icp_score: edit.icp_score,
     prospect: filled(before.prospect, edit.prospect),
-    // Facts of one company: those of another are no addition to them.
+    // Facts about another company are not added.
     company:
       edit.company.domain === '' || edit.company.domain === before.company.domain
         ? filled(before.company, edit.company)
@@ -27,28 +27,28 @@ export function editedSignal(before: Signal, edit: Signal): Signal {
   };
 }
 
-/** Later facts take the place of earlier ones where they say anything. */
+/** Later facts replace earlier ones unless they are empty. */
 function filled<T extends Record<string, string>>(before: T, later: T): T {
   const said = Object.entries(later).filter(([, value]) => value !== '');
   return { ...before, ...Object.fromEntries(said) };
 }
 
-/** What is shown and explained of a signal. JSON texts. */
+/** A signal and its explanation, as JSON texts. */
 interface SignalTexts {
   wire: string;
   explanation: string;
 }
 
 /**
- * A signal without the person behind it: author, post, its address and every quote of it are gone; what was counted
- * (company, score with its points, platform, time of detection) stays. `leadId` is the lead that is erased.
+ * A signal without its person: author, post, URL and all quotes are removed; what was counted (company, score with its points,
+ * platform, detection time) stays. `leadId` is the erased lead.
  */
 export function eraseSignal({ wire, explanation }: SignalTexts, leadId: string): SignalTexts {
   const { also_seen: _places, ...signal } = JSON.parse(wire) as Signal;
   const erased: Signal = {
     ...signal,
     prospect: { name: '', title: '', email: '', linkedin_url: '' },
-    // The minute of a post on a platform is enough to find its author again.
+    // The minute of a post on a platform is enough to identify its author.
     platform: { name: signal.platform.name, post_url: '', posted_at: '' },
     excerpt: '',
     external_id: null,
@@ -57,7 +57,7 @@ export function eraseSignal({ wire, explanation }: SignalTexts, leadId: string):
   return { wire: JSON.stringify(erased), explanation: eraseQuotes(explanation) };
 }
 
-/** The points still add up to the score; what they were given for is no longer quoted. */
+/** The points still add up to the score; the quoted evidence is removed. */
 function eraseQuotes(text: string): string {
   const explanation = JSON.parse(text) as Explanation;
   const withoutEvidence = (factor: Explanation['factors'][number]) => ({ ...factor, evidence: [] });
@@ -70,7 +70,7 @@ function eraseQuotes(text: string): string {
   return JSON.stringify(erased);
 }
 
-/** How exact the order by activity is: a burst of signals moves a company once. */
+/** Precision of the order by activity: a burst of signals moves a company once. */
 const ACTIVITY_GRAIN_MS = HOUR_MS;
 
 /** The hour in which a signal was active. */
@@ -78,7 +78,7 @@ export function activityOf(timestamp: number): number {
   return timestamp - (timestamp % ACTIVITY_GRAIN_MS);
 }
 
-/** The company as a signal leaves it; null where it says nothing new of a known one, as most do. */
+/** The company updated by a signal; null if the signal contains nothing new, as most do. */
 export function observeCompany(
   known: Company | null,
   { id, company }: ObservedCompany,

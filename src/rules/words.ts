@@ -6,15 +6,15 @@ import type { Signal } from '../model/signal.ts';
 const MAX_WORD_CHARS = 40;
 
 /**
- * A run of letters and digits with a closing `+` or `#` (C++, C#), or one character of a script that puts no spaces
- * between words: those are found as phrases of single characters.
+ * Letters and digits, optionally ending in `+` or `#` (C++, C#), or one character of a script without spaces between words, which
+ * is matched as phrases of single characters.
  */
 const WORD =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])[\p{L}\p{N}])+(?:[+#]+(?![\p{L}\p{N}]))?/gu;
 const ASCII_WORD = /[a-z0-9]+(?:[+#]+(?![a-z0-9]))?/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is "all of ASCII"
 const ASCII_ONLY = /^[\x00-\x7f]*$/;
-/** Letters that Unicode does not take apart into a base and a mark, though people leave the mark out when they type. */
+/** Letters that Unicode does not decompose into base and mark, although people omit the mark when typing. */
 const UNDECOMPOSED: Record<string, string> = {
   ß: 'ss',
   æ: 'ae',
@@ -27,7 +27,7 @@ const UNDECOMPOSED: Record<string, string> = {
   ı: 'i',
 };
 
-/** The words of a text as they are indexed and looked for: lower case, no diacritics, English plurals as singulars. */
+/** The words of a text as indexed and searched: lower case, without diacritics, English plurals as singulars. */
 export function wordsOf(text: string): string[] {
   const lower = text.toLowerCase();
   const words = ASCII_ONLY.test(lower) ? lower.match(ASCII_WORD) : foldLetters(lower).match(WORD);
@@ -35,8 +35,8 @@ export function wordsOf(text: string): string[] {
 }
 
 /**
- * What a person asks for, as phrases of words that must all occur: words stand alone, what is quoted or grown together
- * ("follow-up", an address) is one phrase. Empty where nothing in it can be looked for.
+ * A search as phrases that must all occur: single words, and quoted or joined words ("follow-up", a URL) as one phrase. Empty if
+ * it contains no words.
  */
 export function phrasesOf(asked: string): string[][] {
   const chunks = asked.matchAll(/"([^"]*)"?|[^\s"]+/gu);
@@ -45,13 +45,13 @@ export function phrasesOf(asked: string): string[][] {
   );
 }
 
-/** Whether every one of `phrases` ({@link phrasesOf}) stands in one of the fields. */
+/** Whether each of `phrases` ({@link phrasesOf}) occurs in one of the fields. */
 export function holdsPhrases(fields: readonly string[], phrases: readonly string[][]): boolean {
   const texts = fields.map((field) => ` ${wordsOf(field).join(' ')} `);
   return phrases.every((words) => texts.some((text) => text.includes(` ${words.join(' ')} `)));
 }
 
-/** What a lead is found by: each word once. */
+/** The searchable words of a lead, each once. */
 export function leadWords({ name, email, title, company }: Lead): Set<string> {
   return new Set([name, email, title, company.name, company.domain].flatMap(wordsOf));
 }
@@ -67,7 +67,7 @@ function normalForm(word: string): string {
   return form.length <= MAX_WORD_CHARS ? form : form.slice(0, MAX_WORD_CHARS);
 }
 
-/** Plural and singular alike (Harman's S-stemmer, 1991): "agencies" and "agency", "plumbers" and "plumber". */
+/** Unifies plural and singular (Harman's S-stemmer, 1991): "agencies" and "agency", "plumbers" and "plumber". */
 function singular(word: string): string {
   if (word.length < 4) return word;
   if (word.endsWith('ies')) return /[ae]ies$/.test(word) ? word : `${word.slice(0, -3)}y`;
@@ -75,22 +75,22 @@ function singular(word: string): string {
   return /[us]s$/.test(word) ? word : word.slice(0, -1);
 }
 
-/** The form in which names are compared: no two profiles of a tenant are called the same, in whatever case. */
+/** The form in which names are compared: profile names are unique per tenant, case-insensitive. */
 export function profileNameKey(name: string): string {
   return normalised(name, 'NFKC').toLowerCase();
 }
 
-/** What names of sources are compared by. */
+/** The form in which names of sources are compared. */
 export function sourceNameKey(name: string): string {
   return fold(name);
 }
 
-/** Terms that each post is searched for: what plans bound. */
+/** Number of terms that each post is searched for, which plans limit. */
 export function phraseCount({ phrases, excludedPhrases, competitors }: IcpProfile): number {
   return phrases.length + excludedPhrases.length + competitors.length;
 }
 
-/** What of people and company a signal is found by, beside its text; unknown ones left out. */
+/** Facts about people and company that a signal can be found by, in addition to its text; unknown ones are omitted. */
 export function searchedFacts({
   prospect,
   company,
