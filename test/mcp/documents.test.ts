@@ -39,7 +39,8 @@ test('with the base address and a key alone, hot signals with reasons take 2 req
     payload: body,
   });
   tokens += estimateTokenCount(found.body);
-  const { signals, next_cursor } = found.json().result.structuredContent;
+  const { structuredContent } = found.json().result;
+  const { signals, next_cursor } = structuredContent;
   expect(signals).toHaveLength(5);
   expect(next_cursor).toEqual(expect.any(String));
   for (const { classification, why, url: post } of signals) {
@@ -48,6 +49,12 @@ test('with the base address and a key alone, hot signals with reasons take 2 req
     expect(post).toMatch(/^https:\/\/www\.reddit\.com/);
   }
   expect(tokens).toBeLessThan(4_000);
+  // Who reads the page for agents as well, and of an answer what clients show their model, needs no more.
+  const page = await t.app.inject('/developers/agents.md');
+  const read = [llms.body, page.body, JSON.stringify(structuredContent)].map((text) =>
+    estimateTokenCount(text),
+  );
+  expect(read.reduce((sum, each) => sum + each)).toBeLessThan(4_000);
 });
 
 test('llms.txt has under 1,500 tokens and leads to the page for agents, which names every tool', async () => {

@@ -159,7 +159,7 @@ function signalEntries({ baseUrl, signalApi }: DocumentDeps): Entry[] {
     entry(
       'Signal API description',
       SIGNAL_OPENAPI_PATH,
-      'OpenAPI 3.1 of the whole API and its webhooks; `?tag=Leads` gives one part, `?operation=createSignal` one operation.',
+      'OpenAPI 3.1 of the whole API and its webhooks; `?operation=createSignal` gives one operation.',
       signalApi.description(),
     ),
   ];
@@ -172,7 +172,7 @@ export interface LlmsOthers {
 }
 
 const INTRODUCTION =
-  'Pages are markdown at their `.md` addresses; the number behind a link is its length in tokens. The signal API takes posts, scores them and delivers signals: it alone needs a key, its description does not.';
+  'Pages are markdown at their `.md` addresses; the number behind a link is its length in tokens. The signal API takes posts, scores them and delivers signals: it alone needs a key.';
 
 /** The signals that most agents come for, in one request: none has to read a description first. */
 const HOT_THIS_WEEK = JSON.stringify({
@@ -185,7 +185,7 @@ const HOT_THIS_WEEK = JSON.stringify({
 function forAgents({ baseUrl, content }: DocumentDeps): string {
   const hasPage = content.pages.some(({ path }) => path === AGENTS_PATH);
   const page = hasPage
-    ? `\n\nFor anything else, read [For agents](${baseUrl}${markdownPath(AGENTS_PATH)}) first.`
+    ? `\n\nElse read [For agents](${baseUrl}${markdownPath(AGENTS_PATH)}) first.`
     : '';
   return `Agents with an API key use MCP at ${baseUrl}${MCP_PATH}. This week's hot signals with reasons, in one request: \`curl ${baseUrl}${MCP_PATH} -H "Authorization: Bearer $API_KEY" --json '${HOT_THIS_WEEK}'\`${page}`;
 }
@@ -212,7 +212,7 @@ function operationEntries({ baseUrl, publicApi }: DocumentDeps): Entry[] {
   }));
 }
 
-const MAX_DESCRIPTION_CHARS = 36;
+const MAX_DESCRIPTION_CHARS = 32;
 
 /** What a list of all pages has room for: its first sentence, cut at a word. */
 function brief(description: string): string {
