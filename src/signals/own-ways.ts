@@ -24,6 +24,8 @@ const MIGRATION =
 /** Somebody leaves, who is no appointment of anybody. */
 const DEPARTURE =
   /\b(?:step(?:s|ped|ping)? down|resign\w*|leav(?:es|ing)|left|retir\w+|fired|laid off|quits?|quitting|departs?)\b/;
+/** As far as a name is looked for in a sentence: {@link NAMED} takes the square of a sentence that is one word. */
+const MAX_NAMED_UNITS = 600;
 /** "at Acme", "Acme appoints", "Ida Brandt joins": who it is about has a name. */
 const NAMED =
   /\b(?:at|of|with|by|joins?|joined|joining) (?!(?:I|A|The|My|Our|This|That)\b)\p{Lu}[\p{L}\p{N}&.-]+|^\W*\p{Lu}[\p{L}\p{N}&.'-]+(?: \p{Lu}[\p{L}\p{N}&.'-]+){0,4},? (?:appoints?|appointed|has|names|named|hires|taps|promotes|welcomes|joins|raises|raised|closes|closed|secures|secured|lands|landed|nets|bags|completes|announces|announced|receives)\b/u;
@@ -98,7 +100,11 @@ function isAnnounced({ content, facts, text }: EventfulPost, place: Feature['pla
   const { sentences } = content.outline;
   const own = sentences.find(({ start, end }) => place.start >= start && place.start < end);
   if (own === undefined || own.isQuestion || DEPARTURE.test(own.text)) return false;
-  return facts.companyName !== '' || facts.isKnown || NAMED.test(text.slice(own.start, own.end));
+  return (
+    facts.companyName !== '' ||
+    facts.isKnown ||
+    NAMED.test(text.slice(own.start, Math.min(own.end, own.start + MAX_NAMED_UNITS)))
+  );
 }
 
 /** Whether a post may matter to a profile by the person or company it is about alone. */
